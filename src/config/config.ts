@@ -1,0 +1,139 @@
+import type { RefusalCode } from '../refusals.ts';
+import type { BodyCheck } from './compile-schema.ts';
+
+/**
+ * The whole configuration after loading: complete, frozen, durations in milliseconds, sizes in bytes.
+ * Nothing in it is optional, so no code on the path of a request has to think about defaults.
+ */
+export interface Config {
+  readonly file: string;
+  readonly listen: Address;
+  readonly admin: { readonly listen: Address; readonly token: string | undefined };
+  /** '' for the root, otherwise '/prefix' without a trailing slash. Part of every `Route.path` already. */
+  readonly basePath: string;
+  /** CIDRs (or single addresses) of proxies whose X-Forwarded-* is believed. */
+  readonly trustProxy: readonly string[];
+  readonly store: StoreAddress;
+  readonly auth: AuthConfig;
+  readonly plans: ReadonlyMap<string, Plan>;
+  readonly keys: readonly StaticKey[];
+  readonly upstreams: ReadonlyMap<string, UpstreamConfig>;
+  readonly versions: ReadonlyMap<string, Version>;
+  readonly routes: readonly Route[];
+  readonly errors: ReadonlyMap<RefusalCode, RefusalWording>;
+  readonly limits: Limits;
+  /** Send `Forwarded` (RFC 7239) beside the X-Forwarded-* headers. */
+  readonly forwarded: boolean;
+  readonly drain: { readonly delayMs: number; readonly timeoutMs: number };
+  readonly log: { readonly level: LogLevel; readonly format: LogFormat };
+}
+
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface StoreAddress {
+  readonly kind: 'sqlite';
+  readonly path: string;
+}
+
+export interface AuthConfig {
+  /** As written in the YAML; compared in any letter case. */
+  readonly header: string;
+  readonly forwardKey: boolean;
+  readonly cacheForMs: number;
+}
+
+export interface Plan {
+  readonly name: string;
+}
+
+/** A key from the YAML. The secret itself is hashed while loading and kept nowhere. */
+export interface StaticKey {
+  readonly id: string;
+  readonly plan: string;
+  /** SHA-256 of the secret, 64 lower-case hex digits. */
+  readonly digest: string;
+  readonly enabled: boolean;
+  readonly expiresAt: number | undefined;
+}
+
+export interface UpstreamConfig {
+  readonly name: string;
+  /** Origins, `http://host:port` or `https://host`, without a path. */
+  readonly targets: readonly string[];
+  readonly timeouts: { readonly connectMs: number; readonly responseMs: number; readonly idleMs: number };
+  /** Connections kept to each target at most. */
+  readonly connections: number;
+  /** Send the client's own Host instead of the target's. */
+  readonly preserveHost: boolean;
+  /** PEM text of the authorities to trust for https targets; undefined = the system's. */
+  readonly ca: string | undefined;
+}
+
+export interface Version {
+  readonly name: string;
+  readonly upstream: string;
+  /** Milliseconds since the epoch. */
+  readonly deprecatedAt: number | undefined;
+  readonly sunsetAt: number | undefined;
+  /** Where the deprecation is explained, sent as a Link header. */
+  readonly link: string | undefined;
+  readonly afterSunset: 'serve' | 'gone';
+}
+
+export interface Route {
+  /** Shown in logs and metrics: the `name` of the YAML, or its path. Unique with `methods`. */
+  readonly name: string;
+  /** With the base path in front. Segments are literal or `:name`; a last segment `*` takes the rest. */
+  readonly path: string;
+  /** Upper case; HEAD is added where GET is allowed. */
+  readonly methods: readonly string[];
+  readonly upstream: string;
+  /** The version of the route's first segment after the base path, if the YAML describes it. */
+  readonly version: Version | undefined;
+  readonly cost: number;
+  readonly body: BodyRule;
+}
+
+export type BodyRule =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'any'; readonly sizeMax: number }
+  | {
+      readonly kind: 'json';
+      readonly sizeMax: number;
+      readonly depthMax: number;
+      /** Take `application/*+json` beside `application/json`. */
+      readonly suffixed: boolean;
+      readonly check: BodyCheck | undefined;
+    };
+
+export interface RefusalWording {
+  readonly status: number | undefined;
+  readonly message: string | undefined;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+export interface Limits {
+  readonly connections: number;
+  /** Requests being worked on in the whole process. */
+  readonly inFlight: number;
+  /** Pipelined requests of one connection being worked on. */
+  readonly inFlightPerConnection: number;
+  readonly headerBytes: number;
+  readonly headerCount: number;
+  /** From the first byte of a request to the end of its headers. */
+  readonly headerTimeoutMs: number;
+  /** From the first byte of a request to the end of its body. */
+  readonly requestTimeoutMs: number;
+  /** How long an idle connection is kept. */
+  readonly keepAliveMs: number;
+  /** How long a client may take nothing of an answer that waits for it. */
+  readonly stalledReaderMs: number;
+  /** All request bodies held in memory at one time. */
+  readonly bodyMemory: number;
+}
+
+export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent';
+export type LogFormat = 'json' | 'pretty' | 'auto';

@@ -1,0 +1,88 @@
+/** Whose fault a refusal is. It decides the log level: the gateway's own are errors, an upstream's are warnings. */
+export type Fault = 'client' | 'upstream' | 'gateway';
+
+interface CatalogueEntry {
+  readonly status: number;
+  /** What the client reads when the refusal brings no sentence of its own. One human sentence, no full stop. */
+  readonly message: string;
+  readonly fault: Fault;
+}
+
+/**
+ * Every way a request can be turned away. The code travels in `X-Gatehouse-Refusal`, the message in the JSON body;
+ * YAML may replace status, message and extra fields of each under `errors`, never the code.
+ */
+export const catalogue = {
+  // the door
+  request_malformed: { status: 400, message: 'Malformed request', fault: 'client' },
+  path_malformed: { status: 400, message: 'The path is not in canonical form', fault: 'client' },
+  headers_too_large: { status: 431, message: 'Request headers are too large', fault: 'client' },
+  expectation_failed: { status: 417, message: 'Only "Expect: 100-continue" is understood', fault: 'client' },
+  request_timeout: { status: 408, message: 'The request took too long to arrive', fault: 'client' },
+  overloaded: { status: 503, message: 'The service is busy, try again shortly', fault: 'gateway' },
+  // authenticate
+  key_missing: { status: 401, message: 'API key is required', fault: 'client' },
+  key_invalid: { status: 401, message: 'Invalid API key', fault: 'client' },
+  keys_unavailable: { status: 500, message: 'Internal server error', fault: 'gateway' },
+  // find the route
+  route_unknown: { status: 404, message: 'Not found', fault: 'client' },
+  method_not_allowed: { status: 405, message: 'Method not allowed', fault: 'client' },
+  version_gone: { status: 410, message: 'This version of the API is no longer available', fault: 'client' },
+  upgrade_refused: { status: 400, message: 'This endpoint does not upgrade the connection', fault: 'client' },
+  // read the body
+  body_unexpected: { status: 400, message: 'This endpoint takes no request body', fault: 'client' },
+  body_malformed: { status: 400, message: 'The request body is malformed', fault: 'client' },
+  body_invalid: { status: 400, message: 'The request body is not valid', fault: 'client' },
+  body_too_large: { status: 413, message: 'The request body is too large', fault: 'client' },
+  content_type_unsupported: { status: 415, message: 'Unsupported content type', fault: 'client' },
+  content_encoding_unsupported: {
+    status: 415,
+    message: 'Request bodies must not be compressed',
+    fault: 'client',
+  },
+  // forward
+  client_gone: { status: 499, message: 'The client closed the connection', fault: 'client' },
+  upstream_unreachable: { status: 502, message: 'The service could not be reached', fault: 'upstream' },
+  upstream_broken: { status: 502, message: 'The service gave no valid answer', fault: 'upstream' },
+  upstream_timeout: { status: 504, message: 'The service took too long to answer', fault: 'upstream' },
+  // anything that is not a refusal
+  internal: { status: 500, message: 'Internal server error', fault: 'gateway' },
+} as const satisfies Record<string, CatalogueEntry>;
+
+export type RefusalCode = keyof typeof catalogue;
+
+export const refusalCodes = Object.keys(catalogue) as readonly RefusalCode[];
+
+interface RefusalOptions {
+  /** A sentence for the client, more exact than the catalogue's. It never echoes a value the client sent. */
+  readonly message?: string;
+  /** For the log only. */
+  readonly detail?: string;
+  /** For the log only: the error behind the refusal. */
+  readonly cause?: unknown;
+  /** Headers that belong to the answer, such as `Retry-After` or `Allow`. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** What a stage throws to turn a request away. Only the answerer makes a response of it. */
+export class Refusal extends Error {
+  readonly code: RefusalCode;
+  readonly publicMessage: string | undefined;
+  readonly detail: string | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(code: RefusalCode, options: RefusalOptions = {}) {
+    super(options.detail ?? options.message ?? catalogue[code].message, { cause: options.cause });
+    this.name = 'Refusal';
+    this.code = code;
+    this.publicMessage = options.message;
+    this.detail = options.detail;
+    this.headers = options.headers ?? noHeaders;
+  }
+
+  get fault(): Fault {
+    return catalogue[this.code].fault;
+  }
+}
+
+const noHeaders = Object.freeze({});
