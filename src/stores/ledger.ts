@@ -1,0 +1,129 @@
+/**
+ * The ledger is where quotas are counted for all processes together. Each call is one atomic step in the store.
+ *
+ * Rules that both stores keep, and that one test suite holds against both:
+ * - A draw takes the same number of units from every counter it names, or nothing from any.
+ * - `used` never exceeds `limit` through a draw, and never falls below zero.
+ * - Every step carries an id. A step that is repeated with the same id answers what it answered first and changes
+ *   nothing, so a step whose answer was lost can be repeated or cancelled.
+ * - Counters are named by key id and quota name. A limit is an argument, never stored: editing it keeps the usage.
+ * - The store's clock decides which period is current. A step for a period that is not is answered `not_current`.
+ * - A call answers within the store's deadline or rejects with `StoreUnavailable`.
+ */
+export interface Ledger {
+  draw(order: DrawOrder): Promise<DrawAnswer>;
+  /** Gives units back to the very periods they came from; a period that has ended long ago takes nothing. */
+  giveBack(order: UnitsOrder): Promise<void>;
+  /** Counts units whatever the limits say: they were spent already, during an outage or above the price that was drawn. */
+  charge(order: UnitsOrder): Promise<void>;
+  /**
+   * Undoes a draw whose answer was lost. If it ran, its units go back; if it did not, it never will: the id is burnt.
+   */
+  cancelDraw(order: CancelOrder): Promise<void>;
+  /** Takes up to `want` cells of a rate, at least one. */
+  pace(order: PaceOrder): Promise<PaceAnswer>;
+  /** Takes a place among the requests of a key that are in flight anywhere, until left or `expiresInMs` has passed. */
+  enter(order: PlaceOrder): Promise<PlaceAnswer>;
+  /** Keeps a place for another `expiresInMs`. */
+  stay(order: PlaceOrder): Promise<void>;
+  leave(keyId: string, placeId: string): Promise<void>;
+  readUsage(keyId: string, counters: readonly Counter[]): Promise<readonly Usage[]>;
+  /** Sets the counters to zero. Units that processes hold at that moment stay theirs to spend. */
+  resetUsage(keyId: string, counters: readonly Counter[]): Promise<void>;
+}
+
+/** One quota of a key in one period. */
+export interface Counter {
+  /** The quota's name, unique in the key. */
+  readonly name: string;
+  readonly limit: number;
+  /** Milliseconds since the epoch; 0 for a lifetime. */
+  readonly periodStart: number;
+  /** First millisecond after the period; `Number.MAX_SAFE_INTEGER` for a lifetime. */
+  readonly periodEnd: number;
+}
+
+export interface DrawOrder {
+  readonly id: string;
+  readonly keyId: string;
+  readonly counters: readonly Counter[];
+  /** The draw gives between `need` and `want` units, or none. */
+  readonly need: number;
+  readonly want: number;
+  /** The process that draws, and what it will hold unspent besides these units: for people who ask what is leased. */
+  readonly holder: string;
+  readonly held: number;
+}
+
+export type DrawAnswer =
+  | { readonly kind: 'drawn'; readonly units: number; readonly used: readonly number[]; readonly now: number }
+  | {
+      readonly kind: 'exhausted';
+      /** Indexes of the counters that had less than `need` left. */
+      readonly exhausted: readonly number[];
+      readonly used: readonly number[];
+      readonly now: number;
+    }
+  /** The store's clock is outside one of the periods: compute them again for `now`. */
+  | { readonly kind: 'not_current'; readonly now: number };
+
+export interface UnitsOrder {
+  readonly id: string;
+  readonly keyId: string;
+  readonly counters: readonly Counter[];
+  readonly units: number;
+  readonly holder: string;
+  readonly held: number;
+}
+
+export interface CancelOrder {
+  /** The id of the draw. */
+  readonly id: string;
+  readonly keyId: string;
+  readonly counters: readonly Counter[];
+  readonly holder: string;
+}
+
+/** A rate as GCRA: one cell each `intervalMs`, and `burst` cells at once after a rest. */
+export interface PaceOrder {
+  readonly keyId: string;
+  readonly name: string;
+  /** May be a fraction: 0.5 is two cells a millisecond. */
+  readonly intervalMs: number;
+  readonly burst: number;
+  readonly want: number;
+}
+
+export type PaceAnswer =
+  | { readonly kind: 'paced'; readonly cells: number; readonly remaining: number; readonly now: number }
+  /** `retryInMs`: when the next cell is free, rounded up, never early. */
+  | { readonly kind: 'too_fast'; readonly retryInMs: number; readonly now: number };
+
+export interface PlaceOrder {
+  readonly keyId: string;
+  readonly placeId: string;
+  readonly limit: number;
+  readonly expiresInMs: number;
+}
+
+export type PlaceAnswer = { readonly kind: 'entered' } | { readonly kind: 'full' };
+
+export interface Usage {
+  readonly name: string;
+  /** Drawn by processes, spent or not. */
+  readonly used: number;
+  /** The part of `used` that processes hold unspent, as far as they have told. */
+  readonly leased: number;
+}
+
+/** The store did not answer, or answered that it cannot. What was asked may have happened. */
+export class StoreUnavailable extends Error {
+  /** False when the call surely changed nothing: it was never sent, or the store refused it. */
+  readonly mayHaveHappened: boolean;
+
+  constructor(message: string, options: { cause?: unknown; mayHaveHappened: boolean }) {
+    super(message, { cause: options.cause });
+    this.name = 'StoreUnavailable';
+    this.mayHaveHappened = options.mayHaveHappened;
+  }
+}
