@@ -86,3 +86,22 @@ export class Refusal extends Error {
 }
 
 const noHeaders = Object.freeze({});
+
+/** What the YAML puts in place of a refusal's own status, message and fields. */
+export interface RefusalWording {
+  readonly status: number | undefined;
+  readonly message: string | undefined;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+/** Gives a refusal the status and the JSON body that the client gets. */
+export type Wording = (refusal: Refusal) => { readonly status: number; readonly body: string };
+
+export function createWording(overrides: ReadonlyMap<RefusalCode, RefusalWording>): Wording {
+  return function word(refusal) {
+    const own = catalogue[refusal.code];
+    const override = overrides.get(refusal.code);
+    const error = override?.message ?? refusal.publicMessage ?? own.message;
+    return { status: override?.status ?? own.status, body: JSON.stringify({ error, ...override?.fields }) };
+  };
+}

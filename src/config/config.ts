@@ -1,4 +1,4 @@
-import type { RefusalCode } from '../refusals.ts';
+import type { RefusalCode, RefusalWording } from '../refusals.ts';
 import type { BodyCheck } from './compile-schema.ts';
 
 /**
@@ -108,12 +108,6 @@ export type BodyRule =
       readonly suffixed: boolean;
       readonly check: BodyCheck | undefined;
     };
-
-export interface RefusalWording {
-  readonly status: number | undefined;
-  readonly message: string | undefined;
-  readonly fields: Readonly<Record<string, unknown>>;
-}
 
 export interface Limits {
   readonly connections: number;

@@ -1,0 +1,102 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Limits } from './config/config.ts';
+import { Refusal } from './refusals.ts';
+
+/** What is known of one client connection. */
+interface Connection {
+  readonly inFlight: Map<ServerResponse, IncomingMessage>;
+  /** Bytes that had left for the client when the last look found some waiting, and when that was. */
+  sentBytes: number;
+  waitingSince: number | undefined;
+}
+
+/**
+ * The client connections and what is in flight on them. Node bounds none of it by itself: one socket that pipelines
+ * requests and never reads would start thousands of upstream calls.
+ */
+export class Connections {
+  readonly #limits: Limits;
+  readonly #open = new Map<Socket, Connection>();
+  #inFlight = 0;
+  #draining = false;
+
+  constructor(limits: Limits) {
+    this.#limits = limits;
+  }
+
+  get count(): number {
+    return this.#open.size;
+  }
+
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  opened(socket: Socket): void {
+    this.#open.set(socket, { inFlight: new Map(), sentBytes: 0, waitingSince: undefined });
+    socket.once('close', () => this.#open.delete(socket));
+  }
+
+  /** Counts a request in until its answer is over, and refuses it when too much is in flight already. */
+  enter(req: IncomingMessage, res: ServerResponse): void {
+    const connection = this.#open.get(req.socket);
+    if (this.#draining) res.shouldKeepAlive = false;
+    if (connection === undefined) return;
+    const crowded =
+      this.#inFlight >= this.#limits.inFlight ||
+      connection.inFlight.size >= this.#limits.inFlightPerConnection;
+    connection.inFlight.set(res, req);
+    this.#inFlight += 1;
+    res.once('close', () => {
+      connection.inFlight.delete(res);
+      this.#inFlight -= 1;
+    });
+    if (crowded) {
+      res.shouldKeepAlive = false;
+      throw new Refusal('overloaded', { headers: { 'Retry-After': '1' } });
+    }
+  }
+
+  /** The request of a connection whose body is still arriving, if there is one. */
+  arriving(socket: Socket): IncomingMessage | undefined {
+    const connection = this.#open.get(socket);
+    if (connection === undefined) return undefined;
+    for (const [res, req] of connection.inFlight) {
+      if (!req.complete && !res.headersSent) return req;
+    }
+    return undefined;
+  }
+
+  isBusy(socket: Socket): boolean {
+    return (this.#open.get(socket)?.inFlight.size ?? 0) > 0;
+  }
+
+  /** From now on every answer ends its connection. */
+  drain(): void {
+    this.#draining = true;
+    for (const { inFlight } of this.#open.values()) {
+      for (const res of inFlight.keys()) if (!res.headersSent) res.shouldKeepAlive = false;
+    }
+  }
+
+  /**
+   * Ends the connections of readers that take next to nothing of an answer that waits for them. Looking at bytes
+   * rather than at silence also catches a client that reads one byte now and then to look alive.
+   */
+  endStalledReaders(now: number): void {
+    for (const [socket, connection] of this.#open) {
+      const sent = socket.bytesWritten - socket.writableLength;
+      if (socket.writableLength === 0 || sent - connection.sentBytes >= progressBytes) {
+        connection.sentBytes = sent;
+        connection.waitingSince = socket.writableLength === 0 ? undefined : now;
+      } else {
+        connection.waitingSince ??= now;
+        if (now - connection.waitingSince >= this.#limits.stalledReaderMs) socket.destroy();
+      }
+    }
+  }
+}
+
+/** What a reader must take within `limits.stalledReader` to count as reading. */
+const progressBytes = 16 * 1024;

@@ -1,0 +1,108 @@
+/**
+ * Which headers pass, and which never do. Names are compared after folding: lower case, with `_` and `.` read as `-`,
+ * because many servers (CGI, WSGI, PHP) fold them the same way, and a client would otherwise slip `X_Gatehouse_Key_Id` past us.
+ */
+
+/** Hop-by-hop headers (RFC 9110 §7.6.1, RFC 7540 §3.2.1 for HTTP2-Settings): they end at the gateway, in both directions. */
+const hopByHop = new Set([
+  'connection',
+  'http2-settings',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+/** Written by the gateway itself from what it knows of the exchange, never copied from the client. */
+const writtenByUs = new Set(['content-length', 'expect', 'forwarded', 'host', 'x-real-ip', 'x-request-id']);
+
+/** Headers with which some upstreams let a client replace the path or method that was checked, or their own environment (httpoxy). */
+const smuggling = new Set([
+  'proxy',
+  'x-http-method',
+  'x-http-method-override',
+  'x-method-override',
+  'x-original-url',
+  'x-rewrite-url',
+]);
+
+const ownedPrefixes = ['x-gatehouse-', 'x-forwarded-'];
+
+/** Names a `Connection` header may not take away from the upstream: they carry the request itself (CVE-2026-105299). */
+const notNominable = new Set(['content-type', 'content-length', 'host']);
+
+export function fold(name: string): string {
+  const lower = name.toLowerCase();
+  return /[_.]/.test(lower) ? lower.replace(/[_.]/g, '-') : lower;
+}
+
+/** True for a header that only the gateway may set towards the upstream or the client. */
+export function isOwned(folded: string): boolean {
+  return writtenByUs.has(folded) || ownedPrefixes.some((prefix) => folded.startsWith(prefix));
+}
+
+export type Passes = (name: string) => boolean;
+
+/** Decides, once per spelling of a name, whether a request header passes to the upstream. */
+export function requestHeaderFilter(keyHeader: string, forwardKey: boolean): Passes {
+  const folded = fold(keyHeader);
+  return remember(
+    (name) =>
+      (forwardKey || name !== folded) && !hopByHop.has(name) && !smuggling.has(name) && !isOwned(name),
+  );
+}
+
+/** Decides, once per spelling of a name, whether an upstream's response header passes to the client. */
+export const responseHeaderPasses: Passes = remember(
+  (name) => !hopByHop.has(name) && name !== 'x-request-id' && !name.startsWith('x-gatehouse-'),
+);
+
+/** The folded names that a `Connection` header nominates as hop-by-hop; undefined for the everyday values. */
+export function nominated(connection: string | undefined): Set<string> | undefined {
+  if (connection === undefined || /^(?:close|keep-alive)$/i.test(connection)) return undefined;
+  const names = connection
+    .split(',')
+    .map((name) => fold(name.trim()))
+    .filter((name) => !notNominable.has(name));
+  return new Set(names);
+}
+
+/**
+ * Copies the headers that pass, in order and spelling, from one flat list to another.
+ * A list is flat as Node's `rawHeaders` is: name, value, name, value.
+ */
+export function copyHeaders(from: readonly string[], to: string[], passes: Passes): void {
+  const dropped = nominated(connectionOf(from));
+  for (let i = 0; i + 1 < from.length; i += 2) {
+    const name = from[i] as string;
+    if (passes(name) && !dropped?.has(fold(name))) to.push(name, from[i + 1] as string);
+  }
+}
+
+function connectionOf(headers: readonly string[]): string | undefined {
+  let value: string | undefined;
+  for (let i = 0; i + 1 < headers.length; i += 2) {
+    const name = headers[i] as string;
+    if (name.length === 10 && name.toLowerCase() === 'connection') {
+      value = value === undefined ? headers[i + 1] : `${value},${headers[i + 1]}`;
+    }
+  }
+  return value;
+}
+
+/** Remembers answers by spelling. Spellings come from clients, so the memory is bounded. */
+function remember(decide: (folded: string) => boolean): Passes {
+  const answers = new Map<string, boolean>();
+  return function passes(name) {
+    let answer = answers.get(name);
+    if (answer === undefined) {
+      answer = decide(fold(name));
+      if (answers.size < 1000) answers.set(name, answer);
+    }
+    return answer;
+  };
+}

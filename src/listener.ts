@@ -1,0 +1,143 @@
+import { createServer, type IncomingMessage, type Server, ServerResponse, STATUS_CODES } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { Address, Limits } from './config/config.ts';
+import type { Connections } from './connections.ts';
+import { Refusal, type RefusalCode, type Wording } from './refusals.ts';
+import { unreadableBody } from './stages/read-body.ts';
+
+export type Handle = (req: IncomingMessage, res: ServerResponse) => void;
+
+/** Called with a request that never became one: the client's address and what was wrong. */
+export type Unreadable = (client: string, code: RefusalCode, cause: Error) => void;
+
+export interface Listener {
+  readonly address: Address;
+  /** Stops accepting, lets what is in flight end, and cuts what is left after `timeoutMs`. */
+  close(timeoutMs: number): Promise<void>;
+}
+
+export interface ListenerOptions {
+  readonly address: Address;
+  readonly limits: Limits;
+  readonly connections: Connections;
+  readonly handle: Handle;
+  readonly wording: Wording;
+  readonly unreadable: Unreadable;
+}
+
+/** How often Node looks for requests that are too slow, and we for readers that are. */
+const lookEveryMs = 1000;
+
+/**
+ * Opens the public port. Whatever Node would answer, or let through, without asking us (`Expect`, `Upgrade`, `CONNECT`,
+ * requests that cannot be parsed) is led through the same handler, so there is one door and no side entrance.
+ */
+export async function listen(options: ListenerOptions): Promise<Listener> {
+  const { limits, connections, handle } = options;
+  const server = createServer({
+    maxHeaderSize: limits.headerBytes,
+    headersTimeout: limits.headerTimeoutMs,
+    requestTimeout: limits.requestTimeoutMs,
+    connectionsCheckingInterval: lookEveryMs,
+    keepAliveTimeout: limits.keepAliveMs,
+    insecureHTTPParser: false,
+    optimizeEmptyRequests: true,
+    requireHostHeader: false, // the door asks for exactly one, and answers in our words
+    shouldUpgradeCallback: (req) => req.headers.upgrade?.toLowerCase() === 'websocket',
+  });
+  server.maxConnections = limits.connections;
+  server.maxHeadersCount = 0; // Node would hide the rest from us (CVE-2026-58044); the door counts them instead
+  server.on('connection', (socket: Socket) => connections.opened(socket));
+  server.on('request', handle);
+  server.on('checkContinue', handle);
+  server.on('checkExpectation', handle);
+  const handleRaw = (req: IncomingMessage, socket: Duplex): void => answerOnSocket(req, socket, handle);
+  server.on('upgrade', handleRaw);
+  server.on('connect', handleRaw);
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) =>
+    answerUnreadable(error, socket as Socket, options),
+  );
+  const timer = setInterval(() => connections.endStalledReaders(performance.now()), lookEveryMs);
+  timer.unref();
+  await startListening(server, options.address);
+  const { address, port } = server.address() as AddressInfo;
+  return {
+    address: { host: address, port },
+    close: async (timeoutMs) => {
+      connections.drain();
+      await closeServer(server, timeoutMs);
+      clearInterval(timer);
+    },
+  };
+}
+
+async function startListening(server: Server, { host, port }: Address): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ host, port }, () => {
+      server.removeListener('error', reject);
+      resolve();
+    });
+  });
+}
+
+async function closeServer(server: Server, timeoutMs: number): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const hardStop = setTimeout(() => server.closeAllConnections(), timeoutMs);
+    server.close(() => {
+      clearTimeout(hardStop);
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}
+
+/** Node hands `Upgrade` and `CONNECT` over as a bare socket. A response on it lets the same handler refuse them properly. */
+function answerOnSocket(req: IncomingMessage, socket: Duplex, handle: Handle): void {
+  // Node has taken its own listeners off the socket: without one a reset by the client would end the process.
+  socket.on('error', () => socket.destroy());
+  const res = new ServerResponse(req);
+  res.shouldKeepAlive = false;
+  res.assignSocket(socket as Socket);
+  res.once('finish', () => {
+    res.detachSocket(socket as Socket);
+    socket.end(() => socket.destroy());
+  });
+  socket.once('close', () => res.emit('close'));
+  handle(req, res);
+}
+
+const parserCodes: Readonly<Record<string, RefusalCode>> = {
+  HPE_HEADER_OVERFLOW: 'headers_too_large',
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 'body_too_large',
+  ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
+};
+
+function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket, options: ListenerOptions): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const code = parserCodes[error.code ?? ''] ?? 'request_malformed';
+  const refusal = new Refusal(code, { cause: error });
+  if (options.connections.arriving(socket)?.emit(unreadableBody, refusal) === true) return;
+  options.unreadable(socket.remoteAddress ?? 'unknown', code, error);
+  // An answer to an earlier request on this connection is still under way: one in between would be taken for it.
+  if (options.connections.isBusy(socket)) socket.destroy();
+  else socket.end(bareAnswer(refusal, options.wording), () => socket.destroy());
+}
+
+function bareAnswer(refusal: Refusal, wording: Wording): string {
+  const { status, body } = wording(refusal);
+  return [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    `X-Gatehouse-Refusal: ${refusal.code}`,
+    'Cache-Control: no-store',
+    'Connection: close',
+    '',
+    body,
+  ].join('\r\n');
+}

@@ -1,0 +1,131 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
+import { pinoHttp, type HttpLogger } from 'pino-http';
+import { SonicBoom } from 'sonic-boom';
+import { catalogue, Refusal } from './refusals.ts';
+import type { LogFormat, LogLevel } from './config/config.ts';
+import type { Visit } from './visit.ts';
+
+export type { Logger } from 'pino';
+
+export interface Log {
+  readonly logger: Logger;
+  /** Writes out what is buffered; gives up on a pipe that does not take it. */
+  flush(): Promise<void>;
+}
+
+/** What may wait in memory for a log pipe that is blocked. Beyond it lines are dropped: traffic matters more. */
+const backlogBytesMax = 8 * 1024 * 1024;
+const bufferBytes = 16 * 1024;
+const flushEveryMs = 200;
+const flushPatienceMs = 1000;
+
+/** Logs to standard output: buffered JSON lines, or readable ones on a terminal. */
+export async function createLog(level: LogLevel, format: LogFormat): Promise<Log> {
+  const pretty = format === 'pretty' || (format === 'auto' && process.stdout.isTTY);
+  const out = openStdout(pretty);
+  const logger = pino(
+    { level, base: null, timestamp: stdTimeFunctions.isoTime, formatters: { level: levelAsWord } },
+    pretty ? await prettyStream(out) : out,
+  );
+  return { logger, flush: () => flush(out) };
+}
+
+/** One line per request, made of an allow-list of fields. Header values other than the user agent are never looked at. */
+export function createAccessLog(logger: Logger): HttpLogger {
+  return pinoHttp({
+    logger,
+    quietReqLogger: true,
+    quietResLogger: true,
+    wrapSerializers: false,
+    serializers: { req: () => undefined, res: () => undefined },
+    genReqId: (req) => req.visit.id,
+    customLogLevel: (req) => levelOf(req.visit),
+    customSuccessObject: (req, res) => accessLine(req, res),
+    customErrorObject: (req, res) => accessLine(req, res),
+    customSuccessMessage: (req) => messageOf(req.visit),
+    customErrorMessage: (req) => messageOf(req.visit),
+  });
+}
+
+function accessLine(req: IncomingMessage, res: ServerResponse): object {
+  const visit = req.visit;
+  return {
+    requestId: visit.id,
+    keyId: visit.keyId,
+    plan: visit.plan,
+    route: visit.route,
+    method: req.method,
+    path: visit.path,
+    status: visit.refusal === 'client_gone' ? catalogue.client_gone.status : res.statusCode,
+    refusal: visit.refusal,
+    cut: visit.cut,
+    bytesIn: visit.bytesIn,
+    bytesOut: visit.bytesOut,
+    ms: round(performance.now() - visit.startedAt),
+    upstreamMs: visit.upstreamMs === undefined ? undefined : round(visit.upstreamMs),
+    upstream: visit.upstream,
+    client: visit.client,
+    userAgent: req.headers['user-agent']?.slice(0, 256),
+    cause: visit.cause === undefined ? undefined : describeCause(visit.cause),
+  };
+}
+
+function levelOf(visit: Visit): 'info' | 'warn' | 'error' {
+  if (visit.cut === 'upstream') return 'warn';
+  if (visit.refusal === undefined) return 'info';
+  const { fault } = catalogue[visit.refusal];
+  return fault === 'client' ? 'info' : fault === 'upstream' ? 'warn' : 'error';
+}
+
+function messageOf(visit: Visit): string {
+  if (visit.refusal !== undefined) return 'refused';
+  return visit.cut === undefined ? 'answered' : 'cut short';
+}
+
+/** What may be said of an error in a log: never its own properties, which can carry arguments, headers or bodies. */
+export function describeCause(cause: unknown): {
+  type: string;
+  message: string;
+  code?: string;
+  stack?: string;
+} {
+  if (!(cause instanceof Error)) return { type: typeof cause, message: 'not an error' };
+  const code = 'code' in cause && typeof cause.code === 'string' ? { code: cause.code } : {};
+  const expected = cause instanceof Refusal || 'code' in code;
+  const stack = expected || cause.stack === undefined ? {} : { stack: cause.stack };
+  return { type: cause.name, message: cause.message, ...code, ...stack };
+}
+
+function round(ms: number): number {
+  return Math.round(ms * 100) / 100;
+}
+
+function levelAsWord(label: string): { level: string } {
+  return { level: label };
+}
+
+function openStdout(pretty: boolean): SonicBoom {
+  const out = new SonicBoom({
+    fd: process.stdout.fd,
+    sync: false,
+    minLength: pretty ? 0 : bufferBytes,
+    maxLength: backlogBytesMax,
+    periodicFlush: flushEveryMs,
+  });
+  // A reader that went away (EPIPE) or any other fault of the pipe must not end the process: lines are lost, traffic goes on.
+  out.on('error', () => undefined);
+  return out;
+}
+
+async function prettyStream(out: SonicBoom): Promise<DestinationStream> {
+  const { build } = await import('pino-pretty');
+  return build({ destination: out, colorize: process.stdout.isTTY, sync: true, singleLine: true });
+}
+
+async function flush(out: SonicBoom): Promise<void> {
+  await Promise.race([
+    new Promise<void>((resolve) => out.flush(() => resolve())),
+    new Promise<void>((resolve) => setTimeout(resolve, flushPatienceMs).unref()),
+  ]);
+}

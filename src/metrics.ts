@@ -1,0 +1,89 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { Visit } from './visit.ts';
+
+/** Counts what happens. Labels come from the configuration and the code only, so clients cannot make series grow. */
+export interface Metrics {
+  readonly registry: Registry;
+  readonly inFlight: Gauge;
+  readonly connections: Gauge;
+  /** Counts a request that is over. */
+  observe(visit: Visit, status: number): void;
+  countUpstreamError(upstream: string, kind: string): void;
+  observeStore(operation: string, seconds: number, ok: boolean): void;
+}
+
+const latencyBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+const noRoute = 'none';
+
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const registers = [registry];
+  const requests = new Counter({
+    name: 'gatehouse_requests_total',
+    help: 'Requests by route, status class and refusal code ("none" when answered).',
+    labelNames: ['route', 'status', 'refusal'],
+    registers,
+  });
+  const duration = new Histogram({
+    name: 'gatehouse_request_duration_seconds',
+    help: 'From the head of a request to the end of its answer.',
+    labelNames: ['route'],
+    buckets: latencyBuckets,
+    registers,
+  });
+  const upstreamDuration = new Histogram({
+    name: 'gatehouse_upstream_duration_seconds',
+    help: 'From the request sent to the upstream to the head of its answer.',
+    labelNames: ['upstream'],
+    buckets: latencyBuckets,
+    registers,
+  });
+  const upstreamErrors = new Counter({
+    name: 'gatehouse_upstream_errors_total',
+    help: 'Upstream exchanges that failed, by kind: unreachable, timeout, broken, cut.',
+    labelNames: ['upstream', 'kind'],
+    registers,
+  });
+  const storeErrors = new Counter({
+    name: 'gatehouse_store_errors_total',
+    help: 'Store calls that failed or came too late.',
+    labelNames: ['operation'],
+    registers,
+  });
+  const storeDuration = new Histogram({
+    name: 'gatehouse_store_duration_seconds',
+    help: 'Store calls, failed ones included.',
+    labelNames: ['operation'],
+    buckets: latencyBuckets,
+    registers,
+  });
+  return {
+    registry,
+    inFlight: new Gauge({
+      name: 'gatehouse_requests_in_flight',
+      help: 'Requests being worked on.',
+      registers,
+    }),
+    connections: new Gauge({ name: 'gatehouse_connections', help: 'Open client connections.', registers }),
+    observe(visit, status) {
+      const route = visit.route ?? noRoute;
+      requests.labels(route, statusClass(status), visit.refusal ?? 'none').inc();
+      duration.labels(route).observe((performance.now() - visit.startedAt) / 1000);
+      if (visit.upstreamMs !== undefined && visit.upstream !== undefined) {
+        upstreamDuration.labels(visit.upstream).observe(visit.upstreamMs / 1000);
+      }
+    },
+    countUpstreamError(upstream, kind) {
+      upstreamErrors.labels(upstream, kind).inc();
+    },
+    observeStore(operation, seconds, ok) {
+      storeDuration.labels(operation).observe(seconds);
+      if (!ok) storeErrors.labels(operation).inc();
+    },
+  };
+}
+
+function statusClass(status: number): string {
+  return `${Math.floor(status / 100)}xx`;
+}

@@ -1,0 +1,208 @@
+import type { IncomingMessage } from 'node:http';
+import { Refusal } from '../refusals.ts';
+
+/** The head of a request in the one form that every later stage reads. */
+export interface Head {
+  readonly method: string;
+  /** Canonical, as it was sent: these bytes are matched and these bytes are forwarded. */
+  readonly path: string;
+  /** With its question mark, or ''. */
+  readonly query: string;
+  readonly host: string;
+  /** What the key header held, and how often it came. */
+  readonly key: string | undefined;
+  readonly keyCount: number;
+  readonly contentType: string | undefined;
+  readonly contentEncoding: string | undefined;
+  /** undefined when the body is chunked. */
+  readonly contentLength: number | undefined;
+  readonly expectsContinue: boolean;
+  readonly upgrade: string | undefined;
+}
+
+export interface HeadRules {
+  /** Lower case. */
+  readonly keyHeader: string;
+  readonly headerCount: number;
+}
+
+/**
+ * The one door: request → Head. 400 405 417 431.
+ * Works on what came over the wire, `rawHeaders` and the raw target, before anything interprets it. A form that two
+ * servers could read differently is refused, never repaired (CVE-2019-9901, CVE-2021-29492 and their kin came from repairing).
+ */
+export function checkRequest(req: IncomingMessage, rules: HeadRules): Head {
+  const raw = readHeaders(req.rawHeaders, rules);
+  const { path, query } = checkTarget(req.url ?? '');
+  const method = req.method ?? '';
+  if (method === 'CONNECT' || method === 'TRACE') throw new Refusal('method_not_allowed');
+  checkVersion(req);
+  const host = checkHost(raw);
+  const contentLength = checkFraming(req, raw);
+  return {
+    method,
+    path,
+    query,
+    host,
+    key: raw.key,
+    keyCount: raw.keyCount,
+    contentType: once(raw.contentType, 'Content-Type'),
+    contentEncoding: once(raw.contentEncoding, 'Content-Encoding'),
+    contentLength,
+    expectsContinue: checkExpect(req, raw),
+    upgrade: raw.upgrade,
+  };
+}
+
+interface RawHead {
+  key: string | undefined;
+  keyCount: number;
+  hosts: string[];
+  contentType: string[];
+  contentEncoding: string[];
+  contentLength: string[];
+  transferEncoding: string[];
+  expect: string[];
+  upgrade: string | undefined;
+}
+
+function readHeaders(rawHeaders: readonly string[], rules: HeadRules): RawHead {
+  if (rawHeaders.length > rules.headerCount * 2) throw new Refusal('headers_too_large');
+  const head: RawHead = {
+    key: undefined,
+    keyCount: 0,
+    hosts: [],
+    contentType: [],
+    contentEncoding: [],
+    contentLength: [],
+    transferEncoding: [],
+    expect: [],
+    upgrade: undefined,
+  };
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+    const name = (rawHeaders[i] as string).toLowerCase();
+    const value = rawHeaders[i + 1] as string;
+    if (name === rules.keyHeader) {
+      head.key = value;
+      head.keyCount += 1;
+    }
+    note(head, name, value);
+  }
+  return head;
+}
+
+function note(head: RawHead, name: string, value: string): void {
+  switch (name) {
+    case 'host':
+      head.hosts.push(value);
+      break;
+    case 'content-type':
+      head.contentType.push(value);
+      break;
+    case 'content-encoding':
+      head.contentEncoding.push(value);
+      break;
+    case 'content-length':
+      head.contentLength.push(value);
+      break;
+    case 'transfer-encoding':
+      head.transferEncoding.push(value);
+      break;
+    case 'expect':
+      head.expect.push(value);
+      break;
+    case 'upgrade':
+      head.upgrade = value;
+      break;
+  }
+}
+
+/** pchar of RFC 3986 less `;`, whose parameters servers strip in different ways (CVE-2026-73551). */
+const plainPath = /^\/(?:[\w~!$&'()*+,=:@.-]+\/)*[\w~!$&'()*+,=:@.-]*$/;
+const escapedPath =
+  /^\/(?:(?:[\w~!$&'()*+,=:@.-]|%[0-9A-Fa-f]{2})+\/)*(?:[\w~!$&'()*+,=:@.-]|%[0-9A-Fa-f]{2})*$/;
+/** `.` and `..` as a whole segment. */
+const dotSegment = /\/\.{1,2}(?:\/|$)/;
+/**
+ * Escapes that hide something: unreserved characters (encoded dots among them), slash, backslash, semicolon, control
+ * characters, and a percent sign that begins another escape (double encoding).
+ */
+const hidingEscape =
+  /%(?:2[DdEeFf]|3[0-9Bb]|4[1-9A-Fa-f]|5[0-9AaCcFf]|6[1-9A-Fa-f]|7[0-9AaEeFf]|[01][0-9A-Fa-f]|25[0-9A-Fa-f]{2})/;
+/** Visible ASCII. A raw `#` would be a fragment, which some servers cut off and some do not (CVE-2021-32779). */
+const plainQuery = /^\?[!-~]*$/;
+
+function checkTarget(target: string): { path: string; query: string } {
+  const mark = target.indexOf('?');
+  const path = mark === -1 ? target : target.slice(0, mark);
+  const query = mark === -1 ? '' : target.slice(mark);
+  if (!isCanonical(path)) throw new Refusal('path_malformed');
+  if (query !== '' && (!plainQuery.test(query) || query.includes('#'))) {
+    throw new Refusal('request_malformed', { message: 'The query string is malformed' });
+  }
+  return { path, query };
+}
+
+function isCanonical(path: string): boolean {
+  if (dotSegment.test(path)) return false;
+  if (plainPath.test(path)) return true;
+  return escapedPath.test(path) && !hidingEscape.test(path) && isUtf8(path);
+}
+
+function isUtf8(path: string): boolean {
+  try {
+    decodeURIComponent(path);
+    return true;
+  } catch {
+    return false; // overlong forms such as %C0%AE among them
+  }
+}
+
+function checkVersion(req: IncomingMessage): void {
+  if (req.httpVersion !== '1.1' && req.httpVersion !== '1.0') {
+    throw new Refusal('request_malformed', { message: 'Only HTTP/1.1 and HTTP/1.0 are spoken here' });
+  }
+}
+
+const hostForm = /^(?:[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?$/;
+
+function checkHost(raw: RawHead): string {
+  const [host] = raw.hosts;
+  if (host === undefined || raw.hosts.length > 1 || !hostForm.test(host)) {
+    throw new Refusal('request_malformed', { message: 'Exactly one valid Host header is required' });
+  }
+  return host;
+}
+
+/** Node has refused bad lengths and Content-Length beside Transfer-Encoding already; what it lets pass is refused here. */
+function checkFraming(req: IncomingMessage, raw: RawHead): number | undefined {
+  if (raw.transferEncoding.length > 0) {
+    const [coding] = raw.transferEncoding;
+    const exact = raw.transferEncoding.length === 1 && coding?.toLowerCase() === 'chunked';
+    if (!exact || req.httpVersion !== '1.1' || raw.contentLength.length > 0) {
+      throw new Refusal('request_malformed', { message: 'Transfer-Encoding must be exactly "chunked"' });
+    }
+    return undefined;
+  }
+  const length = once(raw.contentLength, 'Content-Length');
+  if (length === undefined) return 0;
+  const bytes = Number(length);
+  if (!/^[0-9]+$/.test(length) || !Number.isSafeInteger(bytes)) {
+    throw new Refusal('request_malformed', { message: 'Content-Length is not a number' });
+  }
+  return bytes;
+}
+
+function checkExpect(req: IncomingMessage, raw: RawHead): boolean {
+  const expect = once(raw.expect, 'Expect');
+  if (expect === undefined || req.httpVersion === '1.0') return false;
+  if (expect.toLowerCase() !== '100-continue') throw new Refusal('expectation_failed');
+  return true;
+}
+
+function once(values: readonly string[], name: string): string | undefined {
+  if (values.length > 1) {
+    throw new Refusal('request_malformed', { message: `${name} must be given once` });
+  }
+  return values[0];
+}

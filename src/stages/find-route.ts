@@ -1,0 +1,126 @@
+import type { Route } from '../config/config.ts';
+import { Refusal } from '../refusals.ts';
+import type { Head } from './check-request.ts';
+
+/** All routes that share one path, by method. */
+interface Place {
+  readonly path: string;
+  readonly segments: readonly Segment[];
+  readonly routes: Map<string, Route>;
+  allow: string;
+}
+
+type Segment = { readonly kind: 'literal'; readonly text: string } | { readonly kind: 'name' | 'rest' };
+
+/** The routes of the configuration, ready to be searched. */
+export interface RouteTable {
+  readonly exact: ReadonlyMap<string, Place>;
+  /** Most specific first. */
+  readonly patterns: readonly Place[];
+  /** The same places under folded literals, to find a request that only nearly matches one. */
+  readonly folded: readonly Place[];
+}
+
+/**
+ * Head → Route. 404 405 410.
+ * Literal segments win over `:name`, and `:name` over `*`. A request that reaches a pattern, yet differs from a more specific
+ * route only in letter case, escapes or a final slash, is unknown: a lax upstream would serve it as the specific one, whose
+ * rules it would have escaped.
+ */
+export function findRoute(head: Head, table: RouteTable, now: number): Route {
+  const place = findPlace(head.path, table);
+  if (place === undefined) throw new Refusal('route_unknown');
+  const route = place.routes.get(head.method);
+  if (route === undefined) throw new Refusal('method_not_allowed', { headers: { Allow: place.allow } });
+  const version = route.version;
+  if (version?.afterSunset === 'gone' && version.sunsetAt !== undefined && version.sunsetAt <= now) {
+    throw new Refusal('version_gone');
+  }
+  return route;
+}
+
+export function createRouteTable(routes: readonly Route[]): RouteTable {
+  const places = new Map<string, Place>();
+  for (const route of routes) {
+    const shape = route.path.replace(/\/:[^/]+/g, '/:');
+    const place = places.get(shape) ?? createPlace(route.path);
+    for (const method of route.methods) place.routes.set(method, route);
+    place.allow = [...place.routes.keys()].join(', ');
+    places.set(shape, place);
+  }
+  const sorted = [...places.values()].toSorted((a, b) => compare(a.segments, b.segments));
+  return {
+    exact: new Map(sorted.filter(isExact).map((place) => [place.path, place])),
+    patterns: sorted.filter((place) => !isExact(place)),
+    folded: sorted,
+  };
+}
+
+function findPlace(path: string, table: RouteTable): Place | undefined {
+  const exact = table.exact.get(path);
+  if (exact !== undefined) return exact;
+  if (table.patterns.length === 0) return undefined;
+  const segments = path.slice(1).split('/').map(decode);
+  const place = table.patterns.find((candidate) => matches(candidate.segments, segments, same));
+  if (place === undefined) return undefined;
+  const bare = segments.at(-1) === '' ? segments.slice(0, -1) : segments;
+  const nearest = table.folded.find((candidate) => matches(candidate.segments, bare, sameFolded));
+  return nearest === undefined || compare(nearest.segments, place.segments) >= 0 ? place : undefined;
+}
+
+function createPlace(path: string): Place {
+  return { path, segments: parse(path), routes: new Map(), allow: '' };
+}
+
+function parse(path: string): Segment[] {
+  return path
+    .slice(1)
+    .split('/')
+    .map((text) => {
+      if (text === '*') return { kind: 'rest' };
+      return text.startsWith(':') ? { kind: 'name' } : { kind: 'literal', text };
+    });
+}
+
+/** `*` takes one segment or more; `:name` takes exactly one that is not empty. */
+function matches(
+  pattern: readonly Segment[],
+  path: readonly string[],
+  equal: (a: string, b: string) => boolean,
+): boolean {
+  for (const [i, segment] of pattern.entries()) {
+    const text = path[i];
+    if (text === undefined) return false;
+    if (segment.kind === 'rest') return true;
+    if (segment.kind === 'name' ? text === '' : !equal(segment.text, text)) return false;
+  }
+  return pattern.length === path.length;
+}
+
+const rank = { literal: 0, name: 1, rest: 2 };
+
+/** Below zero when `a` is more specific: it goes by the first segment in which the two differ in kind. */
+function compare(a: readonly Segment[], b: readonly Segment[]): number {
+  for (let i = 0; i < Math.min(a.length, b.length); i += 1) {
+    const difference = rank[a[i]?.kind ?? 'rest'] - rank[b[i]?.kind ?? 'rest'];
+    if (difference !== 0) return difference;
+  }
+  return b.length - a.length;
+}
+
+function isExact(place: Place): boolean {
+  return place.segments.every((segment) => segment.kind === 'literal');
+}
+
+/** Canonical paths hide no slash in an escape, so a segment can be decoded on its own. */
+function decode(segment: string): string {
+  return segment.includes('%') ? decodeURIComponent(segment) : segment;
+}
+
+function same(a: string, b: string): boolean {
+  return a === b;
+}
+
+function sameFolded(a: string, b: string): boolean {
+  return a.toLowerCase() === b.toLowerCase();
+}

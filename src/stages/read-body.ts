@@ -1,0 +1,112 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { BodyRule } from '../config/config.ts';
+import { Refusal } from '../refusals.ts';
+import type { Head } from './check-request.ts';
+
+/** Bytes of request bodies that the process may still take into memory. */
+export class BodyMemory {
+  #free: number;
+
+  constructor(bytes: number) {
+    this.#free = bytes;
+  }
+
+  take(bytes: number): void {
+    if (bytes > this.#free) throw new Refusal('overloaded', { headers: { 'Retry-After': '1' } });
+    this.#free -= bytes;
+  }
+
+  giveBack(bytes: number): void {
+    this.#free += bytes;
+  }
+}
+
+/** Emitted on a request whose body is still arriving, with the refusal, when the HTTP parser cannot make sense of the rest. */
+export const unreadableBody = Symbol('unreadable body');
+
+export const noBody = Buffer.alloc(0);
+
+/**
+ * Head → the bytes of the body. 400 408 413 415 503.
+ * Whatever the head alone can decide is decided before a byte is read, and before `100 Continue` invites the client to send.
+ * The caller gives the bytes back to `memory` when they are no longer needed.
+ */
+export async function readBody(
+  req: IncomingMessage,
+  res: ServerResponse,
+  { head, rule, memory }: { head: Head; rule: BodyRule; memory: BodyMemory },
+): Promise<Buffer> {
+  const empty = head.contentLength === 0;
+  if (rule.kind === 'none') {
+    if (empty) return noBody;
+    throw new Refusal('body_unexpected');
+  }
+  if (head.contentEncoding !== undefined && head.contentEncoding.toLowerCase() !== 'identity') {
+    throw new Refusal('content_encoding_unsupported');
+  }
+  if (empty) return noBody;
+  if (head.contentLength !== undefined && head.contentLength > rule.sizeMax) throw tooLarge(rule.sizeMax);
+  if (head.expectsContinue) res.writeContinue();
+  return await collect(req, rule.sizeMax, memory);
+}
+
+/** Counts bytes as they arrive: a declared length is a claim, and a chunked body declares none. */
+function collect(req: IncomingMessage, sizeMax: number, memory: BodyMemory): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+
+    function take(chunk: Buffer): void {
+      try {
+        if (size + chunk.length > sizeMax) throw tooLarge(sizeMax);
+        memory.take(chunk.length);
+        size += chunk.length;
+        chunks.push(chunk);
+      } catch (error) {
+        fail(error);
+      }
+    }
+    function finish(): void {
+      stopListening();
+      resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size));
+    }
+    function fail(error: unknown): void {
+      stopListening();
+      memory.giveBack(size);
+      reject(error as Error);
+    }
+    function leave(): void {
+      fail(new Refusal('client_gone'));
+    }
+    function stopListening(): void {
+      req
+        .off('data', take)
+        .off('end', finish)
+        .off('close', leave)
+        .off('error', leave)
+        .off(unreadableBody, fail);
+      req.on('error', ignore);
+    }
+
+    req.on('data', take).on('end', finish).on('close', leave).on('error', leave).on(unreadableBody, fail);
+  });
+}
+
+function ignore(): void {}
+
+function tooLarge(sizeMax: number): Refusal {
+  return new Refusal('body_too_large', {
+    message: `The request body must be at most ${formatSize(sizeMax)}`,
+  });
+}
+
+function formatSize(bytes: number): string {
+  for (const [unit, size] of [
+    ['GB', 1024 ** 3],
+    ['MB', 1024 ** 2],
+    ['KB', 1024],
+  ] as const) {
+    if (bytes >= size && bytes % size === 0) return `${bytes / size} ${unit}`;
+  }
+  return `${bytes} bytes`;
+}

@@ -1,0 +1,37 @@
+import type { RefusalCode } from './refusals.ts';
+
+/**
+ * What is known of one request so far, for the log line and the metrics. The journey fills it in as it goes;
+ * no stage reads it, and it can hold no secret because it has no place for one.
+ */
+export class Visit {
+  readonly id: string;
+  readonly client: string;
+  readonly startedAt = performance.now();
+  /** The path without its query, once it proved canonical. */
+  path: string | undefined;
+  keyId: string | undefined;
+  plan: string | undefined;
+  route: string | undefined;
+  upstream: string | undefined;
+  refusal: RefusalCode | undefined;
+  /** What was behind the refusal, for the log. */
+  cause: unknown;
+  /** What went wrong after the answer had begun, when no refusal could be sent any more. */
+  cut: 'client' | 'upstream' | undefined;
+  upstreamMs: number | undefined;
+  /** Body bytes. */
+  bytesIn = 0;
+  bytesOut = 0;
+
+  constructor(id: string, client: string) {
+    this.id = id;
+    this.client = client;
+  }
+}
+
+declare module 'http' {
+  interface IncomingMessage {
+    visit: Visit;
+  }
+}
