@@ -65,7 +65,7 @@ function accessLine(req: IncomingMessage, res: ServerResponse): object {
     ms: round(performance.now() - visit.startedAt),
     upstreamMs: visit.upstreamMs === undefined ? undefined : round(visit.upstreamMs),
     upstream: visit.upstream,
-    client: visit.client,
+    client: visit.origin.client,
     userAgent: req.headers['user-agent']?.slice(0, 256),
     cause: visit.cause === undefined ? undefined : describeCause(visit.cause),
   };

@@ -1,3 +1,4 @@
+import type { Origin } from './client-address.ts';
 import type { RefusalCode } from './refusals.ts';
 
 /**
@@ -6,7 +7,7 @@ import type { RefusalCode } from './refusals.ts';
  */
 export class Visit {
   readonly id: string;
-  readonly client: string;
+  readonly origin: Origin;
   readonly startedAt = performance.now();
   /** The path without its query, once it proved canonical. */
   path: string | undefined;
@@ -24,9 +25,9 @@ export class Visit {
   bytesIn = 0;
   bytesOut = 0;
 
-  constructor(id: string, client: string) {
+  constructor(id: string, origin: Origin) {
     this.id = id;
-    this.client = client;
+    this.origin = origin;
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Route } from '../config/config.ts';
+import { announce } from '../headers.ts';
 import { Refusal } from '../refusals.ts';
 import type { Head } from './check-request.ts';
 
@@ -10,7 +11,10 @@ interface Place {
   allow: string;
 }
 
-type Segment = { readonly kind: 'literal'; readonly text: string } | { readonly kind: 'name' | 'rest' };
+type Segment =
+  | { readonly kind: 'literal'; readonly text: string }
+  | { readonly kind: 'name' }
+  | { readonly kind: 'rest' };
 
 /** The routes of the configuration, ready to be searched. */
 export interface RouteTable {
@@ -34,7 +38,7 @@ export function findRoute(head: Head, table: RouteTable, now: number): Route {
   if (route === undefined) throw new Refusal('method_not_allowed', { headers: { Allow: place.allow } });
   const version = route.version;
   if (version?.afterSunset === 'gone' && version.sunsetAt !== undefined && version.sunsetAt <= now) {
-    throw new Refusal('version_gone');
+    throw new Refusal('version_gone', { headers: Object.fromEntries(announce(version)) });
   }
   return route;
 }

@@ -11,9 +11,10 @@ export class BodyMemory {
     this.#free = bytes;
   }
 
-  take(bytes: number): void {
-    if (bytes > this.#free) throw new Refusal('overloaded', { headers: { 'Retry-After': '1' } });
+  take(bytes: number): boolean {
+    if (bytes > this.#free) return false;
     this.#free -= bytes;
+    return true;
   }
 
   giveBack(bytes: number): void {
@@ -57,23 +58,20 @@ function collect(req: IncomingMessage, sizeMax: number, memory: BodyMemory): Pro
     let size = 0;
 
     function take(chunk: Buffer): void {
-      try {
-        if (size + chunk.length > sizeMax) throw tooLarge(sizeMax);
-        memory.take(chunk.length);
-        size += chunk.length;
-        chunks.push(chunk);
-      } catch (error) {
-        fail(error);
-      }
+      if (size + chunk.length > sizeMax) return fail(tooLarge(sizeMax));
+      if (!memory.take(chunk.length))
+        return fail(new Refusal('overloaded', { headers: { 'Retry-After': '1' } }));
+      size += chunk.length;
+      chunks.push(chunk);
     }
     function finish(): void {
       stopListening();
       resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size));
     }
-    function fail(error: unknown): void {
+    function fail(error: Refusal): void {
       stopListening();
       memory.giveBack(size);
-      reject(error as Error);
+      reject(error);
     }
     function leave(): void {
       fail(new Refusal('client_gone'));

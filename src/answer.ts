@@ -1,0 +1,66 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Refusal, type Wording } from './refusals.ts';
+
+/** How much of a refused body is read and thrown away so that the client gets to read its refusal, and for how long. */
+const lingerBytesMax = 16 * 1024 * 1024;
+const lingerMs = 3000;
+
+export type Answerer = (req: IncomingMessage, res: ServerResponse, error: unknown) => void;
+
+/**
+ * The one place that makes a response of a Refusal. Anything else that was thrown becomes `internal` with fixed words:
+ * what went wrong inside is for the log alone.
+ */
+export function createAnswerer(wording: Wording): Answerer {
+  return function answer(req, res, error) {
+    const refusal = error instanceof Refusal ? error : new Refusal('internal', { cause: error });
+    req.visit.refusal = refusal.code;
+    req.visit.cause = refusal.cause ?? refusal.detail;
+    if (res.headersSent || res.destroyed || refusal.code === 'client_gone') {
+      res.destroy();
+      return;
+    }
+    const { status, body } = wording(refusal);
+    const unread = !req.complete && hasBody(req);
+    if (unread) res.shouldKeepAlive = false;
+    res.writeHead(status, [
+      'Content-Type',
+      'application/json; charset=utf-8',
+      'Content-Length',
+      String(Buffer.byteLength(body)),
+      'Cache-Control',
+      'no-store',
+      'X-Gatehouse-Refusal',
+      refusal.code,
+      'X-Request-Id',
+      req.visit.id,
+      ...Object.entries(refusal.headers).flat(),
+    ]);
+    if (unread) linger(req, res, body);
+    else res.end(body);
+  };
+}
+
+function hasBody(req: IncomingMessage): boolean {
+  return req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > 0;
+}
+
+/**
+ * Closing on a client that is still sending makes its kernel throw the refusal away unread (a reset). So the whole answer
+ * goes out, what still comes is discarded within bounds, and only then is the connection closed.
+ */
+function linger(req: IncomingMessage, res: ServerResponse, body: string): void {
+  let left = lingerBytesMax;
+  const patience = setTimeout(close, lingerMs);
+  function discard(chunk: Buffer): void {
+    left -= chunk.length;
+    if (left < 0) close();
+  }
+  function close(): void {
+    clearTimeout(patience);
+    req.off('data', discard).off('end', close).off('close', close);
+    res.end();
+  }
+  res.write(body);
+  req.on('data', discard).on('end', close).on('close', close);
+}

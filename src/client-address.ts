@@ -1,0 +1,51 @@
+import type { IncomingMessage } from 'node:http';
+import { BlockList, isIP } from 'node:net';
+
+/** Where a request came from, as far as it can be believed. */
+export interface Origin {
+  /** The client's address: the peer's own, or what trusted proxies say of it. */
+  readonly client: string;
+  /** True when the peer is a proxy named in `trustProxy`: only then is anything it says of the client believed. */
+  readonly trusted: boolean;
+}
+
+export type FindOrigin = (req: IncomingMessage) => Origin;
+
+/**
+ * Reads `X-Forwarded-For` from the right, past proxies that are trusted, to the first address that is not. The leftmost
+ * entries are whatever the client chose to write, and are never used.
+ */
+export function originFinder(trustProxy: readonly string[]): FindOrigin {
+  const trusted = new BlockList();
+  for (const range of trustProxy) {
+    const [address = '', bits] = range.split('/');
+    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
+    if (bits === undefined) trusted.addAddress(address, family);
+    else trusted.addSubnet(address, Number(bits), family);
+  }
+
+  function isTrusted(address: string): boolean {
+    const version = isIP(address);
+    return version !== 0 && trusted.check(address, version === 6 ? 'ipv6' : 'ipv4');
+  }
+
+  return function findOrigin(req) {
+    const peer = plain(req.socket.remoteAddress ?? 'unknown');
+    if (trustProxy.length === 0 || !isTrusted(peer)) return { client: peer, trusted: false };
+    const hops = String(req.headers['x-forwarded-for'] ?? '')
+      .split(',')
+      .map((hop) => plain(hop.trim()));
+    let client = peer;
+    for (const hop of hops.toReversed()) {
+      if (isIP(hop) === 0) break;
+      client = hop;
+      if (!isTrusted(hop)) break;
+    }
+    return { client, trusted: true };
+  };
+}
+
+/** An IPv4 address that arrived on an IPv6 socket is written as IPv4. */
+function plain(address: string): string {
+  return address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address;
+}

@@ -1,0 +1,57 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Connections } from './connections.ts';
+import type { Keyring } from './keys/keyring.ts';
+import { authenticate } from './stages/authenticate.ts';
+import { checkRequest, type HeadRules } from './stages/check-request.ts';
+import { findRoute, type RouteTable } from './stages/find-route.ts';
+import { forward, type Forwarding } from './stages/forward.ts';
+import { readBody, type BodyMemory } from './stages/read-body.ts';
+import { Refusal } from './refusals.ts';
+
+/** What the stages work with. It is made once, when the gateway starts. */
+export interface Provisions {
+  readonly connections: Connections;
+  readonly headRules: HeadRules;
+  readonly keyring: Keyring;
+  readonly routes: RouteTable;
+  readonly bodyMemory: BodyMemory;
+  readonly forwarding: Forwarding;
+}
+
+export type Travel = (req: IncomingMessage, res: ServerResponse) => Promise<void>;
+
+/**
+ * THE JOURNEY of a request. Each stage takes what the stages before it found, and returns or throws a Refusal; the statuses it
+ * may refuse with stand beside it. Only the last one touches an upstream, so a request that is refused never gets there.
+ */
+export function createJourney(by: Provisions): Travel {
+  return async function travel(req, res) {
+    const { visit } = req;
+
+    by.connections.enter(req, res); //                                  503
+    const head = checkRequest(req, by.headRules); //                    400 405 417 431
+    visit.path = head.path;
+
+    const caller = await authenticate(head, by.keyring); //             401 500
+    visit.keyId = caller.keyId;
+    visit.plan = caller.plan;
+
+    const route = findRoute(head, by.routes, Date.now()); //            404 405 410
+    visit.route = route.name;
+    visit.upstream = route.upstream;
+    if (head.upgrade !== undefined && req.socket !== res.socket) throw new Refusal('upgrade_refused');
+
+    const body = await readBody(req, res, { head, rule: route.body, memory: by.bodyMemory }); // 400 408 413 415
+    try {
+      visit.bytesIn = body.length;
+      const parcel = { head, caller, route, body, origin: visit.origin, requestId: visit.id };
+      const outcome = await forward(req, res, parcel, by.forwarding); // 499 502 504
+      visit.bytesOut = outcome.bytesOut;
+      visit.upstreamMs = outcome.upstreamMs;
+      visit.cut = outcome.cut;
+      visit.cause = outcome.cause;
+    } finally {
+      by.bodyMemory.giveBack(body.length);
+    }
+  };
+}

@@ -1,0 +1,89 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Origin } from '../client-address.ts';
+import type { Route } from '../config/config.ts';
+import { announce, copyHeaders, type Passes } from '../headers.ts';
+import type { Outcome } from '../upstream/relay.ts';
+import type { Upstream } from '../upstream/upstream.ts';
+import type { Caller } from './authenticate.ts';
+import type { Head } from './check-request.ts';
+
+export interface Forwarding {
+  readonly upstreams: ReadonlyMap<string, Upstream>;
+  readonly passes: Passes;
+  /** Add `Forwarded` (RFC 7239). */
+  readonly forwarded: boolean;
+}
+
+/** Everything the earlier stages found out that the upstream is told. */
+export interface Parcel {
+  readonly head: Head;
+  readonly caller: Caller;
+  readonly route: Route;
+  readonly body: Buffer;
+  readonly origin: Origin;
+  readonly requestId: string;
+}
+
+/**
+ * Parcel → the upstream, and its answer → the client. 499 502 504.
+ * The header list is built from nothing: what passes is copied, what is ours is set, so no client can speak in our name.
+ */
+export async function forward(
+  req: IncomingMessage,
+  res: ServerResponse,
+  parcel: Parcel,
+  by: Forwarding,
+): Promise<Outcome> {
+  const { head, route, body } = parcel;
+  const upstream = by.upstreams.get(route.upstream);
+  if (upstream === undefined) throw new Error(`route ${route.name} names no upstream`);
+  const headers: string[] = [];
+  copyHeaders(req.rawHeaders, headers, by.passes);
+  addIdentity(headers, parcel);
+  addOrigin(headers, req, { parcel, forwarded: by.forwarded });
+  if (body.length > 0 || methodsWithBody.has(head.method))
+    headers.push('content-length', String(body.length));
+  const target = head.path + head.query;
+  const own = ['X-Request-Id', parcel.requestId];
+  if (route.version !== undefined) own.push(...announce(route.version).flat());
+  return await upstream.send({ method: head.method, target, headers, body, host: head.host }, res, own);
+}
+
+/** For these the absence of a body is said with `Content-Length: 0` (RFC 9110 §8.6). */
+const methodsWithBody = new Set(['POST', 'PUT', 'PATCH']);
+
+function addIdentity(headers: string[], { caller, requestId }: Parcel): void {
+  headers.push(
+    'x-gatehouse-key-id',
+    caller.keyId,
+    'x-gatehouse-plan',
+    caller.plan,
+    'x-request-id',
+    requestId,
+  );
+}
+
+function addOrigin(
+  headers: string[],
+  req: IncomingMessage,
+  { parcel, forwarded }: { parcel: Parcel; forwarded: boolean },
+): void {
+  const { origin, head } = parcel;
+  const peer = origin.trusted ? (req.socket.remoteAddress ?? origin.client) : origin.client;
+  const before = origin.trusted ? single(req.headers['x-forwarded-for']) : undefined;
+  const host = (origin.trusted ? single(req.headers['x-forwarded-host']) : undefined) ?? head.host;
+  const proto = (origin.trusted ? single(req.headers['x-forwarded-proto']) : undefined) ?? 'http';
+  headers.push('x-forwarded-for', before === undefined ? peer : `${before}, ${peer}`);
+  headers.push('x-forwarded-host', host, 'x-forwarded-proto', proto);
+  if (forwarded) headers.push('forwarded', `for=${node(origin.client)};host="${host}";proto=${proto}`);
+}
+
+/** Trusted proxies may still send a header twice; Node joins those, and a list is not a value. */
+function single(value: string | string[] | undefined): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** RFC 7239 §6: an IPv6 address is bracketed and quoted. */
+function node(address: string): string {
+  return address.includes(':') ? `"[${address}]"` : address;
+}

@@ -1,0 +1,29 @@
+import type { ServerResponse } from 'node:http';
+import { copyHeaders, responseHeaderPasses, type Passes } from '../headers.ts';
+import { NonsenseAnswer } from './failures.ts';
+
+/**
+ * Writes the head of an upstream's answer to the client, cleaned the same way as a request's: hop-by-hop and nominated
+ * headers stay here, names that are ours are dropped, then ours are added. The upstream's reason phrase is dropped too:
+ * a control character in it has ended processes (node-http-proxy #1080).
+ */
+export function writeAnswerHead(
+  res: ServerResponse,
+  status: number,
+  { raw, own }: { raw: readonly string[]; own: readonly string[] },
+): void {
+  // Below 200 it can only be an upgrade nobody asked for; above 599 clients disagree about the meaning.
+  if (status < 200 || status > 599) throw new NonsenseAnswer(`${status} is not the status of an answer`);
+  const headers: string[] = [];
+  copyHeaders(raw, headers, status === 204 ? passesWithoutLength : responseHeaderPasses);
+  for (const item of own) headers.push(item);
+  try {
+    res.writeHead(status, headers);
+  } catch (cause) {
+    throw new NonsenseAnswer(cause instanceof Error ? cause.message : 'its headers cannot be sent');
+  }
+}
+
+/** RFC 9110 §8.6 forbids a length on a 204; an upstream that sends one with a body must not confuse the client. */
+const passesWithoutLength: Passes = (name) =>
+  name.toLowerCase() !== 'content-length' && responseHeaderPasses(name);

@@ -1,0 +1,148 @@
+import type { ServerResponse } from 'node:http';
+import type { Dispatcher } from 'undici';
+import { writeAnswerHead } from './answer-head.ts';
+import { ClientGone, NonsenseAnswer, ResponseTimeout } from './failures.ts';
+
+/** How an exchange with an upstream ended, once its answer had begun. */
+export interface Outcome {
+  readonly status: number;
+  readonly bytesOut: number;
+  /** From the request sent to the head of the answer. */
+  readonly upstreamMs: number;
+  /** Who broke off before the end of the answer. */
+  readonly cut: 'client' | 'upstream' | undefined;
+  readonly cause: Error | undefined;
+}
+
+/** An exchange that failed before any of an answer reached the client, so another target or a refusal can follow. */
+export class ExchangeFailed extends Error {
+  /** False when nothing of the request had left for the upstream. */
+  readonly sent: boolean;
+  /** True when the upstream closed without a single byte of answer, as an idle connection does that it had just given up. */
+  readonly silent: boolean;
+  override readonly cause: Error;
+
+  constructor(cause: Error, { sent, silent }: { sent: boolean; silent: boolean }) {
+    super(cause.message);
+    this.name = 'ExchangeFailed';
+    this.cause = cause;
+    this.sent = sent;
+    this.silent = silent;
+  }
+}
+
+interface Settle {
+  resolve(outcome: Outcome): void;
+  reject(failure: ExchangeFailed): void;
+}
+
+/**
+ * Passes one answer of an upstream on to one client, with backpressure, and folds the many ways an exchange can end into
+ * exactly one: an Outcome, or ExchangeFailed while the client has seen nothing yet.
+ * An answer that breaks off is never ended as if it were whole: the client's connection is destroyed.
+ */
+export class Relay implements Dispatcher.DispatchHandler {
+  readonly #res: ServerResponse;
+  readonly #own: readonly string[];
+  readonly #settle: Settle;
+  readonly #startedAt = performance.now();
+  readonly #deadline: NodeJS.Timeout;
+  readonly #onClose = (): void => this.#giveUp(new ClientGone());
+  readonly #onDrain = (): void => this.#controller?.resume();
+  #controller: Dispatcher.DispatchController | undefined;
+  #over = false;
+  #headAt: number | undefined;
+  #bytes = 0;
+
+  constructor(
+    res: ServerResponse,
+    { own, responseMs, settle }: { own: readonly string[]; responseMs: number; settle: Settle },
+  ) {
+    this.#res = res;
+    this.#own = own;
+    this.#settle = settle;
+    // Ours rather than undici's: an upstream that sends 1xx for ever would put undici's off for ever.
+    this.#deadline = setTimeout(() => this.#giveUp(new ResponseTimeout(responseMs)), responseMs);
+    res.once('close', this.#onClose);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#over) controller.abort(new ClientGone());
+  }
+
+  onResponseStart(controller: Dispatcher.DispatchController, status: number): void {
+    if (status < 200 || this.#over) return; // 1xx ends here: it speaks of the hop to the upstream only
+    clearTimeout(this.#deadline);
+    this.#headAt = performance.now();
+    try {
+      writeAnswerHead(this.#res, status, { raw: toStrings(controller.rawHeaders), own: this.#own });
+    } catch (error) {
+      this.#giveUp(error instanceof Error ? error : new NonsenseAnswer('an unknown fault'));
+      return;
+    }
+    this.#res.on('drain', this.#onDrain);
+    // The head of a stream must not wait for its first event; with a body in the same packet one write carries both.
+    process.nextTick(() => this.#flushHead());
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#over) return;
+    this.#bytes += chunk.length;
+    if (!this.#res.write(chunk)) controller.pause();
+  }
+
+  onResponseEnd(): void {
+    if (this.#over) return;
+    this.#res.end();
+    this.#finish(undefined, undefined);
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#fail(error);
+  }
+
+  #flushHead(): void {
+    if (this.#bytes === 0 && !this.#over && !this.#res.destroyed) this.#res.flushHeaders();
+  }
+
+  /** Ends the exchange from our side; undici then has nothing more to tell. */
+  #giveUp(reason: Error): void {
+    if (this.#over) return;
+    const controller = this.#controller;
+    this.#fail(reason);
+    controller?.abort(reason);
+  }
+
+  #fail(error: Error): void {
+    if (this.#over) return;
+    if (this.#headAt !== undefined && this.#res.headersSent) {
+      this.#res.destroy();
+      this.#finish(error instanceof ClientGone ? 'client' : 'upstream', error);
+      return;
+    }
+    const silent = error instanceof Error && 'code' in error && silentCodes.has(String(error.code));
+    this.#stop();
+    this.#settle.reject(new ExchangeFailed(error, { sent: this.#controller !== undefined, silent }));
+  }
+
+  #finish(cut: Outcome['cut'], cause: Error | undefined): void {
+    this.#stop();
+    const upstreamMs = (this.#headAt ?? performance.now()) - this.#startedAt;
+    this.#settle.resolve({ status: this.#res.statusCode, bytesOut: this.#bytes, upstreamMs, cut, cause });
+  }
+
+  #stop(): void {
+    this.#over = true;
+    clearTimeout(this.#deadline);
+    this.#res.off('close', this.#onClose).off('drain', this.#onDrain);
+  }
+}
+
+/** What undici and the kernel say when a kept connection turns out to be closed. */
+const silentCodes = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
+
+function toStrings(raw: Dispatcher.DispatchController['rawHeaders']): string[] {
+  if (!Array.isArray(raw)) return [];
+  return raw.map((item) => (typeof item === 'string' ? item : item.toString('latin1')));
+}

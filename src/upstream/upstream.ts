@@ -1,0 +1,155 @@
+import type { ServerResponse } from 'node:http';
+import { connect as connectTcp } from 'node:net';
+import { Pool } from 'undici';
+import type { UpstreamConfig } from '../config/config.ts';
+import { ClientGone, failureKind, refuse, type FailureKind } from './failures.ts';
+import { ExchangeFailed, Relay, type Outcome } from './relay.ts';
+import { Refusal } from '../refusals.ts';
+
+/** A request as it leaves for an upstream; its headers are finished but for `Host`. */
+export interface OutgoingRequest {
+  readonly method: string;
+  /** Path and query. */
+  readonly target: string;
+  readonly headers: readonly string[];
+  readonly body: Buffer;
+  /** The client's own Host, for an upstream that wants it. */
+  readonly host: string;
+}
+
+export interface Upstream {
+  readonly name: string;
+  /**
+   * Sends the request and passes the answer on. `own` are the gateway's headers for the answer.
+   * Rejects with a Refusal (499 502 504) as long as the client has seen nothing.
+   */
+  send(request: OutgoingRequest, res: ServerResponse, own: readonly string[]): Promise<Outcome>;
+  /** Resolves when a connection to one of the targets can be made. */
+  probe(): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface Target {
+  readonly url: URL;
+  readonly pool: Pool;
+  /** Left aside until then, because it could not be reached. */
+  asideUntil: number;
+}
+
+const asideMs = 2000;
+/** Methods that may be sent again when a kept connection turned out to be closed: they change nothing (RFC 9110 §9.2.1). */
+const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+export function createUpstream(
+  config: UpstreamConfig,
+  countError: (upstream: string, kind: FailureKind | 'cut') => void,
+): Upstream {
+  const targets = config.targets.map((origin) => createTarget(origin, config));
+  let turn = 0;
+
+  function nextTarget(now: number): Target {
+    turn = (turn + 1) % targets.length;
+    const inTurn = [...targets.slice(turn), ...targets.slice(0, turn)];
+    const ready = inTurn.find((target) => target.asideUntil <= now);
+    return ready ?? (inTurn.toSorted((a, b) => a.asideUntil - b.asideUntil)[0] as Target);
+  }
+
+  async function send(
+    request: OutgoingRequest,
+    res: ServerResponse,
+    own: readonly string[],
+  ): Promise<Outcome> {
+    let failure: ExchangeFailed | undefined;
+    for (let attempt = 0; attempt <= targets.length; attempt += 1) {
+      const target = targets.length === 1 ? (targets[0] as Target) : nextTarget(performance.now());
+      try {
+        const outcome = await exchange(target, request, { res, own, config });
+        if (outcome.cut === 'upstream') countError(config.name, 'cut');
+        return outcome;
+      } catch (error) {
+        if (!(error instanceof ExchangeFailed)) throw error;
+        failure = error;
+        if (error.cause instanceof ClientGone) break;
+        if (!error.sent) target.asideUntil = performance.now() + asideMs;
+        if (!mayRepeat(error, request, attempt, targets.length)) break;
+      }
+    }
+    const cause = failure?.cause ?? new ClientGone();
+    if (cause instanceof ClientGone) throw new Refusal('client_gone');
+    const kind = failureKind(cause, failure?.sent ?? false);
+    countError(config.name, kind);
+    throw refuse(kind, cause);
+  }
+
+  return {
+    name: config.name,
+    send,
+    probe: async () => {
+      await Promise.any(targets.map((target) => probeTarget(target.url, config.timeouts.connectMs)));
+    },
+    close: async () => {
+      await Promise.all(targets.map((target) => target.pool.destroy()));
+    },
+  };
+}
+
+/** Nothing was sent: the next target may have it. A kept connection was closed under a safe request: once more. */
+function mayRepeat(
+  error: ExchangeFailed,
+  request: OutgoingRequest,
+  attempt: number,
+  targets: number,
+): boolean {
+  if (!error.sent) return attempt + 1 < targets;
+  return error.silent && attempt === 0 && safeMethods.has(request.method);
+}
+
+function createTarget(origin: string, { timeouts, connections, ca }: UpstreamConfig): Target {
+  const pool = new Pool(origin, {
+    connections,
+    pipelining: 1,
+    headersTimeout: 0, // the relay keeps the deadline for the head
+    bodyTimeout: timeouts.idleMs,
+    connect: { timeout: timeouts.connectMs, ...(ca === undefined ? {} : { ca }) },
+    maxHeaderSize: 32 * 1024,
+  });
+  return { url: new URL(origin), pool, asideUntil: 0 };
+}
+
+function exchange(
+  target: Target,
+  request: OutgoingRequest,
+  { res, own, config }: { res: ServerResponse; own: readonly string[]; config: UpstreamConfig },
+): Promise<Outcome> {
+  return new Promise((resolve, reject) => {
+    if (res.destroyed) {
+      reject(new ExchangeFailed(new ClientGone(), { sent: false, silent: false }));
+      return;
+    }
+    const relay = new Relay(res, {
+      own,
+      responseMs: config.timeouts.responseMs,
+      settle: { resolve, reject },
+    });
+    const { method, target: path, body } = request;
+    const headers = ['host', config.preserveHost ? request.host : target.url.host, ...request.headers];
+    target.pool.dispatch({ method, path, headers, body: body.length > 0 ? body : null }, relay);
+  });
+}
+
+async function probeTarget(url: URL, timeoutMs: number): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    const port = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port);
+    const socket = connectTcp({ host: url.hostname.replace(/^\[|\]$/g, ''), port, timeout: timeoutMs });
+    const fail = (): void => {
+      socket.destroy();
+      reject(new Error(`${url.host} cannot be reached`));
+    };
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve();
+    });
+    socket.once('timeout', fail);
+    socket.once('error', fail);
+  });
+}
