@@ -1,0 +1,22 @@
+import { setTimeout as pause } from 'node:timers/promises';
+
+/** Where a helper leaves what has to be undone: a test context, or `{ after }` of node:test for a whole file. */
+export interface Scene {
+  after(undo: () => void | Promise<void>): void;
+}
+
+const pauseMs = 5;
+
+/** Asks until the condition holds and returns what it answered; fails when it does not hold within the time (ms). */
+export async function until<T>(
+  condition: () => T | Promise<T>,
+  { within = 5_000, what = condition.toString() }: { within?: number; what?: string } = {},
+): Promise<NonNullable<T>> {
+  const deadline = performance.now() + within;
+  for (;;) {
+    const answer = await condition();
+    if (answer) return answer;
+    if (performance.now() > deadline) throw new Error(`not within ${within} ms: ${what}`);
+    await pause(pauseMs);
+  }
+}

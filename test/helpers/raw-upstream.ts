@@ -1,0 +1,65 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Scene } from './poll.ts';
+
+/**
+ * Says what the upstream does once a whole request is there, and again for each further request on the
+ * connection. Connections count from 0.
+ */
+export type RawScript = (socket: Socket, requestBytes: Buffer, connectionIndex: number) => void;
+
+/** An upstream that can answer with any nonsense. */
+export interface RawUpstream {
+  readonly port: number;
+  readonly url: string;
+  /** All bytes received, one entry for each connection in the order they were opened. */
+  readonly received: Buffer[];
+  /** The open connections. */
+  readonly sockets: ReadonlySet<Socket>;
+  script: RawScript;
+  close(): Promise<void>;
+}
+
+/** Starts the upstream on a free loopback port; without a script it accepts, reads and never answers. */
+export async function startRawUpstream(t: Scene, script: RawScript = () => {}): Promise<RawUpstream> {
+  const received: Buffer[] = [];
+  const sockets = new Set<Socket>();
+  const server = createServer({ noDelay: true }, (socket) => {
+    const index = received.push(Buffer.alloc(0)) - 1;
+    let request = Buffer.alloc(0);
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+    socket.on('error', () => socket.destroy());
+    socket.on('data', (chunk: Buffer) => {
+      received[index] = Buffer.concat([received[index]!, chunk]);
+      request = Buffer.concat([request, chunk]);
+      if (!isWhole(request)) return;
+      const bytes = request;
+      request = Buffer.alloc(0);
+      upstream.script(socket, bytes, index);
+    });
+  });
+  const close = async (): Promise<void> => {
+    if (!server.listening) return;
+    const closed = once(server, 'close');
+    server.close();
+    for (const socket of sockets) socket.destroy();
+    await closed;
+  };
+  t.after(close);
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  const upstream: RawUpstream = { port, url: `http://127.0.0.1:${port}`, received, sockets, script, close };
+  return upstream;
+}
+
+/** Whole when the headers are there and as much body as Content-Length or the last chunk says. */
+function isWhole(bytes: Buffer): boolean {
+  const headEnd = bytes.indexOf('\r\n\r\n');
+  if (headEnd < 0) return false;
+  const head = bytes.subarray(0, headEnd).toString('latin1');
+  if (/^transfer-encoding:.*chunked/im.test(head)) return bytes.includes('\r\n0\r\n\r\n', headEnd + 2);
+  const length = Number(/^content-length: *(\d+)/im.exec(head)?.[1] ?? 0);
+  return bytes.length >= headEnd + 4 + length;
+}

@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { test } from 'node:test';
+import { parseResponses } from './parse-responses.ts';
+import { until } from './poll.ts';
+import { exchange, openRaw, requestBytes } from './raw-socket.ts';
+import { startRawUpstream } from './raw-upstream.ts';
+import { startRecordingUpstream } from './recording-upstream.ts';
+import { startRedis } from './redis.ts';
+import { overlay } from './start-gateway.ts';
+
+const parsed = (text: string, options = {}): object[] =>
+  parseResponses(Buffer.from(text, 'latin1'), options).map(({ status, text: body, complete }) => ({
+    status,
+    body,
+    complete,
+  }));
+
+const cases: readonly { name: string; wire: string; options?: object; expected: object[] }[] = [
+  {
+    name: 'two with lengths',
+    wire: 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhiHTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n',
+    expected: [
+      { status: 200, body: 'hi', complete: true },
+      { status: 404, body: '', complete: true },
+    ],
+  },
+  {
+    name: 'chunked, with a trailer and a successor',
+    wire: 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;x=y\r\nabc\r\n0\r\nT: 1\r\n\r\nHTTP/1.1 204 \r\n\r\n',
+    expected: [
+      { status: 200, body: 'abc', complete: true },
+      { status: 204, body: '', complete: true },
+    ],
+  },
+  {
+    name: 'chunked, cut short',
+    wire: 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab',
+    expected: [{ status: 200, body: 'ab', complete: false }],
+  },
+  {
+    name: 'a length, cut short',
+    wire: 'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nab',
+    expected: [{ status: 200, body: 'ab', complete: false }],
+  },
+  {
+    name: 'an interim answer and one to HEAD',
+    wire: 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx',
+    options: { methods: ['HEAD', 'GET'] },
+    expected: [
+      { status: 100, body: '', complete: true },
+      { status: 200, body: '', complete: true },
+      { status: 200, body: 'x', complete: true },
+    ],
+  },
+  {
+    name: 'no length while the connection is open',
+    wire: 'HTTP/1.1 200 OK\r\n\r\nab',
+    options: { closed: false },
+    expected: [{ status: 200, body: 'ab', complete: false }],
+  },
+];
+
+for (const { name, wire, options, expected } of cases) {
+  test(`responses are parsed as they stood on the wire: ${name}`, () => {
+    assert.deepEqual(parsed(wire, options), expected);
+  });
+}
+
+test('the recording upstream keeps every byte of a request and echoes it', async (t) => {
+  const upstream = await startRecordingUpstream(t);
+  const body = Buffer.from([0, 255, 10]);
+  const answer = await exchange(
+    t,
+    upstream.port,
+    requestBytes('POST /a//../%2f?q', [['X-Odd', 'v\xff']], body),
+  );
+  assert.equal(answer.status, 200);
+  assert.equal(upstream.requests.length, 1);
+  const [request] = upstream.requests;
+  assert.equal(request?.target, '/a//../%2f?q');
+  assert.deepEqual(request.rawHeaders.slice(0, 4), ['Host', 'gateway.test', 'X-Odd', 'v\xff']);
+  assert.deepEqual(request.body, body);
+  assert.equal(request.complete, true);
+});
+
+test('the recording upstream sees a request whose body never ends', async (t) => {
+  const upstream = await startRecordingUpstream(t);
+  const raw = await openRaw(t, upstream.port);
+  raw.write('POST / HTTP/1.1\r\nContent-Length: 5\r\n\r\nab');
+  await until(() => upstream.requests[0]?.body.length === 2);
+  raw.socket.destroy();
+  await until(() => upstream.requests[0]?.aborted);
+  assert.equal(upstream.requests[0]?.complete, false);
+});
+
+test('the recording upstream comes back on its port', async (t) => {
+  const upstream = await startRecordingUpstream(t);
+  await upstream.close();
+  await assert.rejects(exchange(t, upstream.port, requestBytes('GET /')), { code: 'ECONNREFUSED' });
+  await upstream.reopen();
+  assert.equal((await exchange(t, upstream.port, requestBytes('GET /'))).status, 200);
+});
+
+test('the raw upstream follows its script, request by request', async (t) => {
+  const upstream = await startRawUpstream(t, (socket, bytes, index) => {
+    socket.write(`HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n${index}${bytes.toString().at(-1)}`);
+  });
+  const raw = await openRaw(t, upstream.port);
+  raw.write(requestBytes('POST /', [], 'x'));
+  await raw.responses(1);
+  raw.write(requestBytes('POST /', [], 'y'));
+  const answers = await raw.responses(2);
+  assert.deepEqual(
+    answers.map(({ text }) => text),
+    ['0x', '0y'],
+  );
+});
+
+test('a Redis of its own can be stopped, started, frozen and thawed', async (t) => {
+  const redis = await startRedis(t);
+  await redis.kill();
+  await redis.start();
+  redis.pause();
+  const socket = connect(redis.port, '127.0.0.1');
+  t.after(() => void socket.destroy());
+  await once(socket, 'connect');
+  let reply = '';
+  socket.on('data', (chunk: Buffer) => (reply += chunk.toString()));
+  socket.write('PING\r\n');
+  assert.equal(reply, '');
+  redis.resume();
+  await until(() => reply === '+PONG\r\n');
+});
+
+test('an overlay merges objects, replaces lists and takes away', () => {
+  assert.deepEqual(overlay({ a: { b: 1, c: [1, 2] }, d: 1 }, { a: { c: [3] }, d: undefined }), {
+    a: { b: 1, c: [3] },
+    d: undefined,
+  });
+});

@@ -1,0 +1,180 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { stringify } from 'yaml';
+import { until } from './poll.ts';
+import type { Scene } from './poll.ts';
+
+/** One line of the gateway's log. */
+export type LogLine = Readonly<Record<string, unknown>>;
+
+/** A configuration as YAML would describe it. */
+export interface Yaml {
+  readonly [key: string]: unknown;
+}
+
+/** How a gateway process ended. */
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/** A gateway that runs as its own process, as in production. */
+export interface Gateway {
+  readonly url: string;
+  readonly port: number;
+  readonly adminUrl: string;
+  readonly pid: number;
+  readonly child: ChildProcess;
+  /** The temporary folder, which is its working directory too. */
+  readonly folder: string;
+  readonly configFile: string;
+  /** Every JSON line on stdout so far. */
+  logs(): LogLine[];
+  /** Everything on stdout and stderr so far. */
+  logText(): string;
+  /** Sends the signal, SIGTERM by default, and waits for the end. */
+  stop(signal?: NodeJS.Signals): Promise<Exit>;
+  readonly exited: Promise<Exit>;
+}
+
+/** The rest of a scene: what differs from the base configuration and from this process's environment. */
+export interface GatewayOptions {
+  /** Where the base configuration's only upstream is. */
+  readonly upstream?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly within?: number;
+}
+
+const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+
+/** The key of the base configuration. */
+export const demoKey = 'k-demo';
+
+/** The path of the base configuration's only route. */
+export const namePath = '/v1/voice-gender-recognition/api/name';
+
+/**
+ * Starts `serve` and waits until it is ready. The configuration is a whole YAML text, or an object that is laid over
+ * the base: objects merge, everything else replaces, `undefined` takes away.
+ */
+export async function startGateway(
+  t: Scene,
+  config: string | Yaml = {},
+  { upstream = 'http://127.0.0.1:9', env = {}, within = 10_000 }: GatewayOptions = {},
+): Promise<Gateway> {
+  const folder = await mkdtemp(join(tmpdir(), 'gatehouse-test-'));
+  const configFile = join(folder, 'gateway.yaml');
+  const yaml = typeof config === 'string' ? config : stringify(overlay(baseConfig(upstream, folder), config));
+  await writeFile(configFile, yaml);
+  const child = spawn(process.execPath, [main, 'serve', '--config', configFile], {
+    cwd: folder,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const exited = new Promise<Exit>((resolve) => {
+    child.once('exit', (code, signal) => resolve({ code, signal }));
+  });
+  t.after(async () => {
+    child.kill('SIGKILL');
+    await exited;
+    await rm(folder, { recursive: true, force: true });
+  });
+  const output = collectOutput(child);
+  const ready = await until(() => output.logs().find(isReady) ?? hasEnded(child), {
+    within,
+    what: 'ready',
+  }).catch((cause: unknown) => {
+    throw new Error(`the gateway did not become ready\n${output.text()}`, { cause });
+  });
+  if (ready === true) throw new Error(`the gateway ended before it was ready\n${output.text()}`);
+  const listen = String(ready['listen']);
+  return {
+    url: `http://${listen}`,
+    port: Number(listen.slice(listen.lastIndexOf(':') + 1)),
+    adminUrl: `http://${String(ready['admin'])}`,
+    pid: child.pid!,
+    child,
+    folder,
+    configFile,
+    logs: output.logs,
+    logText: output.text,
+    exited,
+    async stop(signal = 'SIGTERM') {
+      child.kill(signal);
+      return exited;
+    },
+  };
+}
+
+/** The small configuration that tests vary. */
+export function baseConfig(upstream: string, folder: string): Yaml {
+  return {
+    listen: '127.0.0.1:0',
+    admin: { listen: '127.0.0.1:0' },
+    store: `sqlite:${join(folder, 'gatehouse.db')}`,
+    plans: { free: {} },
+    keys: [{ id: 'demo', plan: 'free', secret: demoKey }],
+    upstreams: { recognition: { targets: [upstream] } },
+    versions: { v1: { upstream: 'recognition' } },
+    routes: [
+      {
+        path: namePath,
+        methods: ['POST'],
+        body: {
+          json: {
+            maxSize: '16KB',
+            schema: {
+              type: 'object',
+              required: ['firstName', 'lastName'],
+              properties: { firstName: { type: 'string' }, lastName: { type: 'string' } },
+            },
+          },
+        },
+      },
+    ],
+    log: { level: 'info', format: 'json' },
+  };
+}
+
+/** Lays one configuration over another: objects merge, everything else replaces, `undefined` takes away. */
+export function overlay(base: Yaml, over: Yaml): Yaml {
+  const result: Record<string, unknown> = { ...base };
+  for (const [key, value] of Object.entries(over)) {
+    const below = result[key];
+    result[key] = isPlain(below) && isPlain(value) ? overlay(below, value) : value;
+  }
+  return result;
+}
+
+function isPlain(value: unknown): value is Yaml {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function hasEnded(child: ChildProcess): true | undefined {
+  return child.exitCode !== null || child.signalCode !== null || undefined;
+}
+
+function isReady(line: LogLine): boolean {
+  return typeof line['msg'] === 'string' && line['msg'].startsWith('ready');
+}
+
+function collectOutput(child: ChildProcess): { logs: () => LogLine[]; text: () => string } {
+  let stdout = '';
+  let stderr = '';
+  child.stdout?.setEncoding('utf8').on('data', (chunk: string) => (stdout += chunk));
+  child.stderr?.setEncoding('utf8').on('data', (chunk: string) => (stderr += chunk));
+  return { logs: () => stdout.split('\n').flatMap(parseLine), text: () => stdout + stderr };
+}
+
+function parseLine(line: string): LogLine[] {
+  try {
+    const value: unknown = JSON.parse(line);
+    return isPlain(value) ? [value] : [];
+  } catch {
+    return [];
+  }
+}
