@@ -1,0 +1,39 @@
+import { spawnSync } from 'node:child_process';
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { ensureRedisServer } from './install-redis.ts';
+
+/** Runs every test, or those in the files and folders that are named; options go to `node --test`. */
+function runTests(args: readonly string[]): number {
+  if (!ensureRedisServer()) {
+    console.error(
+      'The tests need redis-server, and it could not be installed. Install it (on Debian and Ubuntu:',
+    );
+    console.error(
+      'sudo apt-get install redis-server; on macOS: brew install redis) and run the tests again.',
+    );
+    return 1;
+  }
+  const options = args.filter((arg) => arg.startsWith('-'));
+  const paths = args.filter((arg) => !arg.startsWith('-')).map(testsIn);
+  const everything = join(fileURLToPath(new URL('.', import.meta.url)), '**/*.test.ts');
+  const run = spawnSync(
+    process.execPath,
+    [
+      '--test',
+      '--test-concurrency=2',
+      '--test-reporter=spec',
+      ...options,
+      ...(paths.length > 0 ? paths : [everything]),
+    ],
+    { stdio: 'inherit' },
+  );
+  return run.status ?? 1;
+}
+
+function testsIn(path: string): string {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ? join(path, '**/*.test.ts') : path;
+}
+
+process.exitCode = runTests(process.argv.slice(2));
