@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 /** What decides how a missing redis-server gets installed. */
 export interface Machine {
   readonly isRoot: boolean;
-  has(program: string): boolean;
+  readonly has: (program: string) => boolean;
 }
 
 const recipes: readonly { manager: string; command: string; withoutRoot?: boolean }[] = [
