@@ -1,0 +1,92 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { parseArgs } from 'node:util';
+import { guessByName } from './names.ts';
+import { readUpload, readWhole } from './read-upload.ts';
+import { Unreadable } from './unreadable.ts';
+import { guessByVoice } from './voice.ts';
+import { decodeWav } from './wav.ts';
+
+const nameBytesMax = 16 * 1024;
+const voiceBytesMax = 16 * 1024 * 1024;
+
+type Endpoint = (req: IncomingMessage) => unknown;
+
+const endpoints: Readonly<Record<string, Endpoint>> = {
+  'POST /v1/voice-gender-recognition/api/name': answerName,
+  'POST /v1/voice-gender-recognition/api/voice': answerVoice,
+  'GET /healthz': () => ({ status: 'ok' }),
+};
+
+/** A recognition service that does not listen yet. */
+export function createRecognition(): Server {
+  return createServer((req, res) => {
+    void answer(req, res);
+  });
+}
+
+async function answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
+  const path = (req.url ?? '').split('?')[0];
+  const endpoint = endpoints[`${req.method} ${path}`];
+  try {
+    if (!endpoint) return send(res, 404, { error: 'Not found' });
+    send(res, 200, await endpoint(req));
+  } catch (error) {
+    if (error instanceof Unreadable) return send(res, error.status, { error: error.message });
+    // The caller left in the middle of its body, so there is nobody to answer.
+    if (req.destroyed && !req.complete) return;
+    console.error(error);
+    send(res, 500, { error: 'Internal server error' });
+  }
+}
+
+function send(res: ServerResponse, status: number, body: unknown): void {
+  // What was not read of a refused body must not be taken for the next request.
+  if (!res.req.complete) res.setHeader('connection', 'close');
+  res.writeHead(status, { 'content-type': 'application/json' });
+  res.end(JSON.stringify(body));
+}
+
+async function answerName(req: IncomingMessage): Promise<unknown> {
+  const body = parseJson(await readWhole(req, nameBytesMax));
+  const { firstName, lastName } = body as Record<string, unknown>;
+  if (typeof firstName !== 'string' || typeof lastName !== 'string') {
+    throw new Unreadable(400, 'firstName and lastName must be strings');
+  }
+  return guessByName(firstName);
+}
+
+async function answerVoice(req: IncomingMessage): Promise<unknown> {
+  return guessByVoice(decodeWav(await readUpload(req, voiceBytesMax)));
+}
+
+function parseJson(bytes: Buffer): object {
+  try {
+    const value: unknown = JSON.parse(bytes.toString());
+    if (typeof value === 'object' && value !== null) return value;
+  } catch {
+    // Said below, in the same words for everything that is not an object.
+  }
+  throw new Unreadable(400, 'The body must be a JSON object');
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({ options: { port: { type: 'string', default: '9000' } } });
+  const server = createRecognition();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => server.close());
+  }
+  await once(server.listen(Number(values.port), '127.0.0.1'), 'listening');
+  console.log(`recognition listens on http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+}
+
+if (import.meta.main) {
+  await main().catch((error: NodeJS.ErrnoException) => {
+    console.error(
+      error.code === 'EADDRINUSE' ? `recognition cannot start: its port is in use` : error.message,
+    );
+    process.exitCode = 1;
+  });
+}
