@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { test } from 'node:test';
+import type { TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { until } from '../helpers/poll.ts';
+
+const run = promisify(execFile);
+const demo = fileURLToPath(new URL('../../examples/demo.ts', import.meta.url));
+const anyPorts = ['--port', '0', '--admin-port', '0', '--upstream-port', '0'];
+
+test('the demo prints calls that can be pasted, and what they promise is what they do', async (t) => {
+  const { output, ready } = startDemo(t, anyPorts);
+  await ready();
+  const calls = output()
+    .split('\n')
+    .filter((line) => line.startsWith('curl '));
+  const answers = await Promise.all(calls.map((call) => run('sh', ['-c', call])));
+  const statuses = answers.map(({ stdout }) => Number(/^HTTP\/1\.1 (\d{3})/.exec(stdout)?.[1]));
+  assert.deepEqual(statuses, [200, 401, 400]);
+  assert.match(answers[0]?.stdout ?? '', /"guess":"female"/);
+  assert.match(answers[1]?.stdout ?? '', /\{"error":"API key is required"\}/);
+  const admin = /^Admin +(\S+)/m.exec(output())?.[1];
+  assert.equal((await fetch(`${admin}/readyz`)).status, 200);
+});
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  test(`the demo stops cleanly on ${signal} and leaves nothing running`, async (t) => {
+    const { child, output, ready, exitCode } = startDemo(t, anyPorts);
+    await ready();
+    const urls = output().match(/http:\/\/127\.0\.0\.1:\d+(?=\s)/g) ?? [];
+    assert.equal(urls.length, 3);
+    child.kill(signal);
+    // As npm does: it hands on what the terminal has sent already.
+    child.kill(signal);
+    assert.equal(await exitCode(), 0);
+    assert.doesNotMatch(output(), /^ +at /m);
+    for (const url of urls)
+      await assert.rejects(fetch(url), (error: Error) => /ECONNREFUSED/.test(String(error.cause)));
+  });
+}
+
+for (const option of ['--port', '--admin-port', '--upstream-port']) {
+  test(`a busy ${option} ends the demo with one clear line`, async (t) => {
+    const busy = await takePort(t);
+    const { errors, exitCode } = startDemo(t, [...anyPorts, option, busy]);
+    assert.equal(await exitCode(), 1);
+    assert.match(errors(), /^demo: the .*(in use|EADDRINUSE).*\n$/);
+  });
+}
+
+for (const args of [
+  ['--port', 'x'],
+  ['--port', '70000'],
+  ['--prot', '1'],
+]) {
+  test(`the demo refuses ${args.join(' ')} with one line`, async (t) => {
+    const { errors, exitCode } = startDemo(t, args);
+    assert.equal(await exitCode(), 1);
+    assert.match(errors(), /^demo: .*\n$/);
+  });
+}
+
+test('the demo explains itself', async () => {
+  const { stdout } = await run(process.execPath, [demo, '--help']);
+  for (const option of ['--port', '--admin-port', '--upstream-port']) assert.ok(stdout.includes(option));
+});
+
+function startDemo(t: TestContext, args: readonly string[]) {
+  const child = spawn(process.execPath, [demo, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+  const closed = once(child, 'close');
+  t.after(async () => {
+    // SIGTERM and not SIGKILL: the demo takes what it started with it.
+    child.kill('SIGTERM');
+    await closed;
+  });
+  return {
+    child,
+    output: () => stdout + stderr,
+    errors: () => stderr,
+    ready: () => until(() => stdout.includes('Ctrl-C'), { within: 15_000, what: 'the demo is ready' }),
+    exitCode: async (): Promise<number | null> => {
+      const [code] = (await closed) as [number | null];
+      return code;
+    },
+  };
+}
+
+async function takePort(t: TestContext): Promise<string> {
+  const server = createServer();
+  t.after(() => void server.close());
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return String((server.address() as AddressInfo).port);
+}
