@@ -241,7 +241,7 @@ describe('parseStrictJson', () => {
       fc.property(value, fc.nat(2), (any, indent) => {
         const text = JSON.stringify(any, undefined, indent);
         fc.pre(!text.includes('__proto__'));
-        assert.deepEqual(read(text), any);
+        assert.equal(JSON.stringify(read(text), undefined, indent), text);
       }),
     );
   });
