@@ -1,0 +1,119 @@
+import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { StoreUnavailable } from '../ledger.ts';
+import { migrations } from './migrations.ts';
+
+/** 'Gate' in ASCII: tells our files from those of other programs. */
+const APPLICATION_ID = 0x47_61_74_65;
+const SQLITE_BUSY = 5;
+const SQLITE_NOTADB = 26;
+
+/** How long opening may wait for other processes that open or migrate the same file. */
+const OPEN_TIMEOUT_MS = 5_000;
+
+/**
+ * Opens the file, brings its tables up to date and returns the connection. With `create: false` a missing file is an
+ * error: a file that vanishes under a running gateway must not come back empty, with every quota unspent.
+ */
+export function openDatabase(path: string, options: { create: boolean }): DatabaseSync {
+  try {
+    if (options.create) createFile(path);
+    else closeSync(openSync(`${path}-wal`, 'a', 0o600));
+    return connect(path);
+  } catch (error) {
+    throw describeFailure(error, `cannot open ${path}`);
+  }
+}
+
+/** True when another connection holds the lock that the call needed; nothing was changed then. */
+export function isBusy(error: unknown): boolean {
+  // The low byte is the primary code; BUSY_SNAPSHOT and BUSY_RECOVERY are extensions of it.
+  return isSqliteError(error) && (error.errcode & 0xff) === SQLITE_BUSY;
+}
+
+/** Turns what SQLite throws into a `StoreUnavailable`. Its messages name tables and paths, never values. */
+export function describeFailure(error: unknown, what: string): StoreUnavailable {
+  if (error instanceof StoreUnavailable) return error;
+  if (isSqliteError(error) && error.errcode === SQLITE_NOTADB) {
+    return new StoreUnavailable(`${what}: it is not a SQLite database`, { mayHaveHappened: false });
+  }
+  const reason = isSqliteError(error) ? error.errstr : error instanceof Error ? error.message : 'unknown';
+  return new StoreUnavailable(`${what}: ${reason}`, { mayHaveHappened: false });
+}
+
+interface SqliteError extends Error {
+  readonly errcode: number;
+  readonly errstr: string;
+}
+
+function isSqliteError(error: unknown): error is SqliteError {
+  return error instanceof Error && 'errcode' in error && 'errstr' in error;
+}
+
+function createFile(path: string): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  try {
+    // Only a new file is opened here. Closing a descriptor of a file that this process has open in SQLite would drop
+    // SQLite's POSIX locks (https://sqlite.org/howtocorrupt.html §2.2). The -wal and -shm files take over this mode.
+    closeSync(openSync(path, 'wx', 0o600));
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+  }
+}
+
+function connect(path: string): DatabaseSync {
+  const database = new DatabaseSync(path, {
+    timeout: OPEN_TIMEOUT_MS,
+    enableForeignKeyConstraints: true,
+    allowExtension: false,
+    defensive: true,
+  });
+  try {
+    refuseForeignFile(database, path);
+    // NORMAL in WAL mode survives kill -9 whole. A power cut may lose the last commits, never the file's integrity.
+    database.exec('PRAGMA trusted_schema = OFF; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
+    database.exec('PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -4096; PRAGMA temp_store = MEMORY');
+    migrate(database, path);
+    database.exec('PRAGMA busy_timeout = 0');
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+function refuseForeignFile(database: DatabaseSync, path: string): void {
+  const id = pragma(database, 'application_id');
+  if (id === APPLICATION_ID) return;
+  const tables = database.prepare('SELECT count(*) AS tables FROM sqlite_schema').get();
+  if (id === 0 && tables?.['tables'] === 0) return;
+  throw new StoreUnavailable(`cannot open ${path}: it is a database of another program`, {
+    mayHaveHappened: false,
+  });
+}
+
+function migrate(database: DatabaseSync, path: string): void {
+  if (pragma(database, 'user_version') === migrations.length) return;
+  database.exec('BEGIN IMMEDIATE');
+  try {
+    // Read again under the lock: another process may have migrated in the meantime.
+    const version = pragma(database, 'user_version');
+    if (version > migrations.length) {
+      const known = `version ${version}, this one knows up to ${migrations.length}`;
+      throw new StoreUnavailable(`cannot open ${path}: it was written by a newer Gatehouse (${known})`, {
+        mayHaveHappened: false,
+      });
+    }
+    for (const migration of migrations.slice(version)) database.exec(migration);
+    database.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${migrations.length}`);
+    database.exec('COMMIT');
+  } catch (error) {
+    if (database.isTransaction) database.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+function pragma(database: DatabaseSync, name: string): number {
+  return Number(database.prepare(`PRAGMA ${name}`).get()?.[name]);
+}
