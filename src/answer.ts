@@ -4,6 +4,7 @@ import { Refusal, type Wording } from './refusals.ts';
 /** How much of a refused body is read and thrown away so that the client gets to read its refusal, and for how long. */
 const lingerBytesMax = 16 * 1024 * 1024;
 const lingerMs = 3000;
+const shortBodyMax = 64 * 1024;
 
 export type Answerer = (req: IncomingMessage, res: ServerResponse, error: unknown) => void;
 
@@ -21,7 +22,7 @@ export function createAnswerer(wording: Wording): Answerer {
       return;
     }
     const { status, body } = wording(refusal);
-    const unread = !req.complete && hasBody(req);
+    const unread = !req.complete && mustBeReadFirst(req);
     if (unread) res.shouldKeepAlive = false;
     res.writeHead(status, [
       'Content-Type',
@@ -41,8 +42,10 @@ export function createAnswerer(wording: Wording): Answerer {
   };
 }
 
-function hasBody(req: IncomingMessage): boolean {
-  return req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > 0;
+/** The rest of a short body is let through by Node and the connection goes on; for any other the connection must end. */
+function mustBeReadFirst(req: IncomingMessage): boolean {
+  if (req.headers['transfer-encoding'] !== undefined || req.headers.expect !== undefined) return true;
+  return Number(req.headers['content-length'] ?? 0) > shortBodyMax;
 }
 
 /**

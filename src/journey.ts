@@ -44,12 +44,16 @@ export function createJourney(by: Provisions): Travel {
     const body = await readBody(req, res, { head, rule: route.body, memory: by.bodyMemory }); // 400 408 413 415
     try {
       visit.bytesIn = body.length;
-      const parcel = { head, caller, route, body, origin: visit.origin, requestId: visit.id };
-      const outcome = await forward(req, res, parcel, by.forwarding); // 499 502 504
-      visit.bytesOut = outcome.bytesOut;
-      visit.upstreamMs = outcome.upstreamMs;
-      visit.cut = outcome.cut;
-      visit.cause = outcome.cause;
+      const parcel = {
+        head,
+        caller,
+        route,
+        body,
+        origin: visit.origin,
+        requestId: visit.id,
+        progress: visit,
+      };
+      await forward(req, res, parcel, by.forwarding); //                499 502 504
     } finally {
       by.bodyMemory.giveBack(body.length);
     }

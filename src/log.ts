@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
 import { pinoHttp, type HttpLogger } from 'pino-http';
-import { SonicBoom } from 'sonic-boom';
+import sonicBoom, { type SonicBoom } from 'sonic-boom';
 import { catalogue, Refusal } from './refusals.ts';
 import type { LogFormat, LogLevel } from './config/config.ts';
 import type { Visit } from './visit.ts';
@@ -11,12 +11,12 @@ export type { Logger } from 'pino';
 export interface Log {
   readonly logger: Logger;
   /** Writes out what is buffered; gives up on a pipe that does not take it. */
-  flush(): Promise<void>;
+  readonly flush: () => Promise<void>;
 }
 
 /** What may wait in memory for a log pipe that is blocked. Beyond it lines are dropped: traffic matters more. */
 const backlogBytesMax = 8 * 1024 * 1024;
-const bufferBytes = 16 * 1024;
+const bufferBytes = 8 * 1024;
 const flushEveryMs = 200;
 const flushPatienceMs = 1000;
 
@@ -38,6 +38,7 @@ export function createAccessLog(logger: Logger): HttpLogger {
     quietReqLogger: true,
     quietResLogger: true,
     wrapSerializers: false,
+    customAttributeKeys: { reqId: 'requestId' },
     serializers: { req: () => undefined, res: () => undefined },
     genReqId: (req) => req.visit.id,
     customLogLevel: (req) => levelOf(req.visit),
@@ -51,7 +52,6 @@ export function createAccessLog(logger: Logger): HttpLogger {
 function accessLine(req: IncomingMessage, res: ServerResponse): object {
   const visit = req.visit;
   return {
-    requestId: visit.id,
     keyId: visit.keyId,
     plan: visit.plan,
     route: visit.route,
@@ -106,7 +106,7 @@ function levelAsWord(label: string): { level: string } {
 }
 
 function openStdout(pretty: boolean): SonicBoom {
-  const out = new SonicBoom({
+  const out = new sonicBoom.SonicBoom({
     fd: process.stdout.fd,
     sync: false,
     minLength: pretty ? 0 : bufferBytes,

@@ -8,7 +8,9 @@ export interface Metrics {
   readonly connections: Gauge;
   /** Counts a request that is over. */
   observe(visit: Visit, status: number): void;
-  countUpstreamError(upstream: string, kind: string): void;
+  /** Counts a request that could not even be parsed. */
+  countUnreadable(refusal: string): void;
+  readonly countUpstreamError: (upstream: string, kind: string) => void;
   observeStore(operation: string, seconds: number, ok: boolean): void;
 }
 
@@ -73,6 +75,9 @@ export function createMetrics(): Metrics {
       if (visit.upstreamMs !== undefined && visit.upstream !== undefined) {
         upstreamDuration.labels(visit.upstream).observe(visit.upstreamMs / 1000);
       }
+    },
+    countUnreadable(refusal) {
+      requests.labels(noRoute, '4xx', refusal).inc();
     },
     countUpstreamError(upstream, kind) {
       upstreamErrors.labels(upstream, kind).inc();

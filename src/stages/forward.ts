@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Origin } from '../client-address.ts';
 import type { Route } from '../config/config.ts';
 import { announce, copyHeaders, type Passes } from '../headers.ts';
-import type { Outcome } from '../upstream/relay.ts';
+import type { Outcome, Progress } from '../upstream/relay.ts';
 import type { Upstream } from '../upstream/upstream.ts';
 import type { Caller } from './authenticate.ts';
 import type { Head } from './check-request.ts';
@@ -22,6 +22,8 @@ export interface Parcel {
   readonly body: Buffer;
   readonly origin: Origin;
   readonly requestId: string;
+  /** Where the exchange tells how it goes. */
+  readonly progress: Progress;
 }
 
 /**
@@ -43,10 +45,15 @@ export async function forward(
   addOrigin(headers, req, { parcel, forwarded: by.forwarded });
   if (body.length > 0 || methodsWithBody.has(head.method))
     headers.push('content-length', String(body.length));
-  const target = head.path + head.query;
-  const own = ['X-Request-Id', parcel.requestId];
-  if (route.version !== undefined) own.push(...announce(route.version).flat());
-  return await upstream.send({ method: head.method, target, headers, body, host: head.host }, res, own);
+  const request = {
+    method: head.method,
+    target: head.path + head.query,
+    headers,
+    body,
+    host: head.host,
+    answerHeaders,
+  };
+  return await upstream.send(request, res, parcel.progress);
 }
 
 /** For these the absence of a body is said with `Content-Length: 0` (RFC 9110 §8.6). */

@@ -6,12 +6,17 @@ import { ClientGone, NonsenseAnswer, ResponseTimeout } from './failures.ts';
 /** How an exchange with an upstream ended, once its answer had begun. */
 export interface Outcome {
   readonly status: number;
-  readonly bytesOut: number;
-  /** From the request sent to the head of the answer. */
-  readonly upstreamMs: number;
   /** Who broke off before the end of the answer. */
   readonly cut: 'client' | 'upstream' | undefined;
-  readonly cause: Error | undefined;
+}
+
+/** What an exchange tells of itself while it goes on, in time for the log line that ends it. */
+export interface Progress {
+  /** From the request sent to the head of the answer. */
+  upstreamMs: number | undefined;
+  bytesOut: number;
+  cut: 'client' | 'upstream' | undefined;
+  cause: unknown;
 }
 
 /** An exchange that failed before any of an answer reached the client, so another target or a refusal can follow. */
@@ -31,6 +36,14 @@ export class ExchangeFailed extends Error {
   }
 }
 
+export interface RelayParts {
+  /** The gateway's own headers for the answer. */
+  readonly own: readonly string[];
+  readonly progress: Progress;
+  readonly responseMs: number;
+  readonly settle: Settle;
+}
+
 interface Settle {
   resolve(outcome: Outcome): void;
   reject(failure: ExchangeFailed): void;
@@ -44,6 +57,7 @@ interface Settle {
 export class Relay implements Dispatcher.DispatchHandler {
   readonly #res: ServerResponse;
   readonly #own: readonly string[];
+  readonly #progress: Progress;
   readonly #settle: Settle;
   readonly #startedAt = performance.now();
   readonly #deadline: NodeJS.Timeout;
@@ -51,15 +65,12 @@ export class Relay implements Dispatcher.DispatchHandler {
   readonly #onDrain = (): void => this.#controller?.resume();
   #controller: Dispatcher.DispatchController | undefined;
   #over = false;
-  #headAt: number | undefined;
-  #bytes = 0;
+  #begun = false;
 
-  constructor(
-    res: ServerResponse,
-    { own, responseMs, settle }: { own: readonly string[]; responseMs: number; settle: Settle },
-  ) {
+  constructor(res: ServerResponse, { own, progress, responseMs, settle }: RelayParts) {
     this.#res = res;
     this.#own = own;
+    this.#progress = progress;
     this.#settle = settle;
     // Ours rather than undici's: an upstream that sends 1xx for ever would put undici's off for ever.
     this.#deadline = setTimeout(() => this.#giveUp(new ResponseTimeout(responseMs)), responseMs);
@@ -74,13 +85,14 @@ export class Relay implements Dispatcher.DispatchHandler {
   onResponseStart(controller: Dispatcher.DispatchController, status: number): void {
     if (status < 200 || this.#over) return; // 1xx ends here: it speaks of the hop to the upstream only
     clearTimeout(this.#deadline);
-    this.#headAt = performance.now();
+    this.#progress.upstreamMs = performance.now() - this.#startedAt;
     try {
       writeAnswerHead(this.#res, status, { raw: toStrings(controller.rawHeaders), own: this.#own });
     } catch (error) {
       this.#giveUp(error instanceof Error ? error : new NonsenseAnswer('an unknown fault'));
       return;
     }
+    this.#begun = true;
     this.#res.on('drain', this.#onDrain);
     // The head of a stream must not wait for its first event; with a body in the same packet one write carries both.
     process.nextTick(() => this.#flushHead());
@@ -88,14 +100,15 @@ export class Relay implements Dispatcher.DispatchHandler {
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#over) return;
-    this.#bytes += chunk.length;
+    this.#progress.bytesOut += chunk.length;
     if (!this.#res.write(chunk)) controller.pause();
   }
 
   onResponseEnd(): void {
     if (this.#over) return;
+    this.#stop();
     this.#res.end();
-    this.#finish(undefined, undefined);
+    this.#settle.resolve({ status: this.#res.statusCode, cut: undefined });
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
@@ -103,7 +116,7 @@ export class Relay implements Dispatcher.DispatchHandler {
   }
 
   #flushHead(): void {
-    if (this.#bytes === 0 && !this.#over && !this.#res.destroyed) this.#res.flushHeaders();
+    if (this.#progress.bytesOut === 0 && !this.#over && !this.#res.destroyed) this.#res.flushHeaders();
   }
 
   /** Ends the exchange from our side; undici then has nothing more to tell. */
@@ -116,20 +129,18 @@ export class Relay implements Dispatcher.DispatchHandler {
 
   #fail(error: Error): void {
     if (this.#over) return;
-    if (this.#headAt !== undefined && this.#res.headersSent) {
+    if (this.#begun) {
+      const cut = error instanceof ClientGone ? 'client' : 'upstream';
+      this.#progress.cut = cut;
+      this.#progress.cause = error;
+      this.#stop();
       this.#res.destroy();
-      this.#finish(error instanceof ClientGone ? 'client' : 'upstream', error);
+      this.#settle.resolve({ status: this.#res.statusCode, cut });
       return;
     }
     const silent = error instanceof Error && 'code' in error && silentCodes.has(String(error.code));
     this.#stop();
     this.#settle.reject(new ExchangeFailed(error, { sent: this.#controller !== undefined, silent }));
-  }
-
-  #finish(cut: Outcome['cut'], cause: Error | undefined): void {
-    this.#stop();
-    const upstreamMs = (this.#headAt ?? performance.now()) - this.#startedAt;
-    this.#settle.resolve({ status: this.#res.statusCode, bytesOut: this.#bytes, upstreamMs, cut, cause });
   }
 
   #stop(): void {

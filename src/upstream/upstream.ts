@@ -3,7 +3,7 @@ import { connect as connectTcp } from 'node:net';
 import { Pool } from 'undici';
 import type { UpstreamConfig } from '../config/config.ts';
 import { ClientGone, failureKind, refuse, type FailureKind } from './failures.ts';
-import { ExchangeFailed, Relay, type Outcome } from './relay.ts';
+import { ExchangeFailed, Relay, type Outcome, type Progress } from './relay.ts';
 import { Refusal } from '../refusals.ts';
 
 /** A request as it leaves for an upstream; its headers are finished but for `Host`. */
@@ -15,15 +15,16 @@ export interface OutgoingRequest {
   readonly body: Buffer;
   /** The client's own Host, for an upstream that wants it. */
   readonly host: string;
+  /** The gateway's own headers for the answer. */
+  readonly answerHeaders: readonly string[];
 }
 
 export interface Upstream {
   readonly name: string;
   /**
-   * Sends the request and passes the answer on. `own` are the gateway's headers for the answer.
-   * Rejects with a Refusal (499 502 504) as long as the client has seen nothing.
+   * Sends the request and passes the answer on. Rejects with a Refusal (499 502 504) as long as the client has seen nothing.
    */
-  send(request: OutgoingRequest, res: ServerResponse, own: readonly string[]): Promise<Outcome>;
+  send(request: OutgoingRequest, res: ServerResponse, progress: Progress): Promise<Outcome>;
   /** Resolves when a connection to one of the targets can be made. */
   probe(): Promise<void>;
   close(): Promise<void>;
@@ -54,16 +55,12 @@ export function createUpstream(
     return ready ?? (inTurn.toSorted((a, b) => a.asideUntil - b.asideUntil)[0] as Target);
   }
 
-  async function send(
-    request: OutgoingRequest,
-    res: ServerResponse,
-    own: readonly string[],
-  ): Promise<Outcome> {
+  async function send(request: OutgoingRequest, res: ServerResponse, progress: Progress): Promise<Outcome> {
     let failure: ExchangeFailed | undefined;
     for (let attempt = 0; attempt <= targets.length; attempt += 1) {
       const target = targets.length === 1 ? (targets[0] as Target) : nextTarget(performance.now());
       try {
-        const outcome = await exchange(target, request, { res, own, config });
+        const outcome = await exchange(target, request, { res, progress, config });
         if (outcome.cut === 'upstream') countError(config.name, 'cut');
         return outcome;
       } catch (error) {
@@ -119,19 +116,16 @@ function createTarget(origin: string, { timeouts, connections, ca }: UpstreamCon
 function exchange(
   target: Target,
   request: OutgoingRequest,
-  { res, own, config }: { res: ServerResponse; own: readonly string[]; config: UpstreamConfig },
+  { res, progress, config }: { res: ServerResponse; progress: Progress; config: UpstreamConfig },
 ): Promise<Outcome> {
   return new Promise((resolve, reject) => {
     if (res.destroyed) {
       reject(new ExchangeFailed(new ClientGone(), { sent: false, silent: false }));
       return;
     }
-    const relay = new Relay(res, {
-      own,
-      responseMs: config.timeouts.responseMs,
-      settle: { resolve, reject },
-    });
-    const { method, target: path, body } = request;
+    const { method, target: path, body, answerHeaders: own } = request;
+    const { responseMs } = config.timeouts;
+    const relay = new Relay(res, { own, progress, responseMs, settle: { resolve, reject } });
     const headers = ['host', config.preserveHost ? request.host : target.url.host, ...request.headers];
     target.pool.dispatch({ method, path, headers, body: body.length > 0 ? body : null }, relay);
   });

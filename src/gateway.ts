@@ -1,0 +1,141 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createAdmin, listenAdmin } from './admin/admin.ts';
+import { createReadiness } from './admin/readiness.ts';
+import { createAnswerer } from './answer.ts';
+import { createApp } from './app.ts';
+import { originFinder } from './client-address.ts';
+import type { Address, Config } from './config/config.ts';
+import { Connections } from './connections.ts';
+import { requestHeaderFilter } from './headers.ts';
+import { createJourney } from './journey.ts';
+import { createKeyring } from './keys/keyring.ts';
+import { listen } from './listener.ts';
+import { describeCause, type Logger } from './log.ts';
+import { createMetrics, type Metrics } from './metrics.ts';
+import { catalogue, createWording, type RefusalCode } from './refusals.ts';
+import { createRouteTable } from './stages/find-route.ts';
+import { BodyMemory } from './stages/read-body.ts';
+import { openStore } from './stores/open-store.ts';
+import type { KeyStore } from './stores/store.ts';
+import { createUpstream, type Upstream } from './upstream/upstream.ts';
+
+/** A gateway that is up. */
+export interface Gateway {
+  readonly listen: Address;
+  readonly admin: Address;
+  /** Stops accepting, lets what is in flight end within `drain.timeout`, and closes everything. */
+  drain(): Promise<void>;
+}
+
+/** Puts the parts together and opens both ports. Rejects when the store or a port cannot be opened, leaving nothing open. */
+export async function startGateway(config: Config, logger: Logger): Promise<Gateway> {
+  const store = await openStore(config.store);
+  const metrics = createMetrics();
+  const upstreams = createUpstreams(config, metrics);
+  const readiness = createReadiness(store, upstreams.values());
+  const connections = new Connections(config.limits);
+  const wording = createWording(config.errors);
+  const travel = createJourney({
+    connections,
+    headRules: { keyHeader: config.auth.header.toLowerCase(), headerCount: config.limits.headerCount },
+    keyring: createKeyring({
+      staticKeys: config.keys,
+      store: measured(store.keys, metrics),
+      cacheForMs: config.auth.cacheForMs,
+      now: Date.now,
+    }),
+    routes: createRouteTable(config.routes),
+    bodyMemory: new BodyMemory(config.limits.bodyMemory),
+    forwarding: {
+      upstreams,
+      passes: requestHeaderFilter(config.auth.header, config.auth.forwardKey),
+      forwarded: config.forwarded,
+    },
+  });
+  const app = createApp({
+    travel,
+    answer: createAnswerer(wording),
+    findOrigin: originFinder(config.trustProxy),
+    logger,
+    metrics,
+  });
+
+  async function closeParts(): Promise<void> {
+    await Promise.all([...upstreams.values()].map((upstream) => upstream.close()));
+    await store.close();
+  }
+
+  try {
+    const admin = await listenAdmin(
+      createAdmin({ token: config.admin.token, readiness, metrics }),
+      config.admin.listen,
+    );
+    const listener = await listen({
+      address: config.listen,
+      limits: config.limits,
+      connections,
+      wording,
+      handle: (req: IncomingMessage, res: ServerResponse) => app(req, res),
+      unreadable: unreadableReporter(logger, metrics),
+    }).catch(async (error: unknown) => {
+      await admin.close();
+      throw error;
+    });
+    return {
+      listen: listener.address,
+      admin: admin.address,
+      drain: async () => {
+        readiness.drain();
+        await after(config.drain.delayMs);
+        await listener.close(config.drain.timeoutMs);
+        await closeParts();
+        await admin.close();
+      },
+    };
+  } catch (error) {
+    await closeParts();
+    throw error;
+  }
+}
+
+function createUpstreams(config: Config, metrics: Metrics): Map<string, Upstream> {
+  return new Map(
+    [...config.upstreams].map(([name, upstream]) => [
+      name,
+      createUpstream(upstream, metrics.countUpstreamError),
+    ]),
+  );
+}
+
+/** Counts and times what is asked of the store. */
+function measured(keys: KeyStore, metrics: Metrics): KeyStore {
+  return {
+    ...keys,
+    async findKey(digest) {
+      const startedAt = performance.now();
+      let ok = false;
+      try {
+        const record = await keys.findKey(digest);
+        ok = true;
+        return record;
+      } finally {
+        metrics.observeStore('find_key', (performance.now() - startedAt) / 1000, ok);
+      }
+    },
+  };
+}
+
+/** A request that could not be parsed has no visit and no response to hang a log line on, so it gets its own. */
+function unreadableReporter(logger: Logger, metrics: Metrics) {
+  return function report(client: string, code: RefusalCode, cause: Error): void {
+    metrics.countUnreadable(code);
+    logger.info(
+      { status: catalogue[code].status, refusal: code, client, cause: describeCause(cause) },
+      'refused',
+    );
+  };
+}
+
+function after(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

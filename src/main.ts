@@ -1,0 +1,74 @@
+#!/usr/bin/env node
+import { readFileSync } from 'node:fs';
+import { Command, Option } from 'commander';
+import { exitCodes } from './exit-codes.ts';
+
+/** Since 26.5.1 a request cannot hide framing headers behind a thousand others (CVE-2026-58044). */
+const nodeVersionMin = [26, 5, 1] as const;
+
+// By default this signal opens the inspector, and with it everything in memory, to whoever may send signals.
+process.on('SIGUSR1', () => undefined);
+
+if (isOlder(process.versions.node, nodeVersionMin)) {
+  process.stderr.write(
+    `gatehouse: needs Node.js ${nodeVersionMin.join('.')} or later, this is ${process.version}\n`,
+  );
+  process.exitCode = exitCodes.unavailable;
+} else {
+  await runCommand();
+}
+
+async function runCommand(): Promise<void> {
+  const program = new Command('gatehouse')
+    .description(
+      'An authenticating gateway: API keys, quotas and checked bodies in front of an HTTP service.',
+    )
+    .version(readVersion())
+    .showHelpAfterError('(add --help for what is understood)')
+    .exitOverride((error) => process.exit(error.exitCode === 0 ? exitCodes.ok : exitCodes.usage));
+
+  program
+    .command('serve')
+    .description('run the gateway until it is stopped')
+    .addOption(configOption())
+    .addHelpText('after', '\nExample:\n  $ gatehouse serve --config config/gateway.yaml')
+    .action(async ({ config }: { config: string }) => {
+      const { serve } = await import('./commands/serve.ts');
+      process.exit(await serve(config));
+    });
+
+  program
+    .command('check')
+    .description('say what a configuration does, or everything that is wrong with it')
+    .addOption(configOption())
+    .addHelpText('after', '\nExample:\n  $ gatehouse check --config config/gateway.yaml && echo fine')
+    .action(async ({ config }: { config: string }) => {
+      const { check } = await import('./commands/check.ts');
+      process.exitCode = check(config);
+    });
+
+  await program.parseAsync();
+}
+
+function configOption(): Option {
+  return new Option('-c, --config <file>', 'the configuration file')
+    .env('GATEHOUSE_CONFIG')
+    .default('config/gateway.yaml');
+}
+
+function readVersion(): string {
+  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
+  const parsed: unknown = JSON.parse(text);
+  return typeof parsed === 'object' && parsed !== null && 'version' in parsed
+    ? String(parsed.version)
+    : 'unknown';
+}
+
+function isOlder(version: string, least: readonly number[]): boolean {
+  const parts = version.split('.').map(Number);
+  for (const [i, wanted] of least.entries()) {
+    const part = parts[i] ?? 0;
+    if (part !== wanted) return part < wanted;
+  }
+  return false;
+}
