@@ -1,0 +1,33 @@
+# The same Node as package.json pins for development.
+ARG NODE_IMAGE=node:26.10-slim
+
+FROM ${NODE_IMAGE} AS build
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci
+COPY . .
+RUN npm run build
+
+# Optional dependencies are the development runtime: the image brings its own Node.
+FROM ${NODE_IMAGE} AS dependencies
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --omit=dev --omit=optional
+
+FROM ${NODE_IMAGE}
+ENV NODE_ENV=production
+WORKDIR /app
+RUN mkdir data && chown node:node data
+COPY --from=dependencies /app/node_modules ./node_modules
+COPY --from=build /app/dist ./dist
+COPY package.json ./
+# The embedded store, and the only place that is written to: the root file system may be read-only.
+VOLUME /app/data
+USER node
+EXPOSE 8080 9090
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=3s --start-period=5s \
+  CMD ["node", "-e", "fetch('http://127.0.0.1:9090/livez').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+# No shell in between, so that SIGTERM reaches Node and the gateway drains.
+ENTRYPOINT ["node", "dist/main.js"]
+CMD ["serve", "--config", "/etc/gatehouse/gateway.yaml"]

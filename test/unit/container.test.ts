@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { parse, parseAllDocuments } from 'yaml';
+
+const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+const dockerfile = read('Dockerfile').replaceAll('\\\n', '');
+const stages = dockerfile.split(/^(?=FROM )/m).slice(1);
+const final = stages.at(-1) ?? '';
+
+test('the image runs the Node that the package pins', () => {
+  const { optionalDependencies } = JSON.parse(read('package.json')) as {
+    optionalDependencies: Record<string, string>;
+  };
+  const pinned = new Set(Object.values(optionalDependencies));
+  assert.equal(pinned.size, 1);
+  const [major, minor] = [...pinned][0]?.split('.') ?? [];
+  assert.match(dockerfile, new RegExp(`^ARG NODE_IMAGE=node:${major}\\.${minor}-slim$`, 'm'));
+  for (const stage of stages) assert.match(stage, /^FROM \$\{NODE_IMAGE\}( AS \w+)?$/m);
+});
+
+test('the image holds production dependencies and the compiled gateway, and nothing else', () => {
+  assert.doesNotMatch(final, /npm/);
+  const copied = [...final.matchAll(/^COPY (.*)$/gm)].map(([, what]) => what);
+  assert.deepEqual(copied, [
+    '--from=dependencies /app/node_modules ./node_modules',
+    '--from=build /app/dist ./dist',
+    'package.json ./',
+  ]);
+  const dependencies = stages.find((stage) => / AS dependencies$/m.test(stage)) ?? '';
+  const installs = [...dependencies.matchAll(/^RUN (.*)$/gm)].map(([, command]) => command);
+  assert.deepEqual(installs, ['npm ci --omit=dev --omit=optional']);
+});
+
+test('the image runs as the user node, which owns the folder of the store', () => {
+  assert.equal(final.match(/^USER (.*)$/gm)?.at(-1), 'USER node');
+  assert.match(final, /^RUN mkdir data && chown node:node data$/m);
+  assert.match(final, /^VOLUME \/app\/data$/m);
+});
+
+test('SIGTERM reaches Node without a shell in between', () => {
+  const exec = (instruction: string): unknown =>
+    JSON.parse(new RegExp(`^${instruction} (.*)$`, 'm').exec(final)?.[1] ?? 'null');
+  assert.deepEqual(exec('ENTRYPOINT'), ['node', 'dist/main.js']);
+  assert.deepEqual(exec('CMD'), ['serve', '--config', '/etc/gatehouse/gateway.yaml']);
+  assert.match(final, /^STOPSIGNAL SIGTERM$/m);
+});
+
+test('the health check asks the admin listener and is an exec form too', () => {
+  const [, command] = /^HEALTHCHECK .*CMD (\[.*\])$/m.exec(final) ?? [];
+  const [program, flag, script] = JSON.parse(command ?? '[]') as string[];
+  assert.deepEqual([program, flag], ['node', '-e']);
+  assert.match(script ?? '', /127\.0\.0\.1:9090\/livez/);
+});
+
+test('only what is named enters the build', () => {
+  const [everything, ...exceptions] = read('.dockerignore')
+    .split('\n')
+    .filter((line) => line && !line.startsWith('#'));
+  assert.equal(everything, '*');
+  for (const line of exceptions) assert.match(line, /^!/);
+});
+
+interface Container {
+  readonly name: string;
+  readonly securityContext: Record<string, unknown>;
+}
+
+test('in Kubernetes no container may write to its root file system or gain rights', () => {
+  const documents = parseAllDocuments(read('deploy/kubernetes.yaml')).map(
+    (document) => document.toJS() as Record<string, unknown>,
+  );
+  const deployment = documents.find(({ kind }) => kind === 'Deployment') as {
+    spec: { template: { spec: { containers: Container[]; securityContext: Record<string, unknown> } } };
+  };
+  const { containers, securityContext } = deployment.spec.template.spec;
+  assert.equal(securityContext['runAsNonRoot'], true);
+  assert.equal(containers.length, 2);
+  for (const container of containers) {
+    assert.deepEqual(container.securityContext, {
+      readOnlyRootFilesystem: true,
+      allowPrivilegeEscalation: false,
+      capabilities: { drop: ['ALL'] },
+    });
+  }
+});
+
+test('under Compose both services are read-only and the upstream is reached through the gateway alone', () => {
+  const { services } = parse(read('deploy/compose.yaml')) as {
+    services: Record<string, Record<string, unknown>>;
+  };
+  for (const service of Object.values(services)) assert.equal(service['read_only'], true);
+  assert.equal(services['upstream']?.['network_mode'], 'service:gateway');
+  assert.equal(services['upstream']?.['ports'], undefined);
+});
