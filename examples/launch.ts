@@ -32,20 +32,25 @@ export function launch<T>(name: string, { args, env, readReady }: LaunchOptions<
   const killWithUs = (): void => void child.kill('SIGKILL');
   process.on('exit', killWithUs);
   let shown = false;
-  let lastWords = '';
+  let lastLine = '';
+  let complaint = '';
   const { promise: ready, resolve, reject } = Promise.withResolvers<T>();
   const onLine = (line: string): void => {
     if (shown) console.log(line);
-    if (line.trim()) lastWords = line.trim();
+    if (line.trim()) lastLine = line.trim();
     const found = readReady(line);
     if (found !== undefined) resolve(found);
   };
   readLines(child.stdout, onLine);
-  readLines(child.stderr, onLine);
+  readLines(child.stderr, (line) => {
+    complaint = `${complaint}${line}\n`.slice(-4_096);
+    onLine(line);
+  });
   const ended = new Promise<string>((settle) => {
     child.once('close', (code, signal) => {
       process.off('exit', killWithUs);
-      settle(`${name} ended (${signal ?? `exit code ${code}`})${lastWords && `: ${lastWords}`}`);
+      const lastWords = complaint.trim() || lastLine || 'without a word';
+      settle(`${name} ended (${signal ?? `exit code ${code}`}): ${lastWords}`);
     });
   });
   void ended.then((death) => reject(new Error(death)));

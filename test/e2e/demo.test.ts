@@ -86,7 +86,11 @@ function startDemo(t: TestContext, args: readonly string[]) {
     child,
     output: () => stdout + stderr,
     errors: () => stderr,
-    ready: () => until(() => stdout.includes('Ctrl-C'), { within: 15_000, what: 'the demo is ready' }),
+    ready: async (): Promise<void> => {
+      const ended = (): boolean => child.exitCode !== null;
+      await until(() => stdout.includes('Ctrl-C') || ended(), { within: 15_000, what: 'the demo is ready' });
+      assert.ok(!ended(), `the demo ended: ${stderr}`);
+    },
     exitCode: async (): Promise<number | null> => {
       const [code] = (await closed) as [number | null];
       return code;
