@@ -6,8 +6,7 @@ import { Unreadable } from './unreadable.ts';
 export async function readWhole(req: IncomingMessage, sizeMax: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
-  // Leaving the loop early must not destroy the request: the connection still has to carry the answer.
-  for await (const chunk of req.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+  for await (const chunk of req as AsyncIterable<Buffer>) {
     size += chunk.length;
     if (size > sizeMax) throw new Unreadable(413, 'The request body is too large');
     chunks.push(chunk);

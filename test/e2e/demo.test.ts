@@ -87,9 +87,11 @@ function startDemo(t: TestContext, args: readonly string[]) {
     output: () => stdout + stderr,
     errors: () => stderr,
     ready: async (): Promise<void> => {
-      const ended = (): boolean => child.exitCode !== null;
-      await until(() => stdout.includes('Ctrl-C') || ended(), { within: 15_000, what: 'the demo is ready' });
-      assert.ok(!ended(), `the demo ended: ${stderr}`);
+      await until(() => stdout.includes('Ctrl-C') || child.exitCode !== null, {
+        within: 15_000,
+        what: 'the demo is ready',
+      });
+      assert.equal(child.exitCode, null, `the demo ended: ${stderr}`);
     },
     exitCode: async (): Promise<number | null> => {
       const [code] = (await closed) as [number | null];
