@@ -105,8 +105,8 @@ Ctrl-C stops both. The gateway's log:`;
 }
 
 /**
- * Resolves at the first Ctrl-C or SIGTERM; a second one ends everything at once. npm hands on a signal that the
- * terminal has sent to this process already, so what follows within half a second is still the first.
+ * Resolves at the first Ctrl-C or SIGTERM; a second one ends everything at once. Some npm versions hand on a signal that the
+ * terminal has sent here already, so what follows within half a second is still the first.
  */
 function listenForStop(): Promise<undefined> {
   const { promise, resolve } = Promise.withResolvers<undefined>();
