@@ -26,6 +26,8 @@ export interface Config {
   readonly forwarded: boolean;
   readonly drain: { readonly delayMs: number; readonly timeoutMs: number };
   readonly log: { readonly level: LogLevel; readonly format: LogFormat };
+  /** What is allowed but doubtful, as `file:line:column: path: sentence`, for people to read at start. */
+  readonly warnings: readonly string[];
 }
 
 export interface Address {

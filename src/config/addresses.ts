@@ -1,0 +1,55 @@
+import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
+import type { Address } from './config.ts';
+
+const everyInterface = '0.0.0.0';
+const written = /^(?:(?:\[(?<six>[^\]]+)\]|(?<host>[^:[\]]*)):)?(?<port>\d{1,5})$/;
+const hostName =
+  /^(?=.{1,253}$)[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*$/;
+const numeric = /^[\d.]+$/;
+
+const loopback = new BlockList();
+loopback.addSubnet('127.0.0.0', 8, 'ipv4');
+loopback.addAddress('::1', 'ipv6');
+
+/** `host:port`, `[ipv6]:port`, `:port` or a bare port; without a host it is every IPv4 interface. */
+export function parseAddress(text: string | number): Address | undefined {
+  const parts = written.exec(String(text))?.groups;
+  const port = Number(parts?.['port'] ?? Number.NaN);
+  if (parts === undefined || !(port <= 65_535)) return undefined;
+  const { six, host } = parts;
+  if (six !== undefined) return isIPv6(six) ? { host: six, port } : undefined;
+  if (host === undefined || host === '') return { host: everyInterface, port };
+  const fine = isIPv4(host) || (hostName.test(host) && !numeric.test(host));
+  return fine ? { host, port } : undefined;
+}
+
+/** Whether only this machine can reach the address. A host name other than `localhost` counts as public. */
+export function isLoopback(address: Address): boolean {
+  const family = isIP(address.host);
+  if (family === 0) return address.host.toLowerCase() === 'localhost';
+  return loopback.check(address.host, family === 6 ? 'ipv6' : 'ipv4');
+}
+
+/** Whether two listeners on these addresses would get in each other's way. Port 0 is a free one each time. */
+export function addressesCollide(one: Address, other: Address): boolean {
+  if (one.port === 0 || one.port !== other.port) return false;
+  return one.host === other.host || isEveryInterface(one) || isEveryInterface(other);
+}
+
+/** Whether the text is one IP address, or a block of them such as `10.0.0.0/8`. */
+export function isNetwork(text: string): boolean {
+  const [address = '', prefix, ...rest] = text.split('/');
+  const family = isIP(address);
+  if (family === 0 || address.includes('%') || rest.length > 0) return false;
+  if (prefix === undefined) return true;
+  return /^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 6 ? 128 : 32);
+}
+
+/** An address as it is written, with brackets around IPv6. */
+export function printAddress({ host, port }: Address): string {
+  return isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+function isEveryInterface({ host }: Address): boolean {
+  return host === everyInterface || host === '::';
+}

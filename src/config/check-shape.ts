@@ -1,0 +1,100 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import type { ErrorObject } from 'ajv/dist/2020.js';
+import { formats } from './formats.ts';
+import { schema } from './schema.ts';
+import type { RawConfig } from './schema.ts';
+
+/** One mistake against the schema, with the value and the part of the schema that refused it. */
+export type ShapeError = ErrorObject;
+
+const ajv = new Ajv2020({
+  allErrors: true,
+  useDefaults: true,
+  verbose: true,
+  allowUnionTypes: true,
+  strict: true,
+});
+for (const [name, { fault }] of Object.entries(formats)) {
+  ajv.addFormat(name, { type: 'string', validate: (text) => fault(text) === undefined });
+}
+const fits = ajv.compile<RawConfig>(schema);
+
+/** Compares the tree with the schema and fills defaults in. `isExpanded` tells which texts came from `${…}`. */
+export function checkShape(tree: unknown, isExpanded: (pointer: string) => boolean): readonly ShapeError[] {
+  if (fits(tree)) return [];
+  const errors = fits.errors ?? [];
+  const converted = errors.filter((error) => isExpanded(error.instancePath) && convert(tree, error));
+  return converted.length === 0 ? errors : errorsOf(tree);
+}
+
+/**
+ * The tree without what is wrong with it, so that the rules between fields can still be checked: the mistaken value
+ * goes, its default comes back, and what cannot do without it goes too. Undefined when nothing usable remains.
+ */
+export function salvage(tree: unknown, broken: readonly string[]): RawConfig | undefined {
+  removeAll(tree, broken);
+  // Each turn removes something, so it ends; the bound only guards against a mistake here.
+  for (let turn = 0; turn < 1000; turn += 1) {
+    if (fits(tree)) return tree;
+    const pointers = errorsOf(tree).map(faulty);
+    if (pointers.includes('')) return undefined;
+    removeAll(tree, pointers);
+  }
+  return undefined;
+}
+
+/** Where the mistake itself stands: an unknown option at its own key, everything else at the value that was refused. */
+export function faulty({ instancePath, keyword, params }: ShapeError): string {
+  const key: unknown =
+    keyword === 'additionalProperties' ? params['additionalProperty'] : params['propertyName'];
+  return typeof key === 'string'
+    ? `${instancePath}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`
+    : instancePath;
+}
+
+function errorsOf(tree: unknown): readonly ShapeError[] {
+  return fits(tree) ? [] : (fits.errors ?? []);
+}
+
+function convert(tree: unknown, { keyword, params, data, instancePath }: ShapeError): boolean {
+  if (keyword !== 'type' || typeof data !== 'string') return false;
+  const value = scalarOf(data, params['type']);
+  const spot = spotOf(tree, instancePath);
+  if (value === undefined || spot === undefined) return false;
+  return Reflect.set(spot.holder, spot.key, value);
+}
+
+function scalarOf(text: string, type: unknown): number | boolean | undefined {
+  if (type === 'boolean') return text === 'true' ? true : text === 'false' ? false : undefined;
+  if (type === 'integer') return /^-?\d{1,15}$/.test(text) ? Number(text) : undefined;
+  return undefined;
+}
+
+/** From the end of each list, because removing an item moves those behind it. */
+function removeAll(tree: unknown, pointers: readonly string[]): void {
+  const backwards = [...new Set(pointers)].toSorted((a, b) => b.localeCompare(a, 'en', { numeric: true }));
+  for (const pointer of backwards) remove(tree, pointer);
+}
+
+function remove(tree: unknown, pointer: string): void {
+  const spot = spotOf(tree, pointer);
+  if (spot === undefined) return;
+  if (Array.isArray(spot.holder)) spot.holder.splice(Number(spot.key), 1);
+  else Reflect.deleteProperty(spot.holder, spot.key);
+}
+
+function spotOf(tree: unknown, pointer: string): { holder: object; key: string } | undefined {
+  const steps = pointer
+    .split('/')
+    .slice(1)
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const key = steps.pop();
+  let holder: unknown = tree;
+  for (const step of steps)
+    holder = isObject(holder) && Object.hasOwn(holder, step) ? Reflect.get(holder, step) : undefined;
+  return key !== undefined && isObject(holder) && Object.hasOwn(holder, key) ? { holder, key } : undefined;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}

@@ -1,0 +1,20 @@
+import { compileBodySchema, SchemaProblem } from './compile-schema.ts';
+import type { BodyCheck } from './compile-schema.ts';
+import type { Report } from './rules/draft.ts';
+import type { RawRoute } from './schema.ts';
+
+/** The compiled schema of each route that has one. Schemas that do not compile are reported at their own line. */
+export function compileBodies(routes: readonly RawRoute[], report: Report): ReadonlyMap<RawRoute, BodyCheck> {
+  const checks = new Map<RawRoute, BodyCheck>();
+  for (const route of routes) {
+    const json = typeof route.body === 'string' ? undefined : route.body.json;
+    if (json?.schema === undefined) continue;
+    try {
+      checks.set(route, compileBodySchema(json.schema));
+    } catch (error) {
+      if (!(error instanceof SchemaProblem)) throw error;
+      report.problemBelow(json.schema, error.pointer, error.message);
+    }
+  }
+  return checks;
+}

@@ -1,0 +1,99 @@
+import type { ShapeError } from './check-shape.ts';
+import { formatOf } from './formats.ts';
+import { show, suggest } from './wording.ts';
+
+/**
+ * The sentence for one mistake against the schema: what is wrong and what would be right. Undefined when another error
+ * says it better. A secret is never shown, and neither is anything from the environment (`hidden`).
+ */
+export function explain(error: ShapeError, hidden: boolean): string | undefined {
+  // The name itself is judged by `propertyNames`, which comes with an error of its own for the mapping.
+  if (error.propertyName !== undefined) return undefined;
+  const subject = hidden || part(error)['writeOnly'] === true ? 'the value' : show(error.data);
+  return (sentences[error.keyword] ?? otherwise)(error, subject);
+}
+
+type Sentence = (error: ShapeError, subject: string) => string;
+
+const sentences: Readonly<Record<string, Sentence>> = {
+  type: typeSentence,
+  format: (error, subject) => `${subject} ${fault(error, String(error.data)) ?? 'is not valid'}`,
+  additionalProperties: ({ params, parentSchema }) =>
+    `unknown option${suggest(String(params['additionalProperty']), optionsOf(parentSchema))}`,
+  required: ({ params }) => `"${String(params['missingProperty'])}" is missing`,
+  enum: ({ params, data }, subject) =>
+    subject === 'the value' || typeof data !== 'string'
+      ? `${subject} is not one of ${texts(params['allowedValues']).join(', ')}`
+      : `there is no ${subject}${suggest(data, texts(params['allowedValues']))}`,
+  propertyNames: nameSentence,
+  minimum: ({ params }, subject) => `${subject} is too small, the least is ${params['limit']}`,
+  maximum: ({ params }, subject) => `${subject} is too large, the most is ${params['limit']}`,
+  minItems: () => 'is an empty list, at least one is needed',
+  minProperties: (error) =>
+    types(error).includes('string')
+      ? 'is empty, write none, json: {…} or any: {…}'
+      : 'is empty, at least one is needed',
+  maxProperties: () => 'can have only one of its options',
+  minLength: () => 'is empty',
+  maxLength: ({ params }) => `is longer than ${params['limit']} characters`,
+  uniqueItems: ({ params }) => `has the same value twice, at [${params['j']}] and [${params['i']}]`,
+};
+
+function otherwise(_error: ShapeError, subject: string): string {
+  return `${subject} is not valid here`;
+}
+
+function typeSentence(error: ShapeError, subject: string): string {
+  const { data } = error;
+  const wanted = types(error);
+  const words = wanted.map((type) => typeWords[type] ?? type).join(' or ');
+  if (data === null) return `is empty, it must be ${words}`;
+  // Text where a mapping belongs is not shown either: it may be a secret that lacks its key.
+  if (typeof data === 'string' && !wanted.some((type) => type === 'integer' || type === 'boolean'))
+    return `must be ${words}, not text`;
+  if (!wanted.includes('string') || typeof data === 'object') return `must be ${words}, not ${subject}`;
+  return fault(error, JSON.stringify(data), subject) ?? `must be text, put ${subject} in quotes`;
+}
+
+const typeWords: Readonly<Record<string, string>> = {
+  object: 'a mapping (option: value)',
+  array: 'a list',
+  string: 'text',
+  integer: 'a whole number',
+  boolean: 'true or false',
+};
+
+function nameSentence({ params, schema }: ShapeError): string {
+  const name = String(params['propertyName']);
+  if (isRecord(schema) && Array.isArray(schema['enum'])) {
+    return `there is no refusal ${show(name)}${suggest(name, texts(schema['enum']))}`;
+  }
+  const problem = isRecord(schema) ? formatOf(schema['format'])?.fault(name) : undefined;
+  return `${show(name)} ${problem ?? 'is not valid as a name'}`;
+}
+
+function fault(error: ShapeError, text: string, subject?: string): string | undefined {
+  const problem = formatOf(part(error)['format'])?.fault(text);
+  return problem !== undefined && subject !== undefined ? `${subject} ${problem}` : problem;
+}
+
+function types({ parentSchema }: ShapeError): readonly string[] {
+  const type: unknown = parentSchema?.['type'];
+  return typeof type === 'string' ? [type] : texts(type);
+}
+
+function part({ parentSchema }: ShapeError): Readonly<Record<string, unknown>> {
+  return isRecord(parentSchema) ? parentSchema : {};
+}
+
+function optionsOf(parent: unknown): readonly string[] {
+  return isRecord(parent) && isRecord(parent['properties']) ? Object.keys(parent['properties']) : [];
+}
+
+function texts(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.map(String) : [];
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}

@@ -1,0 +1,107 @@
+import { isNetwork, parseAddress } from './addresses.ts';
+import { headerNameFault } from './header-name.ts';
+import { instantPattern, parseInstant } from './instants.ts';
+import { basePathFault, pathFault } from './route-path.ts';
+import { durationMsMax, durationPattern, parseDuration, parseSize, sizePattern } from './units.ts';
+
+interface Format {
+  /** What is wrong with the text, to be read after the text itself; undefined when nothing is. It never repeats the text. */
+  readonly fault: (text: string) => string | undefined;
+  /** For editors, which know nothing of `fault`. It may accept more, never less. */
+  readonly pattern?: string;
+}
+
+/** The kinds of text the schema tells apart by `format`. */
+export const formats = {
+  duration: { fault: (text) => durationFault(text, 1), pattern: durationPattern },
+  'duration-or-zero': { fault: (text) => durationFault(text, 0), pattern: durationPattern },
+  size: { fault: sizeFault, pattern: sizePattern },
+  address: {
+    fault: (text) =>
+      parseAddress(text) ? undefined : 'is not an address, write 0.0.0.0:8080, "[::]:8080" or 8080',
+  },
+  network: {
+    fault: (text) =>
+      isNetwork(text) ? undefined : 'is not a network, write an address or a CIDR such as 10.0.0.0/8',
+  },
+  instant: {
+    fault: (text) =>
+      parseInstant(text) === undefined
+        ? 'is not a date, write 2026-12-31 or 2026-12-31T18:00:00Z'
+        : undefined,
+    pattern: instantPattern,
+  },
+  store: {
+    fault: (text) =>
+      /^sqlite:[^\0]+$/.test(text) ? undefined : 'is not a store, write sqlite:./data/gatehouse.db',
+    pattern: '^sqlite:.+$',
+  },
+  origin: { fault: originFault, pattern: '^https?://[^/?#@\\s]+/?$' },
+  link: {
+    fault: (text) =>
+      /^https?:\/\/[\x21-\x7e]+$/.test(text) && !/[<>"\\]/.test(text) && URL.canParse(text)
+        ? undefined
+        : 'is not a link, write a whole URL such as https://example.com/changes',
+    pattern: '^https?://',
+  },
+  'header-name': { fault: headerNameFault },
+  'base-path': { fault: basePathFault, pattern: '^/' },
+  path: { fault: pathFault, pattern: '^/' },
+  name: {
+    fault: (text) =>
+      /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(text)
+        ? undefined
+        : 'is not a name, use up to 64 letters, digits, ".", "_" and "-"',
+    pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$',
+  },
+  visible: {
+    fault: (text) =>
+      /^[\x21-\x7e]*$/.test(text) ? undefined : 'must be visible ASCII characters without spaces',
+  },
+  title: {
+    fault: (text) =>
+      /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(text) ? undefined : 'must be visible ASCII characters',
+  },
+  digest: {
+    fault: (text) =>
+      /^sha256:[0-9a-fA-F]{64}$/.test(text) ? undefined : 'must be sha256: and 64 hexadecimal digits',
+    pattern: '^sha256:[0-9a-fA-F]{64}$',
+  },
+  none: {
+    fault: (text) => (text === 'none' ? undefined : 'is not a body rule, write none, json: {…} or any: {…}'),
+    pattern: '^none$',
+  },
+} as const satisfies Record<string, Format>;
+
+export type FormatName = keyof typeof formats;
+
+/** The format of that name, as the schema writes it. */
+export function formatOf(name: unknown): Format | undefined {
+  return typeof name === 'string' && Object.hasOwn(formats, name) ? formats[name as FormatName] : undefined;
+}
+
+function durationFault(text: string, least: number): string | undefined {
+  if (/^\d+$/.test(text) && Number(text) > 0)
+    return `has no unit, write ${text.length > 9 ? '10s' : `${text}s or ${text}ms`}`;
+  const value = parseDuration(text);
+  if (value === undefined) return 'is not a duration, write 250ms, 10s, 5m, 2h or 7d';
+  if (value < least) return 'must be longer than nothing';
+  return value > durationMsMax ? 'is too long, the longest is 24d' : undefined;
+}
+
+function sizeFault(text: string): string | undefined {
+  if (/^\d+$/.test(text)) return 'has no unit, write 512B, 16KB or 10MB';
+  const value = parseSize(text);
+  if (value === undefined) return 'is not a size, write 512B, 16KB, 10MB or 1GB';
+  return value === 0 ? 'must be more than nothing' : undefined;
+}
+
+function originFault(text: string): string | undefined {
+  const advice = 'write an origin such as http://127.0.0.1:9000';
+  if (!/^https?:\/\//.test(text)) return `is not an http or https address, ${advice}`;
+  const rest = text.slice(text.indexOf('//') + 2);
+  if (rest.includes('@')) return `must not carry credentials, ${advice}`;
+  if (/[/?#\\]/.test(rest.replace(/\/$/, ''))) return `must not have a path or a query, ${advice}`;
+  const url = /^[\x21-\x7e]+$/.test(rest) ? URL.parse(text) : null;
+  return url === null || url.port === '0' ? `is not a valid address, ${advice}` : undefined;
+}

@@ -1,0 +1,105 @@
+import { checkShape, faulty, salvage } from './check-shape.ts';
+import { compileBodies } from './compile-bodies.ts';
+import type { Config } from './config.ts';
+import { explain } from './explain.ts';
+import { Places, pointerTo } from './places.ts';
+import { ConfigErrors, ConfigUnreadable, printProblem, sortProblems } from './problems.ts';
+import type { Problem } from './problems.ts';
+import { readText, UnusableText } from './read-text.ts';
+import { readTree } from './read-tree.ts';
+import { readYaml } from './read-yaml.ts';
+import { resolveConfig } from './resolve-config.ts';
+import type { Draft, Report } from './rules/draft.ts';
+import { rules } from './rules.ts';
+
+/**
+ * Reads, checks and completes a configuration file. Throws `ConfigErrors` with everything that is wrong in it, or
+ * `ConfigUnreadable` when there is no file to correct. No message shows a secret or anything from the environment.
+ */
+export function loadConfig(file: string, env: NodeJS.ProcessEnv): Config {
+  const { source, faults } = readYaml(readConfigText(file));
+  const places = new Places(source.lines);
+  const findings = collectFindings(file, places);
+  for (const { offset, message } of faults) findings.add({ ...places.position(offset), path: '', message });
+  findings.throwIfAny();
+
+  const tree = readTree({ source, env, places, report: findings.report });
+  const declared = declaredNames(tree);
+  checkFields(tree, places, findings);
+  const raw = salvage(tree, findings.pointers());
+  const report: Report = {
+    problem: (holder, option, message) => findings.report(pointerAt(places, holder, option), message),
+    problemBelow: (holder, pointer, message) =>
+      findings.report(`${pointerAt(places, holder, '')}${pointer}`, message),
+    warning: (holder, option, message) => findings.warn(pointerAt(places, holder, option), message),
+    mention: (holder) => {
+      const { path, line } = places.locate(places.pointerOf(holder) ?? '');
+      return `${path} (line ${line})`;
+    },
+  };
+  const checks = raw === undefined ? undefined : checkTogether({ config: raw, declared }, report);
+  findings.throwIfAny();
+  if (raw === undefined || checks === undefined)
+    throw new Error('A configuration without errors must be complete');
+  return resolveConfig({ file, raw, checks, warnings: findings.warnings() });
+}
+
+function readConfigText(file: string): string {
+  try {
+    return readText(file);
+  } catch (error) {
+    if (!(error instanceof UnusableText)) throw error;
+    if (!error.opened) throw new ConfigUnreadable(file, error.message);
+    throw new ConfigErrors([{ file, line: 1, column: 1, path: '', message: `the file ${error.message}` }]);
+  }
+}
+
+type Findings = ReturnType<typeof collectFindings>;
+
+function collectFindings(file: string, places: Places) {
+  const problems: Problem[] = [];
+  const warnings: Problem[] = [];
+  const pointers = new Set<string>();
+  return {
+    add: (problem: Omit<Problem, 'file'>) => void problems.push({ file, ...problem }),
+    report: (pointer: string, message: string, offset?: number): void => {
+      pointers.add(pointer);
+      const position = offset === undefined ? {} : places.position(offset);
+      problems.push({ file, ...places.locate(pointer), ...position, message });
+    },
+    warn: (pointer: string, message: string) =>
+      void warnings.push({ file, ...places.locate(pointer), message }),
+    has: (pointer: string) => pointers.has(pointer),
+    pointers: (): readonly string[] => [...pointers],
+    warnings: (): readonly string[] => sortProblems(warnings).map(printProblem),
+    throwIfAny: (): void => {
+      if (problems.length > 0) throw new ConfigErrors(sortProblems(problems));
+    },
+  };
+}
+
+function checkFields(tree: unknown, places: Places, findings: Findings): void {
+  for (const error of checkShape(tree, (pointer) => places.isExpanded(pointer))) {
+    const pointer = faulty(error);
+    const sentence = findings.has(pointer) ? undefined : explain(error, places.isExpanded(pointer));
+    if (sentence !== undefined) findings.report(pointer, sentence);
+  }
+}
+
+function checkTogether(draft: Draft, report: Report): ReturnType<typeof compileBodies> {
+  for (const rule of rules) rule(draft, report);
+  return compileBodies(draft.config.routes, report);
+}
+
+function declaredNames(tree: unknown): Draft['declared'] {
+  const names = (room: string): readonly string[] => {
+    const value: unknown = typeof tree === 'object' && tree !== null ? Reflect.get(tree, room) : undefined;
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.keys(value) : [];
+  };
+  return { upstreams: names('upstreams'), plans: names('plans'), versions: names('versions') };
+}
+
+function pointerAt(places: Places, holder: object, option: string): string {
+  const pointer = places.pointerOf(holder) ?? '';
+  return option === '' ? pointer : `${pointer}${pointerTo([option])}`;
+}

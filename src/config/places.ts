@@ -1,0 +1,77 @@
+import type { LineCounter } from 'yaml';
+
+/** Steps from the root of the configuration to a value. */
+export type Path = readonly (string | number)[];
+
+interface Place {
+  readonly path: Path;
+  /** Offset of the key, or of the value where it has no key. */
+  readonly offset: number;
+  /** Whether the value, or a part of it, came from the environment or a file. Then no message shows it. */
+  readonly expanded: boolean;
+}
+
+/** Remembers where in the file each value stands, by its JSON pointer and, for mappings and lists, by identity. */
+export class Places {
+  readonly #places = new Map<string, Place>();
+  readonly #pointers = new WeakMap<object, string>();
+  readonly #lines: LineCounter;
+
+  constructor(lines: LineCounter) {
+    this.#lines = lines;
+  }
+
+  /** Notes where a value stands. */
+  mark(place: Place, value: unknown): void {
+    const pointer = pointerTo(place.path);
+    this.#places.set(pointer, place);
+    if (typeof value === 'object' && value !== null) this.#pointers.set(value, pointer);
+  }
+
+  /** Whether the value at the pointer came from outside the file. */
+  isExpanded(pointer: string): boolean {
+    return this.#places.get(pointer)?.expanded ?? false;
+  }
+
+  /** The pointer of a mapping or list that was read from the file; undefined for one that a default made. */
+  pointerOf(holder: object): string | undefined {
+    return this.#pointers.get(holder);
+  }
+
+  /** Line, column and readable path of a pointer; of what holds it, when there is nothing at the pointer itself. */
+  locate(pointer: string): { readonly line: number; readonly column: number; readonly path: string } {
+    const place = this.#places.get(pointer);
+    if (place !== undefined) return { ...this.position(place.offset), path: printPath(place.path) };
+    return pointer === ''
+      ? { line: 1, column: 1, path: '' }
+      : this.locate(pointer.slice(0, pointer.lastIndexOf('/')));
+  }
+
+  /** Line and column, both from 1, of an offset in the text. */
+  position(offset: number): { readonly line: number; readonly column: number } {
+    const { line, col } = this.#lines.linePos(offset);
+    return { line: Math.max(line, 1), column: Math.max(col, 1) };
+  }
+}
+
+/** The JSON pointer (RFC 6901) of a path. */
+export function pointerTo(path: Path): string {
+  return path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+}
+
+function printPath(path: Path): string {
+  return path
+    .map((step) =>
+      typeof step === 'number'
+        ? `[${step}]`
+        : /^[A-Za-z0-9_-]{1,64}$/.test(step)
+          ? `.${step}`
+          : `[${cut(step)}]`,
+    )
+    .join('')
+    .replace(/^\./, '');
+}
+
+function cut(step: string): string {
+  return JSON.stringify(step.length > 40 ? `${step.slice(0, 40)}…` : step);
+}

@@ -1,0 +1,56 @@
+import { closeSync, openSync, readSync } from 'node:fs';
+
+/** The largest configuration, and the largest file that `${file:…}` takes in. */
+export const textBytesMax = 1024 * 1024;
+
+/** Why a file could not be used, in words that follow its name: `cannot be read: there is no such file`. */
+export class UnusableText extends Error {
+  /** Whether the file was there and open, so that it is the content which is at fault. */
+  readonly opened: boolean;
+
+  constructor(message: string, opened: boolean) {
+    super(message);
+    this.name = 'UnusableText';
+    this.opened = opened;
+  }
+}
+
+/** A whole file as text. Never more than `textBytesMax` bytes are read, whatever the path points to. */
+export function readText(path: string): string {
+  const bytes = readBytes(path);
+  if (bytes.length > textBytesMax) throw new UnusableText('is larger than 1MB', true);
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new UnusableText('is not UTF-8 text', true);
+  }
+}
+
+function readBytes(path: string): Buffer {
+  let descriptor: number | undefined;
+  try {
+    descriptor = openSync(path, 'r');
+    const bytes = Buffer.alloc(textBytesMax + 1);
+    let filled = 0;
+    for (let read = -1; read !== 0 && filled < bytes.length; filled += read) {
+      read = readSync(descriptor, bytes, filled, bytes.length - filled, null);
+    }
+    return bytes.subarray(0, filled);
+  } catch (error) {
+    throw new UnusableText(`cannot be read: ${reason(error)}`, false);
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
+  }
+}
+
+function reason(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+  return reasons.get(code) ?? `the system says ${code}`;
+}
+
+const reasons: ReadonlyMap<string, string> = new Map([
+  ['ENOENT', 'there is no such file'],
+  ['EACCES', 'permission denied'],
+  ['EISDIR', 'it is a directory'],
+  ['ENOTDIR', 'a part of its path is not a directory'],
+]);

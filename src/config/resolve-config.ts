@@ -1,0 +1,169 @@
+import { parseAddress } from './addresses.ts';
+import type { BodyCheck } from './compile-schema.ts';
+import type {
+  Address,
+  BodyRule,
+  Config,
+  RefusalWording,
+  Route,
+  StaticKey,
+  UpstreamConfig,
+  Version,
+} from './config.ts';
+import { digestOf } from './digest.ts';
+import { parseInstant } from './instants.ts';
+import type { RefusalCode } from '../refusals.ts';
+import { methodsOf } from './rules/routes.ts';
+import type { RawConfig, RawKey, RawRoute } from './schema.ts';
+import { parseDuration, parseSize } from './units.ts';
+
+interface Checked {
+  readonly file: string;
+  readonly raw: RawConfig;
+  readonly checks: ReadonlyMap<RawRoute, BodyCheck>;
+  readonly warnings: readonly string[];
+}
+
+/** Turns a checked configuration into the one the gateway runs on: numbers for texts, one frozen object. */
+export function resolveConfig({ file, raw, checks, warnings }: Checked): Config {
+  const versions = mapOf(raw.versions, resolveVersion);
+  const base = raw.basePath === '/' ? '' : raw.basePath;
+  return freeze({
+    file,
+    listen: address(raw.listen),
+    admin: { listen: address(raw.admin.listen), token: raw.admin.token === '' ? undefined : raw.admin.token },
+    basePath: base,
+    trustProxy: raw.trustProxy,
+    store: { kind: 'sqlite', path: raw.store.slice('sqlite:'.length) },
+    auth: {
+      header: raw.auth.header,
+      forwardKey: raw.auth.forwardKey,
+      cacheForMs: duration(raw.auth.cacheFor),
+    },
+    plans: mapOf(raw.plans, (_plan, name) => ({ name })),
+    keys: raw.keys.map(resolveKey),
+    upstreams: mapOf(raw.upstreams, resolveUpstream),
+    versions,
+    routes: raw.routes.map((route) => resolveRoute(route, { base, versions, check: checks.get(route) })),
+    errors: mapOf(raw.errors, resolveWording) as ReadonlyMap<RefusalCode, RefusalWording>,
+    limits: resolveLimits(raw.limits),
+    forwarded: raw.forwarded,
+    drain: { delayMs: duration(raw.drain.delay), timeoutMs: duration(raw.drain.timeout) },
+    log: raw.log,
+    warnings,
+  });
+}
+
+function resolveKey(key: RawKey): StaticKey {
+  return {
+    id: key.id,
+    plan: key.plan,
+    digest: known(digestOf(key)),
+    enabled: key.enabled,
+    expiresAt: instant(key.expires),
+  };
+}
+
+function resolveUpstream(upstream: RawConfig['upstreams'][string], name: string): UpstreamConfig {
+  const { connect, response, idle } = upstream.timeouts;
+  return {
+    name,
+    targets: upstream.targets.map((target) => new URL(target).origin),
+    timeouts: { connectMs: duration(connect), responseMs: duration(response), idleMs: duration(idle) },
+    connections: upstream.connections,
+    preserveHost: upstream.preserveHost,
+    ca: upstream.ca,
+  };
+}
+
+function resolveVersion(version: RawConfig['versions'][string], name: string): Version {
+  return {
+    name,
+    upstream: version.upstream,
+    deprecatedAt: instant(version.deprecated),
+    sunsetAt: instant(version.sunset),
+    link: version.link,
+    afterSunset: version.afterSunset,
+  };
+}
+
+interface RouteSurroundings {
+  readonly base: string;
+  readonly versions: ReadonlyMap<string, Version>;
+  readonly check: BodyCheck | undefined;
+}
+
+function resolveRoute(route: RawRoute, { base, versions, check }: RouteSurroundings): Route {
+  const path = route.path === '/' && base !== '' ? base : `${base}${route.path}`;
+  const version = versions.get(route.path.split('/')[1] ?? '');
+  return {
+    name: route.name ?? path,
+    path,
+    methods: [...methodsOf(route)],
+    upstream: known(route.upstream ?? version?.upstream),
+    version,
+    cost: route.cost,
+    body: resolveBody(route.body, check),
+  };
+}
+
+function resolveBody(body: RawRoute['body'], check: BodyCheck | undefined): BodyRule {
+  if (typeof body === 'string') return { kind: 'none' };
+  if (body.json === undefined) return { kind: 'any', sizeMax: size(known(body.any).maxSize) };
+  const { maxSize, maxDepth, suffixed } = body.json;
+  return { kind: 'json', sizeMax: size(maxSize), depthMax: maxDepth, suffixed, check };
+}
+
+function resolveWording({ status, message, fields }: RawConfig['errors'][string]): RefusalWording {
+  return { status, message, fields };
+}
+
+function resolveLimits(limits: RawConfig['limits']): Config['limits'] {
+  return {
+    connections: limits.connections,
+    inFlight: limits.inFlight,
+    inFlightPerConnection: limits.inFlightPerConnection,
+    headerBytes: size(limits.headerSize),
+    headerCount: limits.headerCount,
+    headerTimeoutMs: duration(limits.headerTimeout),
+    requestTimeoutMs: duration(limits.requestTimeout),
+    keepAliveMs: duration(limits.keepAlive),
+    stalledReaderMs: duration(limits.stalledReader),
+    bodyMemory: size(limits.bodyMemory),
+  };
+}
+
+function mapOf<From, To>(
+  record: Readonly<Record<string, From>>,
+  resolve: (value: From, name: string) => To,
+): ReadonlyMap<string, To> {
+  return new Map(Object.entries(record).map(([name, value]) => [name, resolve(value, name)]));
+}
+
+function address(text: string | number): Address {
+  return known(parseAddress(text));
+}
+
+function duration(text: string): number {
+  return known(parseDuration(text));
+}
+
+function size(text: string): number {
+  return known(parseSize(text));
+}
+
+function instant(text: string | undefined): number | undefined {
+  return text === undefined ? undefined : known(parseInstant(text));
+}
+
+/** What the checks before this have made sure of. A gap in them must stop the start, not become a limit that is not there. */
+function known<T>(value: T | undefined): T {
+  if (value === undefined) throw new Error('A checked configuration lacks a value');
+  return value;
+}
+
+function freeze<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
+  for (const inner of value instanceof Map ? value.values() : Object.values(value)) freeze(inner);
+  return Object.freeze(value);
+}

@@ -1,0 +1,23 @@
+import * as callers from './rules/callers.ts';
+import type { Rule } from './rules/draft.ts';
+import * as routes from './rules/routes.ts';
+import * as services from './rules/services.ts';
+
+/** Everything that must hold between the fields of a configuration, beyond what the schema says of each alone. */
+export const rules: readonly Rule[] = [
+  callers.listenersDiffer,
+  callers.adminIsGuarded,
+  callers.keysNamePlans,
+  callers.keysHaveOneSecret,
+  callers.keysAreDistinct,
+  callers.secretsAreLong,
+  services.versionsNameUpstreams,
+  services.sunsetsAreInOrder,
+  services.authoritiesAreCertificates,
+  services.headersComeBeforeBodies,
+  routes.routesHaveUpstreams,
+  routes.routesAreDistinct,
+  routes.routeNamesAreDistinct,
+  routes.bodiesFitMemory,
+  routes.errorFieldsAreOthers,
+];

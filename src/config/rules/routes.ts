@@ -1,0 +1,86 @@
+import type { RawRoute } from '../schema.ts';
+import { compareSegments, segmentsOf } from '../route-path.ts';
+import { parseSize } from '../units.ts';
+import { suggest } from '../wording.ts';
+import type { Rule } from './draft.ts';
+
+export const routesHaveUpstreams: Rule = ({ config, declared }, report) => {
+  for (const route of config.routes) {
+    const [first] = segmentsOf(route.path);
+    const version = first?.kind === 'literal' ? first.text : undefined;
+    if (route.upstream !== undefined) {
+      if (declared.upstreams.includes(route.upstream)) continue;
+      const name = JSON.stringify(route.upstream);
+      report.problem(
+        route,
+        'upstream',
+        `there is no upstream ${name}${suggest(route.upstream, declared.upstreams)}`,
+      );
+    } else if (version === undefined) {
+      report.problem(route, 'path', 'does not start with a version, so the route needs its own upstream');
+    } else if (!declared.versions.includes(version)) {
+      const advice = suggest(version, declared.versions);
+      report.problem(
+        route,
+        'path',
+        `there is no version "${version}"${advice === '' ? ', describe it under versions or give the route an upstream' : advice}`,
+      );
+    }
+  }
+};
+
+export const routesAreDistinct: Rule = ({ config }, report) => {
+  const earlier: {
+    readonly route: RawRoute;
+    readonly segments: ReturnType<typeof segmentsOf>;
+    readonly methods: ReadonlySet<string>;
+  }[] = [];
+  for (const route of config.routes) {
+    const segments = segmentsOf(route.path);
+    const methods = methodsOf(route);
+    for (const other of earlier) {
+      const relation = compareSegments(segments, other.segments);
+      const common = methods.intersection(other.methods);
+      if (relation === 'apart' || relation === 'ordered' || common.size === 0) continue;
+      report.problem(
+        route,
+        'path',
+        `overlaps ambiguously with ${report.mention(other.route)} for ${[...common].join(', ')}`,
+      );
+    }
+    earlier.push({ route, segments, methods });
+  }
+};
+
+export const routeNamesAreDistinct: Rule = ({ config }, report) => {
+  const names = new Map<string, RawRoute>();
+  for (const route of config.routes) {
+    if (route.name === undefined) continue;
+    const same = names.get(route.name);
+    if (same === undefined) names.set(route.name, route);
+    else report.problem(route, 'name', `is the name of ${report.mention(same)} too`);
+  }
+};
+
+export const bodiesFitMemory: Rule = ({ config: { routes, limits } }, report) => {
+  for (const { body } of routes) {
+    if (typeof body === 'string') continue;
+    for (const rule of [body.json, body.any]) {
+      if (rule === undefined || (parseSize(rule.maxSize) ?? 0) <= (parseSize(limits.bodyMemory) ?? 0))
+        continue;
+      report.problem(rule, 'maxSize', `is more than limits.bodyMemory (${limits.bodyMemory})`);
+    }
+  }
+};
+
+export const errorFieldsAreOthers: Rule = ({ config: { errors } }, report) => {
+  for (const { fields } of Object.values(errors)) {
+    if (Object.hasOwn(fields, 'error'))
+      report.problem(fields, 'error', 'is the sentence of the answer, write it as message');
+  }
+};
+
+/** The methods a route answers: HEAD wherever GET is. */
+export function methodsOf(route: Pick<RawRoute, 'methods'>): ReadonlySet<string> {
+  return new Set(route.methods.includes('GET') ? [...route.methods, 'HEAD'] : route.methods);
+}

@@ -1,0 +1,67 @@
+import { X509Certificate } from 'node:crypto';
+import { parseInstant } from '../instants.ts';
+import { parseDuration } from '../units.ts';
+import { suggest } from '../wording.ts';
+import type { Rule } from './draft.ts';
+
+const certificate = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g;
+
+export const versionsNameUpstreams: Rule = ({ config, declared }, report) => {
+  for (const version of Object.values(config.versions)) {
+    if (declared.upstreams.includes(version.upstream)) continue;
+    const name = JSON.stringify(version.upstream);
+    report.problem(
+      version,
+      'upstream',
+      `there is no upstream ${name}${suggest(version.upstream, declared.upstreams)}`,
+    );
+  }
+};
+
+export const sunsetsAreInOrder: Rule = ({ config }, report) => {
+  for (const version of Object.values(config.versions)) {
+    const { deprecated, sunset, link, afterSunset } = version;
+    if (
+      deprecated !== undefined &&
+      sunset !== undefined &&
+      (parseInstant(sunset) ?? 0) < (parseInstant(deprecated) ?? 0)
+    ) {
+      report.problem(version, 'sunset', 'is before deprecated');
+    }
+    if (afterSunset === 'gone' && sunset === undefined)
+      report.problem(version, 'afterSunset', 'gone needs a sunset date');
+    if (link !== undefined && deprecated === undefined && sunset === undefined) {
+      report.problem(version, 'link', 'is sent only with a date, give deprecated or sunset');
+    }
+  }
+};
+
+export const authoritiesAreCertificates: Rule = ({ config }, report) => {
+  for (const upstream of Object.values(config.upstreams)) {
+    if (upstream.ca === undefined) continue;
+    if (!upstream.targets.some((target) => target.startsWith('https:'))) {
+      report.problem(upstream, 'ca', 'is for https targets, and there is none');
+    }
+    const found = upstream.ca.match(certificate) ?? [];
+    if (found.length === 0 || !found.every(isCertificate)) {
+      report.problem(upstream, 'ca', 'is not PEM certificates (-----BEGIN CERTIFICATE-----)');
+    }
+  }
+};
+
+export const headersComeBeforeBodies: Rule = ({ config: { limits } }, report) => {
+  if ((parseDuration(limits.requestTimeout) ?? 0) >= (parseDuration(limits.headerTimeout) ?? 0)) return;
+  report.problem(
+    limits,
+    'requestTimeout',
+    `is shorter than headerTimeout (${limits.headerTimeout}), which is a part of it`,
+  );
+};
+
+function isCertificate(pem: string): boolean {
+  try {
+    return new X509Certificate(pem).subject !== undefined;
+  } catch {
+    return false;
+  }
+}

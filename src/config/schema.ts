@@ -1,0 +1,45 @@
+import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
+import { auth, keys, plans } from './schema/callers.ts';
+import { errors } from './schema/errors.ts';
+import { limits } from './schema/limits.ts';
+import { admin, basePath, forwarded, listen, trustProxy } from './schema/listeners.ts';
+import { drain, log, store } from './schema/process.ts';
+import { routes } from './schema/routes.ts';
+import { upstreams, versions } from './schema/upstreams.ts';
+
+/**
+ * Everything that can be written in the YAML, as JSON Schema (draft 2020-12). It is the one source of the types, the
+ * defaults, the checks at start and the published schema. `writeOnly` marks secrets: no message shows them. It uses no
+ * anyOf and no oneOf, so that each mistake gives exactly one error.
+ */
+export const schema = {
+  title: 'Gatehouse configuration',
+  description: 'Durations are written 250ms, 10s, 5m, 2h, 7d; sizes 512B, 16KB, 10MB, 1GB (powers of 1024).',
+  type: 'object',
+  additionalProperties: false,
+  required: ['upstreams', 'routes'],
+  properties: {
+    listen,
+    admin,
+    basePath,
+    trustProxy,
+    store,
+    auth,
+    plans,
+    keys,
+    upstreams,
+    versions,
+    routes,
+    errors,
+    limits,
+    forwarded,
+    drain,
+    log,
+  },
+} as const satisfies JSONSchema;
+
+/** The configuration as written, with the defaults filled in: durations and sizes are still text. */
+export type RawConfig = FromSchema<typeof schema>;
+
+export type RawRoute = RawConfig['routes'][number];
+export type RawKey = RawConfig['keys'][number];

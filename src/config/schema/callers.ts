@@ -1,0 +1,86 @@
+import type { JSONSchema } from 'json-schema-to-ts';
+
+/** Who may call: the header of the key, the plans, the keys written into the file. */
+export const auth = {
+  description: 'How a caller is recognised.',
+  type: 'object',
+  additionalProperties: false,
+  default: {},
+  properties: {
+    header: {
+      description: 'Request header that carries the API key, read in any letter case.',
+      type: 'string',
+      format: 'header-name',
+      default: 'apiKey',
+    },
+    forwardKey: {
+      description:
+        'Pass the key on to the upstream. Danger: whatever the upstream logs then holds working keys.',
+      type: 'boolean',
+      default: false,
+    },
+    cacheFor: {
+      description:
+        'How long a looked-up key may be served without asking the store; a revoked key can live on for as long. 0s asks every time. Ignored for keys in this file.',
+      type: 'string',
+      format: 'duration-or-zero',
+      default: '60s',
+    },
+  },
+} as const satisfies JSONSchema;
+
+export const plans = {
+  description:
+    'Plans by name. Every key belongs to one; its name travels to the upstream in X-Gatehouse-Plan.',
+  type: 'object',
+  propertyNames: { format: 'name' },
+  additionalProperties: {
+    description: 'A plan. Write {} for one without limits.',
+    type: 'object',
+    additionalProperties: false,
+    properties: {},
+  },
+  default: {},
+} as const satisfies JSONSchema;
+
+export const keys = {
+  description: 'Static keys. They are hashed while the file is read, and the secret is kept nowhere.',
+  type: 'array',
+  default: [],
+  items: {
+    description: 'One key: an id, a plan, and either secret or hash.',
+    type: 'object',
+    additionalProperties: false,
+    required: ['id', 'plan'],
+    properties: {
+      id: {
+        description: 'Name of the key in logs, metrics and X-Gatehouse-Key-Id. Never the secret itself.',
+        type: 'string',
+        format: 'name',
+      },
+      plan: { description: 'Name of a plan under `plans`.', type: 'string' },
+      secret: {
+        description:
+          'What the caller sends: visible ASCII without spaces. Take it from the environment or a file; anything under 16 characters can be guessed.',
+        type: 'string',
+        format: 'visible',
+        minLength: 1,
+        maxLength: 1024,
+        writeOnly: true,
+      },
+      hash: {
+        description: 'SHA-256 of the secret instead of the secret: "sha256:" and 64 hexadecimal digits.',
+        type: 'string',
+        format: 'digest',
+        writeOnly: true,
+      },
+      enabled: { description: 'false refuses the key without removing it.', type: 'boolean', default: true },
+      expires: {
+        description:
+          'From this moment the key is refused: an ISO 8601 date (midnight UTC) or date and time with zone.',
+        type: 'string',
+        format: 'instant',
+      },
+    },
+  },
+} as const satisfies JSONSchema;

@@ -1,0 +1,30 @@
+import type { JSONSchema } from 'json-schema-to-ts';
+import { refusalCodes } from '../../refusals.ts';
+
+/** Other statuses and words for refusals. */
+export const errors = {
+  description:
+    'Other statuses, words and fields for refusals, by their code (the X-Gatehouse-Refusal header).',
+  type: 'object',
+  propertyNames: { enum: refusalCodes },
+  default: {},
+  additionalProperties: {
+    description: 'What replaces the default answer; what is absent stays as it is.',
+    type: 'object',
+    additionalProperties: false,
+    properties: {
+      status: { description: 'HTTP status.', type: 'integer', minimum: 400, maximum: 599 },
+      message: {
+        description: 'The `error` field of the answer. It replaces every sentence of this refusal.',
+        type: 'string',
+        minLength: 1,
+        maxLength: 1000,
+      },
+      fields: {
+        description: 'Further fields of the answer, any JSON. `error` is not among them, that is `message`.',
+        type: 'object',
+        default: {},
+      },
+    },
+  },
+} as const satisfies JSONSchema;

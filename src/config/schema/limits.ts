@@ -1,0 +1,75 @@
+import type { JSONSchema } from 'json-schema-to-ts';
+
+/** What the process takes on at most. */
+export const limits = {
+  description: 'What the process takes on at most. None of them can be switched off.',
+  type: 'object',
+  additionalProperties: false,
+  default: {},
+  properties: {
+    connections: {
+      description: 'Open client connections; more are closed at once.',
+      type: 'integer',
+      minimum: 1,
+      maximum: 1_000_000,
+      default: 10_000,
+    },
+    inFlight: {
+      description: 'Requests being worked on in the whole process; more are answered 503.',
+      type: 'integer',
+      minimum: 1,
+      maximum: 1_000_000,
+      default: 1000,
+    },
+    inFlightPerConnection: {
+      description: 'Pipelined requests of one connection being worked on.',
+      type: 'integer',
+      minimum: 1,
+      maximum: 1000,
+      default: 10,
+    },
+    headerSize: {
+      description: 'All headers of a request together.',
+      type: 'string',
+      format: 'size',
+      default: '16KB',
+    },
+    headerCount: {
+      description: 'Header lines of a request.',
+      type: 'integer',
+      minimum: 1,
+      maximum: 2000,
+      default: 100,
+    },
+    headerTimeout: {
+      description: 'From the first byte of a request to the end of its headers.',
+      type: 'string',
+      format: 'duration',
+      default: '10s',
+    },
+    requestTimeout: {
+      description: 'From the first byte of a request to the end of its body. Not less than headerTimeout.',
+      type: 'string',
+      format: 'duration',
+      default: '30s',
+    },
+    keepAlive: {
+      description: 'How long an idle client connection is kept.',
+      type: 'string',
+      format: 'duration',
+      default: '5s',
+    },
+    stalledReader: {
+      description: 'How long a client may take nothing of an answer that waits for it before it is cut.',
+      type: 'string',
+      format: 'duration',
+      default: '30s',
+    },
+    bodyMemory: {
+      description: 'All request bodies held in memory at one time. No body may be larger.',
+      type: 'string',
+      format: 'size',
+      default: '256MB',
+    },
+  },
+} as const satisfies JSONSchema;

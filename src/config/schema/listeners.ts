@@ -1,0 +1,64 @@
+import type { JSONSchema } from 'json-schema-to-ts';
+
+/** Where the gateway listens, and whom it believes there. */
+export const listen = {
+  description:
+    'Where developers call: "host:port", "[ipv6]:port", or a port alone for every IPv4 interface. Port 0 takes any free port.',
+  type: ['integer', 'string'],
+  format: 'address',
+  minimum: 0,
+  maximum: 65_535,
+  default: '0.0.0.0:8080',
+} as const satisfies JSONSchema;
+
+export const admin = {
+  description: 'The second listener: health, metrics and administration. Never the public port.',
+  type: 'object',
+  additionalProperties: false,
+  default: {},
+  properties: {
+    listen: {
+      description:
+        'Address of the second listener, written like `listen`. Anything but loopback needs a token, because metrics and administration are in reach of everyone who can connect.',
+      type: ['integer', 'string'],
+      format: 'address',
+      minimum: 0,
+      maximum: 65_535,
+      default: '127.0.0.1:9090',
+    },
+    token: {
+      description:
+        'Bearer token of the second listener, at least 16 characters. Empty means none, which only a loopback address allows. Take it from the environment or a file.',
+      type: 'string',
+      format: 'visible',
+      writeOnly: true,
+      default: '',
+    },
+  },
+} as const satisfies JSONSchema;
+
+export const basePath = {
+  description: 'In front of every route path, such as "/api". Literal segments only, no "/" at the end.',
+  type: 'string',
+  format: 'base-path',
+  default: '/',
+} as const satisfies JSONSchema;
+
+export const trustProxy = {
+  description:
+    'Addresses or CIDRs of proxies in front of the gateway whose X-Forwarded-* headers are believed. Nobody by default. Danger: whoever is listed can claim any client address.',
+  type: 'array',
+  items: {
+    description: 'An address such as 10.0.0.7 or a block such as 10.0.0.0/8.',
+    type: 'string',
+    format: 'network',
+  },
+  uniqueItems: true,
+  default: [],
+} as const satisfies JSONSchema;
+
+export const forwarded = {
+  description: 'Send the Forwarded header (RFC 7239) to upstreams beside X-Forwarded-*.',
+  type: 'boolean',
+  default: false,
+} as const satisfies JSONSchema;

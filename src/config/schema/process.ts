@@ -1,0 +1,52 @@
+import type { JSONSchema } from 'json-schema-to-ts';
+
+/** How the process keeps its data, stops, and speaks. */
+export const store = {
+  description: 'Where keys and usage are kept: sqlite: and a file, relative to the working directory.',
+  type: 'string',
+  format: 'store',
+  default: 'sqlite:./data/gatehouse.db',
+} as const satisfies JSONSchema;
+
+export const drain = {
+  description: 'How the gateway stops.',
+  type: 'object',
+  additionalProperties: false,
+  default: {},
+  properties: {
+    delay: {
+      description:
+        'Between "not ready" and closing the listener, so that a load balancer can look away. 0s for none.',
+      type: 'string',
+      format: 'duration-or-zero',
+      default: '0s',
+    },
+    timeout: {
+      description: 'For requests in flight to finish; what is left then is cut.',
+      type: 'string',
+      format: 'duration',
+      default: '30s',
+    },
+  },
+} as const satisfies JSONSchema;
+
+export const log = {
+  description: 'What the process writes to its standard output.',
+  type: 'object',
+  additionalProperties: false,
+  default: {},
+  properties: {
+    level: {
+      description: 'The least serious lines that are written.',
+      type: 'string',
+      enum: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
+      default: 'info',
+    },
+    format: {
+      description: 'json for machines, pretty for people, auto for pretty on a terminal and json elsewhere.',
+      type: 'string',
+      enum: ['auto', 'json', 'pretty'],
+      default: 'auto',
+    },
+  },
+} as const satisfies JSONSchema;

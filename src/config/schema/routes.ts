@@ -1,0 +1,109 @@
+import type { JSONSchema } from 'json-schema-to-ts';
+
+/** The methods a route can allow. CONNECT and TRACE are refused at the door, whatever a route says. */
+const methods = [
+  'GET',
+  'HEAD',
+  'POST',
+  'PUT',
+  'PATCH',
+  'DELETE',
+  'OPTIONS',
+  'QUERY',
+  'PROPFIND',
+  'PROPPATCH',
+  'MKCOL',
+  'COPY',
+  'MOVE',
+  'LOCK',
+  'UNLOCK',
+  'REPORT',
+  'SEARCH',
+] as const;
+
+const json = {
+  description: 'Take a JSON body (RFC 8259, UTF-8), checked before the upstream sees it.',
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    maxSize: { description: 'Largest body.', type: 'string', format: 'size', default: '64KB' },
+    maxDepth: {
+      description: 'How deep objects and arrays may be nested.',
+      type: 'integer',
+      minimum: 1,
+      maximum: 1000,
+      default: 32,
+    },
+    suffixed: {
+      description: 'Take application/*+json beside application/json.',
+      type: 'boolean',
+      default: false,
+    },
+    schema: {
+      description:
+        'JSON Schema (draft 2020-12) of the body; any JSON passes when absent. ${…} is not expanded inside it.',
+      type: 'object',
+    },
+  },
+} as const satisfies JSONSchema;
+
+const any = {
+  description: 'Take any body of any content type, of which only the size is checked.',
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    maxSize: { description: 'Largest body.', type: 'string', format: 'size', default: '1MB' },
+  },
+} as const satisfies JSONSchema;
+
+/** What the gateway lets through, and where to. */
+export const routes = {
+  description: 'The endpoints. What is not listed is refused.',
+  type: 'array',
+  minItems: 1,
+  items: {
+    description: 'One endpoint.',
+    type: 'object',
+    additionalProperties: false,
+    required: ['path', 'methods'],
+    properties: {
+      name: {
+        description: 'Name in logs and metrics; the path when absent.',
+        type: 'string',
+        format: 'title',
+        maxLength: 100,
+      },
+      path: {
+        description:
+          'Path after basePath. A segment is literal text, ":name" for any one segment, or a final "*" for one or more. The most exact route wins.',
+        type: 'string',
+        format: 'path',
+      },
+      methods: {
+        description: 'Allowed methods in upper case. HEAD is allowed wherever GET is.',
+        type: 'array',
+        minItems: 1,
+        uniqueItems: true,
+        items: { description: 'One method.', type: 'string', enum: methods },
+      },
+      upstream: { description: "Name under `upstreams`; the version's when absent.", type: 'string' },
+      cost: {
+        description: 'Units of quota that one request takes.',
+        type: 'integer',
+        minimum: 0,
+        maximum: 1_000_000,
+        default: 1,
+      },
+      body: {
+        description: 'What body is taken: none (the default, a request with a body is refused), json or any.',
+        type: ['object', 'string'],
+        format: 'none',
+        additionalProperties: false,
+        minProperties: 1,
+        maxProperties: 1,
+        properties: { json, any },
+        default: 'none',
+      },
+    },
+  },
+} as const satisfies JSONSchema;

@@ -1,0 +1,80 @@
+import { writeFileSync } from 'node:fs';
+import { formatOf } from './formats.ts';
+import { schema } from './schema.ts';
+
+type Part = Readonly<Record<string, unknown>>;
+
+/** Where the published schema lives. */
+export const publishedAt = new URL('../../config/gateway.schema.json', import.meta.url);
+
+/** A text with `${…}` in it, whose value an editor cannot know. */
+const expandable = String.raw`\$\{`;
+
+/**
+ * The schema as editors read it: our own formats become patterns, and wherever the value may come from the
+ * environment a text with `${…}` is fine too.
+ */
+export function publishedSchema(): string {
+  const published = { $schema: 'https://json-schema.org/draft/2020-12/schema', ...publish(schema) };
+  return `${JSON.stringify(published, undefined, 2)}\n`;
+}
+
+function publish(part: Part): Part {
+  const { format, propertyNames, properties, additionalProperties, items, ...rest } = part;
+  const pattern = formatOf(format)?.pattern;
+  const published: Part = {
+    ...rest,
+    ...(pattern === undefined ? {} : { pattern: isScalar(part) ? `(${pattern})|${expandable}` : pattern }),
+    ...namesOf(propertyNames, additionalProperties),
+    ...(isPart(properties) ? { properties: publishAll(properties) } : {}),
+    ...(isPart(items) ? { items: publish(items) } : {}),
+  };
+  return isScalar(part) ? allowExpansion(published) : published;
+}
+
+function publishAll(parts: Part): Part {
+  return Object.fromEntries(
+    Object.entries(parts).map(([name, part]) => [name, isPart(part) ? publish(part) : part]),
+  );
+}
+
+/** Names from a closed set become properties, which editors can complete; other names keep their pattern. */
+function namesOf(names: unknown, values: unknown): Part {
+  if (!isPart(values)) return values === undefined ? {} : { additionalProperties: values };
+  if (isPart(names) && Array.isArray(names['enum'])) {
+    const value = publish(values);
+    return {
+      additionalProperties: false,
+      properties: Object.fromEntries(names['enum'].map((name) => [name, value])),
+    };
+  }
+  const pattern = isPart(names) ? formatOf(names['format'])?.pattern : undefined;
+  return {
+    ...(pattern === undefined ? {} : { propertyNames: { pattern } }),
+    additionalProperties: publish(values),
+  };
+}
+
+function allowExpansion(part: Part): Part {
+  const { description, default: fallback, type, ...rules } = part;
+  const outside = { description, ...(fallback === undefined ? {} : { default: fallback }) };
+  const needsChoice = type !== 'string' || 'enum' in rules || 'maxLength' in rules;
+  if (!needsChoice) return { ...outside, type, ...rules };
+  return {
+    ...outside,
+    anyOf: [
+      { type, ...rules },
+      { type: 'string', pattern: expandable },
+    ],
+  };
+}
+
+function isScalar({ type }: Part): boolean {
+  return [type].flat().every((name) => name === 'string' || name === 'integer' || name === 'boolean');
+}
+
+function isPart(value: unknown): value is Part {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+if (import.meta.main) writeFileSync(publishedAt, publishedSchema());
