@@ -35,10 +35,22 @@ export function salvage(tree: unknown, broken: readonly string[]): RawConfig | u
   removeAll(tree, broken);
   // Each turn removes something, so it ends; the bound only guards against a mistake here.
   for (let turn = 0; turn < 1000; turn += 1) {
-    if (fits(tree)) return tree;
-    const pointers = errorsOf(tree).map(faulty);
-    if (pointers.includes('')) return undefined;
-    removeAll(tree, pointers);
+    // Rules cope with empty lists, so one bad target does not hide what is wrong with every route.
+    const errors = errorsOf(tree).filter(
+      ({ keyword }) => keyword !== 'minItems' && keyword !== 'minProperties',
+    );
+    if (errors.length === 0) return tree as RawConfig;
+    if (errors.some(({ instancePath, keyword }) => instancePath === '' && keyword !== 'required'))
+      return undefined;
+    for (const { instancePath, params } of errors) {
+      if (instancePath === '' && isObject(tree))
+        Reflect.set(
+          tree,
+          String(params['missingProperty']),
+          emptyRooms[String(params['missingProperty'])]?.(),
+        );
+    }
+    removeAll(tree, errors.map(faulty));
   }
   return undefined;
 }
@@ -51,6 +63,9 @@ export function faulty({ instancePath, keyword, params }: ShapeError): string {
     ? `${instancePath}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`
     : instancePath;
 }
+
+/** What stands in for the two rooms that have no default. */
+const emptyRooms: Readonly<Record<string, () => unknown>> = { upstreams: () => ({}), routes: () => [] };
 
 function errorsOf(tree: unknown): readonly ShapeError[] {
   return fits(tree) ? [] : (fits.errors ?? []);

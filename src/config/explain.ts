@@ -9,9 +9,12 @@ import { show, suggest } from './wording.ts';
 export function explain(error: ShapeError, hidden: boolean): string | undefined {
   // The name itself is judged by `propertyNames`, which comes with an error of its own for the mapping.
   if (error.propertyName !== undefined) return undefined;
-  const subject = hidden || part(error)['writeOnly'] === true ? 'the value' : show(error.data);
+  const subject = hidden || part(error)['writeOnly'] === true ? hiddenSubject : show(error.data);
   return (sentences[error.keyword] ?? otherwise)(error, subject);
 }
+
+/** How a sentence calls a value that it must not show. */
+const hiddenSubject = 'the value';
 
 type Sentence = (error: ShapeError, subject: string) => string;
 
@@ -22,7 +25,7 @@ const sentences: Readonly<Record<string, Sentence>> = {
     `unknown option${suggest(String(params['additionalProperty']), optionsOf(parentSchema))}`,
   required: ({ params }) => `"${String(params['missingProperty'])}" is missing`,
   enum: ({ params, data }, subject) =>
-    subject === 'the value' || typeof data !== 'string'
+    subject === hiddenSubject || typeof data !== 'string'
       ? `${subject} is not one of ${texts(params['allowedValues']).join(', ')}`
       : `there is no ${subject}${suggest(data, texts(params['allowedValues']))}`,
   propertyNames: nameSentence,
@@ -51,7 +54,9 @@ function typeSentence(error: ShapeError, subject: string): string {
   // Text where a mapping belongs is not shown either: it may be a secret that lacks its key.
   if (typeof data === 'string' && !wanted.some((type) => type === 'integer' || type === 'boolean'))
     return `must be ${words}, not text`;
-  if (!wanted.includes('string') || typeof data === 'object') return `must be ${words}, not ${subject}`;
+  if (!wanted.includes('string') || typeof data === 'object') {
+    return subject === hiddenSubject ? `must be ${words}` : `must be ${words}, not ${subject}`;
+  }
   return fault(error, JSON.stringify(data), subject) ?? `must be text, put ${subject} in quotes`;
 }
 

@@ -32,6 +32,7 @@ export function loadConfig(file: string, env: NodeJS.ProcessEnv): Config {
     problemBelow: (holder, pointer, message) =>
       findings.report(`${pointerAt(places, holder, '')}${pointer}`, message),
     warning: (holder, option, message) => findings.warn(pointerAt(places, holder, option), message),
+    isHidden: (holder, option) => places.isExpanded(pointerAt(places, holder, option)),
     mention: (holder) => {
       const { path, line } = places.locate(places.pointerOf(holder) ?? '');
       return `${path} (line ${line})`;
@@ -92,9 +93,12 @@ function checkTogether(draft: Draft, report: Report): ReturnType<typeof compileB
 }
 
 function declaredNames(tree: unknown): Draft['declared'] {
-  const names = (room: string): readonly string[] => {
+  const names = (room: 'upstreams' | 'plans' | 'versions'): readonly string[] | undefined => {
     const value: unknown = typeof tree === 'object' && tree !== null ? Reflect.get(tree, room) : undefined;
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.keys(value) : [];
+    if (value === undefined && room !== 'upstreams') return [];
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? Object.keys(value)
+      : undefined;
   };
   return { upstreams: names('upstreams'), plans: names('plans'), versions: names('versions') };
 }

@@ -42,9 +42,10 @@ export class Places {
   locate(pointer: string): { readonly line: number; readonly column: number; readonly path: string } {
     const place = this.#places.get(pointer);
     if (place !== undefined) return { ...this.position(place.offset), path: printPath(place.path) };
-    return pointer === ''
-      ? { line: 1, column: 1, path: '' }
-      : this.locate(pointer.slice(0, pointer.lastIndexOf('/')));
+    if (pointer === '') return { line: 1, column: 1, path: '' };
+    const end = pointer.lastIndexOf('/');
+    const holder = this.locate(pointer.slice(0, end));
+    return { ...holder, path: `${holder.path}.${pointer.slice(end + 1)}`.replace(/^\./, '') };
   }
 
   /** Line and column, both from 1, of an offset in the text. */

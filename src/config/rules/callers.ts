@@ -1,6 +1,6 @@
 import { addressesCollide, isLoopback, parseAddress } from '../addresses.ts';
 import { digestOf } from '../digest.ts';
-import { suggest } from '../wording.ts';
+import { noSuch } from './draft.ts';
 import type { Rule } from './draft.ts';
 
 const tokenLengthMin = 16;
@@ -25,13 +25,12 @@ export const listenersDiffer: Rule = ({ config }, report) => {
 };
 
 export const keysNamePlans: Rule = ({ config, declared }, report) => {
+  const { plans } = declared;
+  if (plans === undefined) return;
   for (const key of config.keys) {
-    if (declared.plans.includes(key.plan)) continue;
-    report.problem(
-      key,
-      'plan',
-      `there is no plan ${JSON.stringify(key.plan)}${suggest(key.plan, declared.plans)}`,
-    );
+    if (plans.includes(key.plan)) continue;
+    const name = { text: key.plan, hidden: report.isHidden(key, 'plan') };
+    report.problem(key, 'plan', noSuch('plan', name, plans));
   }
 };
 

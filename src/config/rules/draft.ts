@@ -1,10 +1,14 @@
 import type { RawConfig } from '../schema.ts';
+import { show, suggest } from '../wording.ts';
 
 /** What the rules between fields look at: everything that fits the schema, even if something elsewhere does not. */
 export interface Draft {
   readonly config: RawConfig;
-  /** The names as written, also those whose content is wrong: a reference to them is not wrong too. */
-  readonly declared: Readonly<Record<'upstreams' | 'plans' | 'versions', readonly string[]>>;
+  /**
+   * The names as written, also those whose content is wrong: a reference to them is not wrong too. Undefined where a
+   * room is missing or no mapping, so that nothing can be said about references into it.
+   */
+  readonly declared: Readonly<Record<'upstreams' | 'plans' | 'versions', readonly string[] | undefined>>;
 }
 
 /** How a rule says what it found, at an option of a mapping. */
@@ -13,8 +17,20 @@ export interface Report {
   /** The same at a JSON pointer below a mapping. */
   readonly problemBelow: (holder: object, pointer: string, message: string) => void;
   readonly warning: (holder: object, option: string, message: string) => void;
+  /** Whether a value came from the environment or a file, so that no sentence may show it. */
+  readonly isHidden: (holder: object, option: string) => boolean;
   /** `routes[1] (line 40)`, to point from one place to another. */
   readonly mention: (holder: object) => string;
+}
+
+/** The sentence for a name that nothing in the file has. A name from the environment is not shown. */
+export function noSuch(
+  kind: string,
+  name: { readonly text: string; readonly hidden: boolean },
+  names: readonly string[],
+): string {
+  const cure = suggest(name.hidden ? '' : name.text, names);
+  return `there is no ${kind} ${name.hidden ? 'of this name' : show(name.text)}${cure}`;
 }
 
 /** One thing that must hold between fields. */

@@ -1,7 +1,7 @@
 import type { RawRoute } from '../schema.ts';
 import { compareSegments, segmentsOf } from '../route-path.ts';
 import { parseSize } from '../units.ts';
-import { suggest } from '../wording.ts';
+import { noSuch } from './draft.ts';
 import type { Rule } from './draft.ts';
 
 export const routesHaveUpstreams: Rule = ({ config, declared }, report) => {
@@ -9,22 +9,15 @@ export const routesHaveUpstreams: Rule = ({ config, declared }, report) => {
     const [first] = segmentsOf(route.path);
     const version = first?.kind === 'literal' ? first.text : undefined;
     if (route.upstream !== undefined) {
-      if (declared.upstreams.includes(route.upstream)) continue;
-      const name = JSON.stringify(route.upstream);
-      report.problem(
-        route,
-        'upstream',
-        `there is no upstream ${name}${suggest(route.upstream, declared.upstreams)}`,
-      );
+      if (declared.upstreams?.includes(route.upstream) ?? true) continue;
+      const name = { text: route.upstream, hidden: report.isHidden(route, 'upstream') };
+      report.problem(route, 'upstream', noSuch('upstream', name, declared.upstreams ?? []));
     } else if (version === undefined) {
       report.problem(route, 'path', 'does not start with a version, so the route needs its own upstream');
-    } else if (!declared.versions.includes(version)) {
-      const advice = suggest(version, declared.versions);
-      report.problem(
-        route,
-        'path',
-        `there is no version "${version}"${advice === '' ? ', describe it under versions or give the route an upstream' : advice}`,
-      );
+    } else if (declared.versions?.includes(version) === false) {
+      const name = { text: version, hidden: report.isHidden(route, 'path') };
+      const cure = ' (or give the route its own upstream)';
+      report.problem(route, 'path', `${noSuch('version', name, declared.versions)}${cure}`);
     }
   }
 };
@@ -40,8 +33,9 @@ export const routesAreDistinct: Rule = ({ config }, report) => {
     const methods = methodsOf(route);
     for (const other of earlier) {
       const relation = compareSegments(segments, other.segments);
+      if (relation === 'apart' || relation === 'ordered') continue;
       const common = methods.intersection(other.methods);
-      if (relation === 'apart' || relation === 'ordered' || common.size === 0) continue;
+      if (common.size === 0) continue;
       report.problem(
         route,
         'path',
@@ -68,7 +62,7 @@ export const bodiesFitMemory: Rule = ({ config: { routes, limits } }, report) =>
     for (const rule of [body.json, body.any]) {
       if (rule === undefined || (parseSize(rule.maxSize) ?? 0) <= (parseSize(limits.bodyMemory) ?? 0))
         continue;
-      report.problem(rule, 'maxSize', `is more than limits.bodyMemory (${limits.bodyMemory})`);
+      report.problem(rule, 'maxSize', 'is more than limits.bodyMemory');
     }
   }
 };

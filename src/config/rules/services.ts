@@ -1,20 +1,18 @@
 import { X509Certificate } from 'node:crypto';
 import { parseInstant } from '../instants.ts';
 import { parseDuration } from '../units.ts';
-import { suggest } from '../wording.ts';
+import { noSuch } from './draft.ts';
 import type { Rule } from './draft.ts';
 
-const certificate = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g;
+const certificateEnd = '-----END CERTIFICATE-----';
 
 export const versionsNameUpstreams: Rule = ({ config, declared }, report) => {
+  const { upstreams } = declared;
+  if (upstreams === undefined) return;
   for (const version of Object.values(config.versions)) {
-    if (declared.upstreams.includes(version.upstream)) continue;
-    const name = JSON.stringify(version.upstream);
-    report.problem(
-      version,
-      'upstream',
-      `there is no upstream ${name}${suggest(version.upstream, declared.upstreams)}`,
-    );
+    if (upstreams.includes(version.upstream)) continue;
+    const name = { text: version.upstream, hidden: report.isHidden(version, 'upstream') };
+    report.problem(version, 'upstream', noSuch('upstream', name, upstreams));
   }
 };
 
@@ -42,8 +40,8 @@ export const authoritiesAreCertificates: Rule = ({ config }, report) => {
     if (!upstream.targets.some((target) => target.startsWith('https:'))) {
       report.problem(upstream, 'ca', 'is for https targets, and there is none');
     }
-    const found = upstream.ca.match(certificate) ?? [];
-    if (found.length === 0 || !found.every(isCertificate)) {
+    const found = upstream.ca.split(certificateEnd).slice(0, -1);
+    if (found.length === 0 || !found.every((text) => isCertificate(text + certificateEnd))) {
       report.problem(upstream, 'ca', 'is not PEM certificates (-----BEGIN CERTIFICATE-----)');
     }
   }
@@ -51,11 +49,7 @@ export const authoritiesAreCertificates: Rule = ({ config }, report) => {
 
 export const headersComeBeforeBodies: Rule = ({ config: { limits } }, report) => {
   if ((parseDuration(limits.requestTimeout) ?? 0) >= (parseDuration(limits.headerTimeout) ?? 0)) return;
-  report.problem(
-    limits,
-    'requestTimeout',
-    `is shorter than headerTimeout (${limits.headerTimeout}), which is a part of it`,
-  );
+  report.problem(limits, 'requestTimeout', 'is shorter than headerTimeout, which is a part of it');
 };
 
 function isCertificate(pem: string): boolean {

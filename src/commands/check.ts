@@ -1,0 +1,105 @@
+import { styleText } from 'node:util';
+import { printAddress } from '../config/addresses.ts';
+import type { BodyRule, Config, Route, Version } from '../config/config.ts';
+import { loadConfig } from '../config/load-config.ts';
+import { ConfigErrors, ConfigUnreadable } from '../config/problems.ts';
+import { printSize } from '../config/units.ts';
+
+interface CheckOptions {
+  readonly file: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly stdout: NodeJS.WritableStream;
+  readonly stderr: NodeJS.WritableStream;
+}
+
+/** Prints what the configuration does, or all that is wrong with it. Returns the exit code: 0, or 1 for a bad file. */
+export function check({ file, env, stdout, stderr }: CheckOptions): 0 | 1 {
+  try {
+    stdout.write(summary(loadConfig(file, env), stdout));
+    return 0;
+  } catch (error) {
+    if (error instanceof ConfigErrors) {
+      const count = error.problems.length;
+      const total = count === 1 ? '1 error' : `${count} errors`;
+      stderr.write(`${error.message}\n${style('red', total, stderr)} in ${file}\n`);
+      return 1;
+    }
+    if (!(error instanceof ConfigUnreadable)) throw error;
+    stderr.write(`${error.message}\n`);
+    return 1;
+  }
+}
+
+function summary(config: Config, stream: NodeJS.WritableStream): string {
+  const admin = config.admin.token === undefined ? 'loopback only, no token' : 'with a token';
+  const facts = [
+    ['listen', printAddress(config.listen)],
+    ['admin', `${printAddress(config.admin.listen)} (${admin})`],
+    ['store', `${config.store.kind} ${config.store.path}`],
+    ['key header', `${config.auth.header}${config.auth.forwardKey ? ' (passed on to upstreams)' : ''}`],
+    [
+      'plans',
+      [...config.plans.keys()].map((plan) => `${plan} (${keysOf(config, plan)})`).join(', ') || 'none',
+    ],
+    [
+      'upstreams',
+      [...config.upstreams.values()].map(({ name, targets }) => `${name} → ${targets.join(' ')}`).join(', '),
+    ],
+    ['versions', [...config.versions.values()].map(versionText).join(', ') || 'none'],
+  ];
+  const lines = [
+    `${config.file} ${style('green', 'is in order', stream)}`,
+    '',
+    ...columns(facts),
+    '',
+    ...columns(config.routes.map(routeCells)),
+    ...config.warnings.flatMap((warning) => ['', `${style('yellow', 'warning', stream)} ${warning}`]),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function keysOf(config: Config, plan: string): string {
+  const count = config.keys.filter((key) => key.plan === plan).length;
+  return count === 1 ? '1 static key' : `${count} static keys`;
+}
+
+function versionText({ name, upstream, deprecatedAt, sunsetAt, afterSunset }: Version): string {
+  const notes = [
+    ...(deprecatedAt === undefined ? [] : [`deprecated ${day(deprecatedAt)}`]),
+    ...(sunsetAt === undefined ? [] : [`sunset ${day(sunsetAt)}, then ${afterSunset}`]),
+  ];
+  return `${name} → ${upstream}${notes.length > 0 ? ` (${notes.join(', ')})` : ''}`;
+}
+
+function day(at: number): string {
+  return new Date(at).toISOString().slice(0, 10);
+}
+
+function routeCells(route: Route): readonly string[] {
+  const name = route.name === route.path ? '' : `(${route.name})`;
+  return [
+    route.methods.join(' '),
+    route.path,
+    `→ ${route.upstream}`,
+    bodyText(route.body),
+    `cost ${route.cost}`,
+    name,
+  ];
+}
+
+function bodyText(body: BodyRule): string {
+  if (body.kind === 'none') return 'no body';
+  const most = printSize(body.sizeMax);
+  return body.kind === 'any'
+    ? `any body ≤ ${most}`
+    : `JSON ≤ ${most}${body.check === undefined ? '' : ', schema'}`;
+}
+
+function columns(rows: readonly (readonly string[])[]): readonly string[] {
+  const width = (at: number) => Math.max(...rows.map((row) => row[at]?.length ?? 0));
+  return rows.map((row) => `  ${row.map((cell, at) => cell.padEnd(width(at))).join('  ')}`.trimEnd());
+}
+
+function style(colour: 'red' | 'green' | 'yellow', text: string, stream: NodeJS.WritableStream): string {
+  return styleText(colour, text, { stream });
+}
