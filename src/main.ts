@@ -44,7 +44,12 @@ async function runCommand(): Promise<void> {
     .addHelpText('after', '\nExample:\n  $ gatehouse check --config config/gateway.yaml && echo fine')
     .action(async ({ config }: { config: string }) => {
       const { check } = await import('./commands/check.ts');
-      process.exitCode = check(config);
+      process.exitCode = check({
+        file: config,
+        env: process.env,
+        stdout: process.stdout,
+        stderr: process.stderr,
+      });
     });
 
   await program.parseAsync();

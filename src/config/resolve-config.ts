@@ -1,15 +1,7 @@
 import { parseAddress } from './addresses.ts';
+import type { RefusalWording } from '../refusals.ts';
 import type { BodyCheck } from './compile-schema.ts';
-import type {
-  Address,
-  BodyRule,
-  Config,
-  RefusalWording,
-  Route,
-  StaticKey,
-  UpstreamConfig,
-  Version,
-} from './config.ts';
+import type { Address, BodyRule, Config, Route, StaticKey, UpstreamConfig, Version } from './config.ts';
 import { digestOf } from './digest.ts';
 import { parseInstant } from './instants.ts';
 import type { RefusalCode } from '../refusals.ts';

@@ -45,6 +45,8 @@ export async function forward(
   addOrigin(headers, req, { parcel, forwarded: by.forwarded });
   if (body.length > 0 || methodsWithBody.has(head.method))
     headers.push('content-length', String(body.length));
+  const answerHeaders = ['X-Request-Id', parcel.requestId];
+  if (route.version !== undefined) answerHeaders.push(...announce(route.version).flat());
   const request = {
     method: head.method,
     target: head.path + head.query,
