@@ -1,5 +1,10 @@
+import type { AnySchema, ValidateFunction } from 'ajv/dist/2020.js';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import addFormats from 'ajv-formats';
+import { checkSchema } from './check-schema.ts';
+import { describeErrors } from './describe-errors.ts';
+import { createAjv } from './json-schema.ts';
+import { SchemaProblem } from './schema-problem.ts';
+import { childPointer, declaredFields, subschemas } from './subschemas.ts';
 
 /**
  * Says what is wrong with a value in one sentence that names the field and the rule, never the value;
@@ -7,35 +12,50 @@ import addFormats from 'ajv-formats';
  */
 export type BodyCheck = (value: unknown) => string | undefined;
 
-/** A body schema that cannot be used. */
-export class SchemaProblem extends Error {
-  /** JSON pointer of the offending part inside the schema; '' when it is not known. */
-  readonly pointer: string;
-
-  constructor(message: string, pointer: string) {
-    super(message);
-    this.name = 'SchemaProblem';
-    this.pointer = pointer;
-  }
-}
-
-/** Compiles a JSON Schema (draft 2020-12) for request bodies; throws a SchemaProblem when it is not one. */
+/**
+ * Compiles a JSON Schema (2020-12) into a check of bodies, or throws a `SchemaProblem`. Checking changes nothing in the
+ * body: no coercion, no defaults. References reach no further than the schema itself.
+ */
 export function compileBodySchema(schema: unknown): BodyCheck {
-  const ajv = new Ajv2020({ allErrors: false, strict: true });
-  addFormats.default(ajv);
-  if (typeof schema !== 'object' || schema === null) throw new SchemaProblem('is not a JSON Schema', '');
-  if (!ajv.validateSchema(schema)) {
-    const [error] = ajv.errors ?? [];
-    throw new SchemaProblem(error?.message ?? 'is not a JSON Schema', error?.instancePath ?? '');
-  }
-  const check = compile(ajv, schema);
-  return (value) => (check(value) ? undefined : (check.errors?.[0]?.message ?? 'is not valid'));
+  const validate = compile(checkSchema(schema));
+  const fields = declaredFields(schema);
+  const check: BodyCheck = (value) =>
+    validate(value) ? undefined : describeErrors(validate.errors ?? [], fields, value);
+  tryOut(check);
+  return check;
 }
 
-function compile(ajv: Ajv2020, schema: object): ReturnType<Ajv2020['compile']> {
+function compile(schema: AnySchema): ValidateFunction {
   try {
-    return ajv.compile(schema);
+    return createAjv({ meta: false }).compile(schema);
   } catch (error) {
-    throw new SchemaProblem(error instanceof Error ? error.message : 'cannot be compiled', '');
+    if (error instanceof Ajv2020.MissingRefError) throw explainReference(schema, error.missingRef);
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new SchemaProblem('', reason.replace(/^strict mode: /, ''));
+  }
+}
+
+/** The compiler names the reference with its base in front and not the place where it stands, so we look for it. */
+function explainReference(schema: AnySchema, missing: string): SchemaProblem {
+  for (const { schema: part, pointer } of subschemas(schema)) {
+    for (const keyword of ['$ref', '$dynamicRef']) {
+      const reference = part[keyword];
+      if (typeof reference !== 'string' || !missing.endsWith(reference)) continue;
+      return new SchemaProblem(
+        childPointer(pointer, keyword),
+        `"${reference}" is nowhere in this schema, and a reference cannot leave it`,
+      );
+    }
+  }
+  return new SchemaProblem('', `"${missing}" is nowhere in this schema, and a reference cannot leave it`);
+}
+
+/** A schema that refers to itself without going a level deeper into the body would break at every request. */
+function tryOut(check: BodyCheck): void {
+  try {
+    for (const sample of [null, true, 0, '', [], {}]) check(sample);
+  } catch (error) {
+    if (error instanceof RangeError) throw new SchemaProblem('', 'the schema refers to itself without end');
+    throw error;
   }
 }

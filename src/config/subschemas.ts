@@ -1,0 +1,80 @@
+/** One schema object inside a schema, and the JSON pointer to it. */
+export interface Subschema {
+  readonly schema: Readonly<Record<string, unknown>>;
+  readonly pointer: string;
+}
+
+/** The schema itself and every schema object inside it, outermost first. What is no schema object is passed over. */
+export function* subschemas(schema: unknown, pointer = ''): Generator<Subschema> {
+  if (!isObject(schema)) return;
+  yield { schema, pointer };
+  for (const [keyword, value] of Object.entries(schema)) {
+    const below = childPointer(pointer, keyword);
+    if (single.has(keyword)) yield* subschemas(value, below);
+    if (keyed.has(keyword) || listed.has(keyword)) yield* members(value, below);
+  }
+}
+
+/** The names of fields that the schema itself writes down. */
+export function declaredFields(schema: unknown): ReadonlySet<string> {
+  const fields = new Set<string>();
+  for (const { schema: part } of subschemas(schema)) {
+    for (const name of strings(part['required'])) fields.add(name);
+    for (const keyword of ['properties', 'dependentRequired', 'dependentSchemas', 'dependencies']) {
+      const value = part[keyword];
+      if (!isObject(value)) continue;
+      for (const [name, needed] of Object.entries(value)) {
+        fields.add(name);
+        for (const other of strings(needed)) fields.add(other);
+      }
+    }
+  }
+  return fields;
+}
+
+/** Extends a JSON pointer (RFC 6901) by one step. */
+export function childPointer(pointer: string, step: string): string {
+  return `${pointer}/${step.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+}
+
+/** An object that is no array. */
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function* members(value: unknown, pointer: string): Generator<Subschema> {
+  if (typeof value !== 'object' || value === null) return;
+  for (const [step, member] of Object.entries(value)) yield* subschemas(member, childPointer(pointer, step));
+}
+
+function strings(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
+}
+
+/** Keywords whose value is a schema. */
+const single = new Set([
+  'additionalProperties',
+  'contains',
+  'contentSchema',
+  'else',
+  'if',
+  'items',
+  'not',
+  'propertyNames',
+  'then',
+  'unevaluatedItems',
+  'unevaluatedProperties',
+]);
+
+/** Keywords whose value holds schemas under names that the author chose. */
+const keyed = new Set([
+  '$defs',
+  'definitions',
+  'dependencies',
+  'dependentSchemas',
+  'patternProperties',
+  'properties',
+]);
+
+/** Keywords whose value is a list of schemas. */
+const listed = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems']);
