@@ -1,0 +1,42 @@
+import type { BodyRule } from '../config/config.ts';
+import { Refusal } from '../refusals.ts';
+import { JsonProblem, parseStrictJson } from '../strict-json.ts';
+
+/** What a route of the kind `json` asks of a body. */
+export type JsonRule = Extract<BodyRule, { kind: 'json' }>;
+
+/**
+ * Takes the whole body and returns when it is JSON that every parser reads the same way and that fits the route's
+ * schema; the bytes themselves are what is forwarded. Refuses with `body_malformed` and `body_invalid`.
+ */
+export function readJson(bytes: Buffer, rule: JsonRule): void {
+  const value = parse(bytes, rule.depthMax);
+  const problem = rule.check?.(value);
+  if (problem !== undefined) throw new Refusal('body_invalid', { message: problem });
+}
+
+/**
+ * Refuses with `content_type_unsupported` unless the value of Content-Type declares JSON in UTF-8 and nothing else, so
+ * that the upstream cannot decide to read the body in another way. That there is one such header is the door's to
+ * check. The name `utf8`, which no registry knows, is refused: what a parser makes of it is its own affair.
+ */
+export function requireJsonContentType(value: string | undefined, suffixed: boolean): void {
+  if (value === 'application/json' || value === 'application/json; charset=utf-8') return;
+  if (value !== undefined && (suffixed ? jsonOrSuffixed : json).test(value)) return;
+  throw new Refusal('content_type_unsupported', { message: 'Content-Type must be application/json' });
+}
+
+function parse(bytes: Buffer, depthMax: number): unknown {
+  try {
+    return parseStrictJson(bytes, depthMax);
+  } catch (error) {
+    if (error instanceof JsonProblem) throw new Refusal('body_malformed', { message: error.message });
+    throw error;
+  }
+}
+
+const json = /^application\/json(?: *; *charset=(?:utf-8|"utf-8"))?$/i;
+
+/** The characters are those of RFC 6838, section 4.2. */
+const jsonOrSuffixed =
+  /^application\/(?:[a-z0-9][a-z0-9!#$&^_.+-]*\+)?json(?: *; *charset=(?:utf-8|"utf-8"))?$/i;

@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { compileBodySchema } from '../../../src/config/compile-schema.ts';
+import type { RefusalCode } from '../../../src/refusals.ts';
+import { Refusal } from '../../../src/refusals.ts';
+import type { JsonRule } from '../../../src/stages/read-json.ts';
+import { readJson, requireJsonContentType } from '../../../src/stages/read-json.ts';
+
+const rule: JsonRule = {
+  kind: 'json',
+  sizeMax: 16_384,
+  depthMax: 3,
+  suffixed: false,
+  check: compileBodySchema({
+    type: 'object',
+    required: ['firstName'],
+    properties: { firstName: { type: 'string' } },
+  }),
+};
+
+const bodies: [name: string, body: string, code: RefusalCode, sentence: string][] = [
+  ['no body', '', 'body_malformed', 'The body is empty'],
+  ['broken JSON', '{"firstName":"sec', 'body_malformed', 'The body is not valid JSON'],
+  ['a duplicate key', '{"firstName":"a","firstName":"b"}', 'body_malformed', 'The body has a duplicate key'],
+  ['deep nesting', '[[[[]]]]', 'body_malformed', 'The body is nested too deeply'],
+  ['a missing field', '{}', 'body_invalid', 'firstName is required'],
+  ['a wrong type', '{"firstName":7}', 'body_invalid', 'firstName must be a string'],
+  ['another kind of body', '"sec"', 'body_invalid', 'the body must be an object'],
+];
+
+const declared: { name: string; value: string | undefined; suffixed?: boolean; taken: boolean }[] = [
+  { name: 'the plain type', value: 'application/json', taken: true },
+  { name: 'with charset', value: 'application/json; charset=utf-8', taken: true },
+  { name: 'without a space', value: 'application/json;charset=utf-8', taken: true },
+  { name: 'with spaces', value: 'application/json  ;  charset=utf-8', taken: true },
+  { name: 'in capitals', value: 'APPLICATION/JSON; CHARSET=UTF-8', taken: true },
+  { name: 'quoted', value: 'application/json; charset="UTF-8"', taken: true },
+  { name: 'a suffixed type where it may be', value: 'application/problem+json', suffixed: true, taken: true },
+  {
+    name: 'a vendor type',
+    value: 'Application/vnd.a-b.v1+x+JSON;charset=utf-8',
+    suffixed: true,
+    taken: true,
+  },
+  {
+    name: 'the plain type where suffixes may be',
+    value: 'application/json;charset="utf-8"',
+    suffixed: true,
+    taken: true,
+  },
+  { name: 'a suffixed type elsewhere', value: 'application/problem+json', taken: false },
+  { name: 'nothing', value: undefined, taken: false },
+  { name: 'an empty value', value: '', taken: false },
+  { name: 'text', value: 'text/plain', taken: false },
+  { name: 'text/json', value: 'text/json', taken: false },
+  { name: 'a longer name', value: 'application/jsonp', taken: false },
+  { name: 'JSON sequences', value: 'application/json-seq', suffixed: true, taken: false },
+  { name: 'an empty name before the suffix', value: 'application/+json', suffixed: true, taken: false },
+  { name: 'a suffix of another tree', value: 'image/svg+json', suffixed: true, taken: false },
+  { name: 'a slash in the name', value: 'application/a/b+json', suffixed: true, taken: false },
+  { name: 'garbage behind', value: 'application/json garbage', taken: false },
+  { name: 'a list', value: 'application/json, text/plain', taken: false },
+  { name: 'the same twice', value: 'application/json, application/json', taken: false },
+  { name: 'a list behind a parameter', value: 'application/json; charset=utf-8, text/plain', taken: false },
+  { name: 'two charsets', value: 'application/json; charset=utf-8; charset=utf-8', taken: false },
+  { name: 'utf8', value: 'application/json; charset=utf8', taken: false },
+  { name: 'utf-16', value: 'application/json; charset=utf-16', taken: false },
+  { name: 'utf-7', value: 'application/json; charset=utf-7', taken: false },
+  { name: 'latin1', value: 'application/json; charset=iso-8859-1', taken: false },
+  { name: 'half a quote', value: 'application/json; charset="utf-8', taken: false },
+  { name: 'single quotes', value: "application/json; charset='utf-8'", taken: false },
+  { name: 'an escape in quotes', value: 'application/json; charset="utf\\-8"', taken: false },
+  { name: 'spaces around =', value: 'application/json; charset = utf-8', taken: false },
+  { name: 'an empty charset', value: 'application/json; charset=', taken: false },
+  { name: 'another parameter', value: 'application/json; version=1', taken: false },
+  { name: 'a boundary', value: 'application/json; boundary=x', taken: false },
+  { name: 'another parameter behind', value: 'application/json; charset=utf-8; a=b', taken: false },
+  { name: 'an empty parameter', value: 'application/json;', taken: false },
+  { name: 'no semicolon', value: 'application/json charset=utf-8', taken: false },
+  { name: 'a tab behind', value: 'application/json\t', taken: false },
+  { name: 'a tab inside', value: 'application/json;\tcharset=utf-8', taken: false },
+  { name: 'a tab and a word', value: 'application/json\tx', taken: false },
+  { name: 'a space in front', value: ' application/json', taken: false },
+  { name: 'a line feed', value: 'application/json\n', taken: false },
+  { name: 'a NUL', value: 'application/json\0', taken: false },
+  { name: 'a Kelvin sign for k', value: 'application/\u212A+json', suffixed: true, taken: false },
+  { name: 'a long s', value: 'application/j\u017Fon', taken: false },
+];
+
+describe('readJson', () => {
+  it('takes a body that fits', () => {
+    readJson(Buffer.from('{"firstName":"Ada","more":[1]}'), rule);
+  });
+
+  it('takes any JSON where the route has no schema', () => {
+    readJson(Buffer.from('null'), { ...rule, check: undefined });
+  });
+
+  it('refuses what is no JSON even where the route has no schema', () => {
+    assert.throws(() => readJson(Buffer.from('{'), { ...rule, check: undefined }), Refusal);
+  });
+
+  for (const [name, body, code, sentence] of bodies) {
+    it(`refuses ${name} as ${code} and repeats no value`, () => {
+      const refusal = refusalOf(() => readJson(Buffer.from(body), rule));
+      assert.equal(refusal?.code, code);
+      assert.equal(refusal?.publicMessage, sentence);
+      assert.equal(refusal?.cause, undefined);
+    });
+  }
+});
+
+describe('requireJsonContentType', () => {
+  for (const { name, value, suffixed = false, taken } of declared) {
+    it(`${taken ? 'takes' : 'refuses'} ${name}`, () => {
+      const refusal = refusalOf(() => requireJsonContentType(value, suffixed));
+      assert.equal(refusal?.code, taken ? undefined : 'content_type_unsupported');
+      if (!taken) assert.equal(refusal?.publicMessage, 'Content-Type must be application/json');
+    });
+  }
+
+  it('takes time with the length of the value only', () => {
+    const started = performance.now();
+    requireJsonContentType(`application/${'a+'.repeat(100_000)}json`, true);
+    refusalOf(() => requireJsonContentType(`application/${'a+'.repeat(100_000)}`, true));
+    refusalOf(() => requireJsonContentType(`application/json${' '.repeat(100_000)}`, true));
+    assert.ok(performance.now() - started < 500);
+  });
+});
+
+function refusalOf(act: () => void): Refusal | undefined {
+  try {
+    act();
+    return undefined;
+  } catch (error) {
+    assert.ok(error instanceof Refusal, String(error));
+    return error;
+  }
+}
