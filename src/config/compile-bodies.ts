@@ -1,4 +1,5 @@
-import { compileBodySchema, SchemaProblem } from './compile-schema.ts';
+import { compileBodySchema } from './compile-schema.ts';
+import { SchemaProblem } from './schema-problem.ts';
 import type { BodyCheck } from './compile-schema.ts';
 import type { Report } from './rules/draft.ts';
 import type { RawRoute } from './schema.ts';

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { BodyRule } from '../config/config.ts';
 import { Refusal } from '../refusals.ts';
 import type { Head } from './check-request.ts';
+import { readJson, requireJsonContentType } from './read-json.ts';
 
 /** Bytes of request bodies that the process may still take into memory. */
 export class BodyMemory {
@@ -45,10 +46,19 @@ export async function readBody(
   if (head.contentEncoding !== undefined && head.contentEncoding.toLowerCase() !== 'identity') {
     throw new Refusal('content_encoding_unsupported');
   }
-  if (empty) return noBody;
+  if (rule.kind === 'json') requireJsonContentType(head.contentType, rule.suffixed);
   if (head.contentLength !== undefined && head.contentLength > rule.sizeMax) throw tooLarge(rule.sizeMax);
   if (head.expectsContinue) res.writeContinue();
-  return await collect(req, rule.sizeMax, memory);
+  const bytes = empty ? noBody : await collect(req, rule.sizeMax, memory);
+  if (rule.kind === 'json') {
+    try {
+      readJson(bytes, rule);
+    } catch (refusal) {
+      memory.giveBack(bytes.length);
+      throw refusal;
+    }
+  }
+  return bytes;
 }
 
 /** Counts bytes as they arrive: a declared length is a claim, and a chunked body declares none. */
