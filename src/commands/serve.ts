@@ -4,6 +4,7 @@ import { ConfigErrors, ConfigUnreadable } from '../config/problems.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { startGateway, type Gateway } from '../gateway.ts';
 import { createLog, describeCause, type Log } from '../log.ts';
+import { settleHeap } from '../settle-heap.ts';
 
 /** `gatehouse serve`: runs the gateway until a signal stops it, and resolves with the exit code. */
 export async function serve(file: string): Promise<number> {
@@ -15,6 +16,7 @@ export async function serve(file: string): Promise<number> {
   }
   const log = await createLog(config.log.level, config.log.format);
   watchForFaults(log);
+  settleHeap();
   let gateway: Gateway;
   try {
     gateway = await startGateway(config, log.logger);
