@@ -1,3 +1,5 @@
+import type { Ledger } from './ledger.ts';
+
 /** What the gateway knows of a key. It holds no secret: secrets rest beside it as SHA-256. */
 export interface KeyRecord {
   readonly id: string;
@@ -17,6 +19,7 @@ export interface KeyStore {
 /** One database behind the gateway. */
 export interface Store {
   readonly keys: KeyStore;
+  readonly ledger: Ledger;
   /** Resolves when the store answers, rejects with the reason when it does not. */
   ping(): Promise<void>;
   close(): Promise<void>;

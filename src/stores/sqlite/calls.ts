@@ -1,9 +1,15 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { prepareKeys } from './keys.ts';
 import type { KeyCalls } from './keys.ts';
+import { prepareUnits } from './ledger.ts';
+import type { UnitsCalls } from './ledger.ts';
+import { preparePlaces } from './places.ts';
+import type { PlaceCalls } from './places.ts';
+import { prepareRates } from './rates.ts';
+import type { RateCalls } from './rates.ts';
 
 /** Everything that can be asked of the database's thread. */
-export interface Calls extends KeyCalls {
+export interface Calls extends KeyCalls, UnitsCalls, RateCalls, PlaceCalls {
   ping(): void;
 }
 
@@ -26,7 +32,13 @@ export type Report =
 /** Prepares every statement on an open database. */
 export function prepareCalls(database: DatabaseSync): Calls {
   const ping = database.prepare('PRAGMA user_version');
-  return { ping: () => void ping.get(), ...prepareKeys(database) };
+  return {
+    ping: () => void ping.get(),
+    ...prepareKeys(database),
+    ...prepareUnits(database, Date.now),
+    ...prepareRates(database, Date.now),
+    ...preparePlaces(database, Date.now),
+  };
 }
 
 /** A clock that never jumps and reads the same on all threads of the process. */

@@ -10,5 +10,56 @@ export const migrations: readonly string[] = [
     key TEXT NOT NULL REFERENCES keys (id) ON DELETE CASCADE
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX secrets_of_key ON secrets (key);
+
+  CREATE TABLE counters (
+    key TEXT NOT NULL,
+    name TEXT NOT NULL,
+    period_start INTEGER NOT NULL,
+    period_end INTEGER NOT NULL,
+    used INTEGER NOT NULL,
+    PRIMARY KEY (key, name, period_start)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX counters_by_end ON counters (period_end);
+
+  -- What each process last told that it holds unspent of a counter.
+  CREATE TABLE leases (
+    key TEXT NOT NULL,
+    name TEXT NOT NULL,
+    period_start INTEGER NOT NULL,
+    holder TEXT NOT NULL,
+    units INTEGER NOT NULL,
+    told INTEGER NOT NULL,
+    PRIMARY KEY (key, name, period_start, holder)
+  ) STRICT, WITHOUT ROWID;
+
+  -- Steps that were taken, oldest first. The answer of a draw is JSON; NULL = the id is burnt.
+  CREATE TABLE steps (
+    seq INTEGER PRIMARY KEY,
+    id TEXT NOT NULL,
+    key TEXT NOT NULL,
+    taken INTEGER NOT NULL,
+    answer TEXT
+  ) STRICT;
+  CREATE UNIQUE INDEX steps_by_id ON steps (id, key);
+
+  -- A rate's next free moment as a base and a whole number of intervals after it.
+  CREATE TABLE rates (
+    key TEXT NOT NULL,
+    name TEXT NOT NULL,
+    base REAL NOT NULL,
+    cells INTEGER NOT NULL,
+    interval REAL NOT NULL,
+    rested INTEGER NOT NULL,
+    PRIMARY KEY (key, name)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX rates_by_rest ON rates (rested);
+
+  CREATE TABLE places (
+    key TEXT NOT NULL,
+    place TEXT NOT NULL,
+    expires INTEGER NOT NULL,
+    PRIMARY KEY (key, place)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX places_by_expiry ON places (expires);
   `,
 ];

@@ -1,0 +1,30 @@
+import type { DrawOrder, PaceOrder, UnitsOrder } from './ledger.ts';
+
+/** How long a counter outlives its period, so that late steps still find it. */
+export const COUNTER_KEPT_MS = 86_400_000;
+/** A process that has told nothing of its lease for so long has died; what it told is not shown any more. */
+export const LEASE_TOLD_MS = 3_600_000;
+
+/** Refuses numbers that no store could count exactly. They are the gateway's mistake, not the store's. */
+export function checkDraw({ need, want, held, counters }: DrawOrder): void {
+  checkWhole(need, want, held, ...counters.map((counter) => counter.limit));
+  if (want < need) throw new RangeError('a draw must not want less than it needs');
+}
+
+export function checkUnits({ units, held }: UnitsOrder): void {
+  checkWhole(units, held);
+}
+
+export function checkPace({ intervalMs, burst, want }: PaceOrder): void {
+  checkWhole(burst, want);
+  if (want < 1 || burst < 1) throw new RangeError('a rate is taken in cells of at least one');
+  if (!(intervalMs > 0 && intervalMs * burst <= Number.MAX_SAFE_INTEGER))
+    throw new RangeError('no such interval');
+}
+
+function checkWhole(...numbers: readonly number[]): void {
+  for (const number of numbers) {
+    if (!Number.isSafeInteger(number) || number < 0)
+      throw new RangeError(`${number} cannot be counted exactly`);
+  }
+}

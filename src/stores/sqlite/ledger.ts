@@ -1,0 +1,141 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { StoreUnavailable } from '../ledger.ts';
+import type { CancelOrder, Counter, DrawAnswer, DrawOrder, UnitsOrder, Usage } from '../ledger.ts';
+import { COUNTER_KEPT_MS, LEASE_TOLD_MS } from '../orders.ts';
+import { prepareStatements } from './statements.ts';
+import type { Statements } from './statements.ts';
+import { transact } from './transact.ts';
+
+/** The ledger's calls about units, as they run on the database's own thread. */
+export interface UnitsCalls {
+  draw(order: DrawOrder): DrawAnswer;
+  giveBack(order: UnitsOrder): void;
+  charge(order: UnitsOrder): void;
+  cancelDraw(order: CancelOrder): void;
+  readUsage(keyId: string, counters: readonly Counter[]): readonly Usage[];
+  resetUsage(keyId: string, counters: readonly Counter[]): void;
+}
+
+/** How long a step is remembered: far longer than anybody goes on repeating or cancelling it. */
+const STEP_KEPT_MS = 600_000;
+/** Old rows go a few at a time, in every so many steps, so that no step takes long. */
+const STEPS_PER_PRUNING = 16;
+/** The answer kept for a step that is no draw. */
+const NO_ANSWER = '';
+
+/** Prepares the units ledger. The clock is the machine's, which all processes on one file share. */
+export function prepareUnits(database: DatabaseSync, clock: () => number): UnitsCalls {
+  const sql = prepareStatements(database);
+  let stepsSincePruning = 0;
+
+  /** Runs a step unless its id is known, and remembers it. */
+  function takeStep(order: UnitsOrder, work: (now: number) => void): void {
+    transact(database, () => {
+      if (sql.findStep.get(order.id, order.keyId) !== undefined) return;
+      const now = clock();
+      work(now);
+      remember(order, now, NO_ANSWER);
+      for (const counter of order.counters) tellLease(sql, order, counter, { units: order.held, now });
+    });
+  }
+
+  function remember(order: { id: string; keyId: string }, now: number, answer: string | null): void {
+    sql.addStep.run(order.id, order.keyId, now, answer);
+    stepsSincePruning += 1;
+    if (stepsSincePruning < STEPS_PER_PRUNING) return;
+    stepsSincePruning = 0;
+    sql.pruneSteps.run(now - STEP_KEPT_MS);
+    sql.pruneLeases.run(order.keyId, now - LEASE_TOLD_MS);
+    for (const row of sql.pruneCounters.all(now - COUNTER_KEPT_MS)) {
+      sql.pruneLeases.run(String(row['key']), now - LEASE_TOLD_MS);
+    }
+  }
+
+  return {
+    draw: (order) =>
+      transact(database, () => {
+        const earlier = sql.findStep.get(order.id, order.keyId);
+        if (earlier !== undefined) return answerAgain(earlier['answer']);
+        const answer = judgeDraw(sql, order, clock());
+        if (answer.kind === 'drawn') remember(order, answer.now, JSON.stringify(answer));
+        return answer;
+      }),
+    giveBack: (order) =>
+      takeStep(order, () => {
+        for (const counter of order.counters) sql.takeUnits.run(order.units, ...place(order.keyId, counter));
+      }),
+    charge: (order) =>
+      takeStep(order, () => {
+        for (const counter of order.counters) addUnits(sql, order.keyId, counter, order.units);
+      }),
+    cancelDraw: (order) =>
+      transact(database, () => {
+        const earlier = sql.findStep.get(order.id, order.keyId);
+        if (earlier === undefined) {
+          remember(order, clock(), null);
+          return;
+        }
+        undoDraw(sql, order, earlier['answer']);
+        sql.burnStep.run(order.id, order.keyId);
+      }),
+    readUsage: (keyId, counters) => counters.map((counter) => readCounter(sql, keyId, counter, clock())),
+    resetUsage: (keyId, counters) =>
+      transact(database, () => {
+        for (const counter of counters) sql.resetCounter.run(...place(keyId, counter));
+      }),
+  };
+}
+
+function judgeDraw(sql: Statements, order: DrawOrder, now: number): DrawAnswer {
+  const { keyId, counters, need, want } = order;
+  if (counters.some(({ periodStart, periodEnd }) => now < periodStart || now >= periodEnd)) {
+    return { kind: 'not_current', now };
+  }
+  const used = counters.map((counter) =>
+    Number(sql.readCounter.get(...place(keyId, counter))?.['used'] ?? 0),
+  );
+  const left = counters.map((counter, index) => Math.max(counter.limit - (used[index] ?? 0), 0));
+  const exhausted = left.flatMap((units, index) => (units < need ? [index] : []));
+  if (exhausted.length > 0) return { kind: 'exhausted', exhausted, used, now };
+  const units = Math.min(want, ...left);
+  for (const counter of counters) tellLease(sql, order, counter, { units: order.held + units, now });
+  return { kind: 'drawn', units, used: counters.map((counter) => addUnits(sql, keyId, counter, units)), now };
+}
+
+function answerAgain(answer: unknown): DrawAnswer {
+  if (typeof answer === 'string' && answer !== NO_ANSWER) return JSON.parse(answer) as DrawAnswer;
+  throw new StoreUnavailable('the draw was cancelled before it ran', { mayHaveHappened: false });
+}
+
+function undoDraw(sql: Statements, order: CancelOrder, answer: unknown): void {
+  if (typeof answer !== 'string' || answer === NO_ANSWER) return;
+  const drawn = JSON.parse(answer) as DrawAnswer;
+  if (drawn.kind !== 'drawn') return;
+  for (const counter of order.counters) {
+    sql.takeUnits.run(drawn.units, ...place(order.keyId, counter));
+    sql.lowerLease.run(drawn.units, ...place(order.keyId, counter), order.holder);
+  }
+}
+
+function addUnits(sql: Statements, keyId: string, counter: Counter, units: number): number {
+  return Number(sql.addUnits.get(...place(keyId, counter), counter.periodEnd, units)?.['used']);
+}
+
+function tellLease(
+  sql: Statements,
+  order: { readonly keyId: string; readonly holder: string },
+  counter: Counter,
+  { units, now }: { units: number; now: number },
+): void {
+  sql.tellLease.run(...place(order.keyId, counter), order.holder, units, now);
+}
+
+function readCounter(sql: Statements, keyId: string, counter: Counter, now: number): Usage {
+  const used = Number(sql.readCounter.get(...place(keyId, counter))?.['used'] ?? 0);
+  const leased = Number(sql.readLeases.get(...place(keyId, counter), now - LEASE_TOLD_MS)?.['units'] ?? 0);
+  return { name: counter.name, used, leased: Math.min(leased, used) };
+}
+
+function place(keyId: string, counter: Counter): [string, string, number] {
+  return [keyId, counter.name, counter.periodStart];
+}

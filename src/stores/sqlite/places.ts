@@ -1,0 +1,38 @@
+import type { DatabaseSync } from 'node:sqlite';
+import type { PlaceAnswer, PlaceOrder } from '../ledger.ts';
+import { transact } from './transact.ts';
+
+/** The ledger's calls about places, as they run on the database's own thread. */
+export interface PlaceCalls {
+  enter(order: PlaceOrder): PlaceAnswer;
+  stay(order: PlaceOrder): void;
+  leave(keyId: string, placeId: string): void;
+}
+
+/** Prepares the places. */
+export function preparePlaces(database: DatabaseSync, clock: () => number): PlaceCalls {
+  const count = database.prepare(
+    'SELECT count(*) AS taken FROM places WHERE key = ? AND expires > ? AND place <> ?',
+  );
+  const take = database.prepare(
+    'INSERT INTO places VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET expires = excluded.expires',
+  );
+  const leave = database.prepare('DELETE FROM places WHERE key = ? AND place = ?');
+  // Two go for each one that comes, so those of crashed processes and of keys that are gone do not pile up.
+  const prune = database.prepare(`
+    DELETE FROM places WHERE (key, place) IN (SELECT key, place FROM places WHERE expires <= ? LIMIT 2)`);
+
+  return {
+    enter: ({ keyId, placeId, limit, expiresInMs }) =>
+      transact(database, () => {
+        const now = clock();
+        if (Number(count.get(keyId, now, placeId)?.['taken']) >= limit) return { kind: 'full' };
+        prune.run(now);
+        take.run(keyId, placeId, now + expiresInMs);
+        return { kind: 'entered' };
+      }),
+    stay: ({ keyId, placeId, expiresInMs }) =>
+      transact(database, () => void take.run(keyId, placeId, clock() + expiresInMs)),
+    leave: (keyId, placeId) => void leave.run(keyId, placeId),
+  };
+}

@@ -1,0 +1,39 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { takeCells } from '../gcra.ts';
+import type { RateState } from '../gcra.ts';
+import type { PaceAnswer, PaceOrder } from '../ledger.ts';
+import { transact } from './transact.ts';
+
+/** The ledger's call about rates, as it runs on the database's own thread. */
+export interface RateCalls {
+  pace(order: PaceOrder): PaceAnswer;
+}
+
+/** Prepares the rates. */
+export function prepareRates(database: DatabaseSync, clock: () => number): RateCalls {
+  const find = database.prepare('SELECT base, cells, interval FROM rates WHERE key = ? AND name = ?');
+  const keep = database.prepare(`
+    INSERT INTO rates VALUES (?, ?, ?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET
+      base = excluded.base, cells = excluded.cells, interval = excluded.interval, rested = excluded.rested`);
+  // A rate that has rested is the same as none; two go for each one that may have come.
+  const prune = database.prepare(`
+    DELETE FROM rates WHERE (key, name) IN (SELECT key, name FROM rates WHERE rested < ? LIMIT 2)`);
+
+  function pace({ keyId, name, intervalMs, burst, want }: PaceOrder): PaceAnswer {
+    const now = clock();
+    const step = takeCells(readState(find.get(keyId, name)), { intervalMs, burst, want, now });
+    if (step.taken === 0) return { kind: 'too_fast', retryInMs: step.retryInMs, now };
+    const { base, cells } = step.state;
+    prune.run(now);
+    keep.run(keyId, name, base, cells, intervalMs, Math.ceil(base + cells * intervalMs));
+    return { kind: 'paced', cells: step.taken, remaining: step.remaining, now };
+  }
+
+  return { pace: (order) => transact(database, () => pace(order)) };
+}
+
+function readState(row: ReturnType<ReturnType<DatabaseSync['prepare']>['get']>): RateState | undefined {
+  if (row === undefined) return undefined;
+  return { base: Number(row['base']), cells: Number(row['cells']), intervalMs: Number(row['interval']) };
+}

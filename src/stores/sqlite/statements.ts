@@ -1,0 +1,52 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+
+/** The SQL of the units ledger. */
+export interface Statements {
+  readonly findStep: StatementSync;
+  readonly addStep: StatementSync;
+  readonly burnStep: StatementSync;
+  readonly readCounter: StatementSync;
+  readonly addUnits: StatementSync;
+  readonly takeUnits: StatementSync;
+  readonly resetCounter: StatementSync;
+  readonly tellLease: StatementSync;
+  readonly lowerLease: StatementSync;
+  readonly readLeases: StatementSync;
+  readonly pruneSteps: StatementSync;
+  readonly pruneLeases: StatementSync;
+  readonly pruneCounters: StatementSync;
+}
+
+/** Prepares the statements of the units ledger. */
+export function prepareStatements(database: DatabaseSync): Statements {
+  const counter = 'key = ? AND name = ? AND period_start = ?';
+  return {
+    findStep: database.prepare('SELECT answer FROM steps WHERE id = ? AND key = ?'),
+    addStep: database.prepare('INSERT INTO steps (id, key, taken, answer) VALUES (?, ?, ?, ?)'),
+    burnStep: database.prepare('UPDATE steps SET answer = NULL WHERE id = ? AND key = ?'),
+    readCounter: database.prepare(`SELECT used FROM counters WHERE ${counter}`),
+    // Usage saturates where a number stops being exact. A quota that was edited keeps its usage under the new end.
+    addUnits: database.prepare(`
+      INSERT INTO counters VALUES (?, ?, ?, ?, ?)
+      ON CONFLICT DO UPDATE SET
+        used = min(used + excluded.used, ${Number.MAX_SAFE_INTEGER}),
+        period_end = excluded.period_end
+      RETURNING used`),
+    takeUnits: database.prepare(`UPDATE counters SET used = max(used - ?, 0) WHERE ${counter}`),
+    resetCounter: database.prepare(`UPDATE counters SET used = 0 WHERE ${counter}`),
+    tellLease: database.prepare(`
+      INSERT INTO leases VALUES (?, ?, ?, ?, ?, ?)
+      ON CONFLICT DO UPDATE SET units = excluded.units, told = excluded.told`),
+    lowerLease: database.prepare(
+      `UPDATE leases SET units = max(units - ?, 0) WHERE ${counter} AND holder = ?`,
+    ),
+    readLeases: database.prepare(`SELECT sum(units) AS units FROM leases WHERE ${counter} AND told > ?`),
+    pruneSteps: database.prepare(`
+      DELETE FROM steps WHERE taken < ? AND seq IN (SELECT seq FROM steps ORDER BY seq LIMIT 64)`),
+    pruneLeases: database.prepare(`DELETE FROM leases WHERE key = ? AND told < ?`),
+    pruneCounters: database.prepare(`
+      DELETE FROM counters WHERE (key, name, period_start) IN
+        (SELECT key, name, period_start FROM counters WHERE period_end < ? LIMIT 32)
+      RETURNING key`),
+  };
+}
