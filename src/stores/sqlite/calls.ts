@@ -8,26 +8,10 @@ import type { PlaceCalls } from './places.ts';
 import { prepareRates } from './rates.ts';
 import type { RateCalls } from './rates.ts';
 
-/** Everything that can be asked of the database's thread. */
+/** Everything that can be asked of the database. */
 export interface Calls extends KeyCalls, UnitsCalls, RateCalls, PlaceCalls {
   ping(): void;
 }
-
-/** One call on its way to the thread. */
-export interface Question {
-  readonly seq: number;
-  readonly name: keyof Calls;
-  readonly args: readonly unknown[];
-  /** On `monotonicMs`, which both threads share: later than this nobody waits for the answer. */
-  readonly deadline: number;
-}
-
-/** What the thread says: that it is ready, that it cannot start, or the answer to a question. */
-export type Report =
-  | { readonly kind: 'ready' }
-  | { readonly kind: 'failed'; readonly message: string }
-  | { readonly kind: 'answer'; readonly seq: number; readonly value: unknown }
-  | { readonly kind: 'refusal'; readonly seq: number; readonly message: string };
 
 /** Prepares every statement on an open database. */
 export function prepareCalls(database: DatabaseSync): Calls {
@@ -39,9 +23,4 @@ export function prepareCalls(database: DatabaseSync): Calls {
     ...prepareRates(database, Date.now),
     ...preparePlaces(database, Date.now),
   };
-}
-
-/** A clock that never jumps and reads the same on all threads of the process. */
-export function monotonicMs(): number {
-  return Number(process.hrtime.bigint()) / 1e6;
 }

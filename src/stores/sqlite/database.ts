@@ -9,7 +9,7 @@ const APPLICATION_ID = 0x47_61_74_65;
 const SQLITE_BUSY = 5;
 const SQLITE_NOTADB = 26;
 
-/** How long opening may wait for other processes that open or migrate the same file. */
+/** How long opening may wait, before the gateway serves, for other processes that open or migrate the same file. */
 const OPEN_TIMEOUT_MS = 5_000;
 
 /**
@@ -20,7 +20,7 @@ export function openDatabase(path: string, options: { create: boolean }): Databa
   try {
     if (options.create) createFile(path);
     else closeSync(openSync(`${path}-wal`, 'a', 0o600));
-    return connect(path);
+    return connect(path, options.create ? OPEN_TIMEOUT_MS : 0);
   } catch (error) {
     throw describeFailure(error, `cannot open ${path}`);
   }
@@ -62,9 +62,9 @@ function createFile(path: string): void {
   }
 }
 
-function connect(path: string): DatabaseSync {
+function connect(path: string, timeoutMs: number): DatabaseSync {
   const database = new DatabaseSync(path, {
-    timeout: OPEN_TIMEOUT_MS,
+    timeout: timeoutMs,
     enableForeignKeyConstraints: true,
     allowExtension: false,
     defensive: true,

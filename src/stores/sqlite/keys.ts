@@ -3,7 +3,7 @@ import { decodeKeyRecord, encodeKeyRecord } from '../key-record.ts';
 import type { KeyRecord } from '../store.ts';
 import { transact } from './transact.ts';
 
-/** The key store's calls, as they run on the database's own thread. */
+/** The key store's calls, as one transaction each. */
 export interface KeyCalls {
   findKey(digest: string): KeyRecord | undefined;
   putKey(record: KeyRecord, digests: readonly string[]): void;
