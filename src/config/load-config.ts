@@ -32,6 +32,8 @@ export function loadConfig(file: string, env: NodeJS.ProcessEnv): Config {
     problemBelow: (holder, pointer, message) =>
       findings.report(`${pointerAt(places, holder, '')}${pointer}`, message),
     warning: (holder, option, message) => findings.warn(pointerAt(places, holder, option), message),
+    isBroken: (holder, ...options) =>
+      options.some((option) => findings.hasBelow(pointerAt(places, holder, option))),
     isHidden: (holder, option) => places.isExpanded(pointerAt(places, holder, option)),
     mention: (holder) => {
       const { path, line } = places.locate(places.pointerOf(holder) ?? '');
@@ -70,7 +72,8 @@ function collectFindings(file: string, places: Places) {
     },
     warn: (pointer: string, message: string) =>
       void warnings.push({ file, ...places.locate(pointer), message }),
-    has: (pointer: string) => pointers.has(pointer),
+    hasBelow: (pointer: string) =>
+      pointers.has(pointer) || [...pointers].some((one) => one.startsWith(`${pointer}/`)),
     pointers: (): readonly string[] => [...pointers],
     warnings: (): readonly string[] => sortProblems(warnings).map(printProblem),
     throwIfAny: (): void => {
@@ -80,9 +83,10 @@ function collectFindings(file: string, places: Places) {
 }
 
 function checkFields(tree: unknown, places: Places, findings: Findings): void {
+  const unread = new Set(findings.pointers());
   for (const error of checkShape(tree, (pointer) => places.isExpanded(pointer))) {
     const pointer = faulty(error);
-    const sentence = findings.has(pointer) ? undefined : explain(error, places.isExpanded(pointer));
+    const sentence = unread.has(pointer) ? undefined : explain(error, places.isExpanded(pointer));
     if (sentence !== undefined) findings.report(pointer, sentence);
   }
 }

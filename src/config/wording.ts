@@ -8,7 +8,8 @@ export function show(value: unknown): string {
   if (value === null || value === undefined) return 'nothing';
   if (Array.isArray(value)) return 'a list';
   if (typeof value === 'object') return 'a mapping';
-  if (typeof value !== 'string') return JSON.stringify(value) ?? typeof value;
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  if (typeof value !== 'string') return typeof value;
   const safe = withoutCredentials(value);
   return JSON.stringify(safe.length > shownMax ? `${safe.slice(0, shownMax)}…` : safe);
 }
@@ -30,6 +31,7 @@ function nearest(wrong: string, names: readonly string[]): string | undefined {
   const exact = names.find((name) => name.toLowerCase() === wrong.toLowerCase());
   if (exact !== undefined || names.length === 0 || wrong.length > 100) return exact;
   const best = closest(wrong, names);
-  const most = Math.max(1, Math.floor(Math.min(wrong.length, best.length) / 3));
+  const shorter = Math.min(wrong.length, best.length);
+  const most = shorter < 2 ? 0 : Math.max(1, Math.floor(shorter / 3));
   return distance(wrong.toLowerCase(), best.toLowerCase()) <= most ? best : undefined;
 }

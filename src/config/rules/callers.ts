@@ -8,6 +8,7 @@ const secretLengthMin = 16;
 
 /** Whoever reaches the second listener from elsewhere must show a token worth the name. */
 export const adminIsGuarded: Rule = ({ config: { admin } }, report) => {
+  if (report.isBroken(admin, 'token')) return;
   const address = parseAddress(admin.listen);
   if (admin.token !== '' && admin.token.length < tokenLengthMin) {
     report.problem(admin, 'token', `is shorter than ${tokenLengthMin} characters`);
@@ -17,6 +18,7 @@ export const adminIsGuarded: Rule = ({ config: { admin } }, report) => {
 };
 
 export const listenersDiffer: Rule = ({ config }, report) => {
+  if (report.isBroken(config, 'listen') || report.isBroken(config.admin, 'listen')) return;
   const one = parseAddress(config.listen);
   const other = parseAddress(config.admin.listen);
   if (one !== undefined && other !== undefined && addressesCollide(one, other)) {
@@ -36,6 +38,7 @@ export const keysNamePlans: Rule = ({ config, declared }, report) => {
 
 export const keysHaveOneSecret: Rule = ({ config }, report) => {
   for (const key of config.keys) {
+    if (report.isBroken(key, 'secret', 'hash')) continue;
     if (key.secret === undefined && key.hash === undefined)
       report.problem(key, '', 'needs a secret or a hash');
     else if (key.secret !== undefined && key.hash !== undefined) {

@@ -17,6 +17,8 @@ export interface Report {
   /** The same at a JSON pointer below a mapping. */
   readonly problemBelow: (holder: object, pointer: string, message: string) => void;
   readonly warning: (holder: object, option: string, message: string) => void;
+  /** Whether one of these options has a problem already, so that its absence from the draft means nothing. */
+  readonly isBroken: (holder: object, ...options: readonly string[]) => boolean;
   /** Whether a value came from the environment or a file, so that no sentence may show it. */
   readonly isHidden: (holder: object, option: string) => boolean;
   /** `routes[1] (line 40)`, to point from one place to another. */

@@ -6,6 +6,7 @@ import type { Rule } from './draft.ts';
 
 export const routesHaveUpstreams: Rule = ({ config, declared }, report) => {
   for (const route of config.routes) {
+    if (report.isBroken(route, 'upstream')) continue;
     const [first] = segmentsOf(route.path);
     const version = first?.kind === 'literal' ? first.text : undefined;
     if (route.upstream !== undefined) {
@@ -57,6 +58,7 @@ export const routeNamesAreDistinct: Rule = ({ config }, report) => {
 };
 
 export const bodiesFitMemory: Rule = ({ config: { routes, limits } }, report) => {
+  if (report.isBroken(limits, 'bodyMemory')) return;
   for (const { body } of routes) {
     if (typeof body === 'string') continue;
     for (const rule of [body.json, body.any]) {

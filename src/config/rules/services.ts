@@ -18,6 +18,7 @@ export const versionsNameUpstreams: Rule = ({ config, declared }, report) => {
 
 export const sunsetsAreInOrder: Rule = ({ config }, report) => {
   for (const version of Object.values(config.versions)) {
+    if (report.isBroken(version, 'deprecated', 'sunset')) continue;
     const { deprecated, sunset, link, afterSunset } = version;
     if (
       deprecated !== undefined &&
@@ -37,7 +38,10 @@ export const sunsetsAreInOrder: Rule = ({ config }, report) => {
 export const authoritiesAreCertificates: Rule = ({ config }, report) => {
   for (const upstream of Object.values(config.upstreams)) {
     if (upstream.ca === undefined) continue;
-    if (!upstream.targets.some((target) => target.startsWith('https:'))) {
+    if (
+      !report.isBroken(upstream, 'targets') &&
+      !upstream.targets.some((target) => target.startsWith('https:'))
+    ) {
       report.problem(upstream, 'ca', 'is for https targets, and there is none');
     }
     const found = upstream.ca.split(certificateEnd).slice(0, -1);
@@ -48,6 +52,7 @@ export const authoritiesAreCertificates: Rule = ({ config }, report) => {
 };
 
 export const headersComeBeforeBodies: Rule = ({ config: { limits } }, report) => {
+  if (report.isBroken(limits, 'headerTimeout', 'requestTimeout')) return;
   if ((parseDuration(limits.requestTimeout) ?? 0) >= (parseDuration(limits.headerTimeout) ?? 0)) return;
   report.problem(limits, 'requestTimeout', 'is shorter than headerTimeout, which is a part of it');
 };

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { Writable } from 'node:stream';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { check } from '../../../src/commands/check.ts';
+import { writeTemporary } from '../../helpers/config-file.ts';
+
+const example = fileURLToPath(new URL('../../../config/gateway.yaml', import.meta.url));
+
+function run(file: string, env: NodeJS.ProcessEnv = {}) {
+  const written = { stdout: '', stderr: '' };
+  const into = (name: 'stdout' | 'stderr') =>
+    new Writable({
+      write(chunk, _encoding, done) {
+        written[name] += String(chunk);
+        done();
+      },
+    });
+  return { code: check({ file, env, stdout: into('stdout'), stderr: into('stderr') }), ...written };
+}
+
+test('the example is in order, and its summary fits a screen without the key', () => {
+  const { code, stdout, stderr } = run(example, { DEMO_KEY: 'a-demo-key-for-this-test' });
+  assert.equal(code, 0);
+  assert.equal(stderr, '');
+  assert.match(stdout, /is in order/);
+  assert.match(
+    stdout,
+    /POST {2}\/v1\/voice-gender-recognition\/api\/name +→ recognition {2}JSON ≤ 16KB, schema/,
+  );
+  assert.ok(stdout.split('\n').length < 25);
+  assert.ok(!stdout.includes('a-demo-key'));
+  assert.ok(!stdout.includes('\u001B'));
+});
+
+test('all errors are printed with their count, and the code is 1', (t) => {
+  const file = writeTemporary(t, 'listn: 1\nlog: { levl: info }\n');
+  const { code, stdout, stderr } = run(file);
+  assert.equal(code, 1);
+  assert.equal(stdout, '');
+  assert.match(stderr, /:1:1: listn: unknown option, did you mean "listen"\?\n/);
+  assert.match(stderr, /:2:8: log\.levl: unknown option, did you mean "level"\?\n/);
+  assert.match(stderr, /4 errors in /);
+});
+
+test('a file that is not there is one line and code 1', () => {
+  const { code, stderr } = run('/does/not/exist.yaml');
+  assert.equal(code, 1);
+  assert.equal(stderr, '/does/not/exist.yaml cannot be read: there is no such file\n');
+});
+
+test('warnings are part of the summary', (t) => {
+  const file = writeTemporary(
+    t,
+    'upstreams: { a: { targets: ["http://h"] } }\nroutes: [{ path: /x, methods: [GET], upstream: a }]\nplans: { p: {} }\nkeys: [{ id: k, plan: p, secret: short }]\n',
+  );
+  assert.match(run(file).stdout, /warning .*keys\[0\]\.secret: is shorter than 16 characters/);
+});

@@ -1,0 +1,395 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { complaints } from '../../helpers/config-file.ts';
+
+const upstream = 'upstreams: { a: { targets: ["http://127.0.0.1:9000"] } }\n';
+const least = `${upstream}routes: [{ path: /x, methods: [GET], upstream: a }]\n`;
+const routes = (...lines: readonly string[]) =>
+  `${upstream}versions: { v1: { upstream: a } }\nroutes:\n${lines.map((line) => `  - ${line}\n`).join('')}`;
+const keys = (...lines: readonly string[]) =>
+  `${least}plans: { free: {} }\nkeys:\n${lines.map((line) => `  - ${line}\n`).join('')}`;
+
+const cases: readonly { name: string; text: string; says: readonly string[] }[] = [
+  // YAML
+  { name: 'an empty file', text: '', says: ['1:1: is empty, it must be a mapping (option: value)'] },
+  { name: 'a file of text', text: 'hello', says: ['1:1: must be a mapping (option: value), not text'] },
+  { name: 'a tab', text: 'log:\n\tlevel: info\n', says: ['2:1: tabs cannot indent, use spaces'] },
+  {
+    name: 'an open quote',
+    text: 'log: "x',
+    says: ['1:8: something is missing here: a ":", a comma, a closing quote or a bracket'],
+  },
+  {
+    name: 'two documents',
+    text: `${least}---\n${least}`,
+    says: ['3:1: the file must hold one document, remove the "---"'],
+  },
+  {
+    name: 'another YAML version',
+    text: `%YAML 1.1\n---\n${least}`,
+    says: ['1:1: only YAML 1.2 is read, remove the %YAML line'],
+  },
+  {
+    name: 'an unknown tag',
+    text: `${least}forwarded: !secret x\n`,
+    says: ['3:12: this tag is not known, remove it'],
+  },
+  {
+    name: 'a repeated key',
+    text: `${least}log: {}\nlog: {}\n`,
+    says: ['4:1: log: this key is there twice, first on line 3'],
+  },
+  { name: 'a list as a key', text: `${least}? [a]\n: b\n`, says: ['3:3: a key must be plain text'] },
+  {
+    name: 'a merge key',
+    text: `${least}log: { <<: { level: info } }\n`,
+    says: ['3:8: log.<<: merge keys (<<) are not read, write the options out'],
+  },
+  {
+    name: '__proto__',
+    text: `${least}plans: { __proto__: {} }\n`,
+    says: ['3:10: plans.__proto__: this key is not allowed'],
+  },
+  {
+    name: 'an alias to nothing',
+    text: `${least}log: *nothing\n`,
+    says: ['3:1: log: there is no anchor (&name) for this alias above it'],
+  },
+  // shape
+  {
+    name: 'a half-written room',
+    text: `${least}log:\n`,
+    says: ['3:1: log: is empty, it must be a mapping (option: value)'],
+  },
+  {
+    name: 'missing rooms',
+    text: 'forwarded: true\n',
+    says: ['1:1: "upstreams" is missing', '1:1: "routes" is missing'],
+  },
+  {
+    name: 'an option of a later version',
+    text: `${least}workers: 2\n`,
+    says: [
+      '3:1: workers: unknown option, choose from listen, admin, basePath, trustProxy, store, auth, plans, keys, upstreams, versions, routes, errors, limits, forwarded, drain, log',
+    ],
+  },
+  {
+    name: 'a duration without a unit',
+    text: `${least}drain: { timeout: 30 }\n`,
+    says: ['3:10: drain.timeout: 30 has no unit, write 30s or 30ms'],
+  },
+  {
+    name: 'a quoted duration without a unit',
+    text: `${least}drain: { timeout: "30" }\n`,
+    says: ['3:10: drain.timeout: "30" has no unit, write 30s or 30ms'],
+  },
+  {
+    name: 'a duration that a timer cannot hold',
+    text: `${least}drain: { timeout: 25d }\n`,
+    says: ['3:10: drain.timeout: "25d" is too long, the longest is 24d'],
+  },
+  {
+    name: 'no time at all',
+    text: `${least}limits: { keepAlive: 0s }\n`,
+    says: ['3:11: limits.keepAlive: "0s" must be longer than nothing'],
+  },
+  {
+    name: 'a size without a unit',
+    text: `${least}limits: { bodyMemory: 1000 }\n`,
+    says: ['3:11: limits.bodyMemory: 1000 has no unit, write 512B, 16KB or 10MB'],
+  },
+  {
+    name: 'a negative limit',
+    text: `${least}limits: { connections: -1 }\n`,
+    says: ['3:11: limits.connections: -1 is too small, the least is 1'],
+  },
+  {
+    name: 'an infinite limit',
+    text: `${least}limits: { connections: .inf }\n`,
+    says: ['3:11: limits.connections: must be a whole number, not Infinity'],
+  },
+  {
+    name: 'yes',
+    text: `${least}forwarded: yes\n`,
+    says: ['3:1: forwarded: must be true or false, not "yes"'],
+  },
+  {
+    name: 'an unknown refusal',
+    text: `${least}errors: { key_mising: {} }\n`,
+    says: ['3:11: errors.key_mising: there is no refusal "key_mising", did you mean "key_missing"?'],
+  },
+  {
+    name: 'a status that is no error',
+    text: `${least}errors: { internal: { status: 200 } }\n`,
+    says: ['3:23: errors.internal.status: 200 is too small, the least is 400'],
+  },
+  {
+    name: 'error among the fields',
+    text: `${least}errors: { internal: { fields: { error: x } } }\n`,
+    says: ['3:33: errors.internal.fields.error: is the sentence of the answer, write it as message'],
+  },
+  {
+    name: 'another store',
+    text: `${least}store: redis://user:pa@ss@host\n`,
+    says: ['3:1: store: "redis://***@host" is not a store, write sqlite:./data/gatehouse.db'],
+  },
+  {
+    name: 'a bad network',
+    text: `${least}trustProxy: [10.0.0.0/33]\n`,
+    says: [
+      '3:14: trustProxy[0]: "10.0.0.0/33" is not a network, write an address or a CIDR such as 10.0.0.0/8',
+    ],
+  },
+  {
+    name: 'a framing header',
+    text: `${least}auth: { header: Content_Length }\n`,
+    says: [
+      '3:9: auth.header: "Content_Length" is a header with a meaning of its own, a key cannot travel in it',
+    ],
+  },
+  {
+    name: 'a port that is none',
+    text: `${least}listen: 70000\n`,
+    says: ['3:1: listen: 70000 is too large, the most is 65535'],
+  },
+  // expansion
+  {
+    name: 'an unset variable',
+    text: `${least}listen: \${PORT_OF_GATEHOUSE}\n`,
+    says: [
+      '3:1: listen: the environment variable PORT_OF_GATEHOUSE is not set; set it, or write ${PORT_OF_GATEHOUSE:-default}',
+    ],
+  },
+  {
+    name: 'a file that is not there',
+    text: `${least}listen: \${file:/no/such/file}\n`,
+    says: ['3:1: listen: the file /no/such/file cannot be read: there is no such file'],
+  },
+  {
+    name: 'a relative file',
+    text: `${least}listen: \${file:port}\n`,
+    says: ['3:1: listen: the path in a "${file:…}" must be absolute, such as ${file:/run/secrets/key}'],
+  },
+  {
+    name: 'an endless reference',
+    text: `${least}listen: \${PORT\n`,
+    says: ['3:1: listen: a "${" has no "}" to end it (write "$${" for the characters "${")'],
+  },
+  // listeners
+  {
+    name: 'a public admin address',
+    text: `${least}admin: { listen: 0.0.0.0:9090 }\n`,
+    says: ['3:10: admin.listen: is not a loopback address, so admin.token is needed'],
+  },
+  {
+    name: 'a bare admin port',
+    text: `${least}admin: { listen: 9090 }\n`,
+    says: ['3:10: admin.listen: is not a loopback address, so admin.token is needed'],
+  },
+  {
+    name: 'a short token',
+    text: `${least}admin: { token: letmein }\n`,
+    says: ['3:10: admin.token: is shorter than 16 characters'],
+  },
+  {
+    name: 'one address for both',
+    text: `${least}listen: 127.0.0.1:9090\n`,
+    says: ['3:1: listen: is the address of admin.listen too, they must differ'],
+  },
+  // keys
+  {
+    name: 'a key without a secret',
+    text: keys('{ id: a, plan: free }'),
+    says: ['5:5: keys[0]: needs a secret or a hash'],
+  },
+  {
+    name: 'an empty secret',
+    text: keys('{ id: a, plan: free, secret: "" }'),
+    says: ['5:26: keys[0].secret: is empty'],
+  },
+  {
+    name: 'a number as a secret',
+    text: keys('{ id: a, plan: free, secret: 123456 }'),
+    says: ['5:26: keys[0].secret: must be text, put the value in quotes'],
+  },
+  {
+    name: 'both secret and hash',
+    text: keys(`{ id: a, plan: free, secret: ${'s'.repeat(20)}, hash: sha256:${'0'.repeat(64)} }`),
+    says: ['5:56: keys[0].hash: stands beside a secret, only one of them can'],
+  },
+  {
+    name: 'a short hash',
+    text: keys('{ id: a, plan: free, hash: sha256:abc }'),
+    says: ['5:26: keys[0].hash: the value must be sha256: and 64 hexadecimal digits'],
+  },
+  {
+    name: 'two keys of one id',
+    text: keys(
+      '{ id: a, plan: free, secret: aaaaaaaaaaaaaaaaaaaa }',
+      '{ id: a, plan: free, secret: bbbbbbbbbbbbbbbbbbbb }',
+    ),
+    says: ['6:7: keys[1].id: is the id of keys[0] (line 5) too'],
+  },
+  {
+    name: 'two keys of one secret',
+    text: keys(
+      '{ id: a, plan: free, secret: aaaaaaaaaaaaaaaaaaaa }',
+      '{ id: b, plan: free, secret: aaaaaaaaaaaaaaaaaaaa }',
+    ),
+    says: ['6:26: keys[1].secret: is the secret of keys[0] (line 5) too'],
+  },
+  {
+    name: 'an impossible day',
+    text: keys('{ id: a, plan: free, secret: aaaaaaaaaaaaaaaaaaaa, expires: 2026-02-30 }'),
+    says: ['5:56: keys[0].expires: "2026-02-30" is not a date, write 2026-12-31 or 2026-12-31T18:00:00Z'],
+  },
+  // services
+  {
+    name: 'a target with a path',
+    text: 'upstreams: { a: { targets: [http://h/p] } }\nroutes: [{ path: /x, methods: [GET], upstream: a }]\n',
+    says: [
+      '1:29: upstreams.a.targets[0]: "http://h/p" must not have a path or a query, write an origin such as http://127.0.0.1:9000',
+    ],
+  },
+  {
+    name: 'no target',
+    text: 'upstreams: { a: { targets: [] } }\nroutes: [{ path: /x, methods: [GET], upstream: a }]\n',
+    says: ['1:19: upstreams.a.targets: is an empty list, at least one is needed'],
+  },
+  {
+    name: 'authorities that are none',
+    text: 'upstreams: { a: { targets: ["https://h"], ca: nonsense } }\nroutes: [{ path: /x, methods: [GET], upstream: a }]\n',
+    says: ['1:43: upstreams.a.ca: is not PEM certificates (-----BEGIN CERTIFICATE-----)'],
+  },
+  {
+    name: 'a sunset before the deprecation',
+    text: `${least}versions: { v1: { upstream: a, deprecated: 2027-01-02, sunset: 2027-01-01 } }\n`,
+    says: ['3:56: versions.v1.sunset: is before deprecated'],
+  },
+  {
+    name: 'gone without a sunset',
+    text: `${least}versions: { v1: { upstream: a, afterSunset: gone } }\n`,
+    says: ['3:32: versions.v1.afterSunset: gone needs a sunset date'],
+  },
+  {
+    name: 'a version of a misspelt upstream',
+    text: 'upstreams: { recognition: { targets: ["http://h"] } }\nversions: { v1: { upstream: recogniton } }\nroutes: [{ path: /v1/x, methods: [GET] }]\n',
+    says: ['2:19: versions.v1.upstream: there is no upstream "recogniton", did you mean "recognition"?'],
+  },
+  {
+    name: 'an upstream called like a part of every object',
+    text: `${upstream}routes: [{ path: /x, methods: [GET], upstream: constructor }]\n`,
+    says: ['2:38: routes[0].upstream: there is no upstream "constructor", choose from a'],
+  },
+  {
+    name: 'a request shorter than its headers',
+    text: `${least}limits: { headerTimeout: 60s }\n`,
+    says: ['3:1: limits.requestTimeout: is shorter than headerTimeout, which is a part of it'],
+  },
+  // routes
+  {
+    name: 'an unknown version',
+    text: routes('{ path: /v2/x, methods: [GET] }'),
+    says: [
+      '4:7: routes[0].path: there is no version "v2", did you mean "v1"? (or give the route its own upstream)',
+    ],
+  },
+  {
+    name: 'a route without a version',
+    text: routes('{ path: /:v/x, methods: [GET] }'),
+    says: ['4:7: routes[0].path: does not start with a version, so the route needs its own upstream'],
+  },
+  {
+    name: 'a percent-encoded path',
+    text: routes('{ path: /v1/%41, methods: [GET] }'),
+    says: ['4:7: routes[0].path: "/v1/%41" must not be percent-encoded'],
+  },
+  {
+    name: 'a star in the middle',
+    text: routes('{ path: /v1/*/x, methods: [GET] }'),
+    says: ['4:7: routes[0].path: "/v1/*/x" may have "*" only alone, as its last segment'],
+  },
+  {
+    name: 'a slash at the end',
+    text: routes('{ path: /v1/x/, methods: [GET] }'),
+    says: ['4:7: routes[0].path: "/v1/x/" must not end with "/"'],
+  },
+  {
+    name: 'dots as a segment',
+    text: routes('{ path: /v1/../x, methods: [GET] }'),
+    says: ['4:7: routes[0].path: "/v1/../x" must not contain "." or ".." as a segment'],
+  },
+  {
+    name: 'one name twice in a path',
+    text: routes('{ path: "/v1/:a/:a", methods: [GET] }'),
+    says: ['4:7: routes[0].path: "/v1/:a/:a" uses one :name twice'],
+  },
+  {
+    name: 'two routes of one shape',
+    text: routes('{ path: "/v1/:a", methods: [GET] }', '{ path: "/v1/:b", methods: [HEAD, POST] }'),
+    says: ['5:7: routes[1].path: overlaps ambiguously with routes[0] (line 4) for HEAD'],
+  },
+  {
+    name: 'two routes of which none is more exact',
+    text: routes('{ path: "/v1/:a/x", methods: [GET] }', '{ path: "/v1/y/:b", methods: [GET] }'),
+    says: ['5:7: routes[1].path: overlaps ambiguously with routes[0] (line 4) for GET, HEAD'],
+  },
+  {
+    name: 'a misspelt body',
+    text: routes('{ path: /v1/x, methods: [POST], body: jsn }'),
+    says: ['4:37: routes[0].body: "jsn" is not a body rule, write none, json: {…} or any: {…}'],
+  },
+  {
+    name: 'two bodies',
+    text: routes('{ path: /v1/x, methods: [POST], body: { json: {}, any: {} } }'),
+    says: ['4:37: routes[0].body: can have only one of its options'],
+  },
+  {
+    name: 'a body larger than the memory',
+    text: `${routes('{ path: /v1/x, methods: [POST], body: { json: { maxSize: 2MB } } }')}limits: { bodyMemory: 1MB }\n`,
+    says: ['4:53: routes[0].body.json.maxSize: is more than limits.bodyMemory'],
+  },
+];
+
+for (const { name, text, says } of cases) {
+  test(`${name} is explained where it stands`, (t) => assert.deepEqual(complaints(t, text), says));
+}
+
+const harmless: readonly [string, string][] = [
+  [
+    'a more exact route beside a wider one',
+    routes(
+      '{ path: "/v1/:a", methods: [GET] }',
+      '{ path: /v1/x, methods: [GET] }',
+      '{ path: "/v1/*", methods: [GET] }',
+    ),
+  ],
+  [
+    'one path with different methods',
+    routes('{ path: /v1/x, methods: [GET] }', '{ path: /v1/x, methods: [POST] }'),
+  ],
+  [
+    'an unused upstream',
+    `upstreams: { a: { targets: ["http://h"] }, b: { targets: ["https://h"] } }\nroutes: [{ path: /x, methods: [GET], upstream: a }]\n`,
+  ],
+  [
+    'an anchor and its alias',
+    `upstreams: { a: &it { targets: ["http://h"] }, b: *it }\nroutes: [{ path: /x, methods: [GET], upstream: a }]\n`,
+  ],
+  ['two listeners on any port', `${least}listen: 127.0.0.1:0\nadmin: { listen: 127.0.0.1:0 }\n`],
+  ['Windows line ends and a byte order mark', `\uFEFF${least.replaceAll('\n', '\r\n')}`],
+];
+for (const [name, text] of harmless) {
+  test(`${name} is fine`, (t) => assert.deepEqual(complaints(t, text), []));
+}
+
+test('a mistake in a body schema is reported at its own line', (t) => {
+  const [complaint, ...others] = complaints(
+    t,
+    routes(
+      'path: /v1/x\n    methods: [POST]\n    body:\n      json:\n        schema:\n          properties:\n            x:\n              type: strin',
+    ),
+  );
+  assert.match(complaint ?? '', /^11:\d+: routes\[0\]\.body\.json\.schema\.properties\.x/);
+  assert.deepEqual(others, []);
+});

@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { ConfigErrors } from '../../../src/config/problems.ts';
+import { loadConfig } from '../../../src/config/load-config.ts';
+import { complaints, writeTemporary } from '../../helpers/config-file.ts';
+
+const example = readFileSync(new URL('../../../config/gateway.yaml', import.meta.url), 'utf8');
+
+const laughs = Array.from({ length: 12 }, (_, at) => {
+  const inner =
+    at === 0
+      ? '"lol"'
+      : Array(10)
+          .fill(`*l${at - 1}`)
+          .join(', ');
+  return `l${at}: &l${at} [${inner}]`;
+}).join('\n');
+
+const hostile: readonly { name: string; content: string | Uint8Array; says: RegExp }[] = [
+  { name: 'a billion laughs', content: laughs, says: /aliases \(\*name\) repeat too much of the file/ },
+  {
+    name: 'an alias to itself',
+    content: 'log: &a [*a, *a]',
+    says: /nested deeper than 64 levels|repeat too much/,
+  },
+  { name: 'endless brackets', content: '['.repeat(500_000), says: /^1:\d+: the file is nested too deeply$/ },
+  {
+    name: 'a hundred thousand keys',
+    content: Array.from({ length: 100_000 }, (_, n) => `k${n}: 1`).join('\n'),
+    says: /k0: unknown option/,
+  },
+  {
+    name: 'more than a megabyte',
+    content: '#'.repeat(1024 * 1024 + 1),
+    says: /^1:1: the file is larger than 1MB$/,
+  },
+  {
+    name: 'bytes that are no UTF-8',
+    content: Uint8Array.of(0x61, 0xff),
+    says: /^1:1: the file is not UTF-8 text$/,
+  },
+  {
+    name: 'a wall of slashes',
+    content: `store: "${'/'.repeat(900_000)}"`,
+    says: /store: "\/{40}…" is not a store/,
+  },
+];
+for (const { name, content, says } of hostile) {
+  test(`${name} is refused with a sentence, soon`, (t) => {
+    const started = performance.now();
+    assert.match(complaints(t, content).join('\n'), new RegExp(says.source, 'm'));
+    assert.ok(performance.now() - started < 5000);
+  });
+}
+
+test('no secret is in any sentence, however the file is broken around it', (t) => {
+  const secret = 'hunter2hunter2hunter2';
+  const places = [
+    `keys: [{ id: a, plan: none, secret: "${secret} x" }]`,
+    `keys: [{ id: a, plan: none, secret: [${secret}] }]`,
+    `keys: [{ id: a, plan: none, hash: ${secret} }]`,
+    `keys: [${secret}]`,
+    `keys: ${secret}`,
+    `keys: [{ id: a, plan: none, secret: "${secret} }]`,
+    `keys: [{ id: a, plan: none, secret: "\\q${secret}" }]`,
+    `keys: [{ id: a, plan: none, secret: @${secret} }]`,
+    `keys: [{ id: a, plan: none, secret: ok "${secret}" }]`,
+    `keys: [{ id: a, plan: none, secret: *${secret} }]`,
+    `keys: [{ id: a, plan: none, secret: !${secret} x }]`,
+    `admin: { token: "${secret} x" }`,
+    `admin: ${secret}`,
+    `store: redis://user:${secret}@host`,
+    `upstreams: { a: { targets: ["http://user:${secret}@host"] } }`,
+    ...['listen', 'basePath', 'forwarded', 'store', 'log', 'routes', 'trustProxy'].map(
+      (option) => `${option}: "\${S}"`,
+    ),
+    'log: { level: "${S}" }',
+    'limits: { inFlight: "${S}", bodyMemory: "${S}", keepAlive: "${S}" }',
+    'auth: { header: "${S} x" }',
+    'keys: [{ id: "${S} x", plan: "${S}", expires: "${S}" }]',
+    'versions: { v1: { upstream: "${S}", sunset: "${S}", link: "${S}" } }',
+    'routes: [{ path: "/${S}/x", methods: ["${S}"], upstream: "${S}", body: "${S}" }]',
+    'routes: [{ path: "/${S}/x", methods: [GET] }]',
+  ];
+  for (const place of places) {
+    const said = complaints(t, `${place}\n`, { S: secret }).join('\n');
+    assert.ok(said.length > 0, place);
+    assert.ok(!said.includes(secret.slice(0, 8)), `${place}\n${said}`);
+  }
+});
+
+test('two thousand random mutations of the example load or give errors with lines', (t) => {
+  const random = createRandom(20_261_031);
+  let loaded = 0;
+  for (let round = 0; round < 2000; round += 1) {
+    const text = mutate(example, random);
+    try {
+      loadConfig(rewrite(t, text), { DEMO_KEY: 'a-demo-key-for-the-fuzz' });
+      loaded += 1;
+    } catch (error) {
+      assert.ok(error instanceof ConfigErrors, `${String(error)}\n${text}`);
+      assert.ok(error.problems.length > 0);
+      for (const { line, column, message } of error.problems) {
+        assert.ok(line >= 1 && column >= 1 && message !== '', `${error.message}\n${text}`);
+      }
+    }
+  }
+  assert.ok(loaded > 0 && loaded < 2000, `${loaded} of 2000 loaded`);
+});
+
+let scratch: string | undefined;
+
+function rewrite(t: Parameters<typeof writeTemporary>[0], text: string): string {
+  scratch ??= writeTemporary(t, '');
+  writeFileSync(scratch, text);
+  return scratch;
+}
+
+/** A small generator with a seed (mulberry32), so that a failure can be repeated. */
+function createRandom(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
+  };
+}
+
+const pieces = [
+  '',
+  ' ',
+  '\n',
+  '\t',
+  ':',
+  '-',
+  '"',
+  "'",
+  '{',
+  '}',
+  '[',
+  ']',
+  '${',
+  '&a ',
+  '*a',
+  '!t ',
+  '#',
+  '0',
+  '-1',
+  'null',
+  '~',
+  '.nan',
+  '|',
+  '>',
+  '__proto__: 1\n',
+  'routes:',
+  '\u0000',
+  '\uD800',
+  '%',
+  '? ',
+  '<<: ',
+];
+
+function mutate(text: string, random: (below: number) => number): string {
+  let mutated = text;
+  for (let times = 1 + random(4); times > 0; times -= 1) {
+    const from = random(mutated.length);
+    const removed = random(3) === 0 ? random(40) : random(3);
+    const lines = mutated.split('\n');
+    const inserted =
+      random(4) === 0 ? `\n${lines[random(lines.length)]}\n` : (pieces[random(pieces.length)] ?? '');
+    mutated = mutated.slice(0, from) + inserted + mutated.slice(from + removed);
+  }
+  return mutated;
+}

@@ -1,0 +1,200 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { test } from 'node:test';
+import { loadConfig } from '../../../src/config/load-config.ts';
+import { ConfigErrors, ConfigUnreadable } from '../../../src/config/problems.ts';
+import { complaints, writeTemporary } from '../../helpers/config-file.ts';
+
+/** The least that loads; on line 1 and 2, so that what is added starts on line 3. */
+const least = `upstreams: { a: { targets: ["http://127.0.0.1:9000"] } }
+routes: [{ path: /x, methods: [GET], upstream: a }]
+`;
+
+/** A route list of its own, with one upstream and one version, on lines 3 and following. */
+const routed = `upstreams: { a: { targets: ["http://127.0.0.1:9000"] } }
+versions: { v1: { upstream: a } }
+`;
+
+test('the least file gets every documented default', (t) => {
+  const config = loadConfig(writeTemporary(t, least), {});
+  const { file: _file, routes, upstreams, ...rest } = config;
+  assert.deepEqual(rest, {
+    listen: { host: '0.0.0.0', port: 8080 },
+    admin: { listen: { host: '127.0.0.1', port: 9090 }, token: undefined },
+    basePath: '',
+    trustProxy: [],
+    store: { kind: 'sqlite', path: './data/gatehouse.db' },
+    auth: { header: 'apiKey', forwardKey: false, cacheForMs: 60_000 },
+    plans: new Map(),
+    keys: [],
+    versions: new Map(),
+    errors: new Map(),
+    limits: {
+      connections: 10_000,
+      inFlight: 1000,
+      inFlightPerConnection: 10,
+      headerBytes: 16 * 1024,
+      headerCount: 100,
+      headerTimeoutMs: 10_000,
+      requestTimeoutMs: 30_000,
+      keepAliveMs: 5000,
+      stalledReaderMs: 30_000,
+      bodyMemory: 256 * 1024 * 1024,
+    },
+    forwarded: false,
+    drain: { delayMs: 0, timeoutMs: 30_000 },
+    log: { level: 'info', format: 'auto' },
+    warnings: [],
+  });
+  assert.deepEqual(upstreams.get('a'), {
+    name: 'a',
+    targets: ['http://127.0.0.1:9000'],
+    timeouts: { connectMs: 2000, responseMs: 30_000, idleMs: 60_000 },
+    connections: 256,
+    preserveHost: false,
+    ca: undefined,
+  });
+  assert.deepEqual(routes, [
+    {
+      name: '/x',
+      path: '/x',
+      methods: ['GET', 'HEAD'],
+      upstream: 'a',
+      version: undefined,
+      cost: 1,
+      body: { kind: 'none' },
+    },
+  ]);
+});
+
+test('bodies without options get their defaults', (t) => {
+  const text = `${routed}routes:
+  - { path: /v1/j, methods: [POST], body: { json: {} } }
+  - { path: /v1/a, methods: [POST], body: { any: {} } }
+`;
+  const { routes } = loadConfig(writeTemporary(t, text), {});
+  assert.deepEqual(routes[0]?.body, {
+    kind: 'json',
+    sizeMax: 64 * 1024,
+    depthMax: 32,
+    suffixed: false,
+    check: undefined,
+  });
+  assert.deepEqual(routes[1]?.body, { kind: 'any', sizeMax: 1024 * 1024 });
+});
+
+test('a configuration is frozen all the way down and keeps no secret', (t) => {
+  const secret = 'a-secret-of-the-demo-key';
+  const text = `${least}plans: { free: {} }\nkeys: [{ id: demo, plan: free, secret: ${secret} }]\n`;
+  const config = loadConfig(writeTemporary(t, text), {});
+  assert.equal(config.keys[0]?.digest, createHash('sha256').update(secret).digest('hex'));
+  assert.ok(!JSON.stringify(config).includes(secret));
+  assert.ok(
+    Object.isFrozen(config.limits) &&
+      Object.isFrozen(config.keys[0]) &&
+      Object.isFrozen(config.upstreams.get('a')?.targets),
+  );
+});
+
+test('the base path is a part of every route', (t) => {
+  const text = `${routed}basePath: /api\nroutes:\n  - { path: /v1/x, methods: [GET] }\n  - { path: /, methods: [GET], upstream: a }\n`;
+  const { routes, basePath } = loadConfig(writeTemporary(t, text), {});
+  assert.equal(basePath, '/api');
+  assert.deepEqual(
+    routes.map(({ path }) => path),
+    ['/api/v1/x', '/api'],
+  );
+  assert.equal(routes[0]?.version?.name, 'v1');
+});
+
+const addresses: readonly [string, string, number][] = [
+  ['8080', '0.0.0.0', 8080],
+  ['":8080"', '0.0.0.0', 8080],
+  ['127.0.0.1:1', '127.0.0.1', 1],
+  ['"[::1]:8080"', '::1', 8080],
+  ['localhost:0', 'localhost', 0],
+  ['${PORT}', '0.0.0.0', 4000],
+];
+for (const [written, host, port] of addresses) {
+  test(`listen: ${written} is understood`, (t) => {
+    const config = loadConfig(writeTemporary(t, `${least}listen: ${written}\n`), { PORT: '4000' });
+    assert.deepEqual(config.listen, { host, port });
+  });
+}
+
+test('text from the environment becomes a number or a boolean where one is wanted, and only there', (t) => {
+  const text = `${least}plans: { free: {} }
+keys: [{ id: demo, plan: free, secret: "\${SECRET}" }]
+forwarded: \${YES}
+limits: { inFlight: "\${N:-7}" }
+`;
+  const config = loadConfig(writeTemporary(t, text), { SECRET: '1234567890123456', YES: 'true' });
+  assert.equal(config.forwarded, true);
+  assert.equal(config.limits.inFlight, 7);
+  assert.equal(config.keys[0]?.digest, createHash('sha256').update('1234567890123456').digest('hex'));
+});
+
+test('a file is read without its last newline, and $${ stands for ${', (t) => {
+  const secret = writeTemporary(t, 'from-a-file-on-disk\n', 'secret');
+  const text = `${least}plans: { free: {} }
+keys: [{ id: demo, plan: free, secret: "\${file:${secret}}" }]
+errors: { internal: { message: "a $\${word}" } }
+`;
+  const config = loadConfig(writeTemporary(t, text), {});
+  assert.equal(config.keys[0]?.digest, createHash('sha256').update('from-a-file-on-disk').digest('hex'));
+  assert.equal(config.errors.get('internal')?.message, 'a ${word}');
+});
+
+test('nothing is expanded inside a body schema', (t) => {
+  const text = `${routed}routes: [{ path: /v1/x, methods: [POST], body: { json: { schema: { const: "\${NOT_SET}" } } } }]\n`;
+  assert.deepEqual(complaints(t, text), []);
+});
+
+test('a short secret is a warning', (t) => {
+  const text = `${least}plans: { free: {} }\nkeys: [{ id: demo, plan: free, secret: short }]\n`;
+  const file = writeTemporary(t, text);
+  assert.deepEqual(loadConfig(file, {}).warnings, [
+    `${file}:4:32: keys[0].secret: is shorter than 16 characters and can be guessed`,
+  ]);
+});
+
+test('a file that is not there is not a file with errors', () => {
+  assert.throws(() => loadConfig('/does/not/exist.yaml', {}), {
+    name: ConfigUnreadable.name,
+    message: '/does/not/exist.yaml cannot be read: there is no such file',
+  });
+});
+
+test('everything that is wrong is reported at once, in the order of the lines', (t) => {
+  const text = `listn: 8080
+upstreams: { a: { targets: ["ftp://x"] } }
+routes:
+  - { path: /v1/x, methods: [get], upstream: b, cost: -1 }
+log: { level: inf }
+keys: [{ id: demo, plan: fre, secret: "with space" }]
+plans: { free: {} }
+`;
+  assert.deepEqual(complaints(t, text), [
+    '1:1: listn: unknown option, did you mean "listen"?',
+    '2:29: upstreams.a.targets[0]: "ftp://x" is not an http or https address, write an origin such as http://127.0.0.1:9000',
+    '4:30: routes[0].methods[0]: there is no "get", did you mean "GET"?',
+    '4:36: routes[0].upstream: there is no upstream "b", choose from a',
+    '4:49: routes[0].cost: -1 is too small, the least is 0',
+    '5:8: log.level: there is no "inf", did you mean "info"?',
+    '6:20: keys[0].plan: there is no plan "fre", did you mean "free"?',
+    '6:31: keys[0].secret: the value must be visible ASCII characters without spaces',
+  ]);
+});
+
+test('an error keeps its parts for programs', (t) => {
+  const file = writeTemporary(t, `${least}nope: 1\n`);
+  assert.throws(
+    () => loadConfig(file, {}),
+    (error) => {
+      assert.ok(error instanceof ConfigErrors);
+      const [problem] = error.problems;
+      assert.deepEqual({ ...problem, message: '' }, { file, line: 3, column: 1, path: 'nope', message: '' });
+      return true;
+    },
+  );
+});

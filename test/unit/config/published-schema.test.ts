@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { parse } from 'yaml';
+import { schema } from '../../../src/config/schema.ts';
+import { publishedAt, publishedSchema } from '../../../src/config/write-schema.ts';
+
+const text = readFileSync(publishedAt, 'utf8');
+const example = new URL('../../../config/gateway.yaml', import.meta.url);
+
+test('the published schema is current (npm run schema)', () => assert.equal(text, publishedSchema()));
+
+test('the published schema is valid and accepts the example', () => {
+  const ajv = new Ajv2020({ strict: true, strictTypes: false, allErrors: true });
+  const fits = ajv.compile(JSON.parse(text));
+  assert.ok(fits(parse(readFileSync(example, 'utf8'))), JSON.stringify(fits.errors, undefined, 2));
+});
+
+const accepted: readonly [string, unknown][] = [
+  ['a number from the environment', { limits: { inFlight: '${N}' } }],
+  ['a boolean from the environment', { forwarded: '${F:-true}' }],
+  ['a word of a set from the environment', { log: { level: '${LEVEL:-info}' } }],
+  ['a duration from the environment', { drain: { timeout: '${T}' } }],
+  ['a bare port', { listen: 8080 }],
+];
+const refused: readonly [string, unknown][] = [
+  ['an unknown option', { nope: 1 }],
+  ['a misspelt refusal', { errors: { key_mising: {} } }],
+  ['a duration without a unit', { drain: { timeout: '30' } }],
+  ['a negative limit', { limits: { inFlight: -1 } }],
+  ['a word outside its set', { log: { level: 'inf' } }],
+];
+const base = { upstreams: { a: { targets: ['http://h'] } }, routes: [{ path: '/x', methods: ['GET'] }] };
+for (const [verdict, cases] of [
+  [true, accepted],
+  [false, refused],
+] as const) {
+  for (const [name, part] of cases) {
+    test(`editors ${verdict ? 'accept' : 'mark'} ${name}`, () => {
+      const fits = new Ajv2020({ strict: false }).compile(JSON.parse(text));
+      assert.equal(fits({ ...base, ...(part as object) }), verdict);
+    });
+  }
+}
+
+test('every option says what it is for', () => {
+  const silent: string[] = [];
+  const visit = (part: unknown, path: string): void => {
+    if (typeof part !== 'object' || part === null) return;
+    const { description, properties, additionalProperties, items } = part as Record<string, unknown>;
+    if (typeof description !== 'string') silent.push(path);
+    for (const [name, inner] of Object.entries(properties ?? {})) visit(inner, `${path}.${name}`);
+    visit(additionalProperties, `${path}.*`);
+    visit(items, `${path}[]`);
+  };
+  visit(schema, '');
+  assert.deepEqual(silent, []);
+});
