@@ -76,7 +76,7 @@ test('a database that stays locked fails within the deadline and works again whe
   const locker = sql(path, 'BEGIN IMMEDIATE');
   const started = performance.now();
   await assert.rejects(store.keys.putKey(record, [digest]), StoreUnavailable);
-  assert.ok(performance.now() - started < 150);
+  assert.ok(performance.now() - started < 1000);
   locker.exec('ROLLBACK');
   locker.close();
   await store.keys.putKey(record, [digest]);

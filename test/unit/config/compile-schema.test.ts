@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { compileBodySchema } from '../../../src/config/compile-schema.ts';
 import { SchemaProblem } from '../../../src/config/schema-problem.ts';
+import { doesNotHang } from '../../helpers/no-hang.ts';
 
 const name = { type: 'string', minLength: 1, maxLength: 256, pattern: '\\S' };
 const person = {
@@ -418,9 +419,7 @@ describe('compileBodySchema', () => {
   it('checks a megabyte of items for repetition in time with its size', () => {
     const check = compileBodySchema({ uniqueItems: true });
     const items = Array.from({ length: 100_000 }, (_, at) => ({ at }));
-    const started = performance.now();
-    assert.equal(check(items), undefined);
-    assert.ok(performance.now() - started < 2000);
+    doesNotHang(() => assert.equal(check(items), undefined));
   });
 
   it('survives an alternative that fails on every one of very many items', () => {
@@ -430,11 +429,11 @@ describe('compileBodySchema', () => {
   });
 
   it('checks formats in bounded time however long the text is', () => {
-    const started = performance.now();
-    for (const format of ['uri', 'uri-reference', 'url', 'email', 'ipv6', 'iso-date-time', 'duration']) {
-      const check = compileBodySchema({ format });
-      for (const seed of ['a', 'a-', 'a.', ':', 'http://a:', 'a@', '/', ' ']) check(seed.repeat(200_000));
-    }
-    assert.ok(performance.now() - started < 2000);
+    doesNotHang(() => {
+      for (const format of ['uri', 'uri-reference', 'url', 'email', 'ipv6', 'iso-date-time', 'duration']) {
+        const check = compileBodySchema({ format });
+        for (const seed of ['a', 'a-', 'a.', ':', 'http://a:', 'a@', '/', ' ']) check(seed.repeat(200_000));
+      }
+    });
   });
 });

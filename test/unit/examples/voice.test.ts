@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { guessByVoice } from '../../../examples/recognition/voice.ts';
 import { decodeWav } from '../../../examples/recognition/wav.ts';
 import { encodeWav, riff, tone } from '../../helpers/wav.ts';
+import { doesNotHang } from '../../helpers/no-hang.ts';
 
 const sounds = [
   { name: 'a pure tone', harmonics: [1], noise: 0 },
@@ -127,7 +128,5 @@ for (const { name, file, status } of unreadable) {
 
 test('ten minutes of sound take no longer than a moment', () => {
   const sound = { sampleRate: 16_000, samples: tone(110, { seconds: 600 }) };
-  const start = performance.now();
-  guessByVoice(sound);
-  assert.ok(performance.now() - start < 2_000);
+  doesNotHang(() => guessByVoice(sound));
 });

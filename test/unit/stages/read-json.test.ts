@@ -5,6 +5,7 @@ import type { RefusalCode } from '../../../src/refusals.ts';
 import { Refusal } from '../../../src/refusals.ts';
 import type { JsonRule } from '../../../src/stages/read-json.ts';
 import { readJson, requireJsonContentType } from '../../../src/stages/read-json.ts';
+import { doesNotHang } from '../../helpers/no-hang.ts';
 
 const rule: JsonRule = {
   kind: 'json',
@@ -120,11 +121,11 @@ describe('requireJsonContentType', () => {
   }
 
   it('takes time with the length of the value only', () => {
-    const started = performance.now();
-    requireJsonContentType(`application/${'a+'.repeat(100_000)}json`, true);
-    refusalOf(() => requireJsonContentType(`application/${'a+'.repeat(100_000)}`, true));
-    refusalOf(() => requireJsonContentType(`application/json${' '.repeat(100_000)}`, true));
-    assert.ok(performance.now() - started < 500);
+    doesNotHang(() => {
+      requireJsonContentType(`application/${'a+'.repeat(100_000)}json`, true);
+      refusalOf(() => requireJsonContentType(`application/${'a+'.repeat(100_000)}`, true));
+      refusalOf(() => requireJsonContentType(`application/json${' '.repeat(100_000)}`, true));
+    });
   });
 });
 
