@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import express, { type Express, type NextFunction, type Request, type Response } from 'express';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import express, { type NextFunction, type Request, type Response } from 'express';
 import type { Answerer } from './answer.ts';
 import type { FindOrigin, Origin } from './client-address.ts';
 import type { Travel } from './journey.ts';
@@ -19,7 +20,7 @@ export interface AppParts {
  * The Express shell around the journey: every request is given a visit, is logged and counted once when it is over,
  * travels, and is answered by the one answerer if a stage refuses it. It never listens.
  */
-export function createApp({ travel, answer, findOrigin, logger, metrics }: AppParts): Express {
+export function createApp({ travel, answer, findOrigin, logger, metrics }: AppParts) {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
@@ -40,7 +41,13 @@ export function createApp({ travel, answer, findOrigin, logger, metrics }: AppPa
   app.use(function answerRefusal(error: unknown, req: Request, res: Response, _next: NextFunction) {
     answer(req, res, error);
   });
-  return app;
+
+  return function handle(req: IncomingMessage, res: ServerResponse): void {
+    // Express answers on its own, or never, where it cannot parse `url`. What a target must look like is the door's to say.
+    req.target = req.url ?? '';
+    req.url = '/';
+    app(req, res);
+  };
 }
 
 const wellFormedId = /^[\w.:-]{8,128}$/;

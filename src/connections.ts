@@ -9,6 +9,8 @@ interface Connection {
   /** Bytes that had left for the client when the last look found some waiting, and when that was. */
   sentBytes: number;
   waitingSince: number | undefined;
+  /** The parser made no sense of what came: nothing more is read from it. */
+  givenUp: boolean;
 }
 
 /**
@@ -34,7 +36,12 @@ export class Connections {
   }
 
   opened(socket: Socket): void {
-    this.#open.set(socket, { inFlight: new Map(), sentBytes: 0, waitingSince: undefined });
+    this.#open.set(socket, {
+      inFlight: new Map(),
+      sentBytes: 0,
+      waitingSince: undefined,
+      givenUp: false,
+    });
     socket.once('close', () => this.#open.delete(socket));
   }
 
@@ -51,6 +58,7 @@ export class Connections {
     res.once('close', () => {
       connection.inFlight.delete(res);
       this.#inFlight -= 1;
+      if (connection.givenUp && connection.inFlight.size === 0) req.socket.destroySoon();
     });
     if (crowded) {
       res.shouldKeepAlive = false;
@@ -68,6 +76,15 @@ export class Connections {
     return undefined;
   }
 
+  /** Nothing more can be read from this connection: it ends with the last answer under way. False when that was known. */
+  giveUp(socket: Socket): boolean {
+    const connection = this.#open.get(socket);
+    if (connection === undefined || connection.givenUp) return false;
+    connection.givenUp = true;
+    endAfterAnswers(connection);
+    return true;
+  }
+
   isBusy(socket: Socket): boolean {
     return (this.#open.get(socket)?.inFlight.size ?? 0) > 0;
   }
@@ -75,9 +92,7 @@ export class Connections {
   /** From now on every answer ends its connection. */
   drain(): void {
     this.#draining = true;
-    for (const { inFlight } of this.#open.values()) {
-      for (const res of inFlight.keys()) if (!res.headersSent) res.shouldKeepAlive = false;
-    }
+    for (const connection of this.#open.values()) endAfterAnswers(connection);
   }
 
   /**
@@ -96,6 +111,10 @@ export class Connections {
       }
     }
   }
+}
+
+function endAfterAnswers({ inFlight }: Connection): void {
+  for (const res of inFlight.keys()) if (!res.headersSent) res.shouldKeepAlive = false;
 }
 
 /** What a reader must take within `limits.stalledReader` to count as reading. */

@@ -1,4 +1,3 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createAdmin, listenAdmin } from './admin/admin.ts';
 import { createReadiness } from './admin/readiness.ts';
 import { createAnswerer } from './answer.ts';
@@ -9,10 +8,10 @@ import { Connections } from './connections.ts';
 import { requestHeaderFilter } from './headers.ts';
 import { createJourney } from './journey.ts';
 import { createKeyring } from './keys/keyring.ts';
-import { listen } from './listener.ts';
+import { listen, type Unread } from './listener.ts';
 import { describeCause, type Logger } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
-import { catalogue, createWording, type RefusalCode } from './refusals.ts';
+import { createWording } from './refusals.ts';
 import { createRouteTable } from './stages/find-route.ts';
 import { BodyMemory } from './stages/read-body.ts';
 import { openStore } from './stores/open-store.ts';
@@ -52,14 +51,6 @@ export async function startGateway(config: Config, logger: Logger): Promise<Gate
       forwarded: config.forwarded,
     },
   });
-  const app = createApp({
-    travel,
-    answer: createAnswerer(wording),
-    findOrigin: originFinder(config.trustProxy),
-    logger,
-    metrics,
-  });
-
   async function closeParts(): Promise<void> {
     await Promise.all([...upstreams.values()].map((upstream) => upstream.close()));
     await store.close();
@@ -75,7 +66,13 @@ export async function startGateway(config: Config, logger: Logger): Promise<Gate
       limits: config.limits,
       connections,
       wording,
-      handle: (req: IncomingMessage, res: ServerResponse) => app(req, res),
+      handle: createApp({
+        travel,
+        answer: createAnswerer(wording),
+        findOrigin: originFinder(config.trustProxy),
+        logger,
+        metrics,
+      }),
       unreadable: unreadableReporter(logger, metrics),
     }).catch(async (error: unknown) => {
       await admin.close();
@@ -127,12 +124,9 @@ function measured(keys: KeyStore, metrics: Metrics): KeyStore {
 
 /** A request that could not be parsed has no visit and no response to hang a log line on, so it gets its own. */
 function unreadableReporter(logger: Logger, metrics: Metrics) {
-  return function report(client: string, code: RefusalCode, cause: Error): void {
-    metrics.countUnreadable(code);
-    logger.info(
-      { status: catalogue[code].status, refusal: code, client, cause: describeCause(cause) },
-      'refused',
-    );
+  return function report({ requestId, client, status, refusal, cause }: Unread): void {
+    metrics.countUnreadable(refusal);
+    logger.info({ requestId, status, refusal, client, cause: describeCause(cause) }, 'refused');
   };
 }
 

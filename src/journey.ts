@@ -29,7 +29,7 @@ export function createJourney(by: Provisions): Travel {
     const { visit } = req;
 
     by.connections.enter(req, res); //                                  503
-    const head = checkRequest(req, by.headRules); //                    400 405 417 431
+    const head = checkRequest(req, by.headRules); //                    400 417 431
     visit.path = head.path;
 
     const caller = await authenticate(head, by.keyring); //             401 500
@@ -39,7 +39,7 @@ export function createJourney(by: Provisions): Travel {
     const route = findRoute(head, by.routes, Date.now()); //            404 405 410
     visit.route = route.name;
     visit.upstream = route.upstream;
-    if (head.upgrade !== undefined && req.socket !== res.socket) throw new Refusal('upgrade_refused');
+    if (head.upgrade !== undefined) throw new Refusal('upgrade_refused');
 
     const body = await readBody(req, res, { head, rule: route.body, memory: by.bodyMemory }); // 400 408 413 415
     try {

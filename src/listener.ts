@@ -1,15 +1,22 @@
+import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, ServerResponse, STATUS_CODES } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Address, Limits } from './config/config.ts';
 import type { Connections } from './connections.ts';
 import { Refusal, type RefusalCode, type Wording } from './refusals.ts';
-import { unreadableBody } from './stages/read-body.ts';
+import { breakBody } from './stages/read-body.ts';
 
 export type Handle = (req: IncomingMessage, res: ServerResponse) => void;
 
-/** Called with a request that never became one: the client's address and what was wrong. */
-export type Unreadable = (client: string, code: RefusalCode, cause: Error) => void;
+/** What is known of a request that never became one. */
+export interface Unread {
+  readonly requestId: string;
+  readonly client: string;
+  readonly status: number;
+  readonly refusal: RefusalCode;
+  readonly cause: Error;
+}
 
 export interface Listener {
   readonly address: Address;
@@ -23,7 +30,7 @@ export interface ListenerOptions {
   readonly connections: Connections;
   readonly handle: Handle;
   readonly wording: Wording;
-  readonly unreadable: Unreadable;
+  readonly unreadable: (unread: Unread) => void;
 }
 
 /** How often Node looks for requests that are too slow, and we for readers that are. */
@@ -114,28 +121,45 @@ const parserCodes: Readonly<Record<string, RefusalCode>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
 };
 
+/** A connection is given up once: whatever its parser says of it afterwards is about the same broken bytes. */
 function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket, options: ListenerOptions): void {
+  const { connections, wording, unreadable } = options;
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
   }
+  if (!connections.giveUp(socket)) return;
   const code = parserCodes[error.code ?? ''] ?? 'request_malformed';
   const refusal = new Refusal(code, { cause: error });
-  if (options.connections.arriving(socket)?.emit(unreadableBody, refusal) === true) return;
-  options.unreadable(socket.remoteAddress ?? 'unknown', code, error);
-  // An answer to an earlier request on this connection is still under way: one in between would be taken for it.
-  if (options.connections.isBusy(socket)) socket.destroy();
-  else socket.end(bareAnswer(refusal, options.wording), () => socket.destroy());
+  const arriving = connections.arriving(socket);
+  if (arriving !== undefined) {
+    breakBody(arriving, refusal);
+    return;
+  }
+  const requestId = randomUUID();
+  const { status, body } = wording(refusal);
+  unreadable({ requestId, client: socket.remoteAddress ?? 'unknown', status, refusal: code, cause: error });
+  // Answers to earlier requests on this connection are still under way: one in between would be taken for theirs.
+  if (connections.isBusy(socket)) return;
+  socket.end(bareAnswer({ requestId, code, status, body }), () => socket.destroy());
 }
 
-function bareAnswer(refusal: Refusal, wording: Wording): string {
-  const { status, body } = wording(refusal);
+interface BareAnswer {
+  readonly requestId: string;
+  readonly code: RefusalCode;
+  readonly status: number;
+  readonly body: string;
+}
+
+function bareAnswer({ requestId, code, status, body }: BareAnswer): string {
   return [
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
     'Content-Type: application/json; charset=utf-8',
     `Content-Length: ${Buffer.byteLength(body)}`,
-    `X-Gatehouse-Refusal: ${refusal.code}`,
     'Cache-Control: no-store',
+    `X-Gatehouse-Refusal: ${code}`,
+    `X-Request-Id: ${requestId}`,
+    `Date: ${new Date().toUTCString()}`,
     'Connection: close',
     '',
     body,

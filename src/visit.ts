@@ -34,5 +34,7 @@ export class Visit {
 declare module 'http' {
   interface IncomingMessage {
     visit: Visit;
+    /** The request target as it came; `url` is what Express finds its way by. */
+    target: string;
   }
 }

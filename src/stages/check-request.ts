@@ -17,6 +17,7 @@ export interface Head {
   /** undefined when the body is chunked. */
   readonly contentLength: number | undefined;
   readonly expectsContinue: boolean;
+  /** Set when the connection was handed over for an upgrade, not when the header is there without one. */
   readonly upgrade: string | undefined;
 }
 
@@ -27,15 +28,14 @@ export interface HeadRules {
 }
 
 /**
- * The one door: request → Head. 400 405 417 431.
+ * The one door: request → Head. 400 417 431.
  * Works on what came over the wire, `rawHeaders` and the raw target, before anything interprets it. A form that two
  * servers could read differently is refused, never repaired (CVE-2019-9901, CVE-2021-29492 and their kin came from repairing).
  */
 export function checkRequest(req: IncomingMessage, rules: HeadRules): Head {
   const raw = readHeaders(req.rawHeaders, rules);
-  const { path, query } = checkTarget(req.url ?? '');
+  const { path, query } = checkTarget(req.target);
   const method = req.method ?? '';
-  if (method === 'CONNECT' || method === 'TRACE') throw new Refusal('method_not_allowed');
   checkVersion(req);
   const host = checkHost(raw);
   const contentLength = checkFraming(req, raw);
@@ -50,7 +50,7 @@ export function checkRequest(req: IncomingMessage, rules: HeadRules): Head {
     contentEncoding: once(raw.contentEncoding, 'Content-Encoding'),
     contentLength,
     expectsContinue: checkExpect(req, raw),
-    upgrade: raw.upgrade,
+    upgrade: 'upgrade' in req && req.upgrade === true ? raw.upgrade : undefined,
   };
 }
 
@@ -164,11 +164,13 @@ function checkVersion(req: IncomingMessage): void {
   }
 }
 
-const hostForm = /^(?:[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?$/;
+const hostForm = /^(?:[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::([0-9]{1,5}))?$/;
+const portMax = 65_535;
 
 function checkHost(raw: RawHead): string {
   const [host] = raw.hosts;
-  if (host === undefined || raw.hosts.length > 1 || !hostForm.test(host)) {
+  const form = host === undefined || raw.hosts.length > 1 ? null : hostForm.exec(host);
+  if (host === undefined || form === null || Number(form[1] ?? 0) > portMax) {
     throw new Refusal('request_malformed', { message: 'Exactly one valid Host header is required' });
   }
   return host;

@@ -23,8 +23,14 @@ export class BodyMemory {
   }
 }
 
-/** Emitted on a request whose body is still arriving, with the refusal, when the HTTP parser cannot make sense of the rest. */
-export const unreadableBody = Symbol('unreadable body');
+const broken = new WeakMap<IncomingMessage, Refusal>();
+const brokenEvent = Symbol('broken body');
+
+/** Tells whoever reads the body, now or later, that the HTTP parser cannot make sense of the rest of it. */
+export function breakBody(req: IncomingMessage, refusal: Refusal): void {
+  broken.set(req, refusal);
+  req.emit(brokenEvent, refusal);
+}
 
 export const noBody = Buffer.alloc(0);
 
@@ -64,6 +70,11 @@ export async function readBody(
 /** Counts bytes as they arrive: a declared length is a claim, and a chunked body declares none. */
 function collect(req: IncomingMessage, sizeMax: number, memory: BodyMemory): Promise<Buffer> {
   return new Promise((resolve, reject) => {
+    const reason = req.destroyed ? new Refusal('client_gone') : broken.get(req);
+    if (reason !== undefined) {
+      reject(reason);
+      return;
+    }
     const chunks: Buffer[] = [];
     let size = 0;
 
@@ -87,16 +98,11 @@ function collect(req: IncomingMessage, sizeMax: number, memory: BodyMemory): Pro
       fail(new Refusal('client_gone'));
     }
     function stopListening(): void {
-      req
-        .off('data', take)
-        .off('end', finish)
-        .off('close', leave)
-        .off('error', leave)
-        .off(unreadableBody, fail);
+      req.off('data', take).off('end', finish).off('close', leave).off('error', leave).off(brokenEvent, fail);
       req.on('error', ignore);
     }
 
-    req.on('data', take).on('end', finish).on('close', leave).on('error', leave).on(unreadableBody, fail);
+    req.on('data', take).on('end', finish).on('close', leave).on('error', leave).on(brokenEvent, fail);
   });
 }
 

@@ -1,6 +1,6 @@
 import type { JSONSchema } from 'json-schema-to-ts';
 
-/** The methods a route can allow. CONNECT and TRACE are refused at the door, whatever a route says. */
+/** The methods a route can allow. CONNECT and TRACE are not among them, so no route ever lets them through. */
 const methods = [
   'GET',
   'HEAD',

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import type { RefusalCode } from '../../src/refusals.ts';
+import { catalogue } from '../../src/refusals.ts';
+import type { RawResponse } from './parse-responses.ts';
+import type { Scene } from './poll.ts';
+import { openRaw } from './raw-socket.ts';
+import type { RecordedRequest, RecordingUpstream } from './recording-upstream.ts';
+import { startRecordingUpstream } from './recording-upstream.ts';
+import type { Gateway, Yaml } from './start-gateway.ts';
+import { demoKey, startGateway } from './start-gateway.ts';
+
+/** A gateway before a recording upstream, and the questions every test of its door asks. */
+export interface Door {
+  readonly gateway: Gateway;
+  readonly upstream: RecordingUpstream;
+  /** Sends the bytes on a connection of their own; returns the final responses once there are so many, or the close. */
+  send(bytes: string | Buffer, count?: number, methods?: readonly string[]): Promise<RawResponse[]>;
+  /** Everything that reached the upstream since the last call. */
+  reached(): RecordedRequest[];
+  /** Fails unless the same process answers a fresh valid request within a second. */
+  stillServes(): Promise<void>;
+}
+
+/** The path that the door itself asks for. Every configuration of a door needs a route `GET /v1/alive`. */
+export const alivePath = '/v1/alive';
+
+/** Starts both; the configuration is laid over the base configuration. */
+export async function openDoor(t: Scene, config: Yaml): Promise<Door> {
+  const upstream = await startRecordingUpstream(t);
+  const gateway = await startGateway(t, config, { upstream: upstream.url });
+  let seen = 0;
+  return {
+    gateway,
+    upstream,
+    async send(bytes, count = 1, methods = []) {
+      const undo: (() => unknown)[] = [];
+      const raw = await openRaw({ after: (action) => undo.push(action) }, gateway.port, { methods });
+      raw.write(bytes);
+      const all = await raw.responses(count).finally(() => undo.forEach((action) => action()));
+      return all.filter(({ status }) => status >= 200);
+    },
+    reached() {
+      assert.deepEqual(upstream.malformed, []);
+      const fresh = upstream.requests.slice(seen).filter(({ target }) => target !== alivePath);
+      seen = upstream.requests.length;
+      return fresh;
+    },
+    async stillServes() {
+      const signal = AbortSignal.timeout(1000);
+      const answer = await fetch(gateway.url + alivePath, { headers: { apiKey: demoKey }, signal });
+      await answer.arrayBuffer();
+      assert.equal(answer.status, 200);
+      assert.equal(gateway.child.exitCode, null);
+    },
+  };
+}
+
+/** Fails unless the answer is this refusal, word for word where `error` is given. */
+export function assertRefused(answer: RawResponse | undefined, code: RefusalCode, error?: string): void {
+  assert.ok(answer, 'no answer');
+  assert.equal(
+    `${answer.status} ${answer.headers['x-gatehouse-refusal']}`,
+    `${catalogue[code].status} ${code}`,
+  );
+  assert.equal(answer.headers['content-type'], 'application/json; charset=utf-8');
+  assert.equal(answer.headers['cache-control'], 'no-store');
+  assert.match(answer.headers['x-request-id'] ?? '', /^[\w.:-]{8,128}$/);
+  assert.ok(answer.headers['date'], 'no Date');
+  assert.ok(answer.complete, 'cut off');
+  const body = JSON.parse(answer.text) as { error: unknown };
+  assert.deepEqual(Object.keys(body), ['error']);
+  assert.equal(typeof body.error, 'string');
+  if (error !== undefined) assert.equal(body.error, error);
+}
