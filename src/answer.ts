@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Refusal, type Wording } from './refusals.ts';
+import { bodyBroken } from './stages/read-body.ts';
 
 /** How much of a refused body is read and thrown away so that the client gets to read its refusal, and for how long. */
 const lingerBytesMax = 16 * 1024 * 1024;
@@ -61,9 +62,9 @@ function linger(req: IncomingMessage, res: ServerResponse, body: string): void {
   }
   function close(): void {
     clearTimeout(patience);
-    req.off('data', discard).off('end', close).off('close', close);
+    req.off('data', discard).off('end', close).off('close', close).off(bodyBroken, close);
     res.end();
   }
   res.write(body);
-  req.on('data', discard).on('end', close).on('close', close);
+  req.on('data', discard).on('end', close).on('close', close).on(bodyBroken, close);
 }

@@ -36,13 +36,17 @@ export class Connections {
   }
 
   opened(socket: Socket): void {
-    this.#open.set(socket, {
+    const connection: Connection = {
       inFlight: new Map(),
       sentBytes: 0,
       waitingSince: undefined,
       givenUp: false,
+    };
+    this.#open.set(socket, connection);
+    socket.once('close', () => {
+      this.#open.delete(socket);
+      process.nextTick(closeResponses, connection);
     });
-    socket.once('close', () => this.#open.delete(socket));
   }
 
   /** Counts a request in until its answer is over, and refuses it when too much is in flight already. */
@@ -70,9 +74,7 @@ export class Connections {
   arriving(socket: Socket): IncomingMessage | undefined {
     const connection = this.#open.get(socket);
     if (connection === undefined) return undefined;
-    for (const [res, req] of connection.inFlight) {
-      if (!req.complete && !res.headersSent) return req;
-    }
+    for (const req of connection.inFlight.values()) if (!req.complete) return req;
     return undefined;
   }
 
@@ -110,6 +112,17 @@ export class Connections {
         if (now - connection.waitingSince >= this.#limits.stalledReaderMs) socket.destroy();
       }
     }
+  }
+}
+
+/**
+ * Node tells only the response that was being written that its connection is gone. Those of pipelined requests behind it,
+ * and one on a bare socket, would count as in flight for ever, and their upstream calls would go on for nobody.
+ */
+function closeResponses({ inFlight }: Connection): void {
+  for (const res of inFlight.keys()) {
+    res.destroy();
+    res.emit('close');
   }
 }
 

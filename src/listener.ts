@@ -15,7 +15,7 @@ export interface Unread {
   readonly client: string;
   readonly status: number;
   readonly refusal: RefusalCode;
-  readonly cause: Error;
+  readonly cause: unknown;
 }
 
 export interface Listener {
@@ -59,7 +59,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   server.on('request', handle);
   server.on('checkContinue', handle);
   server.on('checkExpectation', handle);
-  const handleRaw = (req: IncomingMessage, socket: Duplex): void => answerOnSocket(req, socket, handle);
+  const handleRaw = (req: IncomingMessage, socket: Duplex): void => answerOnSocket(req, socket, options);
   server.on('upgrade', handleRaw);
   server.on('connect', handleRaw);
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) =>
@@ -101,9 +101,16 @@ async function closeServer(server: Server, timeoutMs: number): Promise<void> {
 }
 
 /** Node hands `Upgrade` and `CONNECT` over as a bare socket. A response on it lets the same handler refuse them properly. */
-function answerOnSocket(req: IncomingMessage, socket: Duplex, handle: Handle): void {
+function answerOnSocket(req: IncomingMessage, socket: Duplex, options: ListenerOptions): void {
   // Node has taken its own listeners off the socket: without one a reset by the client would end the process.
   socket.on('error', () => socket.destroy());
+  if (options.connections.isBusy(req.socket)) {
+    // It came before the answers to earlier requests were out, which no honest client does: there is no place for one.
+    const cause = new Error('an upgrade came behind a request under way');
+    report(new Refusal('request_malformed', { cause }), req.socket, options);
+    socket.destroy();
+    return;
+  }
   const res = new ServerResponse(req);
   res.shouldKeepAlive = false;
   res.assignSocket(socket as Socket);
@@ -111,8 +118,7 @@ function answerOnSocket(req: IncomingMessage, socket: Duplex, handle: Handle): v
     res.detachSocket(socket as Socket);
     socket.end(() => socket.destroy());
   });
-  socket.once('close', () => res.emit('close'));
-  handle(req, res);
+  options.handle(req, res);
 }
 
 const parserCodes: Readonly<Record<string, RefusalCode>> = {
@@ -123,7 +129,7 @@ const parserCodes: Readonly<Record<string, RefusalCode>> = {
 
 /** A connection is given up once: whatever its parser says of it afterwards is about the same broken bytes. */
 function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket, options: ListenerOptions): void {
-  const { connections, wording, unreadable } = options;
+  const { connections, wording } = options;
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
@@ -136,22 +142,21 @@ function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket, options:
     breakBody(arriving, refusal);
     return;
   }
-  const requestId = randomUUID();
-  const { status, body } = wording(refusal);
-  unreadable({ requestId, client: socket.remoteAddress ?? 'unknown', status, refusal: code, cause: error });
+  const requestId = report(refusal, socket, options);
   // Answers to earlier requests on this connection are still under way: one in between would be taken for theirs.
   if (connections.isBusy(socket)) return;
-  socket.end(bareAnswer({ requestId, code, status, body }), () => socket.destroy());
+  socket.end(bareAnswer(requestId, code, wording(refusal)), () => socket.destroy());
 }
 
-interface BareAnswer {
-  readonly requestId: string;
-  readonly code: RefusalCode;
-  readonly status: number;
-  readonly body: string;
+function report(refusal: Refusal, socket: Socket, { wording, unreadable }: ListenerOptions): string {
+  const requestId = randomUUID();
+  const client = socket.remoteAddress ?? 'unknown';
+  const { status } = wording(refusal);
+  unreadable({ requestId, client, status, refusal: refusal.code, cause: refusal.cause });
+  return requestId;
 }
 
-function bareAnswer({ requestId, code, status, body }: BareAnswer): string {
+function bareAnswer(requestId: string, code: RefusalCode, { status, body }: ReturnType<Wording>): string {
   return [
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
     'Content-Type: application/json; charset=utf-8',

@@ -24,12 +24,14 @@ export class BodyMemory {
 }
 
 const broken = new WeakMap<IncomingMessage, Refusal>();
-const brokenEvent = Symbol('broken body');
+
+/** Emitted on a request when it turns out that the rest of its body cannot be read. */
+export const bodyBroken = Symbol('body broken');
 
 /** Tells whoever reads the body, now or later, that the HTTP parser cannot make sense of the rest of it. */
 export function breakBody(req: IncomingMessage, refusal: Refusal): void {
   broken.set(req, refusal);
-  req.emit(brokenEvent, refusal);
+  req.emit(bodyBroken, refusal);
 }
 
 export const noBody = Buffer.alloc(0);
@@ -98,11 +100,11 @@ function collect(req: IncomingMessage, sizeMax: number, memory: BodyMemory): Pro
       fail(new Refusal('client_gone'));
     }
     function stopListening(): void {
-      req.off('data', take).off('end', finish).off('close', leave).off('error', leave).off(brokenEvent, fail);
+      req.off('data', take).off('end', finish).off('close', leave).off('error', leave).off(bodyBroken, fail);
       req.on('error', ignore);
     }
 
-    req.on('data', take).on('end', finish).on('close', leave).on('error', leave).on(brokenEvent, fail);
+    req.on('data', take).on('end', finish).on('close', leave).on('error', leave).on(bodyBroken, fail);
   });
 }
 

@@ -519,6 +519,27 @@ test('every one of them is logged once, under an id of its own, and its key neve
   assert.ok(!door.gateway.logText().includes(demoKey));
 });
 
+/** Node gives these the bare socket at once, even while an answer to an earlier request is under way on it. */
+const bare = [
+  ['an upgrade', get('/v1/files/2', 'Connection: Upgrade\r\nUpgrade: websocket\r\n')],
+  [
+    'an upgrade without a key',
+    'GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
+  ],
+  ['CONNECT', 'CONNECT gateway.test:80 HTTP/1.1\r\nHost: a\r\n\r\n'],
+] as const;
+
+for (const [name, bytes] of bare) {
+  test(`${name} behind requests in flight ends the connection and nothing else`, async () => {
+    await door.send(get('/v1/files/1') + bytes, 2);
+    await door.send(get('/v1/files/1') + get('/v1/files/2') + bytes, 3);
+    await door.send(`POST /v1/files/1 HTTP/1.1\r\nHost: a\r\n\r\n${bytes}`, 2);
+    await door.stillServes();
+    await until(async () => (await door.inFlight()) === 0);
+    assert.ok(door.reached().every(({ target }) => target === '/v1/files/1' || target === '/v1/files/2'));
+  });
+}
+
 const forged = [
   'X-Gatehouse-Key-Id: root',
   'x-gatehouse-key-id: root',
