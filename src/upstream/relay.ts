@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { writeAnswerHead } from './answer-head.ts';
+import { resetCode } from './connect.ts';
 import { ClientGone, NonsenseAnswer, ResponseTimeout } from './failures.ts';
 
 /** How an exchange with an upstream ended, once its answer had begun. */
@@ -66,6 +67,7 @@ export class Relay implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined;
   #over = false;
   #begun = false;
+  #heard = false;
 
   constructor(res: ServerResponse, { own, progress, responseMs, settle }: RelayParts) {
     this.#res = res;
@@ -78,8 +80,13 @@ export class Relay implements Dispatcher.DispatchHandler {
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
+    // Given up while it waited for a connection. Thrown, the request is dropped; aborted, the connection would be too.
+    if (this.#over) throw new ClientGone();
     this.#controller = controller;
-    if (this.#over) controller.abort(new ClientGone());
+  }
+
+  onResponseStarted(): void {
+    this.#heard = true;
   }
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number): void {
@@ -138,7 +145,7 @@ export class Relay implements Dispatcher.DispatchHandler {
       this.#settle.resolve({ status: this.#res.statusCode, cut });
       return;
     }
-    const silent = error instanceof Error && 'code' in error && silentCodes.has(String(error.code));
+    const silent = !this.#heard && 'code' in error && silentCodes.has(String(error.code));
     this.#stop();
     this.#settle.reject(new ExchangeFailed(error, { sent: this.#controller !== undefined, silent }));
   }
@@ -151,7 +158,7 @@ export class Relay implements Dispatcher.DispatchHandler {
 }
 
 /** What undici and the kernel say when a kept connection turns out to be closed. */
-const silentCodes = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
+const silentCodes = new Set(['UND_ERR_SOCKET', resetCode, 'ECONNRESET', 'EPIPE']);
 
 function toStrings(raw: Dispatcher.DispatchController['rawHeaders']): string[] {
   if (!Array.isArray(raw)) return [];

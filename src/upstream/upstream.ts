@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { connect as connectTcp } from 'node:net';
 import { Pool } from 'undici';
 import type { UpstreamConfig } from '../config/config.ts';
+import { createConnector } from './connect.ts';
 import { ClientGone, failureKind, refuse, type FailureKind } from './failures.ts';
 import { ExchangeFailed, Relay, type Outcome, type Progress } from './relay.ts';
 import { Refusal } from '../refusals.ts';
@@ -32,6 +33,8 @@ export interface Upstream {
 
 interface Target {
   readonly url: URL;
+  /** Without the brackets of an IPv6 address. */
+  readonly hostname: string;
   readonly pool: Pool;
   /** Left aside until then, because it could not be reached. */
   asideUntil: number;
@@ -82,7 +85,7 @@ export function createUpstream(
     name: config.name,
     send,
     probe: async () => {
-      await Promise.any(targets.map((target) => probeTarget(target.url, config.timeouts.connectMs)));
+      await Promise.any(targets.map((target) => probeTarget(target, config.timeouts.connectMs)));
     },
     close: async () => {
       await Promise.all(targets.map((target) => target.pool.destroy()));
@@ -102,15 +105,17 @@ function mayRepeat(
 }
 
 function createTarget(origin: string, { timeouts, connections, ca }: UpstreamConfig): Target {
+  const url = new URL(origin);
+  const hostname = url.hostname.replace(/^\[|\]$/g, '');
   const pool = new Pool(origin, {
     connections,
     pipelining: 1,
     headersTimeout: 0, // the relay keeps the deadline for the head
     bodyTimeout: timeouts.idleMs,
-    connect: { timeout: timeouts.connectMs, ...(ca === undefined ? {} : { ca }) },
+    connect: createConnector({ hostname, timeoutMs: timeouts.connectMs, ca }),
     maxHeaderSize: 32 * 1024,
   });
-  return { url: new URL(origin), pool, asideUntil: 0 };
+  return { url, hostname, pool, asideUntil: 0 };
 }
 
 function exchange(
@@ -127,14 +132,17 @@ function exchange(
     const { responseMs } = config.timeouts;
     const relay = new Relay(res, { own, progress, responseMs, settle: { resolve, reject } });
     const headers = ['host', config.preserveHost ? request.host : target.url.host, ...request.headers];
-    target.pool.dispatch({ method, path, headers, body: body.length > 0 ? body : null }, relay);
+    const bytes = body.length > 0 ? body : null;
+    // The name is the same for every request, or undici would connect anew whenever a client's Host differs from the last.
+    const options = { method, path, headers, body: bytes, servername: target.hostname };
+    target.pool.dispatch(options, relay);
   });
 }
 
-async function probeTarget(url: URL, timeoutMs: number): Promise<void> {
+async function probeTarget({ url, hostname: host }: Target, timeoutMs: number): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     const port = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port);
-    const socket = connectTcp({ host: url.hostname.replace(/^\[|\]$/g, ''), port, timeout: timeoutMs });
+    const socket = connectTcp({ host, port, timeout: timeoutMs });
     const fail = (): void => {
       socket.destroy();
       reject(new Error(`${url.host} cannot be reached`));

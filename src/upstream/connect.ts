@@ -1,0 +1,39 @@
+import { isIP } from 'node:net';
+import { buildConnector } from 'undici';
+
+/** The code of a connection that an upstream reset under an answer. */
+export const resetCode = 'UPSTREAM_RESET';
+
+/** Makes connections to one target, and mends what undici leaves to chance about them. */
+export function createConnector({
+  hostname,
+  timeoutMs,
+  ca,
+}: {
+  /** Of the target, without brackets. */
+  readonly hostname: string;
+  readonly timeoutMs: number;
+  readonly ca: string | undefined;
+}): buildConnector.connector {
+  const connect = buildConnector({
+    timeout: timeoutMs,
+    allowH2: false, // one protocol towards upstreams: every guarantee about framing is made and tested for HTTP/1.1
+    ...(ca === undefined ? {} : { ca }),
+  });
+  // undici would take the name to verify from the Host header, which with `preserveHost` is the client's to choose.
+  const servername = isIP(hostname) === 0 ? { servername: hostname } : {};
+  return function connectTarget({ servername: _chosenByHost, ...options }, callback) {
+    connect({ ...options, ...servername }, (...result) => {
+      result[1]?.prependListener('error', nameReset);
+      callback(...result);
+    });
+  };
+}
+
+/**
+ * undici takes ECONNRESET for the end of an answer that has neither a length nor chunks, so a broken transfer would look
+ * whole. Under a code that it does not know, a reset is an error like any other.
+ */
+function nameReset(error: NodeJS.ErrnoException): void {
+  if (error.code === 'ECONNRESET') error.code = resetCode;
+}

@@ -1,0 +1,632 @@
+import assert from 'node:assert/strict';
+import type { Socket } from 'node:net';
+import { after, test } from 'node:test';
+import { exchange, openRaw, requestBytes } from '../helpers/raw-socket.ts';
+import { startRawUpstream } from '../helpers/raw-upstream.ts';
+import type { RawScript } from '../helpers/raw-upstream.ts';
+import { demoKey, startGateway } from '../helpers/start-gateway.ts';
+
+const whole = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
+const answerWhole: RawScript = (socket) => void socket.write(whole);
+
+const upstream = await startRawUpstream({ after }, answerWhole);
+const gateway = await startGateway(
+  { after },
+  {
+    upstreams: {
+      recognition: {
+        targets: [upstream.url],
+        timeouts: { connect: '300ms', response: '250ms', idle: '250ms' },
+      },
+    },
+    routes: [{ path: '/v1/*', methods: ['GET', 'POST', 'HEAD'], body: { any: {} } }],
+  },
+);
+
+/** What the client may see: one of these statuses with this body, or a transfer that is visibly broken. */
+interface Seen {
+  readonly status: number | 'cut';
+  readonly text: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+async function ask(t: { after(undo: () => void): void }, method = 'GET'): Promise<Seen> {
+  const raw = await openRaw(t, gateway.port, { methods: [method] });
+  raw.write(requestBytes(`${method} /v1/thing`, [['apiKey', demoKey]]));
+  const final = (await raw.responses(1, 3000)).find(({ status }) => status >= 200);
+  raw.socket.destroy();
+  if (final === undefined) return { status: 'cut', text: '', headers: {} };
+  return {
+    status: final.complete ? final.status : 'cut',
+    text: final.text,
+    headers: final.headers,
+  };
+}
+
+/** After every nonsense: the same process, and a right answer within a second, for the next and the one after. */
+async function stillServes(t: { after(undo: () => void): void }): Promise<void> {
+  upstream.script = answerWhole;
+  assert.equal(gateway.child.exitCode, null, gateway.logText());
+  const bytes = requestBytes('GET /v1/next', [['apiKey', demoKey]]);
+  for (let i = 0; i < 2; i += 1) {
+    const { status, text } = await exchange(t, gateway.port, bytes, 1000);
+    assert.deepEqual({ status, text }, { status: 200, text: 'ok' });
+  }
+}
+
+type Wire = string | Buffer | ((socket: Socket) => void);
+
+interface Case {
+  readonly name: string;
+  readonly wire: Wire;
+  readonly method?: string;
+  readonly expect: readonly (number | 'cut')[];
+  readonly text?: string;
+}
+
+const head200 = 'HTTP/1.1 200 OK\r\n';
+const many = (count: number): string =>
+  Array.from({ length: count }, (_, i) => `X-Filler-${i}: v\r\n`).join('');
+
+/** Sends the rest a little later than the beginning, so that the two arrive apart. */
+function parted(first: string, ...rest: readonly string[]): Wire {
+  return (socket) => {
+    socket.write(Buffer.from(first, 'latin1'));
+    let i = 0;
+    const next = setInterval(() => {
+      const piece = rest[i];
+      i += 1;
+      if (piece === undefined || socket.destroyed) clearInterval(next);
+      else socket.write(Buffer.from(piece, 'latin1'));
+    }, 20);
+  };
+}
+
+const endless = (piece: string): Wire =>
+  function repeat(socket: Socket): void {
+    const next = setInterval(() => (socket.destroyed ? clearInterval(next) : socket.write(piece)), 20);
+    socket.write(piece);
+  };
+
+const thenEnd =
+  (bytes: string): Wire =>
+  (socket) =>
+    void socket.end(Buffer.from(bytes, 'latin1'));
+
+const thenReset =
+  (bytes: string): Wire =>
+  (socket) =>
+    void socket.write(Buffer.from(bytes, 'latin1'), () => setTimeout(() => socket.resetAndDestroy(), 30));
+
+const statusLines: readonly Case[] = [
+  ...['000', '099', '600', '999', '1000', '20', '2 0', '-20', 'abc', ''].map((status): Case => ({
+    name: `status ${JSON.stringify(status)}`,
+    wire: `HTTP/1.1 ${status} Odd\r\nContent-Length: 2\r\n\r\nno`,
+    expect: [502],
+  })),
+  { name: 'a status line without a reason', wire: whole.replace(' OK', ' '), expect: [200], text: 'ok' },
+  {
+    name: 'a reason with a control character',
+    wire: whole.replace('OK', 'O\x01K'),
+    expect: [200, 502],
+  },
+  { name: 'a reason with NUL', wire: whole.replace('OK', 'O\x00K'), expect: [200, 502] },
+  { name: 'a reason with a bare CR', wire: whole.replace('OK', 'O\rX-Evil: 1'), expect: [502] },
+  { name: 'a reason in latin1', wire: whole.replace('OK', 'Schön \xff'), expect: [200], text: 'ok' },
+  { name: 'a reason of 100 KB', wire: whole.replace('OK', 'O'.repeat(100_000)), expect: [200, 502] },
+  { name: 'HTTP/0.9', wire: thenEnd('<html>hello</html>'), expect: [502] },
+  { name: 'the version HTTP/2.0', wire: whole.replace('1.1', '2.0'), expect: [200, 502] },
+  { name: 'an HTTP/2 preface', wire: 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', expect: [502] },
+  { name: 'a request instead of an answer', wire: 'GET / HTTP/1.1\r\nHost: x\r\n\r\n', expect: [502] },
+  { name: 'TLS bytes', wire: Buffer.from([0x15, 3, 3, 0, 2, 2, 40]), expect: [502] },
+  { name: 'only line ends', wire: thenEnd('\r\n\r\n\r\n\r\n'), expect: [502] },
+];
+
+const interim: readonly Case[] = [
+  ...['102 Processing', '103 Early Hints\r\nLink: </a>; rel=preload'].map((line): Case => ({
+    name: `an unsolicited ${line.slice(0, 3)} before the answer`,
+    wire: `HTTP/1.1 ${line}\r\n\r\n${whole}`,
+    expect: [200],
+    text: 'ok',
+  })),
+  {
+    name: 'a 103 that arrives apart from the answer',
+    wire: parted('HTTP/1.1 103 Early Hints\r\n\r\n', whole),
+    expect: [200],
+    text: 'ok',
+  },
+  {
+    name: 'an unsolicited 100 before the answer', // refused by undici, which cannot be told otherwise
+    wire: `HTTP/1.1 100 Continue\r\n\r\n${whole}`,
+    expect: [502],
+  },
+  {
+    name: 'an upgrade nobody asked for',
+    wire: 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n\x81\x02hi',
+    expect: [502],
+  },
+  { name: 'a bare 101', wire: 'HTTP/1.1 101 Switching Protocols\r\n\r\n', expect: [502, 504] },
+  { name: '102 for ever', wire: endless('HTTP/1.1 102 Processing\r\n\r\n'), expect: [504] },
+  { name: '103 for ever', wire: endless('HTTP/1.1 103 Early Hints\r\n\r\n'), expect: [504] },
+  { name: '103 and the end', wire: thenEnd('HTTP/1.1 103 Early Hints\r\n\r\n'), expect: [502] },
+];
+
+const framing: readonly Case[] = [
+  {
+    name: 'Content-Length beside chunked',
+    wire: `${head200}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n`,
+    expect: [502],
+  },
+  {
+    name: 'chunked beside Content-Length',
+    wire: `${head200}Transfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n2\r\nok\r\n0\r\n\r\n`,
+    expect: [502],
+  },
+  {
+    name: 'two different lengths',
+    wire: `${head200}Content-Length: 2\r\nContent-Length: 20\r\n\r\nok`,
+    expect: [502],
+  },
+  {
+    name: 'two equal lengths',
+    wire: `${head200}Content-Length: 2\r\nContent-Length: 2\r\n\r\nok`,
+    expect: [502],
+  },
+  ...['-1', '+2', '2, 2', '0x2', '2 2', '99999999999999999999999', 'two'].map((length): Case => ({
+    name: `Content-Length ${JSON.stringify(length)}`,
+    wire: `${head200}Content-Length: ${length}\r\n\r\nok`,
+    expect: [502],
+  })),
+  {
+    name: 'an empty Content-Length',
+    wire: thenEnd(`${head200}Content-Length: \r\n\r\nok`),
+    expect: [502],
+  },
+  {
+    name: 'a coding other than chunked',
+    wire: thenEnd(`${head200}Transfer-Encoding: gzip\r\n\r\nok`),
+    expect: [502],
+  },
+  {
+    name: 'a coding before chunked, whose bytes would pass for the content',
+    wire: `${head200}Transfer-Encoding: gzip, chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n`,
+    expect: [502],
+  },
+  {
+    name: 'codings in two headers',
+    wire: `${head200}Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n`,
+    expect: [502],
+  },
+  {
+    name: 'a coding after chunked',
+    wire: thenEnd(`${head200}Transfer-Encoding: chunked, identity\r\n\r\nok`),
+    expect: [502],
+  },
+  {
+    name: 'a space before the colon of a framing header',
+    wire: `${head200}Content-Length : 2\r\n\r\nok`,
+    expect: [502],
+  },
+  {
+    name: 'neither length nor coding, then the end',
+    wire: thenEnd(`${head200}\r\nok`),
+    expect: [200],
+    text: 'ok',
+  },
+  {
+    name: 'neither length nor coding, then a reset',
+    wire: thenReset(`${head200}\r\nok`),
+    expect: ['cut', 502],
+  },
+  {
+    name: 'HTTP/1.0 without a length, then the end',
+    wire: thenEnd('HTTP/1.0 200 OK\r\n\r\nok'),
+    expect: [200],
+    text: 'ok',
+  },
+];
+
+const bodies: readonly Case[] = [
+  {
+    name: 'a body shorter than its length',
+    wire: thenEnd(`${head200}Content-Length: 9\r\n\r\nok`),
+    expect: ['cut'],
+  },
+  {
+    name: 'a body shorter than its length, then a reset',
+    wire: thenReset(`${head200}Content-Length: 9\r\n\r\nok`),
+    expect: ['cut'],
+  },
+  { name: 'a length and no body', wire: thenEnd(`${head200}Content-Length: 9\r\n\r\n`), expect: ['cut'] },
+  {
+    name: 'chunks without the last',
+    wire: thenEnd(`${head200}Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n`),
+    expect: ['cut'],
+  },
+  {
+    name: 'half a chunk',
+    wire: thenEnd(`${head200}Transfer-Encoding: chunked\r\n\r\n9\r\nok`),
+    expect: ['cut'],
+  },
+  {
+    name: 'a chunk, then a reset',
+    wire: thenReset(`${head200}Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n`),
+    expect: ['cut'],
+  },
+  {
+    name: 'no line end after the last chunk',
+    wire: thenEnd(`${head200}Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n`),
+    expect: ['cut'],
+  },
+  ...['g', '-1', '', 'ffffffffffffffffff', '2 ', '0x2'].map((size): Case => ({
+    name: `a chunk of size ${JSON.stringify(size)}`,
+    wire: `${head200}Transfer-Encoding: chunked\r\n\r\n${size}\r\nok\r\n0\r\n\r\n`,
+    expect: ['cut', 502],
+  })),
+  {
+    name: 'a chunk longer than its size',
+    wire: `${head200}Transfer-Encoding: chunked\r\n\r\n1\r\nok\r\n0\r\n\r\n`,
+    expect: ['cut', 502],
+  },
+  {
+    name: 'chunks with bare LF',
+    wire: `${head200}Transfer-Encoding: chunked\r\n\r\n2\nok\n0\n\n`,
+    expect: ['cut', 502],
+  },
+  {
+    name: 'chunk extensions',
+    wire: `${head200}Transfer-Encoding: chunked\r\n\r\n2;a=b\r\nok\r\n0\r\n\r\n`,
+    expect: [200],
+    text: 'ok',
+  },
+  { name: 'silence after the head', wire: `${head200}Content-Length: 9\r\n\r\n`, expect: ['cut'] },
+  {
+    name: 'silence in the middle of the body',
+    wire: `${head200}Content-Length: 9\r\n\r\nok`,
+    expect: ['cut'],
+  },
+  {
+    name: 'a body in single bytes',
+    wire: parted(`${head200}Content-Length: 3\r\n\r\n`, 'a', 'b', 'c'),
+    expect: [200],
+    text: 'abc',
+  },
+  {
+    name: 'a head in single bytes',
+    wire: (socket) => {
+      for (const byte of whole) socket.write(byte);
+    },
+    expect: [200],
+    text: 'ok',
+  },
+];
+
+const bodiless: readonly Case[] = [
+  {
+    name: 'HEAD with a length',
+    method: 'HEAD',
+    wire: `${head200}Content-Length: 5\r\n\r\n`,
+    expect: [200],
+    text: '',
+  },
+  {
+    name: 'HEAD with a body',
+    method: 'HEAD',
+    wire: `${head200}Content-Length: 5\r\n\r\nhello`,
+    expect: [200],
+    text: '',
+  },
+  {
+    name: 'HEAD with chunks',
+    method: 'HEAD',
+    wire: `${head200}Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n`,
+    expect: [200],
+    text: '',
+  },
+  {
+    name: '204 with a length and a body',
+    wire: 'HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\nhello',
+    expect: [204],
+    text: '',
+  },
+  {
+    name: '204 with chunks',
+    wire: 'HTTP/1.1 204 No Content\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n',
+    expect: [204, 502],
+    text: '',
+  },
+  {
+    name: '204 with a whole answer behind it',
+    wire: `HTTP/1.1 204 No Content\r\n\r\n${whole}`,
+    expect: [204],
+    text: '',
+  },
+  {
+    name: '304 with a length',
+    wire: 'HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\nETag: "x"\r\n\r\n',
+    expect: [304],
+    text: '',
+  },
+  {
+    name: '304 with a body',
+    wire: 'HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\nhello',
+    expect: [304],
+    text: '',
+  },
+  {
+    name: '205 with a length',
+    wire: 'HTTP/1.1 205 Reset Content\r\nContent-Length: 0\r\n\r\n',
+    expect: [205],
+    text: '',
+  },
+];
+
+const headers: readonly Case[] = [
+  {
+    name: 'a header section of 1 MB',
+    wire: `${head200}X-Big: ${'v'.repeat(1_000_000)}\r\n\r\n`,
+    expect: [502],
+  },
+  { name: 'headers without end', wire: endless(`${head200}X-Big: ${'v'.repeat(8000)}\r\n`), expect: [502] },
+  { name: '1500 headers', wire: whole.replace('\r\n', `\r\n${many(1500)}`), expect: [200], text: 'ok' },
+  { name: '20000 headers', wire: whole.replace('\r\n', `\r\n${many(20_000)}`), expect: [502] },
+  { name: 'half a head, then the end', wire: thenEnd('HTTP/1.1 200 OK\r\nContent-Le'), expect: [502] },
+  { name: 'half a head, then silence', wire: 'HTTP/1.1 200 OK\r\nContent-Le', expect: [504] },
+  ...[
+    ['NUL in a value', 'X-Odd: a\x00b'],
+    ['a bare CR in a value', 'X-Odd: a\rX-Evil: b'],
+    ['a control character in a value', 'X-Odd: a\x01b'],
+    ['DEL in a value', 'X-Odd: a\x7fb'],
+    ['a space in a name', 'X Odd: v'],
+    ['NUL in a name', 'X-\x00Odd: v'],
+    ['an empty name', ': v'],
+    ['no colon', 'X-Odd'],
+    ['bytes beyond ASCII in a name', 'X-Ödd: v'],
+    ['a folded line', 'X-Odd: a\r\n b'],
+  ].map(([name = '', line = '']): Case => ({
+    name,
+    wire: `${head200}${line}\r\nContent-Length: 2\r\n\r\nok`,
+    expect: [502],
+  })),
+  { name: 'bare LF line ends', wire: whole.replaceAll('\r\n', '\n'), expect: [200, 502] },
+  {
+    name: 'bytes beyond ASCII in a value',
+    wire: `${head200}X-Odd: \xe9\xff\r\nContent-Length: 2\r\n\r\nok`,
+    expect: [200],
+    text: 'ok',
+  },
+  {
+    name: 'an odd Keep-Alive',
+    wire: `${head200}Keep-Alive: timeout=-1, max=x\r\nContent-Length: 2\r\n\r\nok`,
+    expect: [200],
+    text: 'ok',
+  },
+  {
+    name: 'a Keep-Alive of zero',
+    wire: `${head200}Keep-Alive: timeout=0\r\nContent-Length: 2\r\n\r\nok`,
+    expect: [200],
+    text: 'ok',
+  },
+  {
+    name: 'an endless Keep-Alive',
+    wire: `${head200}Keep-Alive: timeout=99999999999\r\nContent-Length: 2\r\n\r\nok`,
+    expect: [200],
+    text: 'ok',
+  },
+];
+
+const conduct: readonly Case[] = [
+  { name: 'silence', wire: () => undefined, expect: [504] },
+  { name: 'an end at once', wire: (socket) => void socket.end(), expect: [502] },
+  { name: 'a reset at once', wire: (socket) => void socket.resetAndDestroy(), expect: [502] },
+  {
+    name: 'an end after the head',
+    wire: thenEnd(`${head200}Transfer-Encoding: chunked\r\n\r\n`),
+    expect: ['cut'],
+  },
+  { name: 'a whole answer and a reset', wire: thenReset(whole), expect: [200], text: 'ok' },
+  {
+    name: 'an answer with a second one behind it',
+    wire: `${whole}HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nwrong`,
+    expect: [200],
+    text: 'ok',
+  },
+  { name: 'an answer with garbage behind it', wire: `${whole}garbage`, expect: [200], text: 'ok' },
+  {
+    name: 'a second answer a moment later',
+    wire: parted(whole, 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nwrong'),
+    expect: [200],
+    text: 'ok',
+  },
+  {
+    name: 'an interim answer behind the answer',
+    wire: `${whole}HTTP/1.1 103 Early Hints\r\n\r\n`,
+    expect: [200],
+    text: 'ok',
+  },
+];
+
+for (const [group, cases] of Object.entries({
+  statusLines,
+  interim,
+  framing,
+  bodies,
+  bodiless,
+  headers,
+  conduct,
+})) {
+  for (const { name, wire, method, expect, text } of cases) {
+    test(`${group}: an upstream that answers with ${name} gets an honest ${expect.join(' or ')}`, async (t) => {
+      upstream.script = (socket) => {
+        if (typeof wire === 'function') wire(socket);
+        else socket.write(typeof wire === 'string' ? Buffer.from(wire, 'latin1') : wire);
+      };
+      const seen = await ask(t, method);
+      assert.ok(expect.includes(seen.status), `${seen.status} ${JSON.stringify(seen)}`);
+      if (text !== undefined) assert.equal(seen.text, text);
+      if (seen.status === 502 || seen.status === 504) assert.match(seen.text, /^\{"error":"[^"]+"\}$/);
+      await stillServes(t);
+    });
+  }
+}
+
+test('the answer head is cleaned of what concerns the hop, of what its Connection names, and of what only the gateway may say', async (t) => {
+  const lines = [
+    'Set-Cookie: a=1',
+    'Set-Cookie: b=2',
+    'Connection: X-Private, keep-alive, Content-Length',
+    'X-Private: 1',
+    'Keep-Alive: timeout=7',
+    'Proxy-Authenticate: Basic',
+    'Proxy-Connection: close',
+    'Trailer: X-Sum',
+    'Upgrade: h2c',
+    'TE: trailers',
+    'X-Gatehouse-Key-Id: forged',
+    'x_gatehouse_refusal: forged',
+    'X-Gatehouse-Refusal: forged',
+    'X-Request-Id: forged',
+    'X-Request_Id: forged',
+    'X-Kept: yes',
+    'Content-Encoding: gzip',
+    'Content-Length: 2',
+  ];
+  upstream.script = (socket) => void socket.write(`${head200}${lines.join('\r\n')}\r\n\r\nok`);
+  const raw = await openRaw(t, gateway.port);
+  raw.write(requestBytes('GET /v1/thing', [['apiKey', demoKey]]));
+  const [answer] = await raw.responses(1);
+  const ours = answer?.rawHeaders.filter(
+    ([name]) => !/^(date|connection|keep-alive|x-request-id)$/i.test(name),
+  );
+  assert.deepEqual(ours, [
+    ['Set-Cookie', 'a=1'],
+    ['Set-Cookie', 'b=2'],
+    ['X-Kept', 'yes'],
+    ['Content-Encoding', 'gzip'],
+    ['Content-Length', '2'],
+  ]);
+  const ids = answer?.rawHeaders.filter(([name]) => /^x.request.id$/i.test(name)) ?? [];
+  assert.equal(ids.length, 1);
+  assert.match(ids[0]?.[1] ?? '', /^[0-9a-f-]{36}$/);
+  assert.equal(answer?.headers['keep-alive'], 'timeout=5');
+  await stillServes(t);
+});
+
+test('what an upstream adds behind an answer is never taken for the answer to the next request', async (t) => {
+  const late = 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nwrong';
+  for (const delay of [undefined, 0, 1, 5]) {
+    upstream.script = (socket, bytes) => {
+      const body = /GET \/v1\/(\w+)/.exec(bytes.toString())?.[1] ?? '';
+      socket.write(
+        `${head200}Content-Length: ${body.length}\r\n\r\n${body}${delay === undefined ? late : ''}`,
+      );
+      if (delay !== undefined) setTimeout(() => socket.destroyed || socket.write(late), delay);
+    };
+    const raw = await openRaw(t, gateway.port);
+    for (let i = 0; i < 30; i += 1) {
+      raw.write(requestBytes(`GET /v1/own${i}`, [['apiKey', demoKey]]));
+      const answer = (await raw.responses(i + 1)).at(-1);
+      assert.equal(answer?.status, 200, `${delay} ${i}`);
+      assert.equal(answer.text, `own${i}`);
+    }
+    raw.socket.destroy();
+  }
+  await stillServes(t);
+});
+
+const seed = Number(process.env['FUZZ_SEED'] ?? 20_261_120);
+const rounds = Number(process.env['FUZZ_ROUNDS'] ?? 400);
+
+test(`${rounds} mutated answers (seed ${seed}) end honestly, and the gateway goes on`, async (t) => {
+  const random = mulberry32(seed);
+  for (let round = 0; round < rounds; round += 1) {
+    const wire = mutate(validAnswers[Math.floor(random() * validAnswers.length)] ?? '', random);
+    upstream.script = (socket) => void socket.end(wire);
+    const seen = await ask(t, random() < 0.2 ? 'HEAD' : 'GET');
+    const label = `round ${round}: ${JSON.stringify(wire.toString('latin1'))} gave ${JSON.stringify(seen)}`;
+    assert.equal(gateway.child.exitCode, null, label);
+    assert.ok(seen.status === 'cut' || (seen.status >= 200 && seen.status <= 599), label);
+    if (round % 20 === 0) await stillServes(t);
+  }
+  await stillServes(t);
+});
+
+test('after all of it nothing was said on standard error, nothing was a fault of our own, and each request has one line', () => {
+  const lines = gateway
+    .logText()
+    .split('\n')
+    .filter((line) => line !== '');
+  assert.deepEqual(
+    lines.filter((line) => !line.startsWith('{')),
+    [],
+  );
+  const logs = gateway.logs();
+  assert.deepEqual(
+    logs.filter(({ level, refusal }) => level === 'fatal' || level === 'error' || refusal === 'internal'),
+    [],
+  );
+  const ids = logs.flatMap(({ requestId }) => (requestId === undefined ? [] : [requestId]));
+  assert.equal(new Set(ids).size, ids.length);
+  assert.equal(upstream.sockets.size <= 2, true, `${upstream.sockets.size} connections are left open`);
+});
+
+const validAnswers = [
+  whole,
+  `${head200}Content-Type: text/plain\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n5\r\nhello\r\n6;x=y\r\n world\r\n0\r\nX-Sum: 1\r\n\r\n`,
+  `HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n${whole}`,
+  'HTTP/1.1 204 No Content\r\nETag: "a"\r\n\r\n',
+  'HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\nKeep-Alive: timeout=3\r\n\r\n',
+  'HTTP/1.0 500 Oops\r\nConnection: close\r\nSet-Cookie: a=b\r\nSet-Cookie: c=d\r\n\r\nall of it',
+];
+
+const tokens = [
+  '\r',
+  '\n',
+  '\r\n',
+  '\0',
+  ' ',
+  '\t',
+  ':',
+  ';',
+  ',',
+  '0',
+  '1',
+  '-',
+  '\xff',
+  'HTTP/1.1 ',
+  '100',
+  '101',
+  '204',
+  'chunked',
+  'Content-Length: 1\r\n',
+  'Transfer-Encoding: chunked\r\n',
+  'Connection: close\r\n',
+  'Upgrade: x\r\n',
+];
+
+/** Up to four cuts, doublings, flips and insertions. */
+function mutate(text: string, random: () => number): Buffer {
+  let bytes = text;
+  const at = (): number => Math.floor(random() * (bytes.length + 1));
+  for (let i = 0; i <= random() * 4; i += 1) {
+    const [from, to] = [at(), at()].toSorted((a, b) => a - b) as [number, number];
+    const choice = random();
+    if (choice < 0.15) bytes = bytes.slice(0, from) + bytes.slice(Math.min(to, from + 8));
+    else if (choice < 0.3) bytes = bytes.slice(0, to) + bytes.slice(from);
+    else if (choice < 0.4) bytes = bytes.slice(0, from);
+    else if (choice < 0.6)
+      bytes = bytes.slice(0, from) + String.fromCharCode(random() * 256) + bytes.slice(from + 1);
+    else bytes = bytes.slice(0, from) + tokens[Math.floor(random() * tokens.length)] + bytes.slice(from);
+  }
+  return Buffer.from(bytes, 'latin1');
+}
+
+function mulberry32(start: number): () => number {
+  let state = start;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
