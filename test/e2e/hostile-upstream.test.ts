@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { after, test } from 'node:test';
+import { until } from '../helpers/poll.ts';
 import { exchange, openRaw, requestBytes } from '../helpers/raw-socket.ts';
 import { startRawUpstream } from '../helpers/raw-upstream.ts';
 import type { RawScript } from '../helpers/raw-upstream.ts';
@@ -433,12 +434,6 @@ const conduct: readonly Case[] = [
   },
   { name: 'an answer with garbage behind it', wire: `${whole}garbage`, expect: [200], text: 'ok' },
   {
-    name: 'a second answer a moment later',
-    wire: parted(whole, 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nwrong'),
-    expect: [200],
-    text: 'ok',
-  },
-  {
     name: 'an interim answer behind the answer',
     wire: `${whole}HTTP/1.1 103 Early Hints\r\n\r\n`,
     expect: [200],
@@ -514,20 +509,26 @@ test('the answer head is cleaned of what concerns the hop, of what its Connectio
 
 test('what an upstream adds behind an answer is never taken for the answer to the next request', async (t) => {
   const late = 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nwrong';
-  for (const delay of [undefined, 0, 1, 5]) {
+  for (const together of [true, false]) {
+    let added = 0;
     upstream.script = (socket, bytes) => {
       const body = /GET \/v1\/(\w+)/.exec(bytes.toString())?.[1] ?? '';
-      socket.write(
-        `${head200}Content-Length: ${body.length}\r\n\r\n${body}${delay === undefined ? late : ''}`,
-      );
-      if (delay !== undefined) setTimeout(() => socket.destroyed || socket.write(late), delay);
+      const answer = `${head200}Content-Length: ${body.length}\r\n\r\n${body}`;
+      const count = (): number => (added += 1);
+      if (together) socket.write(answer + late, count);
+      else
+        socket.write(answer, () =>
+          setTimeout(() => (socket.destroyed ? count() : socket.write(late, count)), 2),
+        );
     };
     const raw = await openRaw(t, gateway.port);
     for (let i = 0; i < 30; i += 1) {
       raw.write(requestBytes(`GET /v1/own${i}`, [['apiKey', demoKey]]));
       const answer = (await raw.responses(i + 1)).at(-1);
-      assert.equal(answer?.status, 200, `${delay} ${i}`);
+      assert.equal(answer?.status, 200, `${together} ${i}`);
       assert.equal(answer.text, `own${i}`);
+      // What comes once the next request has left cannot be told from its answer; what came before must be.
+      await until(() => added > i);
     }
     raw.socket.destroy();
   }
