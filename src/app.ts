@@ -6,7 +6,7 @@ import type { FindOrigin, Origin } from './client-address.ts';
 import type { Travel } from './journey.ts';
 import { createAccessLog, type Logger } from './log.ts';
 import type { Metrics } from './metrics.ts';
-import { Visit } from './visit.ts';
+import { noteLeaving, statusOf, Visit } from './visit.ts';
 
 export interface AppParts {
   readonly travel: Travel;
@@ -31,8 +31,9 @@ export function createApp({ travel, answer, findOrigin, logger, metrics }: AppPa
     req.visit = visit;
     metrics.inFlight.inc();
     res.once('close', () => {
+      noteLeaving(visit, res);
       metrics.inFlight.dec();
-      metrics.observe(visit, res.statusCode);
+      metrics.observe(visit, statusOf(visit, res));
     });
     next();
   });

@@ -4,7 +4,7 @@ import { pinoHttp, type HttpLogger } from 'pino-http';
 import sonicBoom, { type SonicBoom } from 'sonic-boom';
 import { catalogue, Refusal } from './refusals.ts';
 import type { LogFormat, LogLevel } from './config/config.ts';
-import type { Visit } from './visit.ts';
+import { statusOf, type Visit } from './visit.ts';
 
 export type { Logger } from 'pino';
 
@@ -57,7 +57,7 @@ function accessLine(req: IncomingMessage, res: ServerResponse): object {
     route: visit.route,
     method: req.method,
     path: visit.path,
-    status: visit.refusal === 'client_gone' ? catalogue.client_gone.status : res.statusCode,
+    status: statusOf(visit, res),
     refusal: visit.refusal,
     cut: visit.cut,
     bytesIn: visit.bytesIn,

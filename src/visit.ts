@@ -1,5 +1,6 @@
+import type { ServerResponse } from 'node:http';
 import type { Origin } from './client-address.ts';
-import type { RefusalCode } from './refusals.ts';
+import { catalogue, type RefusalCode } from './refusals.ts';
 
 /**
  * What is known of one request so far, for the log line and the metrics. The journey fills it in as it goes;
@@ -29,6 +30,21 @@ export class Visit {
     this.id = id;
     this.origin = origin;
   }
+}
+
+/**
+ * Call it when a response has closed, before anyone reports on it. One that closed unfinished, without anybody having
+ * said why, was left by its client.
+ */
+export function noteLeaving(visit: Visit, res: ServerResponse): void {
+  if (res.writableFinished || visit.refusal !== undefined || visit.cut !== undefined) return;
+  if (res.headersSent) visit.cut = 'client';
+  else visit.refusal = 'client_gone';
+}
+
+/** The status to report: a client that left before its answer got none, so it counts as 499. */
+export function statusOf(visit: Visit, res: ServerResponse): number {
+  return visit.refusal === 'client_gone' ? catalogue.client_gone.status : res.statusCode;
 }
 
 declare module 'http' {

@@ -60,7 +60,7 @@ export class Relay implements Dispatcher.DispatchHandler {
   readonly #own: readonly string[];
   readonly #progress: Progress;
   readonly #settle: Settle;
-  readonly #startedAt = performance.now();
+  #startedAt = performance.now();
   readonly #deadline: NodeJS.Timeout;
   readonly #onClose = (): void => this.#giveUp(new ClientGone());
   readonly #onDrain = (): void => this.#controller?.resume();
@@ -74,7 +74,8 @@ export class Relay implements Dispatcher.DispatchHandler {
     this.#own = own;
     this.#progress = progress;
     this.#settle = settle;
-    // Ours rather than undici's: an upstream that sends 1xx for ever would put undici's off for ever.
+    // Ours rather than undici's: an upstream that sends 1xx for ever would put undici's off for ever. It runs twice, once
+    // for the wait for a free connection and once from the request that is sent.
     this.#deadline = setTimeout(() => this.#giveUp(new ResponseTimeout(responseMs)), responseMs);
     res.once('close', this.#onClose);
   }
@@ -83,6 +84,8 @@ export class Relay implements Dispatcher.DispatchHandler {
     // Given up while it waited for a connection. Thrown, the request is dropped; aborted, the connection would be too.
     if (this.#over) throw new ClientGone();
     this.#controller = controller;
+    this.#startedAt = performance.now();
+    this.#deadline.refresh();
   }
 
   onResponseStarted(): void {

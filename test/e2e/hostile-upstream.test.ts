@@ -511,10 +511,10 @@ test('what an upstream adds behind an answer is never taken for the answer to th
   const late = 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nwrong';
   for (const together of [true, false]) {
     let added = 0;
+    const count = (): number => (added += 1);
     upstream.script = (socket, bytes) => {
       const body = /GET \/v1\/(\w+)/.exec(bytes.toString())?.[1] ?? '';
       const answer = `${head200}Content-Length: ${body.length}\r\n\r\n${body}`;
-      const count = (): number => (added += 1);
       if (together) socket.write(answer + late, count);
       else
         socket.write(answer, () =>

@@ -1,0 +1,275 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createSecureServer } from 'node:http2';
+import { connect } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { after, test } from 'node:test';
+import { makeCertificate } from '../helpers/certificates.ts';
+import { until } from '../helpers/poll.ts';
+import { exchange, openRaw, requestBytes } from '../helpers/raw-socket.ts';
+import { startRawUpstream } from '../helpers/raw-upstream.ts';
+import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
+import { demoKey, startGateway } from '../helpers/start-gateway.ts';
+
+const scene = { after };
+const trusted = makeCertificate(scene, ['IP:127.0.0.1']);
+const unknown = makeCertificate(scene, ['IP:127.0.0.1']);
+const named = makeCertificate(scene, ['DNS:localhost']);
+const tls = await startTls(trusted);
+const selfSigned = await startTls(unknown);
+const misnamed = await startTls(named);
+const one = await startRecordingUpstream(scene);
+const two = await startRecordingUpstream(scene);
+const kept = await startRawUpstream(scene);
+const silent = await startRawUpstream(scene);
+const narrow = await startRawUpstream(scene);
+const full = await startFull();
+const timeouts = { connect: '150ms', response: '300ms', idle: '300ms' };
+const routes = [
+  'refused',
+  'unresolvable',
+  'full',
+  'silent',
+  'tls',
+  'self',
+  'misnamed',
+  'named',
+  'pair',
+  'kept',
+  'narrow',
+];
+const gateway = await startGateway(scene, {
+  upstreams: {
+    recognition: undefined,
+    refused: { targets: ['http://127.0.0.1:1'], timeouts },
+    unresolvable: { targets: ['http://no-such-host.invalid'], timeouts },
+    // undici's connect timeout is only exact to a second.
+    full: { targets: [`http://127.0.0.1:${full}`], timeouts: { connect: '100ms', response: '5s' } },
+    silent: { targets: [silent.url], timeouts },
+    tls: { targets: [`https://127.0.0.1:${tls}`], ca: trusted.cert, timeouts, preserveHost: true },
+    self: { targets: [`https://127.0.0.1:${selfSigned}`], timeouts },
+    misnamed: { targets: [`https://127.0.0.1:${misnamed}`], ca: named.cert, timeouts, preserveHost: true },
+    named: { targets: [`https://localhost:${misnamed}`], ca: named.cert, timeouts, preserveHost: true },
+    pair: { targets: [one.url, two.url], timeouts },
+    kept: { targets: [kept.url], timeouts: { ...timeouts, idle: '5s' } },
+    narrow: { targets: [narrow.url], timeouts: { ...timeouts, idle: '5s' }, connections: 1 },
+  },
+  versions: undefined,
+  routes: routes.map((upstream) => ({
+    path: `/${upstream}/*`,
+    methods: ['GET', 'POST', 'OPTIONS', 'DELETE'],
+    upstream,
+    body: { any: {} },
+  })),
+});
+
+const ask = (
+  t: { after(undo: () => void): void },
+  line: string,
+  headers: [string, string][] = [],
+  body = '',
+) => exchange(t, gateway.port, requestBytes(line, [['apiKey', demoKey], ...headers], body));
+
+for (const { name, line, status, refusal, cause } of [
+  {
+    name: 'refuses connections',
+    line: 'GET /refused/x',
+    status: 502,
+    refusal: 'upstream_unreachable',
+    cause: /ECONNREFUSED/,
+  },
+  {
+    name: 'has no address',
+    line: 'GET /unresolvable/x',
+    status: 502,
+    refusal: 'upstream_unreachable',
+    cause: /ENOTFOUND|EAI_AGAIN/,
+  },
+  {
+    name: 'does not accept in time',
+    line: 'GET /full/x',
+    status: 504,
+    refusal: 'upstream_timeout',
+    cause: /UND_ERR_CONNECT_TIMEOUT/,
+  },
+  {
+    name: 'does not answer in time',
+    line: 'POST /silent/x',
+    status: 504,
+    refusal: 'upstream_timeout',
+    cause: /UND_ERR_HEADERS_TIMEOUT/,
+  },
+  {
+    name: 'signed its certificate itself',
+    line: 'GET /self/x',
+    status: 502,
+    refusal: 'upstream_unreachable',
+    cause: /SELF_SIGNED|DEPTH_ZERO/,
+  },
+  {
+    name: 'has a certificate for another name',
+    line: 'GET /misnamed/x',
+    status: 502,
+    refusal: 'upstream_unreachable',
+    cause: /ERR_TLS_CERT_ALTNAME_INVALID/,
+  },
+]) {
+  test(`an upstream that ${name} is a ${status}`, async (t) => {
+    const startedAt = performance.now();
+    const answer = await ask(t, line);
+    assert.equal(answer.status, status);
+    assert.equal(answer.headers['x-gatehouse-refusal'], refusal);
+    assert.match(answer.text, /^\{"error":"[^"]+"\}$/);
+    assert.ok(performance.now() - startedAt < 1500);
+    const line1 = await until(() =>
+      gateway.logs().find((log) => log['requestId'] === answer.headers['x-request-id']),
+    );
+    assert.equal(line1['refusal'], refusal);
+    assert.equal(line1['status'], status);
+    assert.equal(line1['level'], 'warn');
+    assert.match(String((line1['cause'] as { code?: unknown }).code), cause);
+  });
+}
+
+test('an https upstream is verified against `ca`, speaks HTTP/1.1, and its headers arrive', async (t) => {
+  for (const host of ['one.test', 'two.test', '10.1.2.3']) {
+    const answer = await ask(t, 'GET /tls/x', [['Host', host]]);
+    assert.equal(answer.status, 200);
+    assert.equal(answer.headers['x-upstream'], 'tls');
+    assert.deepEqual(JSON.parse(answer.text), { version: '1.1', host, connection: 1 });
+  }
+});
+
+test("the name that is verified is the target's own, never the Host that a client sends", async (t) => {
+  assert.equal((await ask(t, 'GET /misnamed/x', [['Host', 'localhost']])).status, 502);
+  assert.equal((await ask(t, 'GET /named/x', [['Host', 'elsewhere.test']])).status, 200);
+});
+
+test('two targets take turns; one that is down is left aside without a failure, and comes back', async (t) => {
+  const share = async (count: number): Promise<[number, number]> => {
+    const before = [one.requests.length, two.requests.length];
+    for (let i = 0; i < count; i += 1) assert.equal((await ask(t, 'POST /pair/x', [], 'body')).status, 200);
+    return [one.requests.length - (before[0] ?? 0), two.requests.length - (before[1] ?? 0)];
+  };
+  assert.deepEqual(await share(10), [5, 5]);
+  await two.close();
+  assert.deepEqual(await share(10), [10, 0]);
+  await two.reopen();
+  await until(async () => (await share(2))[1] > 0, { within: 4000 });
+  assert.deepEqual(await share(10), [5, 5]);
+});
+
+test('with both targets down the answer is 502, and the first that is back serves at once', async (t) => {
+  await Promise.all([one.close(), two.close()]);
+  assert.equal((await ask(t, 'GET /pair/x')).status, 502);
+  await one.reopen();
+  await until(async () => (await ask(t, 'GET /pair/x')).status === 200, { within: 4000 });
+  await two.reopen();
+});
+
+for (const { method, sent, status } of [
+  { method: 'GET', sent: 2, status: 200 },
+  { method: 'OPTIONS', sent: 2, status: 200 },
+  { method: 'POST', sent: 1, status: 502 },
+  { method: 'DELETE', sent: 1, status: 502 },
+]) {
+  test(`a ${method} on a kept connection that the upstream gives up is sent ${sent === 2 ? 'once more' : 'only once'}`, async (t) => {
+    kept.script = (socket) => void socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+    await ask(t, 'GET /kept/warm');
+    let seen = 0;
+    kept.script = (socket) => {
+      seen += 1;
+      if (seen === 1) socket.resetAndDestroy();
+      else socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+    };
+    assert.equal((await ask(t, `${method} /kept/x`)).status, status);
+    assert.equal(seen, sent);
+  });
+}
+
+test('an upstream that gives up every time is asked twice and no more', async (t) => {
+  let seen = 0;
+  kept.script = (socket) => {
+    seen += 1;
+    socket.end();
+  };
+  assert.equal((await ask(t, 'GET /kept/x')).status, 502);
+  assert.equal(seen, 2);
+});
+
+test('an answer that has begun and breaks is not asked for again', async (t) => {
+  let seen = 0;
+  kept.script = (socket) => {
+    seen += 1;
+    socket.end('HTTP/1.1 20');
+  };
+  assert.equal((await ask(t, 'GET /kept/x')).status, 502);
+  assert.equal(seen, 1);
+});
+
+test('a client that leaves before the answer ends the upstream call, and is a 499 in the log alone', async (t) => {
+  silent.script = () => undefined;
+  const raw = await openRaw(t, gateway.port);
+  const before = silent.received.length;
+  raw.write(requestBytes('POST /silent/left', [['apiKey', demoKey]], 'body'));
+  await until(() => silent.received.length > before && silent.sockets.size > 0);
+  raw.socket.destroy();
+  await until(() => silent.sockets.size === 0, { within: 250 });
+  const line = await until(() => gateway.logs().find(({ path }) => path === '/silent/left'));
+  assert.equal(line['status'], 499);
+  assert.equal(line['refusal'], 'client_gone');
+  assert.equal(line['level'], 'info');
+});
+
+test('requests that gave up waiting for a connection never reach the upstream, and cost it no connection', async (t) => {
+  const head = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n';
+  narrow.script = (socket, bytes) => {
+    socket.write(`${head}${bytes.includes('/narrow/slow') ? 'o' : 'ok'}`);
+  };
+  const slow = await openRaw(t, gateway.port);
+  slow.write(requestBytes('GET /narrow/slow', [['apiKey', demoKey]]));
+  await until(() => narrow.received[0]?.includes('/narrow/slow'));
+  const [socket] = narrow.sockets;
+  const late = await Promise.all(['/narrow/late1', '/narrow/late2'].map((path) => ask(t, `GET ${path}`)));
+  assert.deepEqual(
+    late.map(({ status }) => status),
+    [504, 504],
+  );
+  socket?.write('k');
+  assert.equal((await slow.responses(1))[0]?.text, 'ok');
+  await until(async () => (await ask(t, 'GET /narrow/next')).status === 200);
+  assert.ok(!Buffer.concat(narrow.received).includes('/narrow/late'));
+  assert.equal(narrow.received.length, 1);
+});
+
+/** A listener whose process stands still and whose backlog is full: the kernel drops further attempts to connect. */
+async function startFull(): Promise<number> {
+  const script =
+    "const s = require('net').createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => console.log(s.address().port))";
+  const child = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'ignore'] });
+  after(() => void child.kill('SIGKILL'));
+  const [line] = (await once(child.stdout, 'data')) as [Buffer];
+  child.kill('SIGSTOP');
+  const port = Number(line.toString());
+  for (let i = 0; i < 4; i += 1) {
+    const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+    after(() => void socket.destroy());
+  }
+  return port;
+}
+
+/** Speaks HTTP/1.1 and HTTP/2, as many upstreams do, and tells what was spoken. */
+async function startTls({ cert, key }: { cert: string; key: string }): Promise<number> {
+  let connections = 0;
+  const server = createSecureServer({ cert, key, allowHTTP1: true }, (req, res) => {
+    const host = req.headers.host ?? req.headers[':authority'];
+    res.setHeader('X-Upstream', 'tls');
+    res.end(JSON.stringify({ version: req.httpVersion, host, connection: connections }));
+  });
+  server.on('secureConnection', () => (connections += 1));
+  server.on('sessionError', () => undefined);
+  after(() => void server.close());
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return (server.address() as AddressInfo).port;
+}
