@@ -5,6 +5,7 @@ import { exitCodes } from '../exit-codes.ts';
 import { startGateway, type Gateway } from '../gateway.ts';
 import { createLog, describeCause, type Log } from '../log.ts';
 import { settleHeap } from '../settle-heap.ts';
+import { StoreUnavailable } from '../stores/ledger.ts';
 
 /** `gatehouse serve`: runs the gateway until a signal stops it, and resolves with the exit code. */
 export async function serve(file: string): Promise<number> {
@@ -81,15 +82,18 @@ export function explainConfig(error: unknown): number {
 }
 
 function explainStart(error: unknown, config: Config): number {
-  const reason = error instanceof Error ? error : new Error('unknown reason');
-  if ('syscall' in reason && reason.syscall === 'listen') {
-    const busy = busyAddress(reason, config);
-    process.stderr.write(`gatehouse: cannot listen on ${busy}\n`);
+  if (error instanceof StoreUnavailable) {
+    process.stderr.write(`gatehouse: the store cannot be opened: ${error.message}\n`);
+    return exitCodes.store;
+  }
+  if (error instanceof Error && 'syscall' in error && listenCalls.has(error.syscall)) {
+    process.stderr.write(`gatehouse: cannot listen on ${busyAddress(error, config)}\n`);
     return exitCodes.unavailable;
   }
-  process.stderr.write(`gatehouse: the store cannot be opened: ${reason.message}\n`);
-  return exitCodes.store;
+  throw error;
 }
+
+const listenCalls = new Set<unknown>(['listen', 'getaddrinfo']);
 
 const listenReasons: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another process uses it',
@@ -99,9 +103,12 @@ const listenReasons: Readonly<Record<string, string>> = {
 };
 
 function busyAddress(error: Error, config: Config): string {
+  const host = 'hostname' in error ? error.hostname : 'address' in error ? error.address : undefined;
   const port = 'port' in error ? error.port : undefined;
-  const [option, address] =
-    port === config.listen.port ? ['listen', config.listen] : ['admin.listen', config.admin.listen];
+  const failed = (at: Address): boolean => at.host === host && (port === undefined || at.port === port);
+  const [option, address] = failed(config.listen)
+    ? ['listen', config.listen]
+    : ['admin.listen', config.admin.listen];
   const code = 'code' in error ? String(error.code) : '';
   return `${print(address)} (${option}): ${listenReasons[code] ?? error.message}`;
 }

@@ -1,0 +1,235 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { stringify } from 'yaml';
+import { until } from '../helpers/poll.ts';
+import { exchange, openRaw, requestBytes } from '../helpers/raw-socket.ts';
+import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
+import { baseConfig, demoKey, namePath, overlay, startGateway } from '../helpers/start-gateway.ts';
+import type { Yaml } from '../helpers/start-gateway.ts';
+
+const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const scene = { after };
+const upstream = await startRecordingUpstream(scene);
+const busy = createServer();
+after(() => void busy.close());
+await once(busy.listen(0, '127.0.0.1'), 'listening');
+const busyPort = (busy.address() as AddressInfo).port;
+const folder = mkdtempSync(join(tmpdir(), 'gatehouse-process-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+const name = requestBytes(
+  `POST ${namePath}`,
+  [
+    ['apiKey', demoKey],
+    ['Content-Type', 'application/json'],
+  ],
+  '{"firstName":"A","lastName":"B"}',
+);
+
+interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+async function run(args: readonly string[], env: Record<string, string> = {}): Promise<Ended> {
+  const child = spawn(process.execPath, [main, ...args], { cwd: folder, env: { ...process.env, ...env } });
+  after(() => void child.kill('SIGKILL'));
+  let [stdout, stderr] = ['', ''];
+  child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, stdout, stderr };
+}
+
+let files = 0;
+function write(config: Yaml | string): string {
+  const file = join(folder, `gateway-${(files += 1)}.yaml`);
+  writeFileSync(file, typeof config === 'string' ? config : stringify(config));
+  return file;
+}
+const configured = (over: Yaml): string => write(overlay(baseConfig(upstream.url, folder), over));
+
+const notDatabase = join(folder, 'notes.txt');
+writeFileSync(notDatabase, 'These are notes, and not a database at all.\n'.repeat(200));
+
+for (const { title, config, code, line } of [
+  {
+    title: 'a port in use',
+    config: { listen: `127.0.0.1:${busyPort}` },
+    code: 69,
+    line: /127\.0\.0\.1:\d+ \(listen\): another process uses it/,
+  },
+  {
+    title: 'an admin port in use',
+    config: { admin: { listen: `127.0.0.1:${busyPort}` } },
+    code: 69,
+    line: /127\.0\.0\.1:\d+ \(admin\.listen\): another process uses it/,
+  },
+  {
+    title: 'the same port twice',
+    config: { listen: `127.0.0.2:${busyPort}`, admin: { listen: `127.0.0.1:${busyPort}` } },
+    code: 69,
+    line: /127\.0\.0\.1:\d+ \(admin\.listen\)/,
+  },
+  {
+    title: 'an address of another machine',
+    config: { listen: '192.0.2.1:8080' },
+    code: 69,
+    line: /192\.0\.2\.1:8080 \(listen\): this machine has no such address/,
+  },
+  {
+    title: 'a host name that does not exist',
+    config: { listen: 'no-such-host.invalid:8080' },
+    code: 69,
+    line: /no-such-host\.invalid:8080 \(listen\): the host name is unknown/,
+  },
+  {
+    title: 'a store that is not a database',
+    config: { store: `sqlite:${notDatabase}` },
+    code: 74,
+    line: /the store cannot be opened: .*not a SQLite database/,
+  },
+  {
+    title: 'a store in a folder that is a file',
+    config: { store: `sqlite:${notDatabase}/gatehouse.db` },
+    code: 74,
+    line: /the store cannot be opened/,
+  },
+] satisfies { title: string; config: Yaml; code: number; line: RegExp }[]) {
+  test(`${title} ends the start with one clear line and code ${code}`, async () => {
+    const ended = await run(['serve', '--config', configured(config)]);
+    assert.match(ended.stderr, /^gatehouse: [^\n]+\n$/);
+    assert.match(ended.stderr, line);
+    assert.equal(ended.code, code);
+  });
+}
+
+test('a configuration that is not there, or is a folder, ends with one clear line and code 66', async () => {
+  for (const file of [join(folder, 'missing.yaml'), folder]) {
+    const ended = await run(['serve', '--config', file]);
+    assert.match(ended.stderr, /^gatehouse: [^\n]+\n$/);
+    assert.ok(ended.stderr.includes(file));
+    assert.equal(ended.code, 66);
+  }
+});
+
+test('a configuration that is not valid ends with its errors and code 78', async () => {
+  const ended = await run(['serve'], { GATEHOUSE_CONFIG: configured({ lisen: 80 }) });
+  assert.match(ended.stderr, /:\d+:\d+: .*lisen.*listen/s);
+  assert.match(ended.stderr, /\ngatehouse: [^\n]*nothing was started\n$/);
+  assert.equal(ended.code, 78);
+});
+
+for (const { args, stderr } of [
+  { args: ['serv'], stderr: /unknown command 'serv'.*Did you mean serve\?/s },
+  { args: ['serve', '--confg', 'x'], stderr: /unknown option '--confg'.*Did you mean --config\?/s },
+  { args: ['serve', '--config'], stderr: /argument missing/ },
+  { args: ['serve', 'x'], stderr: /too many arguments/ },
+  { args: ['--nothing'], stderr: /unknown option/ },
+  { args: [], stderr: /Usage: gatehouse/ },
+]) {
+  test(`"gatehouse ${args.join(' ')}" is explained, with code 64`, async () => {
+    const ended = await run(args);
+    assert.match(ended.stderr, stderr);
+    assert.doesNotMatch(ended.stderr, /^ +at /m);
+    assert.equal(ended.code, 64);
+    assert.equal(ended.stdout, '');
+  });
+}
+
+test('help comes with examples, the version alone', async () => {
+  for (const command of ['serve', 'check']) {
+    const { stdout, code } = await run([command, '--help']);
+    assert.match(stdout, new RegExp(`Example:\\n +\\$ gatehouse ${command} --config `));
+    assert.equal(code, 0);
+  }
+  assert.match((await run(['--version'])).stdout, /^\d+\.\d+\.\d+\n$/);
+});
+
+test('the ready line tells both addresses, and SIGTERM and SIGINT end an idle gateway with code 0', async (t) => {
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    const gateway = await startGateway(t, {}, { upstream: upstream.url });
+    const ready = gateway.logs().filter(({ msg }) => String(msg).startsWith('ready'));
+    assert.equal(ready.length, 1);
+    assert.match(String(ready[0]?.['listen']), /^127\.0\.0\.1:\d+$/);
+    assert.match(String(ready[0]?.['admin']), /^127\.0\.0\.1:\d+$/);
+    const startedAt = performance.now();
+    assert.deepEqual(await gateway.stop(signal), { code: 0, signal: null });
+    assert.ok(performance.now() - startedAt < 1000);
+    assert.equal(gateway.logs().at(-1)?.['msg'], 'stopped');
+  }
+});
+
+test('SIGUSR1 opens no inspector', async (t) => {
+  const gateway = await startGateway(t, {}, { upstream: upstream.url });
+  gateway.child.kill('SIGUSR1');
+  assert.equal((await exchange(t, gateway.port, name)).status, 200);
+  await assert.rejects(openRaw(t, 9229), { code: 'ECONNREFUSED' });
+  assert.doesNotMatch(gateway.logText(), /Debugger/);
+});
+
+/** Starts the gateway with a pipe of ours as its standard output, and reads it up to the ready line. */
+async function startOnPipe(t: { after(undo: () => void): void }, config: string) {
+  const fifo = join(folder, `stdout-${(files += 1)}`);
+  execFileSync('mkfifo', [fifo]);
+  const reader = openSync(fifo, constants.O_RDONLY | constants.O_NONBLOCK);
+  const writer = openSync(fifo, constants.O_WRONLY);
+  const child: ChildProcess = spawn(process.execPath, [main, 'serve', '--config', config], {
+    cwd: folder,
+    stdio: ['ignore', writer, 'pipe'],
+  });
+  closeSync(writer);
+  let errors = '';
+  child.stderr?.on('data', (chunk: Buffer) => (errors += chunk.toString()));
+  const exited = once(child, 'exit') as Promise<[number | null, string | null]>;
+  t.after(() => void child.kill('SIGKILL'));
+  let text = '';
+  const buffer = Buffer.alloc(65_536);
+  const port = await until(() => {
+    try {
+      text += buffer.toString('utf8', 0, readSync(reader, buffer));
+    } catch {
+      // Nothing there yet.
+    }
+    return Number(/"listen":"127\.0\.0\.1:(\d+)"/.exec(text)?.[1]);
+  });
+  return { child, port, exited, errors: () => errors, close: () => closeSync(reader) };
+}
+
+test('a log pipe that nobody reads stops neither the traffic nor the end', async (t) => {
+  const gateway = await startOnPipe(t, configured({}));
+  t.after(() => gateway.close());
+  const raw = await openRaw(t, gateway.port);
+  for (let i = 1; i <= 400; i += 1) {
+    raw.write(name);
+    await until(() => upstream.requests.length >= i && count(raw.received(), 'HTTP/1.1 200') >= i);
+  }
+  raw.socket.destroy();
+  const startedAt = performance.now();
+  gateway.child.kill('SIGTERM');
+  assert.deepEqual(await gateway.exited, [0, null]);
+  assert.ok(performance.now() - startedAt < 3000, `${performance.now() - startedAt} ms`);
+  assert.equal(gateway.errors(), '');
+});
+
+test('a log pipe whose reader has gone stops neither the traffic nor the end', async (t) => {
+  const gateway = await startOnPipe(t, configured({}));
+  gateway.close();
+  for (let i = 0; i < 100; i += 1) assert.equal((await exchange(t, gateway.port, name)).status, 200);
+  gateway.child.kill('SIGTERM');
+  assert.deepEqual(await gateway.exited, [0, null]);
+  assert.equal(gateway.errors(), '');
+});
+
+function count(bytes: Buffer, text: string): number {
+  return bytes.toString('latin1').split(text).length - 1;
+}
