@@ -83,7 +83,7 @@ export class Connections {
     const connection = this.#open.get(socket);
     if (connection === undefined || connection.givenUp) return false;
     connection.givenUp = true;
-    endAfterAnswers(connection);
+    endAfterAnswers(socket, connection);
     return true;
   }
 
@@ -91,10 +91,10 @@ export class Connections {
     return (this.#open.get(socket)?.inFlight.size ?? 0) > 0;
   }
 
-  /** From now on every answer ends its connection. */
+  /** From now on every answer ends its connection, also those that have promised to keep it already. */
   drain(): void {
     this.#draining = true;
-    for (const connection of this.#open.values()) endAfterAnswers(connection);
+    for (const [socket, connection] of this.#open) endAfterAnswers(socket, connection);
   }
 
   /**
@@ -126,8 +126,15 @@ function closeResponses({ inFlight }: Connection): void {
   }
 }
 
-function endAfterAnswers({ inFlight }: Connection): void {
-  for (const res of inFlight.keys()) if (!res.headersSent) res.shouldKeepAlive = false;
+/** An answer whose head is out has promised to keep the connection already, so the connection is ended behind it. */
+function endAfterAnswers(socket: Socket, { inFlight }: Connection): void {
+  const endIfIdle = (): void => {
+    if (inFlight.size === 0) socket.end();
+  };
+  for (const res of inFlight.keys()) {
+    if (res.headersSent) res.once('close', endIfIdle);
+    else res.shouldKeepAlive = false;
+  }
 }
 
 /** What a reader must take within `limits.stalledReader` to count as reading. */

@@ -31,7 +31,7 @@ export async function serve(file: string): Promise<number> {
 
 async function run(gateway: Gateway, config: Config, log: Log): Promise<void> {
   const signal = await nextSignal();
-  process.once(signal, () => process.exit(128 + signalNumbers[signal]));
+  endOnNextSignal();
   log.logger.info({ signal }, `stopping: what is in flight has ${config.drain.timeoutMs / 1000} s to finish`);
   await gateway.drain();
   log.logger.info('stopped');
@@ -45,6 +45,13 @@ function announce(gateway: Gateway, config: Config, { logger }: Log): void {
 }
 
 const signalNumbers = { SIGINT: 2, SIGTERM: 15 } as const;
+
+/** Of either kind: who asks twice, in whatever way, does not want to wait. */
+function endOnNextSignal(): void {
+  for (const [signal, number] of Object.entries(signalNumbers)) {
+    process.once(signal, () => process.exit(128 + number));
+  }
+}
 
 function nextSignal(): Promise<keyof typeof signalNumbers> {
   return new Promise((resolve) => {

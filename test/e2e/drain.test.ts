@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict';
+import { request, Agent } from 'node:http';
+import { test } from 'node:test';
+import type { TestContext } from 'node:test';
+import { until } from '../helpers/poll.ts';
+import { openRaw, requestBytes } from '../helpers/raw-socket.ts';
+import type { RawSocket } from '../helpers/raw-socket.ts';
+import { startRawUpstream } from '../helpers/raw-upstream.ts';
+import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
+import { demoKey, startGateway } from '../helpers/start-gateway.ts';
+
+const over = {
+  routes: [{ path: '/v1/*', methods: ['GET', 'POST'], body: { any: {} } }],
+  drain: { timeout: '800ms' },
+};
+const get = (path: string): Buffer => requestBytes(`GET ${path}`, [['apiKey', demoKey]]);
+const readyz = async (adminUrl: string): Promise<number> => (await fetch(`${adminUrl}/readyz`)).status;
+
+test('on SIGTERM readiness goes at once, what is in flight ends, connections close, and the exit is 0', async (t) => {
+  const upstream = await startRawUpstream(t);
+  const gateway = await startGateway(t, over, { upstream: upstream.url });
+  assert.equal(await readyz(gateway.adminUrl), 200);
+  const idle = await openRaw(t, gateway.port);
+  upstream.script = (socket) => void socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+  idle.write(get('/v1/before'));
+  assert.equal((await idle.responses(1))[0]?.headers['connection'], 'keep-alive');
+  upstream.script = () => undefined;
+  const busy = await openRaw(t, gateway.port);
+  busy.write(get('/v1/slow'));
+  await until(() => upstream.received.some((bytes) => bytes.includes('/v1/slow')));
+
+  gateway.child.kill('SIGTERM');
+  await until(async () => (await readyz(gateway.adminUrl)) === 503, { within: 300 });
+  await idle.receivedUntilClose(300);
+  await assert.rejects(openRaw(t, gateway.port), { code: 'ECONNREFUSED' });
+  for (const socket of upstream.sockets) socket.write('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nlate');
+  const [answer] = await busy.responses(1);
+  assert.equal(answer?.text, 'late');
+  assert.equal(answer.headers['connection'], 'close');
+  assert.deepEqual(await gateway.exited, { code: 0, signal: null });
+});
+
+test('an answer that streams when the drain begins ends whole, and its connection holds nothing up', async (t) => {
+  const upstream = await startRawUpstream(
+    t,
+    (socket) => void socket.write('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nab'),
+  );
+  const gateway = await startGateway(t, { ...over, drain: { timeout: '20s' } }, { upstream: upstream.url });
+  const raw = await openRaw(t, gateway.port);
+  raw.write(get('/v1/stream'));
+  await raw.receivedUntil((bytes) => bytes.includes('ab'));
+  gateway.child.kill('SIGTERM');
+  await until(async () => (await readyz(gateway.adminUrl)) === 503);
+  for (const socket of upstream.sockets) socket.write('cd');
+  assert.equal((await raw.responses(1))[0]?.text, 'abcd');
+  const startedAt = performance.now();
+  assert.deepEqual(await gateway.exited, { code: 0, signal: null });
+  assert.ok(performance.now() - startedAt < 1500, `${performance.now() - startedAt} ms`);
+});
+
+const hangers: readonly { name: string; hang: (raw: RawSocket) => void }[] = [
+  { name: 'half a head', hang: (raw) => raw.write('GET /v1/x HTTP/1.1\r\nHost: x\r\n') },
+  {
+    name: 'half a body',
+    hang: (raw) =>
+      raw.write(`POST /v1/x HTTP/1.1\r\nHost: x\r\napiKey: ${demoKey}\r\nContent-Length: 9\r\n\r\nab`),
+  },
+  { name: 'a request that is never answered', hang: (raw) => raw.write(get('/v1/never')) },
+  {
+    name: 'a reader that does not read',
+    hang: (raw) => {
+      raw.socket.pause();
+      raw.write(get('/v1/big'));
+    },
+  },
+];
+
+test('the drain waits for nobody longer than its timeout', async (t) => {
+  const upstream = await startRecordingUpstream(t, ({ target }, res) => {
+    if (target === '/v1/big') res.end(Buffer.alloc(64 * 1024 * 1024));
+  });
+  const gateway = await startGateway(t, over, { upstream: upstream.url });
+  for (const { hang } of hangers) hang(await openRaw(t, gateway.port));
+  await until(() => upstream.requests.length === 2);
+  const startedAt = performance.now();
+  assert.deepEqual(await gateway.stop(), { code: 0, signal: null });
+  const ms = performance.now() - startedAt;
+  assert.ok(ms > 700 && ms < 2500, `${ms} ms`);
+  assert.doesNotMatch(gateway.logText(), /Warning|^ +at /m);
+});
+
+test('a second signal ends it at once', async (t) => {
+  for (const [first, second, code] of [
+    ['SIGTERM', 'SIGTERM', 143],
+    ['SIGINT', 'SIGINT', 130],
+    ['SIGTERM', 'SIGINT', 130],
+  ] as const) {
+    const upstream = await startRecordingUpstream(t, () => undefined);
+    const gateway = await startGateway(t, { ...over, drain: { timeout: '30s' } }, { upstream: upstream.url });
+    const raw = await openRaw(t, gateway.port);
+    raw.write(get('/v1/never'));
+    await until(() => upstream.requests.length === 1);
+    gateway.child.kill(first);
+    await until(() => gateway.logs().some(({ msg }) => String(msg).startsWith('stopping')));
+    const startedAt = performance.now();
+    gateway.child.kill(second);
+    assert.deepEqual(await gateway.exited, { code, signal: null });
+    assert.ok(performance.now() - startedAt < 500);
+  }
+});
+
+test('with a delay, readiness goes first and requests are served until it is over', async (t) => {
+  const upstream = await startRecordingUpstream(t);
+  const gateway = await startGateway(
+    t,
+    { ...over, drain: { delay: '400ms', timeout: '1s' } },
+    { upstream: upstream.url },
+  );
+  gateway.child.kill('SIGTERM');
+  await until(async () => (await readyz(gateway.adminUrl)) === 503, { within: 300 });
+  const raw = await openRaw(t, gateway.port);
+  raw.write(get('/v1/x'));
+  assert.equal((await raw.responses(1))[0]?.status, 200);
+  assert.deepEqual(await gateway.exited, { code: 0, signal: null });
+});
+
+test('under steady load no request is lost: each gets its answer, or was never taken', async (t) => {
+  const upstream = await startRecordingUpstream(t, (_, res) => void setTimeout(() => res.end('ok'), 3));
+  const gateway = await startGateway(t, over, { upstream: upstream.url });
+  const outcomes = await loadUntilRefused(t, gateway.port, () => gateway.child.kill('SIGTERM'));
+  assert.deepEqual(await gateway.exited, { code: 0, signal: null });
+  assert.deepEqual(outcomes.lost, []);
+  assert.ok(outcomes.answered > 100, `${outcomes.answered}`);
+  const reported = gateway.logs().filter(({ status }) => status === 200).length;
+  assert.equal(reported, outcomes.answered);
+  assert.equal(upstream.requests.length, outcomes.answered);
+});
+
+/** Keep-alive clients in a row of requests each. One that finds its idle connection closed tries anew, as browsers do. */
+async function loadUntilRefused(t: TestContext, port: number, stop: () => void) {
+  const agent = new Agent({ keepAlive: true, maxSockets: 8 });
+  t.after(() => agent.destroy());
+  const lost: string[] = [];
+  let answered = 0;
+  const ask = (): Promise<'answered' | 'closed' | 'refused'> =>
+    new Promise((resolve) => {
+      const req = request({ port, host: '127.0.0.1', path: '/v1/x', agent, headers: { apiKey: demoKey } });
+      let begun = false;
+      req.on('response', (res) => {
+        begun = true;
+        res.resume();
+        res.on('close', () => {
+          if (!res.complete || res.statusCode !== 200)
+            lost.push(`status ${res.statusCode}, whole: ${res.complete}`);
+          resolve('answered');
+        });
+      });
+      req.on('error', (error: NodeJS.ErrnoException) => {
+        if (begun) return;
+        if (error.code === 'ECONNREFUSED') return resolve('refused');
+        if (!req.reusedSocket) lost.push(`${error.code} on a new connection`);
+        resolve('closed');
+      });
+      req.end();
+    });
+  const client = async (): Promise<void> => {
+    for (;;) {
+      const outcome = await ask();
+      if (outcome === 'refused') return;
+      if (outcome === 'answered') answered += 1;
+      if (answered === 150) stop();
+    }
+  };
+  await Promise.all(Array.from({ length: 8 }, client));
+  return { lost, answered };
+}
