@@ -1,0 +1,231 @@
+import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
+import { after, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { until } from '../helpers/poll.ts';
+import { openRaw, requestBytes } from '../helpers/raw-socket.ts';
+import { startRawUpstream } from '../helpers/raw-upstream.ts';
+import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
+import { demoKey, startGateway } from '../helpers/start-gateway.ts';
+import type { LogLine } from '../helpers/start-gateway.ts';
+
+const scene = { after };
+const upstream = await startRecordingUpstream(scene);
+const raw = await startRawUpstream(scene);
+const timeouts = { connect: '1s', response: '2s', idle: '300ms' };
+const gateway = await startGateway(scene, {
+  upstreams: {
+    recognition: { targets: [upstream.url], timeouts: { ...timeouts, idle: '10s' } },
+    raw: { targets: [raw.url], timeouts },
+  },
+  routes: [
+    { path: '/v1/*', methods: ['GET', 'POST'] },
+    { path: '/raw/*', methods: ['GET', 'POST'], upstream: 'raw' },
+  ],
+});
+const get = (path: string, method = 'GET'): Buffer =>
+  requestBytes(`${method} ${path}`, [['apiKey', demoKey]]);
+const logged = (path: string): Promise<LogLine> =>
+  until(() => gateway.logs().find((line) => line['path'] === path), { what: `the log line of ${path}` });
+const megabytes = 1024 * 1024;
+
+test('the head of an event stream arrives before its first event, and each event when it is sent', async (t) => {
+  let stream: ServerResponse | undefined;
+  upstream.handler = (_, res) => {
+    res.writeHead(200, { 'Content-Type': 'text/event-stream' });
+    res.flushHeaders();
+    stream = res;
+  };
+  const client = await openRaw(t, gateway.port);
+  client.write(get('/v1/events'));
+  await client.receivedUntil((bytes) => bytes.includes('text/event-stream'), 1000);
+  for (let i = 0; i < 5; i += 1) {
+    stream?.write(`data: ${i}\n\n`);
+    await client.receivedUntil((bytes) => bytes.includes(`data: ${i}\n\n`), 500);
+    assert.ok(!client.received().includes(`data: ${i + 1}`));
+  }
+  stream?.end();
+  const [answer] = await client.responses(1);
+  assert.equal(answer?.complete, true);
+  assert.equal((await logged('/v1/events'))['cut'], undefined);
+});
+
+test('a large download waits for its slow reader: the upstream is held back and memory stays flat', async (t) => {
+  const size = 100 * megabytes;
+  let written = 0;
+  upstream.handler = (_, res) => {
+    res.writeHead(200, { 'Content-Length': size });
+    const piece = Buffer.alloc(megabytes, 'x');
+    const pump = (): void => {
+      while (written < size) {
+        written += piece.length;
+        if (!res.write(piece)) return void res.once('drain', pump);
+      }
+      res.end();
+    };
+    pump();
+  };
+  const before = await residentBytes();
+  const client = await openRaw(t, gateway.port);
+  client.socket.removeAllListeners('data');
+  let received = 0;
+  client.socket.on('data', (chunk: Buffer) => (received += chunk.length));
+  client.socket.pause();
+  client.write(get('/v1/large'));
+  let [last, still] = [-1, 0];
+  await until(() => {
+    still = written === last && written > 0 ? still + 1 : 0;
+    last = written;
+    return still > 40;
+  });
+  assert.ok(written < 40 * megabytes, `${written} bytes were taken from the upstream`);
+  await assertGrowth(before, 40 * megabytes);
+  client.socket.resume();
+  await until(() => received > size, { within: 15_000 });
+  await assertGrowth(before, 80 * megabytes);
+  const line = await logged('/v1/large');
+  assert.equal(line['bytesOut'], size);
+  assert.equal(line['cut'], undefined);
+});
+
+test('a client that leaves during a download ends the upstream connection, and the log says who', async (t) => {
+  raw.script = (socket) => void socket.write(`HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nab`);
+  const client = await openRaw(t, gateway.port);
+  client.write(get('/raw/left'));
+  await client.receivedUntil((bytes) => bytes.includes('ab'));
+  client.socket.destroy();
+  await until(() => raw.sockets.size === 0, { within: 250 });
+  const line = await logged('/raw/left');
+  assert.deepEqual(
+    [line['status'], line['cut'], line['bytesOut'], line['level']],
+    [200, 'client', 2, 'info'],
+  );
+});
+
+test('a client that leaves when all of an answer waits for it is told apart from one that took it', async (t) => {
+  upstream.handler = (_, res) => res.end(Buffer.alloc(12 * megabytes));
+  const client = await openRaw(t, gateway.port);
+  client.socket.pause();
+  client.write(get('/v1/unread'));
+  await until(() => upstream.requests.some(({ target }) => target === '/v1/unread'));
+  client.socket.resetAndDestroy();
+  assert.equal((await logged('/v1/unread'))['cut'], 'client');
+});
+
+for (const { name, wire, end } of [
+  { name: 'with a length', wire: 'Content-Length: 1000\r\n\r\nab', end: 'end' },
+  { name: 'in chunks', wire: 'Transfer-Encoding: chunked\r\n\r\n2\r\nab\r\n', end: 'end' },
+  { name: 'without a length, by a reset', wire: '\r\nab', end: 'reset' },
+  { name: 'by falling silent', wire: 'Transfer-Encoding: chunked\r\n\r\n2\r\nab\r\n', end: 'silence' },
+]) {
+  test(`a download that the upstream breaks off ${name} is broken for the client too, never ended`, async (t) => {
+    const path = `/raw/broken-${name.replaceAll(/\W/g, '-')}`;
+    raw.script = (socket) => void socket.write(`HTTP/1.1 200 OK\r\n${wire}`);
+    const client = await openRaw(t, gateway.port);
+    client.write(get(path));
+    await client.receivedUntil((bytes) => bytes.includes('ab'));
+    for (const socket of raw.sockets) {
+      if (end === 'end') socket.end();
+      if (end === 'reset') socket.resetAndDestroy();
+    }
+    const bytes = await client.receivedUntilClose(2000);
+    assert.ok(!bytes.includes('\r\n0\r\n'));
+    assert.equal((await client.responses(1))[0]?.complete, false);
+    const line = await logged(path);
+    assert.deepEqual(
+      [line['status'], line['cut'], line['bytesOut'], line['level']],
+      [200, 'upstream', 2, 'warn'],
+    );
+    await until(() => raw.sockets.size === 0, { within: 500 });
+  });
+}
+
+test('an encoded answer passes byte for byte', async (t) => {
+  const packed = gzipSync('hello '.repeat(1000));
+  upstream.handler = (_, res) => {
+    res.writeHead(200, { 'Content-Encoding': 'gzip', ETag: '"a"', Vary: 'Accept-Encoding' });
+    res.end(packed);
+  };
+  const client = await openRaw(t, gateway.port);
+  client.write(get('/v1/packed'));
+  const [answer] = await client.responses(1);
+  assert.equal(answer?.headers['content-encoding'], 'gzip');
+  assert.deepEqual(answer.body, packed);
+});
+
+for (const { status, method, body } of [
+  { status: 200, method: 'HEAD', body: '' },
+  { status: 204, method: 'GET', body: '' },
+  { status: 304, method: 'GET', body: '' },
+]) {
+  test(`an answer without a body (${method} ${status}) keeps its headers and the connection`, async (t) => {
+    upstream.handler = (request, res) => {
+      res.writeHead(status, { ETag: '"a"', ...(request.method === 'HEAD' ? { 'Content-Length': 77 } : {}) });
+      res.end();
+    };
+    const client = await openRaw(t, gateway.port, { methods: [method, 'GET'] });
+    client.write(get('/v1/bare', method));
+    const [answer] = await client.responses(1);
+    assert.equal(answer?.status, status);
+    assert.equal(answer.text, body);
+    assert.equal(answer.headers['etag'], '"a"');
+    assert.equal(answer.headers['content-length'], method === 'HEAD' ? '77' : undefined);
+    assert.equal(answer.headers['transfer-encoding'], undefined);
+    upstream.handler = (_, res) => res.end('next');
+    client.write(get('/v1/next'));
+    assert.equal((await client.responses(2))[1]?.text, 'next');
+  });
+}
+
+test('trailers end at the gateway', async (t) => {
+  raw.script = (socket) =>
+    void socket.write(
+      'HTTP/1.1 200 OK\r\nTrailer: X-Sum\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\nX-Sum: 1\r\n\r\n',
+    );
+  const client = await openRaw(t, gateway.port);
+  client.write(get('/raw/trailers'));
+  const [answer] = await client.responses(1);
+  assert.equal(answer?.text, 'ab');
+  assert.doesNotMatch(client.received().toString(), /x-sum/i);
+});
+
+test('an upstream that pauses for less than its idle timeout is waited for', async (t) => {
+  raw.script = (socket) => {
+    socket.write('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n');
+    let sent = 0;
+    const next = setInterval(() => {
+      socket.write('x');
+      sent += 1;
+      if (sent === 4) clearInterval(next);
+    }, 150);
+  };
+  const client = await openRaw(t, gateway.port);
+  client.write(get('/raw/pauses'));
+  assert.equal((await client.responses(1))[0]?.text, 'xxxx');
+});
+
+test('a hundred clients that come and go leave no connection, no listener warning and one line each', async (t) => {
+  upstream.handler = (_, res) => res.write('begun');
+  const clients = await Promise.all(Array.from({ length: 100 }, () => openRaw(t, gateway.port)));
+  const before = gateway.logs().filter(({ path }) => path === '/v1/crowd').length;
+  for (const client of clients) client.write(get('/v1/crowd'));
+  await Promise.all(clients.map((client) => client.receivedUntil((bytes) => bytes.includes('begun'))));
+  for (const client of clients) client.socket.destroy();
+  const crowd = (): LogLine[] => gateway.logs().filter(({ path }) => path === '/v1/crowd');
+  await until(() => crowd().length - before >= 100);
+  assert.equal(new Set(crowd().map(({ requestId }) => requestId)).size, 100);
+  assert.equal(crowd().length, 100);
+  const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text();
+  assert.match(metrics, /^gatehouse_requests_in_flight 0$/m);
+  assert.doesNotMatch(gateway.logText(), /Warning|"level":"(error|fatal)"/);
+});
+
+async function assertGrowth(before: number, most: number): Promise<void> {
+  const growth = (await residentBytes()) - before;
+  assert.ok(growth < most, `${growth} bytes more`);
+}
+
+async function residentBytes(): Promise<number> {
+  const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text();
+  return Number(/^process_resident_memory_bytes (\S+)$/m.exec(metrics)?.[1]);
+}
