@@ -3,6 +3,8 @@ import { BlockList, isIP } from 'node:net';
 
 /** Where a request came from, as far as it can be believed. */
 export interface Origin {
+  /** The address at the other end of the connection. */
+  readonly peer: string;
   /** The client's address: the peer's own, or what trusted proxies say of it. */
   readonly client: string;
   /** True when the peer is a proxy named in `trustProxy`: only then is anything it says of the client believed. */
@@ -31,7 +33,7 @@ export function originFinder(trustProxy: readonly string[]): FindOrigin {
 
   return function findOrigin(req) {
     const peer = plain(req.socket.remoteAddress ?? 'unknown');
-    if (trustProxy.length === 0 || !isTrusted(peer)) return { client: peer, trusted: false };
+    if (trustProxy.length === 0 || !isTrusted(peer)) return { peer, client: peer, trusted: false };
     const hops = String(req.headers['x-forwarded-for'] ?? '')
       .split(',')
       .map((hop) => plain(hop.trim()));
@@ -41,7 +43,7 @@ export function originFinder(trustProxy: readonly string[]): FindOrigin {
       client = hop;
       if (!isTrusted(hop)) break;
     }
-    return { client, trusted: true };
+    return { peer, client, trusted: true };
   };
 }
 

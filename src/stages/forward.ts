@@ -78,13 +78,21 @@ function addOrigin(
   { parcel, forwarded }: { parcel: Parcel; forwarded: boolean },
 ): void {
   const { origin, head } = parcel;
-  const peer = origin.trusted ? (req.socket.remoteAddress ?? origin.client) : origin.client;
   const before = origin.trusted ? single(req.headers['x-forwarded-for']) : undefined;
-  const host = (origin.trusted ? single(req.headers['x-forwarded-host']) : undefined) ?? head.host;
-  const proto = (origin.trusted ? single(req.headers['x-forwarded-proto']) : undefined) ?? 'http';
-  headers.push('x-forwarded-for', before === undefined ? peer : `${before}, ${peer}`);
+  const host = told(origin, req.headers['x-forwarded-host'], hostForm) ?? head.host;
+  const proto = told(origin, req.headers['x-forwarded-proto'], protoForm) ?? 'http';
+  headers.push('x-forwarded-for', before === undefined ? origin.peer : `${before}, ${origin.peer}`);
   headers.push('x-forwarded-host', host, 'x-forwarded-proto', proto);
   if (forwarded) headers.push('forwarded', `for=${node(origin.client)};host="${host}";proto=${proto}`);
+}
+
+/** Proxies pass on what clients wrote: even of a trusted one nothing is taken that could say more than it should. */
+const hostForm = /^[\w.~:[\]-]+$/;
+const protoForm = /^https?$/i;
+
+function told(origin: Origin, value: string | string[] | undefined, form: RegExp): string | undefined {
+  const text = origin.trusted ? single(value) : undefined;
+  return text !== undefined && form.test(text) ? text : undefined;
 }
 
 /** Trusted proxies may still send a header twice; Node joins those, and a list is not a value. */

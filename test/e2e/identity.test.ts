@@ -1,0 +1,270 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import type { TestContext } from 'node:test';
+import { exchange, openRaw, requestBytes } from '../helpers/raw-socket.ts';
+import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
+import type { RecordedRequest } from '../helpers/recording-upstream.ts';
+import { demoKey, startGateway } from '../helpers/start-gateway.ts';
+import type { Gateway } from '../helpers/start-gateway.ts';
+
+const scene = { after };
+const upstream = await startRecordingUpstream(scene);
+const target = `127.0.0.1:${upstream.port}`;
+const routes = [
+  { path: '/v1/*', methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'], body: { any: {} } },
+];
+const plain = await startGateway(scene, { routes }, { upstream: upstream.url });
+const open = await startGateway(
+  scene,
+  {
+    routes,
+    listen: '[::]:0',
+    trustProxy: ['127.0.0.1', '::1', '10.0.0.0/8', '2001:db8::/32'],
+    forwarded: true,
+    auth: { forwardKey: true },
+    upstreams: { recognition: { preserveHost: true } },
+  },
+  { upstream: upstream.url },
+);
+
+type Pairs = readonly (readonly [string, string])[];
+
+interface Call {
+  readonly line?: string;
+  readonly headers?: Pairs;
+  readonly body?: string;
+  readonly host?: string;
+}
+
+/** What the upstream saw of one call. */
+async function seen(
+  t: TestContext,
+  gateway: Gateway,
+  { line = 'GET /v1/x', headers = [], body = '', host }: Call,
+) {
+  const before = upstream.requests.length;
+  const bytes = requestBytes(line, [['apiKey', demoKey], ...headers], body);
+  const client = await openRaw(t, gateway.port, host === undefined ? {} : { host });
+  client.write(bytes);
+  const [answer] = await client.responses(1);
+  assert.equal(answer?.status, 200);
+  assert.equal(upstream.requests.length, before + 1);
+  return { request: upstream.requests.at(-1) as RecordedRequest, answer };
+}
+
+const pairsOf = ({ rawHeaders }: RecordedRequest): [string, string][] =>
+  rawHeaders.flatMap((name, i) => (i % 2 === 0 ? [[name, rawHeaders[i + 1] ?? ''] as [string, string]] : []));
+
+test('the upstream sees exactly what passes, and who calls, in this order', async (t) => {
+  const { request, answer } = await seen(t, plain, {
+    line: 'POST /v1/a%20b/?q=%00&q=2',
+    headers: [
+      ['Content-Type', 'text/plain'],
+      ['Accept', 'a/b'],
+      ['X-Two', '1'],
+      ['x-two', '2'],
+      ['Authorization', 'Basic x'],
+    ],
+    body: 'hello',
+  });
+  const id = answer?.headers['x-request-id'] ?? '';
+  assert.match(id, /^[0-9a-f-]{36}$/);
+  assert.equal(request.target, '/v1/a%20b/?q=%00&q=2');
+  assert.deepEqual(pairsOf(request), [
+    ['host', target],
+    ['connection', 'keep-alive'],
+    ['Content-Type', 'text/plain'],
+    ['Accept', 'a/b'],
+    ['X-Two', '1'],
+    ['x-two', '2'],
+    ['Authorization', 'Basic x'],
+    ['x-gatehouse-key-id', 'demo'],
+    ['x-gatehouse-plan', 'free'],
+    ['x-request-id', id],
+    ['x-forwarded-for', '127.0.0.1'],
+    ['x-forwarded-host', 'gateway.test'],
+    ['x-forwarded-proto', 'http'],
+    ['content-length', '5'],
+  ]);
+  assert.equal(request.body.toString(), 'hello');
+});
+
+for (const { method, length } of [
+  { method: 'GET', length: undefined },
+  { method: 'OPTIONS', length: undefined },
+  { method: 'DELETE', length: undefined },
+  { method: 'POST', length: '0' },
+  { method: 'PUT', length: '0' },
+  { method: 'PATCH', length: '0' },
+]) {
+  test(`a ${method} without a body says so with Content-Length ${length ?? 'absent'}`, async (t) => {
+    const { request } = await seen(t, plain, { line: `${method} /v1/x` });
+    assert.equal(request.headers['content-length'], length);
+    assert.equal(request.headers['transfer-encoding'], undefined);
+  });
+}
+
+test('a chunked body reaches the upstream whole, with its length', async (t) => {
+  const before = upstream.requests.length;
+  const bytes = requestBytes(
+    'DELETE /v1/x',
+    [
+      ['apiKey', demoKey],
+      ['Transfer-Encoding', 'chunked'],
+    ],
+    '3\r\nabc\r\n2\r\nde\r\n0\r\nX-Trailer: 1\r\n\r\n',
+  );
+  assert.equal((await exchange(t, plain.port, bytes)).status, 200);
+  const request = upstream.requests[before];
+  assert.equal(request?.body.toString(), 'abcde');
+  assert.equal(request.headers['content-length'], '5');
+  assert.equal(request.headers['transfer-encoding'], undefined);
+  assert.equal(request.headers['x-trailer'], undefined);
+});
+
+const forged: Pairs = [
+  'X-Gatehouse-Key-Id',
+  'x_gatehouse_key_id',
+  'X.Gatehouse.Plan',
+  'X-GATEHOUSE-ANYTHING',
+  'X-Forwarded-For',
+  'X_Forwarded_For',
+  'X-Forwarded-Host',
+  'X-Forwarded-Proto',
+  'X-Forwarded-Port',
+  'X-Forwarded-Prefix',
+  'Forwarded',
+  'X-Real-IP',
+  'X-Request-Id',
+  'X_Request_Id',
+  'X-Original-URL',
+  'X-Rewrite-URL',
+  'X-HTTP-Method-Override',
+  'Proxy',
+  'Proxy-Authorization',
+  'Proxy-Connection',
+  'Keep-Alive',
+  'TE',
+  'Trailer',
+  'HTTP2-Settings',
+  'X-Nominated',
+].map((name) => [name, 'forged-value'] as const);
+
+test('nothing that a client forges or that ends at the gateway is seen, and nothing that it nominates is taken away from us', async (t) => {
+  const nominations =
+    'X-Nominated, X-Gatehouse-Key-Id, X-Request-Id, X-Forwarded-For, Content-Length, Content-Type, Host, apiKey, close';
+  const { request } = await seen(t, plain, {
+    line: 'POST /v1/x',
+    headers: [...forged, ['Connection', nominations], ['Content-Type', 'text/plain']],
+    body: 'hello',
+  });
+  assert.doesNotMatch(JSON.stringify(request), /forged-value/);
+  assert.doesNotMatch(JSON.stringify(request.rawHeaders), new RegExp(demoKey));
+  assert.equal(request.headers['x-gatehouse-key-id'], 'demo');
+  assert.equal(request.headers['x-forwarded-for'], '127.0.0.1');
+  assert.equal(request.headers['content-type'], 'text/plain');
+  assert.equal(request.headers['connection'], 'keep-alive');
+});
+
+const trusted: readonly {
+  name: string;
+  headers: Pairs;
+  host?: string;
+  expected: Record<string, string | undefined>;
+}[] = [
+  {
+    name: 'no proxy spoke',
+    headers: [],
+    expected: {
+      'x-forwarded-for': '127.0.0.1',
+      'x-forwarded-proto': 'http',
+      forwarded: 'for=127.0.0.1;host="gateway.test";proto=http',
+    },
+  },
+  {
+    name: 'an IPv6 peer',
+    headers: [],
+    host: '::1',
+    expected: { 'x-forwarded-for': '::1', forwarded: 'for="[::1]";host="gateway.test";proto=http' },
+  },
+  {
+    name: 'a proxy tells of its client',
+    headers: [
+      ['X-Forwarded-For', '192.0.2.1'],
+      ['X-Forwarded-Proto', 'https'],
+      ['X-Forwarded-Host', 'api.test'],
+    ],
+    expected: {
+      'x-forwarded-for': '192.0.2.1, 127.0.0.1',
+      'x-forwarded-proto': 'https',
+      'x-forwarded-host': 'api.test',
+      forwarded: 'for=192.0.2.1;host="api.test";proto=https',
+    },
+  },
+  {
+    name: 'a list in which the client lies',
+    headers: [['X-Forwarded-For', '6.6.6.6, 192.0.2.1, 10.1.1.1']],
+    expected: {
+      'x-forwarded-for': '6.6.6.6, 192.0.2.1, 10.1.1.1, 127.0.0.1',
+      forwarded: 'for=192.0.2.1;host="gateway.test";proto=http',
+    },
+  },
+  {
+    name: 'lists in two headers',
+    headers: [
+      ['X-Forwarded-For', '192.0.2.1'],
+      ['X-Forwarded-For', '10.1.1.1'],
+    ],
+    expected: {
+      'x-forwarded-for': '192.0.2.1, 10.1.1.1, 127.0.0.1',
+      forwarded: 'for=192.0.2.1;host="gateway.test";proto=http',
+    },
+  },
+  {
+    name: 'IPv6 clients behind IPv6 proxies',
+    headers: [['X-Forwarded-For', '2001:db9::1, 2001:db8::5']],
+    expected: { forwarded: 'for="[2001:db9::1]";host="gateway.test";proto=http' },
+  },
+  {
+    name: 'a client that is not an address',
+    headers: [['X-Forwarded-For', '192.0.2.1, "evil", 10.1.1.1']],
+    expected: { forwarded: 'for=10.1.1.1;host="gateway.test";proto=http' },
+  },
+  {
+    name: 'a protocol and a host that would break out of Forwarded',
+    headers: [
+      ['X-Forwarded-Proto', 'https;for=6.6.6.6'],
+      ['X-Forwarded-Host', 'a";for=6.6.6.6;x="'],
+    ],
+    expected: {
+      'x-forwarded-proto': 'http',
+      'x-forwarded-host': 'gateway.test',
+      forwarded: 'for=127.0.0.1;host="gateway.test";proto=http',
+    },
+  },
+];
+
+for (const { name, headers, host, expected } of trusted) {
+  test(`of a trusted proxy is believed what can be: ${name}`, async (t) => {
+    const { request } = await seen(t, open, host === undefined ? { headers } : { headers, host });
+    for (const [header, value] of Object.entries(expected))
+      assert.equal(request.headers[header], value, header);
+    assert.equal(request.headers['apikey'], demoKey);
+    assert.equal(request.headers['host'], 'gateway.test');
+  });
+}
+
+for (const { name, gateway, id, kept } of [
+  { name: 'a trusted proxy', gateway: open, id: 'abc-123.DEF:4_5', kept: true },
+  { name: 'a trusted proxy that sends nonsense', gateway: open, id: 'a b<script>', kept: false },
+  { name: 'a trusted proxy that sends a short one', gateway: open, id: 'short', kept: false },
+  { name: 'a client', gateway: plain, id: 'abc-123.DEF:4_5', kept: false },
+]) {
+  test(`a request id from ${name} is ${kept ? 'kept' : 'replaced'}, the same in the answer, the log and for the upstream`, async (t) => {
+    const { request, answer } = await seen(t, gateway, { headers: [['X-Request-Id', id]] });
+    const given = answer?.headers['x-request-id'] ?? '';
+    assert.equal(request.headers['x-request-id'], given);
+    if (kept) assert.equal(given, id);
+    else assert.match(given, /^[0-9a-f]{8}-[0-9a-f-]{27}$/);
+  });
+}
