@@ -29,10 +29,10 @@ export interface Gateway {
 /** Puts the parts together and opens both ports. Rejects when the store or a port cannot be opened, leaving nothing open. */
 export async function startGateway(config: Config, logger: Logger): Promise<Gateway> {
   const store = await openStore(config.store);
-  const metrics = createMetrics();
+  const connections = new Connections(config.limits);
+  const metrics = createMetrics(() => connections.count);
   const upstreams = createUpstreams(config, metrics);
   const readiness = createReadiness(store, upstreams.values());
-  const connections = new Connections(config.limits);
   const wording = createWording(config.errors);
   const travel = createJourney({
     connections,

@@ -5,7 +5,6 @@ import type { Visit } from './visit.ts';
 export interface Metrics {
   readonly registry: Registry;
   readonly inFlight: Gauge;
-  readonly connections: Gauge;
   /** Counts a request that is over. */
   observe(visit: Visit, status: number): void;
   /** Counts a request that could not even be parsed. */
@@ -17,7 +16,7 @@ export interface Metrics {
 const latencyBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 const noRoute = 'none';
 
-export function createMetrics(): Metrics {
+export function createMetrics(countConnections: () => number): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const registers = [registry];
@@ -60,6 +59,12 @@ export function createMetrics(): Metrics {
     buckets: latencyBuckets,
     registers,
   });
+  const connections: Gauge = new Gauge({
+    name: 'gatehouse_connections',
+    help: 'Open client connections.',
+    registers,
+    collect: (): void => connections.set(countConnections()),
+  });
   return {
     registry,
     inFlight: new Gauge({
@@ -67,7 +72,6 @@ export function createMetrics(): Metrics {
       help: 'Requests being worked on.',
       registers,
     }),
-    connections: new Gauge({ name: 'gatehouse_connections', help: 'Open client connections.', registers }),
     observe(visit, status) {
       const route = visit.route ?? noRoute;
       requests.labels(route, statusClass(status), visit.refusal ?? 'none').inc();

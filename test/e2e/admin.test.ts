@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { until } from '../helpers/poll.ts';
+import { exchange, openRaw, requestBytes } from '../helpers/raw-socket.ts';
+import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
+import { demoKey, startGateway } from '../helpers/start-gateway.ts';
+
+const scene = { after };
+const token = 'a-token-of-enough-letters';
+const upstream = await startRecordingUpstream(scene);
+const other = await startRecordingUpstream(scene);
+const gateway = await startGateway(scene, {
+  admin: { token },
+  upstreams: {
+    recognition: { targets: [upstream.url, 'http://127.0.0.1:1'], timeouts: { connect: '300ms' } },
+    other: { targets: [other.url], timeouts: { connect: '300ms' } },
+  },
+  routes: [
+    { name: 'all', path: '/v1/*', methods: ['GET', 'POST'] },
+    { name: 'other', path: '/other/*', methods: ['GET'], upstream: 'other' },
+  ],
+});
+const authorized = { headers: { authorization: `Bearer ${token}` } };
+const readyz = async () => {
+  const response = await fetch(`${gateway.adminUrl}/readyz`);
+  return { status: response.status, body: (await response.json()) as { status: string; reasons: string[] } };
+};
+const metrics = async (): Promise<string> => (await fetch(`${gateway.adminUrl}/metrics`, authorized)).text();
+
+test('livez and readyz need no token, and a ready gateway has nothing to tell', async () => {
+  const livez = await fetch(`${gateway.adminUrl}/livez`);
+  assert.deepEqual([livez.status, await livez.json()], [200, { status: 'live' }]);
+  assert.deepEqual(await readyz(), { status: 200, body: { status: 'ready', reasons: [] } });
+});
+
+test('an upstream that is gone is named; the gateway is ready as long as one upstream can be reached', async () => {
+  await other.close();
+  const reason = 'no target of upstream other can be reached';
+  await until(async () => (await readyz()).body.reasons.length > 0, { within: 3000 });
+  assert.deepEqual(await readyz(), { status: 200, body: { status: 'ready', reasons: [reason] } });
+  await upstream.close();
+  await until(async () => (await readyz()).status === 503, { within: 3000 });
+  const { body } = await readyz();
+  assert.deepEqual(body, {
+    status: 'not ready',
+    reasons: ['no target of upstream recognition can be reached', reason],
+  });
+  assert.equal((await fetch(`${gateway.adminUrl}/livez`)).status, 200);
+  await Promise.all([upstream.reopen(), other.reopen()]);
+  await until(async () => (await readyz()).status === 200, { within: 3000 });
+});
+
+for (const { name, headers } of [
+  { name: 'no token', headers: {} },
+  { name: 'another token', headers: { authorization: 'Bearer another-token-of-letters' } },
+  { name: 'a beginning of the token', headers: { authorization: `Bearer ${token.slice(0, -1)}` } },
+  { name: 'another scheme', headers: { authorization: `Basic ${token}` } },
+  { name: 'the key of a developer', headers: { apiKey: demoKey } },
+]) {
+  test(`metrics are refused with ${name}`, async () => {
+    for (const path of ['/metrics', '/unknown']) {
+      const response = await fetch(gateway.adminUrl + path, { headers });
+      assert.equal(response.status, 401);
+      assert.match(response.headers.get('www-authenticate') ?? '', /^Bearer /);
+      assert.deepEqual(await response.json(), { error: 'A valid admin token is required' });
+    }
+  });
+}
+
+test('what is not there is a 404 in JSON, and odd requests do not shake the admin listener', async (t) => {
+  const response = await fetch(`${gateway.adminUrl}/unknown`, authorized);
+  assert.deepEqual([response.status, await response.json()], [404, { error: 'Not found' }]);
+  const port = Number(new URL(gateway.adminUrl).port);
+  for (const bytes of [
+    'GET /%ff HTTP/1.1\r\nHost: x\r\n\r\n',
+    'GET //[ HTTP/1.1\r\nHost: x\r\n\r\n',
+    'nonsense\r\n\r\n',
+    'GET http:///%%% HTTP/1.1\r\nHost: x\r\n\r\n',
+  ]) {
+    const client = await openRaw(t, port);
+    client.write(bytes);
+    await client.responses(1);
+    assert.doesNotMatch(client.received().toString(), / at |node_modules/);
+    client.socket.destroy();
+  }
+  assert.equal((await readyz()).status, 200);
+});
+
+test('nothing of the admin listener is on the public port', async (t) => {
+  for (const path of ['/livez', '/readyz', '/metrics']) {
+    const bytes = requestBytes(`GET ${path}`, [
+      ['apiKey', demoKey],
+      ['Authorization', `Bearer ${token}`],
+    ]);
+    assert.equal((await exchange(t, gateway.port, bytes)).status, 404);
+  }
+});
+
+test('metrics tell what happened, and no client can make a series', async (t) => {
+  const get = (target: string, headers: [string, string][] = []): Promise<unknown> =>
+    exchange(t, gateway.port, requestBytes(target, headers));
+  await get('GET /v1/x', [['apiKey', demoKey]]);
+  await get('GET /v1/x', [['apiKey', 'wrong']]);
+  await get('PUT /v1/x', [['apiKey', demoKey]]);
+  await get('GET /nowhere', [['apiKey', demoKey]]);
+  const before = seriesOf(await metrics());
+  for (let i = 0; i < 20; i += 1) {
+    await get(`GET /v1/x${i}?y=${i}`, [
+      ['apiKey', demoKey],
+      [`X-${i}`, `${i}`],
+      ['User-Agent', `u${i}`],
+      ['Host', `h${i}`],
+    ]);
+    await get(`GET /v1/x${i}`, [['apiKey', `wrong${i}`]]);
+    await get(`GET /nowhere${i}`, [['apiKey', demoKey]]);
+  }
+  const text = await metrics();
+  assert.deepEqual(seriesOf(text), before);
+  for (const row of [
+    /^gatehouse_requests_total\{route="all",status="2xx",refusal="none"\} 21$/m,
+    /^gatehouse_requests_total\{route="none",status="4xx",refusal="key_invalid"\} 21$/m,
+    /^gatehouse_request_duration_seconds_count\{route="all"\} \d+$/m,
+    /^gatehouse_upstream_duration_seconds_count\{upstream="recognition"\} 21$/m,
+    /^gatehouse_store_duration_seconds_count\{operation="find_key"\} \d+$/m,
+    /^gatehouse_requests_in_flight 0$/m,
+    /^process_resident_memory_bytes \d+$/m,
+  ]) {
+    assert.match(text, row);
+  }
+});
+
+test('metrics count client connections, clients that left as 499, and upstream failures by kind', async (t) => {
+  const clients = await Promise.all([
+    openRaw(t, gateway.port),
+    openRaw(t, gateway.port),
+    openRaw(t, gateway.port),
+  ]);
+  await until(async () => /^gatehouse_connections 3$/m.test(await metrics()));
+  for (const client of clients) client.socket.destroy();
+  await until(async () => /^gatehouse_connections 0$/m.test(await metrics()));
+
+  upstream.handler = () => undefined;
+  const seen = upstream.requests.length;
+  const leaver = await openRaw(t, gateway.port);
+  leaver.write(requestBytes('GET /v1/left', [['apiKey', demoKey]]));
+  await until(() => upstream.requests.length > seen);
+  leaver.socket.destroy();
+  const left = /^gatehouse_requests_total\{route="all",status="4xx",refusal="client_gone"\} 1$/m;
+  await until(async () => left.test(await metrics()));
+
+  upstream.handler = (_, res) => void res.socket?.destroy();
+  await exchange(t, gateway.port, requestBytes('POST /v1/broken', [['apiKey', demoKey]]));
+  assert.match(
+    await metrics(),
+    /^gatehouse_upstream_errors_total\{upstream="recognition",kind="broken"\} 1$/m,
+  );
+});
+
+function seriesOf(text: string): string[] {
+  return text
+    .split('\n')
+    .flatMap((row) => (row.startsWith('gatehouse_') ? [row.slice(0, row.lastIndexOf(' '))] : []));
+}
