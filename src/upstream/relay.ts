@@ -144,7 +144,7 @@ export class Relay implements Dispatcher.DispatchHandler {
       this.#progress.cut = cut;
       this.#progress.cause = error;
       this.#stop();
-      this.#res.destroy();
+      breakOff(this.#res);
       this.#settle.resolve({ status: this.#res.statusCode, cut });
       return;
     }
@@ -158,6 +158,12 @@ export class Relay implements Dispatcher.DispatchHandler {
     clearTimeout(this.#deadline);
     this.#res.off('close', this.#onClose).off('drain', this.#onDrain);
   }
+}
+
+/** To a client of HTTP/1.0 the end of the connection may be the end of the answer, so only a reset tells it the truth. */
+function breakOff(res: ServerResponse): void {
+  if (res.req.httpVersion === '1.0') res.socket?.resetAndDestroy();
+  else res.destroy();
 }
 
 /** What undici and the kernel say when a kept connection turns out to be closed. */

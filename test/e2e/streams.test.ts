@@ -140,6 +140,18 @@ for (const { name, wire, end } of [
   });
 }
 
+test('a client of HTTP/1.0, for whom the end of the connection is the end of the answer, sees a reset instead', async (t) => {
+  raw.script = (socket) =>
+    void socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n');
+  const client = await openRaw(t, gateway.port);
+  client.write(`GET /raw/old HTTP/1.0\r\nHost: x\r\napiKey: ${demoKey}\r\n\r\n`);
+  await client.receivedUntil((bytes) => bytes.includes('\r\n\r\nab'));
+  for (const socket of raw.sockets) socket.end();
+  await client.receivedUntilClose(1000);
+  assert.equal(client.error?.code, 'ECONNRESET');
+  assert.equal((await logged('/raw/old'))['cut'], 'upstream');
+});
+
 test('an encoded answer passes byte for byte', async (t) => {
   const packed = gzipSync('hello '.repeat(1000));
   upstream.handler = (_, res) => {
