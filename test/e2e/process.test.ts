@@ -7,7 +7,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { after, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 import { until } from '../helpers/poll.ts';
@@ -61,98 +61,100 @@ const configured = (over: Yaml): string => write(overlay(baseConfig(upstream.url
 const notDatabase = join(folder, 'notes.txt');
 writeFileSync(notDatabase, 'These are notes, and not a database at all.\n'.repeat(200));
 
-for (const { title, config, code, line } of [
-  {
-    title: 'a port in use',
-    config: { listen: `127.0.0.1:${busyPort}` },
-    code: 69,
-    line: /127\.0\.0\.1:\d+ \(listen\): another process uses it/,
-  },
-  {
-    title: 'an admin port in use',
-    config: { admin: { listen: `127.0.0.1:${busyPort}` } },
-    code: 69,
-    line: /127\.0\.0\.1:\d+ \(admin\.listen\): another process uses it/,
-  },
-  {
-    title: 'the same port twice',
-    config: { listen: `127.0.0.2:${busyPort}`, admin: { listen: `127.0.0.1:${busyPort}` } },
-    code: 69,
-    line: /127\.0\.0\.1:\d+ \(admin\.listen\)/,
-  },
-  {
-    title: 'an address of another machine',
-    config: { listen: '192.0.2.1:8080' },
-    code: 69,
-    line: /192\.0\.2\.1:8080 \(listen\): this machine has no such address/,
-  },
-  {
-    title: 'a host name that does not exist',
-    config: { listen: 'no-such-host.invalid:8080' },
-    code: 69,
-    line: /no-such-host\.invalid:8080 \(listen\): the host name is unknown/,
-  },
-  {
-    title: 'a store that is not a database',
-    config: { store: `sqlite:${notDatabase}` },
-    code: 74,
-    line: /the store cannot be opened: .*not a SQLite database/,
-  },
-  {
-    title: 'a store in a folder that is a file',
-    config: { store: `sqlite:${notDatabase}/gatehouse.db` },
-    code: 74,
-    line: /the store cannot be opened/,
-  },
-] satisfies { title: string; config: Yaml; code: number; line: RegExp }[]) {
-  test(`${title} ends the start with one clear line and code ${code}`, async () => {
-    const ended = await run(['serve', '--config', configured(config)]);
-    assert.match(ended.stderr, /^gatehouse: [^\n]+\n$/);
-    assert.match(ended.stderr, line);
-    assert.equal(ended.code, code);
-  });
-}
-
-test('a configuration that is not there, or is a folder, ends with one clear line and code 66', async () => {
-  for (const file of [join(folder, 'missing.yaml'), folder]) {
-    const ended = await run(['serve', '--config', file]);
-    assert.match(ended.stderr, /^gatehouse: [^\n]+\n$/);
-    assert.ok(ended.stderr.includes(file));
-    assert.equal(ended.code, 66);
+describe('a start that fails, or is not one', { concurrency: 3 }, () => {
+  for (const { title, config, code, line } of [
+    {
+      title: 'a port in use',
+      config: { listen: `127.0.0.1:${busyPort}` },
+      code: 69,
+      line: /127\.0\.0\.1:\d+ \(listen\): another process uses it/,
+    },
+    {
+      title: 'an admin port in use',
+      config: { admin: { listen: `127.0.0.1:${busyPort}` } },
+      code: 69,
+      line: /127\.0\.0\.1:\d+ \(admin\.listen\): another process uses it/,
+    },
+    {
+      title: 'the same port twice',
+      config: { listen: `127.0.0.2:${busyPort}`, admin: { listen: `127.0.0.1:${busyPort}` } },
+      code: 69,
+      line: /127\.0\.0\.1:\d+ \(admin\.listen\)/,
+    },
+    {
+      title: 'an address of another machine',
+      config: { listen: '192.0.2.1:8080' },
+      code: 69,
+      line: /192\.0\.2\.1:8080 \(listen\): this machine has no such address/,
+    },
+    {
+      title: 'a host name that does not exist',
+      config: { listen: 'no-such-host.invalid:8080' },
+      code: 69,
+      line: /no-such-host\.invalid:8080 \(listen\): the host name is unknown/,
+    },
+    {
+      title: 'a store that is not a database',
+      config: { store: `sqlite:${notDatabase}` },
+      code: 74,
+      line: /the store cannot be opened: .*not a SQLite database/,
+    },
+    {
+      title: 'a store in a folder that is a file',
+      config: { store: `sqlite:${notDatabase}/gatehouse.db` },
+      code: 74,
+      line: /the store cannot be opened/,
+    },
+  ] satisfies { title: string; config: Yaml; code: number; line: RegExp }[]) {
+    test(`${title} ends the start with one clear line and code ${code}`, async () => {
+      const ended = await run(['serve', '--config', configured(config)]);
+      assert.match(ended.stderr, /^gatehouse: [^\n]+\n$/);
+      assert.match(ended.stderr, line);
+      assert.equal(ended.code, code);
+    });
   }
-});
 
-test('a configuration that is not valid ends with its errors and code 78', async () => {
-  const ended = await run(['serve'], { GATEHOUSE_CONFIG: configured({ lisen: 80 }) });
-  assert.match(ended.stderr, /:\d+:\d+: .*lisen.*listen/s);
-  assert.match(ended.stderr, /\ngatehouse: [^\n]*nothing was started\n$/);
-  assert.equal(ended.code, 78);
-});
-
-for (const { args, stderr } of [
-  { args: ['serv'], stderr: /unknown command 'serv'.*Did you mean serve\?/s },
-  { args: ['serve', '--confg', 'x'], stderr: /unknown option '--confg'.*Did you mean --config\?/s },
-  { args: ['serve', '--config'], stderr: /argument missing/ },
-  { args: ['serve', 'x'], stderr: /too many arguments/ },
-  { args: ['--nothing'], stderr: /unknown option/ },
-  { args: [], stderr: /Usage: gatehouse/ },
-]) {
-  test(`"gatehouse ${args.join(' ')}" is explained, with code 64`, async () => {
-    const ended = await run(args);
-    assert.match(ended.stderr, stderr);
-    assert.doesNotMatch(ended.stderr, /^ +at /m);
-    assert.equal(ended.code, 64);
-    assert.equal(ended.stdout, '');
+  test('a configuration that is not there, or is a folder, ends with one clear line and code 66', async () => {
+    for (const file of [join(folder, 'missing.yaml'), folder]) {
+      const ended = await run(['serve', '--config', file]);
+      assert.match(ended.stderr, /^gatehouse: [^\n]+\n$/);
+      assert.ok(ended.stderr.includes(file));
+      assert.equal(ended.code, 66);
+    }
   });
-}
 
-test('help comes with examples, the version alone', async () => {
-  for (const command of ['serve', 'check']) {
-    const { stdout, code } = await run([command, '--help']);
-    assert.match(stdout, new RegExp(`Example:\\n +\\$ gatehouse ${command} --config `));
-    assert.equal(code, 0);
+  test('a configuration that is not valid ends with its errors and code 78', async () => {
+    const ended = await run(['serve'], { GATEHOUSE_CONFIG: configured({ lisen: 80 }) });
+    assert.match(ended.stderr, /:\d+:\d+: .*lisen.*listen/s);
+    assert.match(ended.stderr, /\ngatehouse: [^\n]*nothing was started\n$/);
+    assert.equal(ended.code, 78);
+  });
+
+  for (const { args, stderr } of [
+    { args: ['serv'], stderr: /unknown command 'serv'.*Did you mean serve\?/s },
+    { args: ['serve', '--confg', 'x'], stderr: /unknown option '--confg'.*Did you mean --config\?/s },
+    { args: ['serve', '--config'], stderr: /argument missing/ },
+    { args: ['serve', 'x'], stderr: /too many arguments/ },
+    { args: ['--nothing'], stderr: /unknown option/ },
+    { args: [], stderr: /Usage: gatehouse/ },
+  ]) {
+    test(`"gatehouse ${args.join(' ')}" is explained, with code 64`, async () => {
+      const ended = await run(args);
+      assert.match(ended.stderr, stderr);
+      assert.doesNotMatch(ended.stderr, /^ +at /m);
+      assert.equal(ended.code, 64);
+      assert.equal(ended.stdout, '');
+    });
   }
-  assert.match((await run(['--version'])).stdout, /^\d+\.\d+\.\d+\n$/);
+
+  test('help comes with examples, the version alone', async () => {
+    for (const command of ['serve', 'check']) {
+      const { stdout, code } = await run([command, '--help']);
+      assert.match(stdout, new RegExp(`Example:\\n +\\$ gatehouse ${command} --config `));
+      assert.equal(code, 0);
+    }
+    assert.match((await run(['--version'])).stdout, /^\d+\.\d+\.\d+\n$/);
+  });
 });
 
 test('the ready line tells both addresses, and SIGTERM and SIGINT end an idle gateway with code 0', async (t) => {

@@ -23,6 +23,7 @@ const one = await startRecordingUpstream(scene);
 const two = await startRecordingUpstream(scene);
 const kept = await startRawUpstream(scene);
 const silent = await startRawUpstream(scene);
+const early = await startRecordingUpstream(scene);
 const narrow = await startRawUpstream(scene);
 const full = await startFull();
 const timeouts = { connect: '150ms', response: '300ms', idle: '300ms' };
@@ -38,6 +39,7 @@ const routes = [
   'pair',
   'kept',
   'narrow',
+  'early',
 ];
 const gateway = await startGateway(scene, {
   upstreams: {
@@ -53,6 +55,7 @@ const gateway = await startGateway(scene, {
     named: { targets: [`https://localhost:${misnamed}`], ca: named.cert, timeouts, preserveHost: true },
     pair: { targets: [one.url, two.url], timeouts },
     kept: { targets: [kept.url], timeouts: { ...timeouts, idle: '5s' } },
+    early: { targets: [early.url], timeouts },
     narrow: { targets: [narrow.url], timeouts: { ...timeouts, idle: '5s' }, connections: 1 },
   },
   versions: undefined,
@@ -220,6 +223,22 @@ test('a client that leaves before the answer ends the upstream call, and is a 49
   assert.equal(line['status'], 499);
   assert.equal(line['refusal'], 'client_gone');
   assert.equal(line['level'], 'info');
+});
+
+test('an answer that comes before the request was read is passed on or is a 502, and the next is right', async (t) => {
+  const body = 'x'.repeat(900_000);
+  for (const then of ['stays', 'ends', 'resets'] as const) {
+    early.onArrival = (_, res, req) => {
+      if (then !== 'stays') req.pause();
+      res.writeHead(413, { 'Content-Length': 3, ...(then === 'stays' ? {} : { Connection: 'close' }) });
+      res.end('big', () => then === 'resets' && req.socket.resetAndDestroy());
+    };
+    const answer = await ask(t, 'POST /early/x', [], body);
+    assert.ok(answer.status === 413 || answer.status === 502, `${then}: ${answer.status}`);
+    if (answer.status === 413) assert.equal(answer.text, 'big');
+    early.onArrival = undefined;
+    assert.equal((await ask(t, 'POST /early/x', [], 'short')).status, 200);
+  }
 });
 
 test('requests that gave up waiting for a connection never reach the upstream, and cost it no connection', async (t) => {
