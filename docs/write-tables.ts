@@ -1,0 +1,118 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { schema } from '../src/config/schema.ts';
+import { createMetrics } from '../src/metrics.ts';
+
+type Part = Readonly<Record<string, unknown>>;
+
+const readme = new URL('../README.md', import.meta.url);
+
+/** The tables that are made from the code, by the name of the place in the README where they stand. */
+const tables: Readonly<Record<string, () => string>> = { options: optionsTable, metrics: metricsTable };
+
+/** The text with every made table renewed. A place that is missing is an error: its table would silently be gone. */
+export function renewTables(text: string): string {
+  let renewed = text;
+  for (const [name, make] of Object.entries(tables)) {
+    const place = new RegExp(`(<!-- ${name}: npm run docs -->\n).*?(<!-- end -->)`, 's');
+    if (!place.test(renewed)) throw new Error(`there is no place for the table of ${name}`);
+    renewed = renewed.replace(place, (_all, begin: string, end: string) => `${begin}\n${make()}\n\n${end}`);
+  }
+  return renewed;
+}
+
+/** One row per option of the configuration that holds a value, in the order of the schema. */
+function optionsTable(): string {
+  const rows = [...optionsOf(schema, '', false)];
+  return table([['option', 'written as', 'default', 'what it does'], ...rows]);
+}
+
+/** One row per metric of our own; those that every Node process has are left out. */
+function metricsTable(): string {
+  const rows = createMetrics()
+    .registry.getMetricsAsArray()
+    .filter(({ name }) => name.startsWith('gatehouse_'))
+    .map((metric) => {
+      const labels = 'labelNames' in metric && Array.isArray(metric.labelNames) ? metric.labelNames : [];
+      return [
+        code(metric.name),
+        String(metric.type),
+        labels.map((label) => code(String(label))).join(', '),
+        metric.help,
+      ];
+    });
+  return table([['metric', 'type', 'labels', 'what it counts'], ...rows]);
+}
+
+function* optionsOf(part: Part, path: string, required: boolean): Generator<readonly string[]> {
+  const inner = innerOf(part, path);
+  const holdsValue = inner.length === 0 || Array.isArray(part['type']);
+  if (holdsValue) yield [code(path), writtenAs(part), defaultOf(part, required), String(part['description'])];
+  const wanted = Array.isArray(part['required']) ? part['required'] : [];
+  for (const [name, below, at] of inner) yield* optionsOf(below, at, wanted.includes(name));
+}
+
+function innerOf({ properties, additionalProperties, items }: Part, path: string) {
+  const inner: (readonly [name: string, part: Part, path: string])[] = [];
+  if (isPart(properties)) {
+    for (const [name, part] of Object.entries(properties)) {
+      if (isPart(part)) inner.push([name, part, path === '' ? name : `${path}.${name}`]);
+    }
+  }
+  if (isPart(additionalProperties)) inner.push(['*', additionalProperties, `${path}.<name>`]);
+  if (isPart(items) && isPart(items['properties'])) inner.push(['[]', items, `${path}[]`]);
+  return inner;
+}
+
+/** How a value looks in the YAML, where its type alone does not tell. */
+const forms: Readonly<Record<string, string>> = {
+  address: 'address',
+  'base-path': 'path',
+  digest: '`sha256:…`',
+  duration: 'duration',
+  'duration-or-zero': 'duration',
+  'header-name': 'header name',
+  instant: 'date',
+  link: 'URL',
+  name: 'name',
+  network: 'address or CIDR',
+  none: '`none`, or one of the next',
+  origin: 'origin',
+  path: 'path',
+  size: 'size',
+  store: 'store',
+  visible: 'text',
+};
+
+function writtenAs({ type, format, enum: words, items }: Part): string {
+  if (Array.isArray(words)) return words.map((word) => code(String(word))).join(' ');
+  if (isPart(items)) return `list of ${Array.isArray(items['enum']) ? 'methods' : writtenAs(items)}`;
+  if (typeof format === 'string' && forms[format] !== undefined) return forms[format];
+  if (type === 'integer') return 'whole number';
+  if (type === 'boolean') return '`true` `false`';
+  return type === 'object' ? 'object' : 'text';
+}
+
+function defaultOf(part: Part, required: boolean): string {
+  if (required) return 'required';
+  const value = part['default'];
+  if (value === undefined) return '';
+  return value === '' ? 'empty' : code(typeof value === 'string' ? value : JSON.stringify(value));
+}
+
+function table(rows: readonly (readonly string[])[]): string {
+  const [head = [], ...body] = rows;
+  const lines = [head, head.map(() => '---'), ...body];
+  return lines
+    .map((cells) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`)
+    .join('\n');
+}
+
+function code(text: string): string {
+  return `\`${text}\``;
+}
+
+function isPart(value: unknown): value is Part {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+if (import.meta.main) writeFileSync(readme, renewTables(readFileSync(readme, 'utf8')));

@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize, relative } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+/**
+ * The house, from the roof down. A name is a file or a folder of src; what stands on one floor stands side by side.
+ * An import goes to a lower floor or stays in its own folder. Types count too: who knows a type knows its owner.
+ */
+const floors: readonly (readonly string[])[] = [
+  ['main.ts'],
+  ['commands'],
+  ['gateway.ts'],
+  ['app.ts', 'listener.ts', 'admin'],
+  ['journey.ts'],
+  ['stages', 'answer.ts', 'connections.ts'],
+  ['keys', 'quota', 'upstream', 'uploads'],
+  ['stores'],
+  ['log.ts', 'metrics.ts'],
+  ['config'],
+  ['visit.ts'],
+  ['client-address.ts', 'strict-json.ts'],
+  ['escaped-keys.ts', 'exit-codes.ts', 'headers.ts', 'refusals.ts', 'settle-heap.ts'],
+];
+
+/** Stages know each other's results; beyond that, one is made of two. */
+const stageImports: readonly string[] = ['read-body.ts → read-json.ts'];
+const stageTypes: readonly string[] = ['authenticate.ts', 'check-request.ts'];
+
+/** Packages and built-in modules that only some files may know, so that each can be replaced in one place. */
+const guarded: Readonly<Record<string, RegExp>> = {
+  'node:sqlite': /^stores\/sqlite\//,
+  ioredis: /^stores\/redis\//,
+  undici: /^upstream\//,
+  'http-proxy': /^upstream\//,
+  express: /^(?:app\.ts|admin\/)/,
+  pino: /^log\.ts$/,
+  'pino-http': /^log\.ts$/,
+  'prom-client': /^metrics\.ts$/,
+  commander: /^main\.ts$/,
+  yaml: /^config\//,
+  ajv: /^config\//,
+};
+
+/** The process belongs to main and the commands. Others touch this of it, and nothing else. */
+const processUses: readonly string[] = [
+  'log.ts: process.stdout', // where the log goes
+  'upstream/relay.ts: process.nextTick', // schedules, and changes nothing
+];
+
+interface Import {
+  readonly file: string;
+  readonly line: number;
+  readonly text: string;
+  /** A file of src, or the name of a package. */
+  readonly target: string;
+  readonly ours: boolean;
+  readonly typeOnly: boolean;
+}
+
+const src = fileURLToPath(new URL('../../src/', import.meta.url));
+const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
+const imports = files.flatMap((file) => importsOf(file, readFileSync(join(src, file), 'utf8')));
+
+test('every file has a floor', () => {
+  const homeless = files.filter((file) => floorOf(file) === -1);
+  assert.deepEqual(homeless, [], 'give it one in the list of floors');
+});
+
+test('imports go down, or stay in their folder', () => {
+  const upward = imports.filter(
+    ({ file, target, ours }) => ours && unitOf(file) !== unitOf(target) && floorOf(file) >= floorOf(target),
+  );
+  refuse(upward);
+});
+
+test('imports never go round in a circle', () => {
+  const circles: string[] = [];
+  const finished = new Set<string>();
+  const walk = (file: string, trail: readonly string[]): void => {
+    if (trail.includes(file)) circles.push([...trail.slice(trail.indexOf(file)), file].join(' → '));
+    if (finished.has(file) || trail.includes(file)) return;
+    for (const { target } of imports.filter((one) => one.file === file && one.ours)) {
+      walk(target, [...trail, file]);
+    }
+    finished.add(file);
+  };
+  for (const file of files) walk(file, []);
+  assert.deepEqual(circles, []);
+});
+
+test('a stage never imports another', () => {
+  const sideways = imports.filter(({ file, target, typeOnly }) => {
+    if (unitOf(file) !== 'stages' || unitOf(target) !== 'stages') return false;
+    const [from, to] = [file, target].map((path) => path.slice('stages/'.length));
+    return !(typeOnly && stageTypes.includes(to ?? '')) && !stageImports.includes(`${from} → ${to}`);
+  });
+  refuse(sideways);
+});
+
+for (const [name, home] of Object.entries(guarded)) {
+  test(`${name} is known in its own place only`, () => {
+    const known = ({ target }: Import) => target === name || target.startsWith(`${name}/`);
+    refuse(imports.filter((one) => !one.ours && known(one) && !home.test(one.file)));
+  });
+}
+
+test('only main and the commands touch the process', () => {
+  const touching = files
+    .filter((file) => file !== 'main.ts' && unitOf(file) !== 'commands')
+    .flatMap((file) => [...new Set(processUsesOf(file))].map((use) => `${file}: ${use}`));
+  assert.deepEqual(touching.toSorted(), processUses.toSorted());
+});
+
+test('the process is not imported under another name', () => {
+  refuse(imports.filter(({ target }) => target === 'node:process' || target === 'process'));
+});
+
+/** Fails with each import as an editor finds it: file, line, and what stands there. */
+function refuse(wrong: readonly Import[]): void {
+  assert.deepEqual(
+    wrong.map(({ file, line, text }) => `src/${file}:${line}: ${text}`),
+    [],
+  );
+}
+
+function importsOf(file: string, source: string): Import[] {
+  const statement =
+    /^(?:import|export)\s(?<type>type\s)?[^'";]*?from\s*'(?<from>[^']+)'|^import\s+'(?<bare>[^']+)'|\bimport\(\s*'(?<lazy>[^']+)'/gm;
+  return [...source.matchAll(statement)].map((match) => {
+    const { type, from, bare, lazy } = match.groups ?? {};
+    const name = from ?? bare ?? lazy ?? '';
+    const ours = name.startsWith('.');
+    return {
+      file,
+      line: source.slice(0, match.index).split('\n').length,
+      text: match[0].replaceAll(/\s+/g, ' '),
+      target: ours ? normalize(join(dirname(file), name)) : name,
+      ours,
+      typeOnly: type !== undefined,
+    };
+  });
+}
+
+function processUsesOf(file: string): string[] {
+  const code = readFileSync(join(src, file), 'utf8').replaceAll(/\/\*[^]*?\*\/|(?<=^|\s)\/\/[^\n]*/g, '');
+  const use = /(?<![\w$./'"-])process(?:\.\w+|\[)|(?<==\s*)process\b/g;
+  return [...code.matchAll(use)].map(([found]) => found);
+}
+
+function unitOf(file: string): string {
+  return relative('.', file).split('/')[0] ?? file;
+}
+
+function floorOf(file: string): number {
+  return floors.findIndex((floor) => floor.includes(unitOf(file)));
+}
