@@ -101,8 +101,7 @@ test('a stage never imports another', () => {
 
 for (const [name, home] of Object.entries(guarded)) {
   test(`${name} is known in its own place only`, () => {
-    const known = ({ target }: Import) => target === name || target.startsWith(`${name}/`);
-    refuse(imports.filter((one) => !one.ours && known(one) && !home.test(one.file)));
+    refuse(imports.filter((one) => isOf(name, one) && !home.test(one.file)));
   });
 }
 
@@ -141,6 +140,10 @@ function importsOf(file: string, source: string): Import[] {
       typeOnly: type !== undefined,
     };
   });
+}
+
+function isOf(name: string, { target, ours }: Import): boolean {
+  return !ours && (target === name || target.startsWith(`${name}/`));
 }
 
 function processUsesOf(file: string): string[] {
