@@ -28,7 +28,7 @@ function optionsTable(): string {
 
 /** One row per metric of our own; those that every Node process has are left out. */
 function metricsTable(): string {
-  const rows = createMetrics()
+  const rows = createMetrics(() => 0)
     .registry.getMetricsAsArray()
     .filter(({ name }) => name.startsWith('gatehouse_'))
     .map((metric) => {
