@@ -23,7 +23,7 @@ const one = await startRecordingUpstream(scene);
 const two = await startRecordingUpstream(scene);
 const kept = await startRawUpstream(scene);
 const silent = await startRawUpstream(scene);
-const early = await startRecordingUpstream(scene);
+const early = await startRecordingUpstream(scene, (_, res) => res.headersSent || res.end('fine'));
 const narrow = await startRawUpstream(scene);
 const full = await startFull();
 const timeouts = { connect: '150ms', response: '300ms', idle: '300ms' };
