@@ -49,25 +49,32 @@ export class Connections {
     });
   }
 
-  /** Counts a request in until its answer is over, and refuses it when too much is in flight already. */
-  enter(req: IncomingMessage, res: ServerResponse): void {
+  /**
+   * Counts a request in, or refuses it when too much is in flight already. The connection counts it until its answer is
+   * out; the process only until the function that is returned is called, so that refusals nobody reads crowd out no one.
+   */
+  enter(req: IncomingMessage, res: ServerResponse): () => void {
     const connection = this.#open.get(req.socket);
     if (this.#draining) res.shouldKeepAlive = false;
-    if (connection === undefined) return;
+    if (connection === undefined) return ignore;
     const crowded =
       this.#inFlight >= this.#limits.inFlight ||
       connection.inFlight.size >= this.#limits.inFlightPerConnection;
     connection.inFlight.set(res, req);
-    this.#inFlight += 1;
     res.once('close', () => {
       connection.inFlight.delete(res);
-      this.#inFlight -= 1;
       if (connection.givenUp && connection.inFlight.size === 0) req.socket.destroySoon();
     });
+    // Refusals that nobody reads pile up too. Reading no further would not do: nobody would hear the client leave.
+    if (connection.inFlight.size >= 2 * this.#limits.inFlightPerConnection) req.socket.destroy();
     if (crowded) {
       res.shouldKeepAlive = false;
       throw new Refusal('overloaded', { headers: { 'Retry-After': '1' } });
     }
+    this.#inFlight += 1;
+    return () => {
+      this.#inFlight -= 1;
+    };
   }
 
   /** The request of a connection whose body is still arriving, if there is one. */
@@ -114,6 +121,8 @@ export class Connections {
     }
   }
 }
+
+function ignore(): void {}
 
 /**
  * Node tells only the response that was being written that its connection is gone. Those of pipelined requests behind it,

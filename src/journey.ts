@@ -26,36 +26,44 @@ export type Travel = (req: IncomingMessage, res: ServerResponse) => Promise<void
  */
 export function createJourney(by: Provisions): Travel {
   return async function travel(req, res) {
-    const { visit } = req;
-
-    by.connections.enter(req, res); //                                  503
-    const head = checkRequest(req, by.headRules); //                    400 417 431
-    visit.path = head.path;
-
-    const caller = await authenticate(head, by.keyring); //             401 500
-    visit.keyId = caller.keyId;
-    visit.plan = caller.plan;
-
-    const route = findRoute(head, by.routes, Date.now()); //            404 405 410
-    visit.route = route.name;
-    visit.upstream = route.upstream;
-    if (head.upgrade !== undefined) throw new Refusal('upgrade_refused');
-
-    const body = await readBody(req, res, { head, rule: route.body, memory: by.bodyMemory }); // 400 408 413 415
+    const leave = by.connections.enter(req, res); //                    503
     try {
-      visit.bytesIn = body.length;
-      const parcel = {
-        head,
-        caller,
-        route,
-        body,
-        origin: visit.origin,
-        requestId: visit.id,
-        progress: visit,
-      };
-      await forward(req, res, parcel, by.forwarding); //                499 502 504
+      await passStages(req, res, by);
     } finally {
-      by.bodyMemory.giveBack(body.length);
+      leave();
     }
   };
+}
+
+async function passStages(req: IncomingMessage, res: ServerResponse, by: Provisions): Promise<void> {
+  const { visit } = req;
+
+  const head = checkRequest(req, by.headRules); //                    400 417 431
+  visit.path = head.path;
+
+  const caller = await authenticate(head, by.keyring); //             401 500
+  visit.keyId = caller.keyId;
+  visit.plan = caller.plan;
+
+  const route = findRoute(head, by.routes, Date.now()); //            404 405 410
+  visit.route = route.name;
+  visit.upstream = route.upstream;
+  if (head.upgrade !== undefined) throw new Refusal('upgrade_refused');
+
+  const body = await readBody(req, res, { head, rule: route.body, memory: by.bodyMemory }); // 400 408 413 415
+  try {
+    visit.bytesIn = body.length;
+    const parcel = {
+      head,
+      caller,
+      route,
+      body,
+      origin: visit.origin,
+      requestId: visit.id,
+      progress: visit,
+    };
+    await forward(req, res, parcel, by.forwarding); //                499 502 504
+  } finally {
+    by.bodyMemory.giveBack(body.length);
+  }
 }

@@ -1,0 +1,380 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
+import { after, describe, it, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { assertRefused, openDoor } from '../helpers/door.ts';
+import { until } from '../helpers/poll.ts';
+import { openRaw } from '../helpers/raw-socket.ts';
+import type { RawSocket } from '../helpers/raw-socket.ts';
+import { demoKey } from '../helpers/start-gateway.ts';
+
+// Whatever clients send, hold back or never read, memory and what is in flight stay bounded, and it ends in time.
+
+const megabyte = 1024 * 1024;
+const door = await openDoor(
+  { after },
+  {
+    limits: {
+      connections: 200,
+      inFlight: 40,
+      inFlightPerConnection: 10,
+      headerTimeout: '1s',
+      requestTimeout: '2s',
+      keepAlive: '500ms',
+      stalledReader: '1s',
+      bodyMemory: '4MB',
+    },
+    routes: [
+      { path: '/v1/alive', methods: ['GET'] },
+      { path: '/v1/hold', methods: ['GET', 'POST'], body: { any: {} } },
+      { path: '/v1/big', methods: ['GET'] },
+      { path: '/v1/begun', methods: ['GET'] },
+      { path: '/v1/upload', methods: ['POST'], body: { any: { maxSize: '2MB' } } },
+    ],
+  },
+);
+const { gateway, upstream } = door;
+const held: ServerResponse[] = [];
+const piece = Buffer.alloc(64 * 1024, 'x');
+upstream.handler = ({ target }, res) => {
+  if (target === '/v1/hold') held.push(res);
+  else if (target === '/v1/begun') res.write('begun');
+  else if (target === '/v1/big') pour(res, 64 * megabyte);
+  else res.end('fine');
+};
+
+/** Writes as fast as it is taken. */
+function pour(res: ServerResponse, bytes: number): void {
+  let left = bytes;
+  const more = (): void => {
+    while (left > 0 && !res.destroyed) {
+      left -= piece.length;
+      if (!res.write(piece)) return;
+    }
+    res.end();
+  };
+  res.on('drain', more);
+  more();
+}
+
+const keyed = `Host: gateway.test\r\napiKey: ${demoKey}\r\n`;
+const get = (path: string): string => `GET ${path} HTTP/1.1\r\n${keyed}\r\n`;
+const upload = (headers: string, path = '/v1/upload'): string =>
+  `POST ${path} HTTP/1.1\r\n${keyed}${headers}\r\n`;
+const chunked = 'Transfer-Encoding: chunked\r\n';
+
+/** The largest memory the process has had so far. */
+function peakMegabytes(): number {
+  const status = readFileSync(`/proc/${gateway.pid}/status`, 'utf8');
+  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024;
+}
+
+async function nothingInFlight(): Promise<void> {
+  await until(async () => (await door.inFlight()) === 0, { within: 8000, what: 'nothing in flight' });
+  await until(() =>
+    upstream.requests.every(({ complete, aborted, target }) => complete || aborted || target === ''),
+  );
+}
+
+async function open(t: { after(undo: () => void): void }, bytes: string | Buffer): Promise<RawSocket> {
+  const raw = await openRaw(t, gateway.port);
+  raw.write(bytes);
+  return raw;
+}
+
+test('a client that pipelines 2,000 requests and reads nothing gets ten under way, and little memory', async (t) => {
+  const before = upstream.requests.length;
+  const peak = peakMegabytes();
+  const raw = await openRaw(t, gateway.port);
+  raw.socket.pause();
+  for (let i = 0; i < 2000; i += 1) raw.write(get('/v1/hold'));
+  await until(() => upstream.requests.length - before >= 10);
+  await door.stillServes();
+  assert.equal(door.reached().length, 10);
+  raw.socket.destroy();
+  await nothingInFlight();
+  assert.ok(peakMegabytes() - peak < 60, `${peakMegabytes() - peak} MB more`);
+});
+
+test('more requests than the process may have in flight are refused with 503, and taken again later', async (t) => {
+  held.length = 0;
+  await Promise.all(Array.from({ length: 8 }, () => open(t, get('/v1/hold').repeat(5))));
+  await until(() => held.length === 40);
+  const [answer] = await door.send(get('/v1/alive'));
+  assertRefused(answer, 'overloaded');
+  assert.equal(answer?.headers['retry-after'], '1');
+  held.forEach((res) => res.end());
+  await nothingInFlight();
+  await door.stillServes();
+});
+
+test('clients without a key cannot use up what may be in flight', async (t) => {
+  const bytes = 'POST /v1/upload HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n';
+  const all = await Promise.all(Array.from({ length: 60 }, () => open(t, bytes)));
+  await Promise.all(all.map((raw) => raw.responses(1)));
+  await door.stillServes();
+});
+
+test('more connections than may be open are closed at once', async (t) => {
+  const undo: (() => void)[] = [];
+  const scene = { after: (action: () => void) => undo.push(action) };
+  t.after(() => undo.forEach((action) => action()));
+  const all = await Promise.all(Array.from({ length: 230 }, () => openRaw(scene, gateway.port)));
+  await until(() => all.filter((raw) => raw.closed).length >= 30, { within: 900 });
+  undo.forEach((action) => action());
+  await until(() =>
+    door.stillServes().then(
+      () => true,
+      () => false,
+    ),
+  );
+});
+
+describe('who is slow is cut in time', { concurrency: true }, () => {
+  const slow: [name: string, bytes: string, path: string | undefined][] = [
+    ['sends nothing', '', undefined],
+    ['stops in the request line', 'GET /v1/al', undefined],
+    ['stops in the headers', `GET /v1/alive HTTP/1.1\r\n${keyed}`, undefined],
+    ['stops in a declared body', upload('Content-Length: 10\r\n') + 'hello', '/v1/upload'],
+    ['stops in a chunked body', upload(chunked) + '5\r\nhel', '/v1/upload'],
+    [
+      'sends no body after 100 Continue',
+      upload('Content-Length: 10\r\nExpect: 100-continue\r\n'),
+      '/v1/upload',
+    ],
+    ['claims a chunk near 2^64', `${upload(chunked)}fffffffffffffffe\r\nhello`, '/v1/upload'],
+  ];
+  for (const [name, bytes, path] of slow) {
+    it(`one that ${name} is answered 408`, async (t) => {
+      const raw = await open(t, bytes);
+      const answer = (await raw.responses(1, 6000)).find(({ status }) => status >= 200);
+      assertRefused(answer, 'request_timeout');
+      assert.equal(answer?.headers['connection'], 'close');
+      await raw.receivedUntilClose(6000);
+      const id = answer?.headers['x-request-id'];
+      const line = await until(() => gateway.logs().find(({ requestId }) => requestId === id));
+      assert.equal(line['refusal'], 'request_timeout');
+      assert.equal(line['path'], path);
+    });
+  }
+
+  const trickles: [name: string, head: string, drop: string][] = [
+    ['headers', 'GET /v1/alive HTTP/1.1\r\n', 'X-A: a\r\n'],
+    ['body', upload('Content-Length: 1000\r\n'), 'x'],
+    ['chunks', upload(chunked), '1\r\nx\r\n'],
+  ];
+  for (const [name, head, drop] of trickles) {
+    it(`one that lets its ${name} trickle is answered 408`, async (t) => {
+      const raw = await open(t, head);
+      const timer = setInterval(() => raw.write(drop), 100);
+      t.after(() => clearInterval(timer));
+      const answer = (await raw.responses(1, 6000)).find(({ status }) => status >= 200);
+      assertRefused(answer, 'request_timeout');
+      await raw.receivedUntilClose(6000);
+    });
+  }
+
+  it('one that idles after an answer is closed', async (t) => {
+    const raw = await open(t, get('/v1/alive'));
+    const [answer] = await raw.responses(1);
+    assert.equal(answer?.status, 200);
+    await raw.receivedUntilClose(4000);
+  });
+
+  it('one that reads nothing is cut, and its upstream call with it', async (t) => {
+    const raw = await openRaw(t, gateway.port);
+    raw.socket.pause();
+    raw.write(get('/v1/big'));
+    const before = upstream.requests.length;
+    await until(() => upstream.requests.slice(before).find(({ target }) => target === '/v1/big')?.aborted, {
+      within: 6000,
+    });
+  });
+
+  it('one that reads a byte now and then is cut too', async (t) => {
+    const raw = await openRaw(t, gateway.port);
+    raw.socket.pause();
+    raw.write(get('/v1/big'));
+    const timer = setInterval(() => raw.socket.read(1), 100);
+    t.after(() => clearInterval(timer));
+    await until(
+      () => gateway.logs().filter(({ path, cut }) => path === '/v1/big' && cut === 'client').length >= 2,
+      { within: 8000 },
+    );
+  });
+
+  it('one that reads slowly but truly gets everything', async (t) => {
+    const raw = await openRaw(t, gateway.port);
+    const timer = setInterval(() => (raw.socket.isPaused() ? raw.socket.resume() : raw.socket.pause()), 20);
+    t.after(() => clearInterval(timer));
+    raw.write(get('/v1/big'));
+    await until(() => raw.socket.bytesRead > 64 * megabyte, { within: 15_000 });
+  });
+});
+
+describe('a body that is too large is 413, and the client can read that', () => {
+  const large = Buffer.alloc(8 * megabyte, 'x');
+  const oneChunk = Buffer.concat([
+    Buffer.from(`${large.length.toString(16)}\r\n`),
+    large,
+    Buffer.from('\r\n0\r\n\r\n'),
+  ]);
+  const bodies: [name: string, bytes: Buffer][] = [
+    ['declared', Buffer.concat([Buffer.from(upload(`Content-Length: ${large.length}\r\n`)), large])],
+    ['chunked', Buffer.concat([Buffer.from(upload(chunked)), oneChunk])],
+    [
+      'without a key',
+      Buffer.concat([Buffer.from(`POST /v1/upload HTTP/1.1\r\nHost: a\r\n${chunked}\r\n`), oneChunk]),
+    ],
+    ['of an unknown route', Buffer.concat([Buffer.from(upload(chunked, '/v1/unknown')), oneChunk])],
+  ];
+  const codes = ['body_too_large', 'body_too_large', 'key_missing', 'route_unknown'] as const;
+  for (const [i, [name, bytes]] of bodies.entries()) {
+    for (const late of [false, true]) {
+      it(`${name}, by a client that reads ${late ? 'only after it has sent everything' : 'at once'}`, async (t) => {
+        const raw = await openRaw(t, gateway.port);
+        if (late) raw.socket.pause();
+        await new Promise<void>((resolve) => raw.socket.write(bytes, () => resolve()));
+        raw.socket.resume();
+        const [answer] = await raw.responses(1);
+        assertRefused(answer, codes[i] ?? 'internal');
+        assert.equal(answer?.headers['connection'], 'close');
+        await raw.receivedUntilClose(4000);
+        assert.deepEqual(
+          door.reached().filter(({ target }) => target !== '/v1/big'),
+          [],
+        );
+      });
+    }
+  }
+
+  it('one that ends at the limit is taken', async (t) => {
+    const raw = await open(
+      t,
+      Buffer.concat([
+        Buffer.from(upload(`Content-Length: ${2 * megabyte}\r\n`)),
+        large.subarray(0, 2 * megabyte),
+      ]),
+    );
+    assert.equal((await raw.responses(1))[0]?.status, 200);
+    assert.equal(door.reached()[0]?.body.length, 2 * megabyte);
+  });
+
+  it('one byte more is not', async (t) => {
+    const raw = await open(
+      t,
+      Buffer.concat([
+        Buffer.from(upload(chunked)),
+        Buffer.from(`${(2 * megabyte).toString(16)}\r\n`),
+        large.subarray(0, 2 * megabyte),
+        Buffer.from('\r\n1\r\nx\r\n0\r\n\r\n'),
+      ]),
+    );
+    assertRefused((await raw.responses(1))[0], 'body_too_large', 'The request body must be at most 2 MB');
+  });
+});
+
+test('a refused short body keeps the connection usable, and is not taken for a request', async (t) => {
+  const body = get('/v1/alive').repeat(500).slice(0, 60_000);
+  const raw = await open(
+    t,
+    upload(`Content-Length: ${body.length}\r\n`, '/v1/unknown') + body + get('/v1/alive'),
+  );
+  const answers = await raw.responses(2);
+  assertRefused(answers[0], 'route_unknown');
+  assert.equal(answers[1]?.status, 200);
+  raw.write(get('/v1/alive'));
+  assert.equal((await raw.responses(3)).length, 3);
+});
+
+test('a body in chunks of one byte costs little more than its bytes', async (t) => {
+  const peak = peakMegabytes();
+  const raw = await open(t, upload(chunked));
+  raw.write(Buffer.from('1\r\nx\r\n'.repeat(megabyte)));
+  raw.write('0\r\n\r\n');
+  assert.equal((await raw.responses(1, 10_000))[0]?.status, 200);
+  assert.equal(door.reached()[0]?.body.length, megabyte);
+  assert.ok(peakMegabytes() - peak < 60, `${peakMegabytes() - peak} MB more`);
+});
+
+test('bodies take the memory they may and no more', async (t) => {
+  const part = Buffer.alloc(1.9 * megabyte, 'x');
+  const head = upload(`Content-Length: ${2 * megabyte}\r\n`);
+  const full = await Promise.all([open(t, head), open(t, head)]);
+  for (const raw of full) await new Promise<void>((resolve) => raw.socket.write(part, () => resolve()));
+  const third = await open(t, head);
+  third.write(part);
+  const [answer] = await third.responses(1, 1500);
+  assertRefused(answer, 'overloaded');
+  full.forEach((raw) => raw.socket.destroy());
+  await nothingInFlight();
+  const again = await open(t, Buffer.concat([Buffer.from(head), Buffer.alloc(2 * megabyte)]));
+  assert.equal((await again.responses(1))[0]?.status, 200);
+});
+
+const phases: [name: string, bytes: string, refusal?: string][] = [
+  ['before a byte', ''],
+  ['in the request line', 'GET /v1/ho'],
+  ['in the headers', `GET /v1/hold HTTP/1.1\r\n${keyed}`],
+  ['before the body', upload('Content-Length: 10\r\n'), 'client_gone'],
+  [
+    'before the body it asked to send',
+    upload('Content-Length: 10\r\nExpect: 100-continue\r\n'),
+    'client_gone',
+  ],
+  ['in the body', `${upload('Content-Length: 10\r\n')}hello`, 'client_gone'],
+  ['in the chunks', `${upload(chunked)}5\r\nhel`, 'client_gone'],
+  ['while the upstream works', get('/v1/hold'), 'client_gone'],
+  ['while the upstream works on several', get('/v1/hold').repeat(5), 'client_gone'],
+  ['with more than may be in flight', get('/v1/hold').repeat(20), 'client_gone'],
+  ['in the answer', get('/v1/begun')],
+  ['in the answer, with more to come', get('/v1/begun') + get('/v1/hold').repeat(3), 'client_gone'],
+  ['in a large answer', get('/v1/big')],
+  ['in a refused body', `${upload(chunked, '/v1/unknown')}5\r\nhel`, 'route_unknown'],
+  [
+    'after an upgrade',
+    get('/v1/hold').replace('\r\n\r\n', '\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n'),
+  ],
+];
+for (const [name, bytes, refusal] of phases) {
+  for (const how of ['ends', 'resets'] as const) {
+    test(`nothing stays in flight when the client ${how} ${name}`, async (t) => {
+      const lines = gateway.logs().length;
+      const raw = await open(t, bytes);
+      const reaches = bytes.includes('GET /v1/') && bytes.endsWith('\r\n\r\n');
+      if (reaches)
+        await until(
+          () =>
+            raw.received().length > 0 ||
+            upstream.requests.some(
+              ({ target, aborted, complete }) => complete && !aborted && target === '/v1/hold',
+            ),
+        );
+      if (how === 'ends') raw.socket.destroy();
+      else raw.socket.resetAndDestroy();
+      await nothingInFlight();
+      await door.stillServes();
+      if (refusal !== undefined) {
+        await until(
+          () =>
+            gateway
+              .logs()
+              .slice(lines)
+              .some((line) => line['refusal'] === refusal),
+          { what: `a log line with ${refusal}` },
+        );
+      }
+    });
+  }
+}
+
+test('the process is the same, is small, and had nothing to report of itself', async () => {
+  await pause(0);
+  await door.stillServes();
+  assert.ok(peakMegabytes() < 300, `${peakMegabytes()} MB at most`);
+  assert.deepEqual(
+    gateway.logs().filter(({ level }) => level === 'fatal'),
+    [],
+  );
+});
