@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import {
+  announce,
+  copyHeaders,
+  nominated,
+  requestHeaderFilter,
+  responseHeaderPasses,
+} from '../../src/headers.ts';
+
+const passes = requestHeaderFilter('apiKey', false);
+
+const pass = [
+  'Accept',
+  'Authorization',
+  'Cookie',
+  'Content-Type',
+  'X-Custom',
+  'x_custom',
+  'X-Gatehouse',
+  'Range',
+];
+const stay = [
+  'apiKey',
+  'APIKEY',
+  'Connection',
+  'Keep-Alive',
+  'keep_alive',
+  'Proxy-Authorization',
+  'TE',
+  'Trailer',
+  'Transfer-Encoding',
+  'transfer_encoding',
+  'Transfer.Encoding',
+  'Upgrade',
+  'HTTP2-Settings',
+  'Content-Length',
+  'Content_Length',
+  'Host',
+  'Expect',
+  'Forwarded',
+  'X-Real-IP',
+  'X-Request-Id',
+  'X_Request.Id',
+  'X-Gatehouse-Key-Id',
+  'x_gatehouse.key-id',
+  'X-Forwarded-For',
+  'X_Forwarded_Anything',
+  'Proxy',
+  'X-HTTP-Method-Override',
+  'X-Original-URL',
+];
+
+describe('requestHeaderFilter', () => {
+  for (const name of pass) it(`lets ${name} pass`, () => assert.equal(passes(name), true));
+  for (const name of stay) it(`keeps ${name}`, () => assert.equal(passes(name), false));
+
+  it('keeps the key in every spelling of its header', () => {
+    const other = requestHeaderFilter('X-Api_Key', false);
+    for (const name of ['X-Api-Key', 'x_api_key', 'X.API.KEY']) assert.equal(other(name), false);
+  });
+
+  it('lets the key pass only when asked', () => {
+    assert.equal(requestHeaderFilter('apiKey', true)('apikey'), true);
+  });
+
+  it('goes on answering rightly after more spellings than it remembers', () => {
+    for (let i = 0; i < 2000; i += 1) assert.equal(passes(`X-Filler-${i}`), true);
+    assert.equal(passes('x_gatehouse-PLAN'), false);
+    assert.equal(passes('X-Later'), true);
+  });
+});
+
+describe('responseHeaderPasses', () => {
+  const names: [name: string, passes: boolean][] = [
+    ['Content-Type', true],
+    ['Content-Length', true],
+    ['Set-Cookie', true],
+    ['Deprecation', true],
+    ['Connection', false],
+    ['Transfer-Encoding', false],
+    ['Upgrade', false],
+    ['X-Request-Id', false],
+    ['X-Gatehouse-Refusal', false],
+    ['x_gatehouse_refusal', false],
+  ];
+  for (const [name, expected] of names) {
+    it(`${expected ? 'lets' : 'keeps'} ${name}`, () => assert.equal(responseHeaderPasses(name), expected));
+  }
+});
+
+describe('nominated', () => {
+  const values: [value: string | undefined, names: string[] | undefined][] = [
+    [undefined, undefined],
+    ['close', undefined],
+    ['Keep-Alive', undefined],
+    ['close, X-A', ['close', 'x-a']],
+    ['X_A,  x.b ', ['x-a', 'x-b']],
+    ['Content-Type, Content_Length, HOST, X-A', ['x-a']],
+  ];
+  for (const [value, names] of values) {
+    it(`reads ${value}`, () => assert.deepEqual(nominated(value) && [...(nominated(value) ?? [])], names));
+  }
+});
+
+describe('copyHeaders', () => {
+  it('keeps order, spelling and repetition, and drops what any Connection line names', () => {
+    const from = [
+      'X-A',
+      '1',
+      'connection',
+      'x-b',
+      'x-a',
+      '2',
+      'X_B',
+      '3',
+      'CONNECTION',
+      'X-C',
+      'X-C',
+      '4',
+      'x-d',
+      '',
+    ];
+    const to: string[] = [];
+    copyHeaders(from, to, passes);
+    assert.deepEqual(to, ['X-A', '1', 'x-a', '2', 'x-d', '']);
+  });
+});
+
+describe('announce', () => {
+  const at = Date.UTC(2027, 0, 1);
+  it('says nothing of a version without dates', () => {
+    assert.deepEqual(announce({ deprecatedAt: undefined, sunsetAt: undefined, link: undefined }), []);
+  });
+  it('writes the dates and the link as their RFCs say', () => {
+    assert.deepEqual(announce({ deprecatedAt: at, sunsetAt: at, link: 'https://example.com/x' }), [
+      ['Deprecation', '@1798761600'],
+      ['Sunset', 'Fri, 01 Jan 2027 00:00:00 GMT'],
+      ['Link', '<https://example.com/x>; rel="deprecation"'],
+    ]);
+  });
+});

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Route, Version } from '../../../src/config/config.ts';
+import { Refusal } from '../../../src/refusals.ts';
+import type { Head } from '../../../src/stages/check-request.ts';
+import { createRouteTable, findRoute } from '../../../src/stages/find-route.ts';
+
+const sunsetAt = Date.UTC(2027, 0, 1);
+const gone: Version = {
+  name: 'v0',
+  upstream: 'u',
+  deprecatedAt: undefined,
+  sunsetAt,
+  link: undefined,
+  afterSunset: 'gone',
+};
+
+function route(path: string, methods: readonly string[] = ['GET', 'HEAD'], version?: Version): Route {
+  return { name: path, path, methods, upstream: 'u', version, cost: 1, body: { kind: 'none' } };
+}
+
+function head(path: string, method = 'GET'): Head {
+  return {
+    method,
+    path,
+    query: '',
+    host: 'a',
+    key: undefined,
+    keyCount: 0,
+    contentType: undefined,
+    contentEncoding: undefined,
+    contentLength: 0,
+    expectsContinue: false,
+    upgrade: undefined,
+  };
+}
+
+const table = createRouteTable([
+  route('/v1/files/*'),
+  route('/v1/files/secret', ['POST']),
+  route('/v1/files/:id/meta'),
+  route('/v1/files/:id', ['DELETE']),
+  route('/v1/users/:id'),
+  route('/v1/users/me', ['PUT']),
+  route('/v1/users/:id/posts/*'),
+  route('/v1/caf%C3%A9'),
+  route('/v1/any/*', ['OPTIONS']),
+  route('/v1/any/*', ['GET', 'HEAD']),
+  route('/v0/old', ['GET', 'HEAD'], gone),
+]);
+
+/** The route found, or the code it is refused with. */
+const cases: [path: string, method: string, found: string][] = [
+  ['/v1/files/secret', 'POST', '/v1/files/secret'],
+  ['/v1/files/secret', 'GET', 'method_not_allowed'],
+  ['/v1/files/a', 'DELETE', '/v1/files/:id'],
+  ['/v1/files/a', 'GET', 'method_not_allowed'],
+  ['/v1/files/a/b', 'GET', '/v1/files/*'],
+  ['/v1/files/a/b', 'HEAD', '/v1/files/*'],
+  ['/v1/files/a/meta', 'GET', '/v1/files/:id/meta'],
+  ['/v1/files/a/meta/b', 'GET', '/v1/files/*'],
+  ['/v1/files/', 'GET', '/v1/files/*'],
+  ['/v1/files', 'GET', 'route_unknown'],
+  ['/v1/files/Secret', 'GET', 'route_unknown'],
+  ['/v1/files/SECRET', 'DELETE', 'route_unknown'],
+  ['/v1/files/secret/', 'GET', 'route_unknown'],
+  ['/v1/files/secret/x', 'GET', '/v1/files/*'],
+  ['/v1/files/a/META', 'GET', 'route_unknown'],
+  ['/v1/files/a/meta/', 'GET', 'route_unknown'],
+  ['/v1/files/a/', 'GET', 'route_unknown'],
+  ['/v1/Files/a', 'DELETE', 'route_unknown'],
+  ['/V1/files/a', 'DELETE', 'route_unknown'],
+  ['/v1/users/me', 'PUT', '/v1/users/me'],
+  ['/v1/users/me', 'GET', 'method_not_allowed'],
+  ['/v1/users/ME', 'GET', 'route_unknown'],
+  ['/v1/users/you', 'GET', '/v1/users/:id'],
+  ['/v1/users/', 'GET', 'route_unknown'],
+  ['/v1/users/a/posts/1', 'GET', '/v1/users/:id/posts/*'],
+  ['/v1/users/a/posts', 'GET', 'route_unknown'],
+  ['/v1/caf%C3%A9', 'GET', '/v1/caf%C3%A9'],
+  ['/v1/any/x', 'OPTIONS', '/v1/any/*'],
+  ['/v1/any/x', 'PUT', 'method_not_allowed'],
+  ['/', 'GET', 'route_unknown'],
+  ['/v1', 'GET', 'route_unknown'],
+  ['/__proto__', 'GET', 'route_unknown'],
+  ['/v1/files/secret', 'constructor', 'method_not_allowed'],
+];
+
+describe('findRoute', () => {
+  for (const [path, method, found] of cases) {
+    it(`${method} ${path} is ${found}`, () => assert.equal(outcome(path, method), found));
+  }
+
+  it('finds the same whatever the order of the routes', () => {
+    const paths = ['/a/*', '/a/:x', '/a/b', '/a/:x/c', '/a/b/*', '/a/b/c'];
+    const orders = [paths, paths.toReversed(), paths.toSorted(), [...paths.slice(3), ...paths.slice(0, 3)]];
+    for (const order of orders) {
+      const routes = createRouteTable(order.map((path) => route(path)));
+      const find = (path: string): string => findRoute(head(path), routes, 0).path;
+      assert.deepEqual(['/a/b', '/a/z', '/a/b/c', '/a/z/c', '/a/b/z', '/a/z/z'].map(find), [
+        '/a/b',
+        '/a/:x',
+        '/a/b/c',
+        '/a/:x/c',
+        '/a/b/*',
+        '/a/*',
+      ]);
+    }
+  });
+
+  it('says which methods there are', () => {
+    assert.equal(refusalOf('/v1/any/x', 'PUT')?.headers['Allow'], 'OPTIONS, GET, HEAD');
+    assert.equal(refusalOf('/v1/files/secret', 'GET')?.headers['Allow'], 'POST');
+  });
+
+  it('serves a version until its sunset, and says afterwards that it is gone', () => {
+    assert.equal(outcome('/v0/old', 'GET', sunsetAt - 1), '/v0/old');
+    assert.equal(outcome('/v0/old', 'GET', sunsetAt), 'version_gone');
+    assert.equal(refusalOf('/v0/old', 'GET', sunsetAt)?.headers['Sunset'], 'Fri, 01 Jan 2027 00:00:00 GMT');
+  });
+});
+
+function outcome(path: string, method: string, now = 0): string {
+  return refusalOf(path, method, now)?.code ?? findRoute(head(path, method), table, now).path;
+}
+
+function refusalOf(path: string, method: string, now = 0): Refusal | undefined {
+  try {
+    findRoute(head(path, method), table, now);
+    return undefined;
+  } catch (error) {
+    assert.ok(error instanceof Refusal, String(error));
+    return error;
+  }
+}
