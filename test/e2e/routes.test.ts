@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { openDoor } from '../helpers/door.ts';
+import { requestBytes } from '../helpers/raw-socket.ts';
+import { demoKey } from '../helpers/start-gateway.ts';
+
+// A request reaches the one route that was meant for it, or none.
+
+const upstream = 'recognition';
+const door = await openDoor(
+  { after },
+  {
+    basePath: '/api',
+    versions: {
+      v0: { upstream, deprecated: '2020-01-01', sunset: '2020-06-01', afterSunset: 'gone' },
+      v1: { upstream, deprecated: '2020-01-01', sunset: '2999-06-01', link: 'https://example.com/v2' },
+      v2: { upstream },
+    },
+    routes: [
+      { path: '/v0/old', methods: ['GET'] },
+      { path: '/v1/things/:id', methods: ['GET', 'OPTIONS'] },
+      { path: '/v2/files/*', methods: ['GET', 'POST'], body: { any: {} } },
+      { path: '/v2/files/secret', methods: ['POST'], body: { json: { schema: { type: 'object' } } } },
+    ],
+  },
+);
+
+const cases: [line: string, status: number, headers?: Readonly<Record<string, string | undefined>>][] = [
+  [
+    'GET /api/v1/things/a%20b?c',
+    200,
+    { deprecation: '@1577836800', link: '<https://example.com/v2>; rel="deprecation"' },
+  ],
+  ['HEAD /api/v1/things/a', 200, { sunset: 'Sat, 01 Jun 2999 00:00:00 GMT' }],
+  ['OPTIONS /api/v1/things/a', 200],
+  ['POST /api/v1/things/a', 405, { allow: 'GET, OPTIONS, HEAD' }],
+  ['GET /api/v1/things', 404],
+  ['GET /api/v1/things/', 404],
+  ['GET /api/v1/things/a/', 404],
+  ['GET /api/v1/things/a/b', 404],
+  ['GET /v1/things/a', 404],
+  ['GET /API/v1/things/a', 404],
+  ['GET /api/api/v1/things/a', 404],
+  ['GET /api', 404],
+  ['GET /api/v0/old', 410, { deprecation: '@1577836800', sunset: 'Mon, 01 Jun 2020 00:00:00 GMT' }],
+  ['GET /api/v2/files/a', 200, { deprecation: undefined, sunset: undefined, link: undefined }],
+  ['GET /api/v2/files/a/b/', 200],
+  ['POST /api/v2/files/a', 200],
+  ['POST /api/v2/files/secret', 415],
+  ['POST /api/v2/files/Secret', 404],
+  ['POST /api/v2/files/secret/', 404],
+  ['POST /api/v2/files/secre%74', 400],
+  ['GET /api/v2/files/secret', 405, { allow: 'POST' }],
+  ['GET /api/v2/files', 404],
+];
+
+for (const [line, status, headers = {}] of cases) {
+  test(`a request reaches its own route or none: ${line} is ${status}`, async () => {
+    const [method = '', target] = line.split(' ');
+    const [answer] = await door.send(requestBytes(line, [['apiKey', demoKey]]), 1, [method]);
+    assert.equal(answer?.status, status);
+    for (const [name, value] of Object.entries(headers)) assert.equal(answer.headers[name], value);
+    assert.deepEqual(
+      door.reached().map((request) => [request.method, request.target]),
+      status === 200 ? [[method, target]] : [],
+    );
+  });
+}

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import type { RefusalCode } from '../../src/refusals.ts';
+import { assertRefused, openDoor } from '../helpers/door.ts';
+import { requestBytes } from '../helpers/raw-socket.ts';
+import { demoKey, namePath } from '../helpers/start-gateway.ts';
+
+// What was validated is what the upstream sees: the very bytes, or nothing.
+
+const door = await openDoor({ after }, {});
+
+const name = '{"firstName":"Ada","lastName":"Lovelace"}';
+const plain = 'application/json';
+
+const bodies: [name: string, type: string, body: string | Buffer, outcome: 'passes' | RefusalCode][] = [
+  ['plain', plain, name, 'passes'],
+  ['with charset', 'application/json; charset=utf-8', name, 'passes'],
+  ['in capitals', 'Application/JSON;charset="UTF-8"', name, 'passes'],
+  ['with blanks', plain, `\n\t ${name} \r\n`, 'passes'],
+  [
+    'with numbers beyond 2^53',
+    plain,
+    name.replace('}', ',"n":12345678901234567890.10,"e":1E2,"z":-0}'),
+    'passes',
+  ],
+  ['with escapes', plain, '{"first\\u004eame":"\\u0041","lastName":"\\ud83d\\ude00"}', 'passes'],
+  ['with more fields', plain, name.replace('}', ',"a":[1,{"b":null}]}'), 'passes'],
+  ['in Unicode', plain, '{"firstName":"Zoë","lastName":"😀"}', 'passes'],
+  ['of another type', 'text/plain', name, 'content_type_unsupported'],
+  ['as a form', 'application/x-www-form-urlencoded', name, 'content_type_unsupported'],
+  ['in UTF-16', 'application/json; charset=utf-16', Buffer.from(name, 'utf16le'), 'content_type_unsupported'],
+  ['in UTF-16 undeclared', plain, Buffer.from(name, 'utf16le'), 'body_malformed'],
+  ['in UTF-7', 'application/json; charset=utf-7', name, 'content_type_unsupported'],
+  ['with two charsets', 'application/json; charset=utf-8; charset=utf-16', name, 'content_type_unsupported'],
+  ['with a list of types', 'application/json, text/plain', name, 'content_type_unsupported'],
+  ['with a byte order mark', plain, `\uFEFF${name}`, 'body_malformed'],
+  ['in Latin-1', plain, Buffer.from(name.replace('Ada', 'Zoë'), 'latin1'), 'body_malformed'],
+  ['with a key twice', plain, '{"firstName":"a","firstName":"b","lastName":"c"}', 'body_malformed'],
+  [
+    'with a key twice, once escaped',
+    plain,
+    '{"firstName":"a","first\\u004eame":1,"lastName":"c"}',
+    'body_malformed',
+  ],
+  [
+    'with a key twice, deep inside',
+    plain,
+    name.replace('}', ',"a":[{"b":{"c":1,"c":2}}]}'),
+    'body_malformed',
+  ],
+  ['with __proto__', plain, name.replace('}', ',"__proto__":{}}'), 'body_malformed'],
+  [
+    'nested too deeply',
+    plain,
+    name.replace('}', `,"a":${'['.repeat(40)}${']'.repeat(40)}}`),
+    'body_malformed',
+  ],
+  ['with two values', plain, name + name, 'body_malformed'],
+  ['with a comment', plain, `/**/${name}`, 'body_malformed'],
+  ['with a comma too many', plain, name.replace('}', ',}'), 'body_malformed'],
+  ['with NaN', plain, name.replace('}', ',"n":NaN}'), 'body_malformed'],
+  ['with a NUL behind', plain, `${name}\0`, 'body_malformed'],
+  ['of blanks', plain, '  ', 'body_malformed'],
+  ['that is a list', plain, `[${name}]`, 'body_invalid'],
+  ['that is null', plain, 'null', 'body_invalid'],
+  ['without a name', plain, '{"firstName":"a"}', 'body_invalid'],
+  ['with a name that is no string', plain, '{"firstName":"a","lastName":["secret-value"]}', 'body_invalid'],
+];
+
+for (const [title, type, body, outcome] of bodies) {
+  for (const framing of ['declared', 'chunked'] as const) {
+    test(`the upstream sees the bytes that were validated, or none: a ${framing} body ${title}`, async () => {
+      const headers = [
+        ['apiKey', demoKey],
+        ['Content-Type', type],
+      ] as const;
+      const [answer] = await door.send(
+        framing === 'declared'
+          ? requestBytes(`POST ${namePath}`, headers, body)
+          : requestBytes(
+              `POST ${namePath}`,
+              [...headers, ['Transfer-Encoding', 'chunked']],
+              inChunks(Buffer.from(body)),
+            ),
+      );
+      const reached = door.reached();
+      if (outcome !== 'passes') {
+        assertRefused(answer, outcome);
+        assert.ok(!answer?.text.includes('secret-value'));
+        assert.deepEqual(reached, []);
+        return;
+      }
+      assert.equal(answer?.status, 200);
+      assert.deepEqual(
+        reached.map((request) => request.body),
+        [Buffer.from(body)],
+      );
+      assert.equal(reached[0]?.headers['content-type'], type);
+      assert.equal(reached[0].headers['content-length'], String(Buffer.byteLength(body)));
+      assert.equal(reached[0].headers['transfer-encoding'], undefined);
+    });
+  }
+}
+
+/** Seven bytes at a time, so that characters and tokens are cut in two. */
+function inChunks(body: Buffer): Buffer {
+  const parts: Buffer[] = [];
+  for (let at = 0; at < body.length; at += 7) {
+    const part = body.subarray(at, at + 7);
+    parts.push(Buffer.from(`${part.length.toString(16)}\r\n`), part, Buffer.from('\r\n'));
+  }
+  return Buffer.concat([...parts, Buffer.from('0\r\n\r\n')]);
+}

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
+import { describe, it } from 'node:test';
+import { Refusal } from '../../../src/refusals.ts';
+import { checkRequest } from '../../../src/stages/check-request.ts';
+import type { Head } from '../../../src/stages/check-request.ts';
+
+interface Parts {
+  readonly method?: string;
+  readonly target?: string;
+  readonly httpVersion?: string;
+  readonly headers?: readonly string[];
+}
+
+function check({ method = 'GET', target = '/a', httpVersion = '1.1', headers = ['Host', 'a'] }: Parts): Head {
+  const req = new IncomingMessage(new Socket());
+  Object.assign(req, { method, target, httpVersion, rawHeaders: headers });
+  return checkRequest(req, { keyHeader: 'apikey', headerCount: 5 });
+}
+
+function codeOf(parts: Parts): string | undefined {
+  try {
+    check(parts);
+    return undefined;
+  } catch (error) {
+    assert.ok(error instanceof Refusal, String(error));
+    return error.code;
+  }
+}
+
+const withHost = (...headers: string[]): Parts => ({ headers: ['Host', 'a', ...headers] });
+
+const refused: [name: string, parts: Parts, code: string][] = [
+  ['an empty target', { target: '' }, 'path_malformed'],
+  ['a target without a slash', { target: 'a' }, 'path_malformed'],
+  ['an asterisk', { target: '*' }, 'path_malformed'],
+  ['absolute form', { target: 'http://a/a' }, 'path_malformed'],
+  ['an empty segment', { target: '/a//b' }, 'path_malformed'],
+  ['a dot segment', { target: '/a/./b' }, 'path_malformed'],
+  ['an encoded dot', { target: '/%2E' }, 'path_malformed'],
+  ['a line break', { target: '/a\n' }, 'path_malformed'],
+  ['a character above ASCII', { target: '/é' }, 'path_malformed'],
+  ['a space in the query', { target: '/a?b c' }, 'request_malformed'],
+  ['a fragment in the query', { target: '/a?b#c' }, 'request_malformed'],
+  ['version 2.0', { httpVersion: '2.0' }, 'request_malformed'],
+  ['version 0.9', { httpVersion: '0.9' }, 'request_malformed'],
+  ['no host', { headers: [] }, 'request_malformed'],
+  ['two hosts', withHost('HOST', 'a'), 'request_malformed'],
+  ['a port beyond all ports', { headers: ['Host', 'a:65536'] }, 'request_malformed'],
+  ['too many headers', withHost('a', '1', 'b', '2', 'c', '3', 'd', '4', 'e', '5'), 'headers_too_large'],
+  ['both framings', withHost('Transfer-Encoding', 'chunked', 'Content-Length', '1'), 'request_malformed'],
+  [
+    'chunked twice',
+    withHost('Transfer-Encoding', 'chunked', 'transfer-encoding', 'chunked'),
+    'request_malformed',
+  ],
+  ['another coding', withHost('Transfer-Encoding', 'gzip, chunked'), 'request_malformed'],
+  ['an empty coding', withHost('Transfer-Encoding', ''), 'request_malformed'],
+  [
+    'chunked on 1.0',
+    { ...withHost('Transfer-Encoding', 'chunked'), httpVersion: '1.0' },
+    'request_malformed',
+  ],
+  ['a signed length', withHost('Content-Length', '+1'), 'request_malformed'],
+  ['two lengths', withHost('Content-Length', '1', 'Content-Length', '1'), 'request_malformed'],
+  ['a length beyond 2^53', withHost('Content-Length', '9007199254740993'), 'request_malformed'],
+  ['two types', withHost('Content-Type', 'a/b', 'content-type', 'a/b'), 'request_malformed'],
+  ['two encodings', withHost('Content-Encoding', 'a', 'content-encoding', 'b'), 'request_malformed'],
+  ['an unknown expectation', withHost('Expect', 'x'), 'expectation_failed'],
+  ['two expectations', withHost('Expect', '100-continue', 'Expect', '100-continue'), 'request_malformed'],
+];
+
+const read: [name: string, parts: Parts, head: Partial<Head>][] = [
+  ['a plain request', {}, { method: 'GET', path: '/a', query: '', host: 'a', contentLength: 0, keyCount: 0 }],
+  ['a query, whatever is in it', { target: '/a?b=/../;' }, { path: '/a', query: '?b=/../;' }],
+  ['the key in any letter case', withHost('APIKEY', 'k'), { key: 'k', keyCount: 1 }],
+  ['a repeated key', withHost('apiKey', 'k', 'apikey', 'l'), { keyCount: 2 }],
+  ['a length', withHost('Content-Length', '0012'), { contentLength: 12 }],
+  ['chunks', withHost('Transfer-Encoding', 'Chunked'), { contentLength: undefined }],
+  ['an expectation', withHost('Expect', '100-Continue'), { expectsContinue: true }],
+  [
+    'no expectation on 1.0',
+    { ...withHost('Expect', '100-continue'), httpVersion: '1.0' },
+    { expectsContinue: false },
+  ],
+  ['no upgrade that Node did not see', withHost('Upgrade', 'websocket'), { upgrade: undefined }],
+  ['a host with a port', { headers: ['Host', '[::1]:65535'] }, { host: '[::1]:65535' }],
+];
+
+describe('checkRequest', () => {
+  for (const [name, parts, code] of refused) {
+    it(`refuses ${name}`, () => assert.equal(codeOf(parts), code));
+  }
+  for (const [name, parts, expected] of read) {
+    it(`reads ${name}`, () => assert.partialDeepStrictEqual(check(parts), expected));
+  }
+
+  it('takes time with the length of the path only', () => {
+    const started = performance.now();
+    codeOf({ target: '/a'.repeat(50_000) + '%' });
+    codeOf({ target: '/%20'.repeat(50_000) + ';' });
+    codeOf({ target: '/' + 'a'.repeat(100_000) + '\n' });
+    assert.ok(performance.now() - started < 500);
+  });
+});
