@@ -35,10 +35,37 @@ export interface Address {
   readonly port: number;
 }
 
-export interface StoreAddress {
+export type StoreAddress = SqliteAddress | RedisAddress;
+
+export interface SqliteAddress {
   readonly kind: 'sqlite';
   readonly path: string;
 }
+
+export interface RedisAddress {
+  readonly kind: 'redis';
+  readonly servers: RedisServers;
+  readonly username: string | undefined;
+  readonly password: string | undefined;
+  /** Always 0 in a cluster. */
+  readonly db: number;
+  /** `caFile`: PEM of the authorities to trust; undefined = the system's. */
+  readonly tls: { readonly caFile: string | undefined } | undefined;
+  /** In front of every key that the gateway writes, so that it can share a Redis. Never holds a brace. */
+  readonly prefix: string;
+}
+
+export type RedisServers =
+  | { readonly kind: 'single'; readonly address: Address }
+  | {
+      readonly kind: 'sentinel';
+      readonly sentinels: readonly Address[];
+      readonly master: string;
+      readonly sentinelUsername: string | undefined;
+      readonly sentinelPassword: string | undefined;
+    }
+  /** Some nodes to begin with; they tell the others. */
+  | { readonly kind: 'cluster'; readonly nodes: readonly Address[] };
 
 export interface AuthConfig {
   /** As written in the YAML; compared in any letter case. */

@@ -7,7 +7,16 @@ export interface StoreOptions {
   readonly deadlineMs?: number;
 }
 
-/** Opens the store behind an address. */
-export function openStore(address: StoreAddress, options: StoreOptions = {}): Promise<Store> {
-  return openSqlite(address.path, options);
+/**
+ * Opens the store behind an address. A file that cannot be used rejects; a Redis that is not there yet does not, its
+ * calls reject until it is.
+ */
+export async function openStore(
+  address: StoreAddress,
+  { deadlineMs = 250 }: StoreOptions = {},
+): Promise<Store> {
+  if (address.kind === 'sqlite') return openSqlite(address.path, { deadlineMs });
+  // Loaded only here: its client costs memory that the embedded store does not need.
+  const { openRedis } = await import('./redis/open-redis.ts');
+  return openRedis(address, deadlineMs);
 }

@@ -1,19 +1,18 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import type { TestContext } from 'node:test';
 import { StoreUnavailable } from '../../src/stores/ledger.ts';
 import { openStore } from '../../src/stores/open-store.ts';
 import { openSqlite } from '../../src/stores/sqlite/open-sqlite.ts';
+import { tempFolder } from '../helpers/temp-folder.ts';
 
 const digest = 'd'.repeat(64);
 const record = { id: 'k', plan: 'free', enabled: true, expiresAt: undefined };
 
 test('a key is found by the digest of its secret, in a file and folder that only the owner reads', async (t) => {
-  const path = join(folder(t), 'new', 'gatehouse.db');
+  const path = join(tempFolder(t), 'new', 'gatehouse.db');
   const store = await openStore({ kind: 'sqlite', path });
   t.after(() => store.close());
   await store.keys.putKey(record, [digest]);
@@ -23,7 +22,7 @@ test('a key is found by the digest of its secret, in a file and folder that only
 });
 
 test('writing a key again replaces its secrets', async (t) => {
-  const store = await openSqlite(join(folder(t), 'g.db'));
+  const store = await openSqlite(join(tempFolder(t), 'g.db'));
   t.after(() => store.close());
   await store.keys.putKey(record, [digest, 'old']);
   await store.keys.putKey({ ...record, plan: 'paid', expiresAt: 5 }, [digest]);
@@ -32,7 +31,7 @@ test('writing a key again replaces its secrets', async (t) => {
 });
 
 test('what was written is there after the file is opened again', async (t) => {
-  const path = join(folder(t), 'g.db');
+  const path = join(tempFolder(t), 'g.db');
   const first = await openSqlite(path);
   await first.keys.putKey(record, [digest]);
   await first.close();
@@ -60,7 +59,7 @@ const refused = [
 ];
 for (const { name, make, says } of refused) {
   test(`${name} is refused with a clear reason`, async (t) => {
-    const path = join(folder(t), 'g.db');
+    const path = join(tempFolder(t), 'g.db');
     make(path);
     await assert.rejects(
       openSqlite(path),
@@ -70,7 +69,7 @@ for (const { name, make, says } of refused) {
 }
 
 test('a database that stays locked fails within the deadline and works again when the lock is gone', async (t) => {
-  const path = join(folder(t), 'g.db');
+  const path = join(tempFolder(t), 'g.db');
   const store = await openSqlite(path, { deadlineMs: 100 });
   t.after(() => store.close());
   const locker = sql(path, 'BEGIN IMMEDIATE');
@@ -82,12 +81,6 @@ test('a database that stays locked fails within the deadline and works again whe
   await store.keys.putKey(record, [digest]);
   assert.deepEqual(await store.keys.findKey(digest), record);
 });
-
-function folder(t: TestContext): string {
-  const path = mkdtempSync(join(tmpdir(), 'gatehouse-'));
-  t.after(() => rmSync(path, { recursive: true, force: true }));
-  return path;
-}
 
 function sql(path: string, statement: string): DatabaseSync {
   const database = new DatabaseSync(path);

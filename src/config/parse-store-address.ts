@@ -1,0 +1,141 @@
+import type { Address, RedisAddress, RedisServers, StoreAddress } from './config.ts';
+
+/** What is wrong with a store address. The message never quotes it, because any part of it may hold a password. */
+export class StoreAddressError extends Error {
+  override readonly name = 'StoreAddressError';
+}
+
+const FORMS =
+  'sqlite:./data/gatehouse.db, redis://host:6379/0, rediss://…, redis+sentinel://host:26379/master or redis+cluster://host:6379';
+const DEFAULT_PREFIX = 'gatehouse:';
+const PARAMETERS = new Set(['ca', 'prefix', 'sentinelUsername', 'sentinelPassword']);
+
+/** Reads the `store:` of the configuration. Throws a `StoreAddressError`. */
+export function parseStoreAddress(text: string): StoreAddress {
+  const colon = text.indexOf(':');
+  const scheme = text.slice(0, Math.max(colon, 0)).toLowerCase();
+  if (scheme === 'sqlite') return parseSqlite(text.slice(colon + 1));
+  const match = /^(redis|rediss)(?:\+(sentinel|cluster))?$/.exec(scheme);
+  if (match === null) throw new StoreAddressError(`a store is written as ${FORMS}`);
+  const parts = /^:\/\/([^/?#]*)(\/[^?#]*)?(?:\?([^#]*))?$/.exec(text.slice(colon));
+  if (parts === null) {
+    throw new StoreAddressError(
+      `${scheme}: needs "//" and servers; write / ? # @ in a password as %2F %3F %23 %40`,
+    );
+  }
+  const [, authority = '', path = '', query = ''] = parts;
+  const parameters = readQuery(query);
+  const secure = match[1] === 'rediss';
+  const ca = parameters.get('ca');
+  if (ca !== null && !secure) throw new StoreAddressError('ca needs TLS: write rediss instead of redis');
+  return {
+    kind: 'redis',
+    ...readAuthority(authority, match[2] ?? 'single', { path, parameters }),
+    tls: secure ? { caFile: ca ?? undefined } : undefined,
+    prefix: readPrefix(parameters.get('prefix') ?? DEFAULT_PREFIX),
+  };
+}
+
+function parseSqlite(rest: string): StoreAddress {
+  const path = rest.startsWith('//') ? rest.slice(2) : rest;
+  if (path === '')
+    throw new StoreAddressError('sqlite: needs a file, for example sqlite:./data/gatehouse.db');
+  return { kind: 'sqlite', path };
+}
+
+function readQuery(query: string): URLSearchParams {
+  const parameters = new URLSearchParams(query);
+  for (const name of parameters.keys()) {
+    if (!PARAMETERS.has(name))
+      throw new StoreAddressError(`the parameters are ${[...PARAMETERS].join(', ')}`);
+  }
+  return parameters;
+}
+
+function readPrefix(prefix: string): string {
+  // The first braces of a key decide its slot in a cluster, and those are ours.
+  if (/[{}\s]/.test(prefix)) throw new StoreAddressError('a prefix must not hold braces or spaces');
+  return prefix;
+}
+
+type Rest = { readonly path: string; readonly parameters: URLSearchParams };
+
+function readAuthority(
+  authority: string,
+  shape: string,
+  { path, parameters }: Rest,
+): Pick<RedisAddress, 'servers' | 'username' | 'password' | 'db'> {
+  const at = authority.lastIndexOf('@');
+  const [username, password] = readUser(at < 0 ? '' : authority.slice(0, at));
+  const addresses = authority
+    .slice(at + 1)
+    .split(',')
+    .map((part) => readServer(part, shape === 'sentinel' ? 26_379 : 6_379));
+  const segments = path.split('/').slice(1).map(decode);
+  const master = shape === 'sentinel' ? segments.shift() : undefined;
+  const [db = '', ...more] = segments;
+  if (more.length > 0) throw new StoreAddressError('the path of a store address has too many parts');
+  return {
+    servers: readServers(shape, addresses, { master, parameters }),
+    username,
+    password,
+    db: readDb(db, shape),
+  };
+}
+
+function readServers(
+  shape: string,
+  addresses: readonly Address[],
+  { master, parameters }: { master: string | undefined; parameters: URLSearchParams },
+): RedisServers {
+  if (shape === 'cluster') return { kind: 'cluster', nodes: addresses };
+  if (shape === 'sentinel') {
+    if (master === undefined || master === '') {
+      throw new StoreAddressError(
+        'redis+sentinel needs the name of the master: redis+sentinel://host:26379/master',
+      );
+    }
+    const sentinelUsername = parameters.get('sentinelUsername') ?? undefined;
+    const sentinelPassword = parameters.get('sentinelPassword') ?? undefined;
+    return { kind: 'sentinel', sentinels: addresses, master, sentinelUsername, sentinelPassword };
+  }
+  const [address, ...others] = addresses;
+  if (address === undefined || others.length > 0) {
+    throw new StoreAddressError('several servers are written with redis+sentinel:// or redis+cluster://');
+  }
+  return { kind: 'single', address };
+}
+
+function readUser(text: string): [string | undefined, string | undefined] {
+  if (text === '') return [undefined, undefined];
+  const colon = text.indexOf(':');
+  if (colon < 0) throw new StoreAddressError('write :password@ or user:password@ in front of the servers');
+  const username = decode(text.slice(0, colon));
+  return [username === '' ? undefined : username, decode(text.slice(colon + 1))];
+}
+
+function readServer(text: string, defaultPort: number): Address {
+  const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]@\s]+))(?::(\d{1,5}))?$/.exec(text);
+  const host = match?.[1] ?? match?.[2];
+  const port = Number(match?.[3] ?? defaultPort);
+  if (host === undefined || port < 1 || port > 65_535) {
+    throw new StoreAddressError('a server is written host:port, and several are separated by commas');
+  }
+  return { host, port };
+}
+
+function readDb(text: string, shape: string): number {
+  if (text === '') return 0;
+  if (!/^\d{1,5}$/.test(text)) throw new StoreAddressError('the number of a database is a whole number');
+  if (shape === 'cluster' && Number(text) !== 0)
+    throw new StoreAddressError('a cluster has no numbered databases');
+  return Number(text);
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new StoreAddressError('the address holds a % that is no percent-encoding; write it as %25');
+  }
+}

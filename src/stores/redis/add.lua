@@ -1,0 +1,25 @@
+-- Adds units to every counter whatever the limits say, or gives them back to the counters that there are.
+-- KEYS     as in step.lua
+-- ARGV     3 units, negative to give back, 4 held, then for each counter the first millisecond after its period
+-- Returns  nothing
+
+if earlier then
+  return
+end
+
+local units = tonumber(ARGV[3])
+local used = {}
+for index = 3, #KEYS do
+  used[index] = used_of(KEYS[index])
+end
+
+for index = 3, #KEYS do
+  if used[index] or units > 0 then
+    local before = used[index] or 0
+    local after = math.min(math.max(before + units, 0), MAX_WHOLE)
+    redis.call('HSET', KEYS[index], 'used', whole(after))
+    tell_lease(KEYS[index], tonumber(ARGV[4]))
+    expire_after(KEYS[index], tonumber(ARGV[index + 2]))
+  end
+end
+remember('0')

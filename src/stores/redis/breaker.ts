@@ -1,0 +1,37 @@
+/** Stops asking a Redis that keeps failing, so that requests are answered at once instead of at the deadline. */
+export interface Breaker {
+  /** True when a call may be made. While open, one call at a time may try, each `coolMs`. */
+  admits(): boolean;
+  succeeded(): void;
+  failed(): void;
+}
+
+export interface BreakerOptions {
+  /** How many failures in a row open it. */
+  readonly failuresMax: number;
+  readonly coolMs: number;
+  /** Monotonic milliseconds. */
+  readonly clock: () => number;
+}
+
+/** Creates a closed breaker. */
+export function createBreaker({ failuresMax, coolMs, clock }: BreakerOptions): Breaker {
+  let failures = 0;
+  let triedAt = 0;
+  return {
+    admits() {
+      if (failures < failuresMax) return true;
+      const now = clock();
+      if (now - triedAt < coolMs) return false;
+      triedAt = now;
+      return true;
+    },
+    succeeded() {
+      failures = 0;
+    },
+    failed() {
+      failures += 1;
+      triedAt = clock();
+    },
+  };
+}

@@ -1,0 +1,30 @@
+-- Undoes a draw, or burns its id when it has not run.
+-- KEYS     as in step.lua
+-- ARGV     as in step.lua
+-- Returns  nothing
+
+if not earlier then
+  remember('-')
+  return
+end
+
+local units = tonumber(string.match(earlier, '^1 %d+ (%d+)'))
+if not units then
+  return
+end
+
+local used = {}
+local leases = {}
+for index = 3, #KEYS do
+  used[index] = used_of(KEYS[index])
+  leases[index] = redis.call('HGET', KEYS[index], 'h:' .. ARGV[2])
+end
+for index = 3, #KEYS do
+  if used[index] then
+    redis.call('HSET', KEYS[index], 'used', whole(math.max(used[index] - units, 0)))
+  end
+  if leases[index] then
+    tell_lease(KEYS[index], tonumber(string.match(leases[index], '^%d+')) - units)
+  end
+end
+redis.call('HSET', latest[1] and KEYS[1] or KEYS[2], ARGV[1], '-')

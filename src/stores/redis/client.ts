@@ -1,0 +1,87 @@
+import { Cluster, Redis } from 'ioredis';
+import type { ClusterOptions, RedisOptions } from 'ioredis';
+import type { DNSLookupFunction } from 'ioredis/built/cluster/ClusterOptions.js';
+import type { RedisAddress } from '../../config/config.ts';
+import { isReadOnly } from './failures.ts';
+
+/** One Redis, or a cluster of them; both take the same commands. */
+export type Client = Redis | Cluster;
+
+/** A socket that owes an answer for so long is given up. Shorter than the 2 s within which we promise to recover. */
+const SOCKET_TIMEOUT_MS = 1_000;
+const RECONNECT_MAX_MS = 500;
+
+/** Connects. The client goes on trying for ever; it never queues while it is not connected and never sends twice. */
+export function createClient(address: RedisAddress, ca: string | undefined): Client {
+  const { servers } = address;
+  const options = connectionOptions(address, ca);
+  if (servers.kind === 'single') return new Redis({ ...options, ...servers.address });
+  if (servers.kind === 'cluster') {
+    const nodes = servers.nodes.map(({ host, port }) => ({ host, port }));
+    return new Cluster(nodes, clusterOptions(options));
+  }
+  return new Redis({
+    ...options,
+    name: servers.master,
+    sentinels: servers.sentinels.map(({ host, port }) => ({ host, port })),
+    sentinelUsername: servers.sentinelUsername,
+    sentinelPassword: servers.sentinelPassword,
+    sentinelRetryStrategy: reconnectInMs,
+    sentinelCommandTimeout: SOCKET_TIMEOUT_MS,
+    // Hears of a failover from the sentinels instead of from the errors of the old master.
+    failoverDetector: true,
+    enableTLSForSentinelMode: address.tls !== undefined,
+    ...(options.tls === undefined ? {} : { sentinelTLS: options.tls }),
+  });
+}
+
+function connectionOptions(address: RedisAddress, ca: string | undefined) {
+  return {
+    protocol: 2 as const,
+    db: address.db,
+    username: address.username,
+    password: address.password,
+    ...(address.tls === undefined ? {} : { tls: ca === undefined ? {} : { ca } }),
+    connectionName: 'gatehouse',
+    disableClientInfo: true,
+    connectTimeout: SOCKET_TIMEOUT_MS,
+    socketTimeout: SOCKET_TIMEOUT_MS,
+    disconnectTimeout: 200,
+    maxLoadingRetryTime: 200,
+    retryStrategy: reconnectInMs,
+    // 1 = connect anew, without sending the command again.
+    reconnectOnError: (error: Error) => (isReadOnly(error) ? (1 as const) : false),
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    enableAutoPipelining: true,
+    // What is asked again after an answer such as NOSCRIPT goes alone.
+    autoPipeliningIgnoredCommands: ['eval'],
+  } satisfies RedisOptions;
+}
+
+function clusterOptions(options: ReturnType<typeof connectionOptions>) {
+  const { retryStrategy: _retryStrategy, enableOfflineQueue: _enableOfflineQueue, ...redisOptions } = options;
+  return {
+    redisOptions,
+    enableOfflineQueue: false,
+    enableAutoPipelining: true,
+    autoPipeliningIgnoredCommands: ['eval'],
+    clusterRetryStrategy: reconnectInMs,
+    clusterNodeRetryStrategy: reconnectInMs,
+    // Following a slot is safe, because its answer says that nothing was done. Anything else is not sent again.
+    maxRedirections: 4,
+    retryDelayOnFailover: 0,
+    retryDelayOnClusterDown: 0,
+    slotsRefreshInterval: 1_000,
+    slotsRefreshTimeout: SOCKET_TIMEOUT_MS,
+    // Certificates are issued for names, so with TLS a name is kept until the connection is made.
+    ...(options.tls === undefined ? {} : { dnsLookup: keepName }),
+  } satisfies ClusterOptions;
+}
+
+const keepName: DNSLookupFunction = (host, callback) => callback(null, host);
+
+function reconnectInMs(attempt: number): number {
+  return Math.min(25 * 2 ** Math.min(attempt, 6), RECONNECT_MAX_MS) * (0.5 + Math.random() / 2);
+}

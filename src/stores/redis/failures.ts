@@ -1,0 +1,84 @@
+import { StoreUnavailable } from '../ledger.ts';
+
+/** What a failure of Redis means for us. */
+export interface Failure {
+  readonly error: StoreUnavailable;
+  /** True when others would fail too: it is Redis that is ill, not this one key. */
+  readonly general: boolean;
+}
+
+/**
+ * The answers by which Redis refuses, in our words. Scripts check every type before they write, so after any of these
+ * nothing has changed. Redis 6.2 wraps what fails inside a script in an ERR, so the words are looked for anywhere.
+ */
+const refusals: readonly { code: string; means: string; general: boolean }[] = [
+  { code: 'NOSCRIPT', means: 'does not know a script', general: false },
+  { code: 'WRONGTYPE', means: 'holds something of another program under one of our names', general: false },
+  { code: 'CROSSSLOT', means: 'wants the keys of one call in one slot', general: false },
+  { code: 'OOM', means: 'has no memory left (maxmemory)', general: true },
+  { code: 'READONLY', means: 'is a read-only replica', general: true },
+  { code: 'BUSY', means: 'is busy with a script', general: true },
+  { code: 'LOADING', means: 'is loading its data', general: true },
+  { code: 'MASTERDOWN', means: 'has lost its master', general: true },
+  { code: 'CLUSTERDOWN', means: 'says that the cluster is down', general: true },
+  { code: 'TRYAGAIN', means: 'is moving the slot', general: true },
+  { code: 'MOVED', means: 'has moved the slot', general: true },
+  { code: 'ASK', means: 'is moving the slot', general: true },
+  { code: 'MISCONF', means: 'cannot write its snapshots to disk', general: true },
+  { code: 'NOREPLICAS', means: 'has too few replicas to accept writes', general: true },
+  { code: 'NOAUTH', means: 'wants a password', general: true },
+  { code: 'WRONGPASS', means: 'does not accept the user or password', general: true },
+  { code: 'NOPERM', means: 'does not permit our user what it needs', general: true },
+];
+
+/** Errors of sockets that can only arise before anything was sent. */
+const neverSent = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
+
+/**
+ * Describes what ioredis throws. Nothing of the original error goes on: it carries the command with its arguments, and
+ * the text of a script or a URL may be in its message.
+ */
+export function describeFailure(thrown: unknown): Failure {
+  const { name, message, code } = read(thrown);
+  if (name === 'ReplyError') {
+    const refusal = findRefusal(message);
+    if (refusal !== undefined)
+      return fail(refusal.means, { mayHaveHappened: false, general: refusal.general });
+    return fail('answered with an error that is not known', { mayHaveHappened: true, general: false });
+  }
+  if (/enableOfflineQueue/.test(message)) {
+    return fail('is not connected', { mayHaveHappened: false, general: true });
+  }
+  const socket = /^[A-Z][A-Z0-9_]{2,40}$/.test(code) ? ` (${code})` : '';
+  return fail(`closed the connection or cannot be reached${socket}`, {
+    mayHaveHappened: !neverSent.has(code),
+    general: true,
+  });
+}
+
+/** True for the answers that say where else or how else to ask, after which nothing has changed. */
+export function asksToAskAgain(thrown: unknown): boolean {
+  return /^(?:NOSCRIPT|MOVED|ASK|TRYAGAIN)\b/.test(read(thrown).message);
+}
+
+/** True for the answer of a server that has been made a replica: the connection leads to the wrong one. */
+export function isReadOnly(thrown: unknown): boolean {
+  return findRefusal(read(thrown).message)?.code === 'READONLY';
+}
+
+function findRefusal(message: string): (typeof refusals)[number] | undefined {
+  return refusals.find(({ code }) => new RegExp(`(?:^|[\\s-])${code}\\b`).test(message));
+}
+
+function fail(
+  what: string,
+  { mayHaveHappened, general }: { mayHaveHappened: boolean; general: boolean },
+): Failure {
+  return { error: new StoreUnavailable(`Redis ${what}`, { mayHaveHappened }), general };
+}
+
+function read(thrown: unknown): { name: string; message: string; code: string } {
+  if (!(thrown instanceof Error)) return { name: '', message: '', code: '' };
+  const code = 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : '';
+  return { name: thrown.name, message: thrown.message, code };
+}

@@ -1,0 +1,126 @@
+import type { Cluster } from 'ioredis';
+import { StoreUnavailable } from '../ledger.ts';
+import { createBreaker } from './breaker.ts';
+import type { Breaker } from './breaker.ts';
+import type { Client } from './client.ts';
+import { asksToAskAgain, describeFailure } from './failures.ts';
+import type { Script } from './scripts.ts';
+import { slotOf } from './slot.ts';
+
+/** The way to Redis: every call answers within the deadline or rejects with `StoreUnavailable`. */
+export interface Link {
+  /** Runs a script. The first key decides where. */
+  run(script: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown>;
+  /** Sends plain commands about one key. */
+  send<T>(key: string, command: (client: Client) => Promise<T>): Promise<T>;
+  /** Resolves when connected, or after a while when not; the connecting goes on either way. */
+  ready(withinMs: number): Promise<void>;
+  ping(): Promise<void>;
+  close(): void;
+}
+
+const FAILURES_MAX = 5;
+const COOL_MS = 200;
+/** In a cluster some nodes may be ill and others well, and neighbouring slots mostly live on one node. */
+const BREAKERS_IN_CLUSTER = 16;
+const SLOTS = 16_384;
+
+/** Puts a deadline and a breaker in front of a client. */
+export function createLink(client: Client, deadlineMs: number): Link {
+  const options = { failuresMax: FAILURES_MAX, coolMs: COOL_MS, clock: () => performance.now() };
+  const breakers = Array.from({ length: client.isCluster ? BREAKERS_IN_CLUSTER : 1 }, () =>
+    createBreaker(options),
+  );
+  let lastFailure = 'Redis is not connected yet';
+
+  // Without a listener ioredis prints errors, and with them what they carry.
+  client.on('error', (error: unknown) => {
+    lastFailure = describeFailure(error).error.message;
+  });
+  client.on('ready', () => {
+    for (const breaker of breakers) breaker.succeeded();
+  });
+
+  function breakerOf(key: string): Breaker | undefined {
+    return breakers.length === 1
+      ? breakers[0]
+      : breakers[Math.floor((slotOf(key) * breakers.length) / SLOTS)];
+  }
+
+  function send<T>(key: string, command: (client: Client) => Promise<T>): Promise<T> {
+    if (client.status !== 'ready') return refuse(`Redis is not connected: ${lastFailure}`);
+    const breaker = breakerOf(key);
+    if (breaker?.admits() === false) return refuse(`Redis is not asked for a moment: ${lastFailure}`);
+    return answerInTime(command, breaker);
+  }
+
+  function answerInTime<T>(
+    command: (client: Client) => Promise<T>,
+    breaker: Breaker | undefined,
+  ): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    // The deadline is ours: a command that hangs in a socket or in a queue of the client has none of its own.
+    const timer = setTimeout(() => {
+      noteFailure(`Redis did not answer within ${deadlineMs} ms`, breaker);
+      reject(new StoreUnavailable(lastFailure, { mayHaveHappened: true }));
+    }, deadlineMs);
+    void command(client).then(succeed, failed);
+    return promise;
+
+    function succeed(value: T): void {
+      clearTimeout(timer);
+      breaker?.succeeded();
+      resolve(value);
+    }
+
+    function failed(thrown: unknown): void {
+      clearTimeout(timer);
+      const { error, general } = describeFailure(thrown);
+      if (general) noteFailure(error.message, breaker);
+      reject(error);
+    }
+  }
+
+  function noteFailure(message: string, breaker: Breaker | undefined): void {
+    lastFailure = message;
+    breaker?.failed();
+    // The node may have been replaced: ask the others who serves its slots now.
+    if (client.isCluster) (client as Cluster).refreshSlotsCache();
+  }
+
+  return {
+    send,
+    run: (script, keys, args) => {
+      const words = [...keys, ...args];
+      const [first = ''] = keys;
+      return send(first, (redis) =>
+        redis.evalsha(script.sha, keys.length, ...words).catch((thrown: unknown) => {
+          if (!asksToAskAgain(thrown)) throw thrown;
+          return redis.eval(script.source, keys.length, ...words);
+        }),
+      );
+    },
+    ready: (withinMs) => becomeReady(client, withinMs),
+    // A readiness check must see Redis itself, so it passes by the breaker.
+    ping: async () => {
+      if (client.status !== 'ready') await refuse(`Redis is not connected: ${lastFailure}`);
+      else await answerInTime((redis) => redis.ping(), undefined);
+    },
+    close: () => client.disconnect(),
+  };
+}
+
+function refuse(message: string): Promise<never> {
+  return Promise.reject(new StoreUnavailable(message, { mayHaveHappened: false }));
+}
+
+function becomeReady(client: Client, withinMs: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  if (client.status === 'ready') return Promise.resolve();
+  const timer = setTimeout(resolve, withinMs);
+  client.once('ready', () => {
+    clearTimeout(timer);
+    resolve();
+  });
+  return promise;
+}

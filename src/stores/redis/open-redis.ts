@@ -1,0 +1,32 @@
+import { readFile } from 'node:fs/promises';
+import type { RedisAddress } from '../../config/config.ts';
+import { StoreUnavailable } from '../ledger.ts';
+import type { Store } from '../store.ts';
+import { createClient } from './client.ts';
+import { createRedisKeys } from './keys.ts';
+import { createRedisLedger } from './ledger.ts';
+import { createLink } from './link.ts';
+
+/** How long opening waits for the first connection. A gateway may start before its Redis does. */
+const FIRST_CONNECTION_MS = 1_000;
+
+/** Opens the store in Redis. Resolves without a connection too, and then goes on connecting. */
+export async function openRedis(address: RedisAddress, deadlineMs: number): Promise<Store> {
+  const link = createLink(createClient(address, await readCa(address)), deadlineMs);
+  await link.ready(FIRST_CONNECTION_MS);
+  return {
+    keys: createRedisKeys(link, address.prefix),
+    ledger: createRedisLedger(link, address.prefix),
+    ping: () => link.ping(),
+    close: async () => link.close(),
+  };
+}
+
+async function readCa({ tls }: RedisAddress): Promise<string | undefined> {
+  if (tls?.caFile === undefined) return undefined;
+  try {
+    return await readFile(tls.caFile, 'utf8');
+  } catch {
+    throw new StoreUnavailable(`cannot read the authorities in ${tls.caFile}`, { mayHaveHappened: false });
+  }
+}

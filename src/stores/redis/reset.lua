@@ -1,0 +1,10 @@
+-- Sets counters to zero; what processes hold of them stays told.
+-- KEYS     one counter each
+-- ARGV     none
+-- Returns  nothing
+
+for index = 1, #KEYS do
+  if redis.call('EXISTS', KEYS[index]) == 1 then
+    redis.call('HSET', KEYS[index], 'used', '0')
+  end
+end

@@ -1,0 +1,74 @@
+-- What the scripts that take a step of a key share; scripts.ts puts it in front of them.
+-- KEYS     1 the holder's latest steps, 2 its earlier steps, 3 and on: one counter each
+-- ARGV     1 the step's id, 2 the holder, then what the script says
+-- Returns  nothing by itself
+--
+-- A counter is a hash: `used`, and for each process `h:<holder>` = "<units it holds> <when it told>".
+-- Steps are a hash of id to answer. It is rotated, so a step is remembered for ten seconds and sixteen further steps at
+-- least, however often the key is asked, and for an hour when nothing follows. Answers: "1 …" a draw, "0" another
+-- step, "-" a burnt id.
+
+local STEPS_KEPT_MS = 3600000
+local STEPS_MIN_MS = 10000
+local STEPS_MIN = 16
+local HOLDERS_MAX = 64
+local LEASE_TOLD_MS = 3600000
+local COUNTER_KEPT_MS = 86400000
+local MAX_WHOLE = 9007199254740991
+
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local latest = redis.call('HMGET', KEYS[1], ARGV[1], 'begun')
+local earlier = latest[1] or redis.call('HGET', KEYS[2], ARGV[1])
+
+-- Lua writes 1e+15 where Redis needs every digit.
+local function whole(number)
+  return string.format('%.0f', number)
+end
+
+local function used_of(key)
+  local used = redis.call('HGET', key, 'used')
+  return used and tonumber(used)
+end
+
+local function remember(answer)
+  if not latest[2] then
+    redis.call('HSET', KEYS[1], 'begun', whole(now), ARGV[1], answer)
+  elseif math.abs(now - latest[2]) > STEPS_MIN_MS and redis.call('HLEN', KEYS[1]) > STEPS_MIN then
+    redis.call('UNLINK', KEYS[2])
+    redis.call('RENAME', KEYS[1], KEYS[2])
+    redis.call('HSET', KEYS[1], 'begun', whole(now), ARGV[1], answer)
+  else
+    redis.call('HSET', KEYS[1], ARGV[1], answer)
+  end
+  redis.call('PEXPIRE', KEYS[1], STEPS_KEPT_MS)
+end
+
+-- Processes that died without giving back leave what they told. It goes when many have told.
+local function forget_the_dead(key)
+  local fields = redis.call('HGETALL', key)
+  for at = 1, #fields, 2 do
+    local told = string.match(fields[at + 1], ' (%d+)$')
+    if told and now - told > LEASE_TOLD_MS then
+      redis.call('HDEL', key, fields[at])
+    end
+  end
+end
+
+local function tell_lease(key, units)
+  if units <= 0 then
+    redis.call('HDEL', key, 'h:' .. ARGV[2])
+    return
+  end
+  local added = redis.call('HSET', key, 'h:' .. ARGV[2], whole(units) .. ' ' .. whole(now))
+  if added == 1 and redis.call('HLEN', key) > HOLDERS_MAX then
+    forget_the_dead(key)
+  end
+end
+
+local function expire_after(key, period_end)
+  if period_end < MAX_WHOLE then
+    redis.call('PEXPIREAT', key, whole(period_end + COUNTER_KEPT_MS))
+  end
+end
+

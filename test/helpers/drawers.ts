@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { fork } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import type { TestContext } from 'node:test';
+import type { StoreAddress } from '../../src/config/config.ts';
+import type { Counter } from '../../src/stores/ledger.ts';
+
+export interface Drawers {
+  readonly unitsPerDraw: number;
+  /** What all processes have told that they drew. */
+  drawn(): number;
+  /** Kills one process with SIGKILL in the midst of its draws and starts another in its place. */
+  killOne(): void;
+  /** Resolves when every process has found the quota exhausted. */
+  finished(): Promise<void>;
+}
+
+/** What a drawing process is told on its standard input. */
+export interface DrawerTask {
+  readonly address: StoreAddress;
+  readonly counters: readonly Counter[];
+  readonly unitsPerDraw: number;
+}
+
+/** Starts real processes that draw from one key as fast as they can until nothing is left. */
+export function startDrawers(
+  t: TestContext,
+  { processes, ...rest }: Omit<DrawerTask, 'unitsPerDraw'> & { processes: number },
+): Drawers {
+  const task: DrawerTask = { ...rest, unitsPerDraw: 5 };
+  let drawn = 0;
+  const running = new Set<ChildProcess>();
+  const ends: Promise<void>[] = [];
+  t.after(() => {
+    for (const child of running) child.kill('SIGKILL');
+  });
+
+  function start(): void {
+    const child = fork(new URL('drawer.ts', import.meta.url), {
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    });
+    running.add(child);
+    child.on('message', (units) => (drawn += Number(units)));
+    child.send(task);
+    ends.push(endOf(child));
+  }
+
+  async function endOf(child: ChildProcess): Promise<void> {
+    const [code, signal] = (await once(child, 'close')) as [number | null, string | null];
+    running.delete(child);
+    assert.ok(code === 0 || signal === 'SIGKILL', `a drawing process ended with ${code ?? signal}`);
+  }
+
+  for (let index = 0; index < processes; index += 1) start();
+  return {
+    unitsPerDraw: task.unitsPerDraw,
+    drawn: () => drawn,
+    killOne() {
+      const [victim] = running;
+      victim?.kill('SIGKILL');
+      start();
+    },
+    finished: async () => void (await Promise.all(ends)),
+  };
+}

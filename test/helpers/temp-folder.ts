@@ -1,0 +1,15 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** A test, or a whole file when given `{ after }` of node:test. */
+export interface Scene {
+  after(cleanUp: () => void | Promise<void>): void;
+}
+
+/** An empty folder that is gone after the test. */
+export function tempFolder(t: Scene): string {
+  const path = mkdtempSync(join(tmpdir(), 'gatehouse-'));
+  t.after(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}

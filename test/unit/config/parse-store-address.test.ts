@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseStoreAddress, StoreAddressError } from '../../../src/config/parse-store-address.ts';
+
+const plain = {
+  kind: 'redis',
+  username: undefined,
+  password: undefined,
+  db: 0,
+  tls: undefined,
+  prefix: 'gatehouse:',
+};
+const unlocked = { sentinelUsername: undefined, sentinelPassword: undefined };
+
+const readable: readonly { text: string; means: object }[] = [
+  { text: 'sqlite:./data/g.db', means: { kind: 'sqlite', path: './data/g.db' } },
+  { text: 'sqlite:///var/lib/g.db', means: { kind: 'sqlite', path: '/var/lib/g.db' } },
+  { text: 'SQLite:/g.db', means: { kind: 'sqlite', path: '/g.db' } },
+  { text: 'redis://h', means: { ...plain, servers: single('h', 6379) } },
+  { text: 'redis://h:1/3', means: { ...plain, servers: single('h', 1), db: 3 } },
+  { text: 'redis://[::1]:7', means: { ...plain, servers: single('::1', 7) } },
+  {
+    text: 'redis://u%40x:p%3A%2F@h',
+    means: { ...plain, servers: single('h', 6379), username: 'u@x', password: 'p:/' },
+  },
+  { text: 'redis://:p@h', means: { ...plain, servers: single('h', 6379), password: 'p' } },
+  { text: 'redis://h?prefix=a:', means: { ...plain, servers: single('h', 6379), prefix: 'a:' } },
+  { text: 'rediss://h', means: { ...plain, servers: single('h', 6379), tls: { caFile: undefined } } },
+  {
+    text: 'rediss://h?ca=/ca.pem',
+    means: { ...plain, servers: single('h', 6379), tls: { caFile: '/ca.pem' } },
+  },
+  {
+    text: 'redis+sentinel://a:1,b/main/2',
+    means: {
+      ...plain,
+      servers: { kind: 'sentinel', sentinels: [at('a', 1), at('b', 26_379)], master: 'main', ...unlocked },
+      db: 2,
+    },
+  },
+  {
+    text: 'redis+sentinel://a/m%20n?sentinelUsername=s&sentinelPassword=t',
+    means: {
+      ...plain,
+      servers: {
+        kind: 'sentinel',
+        sentinels: [at('a', 26_379)],
+        master: 'm n',
+        sentinelUsername: 's',
+        sentinelPassword: 't',
+      },
+    },
+  },
+  {
+    text: 'rediss+cluster://:p@a:1,b:2',
+    means: {
+      ...plain,
+      servers: { kind: 'cluster', nodes: [at('a', 1), at('b', 2)] },
+      password: 'p',
+      tls: { caFile: undefined },
+    },
+  },
+];
+for (const { text, means } of readable) {
+  test(`${text} is read`, () => assert.deepEqual(parseStoreAddress(text), means));
+}
+
+const unreadable: readonly { text: string; says: RegExp }[] = [
+  { text: '', says: /a store is written as sqlite:/ },
+  { text: 'postgres://swordfish@h', says: /a store is written as/ },
+  { text: 'sqlite:', says: /needs a file/ },
+  { text: 'redis:h', says: /needs "\/\/"/ },
+  { text: 'redis://u:sword/fish@h', says: /host:port|too many|whole number/ },
+  { text: 'redis://u:sword#fish@h', says: /%23/ },
+  { text: 'redis://swordfish@h', says: /:password@/ },
+  { text: 'redis://u:swordfish%@h', says: /%25/ },
+  { text: 'redis://h:70000', says: /host:port/ },
+  { text: 'redis://h:0', says: /host:port/ },
+  { text: 'redis://', says: /host:port/ },
+  { text: 'redis://a,b', says: /redis\+cluster/ },
+  { text: 'redis://h/zero', says: /whole number/ },
+  { text: 'redis://h/1/2', says: /too many parts/ },
+  { text: 'redis://h?ca=/x', says: /rediss/ },
+  { text: 'redis://h?password=swordfish', says: /parameters are ca, prefix/ },
+  { text: 'redis://h?prefix={a}', says: /braces/ },
+  { text: 'redis+sentinel://h', says: /name of the master/ },
+  { text: 'redis+cluster://h/1', says: /no numbered databases/ },
+];
+for (const { text, says } of unreadable) {
+  test(`${JSON.stringify(text)} is refused without being quoted`, () => {
+    assert.throws(
+      () => parseStoreAddress(text),
+      (error) =>
+        error instanceof StoreAddressError && says.test(error.message) && !/swordf|fish/.test(error.message),
+    );
+  });
+}
+
+function at(host: string, port: number): object {
+  return { host, port };
+}
+
+function single(host: string, port: number): object {
+  return { kind: 'single', address: at(host, port) };
+}
