@@ -4,8 +4,10 @@
  * Rules that both stores keep, and that one test suite holds against both:
  * - A draw takes the same number of units from every counter it names, or nothing from any.
  * - `used` never exceeds `limit` through a draw, and never falls below zero.
- * - Every step carries an id. A step that is repeated with the same id answers what it answered first and changes
- *   nothing, so a step whose answer was lost can be repeated or cancelled.
+ * - Every step carries an id, unique for its key and holder. A step that is repeated with the same id answers what it
+ *   answered first and changes nothing, so a step whose answer was lost can be repeated or cancelled. A draw that took
+ *   nothing is not remembered: repeated, it is judged anew. Steps are remembered for ten minutes (SQLite), or for an
+ *   hour unless sixteen others of the same key and holder follow, and then for ten seconds at least (Redis).
  * - Counters are named by key id and quota name. A limit is an argument, never stored: editing it keeps the usage.
  * - The store's clock decides which period is current. A step for a period that is not is answered `not_current`.
  * - A call answers within the store's deadline or rejects with `StoreUnavailable`.
@@ -17,14 +19,15 @@ export interface Ledger {
   /** Counts units whatever the limits say: they were spent already, during an outage or above the price that was drawn. */
   charge(order: UnitsOrder): Promise<void>;
   /**
-   * Undoes a draw whose answer was lost. If it ran, its units go back; if it did not, it never will: the id is burnt.
+   * Undoes a draw whose answer was lost. If it ran, its units go back; if it did not, it never will: the id is burnt,
+   * and a draw with it rejects with `StoreUnavailable`. Cancelling twice is cancelling once.
    */
   cancelDraw(order: CancelOrder): Promise<void>;
   /** Takes up to `want` cells of a rate, at least one. */
   pace(order: PaceOrder): Promise<PaceAnswer>;
   /** Takes a place among the requests of a key that are in flight anywhere, until left or `expiresInMs` has passed. */
   enter(order: PlaceOrder): Promise<PlaceAnswer>;
-  /** Keeps a place for another `expiresInMs`. */
+  /** Keeps a place for another `expiresInMs`. One that was lost is taken again whatever the limit: it is in flight. */
   stay(order: PlaceOrder): Promise<void>;
   leave(keyId: string, placeId: string): Promise<void>;
   readUsage(keyId: string, counters: readonly Counter[]): Promise<readonly Usage[]>;
@@ -73,11 +76,12 @@ export interface UnitsOrder {
   readonly counters: readonly Counter[];
   readonly units: number;
   readonly holder: string;
+  /** What the process holds unspent after this step. */
   readonly held: number;
 }
 
 export interface CancelOrder {
-  /** The id of the draw. */
+  /** The id, counters and holder of the draw. */
   readonly id: string;
   readonly keyId: string;
   readonly counters: readonly Counter[];

@@ -19,36 +19,44 @@ export interface RedisServer {
   start(): Promise<void>;
 }
 
+interface ServerOptions {
+  /** Added to the command line. */
+  readonly args?: readonly string[];
+  /** Takes the place of the usual command line. */
+  readonly commandLine?: (port: number) => readonly string[];
+}
+
 /** Starts a redis-server and stops it after the test. */
-export async function startRedisServer(
-  t: Scene,
-  { args = [] }: { args?: readonly string[] } = {},
-): Promise<RedisServer> {
+export async function startRedisServer(t: Scene, options: ServerOptions = {}): Promise<RedisServer> {
   const port = await freePort();
   const folder = tempFolder(t);
+  const base = [
+    '--port',
+    String(port),
+    '--bind',
+    '127.0.0.1',
+    '--dir',
+    folder,
+    '--save',
+    '',
+    ...(options.args ?? []),
+  ];
+  const commandLine = options.commandLine?.(port) ?? base;
   let child: ChildProcess | undefined;
 
   async function start(): Promise<void> {
-    const base = [
-      '--port',
-      String(port),
-      '--bind',
-      '127.0.0.1',
-      '--dir',
-      folder,
-      '--save',
-      '',
-      '--daemonize',
-      'no',
-    ];
-    child = spawn('redis-server', [...base, ...args], { stdio: 'ignore' });
-    await until(() => accepts(port));
+    child = spawn('redis-server', commandLine, { stdio: 'ignore' });
+    const started = child;
+    await until(async () => {
+      if (started.exitCode !== null) throw new Error(`redis-server ended with ${started.exitCode}`);
+      return accepts(port);
+    });
   }
 
   async function stop(): Promise<void> {
     if (child === undefined) return;
     const ended = once(child, 'close');
-    // A stopped process takes no other signal.
+    // A server that was stopped with SIGSTOP takes no other signal.
     child.kill('SIGKILL');
     await ended;
     child = undefined;
@@ -66,18 +74,17 @@ export async function startRedisServer(
   };
 }
 
-/** A port that was free a moment ago. */
-export async function freePort(): Promise<number> {
+async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   server.close();
   await once(server, 'close');
-  return port;
+  // A cluster node also listens on its port plus 10000, which must exist.
+  return port < 55_000 ? port : freePort();
 }
 
-/** Sends one command to a port of the loopback and resolves to the raw answer. */
-export async function sayTo(port: number, words: readonly (string | number)[]): Promise<string> {
+async function sayTo(port: number, words: readonly (string | number)[]): Promise<string> {
   const socket = connect(port, '127.0.0.1');
   try {
     const parts = words.map(String).map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`);

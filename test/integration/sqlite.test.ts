@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
-import { statSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { StoreUnavailable } from '../../src/stores/ledger.ts';
 import { openStore } from '../../src/stores/open-store.ts';
 import { openSqlite } from '../../src/stores/sqlite/open-sqlite.ts';
+import { aCounter, aDraw } from '../helpers/ledger-orders.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
+import { until } from '../helpers/until.ts';
 
 const digest = 'd'.repeat(64);
 const record = { id: 'k', plan: 'free', enabled: true, expiresAt: undefined };
@@ -80,6 +83,58 @@ test('a database that stays locked fails within the deadline and works again whe
   locker.close();
   await store.keys.putKey(record, [digest]);
   assert.deepEqual(await store.keys.findKey(digest), record);
+});
+
+test('a file that is deleted fails calls instead of counting into nowhere, and is never made anew', async (t) => {
+  const path = join(tempFolder(t), 'g.db');
+  const store = await openSqlite(path);
+  t.after(() => store.close());
+  const counters = [aCounter({ limit: 1_000_000 })];
+  await store.ledger.draw(aDraw({ counters }));
+  for (const end of ['', '-wal', '-shm']) rmSync(path + end);
+  await until(async () => {
+    const burst = Array.from({ length: 100 }, () => store.ledger.draw(aDraw({ counters })));
+    const [first] = await Promise.allSettled(burst);
+    return first?.status === 'rejected';
+  });
+  await assert.rejects(store.ping(), /cannot open .*g\.db/);
+  assert.equal(existsSync(path), false);
+});
+
+test('a file that is damaged fails calls, and the process lives', async (t) => {
+  const path = join(tempFolder(t), 'g.db');
+  const counters = [aCounter({ limit: 1_000_000 })];
+  const first = await openSqlite(path);
+  await first.ledger.draw(aDraw({ counters }));
+  await first.close();
+  const file = openSync(path, 'r+');
+  // All pages but the first, which makes it a database.
+  writeSync(file, Buffer.alloc(statSync(path).size - 4_096, 0xff), 0, undefined, 4_096);
+  closeSync(file);
+  const store = await openSqlite(path);
+  t.after(() => store.close());
+  for (let round = 0; round < 3; round += 1) {
+    await assert.rejects(store.ledger.draw(aDraw({ counters })), (error) => {
+      return error instanceof StoreUnavailable && /malformed/.test(error.message);
+    });
+  }
+});
+
+test('the event loop goes on while a call waits for a lock', async (t) => {
+  const path = join(tempFolder(t), 'g.db');
+  const store = await openSqlite(path);
+  t.after(() => store.close());
+  const locker = sql(path, 'BEGIN IMMEDIATE');
+  t.after(() => locker.close());
+  const delay = monitorEventLoopDelay({ resolution: 5 });
+  delay.enable();
+  await assert.rejects(store.ledger.draw(aDraw({ counters: [aCounter({})] })), (error) => {
+    return (
+      error instanceof StoreUnavailable && /locked or slow/.test(error.message) && !error.mayHaveHappened
+    );
+  });
+  delay.disable();
+  assert.ok(delay.max < 100e6, `${delay.max / 1e6} ms`);
 });
 
 function sql(path: string, statement: string): DatabaseSync {

@@ -13,7 +13,7 @@ export interface Link {
   run(script: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown>;
   /** Sends plain commands about one key. */
   send<T>(key: string, command: (client: Client) => Promise<T>): Promise<T>;
-  /** Resolves when connected, or after a while when not; the connecting goes on either way. */
+  /** Resolves when connected, or when a first attempt has failed; the connecting goes on either way. */
   ready(withinMs: number): Promise<void>;
   ping(): Promise<void>;
   close(): void;
@@ -117,10 +117,13 @@ function refuse(message: string): Promise<never> {
 function becomeReady(client: Client, withinMs: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   if (client.status === 'ready') return Promise.resolve();
-  const timer = setTimeout(resolve, withinMs);
-  client.once('ready', () => {
+  const timer = setTimeout(settle, withinMs);
+  // The first error tells all that there is to know for now: it is tried again in the background.
+  client.once('ready', settle).once('error', settle);
+  return promise;
+
+  function settle(): void {
     clearTimeout(timer);
     resolve();
-  });
-  return promise;
+  }
 }

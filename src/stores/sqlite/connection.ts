@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { setTimeout as wait } from 'node:timers/promises';
 import { StoreUnavailable } from '../ledger.ts';
@@ -17,7 +18,11 @@ export interface Connection {
 interface Open {
   readonly database: DatabaseSync;
   readonly calls: Calls;
+  /** Tells the file from another that was put in its place. */
+  readonly inode: number;
 }
+
+const lookEveryMs = 1000;
 
 /**
  * Opens the database on the calling thread. A call takes some tens of microseconds: it never waits for a lock, because a
@@ -27,11 +32,12 @@ interface Open {
 export function openConnection(path: string, deadlineMs: number): Connection {
   let open: Open | undefined = connect(true);
   let closed = false;
+  let lookedAt = performance.now();
   const checkpointer = createCheckpointer(path);
 
   function connect(create: boolean): Open {
     const database = openDatabase(path, { create });
-    return { database, calls: prepareCalls(database) };
+    return { database, calls: prepareCalls(database), inode: statSync(path).ino };
   }
 
   /** After an error of the disk or the file, the next call opens it anew: it may have been mended or mounted again. */
@@ -44,9 +50,17 @@ export function openConnection(path: string, deadlineMs: number): Connection {
     open = undefined;
   }
 
+  /** SQLite goes on writing to a file that was deleted or replaced, and all of that would be lost. */
+  function lookAtFile(): void {
+    if (open === undefined || performance.now() - lookedAt < lookEveryMs) return;
+    lookedAt = performance.now();
+    if (statSync(path, { throwIfNoEntry: false })?.ino !== open.inode) disconnect();
+  }
+
   function attempt(name: keyof Calls, args: readonly unknown[]): unknown {
     if (closed) throw unavailable('the database is closed');
     try {
+      lookAtFile();
       open ??= connect(false);
       const run = open.calls[name] as (...args: readonly unknown[]) => unknown;
       return run(...args);

@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { StoreUnavailable } from '../ledger.ts';
@@ -19,7 +19,7 @@ const OPEN_TIMEOUT_MS = 5_000;
 export function openDatabase(path: string, options: { create: boolean }): DatabaseSync {
   try {
     if (options.create) createFile(path);
-    else closeSync(openSync(`${path}-wal`, 'a', 0o600));
+    else statSync(path);
     return connect(path, options.create ? OPEN_TIMEOUT_MS : 0);
   } catch (error) {
     throw describeFailure(error, `cannot open ${path}`);

@@ -1,0 +1,479 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { TestContext } from 'node:test';
+import type { StoreAddress } from '../../src/config/config.ts';
+import { StoreUnavailable } from '../../src/stores/ledger.ts';
+import type { DrawAnswer } from '../../src/stores/ledger.ts';
+import { openStore } from '../../src/stores/open-store.ts';
+import { startDrawers } from './drawers.ts';
+import { aCounter, aDraw, HOUR, someUnits, usedOf } from './ledger-orders.ts';
+import { until } from './until.ts';
+
+const LIFETIME = { periodStart: 0, periodEnd: Number.MAX_SAFE_INTEGER };
+
+export interface StoreKind {
+  readonly name: string;
+  /** A fresh, empty store that several processes can open. */
+  readonly address: (t: TestContext) => StoreAddress;
+}
+
+/** The rules of ledger.ts, held against one kind of store. */
+export function testLedger(kind: StoreKind): void {
+  describe(`the ledger in ${kind.name}`, () => {
+    describe('draws', () => drawRules(kind));
+    describe('cancelling', () => cancelRules(kind));
+    describe('giving back and charging', () => unitsRules(kind));
+    describe('usage', () => usageRules(kind));
+    describe('rates', () => rateRules(kind));
+    describe('places', () => placeRules(kind));
+    describe('keys', () => keyRules(kind));
+    describe('several processes', () => processRules(kind));
+  });
+}
+
+function drawRules(kind: StoreKind): void {
+  test('a draw gives what is wanted, then what is left, then nothing', async (t) => {
+    const { ledger } = await open(t, kind);
+    const counters = [aCounter({ limit: 10 })];
+    const answers = [];
+    for (const want of [6, 6, 6]) answers.push(told(await ledger.draw(aDraw({ counters, want }))));
+    assert.deepEqual(answers, [
+      { kind: 'drawn', units: 6, used: [6] },
+      { kind: 'drawn', units: 4, used: [10] },
+      { kind: 'exhausted', exhausted: [0], used: [10] },
+    ]);
+  });
+
+  test('a draw that needs more than is left takes nothing', async (t) => {
+    const { ledger } = await open(t, kind);
+    const counters = [aCounter({ limit: 3 })];
+    const answer = await ledger.draw(aDraw({ counters, need: 4, want: 9 }));
+    assert.deepEqual(told(answer), { kind: 'exhausted', exhausted: [0], used: [0] });
+    assert.equal(await usedOf(ledger, counters), '0');
+  });
+
+  test('a draw takes the same from every counter or nothing from any', async (t) => {
+    const { ledger } = await open(t, kind);
+    const counters = [
+      aCounter({ name: 'hourly', limit: 100 }),
+      aCounter({ name: 'total', limit: 5, ...LIFETIME }),
+      aCounter({ name: 'daily', limit: 7 }),
+    ];
+    assert.deepEqual(told(await ledger.draw(aDraw({ counters, want: 50 }))), {
+      kind: 'drawn',
+      units: 5,
+      used: [5, 5, 5],
+    });
+    assert.deepEqual(told(await ledger.draw(aDraw({ counters, need: 3, want: 3 }))), {
+      kind: 'exhausted',
+      exhausted: [1, 2],
+      used: [5, 5, 5],
+    });
+    assert.equal(await usedOf(ledger, counters), '5 5 5');
+  });
+
+  test('a draw without counters gives what is wanted', async (t) => {
+    const { ledger } = await open(t, kind);
+    assert.deepEqual(told(await ledger.draw(aDraw({ counters: [], want: 3 }))), {
+      kind: 'drawn',
+      units: 3,
+      used: [],
+    });
+  });
+
+  test('a repeated draw answers what it answered first and takes nothing more', async (t) => {
+    const { ledger } = await open(t, kind);
+    const counters = [aCounter({ limit: 10 }), aCounter({ name: 'other', limit: 50 })];
+    const order = aDraw({ counters, want: 4 });
+    const first = await ledger.draw(order);
+    await ledger.draw(aDraw({ counters, want: 2 }));
+    assert.deepEqual(await ledger.draw(order), first);
+    assert.equal(await usedOf(ledger, counters), '6 6');
+  });
+
+  test('the same id of another key is another step', async (t) => {
+    const { ledger } = await open(t, kind);
+    const counters = [aCounter({ limit: 10 })];
+    await ledger.draw(aDraw({ id: 'same', keyId: 'a', counters }));
+    assert.equal((await ledger.draw(aDraw({ id: 'same', keyId: 'b', counters }))).kind, 'drawn');
+    assert.equal(await usedOf(ledger, counters, 'b'), '1');
+  });
+
+  const periods = [
+    { name: 'has ended', periodStart: -2 * HOUR, periodEnd: -HOUR },
+    { name: 'has not begun', periodStart: HOUR, periodEnd: 2 * HOUR },
+  ];
+  for (const { name, periodStart, periodEnd } of periods) {
+    test(`a draw for a period that ${name} is answered not_current and takes nothing`, async (t) => {
+      const { ledger } = await open(t, kind);
+      const now = Date.now();
+      const other = aCounter({ name: 'fine', limit: 5 });
+      const counters = [
+        other,
+        aCounter({ limit: 5, periodStart: now + periodStart, periodEnd: now + periodEnd }),
+      ];
+      const answer = await ledger.draw(aDraw({ counters }));
+      assert.equal(answer.kind, 'not_current');
+      assert.ok(Math.abs(answer.now - now) < 5_000);
+      assert.equal(await usedOf(ledger, counters), '0 0');
+    });
+  }
+
+  test('a limit that is lowered below the usage denies at once, and one that is raised keeps the usage', async (t) => {
+    const { ledger } = await open(t, kind);
+    await ledger.draw(aDraw({ counters: [aCounter({ limit: 10 })], want: 8 }));
+    assert.deepEqual(told(await ledger.draw(aDraw({ counters: [aCounter({ limit: 5 })] }))), {
+      kind: 'exhausted',
+      exhausted: [0],
+      used: [8],
+    });
+    assert.deepEqual(told(await ledger.draw(aDraw({ counters: [aCounter({ limit: 12 })], want: 9 }))), {
+      kind: 'drawn',
+      units: 4,
+      used: [12],
+    });
+  });
+
+  test('limits up to 2^53 - 1 are counted exactly', async (t) => {
+    const { ledger } = await open(t, kind);
+    const counters = [aCounter({ limit: Number.MAX_SAFE_INTEGER, ...LIFETIME })];
+    const big = 1_000_000_000_000_001;
+    assert.deepEqual(told(await ledger.draw(aDraw({ counters, want: big }))), {
+      kind: 'drawn',
+      units: big,
+      used: [big],
+    });
+    const rest = Number.MAX_SAFE_INTEGER - big;
+    assert.deepEqual(told(await ledger.draw(aDraw({ counters, want: Number.MAX_SAFE_INTEGER }))), {
+      kind: 'drawn',
+      units: rest,
+      used: [Number.MAX_SAFE_INTEGER],
+    });
+    await ledger.charge(someUnits({ counters, units: 5 }));
+    assert.equal(await usedOf(ledger, counters), String(Number.MAX_SAFE_INTEGER));
+  });
+
+  test('numbers that cannot be counted exactly are refused before they reach the store', async (t) => {
+    const { ledger } = await open(t, kind);
+    for (const want of [0.5, -1, Number.NaN, 2 ** 53]) {
+      await assert.rejects(ledger.draw(aDraw({ counters: [aCounter({})], need: 0, want })), RangeError);
+    }
+  });
+
+  test('sixty-four draws at once take exactly the limit', async (t) => {
+    const { ledger } = await open(t, kind);
+    const counters = [aCounter({ limit: 50 })];
+    const answers = await Promise.all(Array.from({ length: 64 }, () => ledger.draw(aDraw({ counters }))));
+    assert.equal(answers.filter((answer) => answer.kind === 'drawn').length, 50);
+    assert.equal(await usedOf(ledger, counters), '50');
+  });
+}
+
+function cancelRules(kind: StoreKind): void {
+  test('cancelling a draw that ran gives its units back, once', async (t) => {
+    const { ledger } = await open(t, kind);
+    const counters = [aCounter({ limit: 10 }), aCounter({ name: 'other', limit: 10 })];
+    await ledger.draw(aDraw({ counters, want: 3, holder: 'b' }));
+    const order = aDraw({ counters, want: 4 });
+    await ledger.draw(order);
+    await ledger.cancelDraw(order);
+    await ledger.cancelDraw(order);
+    assert.deepEqual(await ledger.readUsage('key', counters), [
+      { name: 'monthly', used: 3, leased: 3 },
+      { name: 'other', used: 3, leased: 3 },
+    ]);
+  });
+
+  test('a draw that is cancelled before it runs never runs', async (t) => {
+    const { ledger } = await open(t, kind);
+    const counters = [aCounter({ limit: 10 })];
+    const order = aDraw({ counters, want: 4 });
+    await ledger.cancelDraw(order);
+    await assert.rejects(
+      ledger.draw(order),
+      (error) => error instanceof StoreUnavailable && !error.mayHaveHappened,
+    );
+    await ledger.cancelDraw(order);
+    assert.equal(await usedOf(ledger, counters), '0');
+  });
+
+  test('a draw that is cancelled after it ran cannot be repeated', async (t) => {
+    const { ledger } = await open(t, kind);
+    const counters = [aCounter({ limit: 10 })];
+    const order = aDraw({ counters, want: 4 });
+    await ledger.draw(order);
+    await ledger.cancelDraw(order);
+    await assert.rejects(ledger.draw(order), StoreUnavailable);
+    assert.equal(await usedOf(ledger, counters), '0');
+  });
+
+  test('cancelling something that was no draw changes nothing', async (t) => {
+    const { ledger } = await open(t, kind);
+    const counters = [aCounter({ limit: 10 })];
+    const charge = someUnits({ counters, units: 4 });
+    await ledger.charge(charge);
+    await ledger.cancelDraw(charge);
+    await ledger.charge(charge);
+    assert.equal(await usedOf(ledger, counters), '4');
+  });
+}
+
+function unitsRules(kind: StoreKind): void {
+  test('units given back can be drawn again, and a repeat gives nothing back', async (t) => {
+    const { ledger } = await open(t, kind);
+    const counters = [aCounter({ limit: 10 })];
+    await ledger.draw(aDraw({ counters, want: 10 }));
+    const order = someUnits({ counters, units: 4 });
+    await ledger.giveBack(order);
+    await ledger.giveBack(order);
+    assert.deepEqual(told(await ledger.draw(aDraw({ counters, want: 9 }))), {
+      kind: 'drawn',
+      units: 4,
+      used: [10],
+    });
+  });
+
+  test('giving back never goes below zero', async (t) => {
+    const { ledger } = await open(t, kind);
+    const counters = [aCounter({ limit: 10 })];
+    await ledger.draw(aDraw({ counters, want: 2 }));
+    await ledger.giveBack(someUnits({ counters, units: 5 }));
+    assert.equal(await usedOf(ledger, counters), '0');
+    assert.deepEqual(told(await ledger.draw(aDraw({ counters, want: 50 }))), {
+      kind: 'drawn',
+      units: 10,
+      used: [10],
+    });
+  });
+
+  test('units go back only to the period that they came from', async (t) => {
+    const { ledger } = await open(t, kind);
+    const now = Date.now();
+    const before = [aCounter({ limit: 10, periodStart: now - 3 * HOUR, periodEnd: now - 2 * HOUR })];
+    const current = [aCounter({ limit: 10, periodStart: now - 2 * HOUR, periodEnd: now + HOUR })];
+    await ledger.charge(someUnits({ counters: before, units: 6 }));
+    await ledger.draw(aDraw({ counters: current, want: 7 }));
+    await ledger.giveBack(someUnits({ counters: before, units: 4 }));
+    assert.equal(await usedOf(ledger, before), '2');
+    assert.equal(await usedOf(ledger, current), '7');
+  });
+
+  test('a period that has ended long ago takes nothing', async (t) => {
+    const { ledger } = await open(t, kind);
+    const now = Date.now();
+    const counters = [aCounter({ limit: 10, periodStart: now - 72 * HOUR, periodEnd: now - 48 * HOUR })];
+    await ledger.giveBack(someUnits({ counters, units: 4 }));
+    assert.equal(await usedOf(ledger, counters), '0');
+  });
+
+  test('a charge counts whatever the limit says, once', async (t) => {
+    const { ledger } = await open(t, kind);
+    const counters = [aCounter({ limit: 10 })];
+    const order = someUnits({ counters, units: 15 });
+    await ledger.charge(order);
+    await ledger.charge(order);
+    assert.deepEqual(told(await ledger.draw(aDraw({ counters }))), {
+      kind: 'exhausted',
+      exhausted: [0],
+      used: [15],
+    });
+  });
+}
+
+function usageRules(kind: StoreKind): void {
+  test('usage tells what is used and what processes hold of it', async (t) => {
+    const { ledger } = await open(t, kind);
+    const counters = [aCounter({ limit: 100 })];
+    await ledger.draw(aDraw({ counters, want: 10, holder: 'a', held: 0 }));
+    await ledger.draw(aDraw({ counters, want: 10, holder: 'b', held: 0 }));
+    await ledger.draw(aDraw({ counters, want: 10, holder: 'b', held: 2 }));
+    assert.deepEqual(await ledger.readUsage('key', counters), [{ name: 'monthly', used: 30, leased: 22 }]);
+    await ledger.giveBack(someUnits({ counters, units: 7, holder: 'b', held: 0 }));
+    assert.deepEqual(await ledger.readUsage('key', counters), [{ name: 'monthly', used: 23, leased: 10 }]);
+  });
+
+  test('a reset sets the usage to zero and leaves other counters alone', async (t) => {
+    const { ledger } = await open(t, kind);
+    const counters = [aCounter({ limit: 10 }), aCounter({ name: 'other', limit: 10 })];
+    await ledger.draw(aDraw({ counters, want: 10 }));
+    await ledger.resetUsage('key', counters.slice(0, 1));
+    assert.equal(await usedOf(ledger, counters), '0 10');
+    assert.equal((await ledger.draw(aDraw({ counters: counters.slice(0, 1), want: 10 }))).kind, 'drawn');
+  });
+
+  test('keys with odd ids and quotas with odd names do not touch each other', async (t) => {
+    const { ledger } = await open(t, kind);
+    const odd = ['a', 'a}', '{a', '{}', '', ' ', 'a b', 'ключ', '🔑', 'a:q', 'a\n', "a'--", 'x'.repeat(300)];
+    const names = ['n', 'n:1', '{n}', 'ñ 🔑'];
+    const counters = names.map((name) => aCounter({ name, limit: 100 }));
+    for (const [index, keyId] of odd.entries())
+      await ledger.draw(aDraw({ keyId, counters, want: index + 1 }));
+    for (const [index, keyId] of odd.entries()) {
+      assert.equal(
+        await usedOf(ledger, counters, keyId),
+        names.map(() => index + 1).join(' '),
+        JSON.stringify(keyId),
+      );
+    }
+  });
+}
+
+function rateRules(kind: StoreKind): void {
+  const rates = [
+    { limit: 1000, perMs: 1000, burst: 5 },
+    { limit: 3, perMs: 10, burst: 2 },
+    { limit: 7, perMs: 10, burst: 20 },
+    { limit: 2000, perMs: 1000, burst: 1 },
+    { limit: 1, perMs: 60_000, burst: 3 },
+  ];
+  for (const rate of rates) {
+    test(`${rate.limit} per ${rate.perMs} ms with a burst of ${rate.burst} answers as an independent model`, async (t) => {
+      const { ledger } = await open(t, kind);
+      const intervalMs = rate.perMs / rate.limit;
+      const model = aRateModel(rate);
+      for (let round = 0; round < 150; round += 1) {
+        const want = 1 + (round % 3);
+        const answer = await ledger.pace({ keyId: 'key', name: 'rate', intervalMs, burst: rate.burst, want });
+        assert.deepEqual(answer, model(want, answer.now), `round ${round}`);
+        if (round % 40 === 39) await until(() => Date.now() > answer.now + 12);
+      }
+    });
+  }
+
+  test('whoever waits as long as told is served', async (t) => {
+    const { ledger } = await open(t, kind);
+    const order = { keyId: 'key', name: 'rate', intervalMs: 100 / 7, burst: 1, want: 1 };
+    for (let round = 0; round < 10; round += 1) {
+      const answer = await ledger.pace(order);
+      if (answer.kind === 'paced') continue;
+      assert.ok(answer.retryInMs >= 1 && answer.retryInMs <= 15);
+      await until(() => Date.now() >= answer.now + answer.retryInMs);
+      assert.equal((await ledger.pace(order)).kind, 'paced');
+    }
+  });
+
+  test('a rate that is edited keeps what was taken, and keys and names are apart', async (t) => {
+    const { ledger } = await open(t, kind);
+    const order = { keyId: 'key', name: 'rate', intervalMs: 60_000, burst: 2, want: 2 };
+    assert.equal((await ledger.pace(order)).kind, 'paced');
+    assert.equal((await ledger.pace({ ...order, intervalMs: 30_000 })).kind, 'too_fast');
+    const raised = await ledger.pace({ ...order, burst: 5, want: 9 });
+    assert.deepEqual({ ...raised, now: 0 }, { kind: 'paced', cells: 3, remaining: 0, now: 0 });
+    assert.equal((await ledger.pace({ ...order, name: 'other' })).kind, 'paced');
+    assert.equal((await ledger.pace({ ...order, keyId: 'other' })).kind, 'paced');
+  });
+
+  test('fifty callers at once get exactly the burst', async (t) => {
+    const { ledger } = await open(t, kind);
+    const order = { keyId: 'key', name: 'rate', intervalMs: 60_000, burst: 20, want: 1 };
+    const answers = await Promise.all(Array.from({ length: 50 }, () => ledger.pace(order)));
+    assert.equal(answers.filter((answer) => answer.kind === 'paced').length, 20);
+  });
+}
+
+function placeRules(kind: StoreKind): void {
+  const order = { keyId: 'key', placeId: 'a', limit: 2, expiresInMs: 60_000 };
+
+  test('a place is taken until it is left', async (t) => {
+    const { ledger } = await open(t, kind);
+    for (const placeId of ['a', 'b', 'a'])
+      assert.deepEqual(await ledger.enter({ ...order, placeId }), { kind: 'entered' });
+    assert.deepEqual(await ledger.enter({ ...order, placeId: 'c' }), { kind: 'full' });
+    assert.deepEqual(await ledger.enter({ ...order, keyId: 'other', placeId: 'c' }), { kind: 'entered' });
+    await ledger.leave('key', 'a');
+    await ledger.leave('key', 'a');
+    assert.deepEqual(await ledger.enter({ ...order, placeId: 'c' }), { kind: 'entered' });
+    assert.deepEqual(await ledger.enter({ ...order, placeId: 'd' }), { kind: 'full' });
+  });
+
+  test('a place that nobody keeps comes free when it expires', async (t) => {
+    const { ledger } = await open(t, kind);
+    const started = Date.now();
+    await ledger.enter({ ...order, limit: 1, expiresInMs: 60 });
+    const entered = async (): Promise<boolean> =>
+      (await ledger.enter({ ...order, limit: 1, placeId: 'b' })).kind === 'entered';
+    await until(entered);
+    assert.ok(Date.now() - started >= 60);
+  });
+
+  test('a place that is kept outlives its first expiry, also beside one that expires sooner', async (t) => {
+    const { ledger } = await open(t, kind);
+    await ledger.enter({ ...order, expiresInMs: 40 });
+    await ledger.stay({ ...order, expiresInMs: 60_000 });
+    await ledger.enter({ ...order, placeId: 'b', expiresInMs: 40 });
+    await until(
+      async () => (await ledger.enter({ ...order, placeId: 'c', expiresInMs: 60_000 })).kind === 'entered',
+    );
+    assert.deepEqual(await ledger.enter({ ...order, placeId: 'd' }), { kind: 'full' });
+  });
+
+  test('a place that was lost is taken again by staying, because its request is still in flight', async (t) => {
+    const { ledger } = await open(t, kind);
+    await ledger.stay({ ...order, limit: 1 });
+    assert.deepEqual(await ledger.enter({ ...order, limit: 1, placeId: 'b' }), { kind: 'full' });
+  });
+}
+
+function keyRules(kind: StoreKind): void {
+  test('a key is found by each of its secrets until it is written without them', async (t) => {
+    const { keys } = await open(t, kind);
+    const record = { id: 'k}{ 🔑', plan: 'free', enabled: true, expiresAt: undefined };
+    await keys.putKey(record, ['one', 'two']);
+    assert.deepEqual(await keys.findKey('one'), record);
+    assert.deepEqual(await keys.findKey('two'), record);
+    const changed = { ...record, plan: 'paid', enabled: false, expiresAt: 17 };
+    await keys.putKey(changed, ['two', 'three']);
+    assert.equal(await keys.findKey('one'), undefined);
+    assert.deepEqual(await keys.findKey('two'), changed);
+    assert.deepEqual(await keys.findKey('three'), changed);
+  });
+}
+
+function processRules(kind: StoreKind): void {
+  test('several processes, one of them killed and replaced, draw exactly the limit', async (t) => {
+    const address = kind.address(t);
+    const counters = [aCounter({ limit: 3_000 })];
+    const drawers = startDrawers(t, { address, counters, processes: 3 });
+    await until(() => drawers.drawn() > 300);
+    drawers.killOne();
+    await drawers.finished();
+    const store = await openStore(address);
+    t.after(() => store.close());
+    assert.equal(await usedOf(store.ledger, counters), '3000');
+    // The killed process may have drawn once without telling; nobody may have told more than there was.
+    assert.ok(
+      drawers.drawn() <= 3_000 && drawers.drawn() >= 3_000 - drawers.unitsPerDraw,
+      String(drawers.drawn()),
+    );
+  });
+}
+
+async function open(t: TestContext, kind: StoreKind): ReturnType<typeof openStore> {
+  const store = await openStore(kind.address(t), { deadlineMs: 2_000 });
+  t.after(() => store.close());
+  return store;
+}
+
+/** An answer without the clock. */
+function told(answer: DrawAnswer): object {
+  return Object.fromEntries(Object.entries(answer).filter(([field]) => field !== 'now'));
+}
+
+/** GCRA in whole numbers: time is counted in parts of a millisecond that make the interval whole. */
+function aRateModel({ limit, perMs, burst }: { limit: number; perMs: number; burst: number }) {
+  const scale = BigInt(limit);
+  const interval = BigInt(perMs);
+  let arrival = 0n;
+  return (want: number, nowMs: number): object => {
+    const now = BigInt(nowMs) * scale;
+    const from = arrival > now ? arrival : now;
+    const free = (now + BigInt(burst) * interval - from) / interval;
+    if (free < 1n) {
+      const wait = from + interval - BigInt(burst) * interval - now;
+      return { kind: 'too_fast', retryInMs: Number((wait + scale - 1n) / scale), now: nowMs };
+    }
+    const cells = free < BigInt(want) ? free : BigInt(want);
+    arrival = from + cells * interval;
+    return { kind: 'paced', cells: Number(cells), remaining: Number(free - cells), now: nowMs };
+  };
+}

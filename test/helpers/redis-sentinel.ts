@@ -1,0 +1,43 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { startRedisServer } from './redis-server.ts';
+import type { RedisServer } from './redis-server.ts';
+import { tempFolder } from './temp-folder.ts';
+import type { Scene } from './temp-folder.ts';
+import { until } from './until.ts';
+
+/** A master, its replica and a sentinel that watches them. */
+export interface RedisSentinel {
+  readonly url: string;
+  readonly master: RedisServer;
+  readonly replica: RedisServer;
+  readonly sentinel: RedisServer;
+}
+
+/** Starts all three and waits until the sentinel knows the replica, and the replica all of the data. */
+export async function startRedisSentinel(t: Scene): Promise<RedisSentinel> {
+  const master = await startRedisServer(t, { args: ['--repl-diskless-sync-delay', '0'] });
+  const replica = await startRedisServer(t, { args: ['--replicaof', '127.0.0.1', String(master.port)] });
+  const folder = tempFolder(t);
+  const sentinel = await startRedisServer(t, {
+    commandLine(port) {
+      const file = join(folder, 'sentinel.conf');
+      const lines = [
+        `port ${port}`,
+        'bind 127.0.0.1',
+        `dir ${folder}`,
+        `sentinel monitor main 127.0.0.1 ${master.port} 1`,
+        'sentinel down-after-milliseconds main 300',
+        'sentinel failover-timeout main 2000',
+      ];
+      writeFileSync(file, lines.join('\n'));
+      return [file, '--sentinel'];
+    },
+  });
+  await until(async () => (await replica.say('INFO', 'replication')).includes('master_link_status:up'));
+  await until(
+    async () => (await sentinel.say('SENTINEL', 'replicas', 'main')).includes(String(replica.port)),
+    15_000,
+  );
+  return { url: `redis+sentinel://127.0.0.1:${sentinel.port}/main`, master, replica, sentinel };
+}

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { inspect } from 'node:util';
+import type { TestContext } from 'node:test';
+import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
+import { StoreUnavailable } from '../../src/stores/ledger.ts';
+import type { DrawOrder } from '../../src/stores/ledger.ts';
+import { openStore } from '../../src/stores/open-store.ts';
+import type { Store } from '../../src/stores/store.ts';
+import { aCounter, aDraw } from './ledger-orders.ts';
+import { until } from './until.ts';
+
+export const DEADLINE_MS = 250;
+/** What a busy machine may add to a deadline. */
+const SLACK_MS = 150;
+const RECOVERY_MS = 2_000;
+
+/** The counter that the faults are tried on. */
+export const counters = [aCounter({ limit: 1_000_000 })];
+
+/** Opens a store with the default deadline. */
+export async function openWithDeadline(t: TestContext, url: string): Promise<Store> {
+  const store = await openStore(parseStoreAddress(url), { deadlineMs: DEADLINE_MS });
+  t.after(() => store.close());
+  return store;
+}
+
+export interface CallFailure {
+  readonly message: string;
+  readonly mayHaveHappened: boolean;
+  readonly tookMs: number;
+  /** All that a log could get hold of. */
+  readonly whole: string;
+}
+
+/** How a call failed; that it did, and in time, is asserted. */
+export async function failureOf(call: Promise<unknown>): Promise<CallFailure> {
+  const failure = await outcomeOf(call);
+  return failure ?? assert.fail('it did not fail');
+}
+
+/** How a call failed in time, or undefined. */
+export async function outcomeOf(call: Promise<unknown>): Promise<CallFailure | undefined> {
+  const started = performance.now();
+  try {
+    await call;
+    return undefined;
+  } catch (error) {
+    const tookMs = performance.now() - started;
+    assert.ok(error instanceof StoreUnavailable, inspect(error));
+    assert.ok(tookMs < DEADLINE_MS + SLACK_MS, `${tookMs} ms`);
+    return { message: error.message, mayHaveHappened: error.mayHaveHappened, tookMs, whole: inspect(error) };
+  }
+}
+
+/** Asserts that draws work again in time. Resolves to the units that it has drawn: those that failed are cancelled. */
+export async function recovers(store: Store, keyId = 'key'): Promise<number> {
+  const unclear: DrawOrder[] = [];
+  await until(async () => {
+    const order = aDraw({ counters, keyId });
+    const failed = (await outcomeOf(store.ledger.draw(order))) !== undefined;
+    if (failed) unclear.push(order);
+    return !failed;
+  }, RECOVERY_MS);
+  for (const order of unclear) await store.ledger.cancelDraw(order);
+  return 1;
+}

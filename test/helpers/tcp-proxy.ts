@@ -1,0 +1,60 @@
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Scene } from './temp-folder.ts';
+
+/** A TCP proxy whose faults are switched on and off while connections run through it. */
+export interface TcpProxy {
+  readonly port: number;
+  /**
+   * What happens to the upstream's answers: passed on, thrown away, or passed on late. A connection that has lost an
+   * answer never passes one again, as TCP would not either.
+   */
+  answers: 'pass' | 'drop' | { readonly lateByMs: number };
+  /** Nothing moves on the connections that there are, in either direction, and nobody is told. New ones work. */
+  freezeConnections(): void;
+  cutConnections(): void;
+}
+
+/** Starts a proxy in front of a port of the loopback. */
+export async function startTcpProxy(t: Scene, upstreamPort: number): Promise<TcpProxy> {
+  const sockets = new Set<Socket>();
+  const deaf = new WeakSet<Socket>();
+  const server = createServer((client) => {
+    const upstream = connect(upstreamPort, '127.0.0.1');
+    for (const socket of [client, upstream]) {
+      sockets.add(socket);
+      socket.on('close', () => sockets.delete(socket));
+      socket.on('error', () => socket.destroy());
+    }
+    client.on('close', () => upstream.destroy());
+    upstream.on('close', () => client.destroy());
+    client.on('data', (chunk) => upstream.write(chunk));
+    upstream.on('data', (chunk) => passOn(chunk as Buffer, client));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+
+  function passOn(chunk: Buffer, client: Socket): void {
+    const { answers } = proxy;
+    if (answers === 'drop') deaf.add(client);
+    if (answers === 'drop' || deaf.has(client)) return;
+    if (answers === 'pass') client.write(chunk);
+    else setTimeout(() => client.destroyed || client.write(chunk), answers.lateByMs);
+  }
+
+  const proxy: TcpProxy = {
+    port: (server.address() as AddressInfo).port,
+    answers: 'pass',
+    freezeConnections() {
+      for (const socket of sockets) socket.removeAllListeners('data').pause();
+    },
+    cutConnections() {
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+  t.after(() => {
+    proxy.cutConnections();
+    server.close();
+  });
+  return proxy;
+}

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, test } from 'node:test';
+import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
+import type { DrawOrder } from '../../src/stores/ledger.ts';
+import { nameKeys } from '../../src/stores/redis/names.ts';
+import { slotOf } from '../../src/stores/redis/slot.ts';
+import { aDraw, usedOf } from '../helpers/ledger-orders.ts';
+import { testLedger } from '../helpers/ledger-suite.ts';
+import { startRedisCluster } from '../helpers/redis-cluster.ts';
+import type { RedisServer } from '../helpers/redis-server.ts';
+import { counters, failureOf, openWithDeadline, outcomeOf, recovers } from '../helpers/store-faults.ts';
+import { until } from '../helpers/until.ts';
+
+const cluster = await startRedisCluster({ after });
+const freshUrl = (): string => `${cluster.url}?prefix=${randomUUID()}:`;
+
+testLedger({ name: 'a Redis Cluster', address: () => parseStoreAddress(freshUrl()) });
+
+test('a node that is stopped fails its own keys in time and leaves the others alone', async (t) => {
+  const store = await openWithDeadline(t, freshUrl());
+  const ill = keyOn(0);
+  const well = [keyOn(1), keyOn(2)];
+  for (const keyId of [ill, ...well]) await store.ledger.draw(aDraw({ counters, keyId }));
+  cluster.nodes[0]?.signal('SIGSTOP');
+  t.after(() => cluster.nodes[0]?.signal('SIGCONT'));
+  const orders = Array.from({ length: 12 }, () => aDraw({ counters, keyId: ill }));
+  for (const order of orders) {
+    await failureOf(store.ledger.draw(order));
+    for (const keyId of well)
+      assert.equal((await store.ledger.draw(aDraw({ counters, keyId }))).kind, 'drawn');
+  }
+  cluster.nodes[0]?.signal('SIGCONT');
+  const more = await recovers(store, ill);
+  for (const order of orders) await store.ledger.cancelDraw(order);
+  assert.equal(await usedOf(store.ledger, counters, ill), String(1 + more));
+  for (const keyId of well) assert.equal(await usedOf(store.ledger, counters, keyId), '13');
+});
+
+test('a node that is killed and comes back is found again, with the usage that it kept', async (t) => {
+  const store = await openWithDeadline(t, freshUrl());
+  const keyId = keyOn(1);
+  await store.ledger.draw(aDraw({ counters, keyId, want: 5 }));
+  await cluster.nodes[1]?.stop();
+  const order = aDraw({ counters, keyId });
+  await failureOf(store.ledger.draw(order));
+  assert.equal((await store.ledger.draw(aDraw({ counters, keyId: keyOn(2) }))).kind, 'drawn');
+  await cluster.nodes[1]?.start();
+  // A node that comes back as a master refuses writes for two seconds by itself (CLUSTER_WRITABLE_DELAY).
+  await until(async () => /cluster_state:ok/.test((await cluster.nodes[1]?.say('CLUSTER', 'INFO')) ?? ''));
+  const more = await recovers(store, keyId);
+  await store.ledger.cancelDraw(order);
+  assert.equal(await usedOf(store.ledger, counters, keyId), String(5 + more));
+});
+
+test('a slot that moves to another node while its key is drawn from loses nothing and counts nothing twice', async (t) => {
+  const prefix = `${randomUUID()}:`;
+  const store = await openWithDeadline(t, `${cluster.url}?prefix=${prefix}`);
+  const keyId = keyOn(2);
+  const slot = slotOf(nameKeys(prefix, keyId).places());
+  const [to, , from] = cluster.nodes as readonly [RedisServer, RedisServer, RedisServer];
+  let drawn = 0;
+  const stop = new AbortController();
+  const unclear: DrawOrder[] = [];
+  const drawing = (async () => {
+    while (!stop.signal.aborted) {
+      const order = aDraw({ counters, keyId });
+      const failure = await outcomeOf(store.ledger.draw(order));
+      if (failure === undefined) drawn += 1;
+      else unclear.push(order);
+    }
+  })();
+  await until(() => drawn > 100);
+  await moveSlot(slot, from, to);
+  const atMove = drawn;
+  await until(() => drawn > atMove + 100);
+  stop.abort();
+  await drawing;
+  for (const order of unclear) await store.ledger.cancelDraw(order);
+  assert.equal(await usedOf(store.ledger, counters, keyId), String(drawn));
+  assert.match(await to.say('CLUSTER', 'COUNTKEYSINSLOT', slot), /^:[1-9]/);
+});
+
+/** An API key whose slot is served by the node. */
+function keyOn(index: number): string {
+  for (let attempt = 0; ; attempt += 1) {
+    const id = `key-${attempt}`;
+    if (cluster.nodeOf(slotOf(nameKeys('', id).places())) === cluster.nodes[index]) return id;
+  }
+}
+
+async function moveSlot(slot: number, from: RedisServer, to: RedisServer): Promise<void> {
+  const [fromId, toId] = [await cluster.idOf(from), await cluster.idOf(to)];
+  assert.match(await to.say('CLUSTER', 'SETSLOT', slot, 'IMPORTING', fromId), /^\+OK/);
+  assert.match(await from.say('CLUSTER', 'SETSLOT', slot, 'MIGRATING', toId), /^\+OK/);
+  const names = async (): Promise<string[]> => {
+    const lines = (await from.say('CLUSTER', 'GETKEYSINSLOT', slot, 100)).split('\r\n');
+    return lines.filter((line) => line.includes('{'));
+  };
+  for (let left = await names(); left.length > 0; left = await names()) {
+    for (const name of left) await from.say('MIGRATE', '127.0.0.1', to.port, name, 0, 5_000);
+  }
+  for (const node of [to, from])
+    assert.match(await node.say('CLUSTER', 'SETSLOT', slot, 'NODE', toId), /^\+OK/);
+}

@@ -1,0 +1,287 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { test } from 'node:test';
+import type { TestContext } from 'node:test';
+import { StoreUnavailable } from '../../src/stores/ledger.ts';
+import type { DrawOrder } from '../../src/stores/ledger.ts';
+import { nameKeys } from '../../src/stores/redis/names.ts';
+import { aCounter, aDraw, usedOf } from '../helpers/ledger-orders.ts';
+import { startRedisServer } from '../helpers/redis-server.ts';
+import { counters, failureOf, openWithDeadline, outcomeOf, recovers } from '../helpers/store-faults.ts';
+import { startTcpProxy } from '../helpers/tcp-proxy.ts';
+import { until } from '../helpers/until.ts';
+
+test('a Redis that is stopped costs each call the deadline at most, then nothing, and counts nothing twice', async (t) => {
+  const redis = await startRedisServer(t);
+  const store = await openWithDeadline(t, redis.url);
+  await store.ledger.draw(aDraw({ counters }));
+  redis.signal('SIGSTOP');
+  const lost: DrawOrder[] = [];
+  for (let round = 0; round < 5; round += 1) {
+    const orders = Array.from({ length: 20 }, () => aDraw({ counters }));
+    lost.push(...orders);
+    const failures = await Promise.all(orders.map((order) => failureOf(store.ledger.draw(order))));
+    for (const failure of failures) assert.equal(failure.mayHaveHappened, round === 0, failure.message);
+  }
+  // The breaker is open: refused at once, and nothing piles up in the socket.
+  const { tookMs } = await failureOf(store.ledger.draw(aDraw({ counters })));
+  assert.ok(tookMs < 50, `${tookMs} ms`);
+  redis.signal('SIGCONT');
+  const more = await recovers(store);
+  await Promise.all(lost.map((order) => store.ledger.cancelDraw(order)));
+  const before = Number(await usedOf(store.ledger, counters));
+  await Promise.all(lost.map(async (order) => assert.rejects(store.ledger.draw(order), StoreUnavailable)));
+  assert.equal(Number(await usedOf(store.ledger, counters)), before);
+  assert.equal(await usedOf(store.ledger, counters, 'other'), '0');
+  assert.equal(before, 1 + more);
+});
+
+test('while Redis is stopped a flood of calls leaves next to nothing behind for it to run later', async (t) => {
+  const redis = await startRedisServer(t);
+  const store = await openWithDeadline(t, redis.url);
+  await store.ledger.draw(aDraw({ counters }));
+  redis.signal('SIGSTOP');
+  let refused = 0;
+  await until(async () => {
+    const flood = Array.from({ length: 50 }, () => failureOf(store.ledger.draw(aDraw({ counters }))));
+    refused += (await Promise.all(flood)).length;
+    return refused > 10_000;
+  });
+  redis.signal('SIGCONT');
+  await recovers(store);
+  const calls = /cmdstat_evalsha:calls=(\d+)/.exec(await redis.say('INFO', 'commandstats'))?.[1];
+  assert.ok(Number(calls) < 200, `${calls} calls ran`);
+});
+
+test('a Redis that is restarted is found again, with the usage that it kept', async (t) => {
+  const redis = await startRedisServer(t, { args: ['--appendonly', 'yes'] });
+  const store = await openWithDeadline(t, redis.url);
+  await store.ledger.draw(aDraw({ counters, want: 7 }));
+  await redis.stop();
+  await until(async () => (await failureOf(store.ledger.draw(aDraw({ counters })))).tookMs < 50);
+  assert.equal((await failureOf(store.ledger.draw(aDraw({ counters })))).mayHaveHappened, false);
+  await assert.rejects(store.ping(), /Redis is not connected/);
+  await redis.start();
+  const more = await recovers(store);
+  await store.ping();
+  assert.equal(Number(await usedOf(store.ledger, counters)), 7 + more);
+});
+
+test('a store that is opened before its Redis runs works as soon as it does', async (t) => {
+  const redis = await startRedisServer(t);
+  await redis.stop();
+  const store = await openWithDeadline(t, redis.url);
+  const failure = await failureOf(store.ledger.draw(aDraw({ counters })));
+  assert.match(failure.message, /cannot be reached \(ECONNREFUSED\)/);
+  assert.equal(failure.mayHaveHappened, false);
+  await redis.start();
+  await recovers(store);
+});
+
+test('SCRIPT FLUSH is not noticed, not even by calls in one pipeline', async (t) => {
+  const redis = await startRedisServer(t);
+  const store = await openWithDeadline(t, redis.url);
+  for (let round = 0; round < 3; round += 1) {
+    await redis.say('SCRIPT', 'FLUSH');
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => store.ledger.draw(aDraw({ counters }))),
+    );
+    assert.ok(answers.every((answer) => answer.kind === 'drawn'));
+  }
+  assert.equal(await usedOf(store.ledger, counters), '60');
+});
+
+interface Refusal {
+  readonly name: string;
+  readonly begin: readonly (string | number)[];
+  readonly end: readonly (string | number)[];
+  readonly says: RegExp;
+}
+
+const refusals: readonly Refusal[] = [
+  {
+    name: 'has no memory left',
+    begin: ['CONFIG', 'SET', 'maxmemory', '1'],
+    end: ['CONFIG', 'SET', 'maxmemory', '0'],
+    says: /no memory left/,
+  },
+  {
+    name: 'has become a replica',
+    begin: ['REPLICAOF', '127.0.0.1', '1'],
+    end: ['REPLICAOF', 'NO', 'ONE'],
+    says: /read-only replica/,
+  },
+  {
+    name: 'cannot write its snapshots',
+    begin: ['CONFIG', 'SET', 'min-replicas-to-write', '3'],
+    end: ['CONFIG', 'SET', 'min-replicas-to-write', '0'],
+    says: /too few replicas/,
+  },
+];
+for (const { name, begin, end, says } of refusals) {
+  test(`a Redis that ${name} refuses draws without having counted, until it is well again`, async (t) => {
+    const redis = await startRedisServer(t);
+    const store = await openWithDeadline(t, redis.url);
+    await store.ledger.draw(aDraw({ counters }));
+    assert.match(await redis.say(...begin), /^\+OK/);
+    const failure = await failureOf(store.ledger.draw(aDraw({ counters })));
+    assert.match(failure.message, says);
+    assert.equal(failure.mayHaveHappened, false);
+    assert.match(await redis.say(...end), /^\+OK/);
+    const more = await recovers(store);
+    assert.equal(Number(await usedOf(store.ledger, counters)), 1 + more);
+  });
+}
+
+test('a Redis that is busy with a script that does not end fails within the deadline and recovers', async (t) => {
+  const redis = await startRedisServer(t, { args: ['--lua-time-limit', '20'] });
+  const store = await openWithDeadline(t, redis.url);
+  await store.ledger.draw(aDraw({ counters }));
+  const loop = redis.say('EVAL', 'while true do end', 0);
+  await until(async () => /busy with a script/.test(await reasonOf(store.ledger.draw(aDraw({ counters })))));
+  await redis.say('SCRIPT', 'KILL');
+  assert.match(await loop, /^-/);
+  await recovers(store);
+});
+
+test('a wrong or missing password is named, and never told', async (t) => {
+  const redis = await startRedisServer(t, { args: ['--requirepass', 'swordfish'] });
+  const right = await openWithDeadline(t, `redis://:swordfish@127.0.0.1:${redis.port}`);
+  assert.equal((await right.ledger.draw(aDraw({ counters }))).kind, 'drawn');
+  const cases = [
+    { url: redis.url, says: /wants a password/ },
+    { url: `redis://:catfish@127.0.0.1:${redis.port}`, says: /does not accept the user or password/ },
+    { url: `redis://catfish:catfish@127.0.0.1:${redis.port}`, says: /does not accept the user or password/ },
+  ];
+  for (const { url, says } of cases) {
+    const store = await openWithDeadline(t, url);
+    const failure = await failureOf(store.ledger.draw(aDraw({ counters })));
+    assert.match(failure.message, says);
+    assert.equal(failure.mayHaveHappened, false);
+    assert.doesNotMatch(failure.whole, /fish/);
+  }
+});
+
+test('what another program left under one of our names fails alone', async (t) => {
+  const redis = await startRedisServer(t);
+  const store = await openWithDeadline(t, redis.url);
+  const names = nameKeys('gatehouse:', 'key');
+  const [first] = counters;
+  assert.ok(first);
+  for (const name of [names.counter(first), names.rate('rate'), names.places()]) {
+    await redis.say('XADD', name, '*', 'somebody', 'else');
+  }
+  const broken = [
+    () => store.ledger.draw(aDraw({ counters: [aCounter({ name: 'fine' }), ...counters] })),
+    () => store.ledger.readUsage('key', counters),
+    () => store.ledger.pace({ keyId: 'key', name: 'rate', intervalMs: 1, burst: 1, want: 1 }),
+    () => store.ledger.enter({ keyId: 'key', placeId: 'p', limit: 1, expiresInMs: 1_000 }),
+    () => store.ledger.leave('key', 'p'),
+  ];
+  for (let round = 0; round < 5; round += 1) {
+    for (const call of broken) {
+      const failure = await failureOf(call());
+      assert.match(failure.message, /another program/);
+      assert.equal(failure.mayHaveHappened, false);
+    }
+  }
+  assert.equal(await usedOf(store.ledger, [aCounter({ name: 'fine' })]), '0');
+  assert.equal((await store.ledger.draw(aDraw({ counters, keyId: 'other' }))).kind, 'drawn');
+});
+
+const answers = [
+  { answer: '-LOADING Redis is loading the dataset in memory', says: /loading its data/ },
+  { answer: '-CLUSTERDOWN The cluster is down', says: /cluster is down/ },
+  { answer: "-CROSSSLOT Keys in request don't hash to the same slot", says: /in one slot/ },
+  { answer: '-MISCONF Redis is configured to save RDB snapshots', says: /snapshots to disk/ },
+  { answer: '-MASTERDOWN Link with MASTER is down', says: /lost its master/ },
+  { answer: '-NOPERM this user has no permissions to run evalsha', says: /does not permit/ },
+  { answer: '-MOVED 1 127.0.0.1:1', says: /moved the slot/ },
+  { answer: '-ERR swordfish', says: /not known/ },
+];
+for (const { answer, says } of answers) {
+  test(`the answer ${answer.split(' ')[0]} is understood`, async (t) => {
+    const store = await openWithDeadline(t, `redis://127.0.0.1:${await startLiar(t, answer)}`);
+    const failure = await failureOf(store.ledger.draw(aDraw({ counters })));
+    assert.match(failure.message, says);
+    assert.doesNotMatch(failure.whole, /swordfish|evalsha/);
+  });
+}
+
+test('a draw whose answer is lost may have happened, and cancelling it gives its units back', async (t) => {
+  const redis = await startRedisServer(t);
+  const proxy = await startTcpProxy(t, redis.port);
+  const store = await openWithDeadline(t, `redis://127.0.0.1:${proxy.port}`);
+  await store.ledger.draw(aDraw({ counters, want: 3 }));
+  proxy.answers = 'drop';
+  const order = aDraw({ counters, want: 50 });
+  const failure = await failureOf(store.ledger.draw(order));
+  assert.equal(failure.mayHaveHappened, true);
+  assert.doesNotMatch(failure.whole, new RegExp(`${order.id}|evalsha|redis\\.call`));
+  proxy.answers = 'pass';
+  await recovers(store, 'other');
+  assert.equal(await usedOf(store.ledger, counters), '53', 'it did happen');
+  await store.ledger.cancelDraw(order);
+  assert.equal(await usedOf(store.ledger, counters), '3');
+});
+
+test('answers that come later than the deadline are not waited for', async (t) => {
+  const redis = await startRedisServer(t);
+  const proxy = await startTcpProxy(t, redis.port);
+  const store = await openWithDeadline(t, `redis://127.0.0.1:${proxy.port}`);
+  await store.ledger.draw(aDraw({ counters }));
+  proxy.answers = { lateByMs: 400 };
+  for (let round = 0; round < 3; round += 1) await failureOf(store.ledger.draw(aDraw({ counters })));
+  proxy.answers = 'pass';
+  await recovers(store);
+});
+
+test('a connection that is cut in the midst of calls is made anew, and no call is sent twice', async (t) => {
+  const redis = await startRedisServer(t);
+  const proxy = await startTcpProxy(t, redis.port);
+  const store = await openWithDeadline(t, `redis://127.0.0.1:${proxy.port}`);
+  await store.ledger.draw(aDraw({ counters }));
+  proxy.answers = 'drop';
+  const pending = Array.from({ length: 10 }, () => failureOf(store.ledger.draw(aDraw({ counters }))));
+  await until(async () => /evalsha:calls=11/.test(await redis.say('INFO', 'commandstats')));
+  proxy.cutConnections();
+  for (const failure of await Promise.all(pending)) assert.equal(failure.mayHaveHappened, true);
+  proxy.answers = 'pass';
+  const more = await recovers(store);
+  assert.equal(Number(await usedOf(store.ledger, counters)), 11 + more);
+});
+
+test('a connection that has died without a word is given up', async (t) => {
+  const redis = await startRedisServer(t);
+  const proxy = await startTcpProxy(t, redis.port);
+  const store = await openWithDeadline(t, `redis://127.0.0.1:${proxy.port}`);
+  await store.ledger.draw(aDraw({ counters }));
+  proxy.freezeConnections();
+  await failureOf(store.ledger.draw(aDraw({ counters })));
+  await recovers(store);
+});
+
+// --- The scene ---
+
+async function reasonOf(call: Promise<unknown>): Promise<string> {
+  return (await outcomeOf(call))?.message ?? '';
+}
+
+/** A server that greets like a Redis and answers every script with the same line. */
+async function startLiar(t: TestContext, answer: string): Promise<number> {
+  const server = createServer((socket) => {
+    socket.on('error', () => socket.destroy());
+    socket.on('data', (chunk) => {
+      for (const command of chunk.toString().matchAll(/\*\d+\r\n\$\d+\r\n(\w+)/g)) {
+        const script = /^eval/i.test(command[1] ?? '');
+        socket.write(script ? `${answer}\r\n` : /^info$/i.test(command[1] ?? '') ? '$0\r\n\r\n' : '+OK\r\n');
+      }
+    });
+    t.after(() => socket.destroy());
+  }).listen(0, '127.0.0.1');
+  t.after(() => server.close());
+  await once(server, 'listening');
+  return (server.address() as AddressInfo).port;
+}

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
+import { test } from 'node:test';
+import type { TestContext } from 'node:test';
+import type { Counter } from '../../../src/stores/ledger.ts';
+import { openDatabase } from '../../../src/stores/sqlite/database.ts';
+import { prepareUnits } from '../../../src/stores/sqlite/ledger.ts';
+import type { UnitsCalls } from '../../../src/stores/sqlite/ledger.ts';
+import { preparePlaces } from '../../../src/stores/sqlite/places.ts';
+import { prepareRates } from '../../../src/stores/sqlite/rates.ts';
+import { aCounter, aDraw, HOUR } from '../../helpers/ledger-orders.ts';
+import { tempFolder } from '../../helpers/temp-folder.ts';
+
+const START = Date.UTC(2026, 0, 1);
+
+test('the clock of the machine decides to the millisecond which period is current', (t) => {
+  const { units, clock } = scene(t);
+  const counters = [aCounter({ periodStart: START + 10, periodEnd: START + 20 })];
+  const kindAt = (at: number): string => {
+    clock.now = START + at;
+    return units.draw(aDraw({ counters })).kind;
+  };
+  assert.deepEqual([9, 10, 19, 20].map(kindAt), ['not_current', 'drawn', 'drawn', 'not_current']);
+});
+
+test('a process that has told nothing for an hour holds nothing any more', (t) => {
+  const { units, clock } = scene(t);
+  const counters = [aCounter({ periodStart: 0, periodEnd: Number.MAX_SAFE_INTEGER })];
+  units.draw(aDraw({ counters, want: 4 }));
+  clock.now += HOUR - 1;
+  assert.equal(units.readUsage('key', counters)[0]?.leased, 4);
+  clock.now += 2;
+  assert.deepEqual(units.readUsage('key', counters), [{ name: 'monthly', used: 4, leased: 0 }]);
+});
+
+test('old periods, steps and leases go, current ones stay', (t) => {
+  const { units, clock, database } = scene(t);
+  for (let day = 0; day < 10; day += 1) {
+    clock.now = START + day * 24 * HOUR;
+    for (let draw = 0; draw < 40; draw += 1)
+      units.draw(aDraw({ counters: daily(day), keyId: `key-${draw % 7}` }));
+  }
+  const rows = (table: string): number =>
+    Number(database.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.['n']);
+  // The last period and the two before it, because a counter is kept for a day.
+  assert.ok(rows('counters') >= 7 && rows('counters') <= 21, `${rows('counters')} counters`);
+  assert.ok(rows('steps') >= 40 && rows('steps') <= 120, `${rows('steps')} steps`);
+  assert.ok(rows('leases') <= 28, `${rows('leases')} leases`);
+});
+
+test('rates that have rested and places that have expired do not pile up', (t) => {
+  const { clock, database } = scene(t);
+  const rates = prepareRates(database, () => clock.now);
+  const places = preparePlaces(database, () => clock.now);
+  for (let index = 0; index < 200; index += 1) {
+    clock.now += 100;
+    rates.pace({ keyId: `key-${index}`, name: 'rate', intervalMs: 10, burst: 1, want: 1 });
+    places.enter({ keyId: `key-${index}`, placeId: 'p', limit: 1, expiresInMs: 50 });
+  }
+  for (const table of ['rates', 'places']) {
+    const row = database.prepare(`SELECT count(*) AS n FROM ${table}`).get();
+    assert.ok(Number(row?.['n']) <= 2, table);
+  }
+});
+
+function daily(day: number): Counter[] {
+  const periodStart = START + day * 24 * HOUR;
+  return [aCounter({ limit: 1_000_000, periodStart, periodEnd: periodStart + 24 * HOUR })];
+}
+
+function scene(t: TestContext): { units: UnitsCalls; clock: { now: number }; database: DatabaseSync } {
+  const database = openDatabase(join(tempFolder(t), 'g.db'), { create: true });
+  t.after(() => database.close());
+  const clock = { now: START };
+  return { units: prepareUnits(database, () => clock.now), clock, database };
+}
