@@ -1,0 +1,44 @@
+import type { PeriodRule } from './periods.ts';
+
+/** What a request costs when: sent upstream at all, answered below 500, or answered with success. */
+export type Charge = 'forwarded' | 'answered' | 'success';
+
+/** What happens to a request whose quota cannot be asked: it is refused, or let through and counted later. */
+export type OnStoreFailure = 'refuse' | 'allow';
+
+/** `leased` draws units ahead of need; `strict` never holds a unit that no request waits for. */
+export type Consistency = 'leased' | 'strict';
+
+/** All limits of a plan. Complete: the path of a request never thinks about defaults. */
+export interface PlanRule {
+  readonly quotas: readonly QuotaRule[];
+  readonly rate: RateRule | undefined;
+  readonly concurrency: ConcurrencyRule | undefined;
+  readonly charge: Charge;
+  readonly consistency: Consistency;
+  readonly onStoreFailure: OnStoreFailure;
+}
+
+export interface QuotaRule {
+  /** Unique in the plan; lower-case letters, digits, `_` and `-`, so that it can stand in a header as it is. */
+  readonly name: string;
+  readonly limit: number;
+  readonly period: PeriodRule;
+  /** The part of the limit, 0 to 1, from which on callers and the log are warned; undefined = never. */
+  readonly warnAt: number | undefined;
+}
+
+/** A rate as GCRA: `limit` requests per `perMs` in the long run, `burst` at once after a rest. */
+export interface RateRule {
+  readonly name: string;
+  readonly limit: number;
+  readonly perMs: number;
+  readonly burst: number;
+}
+
+/** How many requests of a key may be in flight: in each process, or in all of them together when shared. */
+export interface ConcurrencyRule {
+  readonly name: string;
+  readonly limit: number;
+  readonly shared: boolean;
+}
