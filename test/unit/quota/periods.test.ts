@@ -137,7 +137,7 @@ const table: readonly [string, PeriodRule, string, string, string][] = [
   [
     'Lord Howe, the hour after the gap is half an hour',
     createPeriodRule('hour', 'Australia/Lord_Howe'),
-    '2024-10-06T02:40+11:00',
+    '2024-10-06T02:30+11:00',
     '2024-10-06T02:30+11:00',
     '2024-10-06T03:00+11:00',
   ],

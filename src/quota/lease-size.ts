@@ -1,0 +1,33 @@
+/** What decides how many units are drawn ahead of need. */
+export interface Demand {
+  /** Units that were reserved since the last draw, and how long ago that was. */
+  readonly spent: number;
+  readonly elapsedMs: number;
+  /** Units that the last draw took ahead. */
+  readonly last: number;
+  /** Units that the store had left at its last word, after those that waiting requests take. */
+  readonly remaining: number;
+}
+
+/** More units than this are never held for one key: it is also the most that a crash can strand. */
+export const leaseMax = 1000;
+
+/** About a second of the key's pace is held, and no more than this part of what is left. */
+const horizonMs = 1000;
+const shareOfRest = 16;
+
+/**
+ * The units to hold ahead. It follows the pace of the last draw's time, at most doubles from draw to draw, and is
+ * zero near the end of the quota, where each request draws exactly what it costs.
+ */
+export function sizeLease(demand: Demand): number {
+  const pace = (demand.spent / Math.max(demand.elapsedMs, 1)) * horizonMs;
+  const share = Math.floor(demand.remaining / shareOfRest);
+  const size = Math.min(Math.ceil(pace), Math.max(demand.last * 2, 2), leaseMax, share);
+  return size > 1 ? size : 0;
+}
+
+/** Whether so few units are left that none is worth holding while others could spend it. */
+export function isNearEnd(remaining: number): boolean {
+  return remaining < 2 * shareOfRest;
+}

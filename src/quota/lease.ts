@@ -1,0 +1,131 @@
+import type { Counter } from '../stores/ledger.ts';
+import { currentPeriod } from './periods.ts';
+import type { PlanRule } from './plan-rule.ts';
+import type { Waiter } from './waiting-room.ts';
+
+/**
+ * The units of one key that this process has drawn and not spent, drawn from all of the key's quotas together. They
+ * are good for the very periods they were drawn from, so until the earliest of those ends.
+ */
+export interface Lease {
+  readonly keyId: string;
+  plan: PlanRule;
+  /** The counters of the current periods. One array for as long as the periods last: holds compare it by identity. */
+  counters: readonly Counter[];
+  /** What the store last said of each counter, this process's own units included; undefined = nothing yet. */
+  used: number[] | undefined;
+  units: number;
+  /** The store's time at which all periods run. */
+  from: number;
+  until: number;
+  /** `StoreTime.trust` when the periods were last looked at. */
+  trust: number;
+  /** Units drawn ahead by the last draw, and the level at which the next draw starts before they are gone. */
+  size: number;
+  refillBelow: number;
+  /** Units reserved since the last draw, which was at `drawnAt`. Monotonic time, as all that follows. */
+  spent: number;
+  drawnAt: number;
+  touchedAt: number;
+  drawing: boolean;
+  waiting: Set<Waiter> | undefined;
+  /** Until then the store is not asked again for `deniedNeed` units or more: it has just said no. */
+  deniedUntil: number;
+  deniedNeed: number;
+  exhausted: readonly number[];
+  /** No longer in the book: what comes back for it goes to the store. */
+  gone: boolean;
+}
+
+/** What a denial tells of the key's quotas. */
+export interface Denial {
+  readonly kind: 'exhausted';
+  readonly lease: Lease;
+  /** When the last of the exhausted periods ends, by the store's clock; the end of time for a lifetime. */
+  readonly until: number;
+}
+
+/** Units that one request has reserved. Whoever has it commits it, or gives it back, once. */
+export class Hold {
+  readonly kind = 'hold';
+  readonly lease: Lease;
+  readonly counters: readonly Counter[];
+  readonly units: number;
+  /** Granted without the store's word, during an outage. */
+  readonly owed: boolean;
+
+  constructor(lease: Lease, units: number, owed: boolean) {
+    this.lease = lease;
+    this.counters = lease.counters;
+    this.units = units;
+    this.owed = owed;
+  }
+}
+
+/** A lease of nothing yet, in the periods of `at`. */
+export function createLease(keyId: string, plan: PlanRule, mono: number): Lease {
+  return {
+    keyId,
+    plan,
+    counters: [],
+    used: undefined,
+    units: 0,
+    from: 0,
+    until: 0,
+    trust: -1,
+    size: 0,
+    refillBelow: -1,
+    spent: 0,
+    drawnAt: mono,
+    touchedAt: mono,
+    drawing: false,
+    waiting: undefined,
+    deniedUntil: 0,
+    deniedNeed: 0,
+    exhausted: [],
+    gone: false,
+  };
+}
+
+/** Points an empty lease at the periods that run at `at` by the store's clock. */
+export function enterPeriods(lease: Lease, at: number, trust: number): void {
+  const counters: Counter[] = [];
+  let from = 0;
+  let until = Number.MAX_SAFE_INTEGER;
+  for (const quota of lease.plan.quotas) {
+    const { start, end } = currentPeriod(quota.period, at);
+    counters.push({ name: quota.name, limit: quota.limit, periodStart: start, periodEnd: end });
+    from = Math.max(from, start);
+    until = Math.min(until, end);
+  }
+  lease.counters = counters;
+  lease.used = undefined;
+  lease.from = from;
+  lease.until = until;
+  lease.trust = trust;
+  lease.size = 0;
+  lease.refillBelow = -1;
+  lease.deniedUntil = 0;
+}
+
+/** Units that the key has left over all of its quotas at the store's last word, without those held here. */
+export function remainingInStore(lease: Lease): number {
+  if (lease.used === undefined) return Number.MAX_SAFE_INTEGER;
+  let least = Number.MAX_SAFE_INTEGER;
+  for (const [index, counter] of lease.counters.entries()) {
+    least = Math.min(least, counter.limit - (lease.used[index] ?? 0));
+  }
+  return Math.max(0, least);
+}
+
+/** Notes that units went back to the store, so that what is told of the rest stays near the truth. */
+export function lowerUsed(lease: Lease, units: number): void {
+  if (lease.used !== undefined) lease.used = lease.used.map((used) => Math.max(0, used - units));
+}
+
+/** What is told to a request that the quotas turn away. */
+export function deny(lease: Lease): Denial {
+  let until = 0;
+  for (const index of lease.exhausted) until = Math.max(until, lease.counters[index]?.periodEnd ?? 0);
+  return { kind: 'exhausted', lease, until: until === 0 ? lease.until : until };
+}

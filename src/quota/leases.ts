@@ -1,0 +1,464 @@
+import { randomBytes } from 'node:crypto';
+import { StoreUnavailable } from '../stores/ledger.ts';
+import type { Counter, DrawAnswer, DrawOrder, Ledger } from '../stores/ledger.ts';
+import type { Clock } from './clock.ts';
+import { isNearEnd, sizeLease } from './lease-size.ts';
+import { Hold, createLease, deny, enterPeriods, lowerUsed, remainingInStore } from './lease.ts';
+import type { Denial, Lease } from './lease.ts';
+import { Outbox } from './outbox.ts';
+import { Owed } from './owed.ts';
+import type { PlanRule } from './plan-rule.ts';
+import { StoreTime } from './store-time.ts';
+import { WaitingRoom, demandOf } from './waiting-room.ts';
+import type { Waiter } from './waiting-room.ts';
+
+export interface LeasesOptions {
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  /** The name under which this process draws. Processes that run at one time have different ones. */
+  readonly holder: string;
+  /** The store's deadline: no request waits longer for it, over however many draws. */
+  readonly deadlineMs: number;
+  /** Told of errors that are no outage: a fault in the program. */
+  readonly onError: (error: unknown) => void;
+  /** How many steps wait for the store's return, and how many keys may owe units meanwhile. */
+  readonly stepsMax?: number;
+  readonly owingKeysMax?: number;
+}
+
+/** The units of all keys that this process holds. */
+export interface Leases {
+  readonly time: StoreTime;
+  /**
+   * Reserves units of all of the plan's quotas: at once when enough are held, otherwise after the one draw of the key
+   * that is in flight. Rejects with `StoreUnavailable` when the store cannot be asked and the plan says `refuse`, or
+   * with the signal's reason when it is aborted first. A hold that was answered is the caller's to settle.
+   */
+  reserve(order: ReserveOrder): Hold | Denial | Promise<Hold | Denial>;
+  /**
+   * Ends a hold, once. What it did not spend goes back; what it spent above its units is charged, whatever the limit
+   * says.
+   */
+  settle(hold: Hold, spent: number): void;
+  /** Gives back all that is held, and resolves when the store has taken it or does not answer. */
+  drain(): Promise<void>;
+  readonly counts: LeaseCounts;
+}
+
+/** Sizes of what is kept in memory, for metrics. */
+export interface LeaseCounts {
+  readonly leases: number;
+  readonly owingKeys: number;
+  readonly waitingSteps: number;
+  readonly droppedSteps: number;
+}
+
+export interface ReserveOrder {
+  readonly keyId: string;
+  readonly plan: PlanRule;
+  readonly cost: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Creates the leases of a process. */
+export function createLeases(options: LeasesOptions): Leases {
+  return new LeaseBook(options);
+}
+
+const sweepMs = 250;
+const idleMs = 1000;
+const denialMs = 50;
+const drawsInVainMax = 8;
+/** Stores keep ids longer than this; a step that may have happened is not repeated after it. */
+const idsLiveMs = 300_000;
+
+class LeaseBook implements Leases {
+  readonly time: StoreTime;
+  readonly #ledger: Ledger;
+  readonly #clock: Clock;
+  readonly #holder: string;
+  readonly #onError: (error: unknown) => void;
+  readonly #book = new Map<string, Lease>();
+  readonly #draws = new Set<Promise<void>>();
+  readonly #room: WaitingRoom;
+  readonly #outbox: Outbox;
+  readonly #owed: Owed;
+  readonly #idPrefix = randomBytes(12).toString('base64url');
+  #ids = 0;
+  #sweeping = false;
+  #draining = false;
+
+  constructor(options: LeasesOptions) {
+    const { clock, onError } = options;
+    this.time = new StoreTime(clock);
+    this.#ledger = options.ledger;
+    this.#clock = clock;
+    this.#holder = options.holder;
+    this.#onError = onError;
+    this.#room = new WaitingRoom(clock, options.deadlineMs, (waiter) => {
+      this.#failWaiter(waiter, new StoreUnavailable('No units came in time', { mayHaveHappened: false }));
+    });
+    this.#outbox = new Outbox({
+      mono: () => clock.mono(),
+      stepsMax: options.stepsMax ?? 10_000,
+      idsLiveMs,
+      onError,
+    });
+    this.#owed = new Owed(options.owingKeysMax ?? 10_000);
+  }
+
+  get counts(): LeaseCounts {
+    return {
+      leases: this.#book.size,
+      owingKeys: this.#owed.size,
+      waitingSteps: this.#outbox.size,
+      droppedSteps: this.#outbox.dropped,
+    };
+  }
+
+  reserve(order: ReserveOrder): Hold | Denial | Promise<Hold | Denial> {
+    const mono = this.time.tick();
+    const lease = this.#book.get(order.keyId);
+    if (
+      lease !== undefined &&
+      lease.units >= order.cost &&
+      lease.waiting === undefined &&
+      lease.plan === order.plan &&
+      this.#isCurrent(lease, mono)
+    ) {
+      return this.#take(lease, order.cost, mono);
+    }
+    return this.#reserveSlowly(order, lease ?? this.#open(order, mono), mono);
+  }
+
+  settle(hold: Hold, spent: number): void {
+    if (hold.owed) this.#owed.close(hold.lease.keyId, hold.counters, spent);
+    else if (spent < hold.units) this.#takeBack(hold, hold.units - spent);
+    else if (spent > hold.units) this.#charge(hold, spent - hold.units);
+  }
+
+  async drain(): Promise<void> {
+    this.#draining = true;
+    await Promise.all(this.#draws);
+    for (const lease of this.#book.values()) {
+      this.#retire(lease);
+      lease.gone = true;
+    }
+    this.#book.clear();
+    this.#postDebts();
+    await this.#outbox.flush();
+    this.#postDebts();
+    await this.#outbox.flush();
+  }
+
+  #isCurrent(lease: Lease, mono: number): boolean {
+    const at = this.time.latest(mono);
+    return lease.from <= at && at < lease.until && lease.trust === this.time.trust;
+  }
+
+  #takeBack({ lease, counters }: Hold, units: number): void {
+    const mono = this.time.tick();
+    if (!this.#isLive(lease, counters, mono)) {
+      this.#sendBack(lease, counters, units);
+      return;
+    }
+    if (lease.waiting !== undefined || this.#mayKeep(lease, units, mono)) {
+      lease.units += units;
+      this.#serve(lease, mono);
+    } else {
+      this.#sendBack(lease, counters, units);
+    }
+    lease.deniedUntil = 0;
+  }
+
+  #charge({ lease, counters }: Hold, units: number): void {
+    const idle = lease.units >= units && lease.waiting === undefined;
+    if (idle && this.#isLive(lease, counters, this.time.tick())) lease.units -= units;
+    else this.#postCharge(lease.keyId, counters, units);
+  }
+
+  /** Whether a lease still spends units of the periods in which these counters were read. */
+  #isLive(lease: Lease, counters: readonly Counter[], mono: number): boolean {
+    return !lease.gone && lease.counters === counters && this.#isCurrent(lease, mono);
+  }
+
+  #take(lease: Lease, cost: number, mono: number): Hold {
+    lease.units -= cost;
+    lease.spent += cost;
+    lease.touchedAt = mono;
+    if (lease.units < lease.refillBelow && !lease.drawing) this.#startDrawing(lease);
+    return new Hold(lease, cost, false);
+  }
+
+  #open(order: ReserveOrder, mono: number): Lease {
+    const lease = createLease(order.keyId, order.plan, mono);
+    this.#book.set(order.keyId, lease);
+    this.#armSweep();
+    return lease;
+  }
+
+  #reserveSlowly(order: ReserveOrder, lease: Lease, mono: number): Hold | Denial | Promise<Hold | Denial> {
+    if (lease.plan !== order.plan) {
+      this.#retire(lease);
+      lease.plan = order.plan;
+      lease.until = 0;
+    }
+    this.#refresh(lease, mono);
+    lease.touchedAt = mono;
+    if (lease.waiting === undefined) {
+      if (lease.units >= order.cost) return this.#take(lease, order.cost, mono);
+      if (mono < lease.deniedUntil && order.cost - lease.units >= lease.deniedNeed) return deny(lease);
+    }
+    const answer = this.#room.wait(lease, order.cost, order.signal);
+    if (!lease.drawing) this.#startDrawing(lease);
+    return answer;
+  }
+
+  /** Makes the lease one of the current periods. Units of others go back to theirs. */
+  #refresh(lease: Lease, mono: number): void {
+    if (this.#isCurrent(lease, mono)) return;
+    this.#retire(lease);
+    enterPeriods(lease, this.time.latest(mono), this.time.trust);
+  }
+
+  #retire(lease: Lease): void {
+    const { units } = lease;
+    lease.units = 0;
+    if (units > 0) this.#sendBack(lease, lease.counters, units);
+  }
+
+  /** Whether units that come back may stay here: never near the end, unless a request was just turned away here. */
+  #mayKeep(lease: Lease, units: number, mono: number): boolean {
+    if (this.#draining || lease.plan.consistency === 'strict') return false;
+    if (mono < lease.deniedUntil) return true;
+    return lease.units + units <= lease.size && !isNearEnd(remainingInStore(lease));
+  }
+
+  // --- Drawing ---
+
+  #startDrawing(lease: Lease): void {
+    lease.drawing = true;
+    const drawing = this.#drawForLine(lease)
+      .catch((error: unknown) => {
+        this.#onError(error);
+        this.#failLine(lease, error);
+      })
+      .finally(() => {
+        this.#draws.delete(drawing);
+      });
+    this.#draws.add(drawing);
+  }
+
+  async #drawForLine(lease: Lease): Promise<void> {
+    try {
+      for (let inVain = 0; inVain < drawsInVainMax;) {
+        inVain = (await this.#drawOnce(lease)) ? 0 : inVain + 1;
+        if (lease.waiting === undefined) return;
+      }
+      this.#failLine(lease, new StoreUnavailable('The periods never settled', { mayHaveHappened: false }));
+    } finally {
+      lease.drawing = false;
+    }
+  }
+
+  /** True when the line got its answer or part of it; false when the store and the process disagree on the time. */
+  async #drawOnce(lease: Lease): Promise<boolean> {
+    const askedAt = this.time.tick();
+    this.#refresh(lease, askedAt);
+    this.#serve(lease, askedAt);
+    if (lease.waiting === undefined && lease.units >= lease.refillBelow) return true;
+    const order = this.#composeDraw(lease, askedAt);
+    let answer: DrawAnswer;
+    try {
+      answer = await this.#ledger.draw(order);
+    } catch (error) {
+      this.#drawFailed(lease, order, error);
+      return true;
+    }
+    this.time.learn(answer.now, askedAt);
+    this.#outbox.storeAnswered();
+    if (answer.kind === 'not_current') {
+      if (lease.counters === order.counters) lease.until = 0;
+      return false;
+    }
+    if (!this.#isLive(lease, order.counters, this.time.tick())) {
+      if (answer.kind === 'drawn') this.#sendBack(lease, order.counters, answer.units);
+      return false;
+    }
+    if (answer.kind === 'drawn') this.#drawn(lease, answer.units, answer.used);
+    else this.#exhausted(lease, order, answer);
+    return true;
+  }
+
+  #composeDraw(lease: Lease, mono: number): DrawOrder {
+    const line = demandOf(lease.waiting);
+    const ahead = this.#sizeAhead(lease, line, mono);
+    const [head] = lease.waiting ?? [];
+    const need = head === undefined ? 1 : head.cost - lease.units;
+    lease.size = ahead;
+    lease.spent = 0;
+    lease.drawnAt = mono;
+    return {
+      id: this.#nextId(),
+      keyId: lease.keyId,
+      counters: lease.counters,
+      need,
+      want: Math.max(need, line + ahead - lease.units),
+      holder: this.#holder,
+      held: lease.units,
+    };
+  }
+
+  #sizeAhead(lease: Lease, line: number, mono: number): number {
+    if (this.#draining || lease.plan.consistency === 'strict' || lease.used === undefined) return 0;
+    return sizeLease({
+      spent: lease.spent,
+      elapsedMs: mono - lease.drawnAt,
+      last: lease.size,
+      remaining: remainingInStore(lease) - line,
+    });
+  }
+
+  #drawn(lease: Lease, units: number, used: readonly number[]): void {
+    lease.units += units;
+    lease.used = [...used];
+    lease.deniedUntil = 0;
+    lease.refillBelow = lease.size >= 8 ? Math.floor(lease.size / 4) : -1;
+    const mono = this.time.tick();
+    this.#serve(lease, mono);
+    // Requests that left while the draw was under way leave a surplus behind.
+    const surplus = lease.waiting === undefined ? lease.units - lease.size : 0;
+    if (surplus > 0) {
+      lease.units -= surplus;
+      this.#sendBack(lease, lease.counters, surplus);
+    }
+  }
+
+  #exhausted(lease: Lease, order: DrawOrder, answer: Extract<DrawAnswer, { kind: 'exhausted' }>): void {
+    lease.used = [...answer.used];
+    lease.exhausted = answer.exhausted;
+    lease.size = 0;
+    lease.refillBelow = -1;
+    lease.deniedUntil = this.time.tick() + denialMs;
+    lease.deniedNeed = order.need;
+    const most = lease.units + Math.min(remainingInStore(lease), order.need - 1);
+    for (const waiter of lease.waiting ?? []) {
+      if (waiter.cost <= most) continue;
+      this.#room.release(waiter);
+      waiter.resolve(deny(lease));
+    }
+  }
+
+  /** Hands units to the requests in line, first come, first served. */
+  #serve(lease: Lease, mono: number): void {
+    if (!this.#isCurrent(lease, mono)) return;
+    for (const waiter of lease.waiting ?? []) {
+      if (waiter.cost > lease.units) return;
+      this.#room.release(waiter);
+      waiter.resolve(this.#take(lease, waiter.cost, mono));
+    }
+  }
+
+  // --- Outages ---
+
+  #drawFailed(lease: Lease, order: DrawOrder, error: unknown): void {
+    lease.refillBelow = -1;
+    if (!(error instanceof StoreUnavailable)) throw error;
+    this.#outbox.storeFailed();
+    if (error.mayHaveHappened) this.#postCancel(order);
+    this.#failLine(lease, error);
+  }
+
+  #failLine(lease: Lease, error: unknown): void {
+    for (const waiter of lease.waiting ?? []) {
+      this.#room.release(waiter);
+      this.#failWaiter(waiter, error);
+    }
+  }
+
+  #failWaiter(waiter: Waiter, error: unknown): void {
+    const { lease, cost } = waiter;
+    const mayOwe = error instanceof StoreUnavailable && lease.plan.onStoreFailure === 'allow';
+    if (mayOwe && this.#owed.open(lease.keyId)) waiter.resolve(new Hold(lease, cost, true));
+    else waiter.reject(error);
+    this.#armSweep();
+  }
+
+  // --- Steps that the store has to take sooner or later ---
+
+  #sendBack(lease: Lease, counters: readonly Counter[], units: number): void {
+    if (counters === lease.counters) lowerUsed(lease, units);
+    const { keyId } = lease;
+    const order = { id: this.#nextId(), keyId, counters, units, holder: this.#holder, held: lease.units };
+    this.#outbox.post({ expendable: true, run: () => this.#ledger.giveBack(order) });
+    this.#armSweep();
+  }
+
+  #postCancel({ id, keyId, counters, holder }: DrawOrder): void {
+    this.#outbox.post({
+      expendable: true,
+      run: () => this.#ledger.cancelDraw({ id, keyId, counters, holder }),
+    });
+    this.#armSweep();
+  }
+
+  #postCharge(keyId: string, counters: readonly Counter[], units: number): boolean {
+    const held = this.#book.get(keyId)?.units ?? 0;
+    const order = { id: this.#nextId(), keyId, counters, units, holder: this.#holder, held };
+    this.#armSweep();
+    return this.#outbox.post({ expendable: false, run: () => this.#ledger.charge(order) });
+  }
+
+  #postDebts(): void {
+    if (!this.#outbox.hasRoom) return;
+    for (const { keyId, counter, units } of this.#owed.collect()) {
+      this.#postCharge(keyId, [counter], units);
+      if (!this.#outbox.hasRoom) return;
+    }
+  }
+
+  #nextId(): string {
+    this.#ids += 1;
+    return `${this.#idPrefix}${this.#ids.toString(36)}`;
+  }
+
+  // --- Sweeping ---
+
+  #armSweep(): void {
+    if (this.#sweeping) return;
+    this.#sweeping = true;
+    this.#clock.after(sweepMs, () => {
+      this.#sweeping = false;
+      this.#sweep();
+    });
+  }
+
+  /** One timer for all keys. It stops when nothing is held, owed or waiting. */
+  #sweep(): void {
+    this.time.forgiveDrift();
+    const mono = this.time.tick();
+    for (const lease of this.#book.values()) {
+      if (lease.drawing || lease.waiting !== undefined) continue;
+      this.#sweepLease(lease, mono);
+    }
+    if (this.#owed.size > 0 && (!this.#outbox.down || this.#outbox.size === 0)) this.#postDebts();
+    this.#outbox.retry();
+    if (this.#book.size + this.#outbox.size + this.#owed.size > 0) this.#armSweep();
+  }
+
+  #sweepLease(lease: Lease, mono: number): void {
+    const restedMs = mono - lease.touchedAt;
+    const idle = restedMs >= idleMs;
+    const wanted = !idle && this.#isCurrent(lease, mono) && !this.#isStranded(lease, restedMs);
+    if (lease.units > 0 && !wanted && this.#outbox.hasRoom) this.#retire(lease);
+    if (lease.units === 0 && idle) {
+      lease.gone = true;
+      this.#book.delete(lease.keyId);
+    }
+  }
+
+  /** Near the end of a quota units rest here only for a moment: another process may have use for them. */
+  #isStranded(lease: Lease, restedMs: number): boolean {
+    return restedMs >= sweepMs && isNearEnd(remainingInStore(lease));
+  }
+}

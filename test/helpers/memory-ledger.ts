@@ -1,0 +1,172 @@
+import type {
+  CancelOrder,
+  Counter,
+  DrawAnswer,
+  DrawOrder,
+  Ledger,
+  PaceAnswer,
+  PaceOrder,
+  PlaceAnswer,
+  PlaceOrder,
+  UnitsOrder,
+  Usage,
+} from '../../src/stores/ledger.ts';
+
+export interface MemoryLedgerOptions {
+  /** The store's clock. */
+  readonly now: () => number;
+  /** Runs before a step: may wait, or throw to have the step refused unseen. */
+  readonly before?: (step: string) => Promise<void> | void;
+  /** Runs after a step: may wait, or throw to have its answer lost. */
+  readonly after?: (step: string) => Promise<void> | void;
+}
+
+export interface MemoryLedger extends Ledger {
+  readonly calls: Map<string, number>;
+  readonly draws: DrawOrder[];
+  used(keyId: string, name: string, periodStart: number): number;
+  /** What a holder took from a counter and did not give back. */
+  taken(holder: string, keyId: string, name: string, periodStart: number): number;
+  /** Every counter that was ever touched. */
+  counters(): { keyId: string; name: string; periodStart: number; used: number }[];
+}
+
+/** A ledger in memory that keeps every rule of the contract. */
+export function createMemoryLedger(options: MemoryLedgerOptions): MemoryLedger {
+  const { now } = options;
+  const usage = new Map<string, { keyId: string; name: string; periodStart: number; used: number }>();
+  const answers = new Map<string, DrawAnswer>();
+  const undone = new Set<string>();
+  const steps = new Set<string>();
+  const taken = new Map<string, number>();
+  const held = new Map<string, Map<string, number>>();
+  const arrivals = new Map<string, number>();
+  const places = new Map<string, Map<string, number>>();
+  const calls = new Map<string, number>();
+  const draws: DrawOrder[] = [];
+
+  const row = (keyId: string, { name, periodStart }: Pick<Counter, 'name' | 'periodStart'>) => {
+    const id = JSON.stringify([keyId, name, periodStart]);
+    const found = usage.get(id) ?? { keyId, name, periodStart, used: 0 };
+    usage.set(id, found);
+    return found;
+  };
+  const add = (order: Pick<UnitsOrder, 'keyId' | 'holder' | 'counters'>, units: number): void => {
+    for (const counter of order.counters) {
+      const found = row(order.keyId, counter);
+      found.used = Math.max(0, found.used + units);
+      const id = JSON.stringify([order.holder, order.keyId, counter.name, counter.periodStart]);
+      taken.set(id, (taken.get(id) ?? 0) + units);
+    }
+  };
+  const tell = (keyId: string, holder: string, units: number): void => {
+    const holders = held.get(keyId) ?? new Map<string, number>();
+    holders.set(holder, units);
+    held.set(keyId, holders);
+  };
+  const usedOf = (order: DrawOrder): number[] => order.counters.map((counter) => row(order.keyId, counter).used);
+
+  const step = async <T>(name: string, run: () => T): Promise<T> => {
+    calls.set(name, (calls.get(name) ?? 0) + 1);
+    await options.before?.(name);
+    const answer = run();
+    await options.after?.(name);
+    return answer;
+  };
+
+  const decide = (order: DrawOrder): DrawAnswer => {
+    const { keyId, counters } = order;
+    if (counters.some(({ periodStart, periodEnd }) => now() < periodStart || now() >= periodEnd)) {
+      return { kind: 'not_current', now: now() };
+    }
+    const left = counters.map((counter) => counter.limit - row(keyId, counter).used);
+    const exhausted = left.flatMap((units, index) => (units < order.need ? [index] : []));
+    if (exhausted.length > 0) return { kind: 'exhausted', exhausted, used: usedOf(order), now: now() };
+    const units = Math.min(order.want, ...left);
+    add(order, units);
+    tell(keyId, order.holder, order.held + units);
+    return { kind: 'drawn', units, used: usedOf(order), now: now() };
+  };
+
+  const runDraw = (order: DrawOrder): DrawAnswer => {
+    if (undone.has(order.id)) return { kind: 'exhausted', exhausted: [], used: usedOf(order), now: now() };
+    const answer = answers.get(order.id) ?? decide(order);
+    answers.set(order.id, answer);
+    return answer;
+  };
+
+  const runCancel = (order: CancelOrder): void => {
+    if (undone.has(order.id)) return;
+    undone.add(order.id);
+    const answer = answers.get(order.id);
+    if (answer?.kind === 'drawn') add(order, -answer.units);
+  };
+
+  const runUnits = (order: UnitsOrder, units: number): void => {
+    if (steps.has(order.id)) return;
+    steps.add(order.id);
+    add(order, units);
+    tell(order.keyId, order.holder, order.held);
+  };
+
+  const runPace = (order: PaceOrder): PaceAnswer => {
+    const id = JSON.stringify([order.keyId, order.name]);
+    const arrival = Math.max(arrivals.get(id) ?? 0, now());
+    const room = order.intervalMs * order.burst - (arrival - now());
+    const free = Math.floor(room / order.intervalMs + 1e-9);
+    if (free < 1) return { kind: 'too_fast', retryInMs: Math.ceil(order.intervalMs - room), now: now() };
+    const cells = Math.min(order.want, free);
+    arrivals.set(id, arrival + cells * order.intervalMs);
+    return { kind: 'paced', cells, remaining: free - cells, now: now() };
+  };
+
+  const placesOf = (keyId: string): Map<string, number> => {
+    const taken = places.get(keyId) ?? new Map<string, number>();
+    for (const [id, until] of taken) if (until <= now()) taken.delete(id);
+    places.set(keyId, taken);
+    return taken;
+  };
+
+  const runEnter = (order: PlaceOrder): PlaceAnswer => {
+    const taken = placesOf(order.keyId);
+    if (!taken.has(order.placeId) && taken.size >= order.limit) return { kind: 'full' };
+    taken.set(order.placeId, now() + order.expiresInMs);
+    return { kind: 'entered' };
+  };
+
+  const readRow = (keyId: string, counter: Counter): Usage => {
+    const leased = [...(held.get(keyId)?.values() ?? [])].reduce((sum, units) => sum + units, 0);
+    const { used } = row(keyId, counter);
+    return { name: counter.name, used, leased: Math.min(used, leased) };
+  };
+
+  return {
+    calls,
+    draws,
+    used: (keyId, name, periodStart) => row(keyId, { name, periodStart }).used,
+    taken: (...parts) => taken.get(JSON.stringify(parts)) ?? 0,
+    counters: () => [...usage.values()],
+    draw: (order) => {
+      draws.push(order);
+      return step('draw', () => runDraw(order));
+    },
+    giveBack: (order) => step('giveBack', () => runUnits(order, -order.units)),
+    charge: (order) => step('charge', () => runUnits(order, order.units)),
+    cancelDraw: (order) => step('cancelDraw', () => runCancel(order)),
+    pace: (order) => step('pace', () => runPace(order)),
+    enter: (order) => step('enter', () => runEnter(order)),
+    stay: (order) =>
+      step('stay', () => {
+        if (placesOf(order.keyId).has(order.placeId)) runEnter(order);
+      }),
+    leave: (keyId, placeId) =>
+      step('leave', () => {
+        placesOf(keyId).delete(placeId);
+      }),
+    readUsage: (keyId, counters) => step('readUsage', () => counters.map((counter) => readRow(keyId, counter))),
+    resetUsage: (keyId, counters) =>
+      step('resetUsage', () => {
+        for (const counter of counters) row(keyId, counter).used = 0;
+      }),
+  };
+}
