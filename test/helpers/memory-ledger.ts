@@ -64,7 +64,8 @@ export function createMemoryLedger(options: MemoryLedgerOptions): MemoryLedger {
     holders.set(holder, units);
     held.set(keyId, holders);
   };
-  const usedOf = (order: DrawOrder): number[] => order.counters.map((counter) => row(order.keyId, counter).used);
+  const usedOf = (order: DrawOrder): number[] =>
+    order.counters.map((counter) => row(order.keyId, counter).used);
 
   const step = async <T>(name: string, run: () => T): Promise<T> => {
     calls.set(name, (calls.get(name) ?? 0) + 1);
@@ -121,16 +122,16 @@ export function createMemoryLedger(options: MemoryLedgerOptions): MemoryLedger {
   };
 
   const placesOf = (keyId: string): Map<string, number> => {
-    const taken = places.get(keyId) ?? new Map<string, number>();
-    for (const [id, until] of taken) if (until <= now()) taken.delete(id);
-    places.set(keyId, taken);
-    return taken;
+    const full = places.get(keyId) ?? new Map<string, number>();
+    for (const [id, until] of full) if (until <= now()) full.delete(id);
+    places.set(keyId, full);
+    return full;
   };
 
   const runEnter = (order: PlaceOrder): PlaceAnswer => {
-    const taken = placesOf(order.keyId);
-    if (!taken.has(order.placeId) && taken.size >= order.limit) return { kind: 'full' };
-    taken.set(order.placeId, now() + order.expiresInMs);
+    const full = placesOf(order.keyId);
+    if (!full.has(order.placeId) && full.size >= order.limit) return { kind: 'full' };
+    full.set(order.placeId, now() + order.expiresInMs);
     return { kind: 'entered' };
   };
 
@@ -163,7 +164,8 @@ export function createMemoryLedger(options: MemoryLedgerOptions): MemoryLedger {
       step('leave', () => {
         placesOf(keyId).delete(placeId);
       }),
-    readUsage: (keyId, counters) => step('readUsage', () => counters.map((counter) => readRow(keyId, counter))),
+    readUsage: (keyId, counters) =>
+      step('readUsage', () => counters.map((counter) => readRow(keyId, counter))),
     resetUsage: (keyId, counters) =>
       step('resetUsage', () => {
         for (const counter of counters) row(keyId, counter).used = 0;

@@ -14,7 +14,6 @@ export function createTurnableClock(start = Date.UTC(2026, 4, 5, 12)): TurnableC
   let mono = 1000;
   let offset = start - mono;
   const timers = new Map<() => void, number>();
-  const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
   return {
     wall: () => mono + offset,
     mono: () => mono,
@@ -43,4 +42,9 @@ export function createTurnableClock(start = Date.UTC(2026, 4, 5, 12)): TurnableC
       return timers.size;
     },
   };
+}
+
+/** Lets everything that is ready to run, run. */
+export function settle(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }

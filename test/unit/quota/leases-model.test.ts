@@ -10,13 +10,14 @@ import { StoreUnavailable } from '../../../src/stores/ledger.ts';
 import type { Ledger } from '../../../src/stores/ledger.ts';
 import { createMemoryLedger } from '../../helpers/memory-ledger.ts';
 import type { MemoryLedger } from '../../helpers/memory-ledger.ts';
+import { settle as runReady } from '../../helpers/turnable-clock.ts';
 
 /*
  * Several processes over one ledger, with their own clocks, through random interleavings of everything that can
  * happen. The seed of a failing run is in its message; QUOTA_MODEL_SEED repeats that run alone, and
  * QUOTA_MODEL_RUNS makes more of them.
  */
-const runs = Number(process.env['QUOTA_MODEL_RUNS'] ?? 120);
+const runs = Number(process.env['QUOTA_MODEL_RUNS'] ?? 60);
 const onlySeed = process.env['QUOTA_MODEL_SEED'];
 const steps = 120;
 const keys = ['ada', 'bob'];
@@ -38,13 +39,16 @@ interface Held {
 
 for (const consistency of ['leased', 'strict'] as const) {
   test(`no interleaving overspends a quota or wastes it, ${consistency}`, async () => {
-    const seeds = onlySeed === undefined ? Array.from({ length: runs }, (_, run) => run + 1) : [Number(onlySeed)];
+    const seeds =
+      onlySeed === undefined ? Array.from({ length: runs }, (_, run) => run + 1) : [Number(onlySeed)];
     for (const seed of seeds) {
       const world = createWorld(seed, consistency);
       try {
         await world.run();
       } catch (error) {
-        throw new Error(`seed ${seed}: ${String(error)}\n${world.story.slice(-25).join('\n')}`, { cause: error });
+        throw new Error(`seed ${seed}: ${String(error)}\n${world.story.slice(-25).join('\n')}`, {
+          cause: error,
+        });
       }
     }
   });
@@ -56,7 +60,8 @@ function createWorld(seed: number, consistency: Consistency) {
   const story: string[] = [];
   let now = Date.UTC(2026, 0, 31, 23, 59, 30) + below(20_000);
   let weather: Weather = 'healthy';
-  let plan = createPlan(consistency, 24, 90);
+  const scale = [1, 1, 10, 40][below(4)]!;
+  let plan = createPlan(consistency, 24 * scale, 90 * scale);
   let timers: { at: number; run: () => void }[] = [];
   let workers: Worker[] = [];
   let born = 0;
@@ -73,7 +78,8 @@ function createWorld(seed: number, consistency: Consistency) {
   const ledger = createMemoryLedger({
     now: () => now,
     before: async () => {
-      if (weather === 'refusing' && below(4) > 0) throw new StoreUnavailable('refused', { mayHaveHappened: false });
+      if (weather === 'refusing' && below(4) > 0)
+        throw new StoreUnavailable('refused', { mayHaveHappened: false });
       const slow = weather === 'slow' && below(2) === 0;
       await sleep(slow ? below(2 * deadlineMs) : below(4));
     },
@@ -88,7 +94,12 @@ function createWorld(seed: number, consistency: Consistency) {
     born += 1;
     const origin = below(1_000_000);
     const birth = now;
-    const worker: Worker = { name: `w${born}`, alive: true, skewMs: below(7_200_000) - 3_600_000, leases: undefined! };
+    const worker: Worker = {
+      name: `w${born}`,
+      alive: true,
+      skewMs: below(7_200_000) - 3_600_000,
+      leases: undefined!,
+    };
     const clock: Clock = {
       wall: () => now + worker.skewMs,
       mono: () => origin + now - birth,
@@ -111,11 +122,10 @@ function createWorld(seed: number, consistency: Consistency) {
     workers.push(worker);
   };
 
-  const settleLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
   const pass = async (ms: number): Promise<void> => {
     const end = now + ms;
     for (;;) {
-      await settleLoop();
+      await runReady();
       const due = timers.filter(({ at }) => at <= end);
       if (due.length === 0) break;
       const at = Math.min(...due.map((timer) => timer.at));
@@ -124,11 +134,10 @@ function createWorld(seed: number, consistency: Consistency) {
       for (const timer of due) if (timer.at <= at) timer.run();
     }
     now = end;
-    await settleLoop();
+    await runReady();
     check();
   };
 
-  const counterId = (keyId: string, name: string, start: number): string => `${keyId}/${name}/${start}`;
   const noteLimits = (): void => {
     for (const quota of plan.quotas) {
       limits.set(quota.name, Math.max(quota.limit, limits.get(quota.name) ?? 0));
@@ -191,6 +200,10 @@ function createWorld(seed: number, consistency: Consistency) {
     spend(taken, below(3) === 0 ? 0 : below(8) === 0 ? below(units + 1) : units);
   };
 
+  const settleAll = (): void => {
+    while (held.length > 0) settle(0);
+  };
+
   const crash = (worker: Worker): void => {
     worker.alive = false;
     crashed = true;
@@ -206,7 +219,7 @@ function createWorld(seed: number, consistency: Consistency) {
   };
 
   const editLimits = (): void => {
-    plan = createPlan(consistency, 10 + below(30), 40 + below(80));
+    plan = createPlan(consistency, scale * (10 + below(30)), scale * (40 + below(80)));
     noteLimits();
   };
 
@@ -228,10 +241,11 @@ function createWorld(seed: number, consistency: Consistency) {
       'burst',
       () => {
         const worker = any();
-        for (let count = below(12); count > 0; count -= 1) void reserve(worker, keys[0]!, 1);
+        for (let count = below(12 * scale); count > 0; count -= 1) void reserve(worker, keys[0]!, 1);
       },
     ],
     [35, 'settle', () => settle(below(held.length + 1))],
+    [4, 'settle all', () => settleAll()],
     [25, 'a moment', () => pass(below(8))],
     [8, 'a while', () => pass(below(700))],
     [2, 'to the end of the minute', () => pass(60_000 - (now % 60_000) - 5 + below(8))],
@@ -239,6 +253,7 @@ function createWorld(seed: number, consistency: Consistency) {
     [1, 'drain', () => replace(any())],
     [1, 'wall clock jumps', () => void (any().skewMs += below(14_400_000) - 7_200_000)],
     [1, 'limits edited', editLimits],
+    [1, 'a rest', () => pass(1500)],
     [3, 'weather', () => void (weather = (['healthy', 'refusing', 'losing', 'slow'] as const)[below(4)]!)],
     [2, 'clears up', () => void (weather = 'healthy')],
   ];
@@ -256,15 +271,22 @@ function createWorld(seed: number, consistency: Consistency) {
   const rest = async (): Promise<void> => {
     weather = 'healthy';
     await pass(1000);
-    while (held.length > 0) settle(0);
+    settleAll();
     await pass(5000);
     for (const { leases } of workers) {
-      assert.equal(leases.counts.leases + leases.counts.waitingSteps + leases.counts.owingKeys, 0, 'nothing is kept');
+      assert.equal(
+        leases.counts.leases + leases.counts.waitingSteps + leases.counts.owingKeys,
+        0,
+        'nothing is kept',
+      );
     }
     for (const { keyId, name, periodStart, used } of ledger.counters()) {
       const id = counterId(keyId, name, periodStart);
       if (!crashed) assert.equal(used, spent.get(id) ?? 0, `${id} at rest`);
-      const living = workers.reduce((sum, worker) => sum + ledger.taken(worker.name, keyId, name, periodStart), 0);
+      const living = workers.reduce(
+        (sum, worker) => sum + ledger.taken(worker.name, keyId, name, periodStart),
+        0,
+      );
       assert.ok(living <= (spent.get(id) ?? 0), `${id}: the living hold nothing`);
     }
   };
@@ -274,9 +296,10 @@ function createWorld(seed: number, consistency: Consistency) {
     await pass(60_000 - (now % 60_000));
     let refusals = 0;
     for (let turn = 0; refusals < workers.length * 2; turn += 1) {
-      const answer = reserve(workers[turn % workers.length]!, 'ada', 1);
-      await pass(12);
-      const result = await answer;
+      const answers: string[] = [];
+      void reserve(workers[turn % workers.length]!, 'ada', 1).then((found) => answers.push(found));
+      while (answers.length === 0) await pass(12);
+      const [result] = answers;
       assert.notEqual(result, 'unavailable');
       if (result === 'hold') {
         spend(held.pop()!, 1);
@@ -288,7 +311,8 @@ function createWorld(seed: number, consistency: Consistency) {
     }
     const full = plan.quotas.some(
       (quota) =>
-        quota.limit <= Math.max(...ledger.counters().map((row) => (isNow(row, quota.name, now) ? row.used : 0))),
+        quota.limit <=
+        Math.max(...ledger.counters().map((row) => (isNow(row, quota.name, now) ? row.used : 0))),
     );
     assert.ok(full, 'a key is refused only when a quota is used up');
   };
@@ -306,13 +330,25 @@ function createWorld(seed: number, consistency: Consistency) {
   };
 }
 
-function isNow(row: { keyId: string; name: string; periodStart: number }, name: string, now: number): boolean {
+function counterId(keyId: string, name: string, start: number): string {
+  return `${keyId}/${name}/${start}`;
+}
+
+function isNow(
+  row: { keyId: string; name: string; periodStart: number },
+  name: string,
+  now: number,
+): boolean {
   const start = name === 'minute' ? now - (now % 60_000) : Date.UTC(2026, new Date(now).getUTCMonth(), 1);
   return row.keyId === 'ada' && row.name === name && row.periodStart === start;
 }
 
 /** What a process reaches of the ledger: within the deadline or not at all, and not after its death. */
-function overWire(ledger: MemoryLedger, worker: Worker, later: (ms: number, run: () => void) => void): Ledger {
+function overWire(
+  ledger: MemoryLedger,
+  worker: Worker,
+  later: (ms: number, run: () => void) => void,
+): Ledger {
   const send = <T>(call: () => Promise<T>): Promise<T> => {
     if (!worker.alive) return new Promise(() => undefined);
     return new Promise((resolve, reject) => {

@@ -1,0 +1,66 @@
+import type { QuotaReading } from './quota-reading.ts';
+
+/** What is known of a rate: `remaining` requests at once, and when all of the burst is free again. */
+export interface RateReading {
+  readonly name: string;
+  readonly burst: number;
+  readonly remaining: number;
+  readonly windowSeconds: number;
+  readonly resetInSeconds: number;
+}
+
+/** What is known of a concurrency limit. */
+export interface ConcurrencyReading {
+  readonly name: string;
+  readonly limit: number;
+  readonly remaining: number;
+}
+
+/** Everything that limits a key, as far as it was asked. */
+export interface LimitReadings {
+  readonly quotas: readonly QuotaReading[];
+  readonly rate: RateReading | undefined;
+  readonly concurrency: ConcurrencyReading | undefined;
+}
+
+/**
+ * The headers that tell a caller its limits (draft-ietf-httpapi-ratelimit-headers-11). Names of limits are lower-case
+ * letters, digits, `_` and `-`, so they need no escaping in a structured-field string.
+ */
+export function writeLimitHeaders(readings: LimitReadings): Record<string, string> {
+  const headers: Record<string, string> = {};
+  let policy = '';
+  let state = '';
+  let near = '';
+  for (const { name, limit, remaining, resetInSeconds, windowSeconds, isNearLimit } of readings.quotas) {
+    const window = windowSeconds === undefined ? '' : `;w=${windowSeconds}`;
+    const reset = resetInSeconds === undefined ? '' : `;t=${resetInSeconds}`;
+    policy = append(policy, `"${name}";q=${sfInteger(limit)}${window}`);
+    state = append(state, `"${name}";r=${sfInteger(remaining)}${reset}`);
+    if (isNearLimit) near = append(near, `"${name}"`);
+  }
+  if (readings.rate !== undefined) {
+    const { name, burst, remaining, windowSeconds, resetInSeconds } = readings.rate;
+    policy = append(policy, `"${name}";q=${sfInteger(burst)};w=${windowSeconds}`);
+    state = append(state, `"${name}";r=${sfInteger(remaining)};t=${resetInSeconds}`);
+  }
+  if (readings.concurrency !== undefined) {
+    const { name, limit, remaining } = readings.concurrency;
+    policy = append(policy, `"${name}";q=${sfInteger(limit)};qu="concurrent-requests"`);
+    state = append(state, `"${name}";r=${sfInteger(remaining)}`);
+  }
+  if (policy === '') return headers;
+  headers['RateLimit-Policy'] = policy;
+  headers['RateLimit'] = state;
+  if (near !== '') headers['X-Gatehouse-Quota-Warning'] = near;
+  return headers;
+}
+
+function append(list: string, item: string): string {
+  return list === '' ? item : `${list}, ${item}`;
+}
+
+/** Integers in structured fields have at most fifteen digits (RFC 9651, section 3.3.1). */
+function sfInteger(value: number): number {
+  return Math.min(value, 999_999_999_999_999);
+}

@@ -1,0 +1,121 @@
+import { writeLimitHeaders } from './answer-headers.ts';
+import type { RateReading } from './answer-headers.ts';
+import type { Clock } from './clock.ts';
+import type { Place } from './concurrency.ts';
+import type { Hold } from './lease.ts';
+import type { Leases } from './leases.ts';
+import type { Charge } from './plan-rule.ts';
+import { readQuotas } from './quota-reading.ts';
+import type { QuotaReading } from './quota-reading.ts';
+import type { Warnings } from './warnings.ts';
+
+/**
+ * What became of a request: never sent upstream; sent, but no answer came, because the upstream failed or was too slow
+ * or the client left first; or answered by the upstream.
+ */
+export type Outcome =
+  | { readonly kind: 'unsent' }
+  | { readonly kind: 'unanswered' }
+  | { readonly kind: 'answered'; readonly status: number };
+
+/** What an answer tells of the limits. */
+export interface LimitNotice {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly quotas: readonly QuotaReading[];
+  /** Quotas that crossed their warning line just now: worth a line in the log. */
+  readonly newWarnings: readonly string[];
+}
+
+/** Leave for one request: its place, its cell and its units. */
+export interface Grant {
+  readonly kind: 'grant';
+  /** Granted without the store's word, during an outage; it is counted when the store is back. */
+  readonly owed: boolean;
+  /** For the headers of the answer, as things stand when it is called. */
+  describe(): LimitNotice;
+  /** The upstream says what the request cost. False, and nothing changes, when that is no number of units. */
+  correctCost(units: number): boolean;
+  /** Charges the units or gives them back. Only the first call counts. */
+  settle(outcome: Outcome): void;
+  /** The request is over: its place is free. Units that were not settled go back. Only the first call counts. */
+  leave(): void;
+}
+
+/** What every grant of a process shares. */
+export interface GrantOffice {
+  readonly leases: Leases;
+  readonly warnings: Warnings;
+  readonly clock: Clock;
+  /** The most units an upstream's word can make one request cost. */
+  readonly costMax: number;
+}
+
+/** What was reserved for a request. */
+export interface Reserved {
+  readonly charge: Charge;
+  readonly hold: Hold | undefined;
+  readonly place: Place | undefined;
+  readonly rate: RateReading | undefined;
+  /** Some limit could not be asked and the plan lets requests through. */
+  readonly unasked: boolean;
+}
+
+/** Creates the grant of a request. */
+export function createGrant(office: GrantOffice, reserved: Reserved): Grant {
+  return new RequestGrant(office, reserved);
+}
+
+class RequestGrant implements Grant {
+  readonly kind = 'grant';
+  readonly #office: GrantOffice;
+  readonly #reserved: Reserved;
+  #cost: number;
+  #settled = false;
+
+  constructor(office: GrantOffice, reserved: Reserved) {
+    this.#office = office;
+    this.#reserved = reserved;
+    this.#cost = reserved.hold?.units ?? 0;
+  }
+
+  get owed(): boolean {
+    return this.#reserved.unasked || this.#reserved.hold?.owed === true;
+  }
+
+  describe(): LimitNotice {
+    const { leases, clock, warnings } = this.#office;
+    const { hold, place, rate } = this.#reserved;
+    const quotas = hold === undefined ? [] : readQuotas(hold.lease, leases.time, clock.mono());
+    return {
+      headers: writeLimitHeaders({ quotas, rate, concurrency: place?.reading }),
+      quotas,
+      newWarnings: hold === undefined ? [] : warnings.findNew(hold.lease, quotas),
+    };
+  }
+
+  correctCost(units: number): boolean {
+    if (!Number.isSafeInteger(units) || units < 0) return false;
+    this.#cost = Math.min(units, this.#office.costMax);
+    return true;
+  }
+
+  settle(outcome: Outcome): void {
+    if (this.#settled) return;
+    this.#settled = true;
+    const { hold, charge } = this.#reserved;
+    if (hold !== undefined) this.#office.leases.settle(hold, isCharged(charge, outcome) ? this.#cost : 0);
+  }
+
+  leave(): void {
+    this.settle(unsent);
+    this.#reserved.place?.leave();
+  }
+}
+
+const unsent: Outcome = { kind: 'unsent' };
+
+function isCharged(charge: Charge, outcome: Outcome): boolean {
+  if (outcome.kind === 'unsent') return false;
+  if (charge === 'forwarded') return true;
+  return outcome.kind === 'answered' && outcome.status < (charge === 'success' ? 400 : 500);
+}

@@ -1,0 +1,40 @@
+import type { Lease } from './lease.ts';
+import type { StoreTime } from './store-time.ts';
+
+/** What is known here of one quota of a key. Other processes may hold a little of the rest, so more is never told. */
+export interface QuotaReading {
+  readonly name: string;
+  readonly limit: number;
+  readonly remaining: number;
+  /** Until the period's end, rounded up, never early; undefined for a lifetime. */
+  readonly resetInSeconds: number | undefined;
+  /** The length of this very period; undefined for a lifetime. */
+  readonly windowSeconds: number | undefined;
+  /** Whether so much of the limit is used that the caller is warned. */
+  readonly isNearLimit: boolean;
+}
+
+/** Reads the quotas of a lease; none when the store has not said anything of these periods yet. */
+export function readQuotas(lease: Lease, time: StoreTime, mono: number): readonly QuotaReading[] {
+  const { used } = lease;
+  if (used === undefined) return [];
+  const now = time.earliest(mono);
+  return lease.counters.map(({ name, limit, periodStart, periodEnd }, index) => {
+    const remaining = Math.min(limit, Math.max(0, limit - (used[index] ?? limit) + lease.units));
+    const warnAt = lease.plan.quotas[index]?.warnAt;
+    const endless = periodEnd === Number.MAX_SAFE_INTEGER;
+    return {
+      name,
+      limit,
+      remaining,
+      resetInSeconds: endless ? undefined : secondsUntil(periodEnd, now),
+      windowSeconds: endless ? undefined : Math.ceil((periodEnd - periodStart) / 1000),
+      isNearLimit: warnAt !== undefined && limit - remaining >= limit * warnAt,
+    };
+  });
+}
+
+/** Whole seconds from one instant to another, rounded up so that they never point before it. */
+export function secondsUntil(instant: number, now: number): number {
+  return Math.max(0, Math.ceil((instant - now) / 1000));
+}

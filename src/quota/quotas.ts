@@ -1,0 +1,203 @@
+import { StoreUnavailable } from '../stores/ledger.ts';
+import type { Ledger } from '../stores/ledger.ts';
+import { writeLimitHeaders } from './answer-headers.ts';
+import type { ConcurrencyReading, RateReading } from './answer-headers.ts';
+import type { Clock } from './clock.ts';
+import { createConcurrency } from './concurrency.ts';
+import type { Concurrency, Full, Place } from './concurrency.ts';
+import { createGrant } from './grants.ts';
+import type { Grant, GrantOffice } from './grants.ts';
+import type { Denial, Hold } from './lease.ts';
+import { createLeases } from './leases.ts';
+import type { LeaseCounts } from './leases.ts';
+import type { PlanRule } from './plan-rule.ts';
+import { readQuotas, secondsUntil } from './quota-reading.ts';
+import { createRates } from './rates.ts';
+import type { Cell, Rates, TooFast } from './rates.ts';
+import { createWarnings } from './warnings.ts';
+
+/** A request that the limits of its key turn away. A value, because it is an everyday answer. */
+export interface QuotaRefusal {
+  readonly kind: 'refusal';
+  readonly code: 'quota_exhausted' | 'rate_exceeded' | 'too_many_in_flight' | 'quota_unavailable';
+  /** Never earlier than the truth; undefined when waiting does not help. */
+  readonly retryAfterSeconds: number | undefined;
+  /** For the answer, `Retry-After` included. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** For the log: the outage behind `quota_unavailable`. */
+  readonly cause: unknown;
+}
+
+/** What a request asks for. */
+export interface Request {
+  readonly keyId: string;
+  readonly plan: PlanRule;
+  /** Units of every quota; 0 asks no quota at all. */
+  readonly cost: number;
+  /** Aborted when the client leaves: the wait for a draw rejects with its reason, and nothing stays reserved. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** All limits of all keys, as a request meets them. */
+export interface Quotas {
+  /** Takes a place, a cell and units, in this order, and undoes the earlier when a later one is refused. */
+  reserve(request: Request): Decision | Promise<Decision>;
+  /** Gives back all that this process holds ahead. To be called when no more requests come. */
+  drain(): Promise<void>;
+  readonly counts: LeaseCounts;
+}
+
+export type Decision = Grant | QuotaRefusal;
+
+export interface QuotasOptions {
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  /** The name of this process, different from every other that runs at the time. */
+  readonly holder: string;
+  /** The deadline that the store keeps for each call. */
+  readonly deadlineMs: number;
+  /** The most units an upstream's word can make one request cost. */
+  readonly costMax: number;
+  /** Told of errors that are no outage: a fault in the program. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** Creates the limits of a process. */
+export function createQuotas(options: QuotasOptions): Quotas {
+  return new LimitBook(options);
+}
+
+/** What one request has got so far. */
+interface Draft {
+  readonly request: Request;
+  place: Place | undefined;
+  rate: RateReading | undefined;
+  unasked: boolean;
+}
+
+type Next<T> = (draft: Draft, value: T) => Decision | Promise<Decision>;
+
+class LimitBook implements Quotas {
+  readonly #office: GrantOffice;
+  readonly #rates: Rates;
+  readonly #concurrency: Concurrency;
+
+  constructor(options: QuotasOptions) {
+    const { clock, costMax } = options;
+    this.#office = { leases: createLeases(options), warnings: createWarnings(), clock, costMax };
+    this.#rates = createRates(options);
+    this.#concurrency = createConcurrency(options);
+  }
+
+  get counts(): LeaseCounts {
+    return this.#office.leases.counts;
+  }
+
+  async drain(): Promise<void> {
+    await this.#office.leases.drain();
+  }
+
+  reserve(request: Request): Decision | Promise<Decision> {
+    const { keyId, plan } = request;
+    const draft: Draft = { request, place: undefined, rate: undefined, unasked: false };
+    if (plan.concurrency === undefined) return this.#askRate(draft);
+    const place = this.#concurrency.enter(keyId, plan.concurrency, plan.onStoreFailure);
+    return place instanceof Promise ? this.#wait(draft, place, this.#placed) : this.#placed(draft, place);
+  }
+
+  readonly #placed: Next<Place | Full> = (draft, place) => {
+    if (place.kind === 'full') return refuseFull(place.reading);
+    draft.place = place;
+    return this.#askRate(draft);
+  };
+
+  #askRate(draft: Draft): Decision | Promise<Decision> {
+    const { keyId, plan } = draft.request;
+    if (plan.rate === undefined) return this.#askQuotas(draft);
+    const cell = this.#rates.take(keyId, plan.rate);
+    if (!(cell instanceof Promise)) return this.#paced(draft, cell);
+    const asked = plan.onStoreFailure === 'allow' ? cell.catch(passOutage) : cell;
+    return this.#wait(draft, asked, this.#paced);
+  }
+
+  readonly #paced: Next<Cell | TooFast | undefined> = (draft, cell) => {
+    if (cell?.kind === 'too_fast') {
+      draft.place?.leave();
+      return refuseTooFast(cell, draft.place?.reading);
+    }
+    draft.rate = cell?.reading;
+    draft.unasked = cell === undefined;
+    return this.#askQuotas(draft);
+  };
+
+  #askQuotas(draft: Draft): Decision | Promise<Decision> {
+    const { plan, cost } = draft.request;
+    if (plan.quotas.length === 0 || cost === 0) return this.#grant(draft, undefined);
+    const hold = this.#office.leases.reserve(draft.request);
+    return hold instanceof Promise ? this.#wait(draft, hold, this.#drawn) : this.#drawn(draft, hold);
+  }
+
+  readonly #drawn: Next<Hold | Denial> = (draft, hold) => {
+    if (hold.kind === 'hold') return this.#grant(draft, hold);
+    this.#undo(draft);
+    return this.#refuseExhausted(draft, hold);
+  };
+
+  #grant({ request, place, rate, unasked }: Draft, hold: Hold | undefined): Grant {
+    return createGrant(this.#office, { charge: request.plan.charge, hold, place, rate, unasked });
+  }
+
+  async #wait<T>(draft: Draft, asked: Promise<T>, next: Next<T>): Promise<Decision> {
+    let answer: T;
+    try {
+      answer = await asked;
+    } catch (error) {
+      this.#undo(draft);
+      if (error instanceof StoreUnavailable) return refuseUnavailable(error);
+      throw error;
+    }
+    return next(draft, answer);
+  }
+
+  #undo(draft: Draft): void {
+    draft.place?.leave();
+    if (draft.rate !== undefined) this.#rates.putBack(draft.request.keyId);
+  }
+
+  #refuseExhausted(draft: Draft, { lease, until }: Denial): QuotaRefusal {
+    const { leases, clock } = this.#office;
+    const mono = clock.mono();
+    const quotas = readQuotas(lease, leases.time, mono);
+    const endless = until === Number.MAX_SAFE_INTEGER;
+    const wait = endless ? undefined : Math.max(1, secondsUntil(until, leases.time.earliest(mono)));
+    const readings = { quotas, rate: draft.rate, concurrency: draft.place?.reading };
+    return refuse('quota_exhausted', wait, writeLimitHeaders(readings));
+  }
+}
+
+/** A plan that allows requests during an outage has no rate while it lasts. */
+function passOutage(error: unknown): undefined {
+  if (!(error instanceof StoreUnavailable)) throw error;
+}
+
+function refuseFull(concurrency: ConcurrencyReading): QuotaRefusal {
+  return refuse('too_many_in_flight', 1, writeLimitHeaders({ quotas: [], rate: undefined, concurrency }));
+}
+
+function refuseTooFast(tooFast: TooFast, concurrency: ConcurrencyReading | undefined): QuotaRefusal {
+  const wait = Math.max(1, Math.ceil(tooFast.retryInMs / 1000));
+  return refuse('rate_exceeded', wait, writeLimitHeaders({ quotas: [], rate: tooFast.reading, concurrency }));
+}
+
+function refuseUnavailable(cause: StoreUnavailable): QuotaRefusal {
+  return { ...refuse('quota_unavailable', 1, {}), cause };
+}
+
+function refuse(
+  code: QuotaRefusal['code'],
+  retryAfterSeconds: number | undefined,
+  headers: Record<string, string>,
+): QuotaRefusal {
+  if (retryAfterSeconds !== undefined) headers['Retry-After'] = String(retryAfterSeconds);
+  return { kind: 'refusal', code, retryAfterSeconds, headers, cause: undefined };
+}

@@ -1,0 +1,227 @@
+import { StoreUnavailable } from '../stores/ledger.ts';
+import type { Ledger, PaceAnswer } from '../stores/ledger.ts';
+import type { RateReading } from './answer-headers.ts';
+import type { Clock } from './clock.ts';
+import type { RateRule } from './plan-rule.ts';
+
+/** One request may pass now. */
+export interface Cell {
+  readonly kind: 'cell';
+  readonly reading: RateReading;
+}
+
+/** The key is too fast; the next request passes after `retryInMs`, never earlier. */
+export interface TooFast {
+  readonly kind: 'too_fast';
+  readonly retryInMs: number;
+  readonly reading: RateReading;
+}
+
+/** The rates of all keys. */
+export interface Rates {
+  /** Takes a cell: at once when some are held, otherwise after the one call of the key that is in flight. */
+  take(keyId: string, rule: RateRule): Cell | TooFast | Promise<Cell | TooFast>;
+  /** The request was refused for another reason: its cell serves the next one, as long as it is fresh. */
+  putBack(keyId: string): void;
+  readonly keys: number;
+}
+
+export interface RatesOptions {
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly deadlineMs: number;
+  readonly onError: (error: unknown) => void;
+}
+
+/** Creates the rates of a process. */
+export function createRates(options: RatesOptions): Rates {
+  return new RateBook(options);
+}
+
+/** Cells are drawn this far ahead, for rates of at least `aheadPerSecondMin`, and thrown away when they are old. */
+const aheadMs = 20;
+const aheadPerSecondMin = 50;
+const cellLifeMs = 50;
+/** A denial is kept no longer than this, so that an edited rate is felt soon and no idle key stays in memory. */
+const denialMaxMs = 1000;
+const sweepMs = 1000;
+
+interface Waiter {
+  readonly deadline: number;
+  readonly resolve: (answer: Cell | TooFast) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+interface Pace {
+  rule: RateRule;
+  cells: number;
+  remaining: number;
+  /** Monotonic times: when the cells were asked for, and until when nothing is asked because none is free. */
+  askedAt: number;
+  deniedUntil: number;
+  freeAt: number;
+  asking: boolean;
+  line: Waiter[];
+}
+
+class RateBook implements Rates {
+  readonly #ledger: Ledger;
+  readonly #clock: Clock;
+  readonly #deadlineMs: number;
+  readonly #onError: (error: unknown) => void;
+  readonly #book = new Map<string, Pace>();
+  #sweeping = false;
+
+  constructor(options: RatesOptions) {
+    this.#ledger = options.ledger;
+    this.#clock = options.clock;
+    this.#deadlineMs = options.deadlineMs;
+    this.#onError = options.onError;
+  }
+
+  get keys(): number {
+    return this.#book.size;
+  }
+
+  take(keyId: string, rule: RateRule): Cell | TooFast | Promise<Cell | TooFast> {
+    const mono = this.#clock.mono();
+    const pace = this.#find(keyId, rule, mono);
+    if (pace.line.length === 0) {
+      if (pace.cells > 0 && mono - pace.askedAt <= cellLifeMs) return takeCell(pace);
+      if (mono < pace.deniedUntil) return tooFast(pace, pace.freeAt - mono);
+    }
+    const answer = new Promise<Cell | TooFast>((resolve, reject) => {
+      pace.line.push({ deadline: mono + this.#deadlineMs, resolve, reject });
+    });
+    if (!pace.asking) this.#startAsking(keyId, pace);
+    return answer;
+  }
+
+  putBack(keyId: string): void {
+    const pace = this.#book.get(keyId);
+    if (pace === undefined || this.#clock.mono() - pace.askedAt > cellLifeMs) return;
+    const first = pace.line.shift();
+    pace.cells += 1;
+    pace.deniedUntil = 0;
+    first?.resolve(takeCell(pace));
+  }
+
+  #find(keyId: string, rule: RateRule, mono: number): Pace {
+    const known = this.#book.get(keyId);
+    if (known !== undefined) {
+      if (known.rule !== rule) Object.assign(known, { rule, cells: 0, deniedUntil: 0 });
+      return known;
+    }
+    const made = {
+      rule,
+      cells: 0,
+      remaining: 0,
+      askedAt: mono,
+      deniedUntil: 0,
+      freeAt: 0,
+      asking: false,
+      line: [],
+    };
+    this.#book.set(keyId, made);
+    this.#armSweep();
+    return made;
+  }
+
+  #startAsking(keyId: string, pace: Pace): void {
+    pace.asking = true;
+    this.#ask(keyId, pace)
+      .catch((error: unknown) => {
+        if (!(error instanceof StoreUnavailable)) this.#onError(error);
+        for (const waiter of pace.line.splice(0)) waiter.reject(error);
+      })
+      .finally(() => {
+        pace.asking = false;
+      });
+  }
+
+  async #ask(keyId: string, pace: Pace): Promise<void> {
+    while (pace.line.length > 0) {
+      const { rule } = pace;
+      const intervalMs = rule.perMs / rule.limit;
+      const askedAt = this.#clock.mono();
+      const want = Math.max(pace.line.length, cellsAhead(intervalMs), 1);
+      const order = {
+        keyId,
+        name: rule.name,
+        intervalMs,
+        burst: rule.burst,
+        want: Math.min(want, rule.burst),
+      };
+      const answer = await this.#ledger.pace(order);
+      if (pace.rule !== rule) continue;
+      this.#answered(pace, answer, askedAt);
+      this.#turnOutLate(pace);
+    }
+  }
+
+  #answered(pace: Pace, answer: PaceAnswer, askedAt: number): void {
+    pace.askedAt = askedAt;
+    if (answer.kind === 'paced') {
+      pace.cells = answer.cells;
+      pace.remaining = answer.remaining;
+      pace.deniedUntil = 0;
+      for (const waiter of pace.line.splice(0, pace.cells)) waiter.resolve(takeCell(pace));
+      return;
+    }
+    const mono = this.#clock.mono();
+    pace.cells = 0;
+    pace.remaining = 0;
+    pace.freeAt = mono + answer.retryInMs;
+    pace.deniedUntil = Math.min(askedAt + answer.retryInMs, mono + denialMaxMs);
+    for (const waiter of pace.line.splice(0)) waiter.resolve(tooFast(pace, answer.retryInMs));
+  }
+
+  /** Nobody waits for a further call that could end after the deadline. */
+  #turnOutLate(pace: Pace): void {
+    const mono = this.#clock.mono();
+    const late = pace.line.filter(({ deadline }) => deadline <= mono);
+    if (late.length === 0) return;
+    pace.line = pace.line.filter(({ deadline }) => deadline > mono);
+    const error = new StoreUnavailable('No cell came in time', { mayHaveHappened: false });
+    for (const waiter of late) waiter.reject(error);
+  }
+
+  #armSweep(): void {
+    if (this.#sweeping) return;
+    this.#sweeping = true;
+    this.#clock.after(sweepMs, () => {
+      this.#sweeping = false;
+      const mono = this.#clock.mono();
+      for (const [keyId, pace] of this.#book) {
+        const rests = !pace.asking && mono >= pace.deniedUntil && mono - pace.askedAt > cellLifeMs;
+        if (rests) this.#book.delete(keyId);
+      }
+      if (this.#book.size > 0) this.#armSweep();
+    });
+  }
+}
+
+function cellsAhead(intervalMs: number): number {
+  return intervalMs * aheadPerSecondMin <= 1000 ? Math.ceil(aheadMs / intervalMs) : 0;
+}
+
+function takeCell(pace: Pace): Cell {
+  pace.cells -= 1;
+  return { kind: 'cell', reading: read(pace, undefined) };
+}
+
+function tooFast(pace: Pace, retryInMs: number): TooFast {
+  return { kind: 'too_fast', retryInMs, reading: read(pace, retryInMs) };
+}
+
+function read({ rule, remaining, cells }: Pace, retryInMs: number | undefined): RateReading {
+  const intervalMs = rule.perMs / rule.limit;
+  const left = Math.min(rule.burst, remaining + cells);
+  return {
+    name: rule.name,
+    burst: rule.burst,
+    remaining: left,
+    windowSeconds: Math.max(1, Math.ceil((rule.burst * intervalMs) / 1000)),
+    resetInSeconds: Math.ceil((retryInMs ?? (rule.burst - left) * intervalMs) / 1000),
+  };
+}

@@ -1,0 +1,32 @@
+import type { QuotaReading } from './quota-reading.ts';
+import type { Lease } from './lease.ts';
+
+/** Which warnings were given already: one for each key, quota and period in this process. */
+export interface Warnings {
+  /** The quotas among the readings that cross their warning line for the first time in their period. */
+  findNew(lease: Lease, readings: readonly QuotaReading[]): readonly string[];
+}
+
+/** Creates the memory of warnings. It is bounded: when it is full the oldest is forgotten, and may be given again. */
+export function createWarnings(keptMax = 10_000): Warnings {
+  const given = new Map<string, number>();
+  return {
+    findNew(lease, readings) {
+      let found: string[] | undefined;
+      for (const [index, reading] of readings.entries()) {
+        const periodStart = lease.counters[index]?.periodStart;
+        if (!reading.isNearLimit || periodStart === undefined) continue;
+        const id = `${reading.name}:${lease.keyId}`;
+        if (given.get(id) === periodStart) continue;
+        given.delete(id);
+        given.set(id, periodStart);
+        const [oldest] = given.keys();
+        if (given.size > keptMax && oldest !== undefined) given.delete(oldest);
+        found = [...(found ?? []), reading.name];
+      }
+      return found ?? noNames;
+    },
+  };
+}
+
+const noNames: readonly string[] = Object.freeze([]);
