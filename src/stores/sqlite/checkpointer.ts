@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 
 /** Copies the write-ahead log back into the database file from time to time, on a thread that lives only for that. */
@@ -16,11 +17,13 @@ const callsPerCheckpoint = 4096;
  * The thread is a few lines of plain SQL, kept as text so that it loads nothing else.
  */
 export function createCheckpointer(path: string): Checkpointer {
+  // A file that was deleted must not come back empty, with every quota unspent: `rw` never makes one.
+  const address = `${pathToFileURL(path).href}?mode=rw`;
   let calls = 0;
   let running: Worker | undefined;
 
   function start(): void {
-    running = new Worker(checkpoint, { eval: true, workerData: path, name: 'checkpoint', execArgv: [] });
+    running = new Worker(checkpoint, { eval: true, workerData: address, name: 'checkpoint', execArgv: [] });
     running.unref();
     running.once('exit', () => (running = undefined));
     // A checkpoint that failed is no loss: the log goes on growing until the next one succeeds.
@@ -44,7 +47,7 @@ export function createCheckpointer(path: string): Checkpointer {
 const checkpoint = `
   const { DatabaseSync } = require('node:sqlite');
   const { workerData } = require('node:worker_threads');
-  const database = new DatabaseSync(workerData, { timeout: 1000 });
+  const database = new DatabaseSync(new URL(workerData), { timeout: 1000 });
   const { log } = database.prepare('PRAGMA wal_checkpoint(PASSIVE)').get();
   if (log > 16384) database.exec('PRAGMA wal_checkpoint(RESTART)');
   database.close();

@@ -1,6 +1,7 @@
-import { closeSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
 import { StoreUnavailable } from '../ledger.ts';
 import { migrations } from './migrations.ts';
 
@@ -19,7 +20,6 @@ const OPEN_TIMEOUT_MS = 5_000;
 export function openDatabase(path: string, options: { create: boolean }): DatabaseSync {
   try {
     if (options.create) createFile(path);
-    else statSync(path);
     return connect(path, options.create ? OPEN_TIMEOUT_MS : 0);
   } catch (error) {
     throw describeFailure(error, `cannot open ${path}`);
@@ -63,7 +63,9 @@ function createFile(path: string): void {
 }
 
 function connect(path: string, timeoutMs: number): DatabaseSync {
-  const database = new DatabaseSync(path, {
+  const address = pathToFileURL(path);
+  address.searchParams.set('mode', 'rw');
+  const database = new DatabaseSync(address, {
     timeout: timeoutMs,
     enableForeignKeyConstraints: true,
     allowExtension: false,
