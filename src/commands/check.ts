@@ -35,7 +35,7 @@ function summary(config: Config, stream: NodeJS.WritableStream): string {
   const facts = [
     ['listen', printAddress(config.listen)],
     ['admin', `${printAddress(config.admin.listen)} (${admin})`],
-    ['store', `${config.store.kind} ${config.store.path}`],
+    ['store', config.store.kind === 'sqlite' ? `sqlite ${config.store.path}` : config.store.kind],
     ['key header', `${config.auth.header}${config.auth.forwardKey ? ' (passed on to upstreams)' : ''}`],
     [
       'plans',

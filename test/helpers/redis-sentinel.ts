@@ -34,7 +34,9 @@ export async function startRedisSentinel(t: Scene): Promise<RedisSentinel> {
       return [file, '--sentinel'];
     },
   });
-  await until(async () => (await replica.say('INFO', 'replication')).includes('master_link_status:up'));
+  await master.say('SET', 'replicated', 'yes');
+  // The link is up before the master sends what is written: it waits for a first acknowledgement, up to a second.
+  await until(async () => (await replica.say('GET', 'replicated')).includes('yes'));
   await until(
     async () => (await sentinel.say('SENTINEL', 'replicas', 'main')).includes(String(replica.port)),
     15_000,

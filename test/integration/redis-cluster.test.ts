@@ -61,6 +61,7 @@ test('a slot that moves to another node while its key is drawn from loses nothin
   const [to, , from] = cluster.nodes as readonly [RedisServer, RedisServer, RedisServer];
   let drawn = 0;
   const stop = new AbortController();
+  t.after(() => stop.abort());
   const unclear: DrawOrder[] = [];
   const drawing = (async () => {
     while (!stop.signal.aborted) {

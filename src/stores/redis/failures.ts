@@ -22,7 +22,11 @@ const refusals: readonly { code: string; means: string; general: boolean }[] = [
   { code: 'MASTERDOWN', means: 'has lost its master', general: true },
   { code: 'CLUSTERDOWN', means: 'says that the cluster is down', general: true },
   { code: 'TRYAGAIN', means: 'is moving the slot', general: true },
-  { code: 'MOVED', means: 'has moved the slot', general: true },
+  {
+    code: 'MOVED',
+    means: 'serves this slot elsewhere (a cluster is written redis+cluster://)',
+    general: true,
+  },
   { code: 'ASK', means: 'is moving the slot', general: true },
   { code: 'MISCONF', means: 'cannot write its snapshots to disk', general: true },
   { code: 'NOREPLICAS', means: 'has too few replicas to accept writes', general: true },
@@ -79,6 +83,8 @@ function fail(
 
 function read(thrown: unknown): { name: string; message: string; code: string } {
   if (!(thrown instanceof Error)) return { name: '', message: '', code: '' };
+  // A cluster that cannot be reached says so, and hides in this field why.
+  if ('lastNodeError' in thrown && thrown.lastNodeError instanceof Error) return read(thrown.lastNodeError);
   const code = 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : '';
   return { name: thrown.name, message: thrown.message, code };
 }

@@ -12,12 +12,15 @@ export interface Link {
   /** Runs a script. The first key decides where. */
   run(script: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown>;
   /** Sends plain commands about one key. */
-  send<T>(key: string, command: (client: Client) => Promise<T>): Promise<T>;
+  send<T>(key: string, command: Command<T>): Promise<T>;
   /** Resolves when connected, or when a first attempt has failed; the connecting goes on either way. */
   ready(withinMs: number): Promise<void>;
   ping(): Promise<void>;
   close(): void;
 }
+
+/** Sends something; `waiting` tells whether anybody still waits for the answer. */
+type Command<T> = (client: Client, waiting: () => boolean) => Promise<T>;
 
 const FAILURES_MAX = 5;
 const COOL_MS = 200;
@@ -47,33 +50,35 @@ export function createLink(client: Client, deadlineMs: number): Link {
       : breakers[Math.floor((slotOf(key) * breakers.length) / SLOTS)];
   }
 
-  function send<T>(key: string, command: (client: Client) => Promise<T>): Promise<T> {
+  function send<T>(key: string, command: Command<T>): Promise<T> {
     if (client.status !== 'ready') return refuse(`Redis is not connected: ${lastFailure}`);
     const breaker = breakerOf(key);
     if (breaker?.admits() === false) return refuse(`Redis is not asked for a moment: ${lastFailure}`);
     return answerInTime(command, breaker);
   }
 
-  function answerInTime<T>(
-    command: (client: Client) => Promise<T>,
-    breaker: Breaker | undefined,
-  ): Promise<T> {
+  function answerInTime<T>(command: Command<T>, breaker: Breaker | undefined): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
+    let waiting = true;
     // The deadline is ours: a command that hangs in a socket or in a queue of the client has none of its own.
     const timer = setTimeout(() => {
+      waiting = false;
       noteFailure(`Redis did not answer within ${deadlineMs} ms`, breaker);
       reject(new StoreUnavailable(lastFailure, { mayHaveHappened: true }));
     }, deadlineMs);
-    void command(client).then(succeed, failed);
+    void command(client, () => waiting).then(succeed, failed);
     return promise;
 
+    // An answer that comes late is no sign of health.
     function succeed(value: T): void {
+      if (!waiting) return;
       clearTimeout(timer);
       breaker?.succeeded();
       resolve(value);
     }
 
     function failed(thrown: unknown): void {
+      if (!waiting) return;
       clearTimeout(timer);
       const { error, general } = describeFailure(thrown);
       if (general) noteFailure(error.message, breaker);
@@ -93,9 +98,9 @@ export function createLink(client: Client, deadlineMs: number): Link {
     run: (script, keys, args) => {
       const words = [...keys, ...args];
       const [first = ''] = keys;
-      return send(first, (redis) =>
+      return send(first, (redis, waiting) =>
         redis.evalsha(script.sha, keys.length, ...words).catch((thrown: unknown) => {
-          if (!asksToAskAgain(thrown)) throw thrown;
+          if (!asksToAskAgain(thrown) || !waiting()) throw thrown;
           return redis.eval(script.source, keys.length, ...words);
         }),
       );

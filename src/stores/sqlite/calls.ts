@@ -8,7 +8,7 @@ import type { PlaceCalls } from './places.ts';
 import { prepareRates } from './rates.ts';
 import type { RateCalls } from './rates.ts';
 
-/** Everything that can be asked of the database. */
+/** Everything that can be asked of the database. Each call is one transaction, and none of them waits. */
 export interface Calls extends KeyCalls, UnitsCalls, RateCalls, PlaceCalls {
   ping(): void;
 }

@@ -1,47 +1,48 @@
 import { statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import { setTimeout as wait } from 'node:timers/promises';
 import { StoreUnavailable } from '../ledger.ts';
-import { prepareCalls, type Calls } from './calls.ts';
-import { createCheckpointer } from './checkpointer.ts';
+import { prepareCalls } from './calls.ts';
+import type { Calls } from './calls.ts';
 import { describeFailure, isBusy, openDatabase } from './database.ts';
 
-/** The database as the rest of the process sees it: calls that answer in time or reject. */
+/** The open file, opened again after it has failed. */
 export interface Connection {
-  call<Name extends keyof Calls>(
-    name: Name,
-    ...args: Parameters<Calls[Name]>
-  ): Promise<ReturnType<Calls[Name]>>;
-  close(): Promise<void>;
+  /** Runs a call. Throws `Locked` when another process holds the lock, with nothing changed; else `StoreUnavailable`. */
+  run<T>(call: (calls: Calls) => T): T;
+  /** Closes the file if it is not the one any more that lies at the path. */
+  checkPlace(): void;
+  close(): void;
 }
+
+/** Another connection holds the lock that a call needs. */
+export class Locked extends Error {}
+
+/** How long a file that could not be opened again is left alone. */
+const REOPEN_AFTER_MS = 100;
 
 interface Open {
   readonly database: DatabaseSync;
   readonly calls: Calls;
-  /** Tells the file from another that was put in its place. */
   readonly inode: number;
 }
 
-const lookEveryMs = 1000;
+/** Opens the file, and creates it if it is not there. */
+export function openConnection(path: string): Connection {
+  let open: Open | undefined = connect(path, true);
+  let failure: { readonly error: StoreUnavailable; readonly at: number } | undefined;
 
-/**
- * Opens the database on the calling thread. A call takes some tens of microseconds: it never waits for a lock, because a
- * busy database is asked again later, nor for the disk, because commits of a WAL are not synced one by one and checkpoints
- * run elsewhere.
- */
-export function openConnection(path: string, deadlineMs: number): Connection {
-  let open: Open | undefined = connect(true);
-  let closed = false;
-  let lookedAt = performance.now();
-  const checkpointer = createCheckpointer(path);
-
-  function connect(create: boolean): Open {
-    const database = openDatabase(path, { create });
-    return { database, calls: prepareCalls(database), inode: statSync(path).ino };
+  function reopen(): Open {
+    if (failure !== undefined && performance.now() - failure.at < REOPEN_AFTER_MS) throw failure.error;
+    try {
+      open = connect(path, false);
+      return open;
+    } catch (error) {
+      failure = { error: describeFailure(error, `cannot open ${path}`), at: performance.now() };
+      throw failure.error;
+    }
   }
 
-  /** After an error of the disk or the file, the next call opens it anew: it may have been mended or mounted again. */
-  function disconnect(): void {
+  function close(): void {
     try {
       open?.database.close();
     } catch {
@@ -50,54 +51,27 @@ export function openConnection(path: string, deadlineMs: number): Connection {
     open = undefined;
   }
 
-  /** SQLite goes on writing to a file that was deleted or replaced, and all of that would be lost. */
-  function lookAtFile(): void {
-    if (open === undefined || performance.now() - lookedAt < lookEveryMs) return;
-    lookedAt = performance.now();
-    if (statSync(path, { throwIfNoEntry: false })?.ino !== open.inode) disconnect();
-  }
-
-  function attempt(name: keyof Calls, args: readonly unknown[]): unknown {
-    if (closed) throw unavailable('the database is closed');
-    try {
-      lookAtFile();
-      open ??= connect(false);
-      const run = open.calls[name] as (...args: readonly unknown[]) => unknown;
-      return run(...args);
-    } catch (error) {
-      if (isBusy(error)) return busy;
-      if (!(error instanceof StoreUnavailable)) disconnect();
-      throw describeFailure(error, 'the database cannot answer');
-    }
-  }
-
-  /** A call that met a lock changed nothing, so the whole of it is repeated, with jitter, until the deadline. */
-  async function call(name: keyof Calls, ...args: readonly unknown[]): Promise<unknown> {
-    const deadline = performance.now() + deadlineMs;
-    for (;;) {
-      const value = attempt(name, args);
-      if (value !== busy) {
-        checkpointer.count();
-        return value;
-      }
-      if (performance.now() >= deadline) throw unavailable(`the database was locked for ${deadlineMs} ms`);
-      await wait(1 + Math.random() * 2);
-    }
-  }
-
   return {
-    call: call as Connection['call'],
-    async close() {
-      closed = true;
-      await checkpointer.close();
-      disconnect();
+    run(call) {
+      const { calls } = open ?? reopen();
+      try {
+        return call(calls);
+      } catch (error) {
+        if (isBusy(error)) throw new Locked();
+        // After an error of the disk or the file it is opened anew: it may have been mended or mounted again.
+        if (!(error instanceof StoreUnavailable)) close();
+        throw describeFailure(error, 'the database cannot answer');
+      }
     },
+    checkPlace() {
+      // SQLite goes on writing to a file that was deleted or replaced, and all of that would be lost.
+      if (open !== undefined && statSync(path, { throwIfNoEntry: false })?.ino !== open.inode) close();
+    },
+    close,
   };
 }
 
-/** What an attempt gives when another connection holds the lock. */
-const busy = Symbol('busy');
-
-function unavailable(message: string): StoreUnavailable {
-  return new StoreUnavailable(message, { mayHaveHappened: false });
+function connect(path: string, create: boolean): Open {
+  const database = openDatabase(path, { create });
+  return { database, calls: prepareCalls(database), inode: statSync(path).ino };
 }

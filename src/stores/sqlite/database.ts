@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
@@ -20,6 +20,7 @@ const OPEN_TIMEOUT_MS = 5_000;
 export function openDatabase(path: string, options: { create: boolean }): DatabaseSync {
   try {
     if (options.create) createFile(path);
+    // At the start there is time to wait for others that migrate; later, nothing may block the event loop.
     return connect(path, options.create ? OPEN_TIMEOUT_MS : 0);
   } catch (error) {
     throw describeFailure(error, `cannot open ${path}`);
@@ -52,7 +53,7 @@ function isSqliteError(error: unknown): error is SqliteError {
 }
 
 function createFile(path: string): void {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(path));
   try {
     // Only a new file is opened here. Closing a descriptor of a file that this process has open in SQLite would drop
     // SQLite's POSIX locks (https://sqlite.org/howtocorrupt.html §2.2). The -wal and -shm files take over this mode.
@@ -62,11 +63,16 @@ function createFile(path: string): void {
   }
 }
 
-function connect(path: string, timeoutMs: number): DatabaseSync {
-  const address = pathToFileURL(path);
-  address.searchParams.set('mode', 'rw');
-  const database = new DatabaseSync(address, {
-    timeout: timeoutMs,
+/** One level after the other: `recursive` never returns for a folder below /proc. */
+function makeFolder(folder: string): void {
+  if (existsSync(folder)) return;
+  makeFolder(dirname(folder));
+  mkdirSync(folder, { mode: 0o700 });
+}
+
+function connect(path: string, timeout: number): DatabaseSync {
+  const database = new DatabaseSync(existing(path), {
+    timeout,
     enableForeignKeyConstraints: true,
     allowExtension: false,
     defensive: true,
@@ -83,6 +89,13 @@ function connect(path: string, timeoutMs: number): DatabaseSync {
     database.close();
     throw error;
   }
+}
+
+/** The address of a file that is opened but never made: one that was deleted must not come back with every quota unspent. */
+export function existing(path: string): URL {
+  const address = pathToFileURL(path);
+  address.searchParams.set('mode', 'rw');
+  return address;
 }
 
 function refuseForeignFile(database: DatabaseSync, path: string): void {

@@ -3,7 +3,7 @@ import { decodeKeyRecord, encodeKeyRecord } from '../key-record.ts';
 import type { KeyRecord } from '../store.ts';
 import { transact } from './transact.ts';
 
-/** The key store's calls, as one transaction each. */
+/** The key store's calls, each of them synchronous. */
 export interface KeyCalls {
   findKey(digest: string): KeyRecord | undefined;
   putKey(record: KeyRecord, digests: readonly string[]): void;

@@ -6,7 +6,7 @@ import { prepareStatements } from './statements.ts';
 import type { Statements } from './statements.ts';
 import { transact } from './transact.ts';
 
-/** The ledger's calls about units, as one transaction each. */
+/** The ledger's calls about units, each of them synchronous. */
 export interface UnitsCalls {
   draw(order: DrawOrder): DrawAnswer;
   giveBack(order: UnitsOrder): void;

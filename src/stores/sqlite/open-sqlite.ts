@@ -2,50 +2,69 @@ import { resolve } from 'node:path';
 import type { Ledger } from '../ledger.ts';
 import { checkDraw, checkPace, checkUnits } from '../orders.ts';
 import type { Store } from '../store.ts';
-import { openConnection, type Connection } from './connection.ts';
+import type { Calls } from './calls.ts';
+import { createCheckpointer } from './checkpoint.ts';
+import { openConnection } from './connection.ts';
+import { createPatience } from './patience.ts';
 
 export interface SqliteOptions {
   /** How long a call may take before it rejects with `StoreUnavailable`. Default 250. */
   readonly deadlineMs?: number;
 }
 
-/** Opens the embedded store. Rejects when the file cannot be used: not a database, of another program, too new. */
-export async function openSqlite(path: string, options: SqliteOptions = {}): Promise<Store> {
-  const connection = openConnection(resolve(path), options.deadlineMs ?? 250);
+/** Runs a call on the file, in time. */
+type Ask = <T>(call: (calls: Calls) => T) => Promise<T>;
+
+/** Opens the embedded store. Throws when the file cannot be used: not a database, of another program, too new. */
+export function openSqlite(path: string, { deadlineMs = 250 }: SqliteOptions = {}): Store {
+  const file = resolve(path);
+  const connection = openConnection(file);
+  const checkpointer = createCheckpointer(file, () => connection.checkPlace());
+  const patience = createPatience(deadlineMs);
+
+  function read<T>(call: (calls: Calls) => T): Promise<T> {
+    return patience.pass(() => connection.run(call));
+  }
+
+  function write<T>(call: (calls: Calls) => T): Promise<T> {
+    checkpointer.noteCall();
+    return patience.run(() => connection.run(call));
+  }
+
   return {
     keys: {
-      findKey: (digest) => connection.call('findKey', digest),
-      putKey: (record, digests) => connection.call('putKey', record, digests),
+      findKey: (digest) => read((calls) => calls.findKey(digest)),
+      putKey: (record, digests) => write((calls) => calls.putKey(record, digests)),
     },
-    ledger: createLedger(connection),
-    ping: () => connection.call('ping'),
-    close: () => connection.close(),
+    ledger: createLedger(read, write),
+    ping: () => read((calls) => calls.ping()),
+    close: async () => connection.close(),
   };
 }
 
-function createLedger(connection: Connection): Ledger {
+function createLedger(read: Ask, write: Ask): Ledger {
   return {
     async draw(order) {
       checkDraw(order);
-      return connection.call('draw', order);
+      return write((calls) => calls.draw(order));
     },
     async giveBack(order) {
       checkUnits(order);
-      return connection.call('giveBack', order);
+      return write((calls) => calls.giveBack(order));
     },
     async charge(order) {
       checkUnits(order);
-      return connection.call('charge', order);
+      return write((calls) => calls.charge(order));
     },
     async pace(order) {
       checkPace(order);
-      return connection.call('pace', order);
+      return write((calls) => calls.pace(order));
     },
-    cancelDraw: (order) => connection.call('cancelDraw', order),
-    enter: (order) => connection.call('enter', order),
-    stay: (order) => connection.call('stay', order),
-    leave: (keyId, placeId) => connection.call('leave', keyId, placeId),
-    readUsage: (keyId, counters) => connection.call('readUsage', keyId, counters),
-    resetUsage: (keyId, counters) => connection.call('resetUsage', keyId, counters),
+    cancelDraw: (order) => write((calls) => calls.cancelDraw(order)),
+    enter: (order) => write((calls) => calls.enter(order)),
+    stay: (order) => write((calls) => calls.stay(order)),
+    leave: (keyId, placeId) => write((calls) => calls.leave(keyId, placeId)),
+    readUsage: (keyId, counters) => read((calls) => calls.readUsage(keyId, counters)),
+    resetUsage: (keyId, counters) => write((calls) => calls.resetUsage(keyId, counters)),
   };
 }

@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { PlaceAnswer, PlaceOrder } from '../ledger.ts';
 import { transact } from './transact.ts';
 
-/** The ledger's calls about places, as one transaction each. */
+/** The ledger's calls about places, each of them synchronous. */
 export interface PlaceCalls {
   enter(order: PlaceOrder): PlaceAnswer;
   stay(order: PlaceOrder): void;

@@ -4,7 +4,7 @@ import type { RateState } from '../gcra.ts';
 import type { PaceAnswer, PaceOrder } from '../ledger.ts';
 import { transact } from './transact.ts';
 
-/** The ledger's call about rates, as one transaction. */
+/** The ledger's call about rates, synchronous. */
 export interface RateCalls {
   pace(order: PaceOrder): PaceAnswer;
 }

@@ -1,0 +1,82 @@
+import { StoreUnavailable } from '../ledger.ts';
+import { Locked } from './connection.ts';
+
+/** Runs calls at once, or as soon as the lock is free, and gives up at the deadline. It never blocks the thread. */
+export interface Patience {
+  /** For work that needs the lock: it stands in line behind the others. */
+  run<T>(work: () => T): Promise<T>;
+  /** For work that only reads: locks of writers do not concern it, so it passes by the line. */
+  pass<T>(work: () => T): Promise<T>;
+}
+
+/** So many calls may wait for the lock; further ones are refused at once. */
+const WAITING_MAX = 1_000;
+/** Calls that had to wait run together for so long at most before the event loop has its turn. */
+const TURN_MS = 2;
+
+interface Waiting {
+  readonly deadline: number;
+  /** Throws `Locked` when it has to be tried again. */
+  readonly attempt: () => void;
+  readonly giveUp: () => void;
+}
+
+/** Creates a line of calls with one deadline for each. */
+export function createPatience(deadlineMs: number): Patience {
+  const line: Waiting[] = [];
+
+  function start<T>(work: () => T, mayPass: boolean): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    const attempt = (): void => settle(work, resolve, reject);
+    // Only the first in line tries, or a thousand calls would ask for the same lock a thousand times.
+    if ((mayPass || line.length === 0) && !isLocked(attempt)) return promise;
+    const giveUp = (): void => reject(unavailable(`the database was locked for ${deadlineMs} ms`));
+    if (line.length >= WAITING_MAX) {
+      reject(unavailable('too many calls wait for the database'));
+      return promise;
+    }
+    line.push({ deadline: performance.now() + deadlineMs, attempt, giveUp });
+    if (line.length === 1) tryLater();
+    return promise;
+  }
+
+  function tryLater(): void {
+    // Jitter keeps processes that wait for one lock from meeting again.
+    setTimeout(takeTurn, 1 + Math.random() * 3);
+  }
+
+  function takeTurn(): void {
+    const started = performance.now();
+    for (let first = line[0]; first !== undefined; first = line[0]) {
+      const now = performance.now();
+      if (now >= first.deadline) first.giveUp();
+      else if (now - started > TURN_MS || isLocked(first.attempt)) break;
+      line.shift();
+    }
+    if (line.length > 0) tryLater();
+  }
+
+  return { run: (work) => start(work, false), pass: (work) => start(work, true) };
+}
+
+function settle<T>(work: () => T, resolve: (value: T) => void, reject: (error: unknown) => void): void {
+  try {
+    resolve(work());
+  } catch (error) {
+    if (error instanceof Locked) throw error;
+    reject(error);
+  }
+}
+
+function isLocked(attempt: () => void): boolean {
+  try {
+    attempt();
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+function unavailable(message: string): StoreUnavailable {
+  return new StoreUnavailable(message, { mayHaveHappened: false });
+}

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { StoreUnavailable } from '../../src/stores/ledger.ts';
+import { nameKeys } from '../../src/stores/redis/names.ts';
+import { aCounter, aDraw, HOUR, someUnits } from '../helpers/ledger-orders.ts';
+import { startRedisServer } from '../helpers/redis-server.ts';
+import { openWithDeadline } from '../helpers/store-faults.ts';
+
+// What the ledger leaves in Redis, and for how long.
+
+const DAY = 24 * HOUR;
+const names = nameKeys('gatehouse:', 'key');
+
+test('everything expires by itself, a counter a day after its period, except the usage of a lifetime', async (t) => {
+  const redis = await startRedisServer(t);
+  const { ledger } = await openWithDeadline(t, redis.url);
+  const counter = aCounter({});
+  const lifetime = aCounter({ name: 'lifetime', periodStart: 0, periodEnd: Number.MAX_SAFE_INTEGER });
+  const counters = [counter, lifetime];
+  await ledger.draw(aDraw({ counters }));
+  await ledger.charge(someUnits({ counters: [aCounter({ name: 'charged' })], holder: 'b' }));
+  await ledger.giveBack(someUnits({ counters: [aCounter({ name: 'never drawn' })], holder: 'c' }));
+  await ledger.cancelDraw(aDraw({ counters, holder: 'd' }));
+  await ledger.pace({ keyId: 'key', name: 'rate', intervalMs: 60_000, burst: 2, want: 1 });
+  await ledger.enter({ keyId: 'key', placeId: 'p', limit: 1, expiresInMs: 60_000 });
+  await ledger.stay({ keyId: 'other', placeId: 'p', limit: 1, expiresInMs: 60_000 });
+  const all = (await redis.say('KEYS', '*')).split('\r\n').filter((line) => line.startsWith('gatehouse:'));
+  assert.equal(all.length, 10, all.join('\n'));
+  for (const name of all) {
+    const left = await number(redis.say('PTTL', name));
+    if (name === names.counter(lifetime)) assert.equal(left, -1);
+    else assert.ok(left > 0, name);
+  }
+  const left = await number(redis.say('PTTL', names.counter(counter)));
+  assert.ok(Math.abs(left - (counter.periodEnd + DAY - Date.now())) < 5_000, `${left}`);
+});
+
+test('steps are remembered over one rotation and forgotten with the next', async (t) => {
+  const redis = await startRedisServer(t);
+  const { ledger } = await openWithDeadline(t, redis.url);
+  const counters = [aCounter({ limit: 1_000 })];
+  const [latest, earlier] = names.steps('a');
+  const rotate = async (): Promise<void> => {
+    for (let step = 0; step < 17; step += 1) await ledger.draw(aDraw({ counters }));
+    await redis.say('HSET', latest, 'begun', Date.now() - 11_000);
+    await ledger.draw(aDraw({ counters }));
+  };
+  const order = aDraw({ counters });
+  const answer = await ledger.draw(order);
+  await rotate();
+  assert.ok((await number(redis.say('HLEN', earlier))) > 17);
+  assert.deepEqual(await ledger.draw(order), answer);
+  const cancelled = aDraw({ counters });
+  await ledger.cancelDraw(cancelled);
+  await rotate();
+  await assert.rejects(ledger.draw(cancelled), StoreUnavailable);
+  assert.ok((await number(redis.say('HLEN', latest))) < 5);
+  assert.notDeepEqual(await ledger.draw(order), answer);
+});
+
+test('what dead processes told goes when many have told, and what living ones told stays', async (t) => {
+  const redis = await startRedisServer(t);
+  const { ledger } = await openWithDeadline(t, redis.url);
+  const counter = aCounter({ limit: 1_000 });
+  await ledger.draw(aDraw({ counters: [counter], want: 5, holder: 'alive' }));
+  const dead = Array.from({ length: 80 }, (_, index) => [
+    `h:dead-${index}`,
+    `3 ${Date.now() - 2 * HOUR}`,
+  ]).flat();
+  await redis.say('HSET', names.counter(counter), ...dead);
+  assert.equal((await ledger.readUsage('key', [counter]))[0]?.leased, 5);
+  await ledger.draw(aDraw({ counters: [counter], want: 4, holder: 'new' }));
+  assert.equal(await number(redis.say('HLEN', names.counter(counter))), 3);
+  assert.equal((await ledger.readUsage('key', [counter]))[0]?.leased, 9);
+});
+
+/** The integer of a raw answer. */
+async function number(answer: Promise<string>): Promise<number> {
+  return Number((await answer).slice(1));
+}
