@@ -128,35 +128,31 @@ class RateBook implements Rates {
   }
 
   #startAsking(keyId: string, pace: Pace): void {
-    pace.asking = true;
-    this.#ask(keyId, pace)
-      .catch((error: unknown) => {
-        if (!(error instanceof StoreUnavailable)) this.#onError(error);
-        for (const waiter of pace.line.splice(0)) waiter.reject(error);
-      })
-      .finally(() => {
-        pace.asking = false;
-      });
+    this.#ask(keyId, pace).catch((error: unknown) => {
+      if (!(error instanceof StoreUnavailable)) this.#onError(error);
+    });
   }
 
   async #ask(keyId: string, pace: Pace): Promise<void> {
-    while (pace.line.length > 0) {
-      const { rule } = pace;
-      const intervalMs = rule.perMs / rule.limit;
-      const askedAt = this.#clock.mono();
-      const want = Math.max(pace.line.length, cellsAhead(intervalMs), 1);
-      const order = {
-        keyId,
-        name: rule.name,
-        intervalMs,
-        burst: rule.burst,
-        want: Math.min(want, rule.burst),
-      };
-      const answer = await this.#ledger.pace(order);
-      if (pace.rule !== rule) continue;
-      this.#answered(pace, answer, askedAt);
-      this.#turnOutLate(pace);
+    pace.asking = true;
+    try {
+      while (pace.line.length > 0) await this.#askOnce(keyId, pace);
+    } catch (error) {
+      for (const waiter of pace.line.splice(0)) waiter.reject(error);
+      throw error;
+    } finally {
+      pace.asking = false;
     }
+  }
+
+  async #askOnce(keyId: string, pace: Pace): Promise<void> {
+    const { rule } = pace;
+    const intervalMs = rule.perMs / rule.limit;
+    const askedAt = this.#clock.mono();
+    const want = Math.min(rule.burst, Math.max(pace.line.length, cellsAhead(intervalMs), 1));
+    const answer = await this.#ledger.pace({ keyId, name: rule.name, intervalMs, burst: rule.burst, want });
+    if (pace.rule === rule) this.#answered(pace, answer, askedAt);
+    this.#turnOutLate(pace);
   }
 
   #answered(pace: Pace, answer: PaceAnswer, askedAt: number): void {

@@ -3,6 +3,9 @@ import type { Clock } from './clock.ts';
 /** How far the wall clock and the monotonic clock may drift apart between two looks before one of them has jumped. */
 const driftMaxMs = 500;
 
+/** More than sums of fractional milliseconds can lose: a time that should be whole must not fall below it. */
+const roundingMs = 0.001;
+
 /**
  * What the store's clock shows, reckoned from its last answer and the monotonic clock, so that a wall clock that is
  * set back or forward changes nothing. An answer took some time to arrive: the truth lies between `earliest` and
@@ -42,14 +45,14 @@ export class StoreTime {
     this.#drift = this.#clock.wall() - this.tick();
   }
 
-  /** The store's time at most. */
+  /** The store's time at most, in whole milliseconds as the store counts them. */
   latest(mono: number): number {
-    return mono + this.#ahead;
+    return Math.floor(mono + this.#ahead + roundingMs);
   }
 
   /** The store's time at least. */
   earliest(mono: number): number {
-    return mono + this.#behind;
+    return Math.floor(mono + this.#behind);
   }
 
   /** Learns from an answer: the store showed `now` at some moment since it was asked. */

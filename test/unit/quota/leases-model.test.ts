@@ -92,7 +92,7 @@ function createWorld(seed: number, consistency: Consistency) {
 
   const startWorker = (): void => {
     born += 1;
-    const origin = below(1_000_000);
+    const origin = below(1_000_000) + random();
     const birth = now;
     const worker: Worker = {
       name: `w${born}`,

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { writeLimitHeaders } from '../../../src/quota/answer-headers.ts';
+import type { LimitReadings } from '../../../src/quota/answer-headers.ts';
+import type { QuotaReading } from '../../../src/quota/quota-reading.ts';
+
+const monthly: QuotaReading = {
+  name: 'monthly',
+  limit: 1000,
+  remaining: 12,
+  resetInSeconds: 86_400,
+  windowSeconds: 2_678_400,
+  isNearLimit: false,
+};
+
+const none: LimitReadings = { quotas: [], rate: undefined, concurrency: undefined };
+
+test('a key without limits gets no headers', () => {
+  assert.deepEqual(writeLimitHeaders(none), {});
+});
+
+test('every limit of a key stands in one list, in the syntax of the draft', () => {
+  const lifetime = {
+    ...monthly,
+    name: 'total',
+    limit: 9e15,
+    resetInSeconds: undefined,
+    windowSeconds: undefined,
+  };
+  const headers = writeLimitHeaders({
+    quotas: [monthly, lifetime],
+    rate: { name: 'rate', burst: 20, remaining: 19, windowSeconds: 2, resetInSeconds: 1 },
+    concurrency: { name: 'in-flight', limit: 8, remaining: 7 },
+  });
+  assert.deepEqual(headers, {
+    'RateLimit-Policy':
+      '"monthly";q=1000;w=2678400, "total";q=999999999999999, "rate";q=20;w=2, "in-flight";q=8;qu="concurrent-requests"',
+    RateLimit: '"monthly";r=12;t=86400, "total";r=12, "rate";r=19;t=1, "in-flight";r=7',
+  });
+});
+
+test('a quota above its warning line is named', () => {
+  const headers = writeLimitHeaders({ ...none, quotas: [{ ...monthly, isNearLimit: true }] });
+  assert.equal(headers['X-Gatehouse-Quota-Warning'], '"monthly"');
+});

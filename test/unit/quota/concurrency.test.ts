@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createConcurrency } from '../../../src/quota/concurrency.ts';
+import type { Concurrency, Place } from '../../../src/quota/concurrency.ts';
+import type { ConcurrencyRule, OnStoreFailure } from '../../../src/quota/plan-rule.ts';
+import { StoreUnavailable } from '../../../src/stores/ledger.ts';
+import { createQuotaScene } from '../../helpers/quota-scene.ts';
+
+const own: ConcurrencyRule = { name: 'in-flight', limit: 2, shared: false };
+const shared: ConcurrencyRule = { ...own, shared: true };
+
+async function enter(places: Concurrency, rule = shared, onStoreFailure: OnStoreFailure = 'refuse') {
+  return await places.enter('ada', rule, onStoreFailure);
+}
+
+async function enterSurely(places: Concurrency, rule = shared): Promise<Place> {
+  const answer = await enter(places, rule);
+  assert.ok(answer.kind === 'place');
+  return answer;
+}
+
+test('a key has as many requests in flight as its limit, and leaving twice frees one place', async () => {
+  const { options } = createQuotaScene();
+  const places = createConcurrency(options);
+  const first = await enterSurely(places, own);
+  await enterSurely(places, own);
+  assert.equal((await enter(places, own)).kind, 'full');
+  first.leave();
+  first.leave();
+  const third = await enterSurely(places, own);
+  assert.equal(third.reading.remaining, 0);
+  assert.equal((await enter(places, own)).kind, 'full');
+});
+
+test('a shared limit holds over all processes', async () => {
+  const { options, clock } = createQuotaScene();
+  const one = createConcurrency(options);
+  const two = createConcurrency(options);
+  const first = await enterSurely(one);
+  await enterSurely(two);
+  assert.equal((await enter(one)).kind, 'full');
+  assert.equal((await enter(two)).kind, 'full');
+  first.leave();
+  await clock.pass(51);
+  await enterSurely(two);
+});
+
+test('a long request keeps its place, and the place of a crashed process is free after 15 s', async () => {
+  const { options, clock, ledger } = createQuotaScene();
+  let alive = true;
+  const dead = new Promise<never>(() => undefined);
+  const crashing = {
+    ...ledger,
+    stay: async (order: Parameters<typeof ledger.stay>[0]) => (alive ? ledger.stay(order) : dead),
+  };
+  const one = createConcurrency({ ...options, ledger: crashing });
+  const two = createConcurrency(options);
+  await enterSurely(one);
+  await enterSurely(one);
+  await clock.pass(60_000);
+  assert.equal((await enter(two)).kind, 'full');
+  alive = false;
+  await clock.pass(15_001);
+  await enterSurely(two);
+});
+
+test('an outage refuses or allows, as the plan says, and leaks no place', async () => {
+  const { options, weather, clock } = createQuotaScene();
+  const places = createConcurrency(options);
+  weather.loses = true;
+  await assert.rejects(enter(places), StoreUnavailable);
+  const allowed = await enter(places, shared, 'allow');
+  assert.ok(allowed.kind === 'place');
+  weather.loses = false;
+  allowed.leave();
+  assert.equal(places.keys, 0);
+  await clock.pass(51);
+  await enterSurely(places);
+  await enterSurely(places);
+});

@@ -1,0 +1,299 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Hold } from '../../../src/quota/lease.ts';
+import { createLeases } from '../../../src/quota/leases.ts';
+import type { Leases } from '../../../src/quota/leases.ts';
+import type { PlanRule } from '../../../src/quota/plan-rule.ts';
+import { StoreUnavailable } from '../../../src/stores/ledger.ts';
+import { aPlan, aQuota, createQuotaScene } from '../../helpers/quota-scene.ts';
+import { settle as runReady } from '../../helpers/turnable-clock.ts';
+
+const may = Date.UTC(2026, 4, 1);
+const plan = aPlan({ quotas: [aQuota(100_000)] });
+
+async function take(leases: Leases, rule: PlanRule = plan, cost = 1): Promise<Hold> {
+  const answer = await leases.reserve({ keyId: 'ada', plan: rule, cost });
+  assert.ok(answer.kind === 'hold');
+  return answer;
+}
+
+/** Spends at a steady pace until the process draws ahead. */
+async function warmUp(
+  scene: ReturnType<typeof createQuotaScene>,
+  leases: Leases,
+  rule = plan,
+): Promise<number> {
+  let spent = 0;
+  for (let turn = 0; turn < 100; turn += 1) {
+    await take(leases, rule);
+    spent += 1;
+    await scene.clock.pass(10);
+  }
+  return spent;
+}
+
+test('a key with a steady pace is served from memory, with few draws', async () => {
+  const scene = createQuotaScene();
+  const leases = createLeases(scene.options);
+  await warmUp(scene, leases);
+  const before = scene.ledger.draws.length;
+  const answer = leases.reserve({ keyId: 'ada', plan, cost: 1 });
+  assert.ok(!(answer instanceof Promise), 'held units need no promise');
+  assert.ok(before < 12, `${before} draws for 100 requests`);
+});
+
+test('a crash strands at most the one lease, which is a second of the pace', async () => {
+  const scene = createQuotaScene();
+  const spent = await warmUp(scene, createLeases(scene.options));
+  const stranded = scene.ledger.used('ada', 'month', may) - spent;
+  assert.ok(stranded > 0 && stranded <= 125, `${stranded} stranded at a pace of 100 a second`);
+});
+
+test('a thousand requests at once wait for one draw in flight at a time, and two in all', async () => {
+  const scene = createQuotaScene();
+  scene.weather.takesMs = 5;
+  const leases = createLeases(scene.options);
+  const answers = Array.from({ length: 1000 }, () => take(leases));
+  assert.equal(scene.ledger.draws.length, 1);
+  await scene.clock.pass(20);
+  await Promise.all(answers);
+  assert.equal(scene.ledger.draws.length, 2);
+});
+
+test('units that are not spent go back when the key is idle, and nothing stays in memory', async () => {
+  const scene = createQuotaScene();
+  const leases = createLeases(scene.options);
+  const spent = await warmUp(scene, leases);
+  await scene.clock.pass(1500);
+  assert.equal(scene.ledger.used('ada', 'month', may), spent);
+  assert.equal(leases.counts.leases, 0);
+  await scene.clock.pass(1000);
+  assert.equal(scene.clock.timers, 0, 'no timer runs for nobody');
+});
+
+test('a drain gives back what is held', async () => {
+  const scene = createQuotaScene();
+  const leases = createLeases(scene.options);
+  const spent = await warmUp(scene, leases);
+  await leases.drain();
+  assert.equal(scene.ledger.used('ada', 'month', may), spent);
+});
+
+test('a drain ends although the store does not answer', async () => {
+  const scene = createQuotaScene();
+  const leases = createLeases(scene.options);
+  await warmUp(scene, leases);
+  scene.weather.refuses = true;
+  await leases.drain();
+});
+
+test('when the minute rolls over, the share of the month is not lost and the old minute is not spent', async () => {
+  const scene = createQuotaScene(Date.UTC(2026, 4, 5, 12, 0, 58));
+  const leases = createLeases(scene.options);
+  const both = aPlan({ quotas: [aQuota(10_000, 'minute'), aQuota(100_000)] });
+  const spent = await warmUp(scene, leases, both);
+  await scene.clock.pass(1000);
+  const hold = await take(leases, both);
+  assert.equal(hold.counters[0]?.periodStart, Date.UTC(2026, 4, 5, 12, 1));
+  await runReady();
+  assert.equal(scene.ledger.used('ada', 'month', may), spent + 1);
+  assert.equal(scene.ledger.used('ada', 'minute', Date.UTC(2026, 4, 5, 12)), spent);
+});
+
+test('near its end a quota is drawn one by one, to the last unit', async () => {
+  const scene = createQuotaScene();
+  const few = aPlan({ quotas: [aQuota(20)] });
+  const leases = createLeases(scene.options);
+  for (let count = 0; count < 20; count += 1) await take(leases, few);
+  assert.deepEqual(
+    scene.ledger.draws.map(({ want }) => want),
+    Array.from({ length: 20 }, () => 1),
+  );
+  assert.equal((await leases.reserve({ keyId: 'ada', plan: few, cost: 1 })).kind, 'exhausted');
+});
+
+test('strict never draws more than requests wait for', async () => {
+  const scene = createQuotaScene();
+  const strict = aPlan({ quotas: [aQuota(100_000)], consistency: 'strict' });
+  await warmUp(scene, createLeases(scene.options), strict);
+  assert.ok(scene.ledger.draws.every(({ need, want }) => need === 1 && want === 1));
+});
+
+test('a denied key that hammers does not reach the store each time, and a unit given back is usable at once', async () => {
+  const scene = createQuotaScene();
+  const one = aPlan({ quotas: [aQuota(1)] });
+  const leases = createLeases(scene.options);
+  const hold = await take(leases, one);
+  for (let count = 0; count < 50; count += 1) {
+    assert.equal((await leases.reserve({ keyId: 'ada', plan: one, cost: 1 })).kind, 'exhausted');
+  }
+  assert.equal(scene.ledger.draws.length, 2);
+  leases.settle(hold, 0);
+  await take(leases, one);
+});
+
+test('a denial is forgotten after 50 ms, so that units of other processes are found', async () => {
+  const scene = createQuotaScene();
+  const one = aPlan({ quotas: [aQuota(1)] });
+  const leases = createLeases(scene.options);
+  const other = createLeases({ ...scene.options, holder: 'two' });
+  const hold = await take(other, one);
+  assert.equal((await leases.reserve({ keyId: 'ada', plan: one, cost: 1 })).kind, 'exhausted');
+  other.settle(hold, 0);
+  await scene.clock.pass(51);
+  await take(leases, one);
+});
+
+test('a request that costs too much is refused, and a cheaper one behind it is served', async () => {
+  const scene = createQuotaScene();
+  scene.weather.takesMs = 5;
+  const few = aPlan({ quotas: [aQuota(3)] });
+  const leases = createLeases(scene.options);
+  const answers = [5, 4, 2, 1].map(async (cost) => await leases.reserve({ keyId: 'ada', plan: few, cost }));
+  await scene.clock.pass(50);
+  const kinds = (await Promise.all(answers)).map(({ kind }) => kind);
+  assert.deepEqual(kinds, ['exhausted', 'exhausted', 'hold', 'hold']);
+});
+
+test('a request that is aborted while it waits loses no units', async () => {
+  const scene = createQuotaScene();
+  scene.weather.takesMs = 5;
+  const leases = createLeases(scene.options);
+  const left = new AbortController();
+  const answer = leases.reserve({ keyId: 'ada', plan, cost: 7, signal: left.signal });
+  left.abort(new Error('gone'));
+  await assert.rejects(async () => await answer, /gone/);
+  await scene.clock.pass(2000);
+  assert.equal(scene.ledger.used('ada', 'month', may), 0);
+  assert.equal(leases.counts.leases, 0);
+});
+
+test('no request waits longer than the deadline, however many draws it needs', async () => {
+  const scene = createQuotaScene();
+  scene.weather.takesMs = 200;
+  const leases = createLeases(scene.options);
+  const first = take(leases);
+  await scene.clock.pass(100);
+  const failures: Error[] = [];
+  take(leases).catch((error: Error) => failures.push(error));
+  await scene.clock.pass(249);
+  assert.equal(failures.length, 0);
+  await scene.clock.pass(2);
+  assert.ok(failures[0] instanceof StoreUnavailable);
+  await first;
+});
+
+test('an outage spends what is held first, then refuses, and ends by itself', async () => {
+  const scene = createQuotaScene();
+  const leases = createLeases(scene.options);
+  await warmUp(scene, leases);
+  scene.weather.refuses = true;
+  let granted = 0;
+  for (;;) {
+    try {
+      await take(leases);
+      granted += 1;
+    } catch (error) {
+      assert.ok(error instanceof StoreUnavailable);
+      break;
+    }
+  }
+  assert.ok(granted > 10);
+  scene.weather.refuses = false;
+  await take(leases);
+});
+
+test('a draw whose answer was lost is cancelled when the store is back, and its units come back', async () => {
+  const scene = createQuotaScene();
+  const leases = createLeases(scene.options);
+  scene.weather.loses = true;
+  await assert.rejects(take(leases, plan, 5), StoreUnavailable);
+  assert.equal(scene.ledger.used('ada', 'month', may), 5);
+  await scene.clock.pass(600);
+  scene.weather.loses = false;
+  await scene.clock.pass(600);
+  assert.equal(scene.ledger.used('ada', 'month', may), 0);
+  assert.equal(leases.counts.waitingSteps, 0);
+});
+
+test('allow lets requests through during an outage and charges them, once, when it is over', async () => {
+  const scene = createQuotaScene();
+  const allowed = aPlan({ quotas: [aQuota(10)], onStoreFailure: 'allow' });
+  const leases = createLeases(scene.options);
+  scene.weather.refuses = true;
+  const holds = await Promise.all([take(leases, allowed), take(leases, allowed), take(leases, allowed)]);
+  assert.ok(holds.every(({ owed }) => owed));
+  leases.settle(holds[0], 1);
+  leases.settle(holds[1], 1);
+  leases.settle(holds[2], 0);
+  assert.equal(leases.counts.owingKeys, 1);
+  scene.weather.refuses = false;
+  scene.weather.loses = true;
+  await scene.clock.pass(1000);
+  scene.weather.loses = false;
+  await scene.clock.pass(1000);
+  assert.equal(scene.ledger.used('ada', 'month', may), 2);
+  assert.equal(leases.counts.owingKeys, 0);
+});
+
+test('allow refuses once too many keys owe', async () => {
+  const scene = createQuotaScene();
+  const allowed = aPlan({ quotas: [aQuota(10)], onStoreFailure: 'allow' });
+  const leases = createLeases({ ...scene.options, owingKeysMax: 2 });
+  scene.weather.refuses = true;
+  const ask = async (keyId: string) => await leases.reserve({ keyId, plan: allowed, cost: 1 });
+  await ask('a');
+  await ask('b');
+  await ask('a');
+  await assert.rejects(ask('c'), StoreUnavailable);
+});
+
+test('a lower limit denies at once, units in hand included', async () => {
+  const scene = createQuotaScene();
+  const leases = createLeases(scene.options);
+  await warmUp(scene, leases);
+  const lower = aPlan({ quotas: [aQuota(50)] });
+  assert.equal((await leases.reserve({ keyId: 'ada', plan: lower, cost: 1 })).kind, 'exhausted');
+});
+
+for (const hours of [-3, 3]) {
+  test(`a wall clock that jumps by ${hours} hours changes neither the period nor the count`, async () => {
+    const scene = createQuotaScene(Date.UTC(2026, 4, 31, 22, 30));
+    const leases = createLeases(scene.options);
+    const spent = await warmUp(scene, leases);
+    scene.clock.jump(hours * 3_600_000);
+    const hold = await take(leases);
+    assert.equal(hold.counters[0]?.periodStart, may);
+    await scene.clock.pass(3000);
+    assert.equal(scene.ledger.used('ada', 'month', may), spent + 1);
+  });
+}
+
+test('after a sleep of the machine no unit of the ended period is spent', async () => {
+  const scene = createQuotaScene(Date.UTC(2026, 4, 31, 22, 30));
+  const leases = createLeases(scene.options);
+  await warmUp(scene, leases);
+  scene.clock.jump(3 * 3_600_000);
+  scene.jumpStore(3 * 3_600_000);
+  const hold = await take(leases);
+  assert.equal(hold.counters[0]?.periodStart, Date.UTC(2026, 5, 1));
+});
+
+test('a store whose clock is hours away decides the period', async () => {
+  const scene = createQuotaScene(Date.UTC(2026, 4, 31, 22, 30));
+  scene.jumpStore(3 * 3_600_000);
+  const hold = await take(createLeases(scene.options));
+  assert.equal(hold.counters[0]?.periodStart, Date.UTC(2026, 5, 1));
+});
+
+test('a request that cost more is charged beyond the limit, one that cost less gives back', async () => {
+  const scene = createQuotaScene();
+  const few = aPlan({ quotas: [aQuota(5)] });
+  const leases = createLeases(scene.options);
+  const first = await take(leases, few, 3);
+  const second = await take(leases, few, 2);
+  leases.settle(first, 1);
+  leases.settle(second, 9);
+  await runReady();
+  assert.equal(scene.ledger.used('ada', 'month', may), 10);
+});

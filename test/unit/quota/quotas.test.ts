@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Grant, Outcome } from '../../../src/quota/grants.ts';
+import type { Charge, PlanRule } from '../../../src/quota/plan-rule.ts';
+import { createQuotas } from '../../../src/quota/quotas.ts';
+import type { Decision, Quotas } from '../../../src/quota/quotas.ts';
+import { aPlan, aQuota, createQuotaScene } from '../../helpers/quota-scene.ts';
+import { settle as runReady } from '../../helpers/turnable-clock.ts';
+
+const may = Date.UTC(2026, 4, 1);
+const ok: Outcome = { kind: 'answered', status: 200 };
+
+async function ask(quotas: Quotas, plan: PlanRule, cost = 1): Promise<Decision> {
+  return await quotas.reserve({ keyId: 'ada', plan, cost });
+}
+
+async function grant(quotas: Quotas, plan: PlanRule, cost = 1): Promise<Grant> {
+  const decision = await ask(quotas, plan, cost);
+  assert.ok(decision.kind === 'grant');
+  return decision;
+}
+
+const answered = (status: number): Outcome => ({ kind: 'answered', status });
+
+const charges: readonly [string, Outcome, readonly Charge[]][] = [
+  ['refused after it was reserved', { kind: 'unsent' }, []],
+  ['without an answer', { kind: 'unanswered' }, ['forwarded']],
+  ['answered 200', ok, ['forwarded', 'answered', 'success']],
+  ['upgraded with 101', answered(101), ['forwarded', 'answered', 'success']],
+  ['redirected with 304', answered(304), ['forwarded', 'answered', 'success']],
+  ['answered 404', answered(404), ['forwarded', 'answered']],
+  ['answered 500', answered(500), ['forwarded']],
+];
+
+for (const [name, outcome, charged] of charges) {
+  for (const charge of ['forwarded', 'answered', 'success'] as const) {
+    const units = charged.includes(charge) ? 1 : 0;
+    test(`charge ${charge}: a request that was ${name} costs ${units}`, async () => {
+      const { options, ledger } = createQuotaScene();
+      const quotas = createQuotas(options);
+      const given = await grant(quotas, aPlan({ quotas: [aQuota(10)], charge }));
+      given.settle(outcome);
+      given.settle(ok);
+      given.settle({ kind: 'unsent' });
+      await quotas.drain();
+      assert.equal(ledger.used('ada', 'month', may), units);
+    });
+  }
+}
+
+test('a request that leaves unsettled costs nothing, and frees its place', async () => {
+  const { options, ledger } = createQuotaScene();
+  const quotas = createQuotas(options);
+  const plan = aPlan({ quotas: [aQuota(10)], concurrency: { name: 'in-flight', limit: 1, shared: false } });
+  (await grant(quotas, plan)).leave();
+  (await grant(quotas, plan)).leave();
+  await quotas.drain();
+  assert.equal(ledger.used('ada', 'month', may), 0);
+});
+
+const corrections: readonly [string, number, boolean, number][] = [
+  ['less', 1, true, 1],
+  ['nothing', 0, true, 0],
+  ['more than the limit', 30, true, 30],
+  ['more than the cap', 1e9, true, 50],
+  ['a fraction', 1.5, false, 3],
+  ['a negative number', -1, false, 3],
+  ['no number', Number.NaN, false, 3],
+];
+
+for (const [name, cost, accepted, charged] of corrections) {
+  test(`an upstream that says ${name} has ${charged} of 3 units charged`, async () => {
+    const { options, ledger } = createQuotaScene();
+    const quotas = createQuotas(options);
+    const given = await grant(quotas, aPlan({ quotas: [aQuota(10)] }), 3);
+    assert.equal(given.correctCost(cost), accepted);
+    given.settle(ok);
+    await quotas.drain();
+    assert.equal(ledger.used('ada', 'month', may), charged);
+  });
+}
+
+test('an answer tells what is left, and warns once per period when it is little', async () => {
+  const { options, clock } = createQuotaScene(Date.UTC(2026, 4, 31, 23, 59, 50));
+  const quotas = createQuotas(options);
+  const plan = aPlan({ quotas: [aQuota(5, 'month', { warnAt: 0.8 })] });
+  const notices = [];
+  for (let count = 0; count < 5; count += 1) notices.push((await grant(quotas, plan)).describe());
+  assert.deepEqual(
+    notices.map(({ quotas: [quota] }) => quota?.remaining),
+    [4, 3, 2, 1, 0],
+  );
+  assert.deepEqual(
+    notices.map(({ newWarnings }) => newWarnings.length),
+    [0, 0, 0, 1, 0],
+  );
+  assert.deepEqual(
+    notices.map(({ headers }) => headers['X-Gatehouse-Quota-Warning']),
+    [undefined, undefined, undefined, '"month"', '"month"'],
+  );
+  assert.equal(notices[0]?.headers['RateLimit-Policy'], '"month";q=5;w=2678400');
+  assert.equal(notices[0]?.headers['RateLimit'], '"month";r=4;t=10');
+  await clock.pass(20_000);
+  const june = [];
+  for (let count = 0; count < 4; count += 1)
+    june.push((await grant(quotas, plan)).describe().newWarnings.length);
+  assert.deepEqual(june, [0, 0, 0, 1]);
+});
+
+test('an exhausted quota says when to come back, never earlier than the truth', async () => {
+  const { options } = createQuotaScene(Date.UTC(2026, 4, 31, 23, 59, 49) + 1);
+  const quotas = createQuotas(options);
+  const plan = aPlan({ quotas: [aQuota(1, 'minute'), aQuota(1), aQuota(1000, 'year')] });
+  await grant(quotas, plan);
+  const refusal = await ask(quotas, plan);
+  assert.ok(refusal.kind === 'refusal');
+  assert.equal(refusal.code, 'quota_exhausted');
+  assert.equal(refusal.retryAfterSeconds, 11);
+  assert.equal(refusal.headers['Retry-After'], '11');
+  assert.match(
+    refusal.headers['RateLimit'] ?? '',
+    /^"minute";r=0;t=11, "month";r=0;t=11, "year";r=999;t=\d+$/,
+  );
+});
+
+test('an exhausted lifetime promises no return', async () => {
+  const { options } = createQuotaScene();
+  const quotas = createQuotas(options);
+  const plan = aPlan({ quotas: [aQuota(1, 'lifetime')] });
+  await grant(quotas, plan);
+  const refusal = await ask(quotas, plan);
+  assert.ok(refusal.kind === 'refusal');
+  assert.equal(refusal.retryAfterSeconds, undefined);
+  assert.equal(refusal.headers['RateLimit'], '"lifetime";r=0');
+});
+
+const rate = { name: 'rate', limit: 1, perMs: 1000, burst: 1 };
+const concurrency = { name: 'in-flight', limit: 1, shared: false };
+
+test('a refusal undoes what was taken before it: the place and the cell', async () => {
+  const { options } = createQuotaScene();
+  const quotas = createQuotas(options);
+  const quotaless = aPlan({ quotas: [aQuota(0)], rate, concurrency });
+  for (let count = 0; count < 3; count += 1) {
+    const refusal = await ask(quotas, quotaless);
+    assert.ok(refusal.kind === 'refusal' && refusal.code === 'quota_exhausted');
+  }
+  const free = aPlan({ rate, concurrency });
+  const given = await grant(quotas, free);
+  const full = await ask(quotas, free);
+  assert.ok(full.kind === 'refusal' && full.code === 'too_many_in_flight');
+  assert.equal(full.headers['RateLimit'], '"in-flight";r=0');
+  given.leave();
+  const tooFast = await ask(quotas, free);
+  assert.ok(tooFast.kind === 'refusal' && tooFast.code === 'rate_exceeded');
+  assert.equal(tooFast.headers['Retry-After'], '1');
+  const again = await ask(quotas, free);
+  assert.ok(again.kind === 'refusal' && again.code === 'rate_exceeded', 'a refused rate frees the place');
+});
+
+test('a request that costs nothing passes an exhausted quota', async () => {
+  const { options } = createQuotaScene();
+  await grant(createQuotas(options), aPlan({ quotas: [aQuota(0)] }), 0);
+});
+
+test('an outage is told as such, or passed over when the plan says so, and leaves nothing taken', async () => {
+  const { options, weather, ledger, clock } = createQuotaScene();
+  const quotas = createQuotas(options);
+  const limits = { quotas: [aQuota(9)], rate, concurrency };
+  weather.refuses = true;
+  const refusal = await ask(quotas, aPlan(limits));
+  assert.ok(refusal.kind === 'refusal' && refusal.code === 'quota_unavailable');
+  assert.equal(refusal.headers['Retry-After'], '1');
+  const given = await grant(quotas, aPlan({ ...limits, onStoreFailure: 'allow' }));
+  assert.ok(given.owed);
+  given.settle(ok);
+  given.leave();
+  weather.refuses = false;
+  await clock.pass(1000);
+  assert.equal(ledger.used('ada', 'month', may), 1);
+});
+
+test('a client that leaves while it waits gets its reason back, and nothing stays taken', async () => {
+  const { options, weather, ledger, clock } = createQuotaScene();
+  weather.takesMs = 5;
+  const quotas = createQuotas(options);
+  const plan = aPlan({ quotas: [aQuota(9)], concurrency });
+  const left = new AbortController();
+  const decision = quotas.reserve({ keyId: 'ada', plan, cost: 1, signal: left.signal });
+  left.abort(new Error('gone'));
+  await assert.rejects(async () => await decision, /gone/);
+  await clock.pass(2000);
+  assert.equal(ledger.used('ada', 'month', may), 0);
+  weather.takesMs = 0;
+  await grant(quotas, plan);
+  await runReady();
+});

@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { RateRule } from '../../../src/quota/plan-rule.ts';
+import { createRates } from '../../../src/quota/rates.ts';
+import type { Rates } from '../../../src/quota/rates.ts';
+import { StoreUnavailable } from '../../../src/stores/ledger.ts';
+import { createQuotaScene } from '../../helpers/quota-scene.ts';
+
+const slow: RateRule = { name: 'rate', limit: 10, perMs: 1000, burst: 2 };
+const fast: RateRule = { name: 'rate', limit: 1000, perMs: 1000, burst: 100 };
+
+async function take(rates: Rates, rule: RateRule) {
+  return await rates.take('ada', rule);
+}
+
+test('a low rate asks for each request and denies exactly until the next cell', async () => {
+  const { clock, ledger, options } = createQuotaScene();
+  const rates = createRates(options);
+  assert.equal((await take(rates, slow)).kind, 'cell');
+  assert.equal((await take(rates, slow)).kind, 'cell');
+  const denied = await take(rates, slow);
+  assert.ok(denied.kind === 'too_fast');
+  assert.equal(denied.retryInMs, 100);
+  await clock.pass(99);
+  const again = await take(rates, slow);
+  assert.ok(again.kind === 'too_fast');
+  assert.equal(again.retryInMs, 1);
+  assert.equal(ledger.calls.get('pace'), 3, 'hammering does not reach the store');
+  await clock.pass(1);
+  assert.equal((await take(rates, slow)).kind, 'cell');
+});
+
+test('a high rate draws cells for about 20 ms ahead and serves them without a promise', async () => {
+  const { ledger, options } = createQuotaScene();
+  const rates = createRates(options);
+  await take(rates, fast);
+  for (let count = 1; count < 20; count += 1) assert.ok(!(rates.take('ada', fast) instanceof Promise));
+  assert.equal(ledger.calls.get('pace'), 1);
+});
+
+test('cells older than 50 ms are thrown away, not spent', async () => {
+  const { clock, ledger, options } = createQuotaScene();
+  const rates = createRates(options);
+  await take(rates, fast);
+  await clock.pass(51);
+  await take(rates, fast);
+  assert.equal(ledger.calls.get('pace'), 2);
+});
+
+for (const processes of [1, 3]) {
+  test(`over ${processes} processes no window holds more than the burst and what the rate adds`, async () => {
+    const { clock, options } = createQuotaScene();
+    const all = Array.from({ length: processes }, () => createRates(options));
+    let passed = 0;
+    for (let tick = 0; tick < 500; tick += 1) {
+      for (const rates of all) {
+        for (let count = 0; count < 3; count += 1) if ((await take(rates, fast)).kind === 'cell') passed += 1;
+      }
+      await clock.pass(1);
+    }
+    assert.ok(passed <= 100 + 500 + 50 * 1, `${passed} passed`);
+    assert.ok(passed >= 480, `${passed} passed`);
+  });
+}
+
+test('simultaneous requests of a key share one call, and those that exceed the burst are denied', async () => {
+  const { clock, ledger, options, weather } = createQuotaScene();
+  weather.takesMs = 5;
+  const rates = createRates(options);
+  const answers = Array.from({ length: 50 }, () => take(rates, slow));
+  assert.equal(ledger.calls.get('pace'), 1);
+  await clock.pass(50);
+  const passed = (await Promise.all(answers)).filter(({ kind }) => kind === 'cell');
+  assert.equal(passed.length, 2);
+  assert.ok((ledger.calls.get('pace') ?? 0) <= 3);
+});
+
+test('a cell that was put back serves the next request', async () => {
+  const { options } = createQuotaScene();
+  const rates = createRates(options);
+  await take(rates, slow);
+  await take(rates, slow);
+  assert.equal((await take(rates, slow)).kind, 'too_fast');
+  rates.putBack('ada');
+  assert.equal((await take(rates, slow)).kind, 'cell');
+});
+
+test('an edited rate counts at once', async () => {
+  const { options } = createQuotaScene();
+  const rates = createRates(options);
+  const hourly = { ...slow, perMs: 36_000_000, burst: 1 };
+  await take(rates, hourly);
+  assert.equal((await take(rates, hourly)).kind, 'too_fast');
+  assert.equal((await take(rates, { ...fast, name: 'other' })).kind, 'cell');
+});
+
+test('an outage rejects, and an idle key leaves nothing behind', async () => {
+  const { clock, options, weather } = createQuotaScene();
+  const rates = createRates(options);
+  weather.refuses = true;
+  await assert.rejects(take(rates, slow), StoreUnavailable);
+  weather.refuses = false;
+  assert.equal((await take(rates, slow)).kind, 'cell');
+  await clock.pass(3000);
+  assert.equal(rates.keys, 0);
+  assert.equal(clock.timers, 0);
+});
