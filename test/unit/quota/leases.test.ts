@@ -129,7 +129,68 @@ test('a denied key that hammers does not reach the store each time, and a unit g
   }
   assert.equal(scene.ledger.draws.length, 2);
   leases.settle(hold, 0);
+  assert.ok(!(leases.reserve({ keyId: 'ada', plan: one, cost: 1 }) instanceof Promise));
+});
+
+test('a strict key can draw a unit again as soon as it was given back', async () => {
+  const scene = createQuotaScene();
+  const one = aPlan({ quotas: [aQuota(1)], consistency: 'strict' });
+  const leases = createLeases(scene.options);
+  const hold = await take(leases, one);
+  assert.equal((await leases.reserve({ keyId: 'ada', plan: one, cost: 1 })).kind, 'exhausted');
+  leases.settle(hold, 0);
   await take(leases, one);
+});
+
+test('a request that is too dear does not turn away a cheaper one after it', async () => {
+  const scene = createQuotaScene();
+  const three = aPlan({ quotas: [aQuota(3)] });
+  const leases = createLeases(scene.options);
+  assert.equal((await leases.reserve({ keyId: 'ada', plan: three, cost: 5 })).kind, 'exhausted');
+  await take(leases, three, 1);
+});
+
+test('units that come back do not overtake: the first in line is served first', async () => {
+  const scene = createQuotaScene();
+  const leases = createLeases(scene.options);
+  const hold = await take(leases, plan, 2);
+  scene.weather.takesMs = 5;
+  const served: number[] = [];
+  const asked = [5, 1].map(async (cost) => served.push((await take(leases, plan, cost)).units));
+  leases.settle(hold, 0);
+  await scene.clock.pass(30);
+  await Promise.all(asked);
+  assert.deepEqual(served, [5, 1]);
+});
+
+test('many requests that fail at once leave no more than a lease behind', async () => {
+  const scene = createQuotaScene();
+  const leases = createLeases(scene.options);
+  await warmUp(scene, leases);
+  const holds = await Promise.all(Array.from({ length: 2000 }, () => take(leases)));
+  for (const hold of holds) leases.settle(hold, 0);
+  await scene.clock.pass(1);
+  const stranded = scene.ledger.used('ada', 'month', may) - 100;
+  assert.ok(stranded <= 1000, `${stranded} units would be lost by a crash`);
+});
+
+test('units that find no room to go back are kept until there is', async () => {
+  const scene = createQuotaScene();
+  const leases = createLeases({ ...scene.options, stepsMax: 1 });
+  const spent = await warmUp(scene, leases);
+  scene.weather.refuses = true;
+  const bob = leases.reserve({ keyId: 'bob', plan, cost: 1 });
+  await assert.rejects(async () => await bob, StoreUnavailable);
+  scene.weather.refuses = false;
+  scene.weather.loses = true;
+  await assert.rejects(async () => await leases.reserve({ keyId: 'bob', plan, cost: 1 }), StoreUnavailable);
+  await scene.clock.pass(3000);
+  assert.equal(leases.counts.leases, 1);
+  scene.weather.loses = false;
+  await scene.clock.pass(3000);
+  assert.equal(scene.ledger.used('ada', 'month', may), spent);
+  assert.equal(scene.ledger.used('bob', 'month', may), 0);
+  assert.equal(leases.counts.leases, 0);
 });
 
 test('a denial is forgotten after 50 ms, so that units of other processes are found', async () => {
