@@ -58,6 +58,9 @@ class PlaceBook implements Concurrency {
   readonly #onError: (error: unknown) => void;
   readonly #counts = new Map<string, Count>();
   readonly #shared = new Map<string, PlaceOrder>();
+  /** Keys whose denial is remembered; one timer forgets them all. */
+  readonly #denied = new Set<string>();
+  #forgetting = false;
   readonly #idPrefix = randomBytes(12).toString('base64url');
   #ids = 0;
   #beating = false;
@@ -113,7 +116,9 @@ class PlaceBook implements Concurrency {
     }
     if (answer.kind === 'full') {
       count.fullUntil = this.#clock.mono() + denialMs;
-      this.#lower(keyId, count);
+      count.inFlight -= 1;
+      this.#denied.add(keyId);
+      this.#armForget();
       return { kind: 'full', reading: read(rule, rule.limit) };
     }
     this.#shared.set(placeId, order);
@@ -145,7 +150,24 @@ class PlaceBook implements Concurrency {
 
   #lower(keyId: string, count: Count): void {
     count.inFlight -= 1;
-    if (count.inFlight <= 0) this.#counts.delete(keyId);
+    if (count.inFlight <= 0 && count.fullUntil === 0) this.#counts.delete(keyId);
+  }
+
+  #armForget(): void {
+    if (this.#forgetting) return;
+    this.#forgetting = true;
+    this.#clock.after(denialMs, () => {
+      this.#forgetting = false;
+      for (const keyId of this.#denied) {
+        const count = this.#counts.get(keyId);
+        if (count !== undefined && this.#clock.mono() < count.fullUntil) continue;
+        this.#denied.delete(keyId);
+        if (count === undefined) continue;
+        count.fullUntil = 0;
+        if (count.inFlight <= 0) this.#counts.delete(keyId);
+      }
+      if (this.#denied.size > 0) this.#armForget();
+    });
   }
 
   /** A step that may be lost: the place expires by itself. */

@@ -61,7 +61,9 @@ interface Pace {
   deniedUntil: number;
   freeAt: number;
   asking: boolean;
-  line: Waiter[];
+  /** A timer runs for the first in line. */
+  timed: boolean;
+  readonly line: Waiter[];
 }
 
 class RateBook implements Rates {
@@ -94,6 +96,7 @@ class RateBook implements Rates {
       pace.line.push({ deadline: mono + this.#deadlineMs, resolve, reject });
     });
     if (!pace.asking) this.#startAsking(keyId, pace);
+    else if (!pace.timed) this.#turnOutLater(pace);
     return answer;
   }
 
@@ -120,6 +123,7 @@ class RateBook implements Rates {
       deniedUntil: 0,
       freeAt: 0,
       asking: false,
+      timed: false,
       line: [],
     };
     this.#book.set(keyId, made);
@@ -152,7 +156,6 @@ class RateBook implements Rates {
     const want = Math.min(rule.burst, Math.max(pace.line.length, cellsAhead(intervalMs), 1));
     const answer = await this.#ledger.pace({ keyId, name: rule.name, intervalMs, burst: rule.burst, want });
     if (pace.rule === rule) this.#answered(pace, answer, askedAt);
-    this.#turnOutLate(pace);
   }
 
   #answered(pace: Pace, answer: PaceAnswer, askedAt: number): void {
@@ -172,12 +175,23 @@ class RateBook implements Rates {
     for (const waiter of pace.line.splice(0)) waiter.resolve(tooFast(pace, answer.retryInMs));
   }
 
-  /** Nobody waits for a further call that could end after the deadline. */
+  /** The store's deadline bounds one call; who came while it was under way may need a second, and is bounded here. */
+  #turnOutLater(pace: Pace): void {
+    const [first] = pace.line;
+    if (first === undefined) return;
+    pace.timed = true;
+    const mono = this.#clock.mono();
+    this.#clock.after(Math.max(0, first.deadline - mono), () => {
+      pace.timed = false;
+      this.#turnOutLate(pace);
+      this.#turnOutLater(pace);
+    });
+  }
+
   #turnOutLate(pace: Pace): void {
     const mono = this.#clock.mono();
-    const late = pace.line.filter(({ deadline }) => deadline <= mono);
-    if (late.length === 0) return;
-    pace.line = pace.line.filter(({ deadline }) => deadline > mono);
+    const inTime = pace.line.findIndex(({ deadline }) => deadline > mono);
+    const late = pace.line.splice(0, inTime < 0 ? pace.line.length : inTime);
     const error = new StoreUnavailable('No cell came in time', { mayHaveHappened: false });
     for (const waiter of late) waiter.reject(error);
   }

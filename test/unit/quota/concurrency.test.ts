@@ -78,3 +78,17 @@ test('an outage refuses or allows, as the plan says, and leaks no place', async 
   await enterSurely(places);
   await enterSurely(places);
 });
+
+test('a shared limit that is full is not asked for each request, and a place that was left is not renewed', async () => {
+  const { options, clock, ledger } = createQuotaScene();
+  const one = createConcurrency(options);
+  const two = createConcurrency(options);
+  const taken = [await enterSurely(one), await enterSurely(one)];
+  for (let count = 0; count < 20; count += 1) assert.equal((await enter(two)).kind, 'full');
+  assert.equal(ledger.calls.get('enter'), 3);
+  for (const place of taken) place.leave();
+  await clock.pass(20_000);
+  assert.equal(ledger.calls.get('stay') ?? 0, 0);
+  assert.equal(clock.timers, 0);
+  assert.equal(one.keys + two.keys, 0);
+});

@@ -358,3 +358,43 @@ test('a request that cost more is charged beyond the limit, one that cost less g
   await runReady();
   assert.equal(scene.ledger.used('ada', 'month', may), 10);
 });
+
+test('what was owed is charged once, although other requests of the outage are still open', async () => {
+  const scene = createQuotaScene();
+  const allowed = aPlan({ quotas: [aQuota(10)], onStoreFailure: 'allow' });
+  const leases = createLeases(scene.options);
+  scene.weather.refuses = true;
+  const [first, second] = [await take(leases, allowed), await take(leases, allowed)];
+  leases.settle(first, 1);
+  scene.weather.refuses = false;
+  await scene.clock.pass(2000);
+  assert.equal(scene.ledger.used('ada', 'month', may), 1);
+  leases.settle(second, 1);
+  await scene.clock.pass(2000);
+  assert.equal(scene.ledger.used('ada', 'month', may), 2);
+  assert.equal(leases.counts.owingKeys, 0);
+});
+
+test('a busy key does not wait for the store: the next lease is drawn before the last one is spent', async () => {
+  const scene = createQuotaScene();
+  const leases = createLeases(scene.options);
+  await warmUp(scene, leases);
+  scene.weather.takesMs = 20;
+  for (let turn = 0; turn < 300; turn += 1) {
+    assert.ok(!(leases.reserve({ keyId: 'ada', plan, cost: 1 }) instanceof Promise), `request ${turn} waits`);
+    await scene.clock.pass(10);
+  }
+});
+
+test('clocks that drift apart slowly are no jump', async () => {
+  const scene = createQuotaScene();
+  const leases = createLeases(scene.options);
+  await warmUp(scene, leases);
+  const before = scene.ledger.calls.get('giveBack') ?? 0;
+  for (let turn = 0; turn < 100; turn += 1) {
+    scene.clock.jump(20);
+    await take(leases);
+    await scene.clock.pass(10);
+  }
+  assert.equal(scene.ledger.calls.get('giveBack') ?? 0, before);
+});

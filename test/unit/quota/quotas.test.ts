@@ -195,3 +195,11 @@ test('a client that leaves while it waits gets its reason back, and nothing stay
   await grant(quotas, plan);
   await runReady();
 });
+
+test('a grant whose rate could not be asked is marked', async () => {
+  const { options, weather } = createQuotaScene();
+  const quotas = createQuotas(options);
+  weather.refuses = true;
+  const given = await grant(quotas, aPlan({ rate, onStoreFailure: 'allow' }));
+  assert.ok(given.owed);
+});

@@ -105,3 +105,30 @@ test('an outage rejects, and an idle key leaves nothing behind', async () => {
   assert.equal(rates.keys, 0);
   assert.equal(clock.timers, 0);
 });
+
+test('no request waits longer than the deadline, also when it came during a call', async () => {
+  const { clock, options, weather } = createQuotaScene();
+  weather.takesMs = 200;
+  const rates = createRates(options);
+  const rule = { ...slow, burst: 10 };
+  const first = take(rates, rule);
+  await clock.pass(1);
+  const refused: Error[] = [];
+  take(rates, rule).catch((error: Error) => refused.push(error));
+  await clock.pass(245);
+  assert.equal(refused.length, 0);
+  await clock.pass(10);
+  assert.ok(refused[0] instanceof StoreUnavailable);
+  assert.equal((await first).kind, 'cell');
+});
+
+test('a rate that is edited while a call is under way does not spend the cells of the old one', async () => {
+  const { clock, options, weather, ledger } = createQuotaScene();
+  weather.takesMs = 5;
+  const rates = createRates(options);
+  const before = take(rates, fast);
+  const after = take(rates, { ...slow, name: 'other' });
+  await clock.pass(20);
+  assert.deepEqual([(await before).kind, (await after).kind], ['cell', 'cell']);
+  assert.equal(ledger.calls.get('pace'), 2);
+});
