@@ -71,8 +71,8 @@ const sliceGapMs = 5;
 const idleMs = 1000;
 const denialMs = 50;
 const drawsInVainMax = 8;
-/** Stores keep ids longer than this; a step that may have happened is not repeated after it. */
-const idsLiveMs = 300_000;
+/** The ledger remembers a step for ten seconds at least. Units given back twice would be overspent, so less is used. */
+const idsLiveMs = 9000;
 
 class LeaseBook implements Leases {
   readonly time: StoreTime;
@@ -393,13 +393,18 @@ class LeaseBook implements Leases {
     if (counters === lease.counters) lowerUsed(lease, units);
     const { keyId } = lease;
     const order = { id: this.#nextId(), keyId, counters, units, holder: this.#holder, held: lease.units };
-    this.#outbox.post({ expendable: true, run: () => this.#ledger.giveBack(order) });
+    this.#outbox.post({
+      expendable: true,
+      repeatable: false,
+      run: () => this.#ledger.giveBack(order),
+    });
     this.#armSweep();
   }
 
   #postCancel({ id, keyId, counters, holder }: DrawOrder): void {
     this.#outbox.post({
       expendable: true,
+      repeatable: true,
       run: () => this.#ledger.cancelDraw({ id, keyId, counters, holder }),
     });
     this.#armSweep();
@@ -409,7 +414,11 @@ class LeaseBook implements Leases {
     const held = this.#book.get(keyId)?.units ?? 0;
     const order = { id: this.#nextId(), keyId, counters, units, holder: this.#holder, held };
     this.#armSweep();
-    return this.#outbox.post({ expendable: false, run: () => this.#ledger.charge(order) });
+    return this.#outbox.post({
+      expendable: false,
+      repeatable: true,
+      run: () => this.#ledger.charge(order),
+    });
   }
 
   #postDebts(): void {

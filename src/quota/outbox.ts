@@ -5,6 +5,8 @@ export interface Step {
   run(): Promise<void>;
   /** Whether it may be dropped: units that never come back are lost, but units that are never charged are overspent. */
   readonly expendable: boolean;
+  /** Whether taking it twice does no harm even when the store no longer knows its id: nothing is overspent by it. */
+  readonly repeatable: boolean;
 }
 
 interface Posted {
@@ -16,7 +18,7 @@ interface Posted {
 export interface OutboxOptions {
   readonly mono: () => number;
   readonly stepsMax: number;
-  /** After this time the store may have forgotten an id, and a step that may have happened is not repeated. */
+  /** After this time the store may have forgotten an id, and units that may have come back are not sent again. */
   readonly idsLiveMs: number;
   /** Told of errors that are no outage: a fault in the program. */
   readonly onError: (error: unknown) => void;
@@ -104,7 +106,7 @@ export class Outbox {
 
   async #run(posted: Posted): Promise<void> {
     const now = this.#options.mono();
-    if (posted.step.expendable && now - (posted.triedAt ?? now) > this.#options.idsLiveMs) {
+    if (!posted.step.repeatable && now - (posted.triedAt ?? now) > this.#options.idsLiveMs) {
       this.dropped += 1;
       return;
     }

@@ -92,3 +92,14 @@ test('a shared limit that is full is not asked for each request, and a place tha
   assert.equal(clock.timers, 0);
   assert.equal(one.keys + two.keys, 0);
 });
+
+test('a place that is left in this process is usable at once, although others had filled the limit', async () => {
+  const { options } = createQuotaScene();
+  const one = createConcurrency(options);
+  const two = createConcurrency(options);
+  const place = await enterSurely(one);
+  await enterSurely(two);
+  assert.equal((await enter(one)).kind, 'full');
+  place.leave();
+  await enterSurely(one);
+});

@@ -21,6 +21,7 @@ function createScene(stepsMax = 100) {
   });
   const step = (name: string, expendable = true): Step => ({
     expendable,
+    repeatable: !expendable,
     run: () => {
       scene.taken.push(name);
       const error = new StoreUnavailable('down', { mayHaveHappened: scene.mayHaveHappened });
@@ -61,16 +62,17 @@ test('a full outbox drops units that would come back, never units that are owed'
   assert.equal(outbox.dropped, 2);
 });
 
-test('a step that may have happened is not repeated once its id may be forgotten', async () => {
+test('units that may have come back are not sent again once their id may be forgotten', async () => {
   const { scene, outbox, step } = createScene();
   scene.isDown = true;
   outbox.post(step('may have happened'));
+  outbox.post(step('charge', false));
   await runReady();
   scene.now = 1001;
   scene.isDown = false;
   scene.taken = [];
   await outbox.flush();
-  assert.deepEqual(scene.taken, []);
+  assert.deepEqual(scene.taken, ['charge']);
   assert.equal(outbox.size, 0);
 });
 
@@ -88,7 +90,7 @@ test('a step that surely did not happen is repeated however late it is', async (
 
 test('an error that is no outage is told and ends the step', async () => {
   const { scene, outbox } = createScene();
-  outbox.post({ expendable: true, run: () => Promise.reject(new TypeError('a fault')) });
+  outbox.post({ expendable: true, repeatable: true, run: () => Promise.reject(new TypeError('a fault')) });
   await runReady();
   assert.equal(outbox.size, 0);
   assert.equal(scene.errors.length, 1);
