@@ -1,12 +1,10 @@
-import { randomBytes } from 'node:crypto';
 import { StoreUnavailable } from '../stores/ledger.ts';
 import type { Counter, DrawAnswer, DrawOrder, Ledger } from '../stores/ledger.ts';
 import type { Clock } from './clock.ts';
 import { isNearEnd, sizeLease } from './lease-size.ts';
-import { Hold, createLease, deny, enterPeriods, lowerUsed, remainingInStore } from './lease.ts';
+import { Hold, createLease, deny, enterPeriods, remainingInStore } from './lease.ts';
 import type { Denial, Lease } from './lease.ts';
-import { Outbox } from './outbox.ts';
-import { Owed } from './owed.ts';
+import { LeaseSteps } from './lease-steps.ts';
 import type { PlanRule } from './plan-rule.ts';
 import { StoreTime } from './store-time.ts';
 import { WaitingRoom, demandOf } from './waiting-room.ts';
@@ -71,8 +69,6 @@ const sliceGapMs = 5;
 const idleMs = 1000;
 const denialMs = 50;
 const drawsInVainMax = 8;
-/** The ledger remembers a step for ten seconds at least. Units given back twice would be overspent, so less is used. */
-const idsLiveMs = 9000;
 
 class LeaseBook implements Leases {
   readonly time: StoreTime;
@@ -84,10 +80,7 @@ class LeaseBook implements Leases {
   #unswept = this.#book.values();
   readonly #draws = new Set<Promise<void>>();
   readonly #room: WaitingRoom;
-  readonly #outbox: Outbox;
-  readonly #owed: Owed;
-  readonly #idPrefix = randomBytes(12).toString('base64url');
-  #ids = 0;
+  readonly #steps: LeaseSteps;
   #sweeping = false;
   #draining = false;
 
@@ -101,21 +94,23 @@ class LeaseBook implements Leases {
     this.#room = new WaitingRoom(clock, options.deadlineMs, (waiter) => {
       this.#failWaiter(waiter, new StoreUnavailable('No units came in time', { mayHaveHappened: false }));
     });
-    this.#outbox = new Outbox({
-      mono: () => clock.mono(),
-      stepsMax: options.stepsMax ?? 10_000,
-      idsLiveMs,
+    this.#steps = new LeaseSteps({
+      ledger: options.ledger,
+      clock,
+      holder: options.holder,
       onError,
+      stepsMax: options.stepsMax ?? 10_000,
+      owingKeysMax: options.owingKeysMax ?? 10_000,
+      onStep: () => this.#armSweep(),
     });
-    this.#owed = new Owed(options.owingKeysMax ?? 10_000);
   }
 
   get counts(): LeaseCounts {
     return {
       leases: this.#book.size,
-      owingKeys: this.#owed.size,
-      waitingSteps: this.#outbox.size,
-      droppedSteps: this.#outbox.dropped,
+      owingKeys: this.#steps.owed.size,
+      waitingSteps: this.#steps.outbox.size,
+      droppedSteps: this.#steps.outbox.dropped,
     };
   }
 
@@ -135,7 +130,7 @@ class LeaseBook implements Leases {
   }
 
   settle(hold: Hold, spent: number): void {
-    if (hold.owed) this.#owed.close(hold.lease.keyId, hold.counters, spent);
+    if (hold.owed) this.#steps.owed.close(hold.lease.keyId, hold.counters, spent);
     else if (spent < hold.units) this.#takeBack(hold, hold.units - spent);
     else if (spent > hold.units) this.#charge(hold, spent - hold.units);
   }
@@ -148,10 +143,10 @@ class LeaseBook implements Leases {
       lease.gone = true;
     }
     this.#book.clear();
-    this.#postDebts();
-    await this.#outbox.flush();
-    this.#postDebts();
-    await this.#outbox.flush();
+    this.#steps.chargeOwed((keyId) => this.#book.get(keyId));
+    await this.#steps.outbox.flush();
+    this.#steps.chargeOwed((keyId) => this.#book.get(keyId));
+    await this.#steps.outbox.flush();
   }
 
   #isCurrent(lease: Lease, mono: number): boolean {
@@ -162,14 +157,14 @@ class LeaseBook implements Leases {
   #takeBack({ lease, counters }: Hold, units: number): void {
     const mono = this.time.tick();
     if (!this.#isLive(lease, counters, mono)) {
-      this.#sendBack(lease, counters, units);
+      this.#steps.sendBack(lease, counters, units);
       return;
     }
     if (lease.waiting !== undefined || this.#mayKeep(lease, units, mono)) {
       lease.units += units;
       this.#serve(lease, mono);
     } else {
-      this.#sendBack(lease, counters, units);
+      this.#steps.sendBack(lease, counters, units);
     }
     lease.deniedUntil = 0;
   }
@@ -177,7 +172,7 @@ class LeaseBook implements Leases {
   #charge({ lease, counters }: Hold, units: number): void {
     const idle = lease.units >= units && lease.waiting === undefined;
     if (idle && this.#isLive(lease, counters, this.time.tick())) lease.units -= units;
-    else this.#postCharge(lease.keyId, counters, units);
+    else this.#steps.charge(lease, counters, units);
   }
 
   /** Whether a lease still spends units of the periods in which these counters were read. */
@@ -227,7 +222,7 @@ class LeaseBook implements Leases {
   #retire(lease: Lease): void {
     const { units } = lease;
     lease.units = 0;
-    if (units > 0) this.#sendBack(lease, lease.counters, units);
+    if (units > 0) this.#steps.sendBack(lease, lease.counters, units);
   }
 
   /** Whether units that come back may stay here: never near the end, unless a request was just turned away here. */
@@ -279,13 +274,13 @@ class LeaseBook implements Leases {
       return true;
     }
     this.time.learn(answer.now, askedAt);
-    this.#outbox.storeAnswered();
+    this.#steps.outbox.storeAnswered();
     if (answer.kind === 'not_current') {
       if (lease.counters === order.counters) lease.until = 0;
       return false;
     }
     if (!this.#isLive(lease, order.counters, this.time.tick())) {
-      if (answer.kind === 'drawn') this.#sendBack(lease, order.counters, answer.units);
+      if (answer.kind === 'drawn') this.#steps.sendBack(lease, order.counters, answer.units);
       return false;
     }
     if (answer.kind === 'drawn') this.#drawn(lease, answer.units, answer.used);
@@ -302,7 +297,7 @@ class LeaseBook implements Leases {
     lease.spent = 0;
     lease.drawnAt = mono;
     return {
-      id: this.#nextId(),
+      id: this.#steps.nextId(),
       keyId: lease.keyId,
       counters: lease.counters,
       need,
@@ -333,7 +328,7 @@ class LeaseBook implements Leases {
     const surplus = lease.waiting === undefined ? lease.units - lease.size : 0;
     if (surplus > 0) {
       lease.units -= surplus;
-      this.#sendBack(lease, lease.counters, surplus);
+      this.#steps.sendBack(lease, lease.counters, surplus);
     }
   }
 
@@ -367,8 +362,8 @@ class LeaseBook implements Leases {
   #drawFailed(lease: Lease, order: DrawOrder, error: unknown): void {
     lease.refillBelow = -1;
     if (!(error instanceof StoreUnavailable)) throw error;
-    this.#outbox.storeFailed();
-    if (error.mayHaveHappened) this.#postCancel(order);
+    this.#steps.outbox.storeFailed();
+    if (error.mayHaveHappened) this.#steps.cancel(order);
     this.#failLine(lease, error);
   }
 
@@ -382,56 +377,9 @@ class LeaseBook implements Leases {
   #failWaiter(waiter: Waiter, error: unknown): void {
     const { lease, cost } = waiter;
     const mayOwe = error instanceof StoreUnavailable && lease.plan.onStoreFailure === 'allow';
-    if (mayOwe && this.#owed.open(lease.keyId)) waiter.resolve(new Hold(lease, cost, true));
+    if (mayOwe && this.#steps.owed.open(lease.keyId)) waiter.resolve(new Hold(lease, cost, true));
     else waiter.reject(error);
     this.#armSweep();
-  }
-
-  // --- Steps that the store has to take sooner or later ---
-
-  #sendBack(lease: Lease, counters: readonly Counter[], units: number): void {
-    if (counters === lease.counters) lowerUsed(lease, units);
-    const { keyId } = lease;
-    const order = { id: this.#nextId(), keyId, counters, units, holder: this.#holder, held: lease.units };
-    this.#outbox.post({
-      expendable: true,
-      repeatable: false,
-      run: () => this.#ledger.giveBack(order),
-    });
-    this.#armSweep();
-  }
-
-  #postCancel({ id, keyId, counters, holder }: DrawOrder): void {
-    this.#outbox.post({
-      expendable: true,
-      repeatable: true,
-      run: () => this.#ledger.cancelDraw({ id, keyId, counters, holder }),
-    });
-    this.#armSweep();
-  }
-
-  #postCharge(keyId: string, counters: readonly Counter[], units: number): boolean {
-    const held = this.#book.get(keyId)?.units ?? 0;
-    const order = { id: this.#nextId(), keyId, counters, units, holder: this.#holder, held };
-    this.#armSweep();
-    return this.#outbox.post({
-      expendable: false,
-      repeatable: true,
-      run: () => this.#ledger.charge(order),
-    });
-  }
-
-  #postDebts(): void {
-    if (!this.#outbox.hasRoom) return;
-    for (const { keyId, counter, units } of this.#owed.collect()) {
-      this.#postCharge(keyId, [counter], units);
-      if (!this.#outbox.hasRoom) return;
-    }
-  }
-
-  #nextId(): string {
-    this.#ids += 1;
-    return `${this.#idPrefix}${this.#ids.toString(36)}`;
   }
 
   // --- Sweeping ---
@@ -455,9 +403,10 @@ class LeaseBook implements Leases {
       this.#sweepIn(sliceGapMs);
       return;
     }
-    if (this.#owed.size > 0 && (!this.#outbox.down || this.#outbox.size === 0)) this.#postDebts();
-    this.#outbox.retry();
-    if (this.#book.size + this.#outbox.size + this.#owed.size > 0) this.#armSweep();
+    if (this.#steps.owed.size > 0 && (!this.#steps.outbox.down || this.#steps.outbox.size === 0))
+      this.#steps.chargeOwed((keyId) => this.#book.get(keyId));
+    this.#steps.outbox.retry();
+    if (this.#book.size + this.#steps.outbox.size + this.#steps.owed.size > 0) this.#armSweep();
   }
 
   /** Looks at some of the leases, so that a hundred thousand of them never hold up requests; true after the last. */
@@ -478,7 +427,7 @@ class LeaseBook implements Leases {
     const restedMs = mono - lease.touchedAt;
     const idle = restedMs >= idleMs;
     const wanted = !idle && this.#isCurrent(lease, mono) && !this.#isStranded(lease, restedMs);
-    if (lease.units > 0 && !wanted && this.#outbox.hasRoom) this.#retire(lease);
+    if (lease.units > 0 && !wanted && this.#steps.outbox.hasRoom) this.#retire(lease);
     if (lease.units === 0 && idle) {
       lease.gone = true;
       this.#book.delete(lease.keyId);

@@ -1,0 +1,80 @@
+import { randomBytes } from 'node:crypto';
+import type { Counter, DrawOrder, Ledger } from '../stores/ledger.ts';
+import type { Clock } from './clock.ts';
+import { lowerUsed } from './lease.ts';
+import type { Lease } from './lease.ts';
+import { Outbox } from './outbox.ts';
+import { Owed } from './owed.ts';
+
+/** The ledger remembers a step for ten seconds at least. Units given back twice would be overspent, so less is used. */
+const idsLiveMs = 9000;
+
+export interface LeaseStepsOptions {
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly holder: string;
+  readonly onError: (error: unknown) => void;
+  readonly stepsMax: number;
+  readonly owingKeysMax: number;
+  /** Told of each step, so that somebody looks after those that the store does not take at once. */
+  readonly onStep: () => void;
+}
+
+/** What leases have the ledger do sooner or later: units that go back, draws that are undone, units that are owed. */
+export class LeaseSteps {
+  readonly outbox: Outbox;
+  readonly owed: Owed;
+  readonly #ledger: Ledger;
+  readonly #holder: string;
+  readonly #onStep: () => void;
+  /** Random, so that no id of an earlier process of the same name comes again. */
+  readonly #idPrefix = randomBytes(12).toString('base64url');
+  #ids = 0;
+
+  constructor(options: LeaseStepsOptions) {
+    const { clock, stepsMax, onError } = options;
+    this.outbox = new Outbox({ mono: () => clock.mono(), stepsMax, idsLiveMs, onError });
+    this.owed = new Owed(options.owingKeysMax);
+    this.#ledger = options.ledger;
+    this.#holder = options.holder;
+    this.#onStep = options.onStep;
+  }
+
+  nextId(): string {
+    this.#ids += 1;
+    return `${this.#idPrefix}${this.#ids.toString(36)}`;
+  }
+
+  sendBack(lease: Lease, counters: readonly Counter[], units: number): void {
+    if (counters === lease.counters) lowerUsed(lease, units);
+    const { keyId } = lease;
+    const order = { id: this.nextId(), keyId, counters, units, holder: this.#holder, held: lease.units };
+    this.#onStep();
+    this.outbox.post({ expendable: true, repeatable: false, run: () => this.#ledger.giveBack(order) });
+  }
+
+  cancel({ id, keyId, counters, holder }: DrawOrder): void {
+    this.#onStep();
+    this.outbox.post({
+      expendable: true,
+      repeatable: true,
+      run: () => this.#ledger.cancelDraw({ id, keyId, counters, holder }),
+    });
+  }
+
+  charge(lease: Pick<Lease, 'keyId' | 'units'>, counters: readonly Counter[], units: number): void {
+    const { keyId, units: held } = lease;
+    const order = { id: this.nextId(), keyId, counters, units, holder: this.#holder, held };
+    this.#onStep();
+    this.outbox.post({ expendable: false, repeatable: true, run: () => this.#ledger.charge(order) });
+  }
+
+  /** Charges what keys owe, as far as there is room; `find` tells what is held for a key. */
+  chargeOwed(find: (keyId: string) => Lease | undefined): void {
+    if (!this.outbox.hasRoom) return;
+    for (const { keyId, counter, units } of this.owed.collect()) {
+      this.charge(find(keyId) ?? { keyId, units: 0 }, [counter], units);
+      if (!this.outbox.hasRoom) return;
+    }
+  }
+}
