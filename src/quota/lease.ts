@@ -1,7 +1,17 @@
 import type { Counter } from '../stores/ledger.ts';
 import { currentPeriod } from './periods.ts';
 import type { PlanRule } from './plan-rule.ts';
-import type { Waiter } from './waiting-room.ts';
+
+/** A request that waits for a draw. */
+export interface Waiter {
+  readonly lease: Lease;
+  readonly cost: number;
+  readonly deadline: number;
+  readonly resolve: (answer: Hold | Denial) => void;
+  readonly reject: (error: unknown) => void;
+  /** Stops listening for the client's leaving. */
+  readonly deafen: () => void;
+}
 
 /**
  * The units of one key that this process has drawn and not spent, drawn from all of the key's quotas together. They

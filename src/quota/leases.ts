@@ -3,12 +3,11 @@ import type { Counter, DrawAnswer, DrawOrder, Ledger } from '../stores/ledger.ts
 import type { Clock } from './clock.ts';
 import { isNearEnd, sizeLease } from './lease-size.ts';
 import { Hold, createLease, deny, enterPeriods, remainingInStore } from './lease.ts';
-import type { Denial, Lease } from './lease.ts';
+import type { Denial, Lease, Waiter } from './lease.ts';
 import { LeaseSteps } from './lease-steps.ts';
 import type { PlanRule } from './plan-rule.ts';
 import { StoreTime } from './store-time.ts';
 import { WaitingRoom, demandOf } from './waiting-room.ts';
-import type { Waiter } from './waiting-room.ts';
 
 export interface LeasesOptions {
   readonly ledger: Ledger;

@@ -1,16 +1,5 @@
 import type { Clock } from './clock.ts';
-import type { Denial, Hold, Lease } from './lease.ts';
-
-/** A request that waits for a draw. */
-export interface Waiter {
-  readonly lease: Lease;
-  readonly cost: number;
-  readonly deadline: number;
-  readonly resolve: (answer: Hold | Denial) => void;
-  readonly reject: (error: unknown) => void;
-  /** Stops listening for the client's leaving. */
-  readonly deafen: () => void;
-}
+import type { Denial, Hold, Lease, Waiter } from './lease.ts';
 
 /**
  * Requests that wait for draws, each in the line of its key. All of them wait equally long at most, so they run out of
