@@ -51,14 +51,17 @@ function* optionsOf(part: Part, path: string, required: boolean): Generator<read
   for (const [name, below, at] of inner) yield* optionsOf(below, at, wanted.includes(name));
 }
 
-function innerOf({ properties, additionalProperties, items }: Part, path: string) {
+function innerOf({ properties, additionalProperties, propertyNames, items }: Part, path: string) {
   const inner: (readonly [name: string, part: Part, path: string])[] = [];
   if (isPart(properties)) {
     for (const [name, part] of Object.entries(properties)) {
       if (isPart(part)) inner.push([name, part, path === '' ? name : `${path}.${name}`]);
     }
   }
-  if (isPart(additionalProperties)) inner.push(['*', additionalProperties, `${path}.<name>`]);
+  if (isPart(additionalProperties)) {
+    const name = isPart(propertyNames) && Array.isArray(propertyNames['enum']) ? '<code>' : '<name>';
+    inner.push([name, additionalProperties, `${path}.${name}`]);
+  }
   if (isPart(items) && isPart(items['properties'])) inner.push(['[]', items, `${path}[]`]);
   return inner;
 }

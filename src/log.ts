@@ -53,7 +53,8 @@ function childless(logger: Logger): Logger {
   return own;
 }
 
-function accessLine(req: IncomingMessage, res: ServerResponse): object {
+/** What is said of a request in the log, beside what pino adds. The README has a table of it. */
+export function accessLine(req: IncomingMessage, res: ServerResponse): object {
   const visit = req.visit;
   return {
     requestId: visit.id,

@@ -1,0 +1,248 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { renewTables } from '../../docs/write-tables.ts';
+import { loadConfig } from '../../src/config/load-config.ts';
+import { exitCodes } from '../../src/exit-codes.ts';
+import { requestHeaderFilter } from '../../src/headers.ts';
+import { accessLine } from '../../src/log.ts';
+import { catalogue, refusalCodes } from '../../src/refusals.ts';
+import { Visit } from '../../src/visit.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const read = (path: string): string => readFileSync(join(root, path), 'utf8');
+const readme = read('README.md');
+/** What git does not track (.gitignore), and git itself. */
+const untracked = new Set(['.git', 'node_modules', 'dist', 'data']);
+const tracked = readdirSync(root, { withFileTypes: true })
+  .filter(({ name }) => !untracked.has(name) && !name.endsWith('.log'))
+  .flatMap((entry) => (entry.isDirectory() ? filesIn(entry.name) : [entry.name]));
+
+test('the tables of options and metrics are current (npm run docs)', () => {
+  assert.equal(readme, renewTables(readme));
+});
+
+test('the README has every refusal with its status and words, and no other', () => {
+  const told = rowsOf('code').map(([code, status, words]) => [bare(code), Number(status), words]);
+  const real = Object.entries(catalogue).map(([code, { status, message }]) => [code, status, message]);
+  assert.deepEqual(told, real);
+});
+
+test('operations.md has a section for every refusal, and for no other', () => {
+  const told = [...read('docs/operations.md').matchAll(/^### (\w+)$/gm)].map(([, code]) => code);
+  assert.deepEqual(told, refusalCodes);
+});
+
+test('the README has every field of the log line, and no other', () => {
+  const req = {
+    method: 'GET',
+    headers: {},
+    visit: new Visit('id', { client: '', peer: '', trusted: false }),
+  };
+  const line = accessLine(req as unknown as IncomingMessage, {} as ServerResponse);
+  const byPino = { before: ['level', 'time'], after: ['msg'] };
+  const real = [...byPino.before, ...Object.keys(line), ...byPino.after];
+  assert.deepEqual(
+    rowsOf('field').map(([field]) => bare(field)),
+    real,
+  );
+});
+
+test('the line that the README shows has known fields only', () => {
+  const shown = JSON.parse(/```json\n(.*)\n```/.exec(readme)?.[1] ?? '') as object;
+  const fields = rowsOf('field').map(([field]) => bare(field));
+  assert.deepEqual(
+    Object.keys(shown).filter((field) => !fields.includes(field)),
+    [],
+  );
+});
+
+test('operations.md names only metrics that exist', () => {
+  const real = rowsOf('metric').map(([name]) => bare(name));
+  const told = read('docs/operations.md').match(/gatehouse_\w+/g) ?? [];
+  assert.deepEqual(
+    told.filter((name) => !real.includes(name)),
+    [],
+  );
+});
+
+test('the README has every command with what it does, and no other', () => {
+  const { stdout } = runMain(['--help']);
+  const list = stdout.slice(stdout.indexOf('Commands:')).replaceAll(/\n {4,}/g, ' ');
+  const real = [...list.matchAll(/^ {2}(\w+) (?:\[\w+\] )*(.*)$/gm)].map(([, name, text]) => [
+    name,
+    text?.trim(),
+  ]);
+  assert.deepEqual(
+    rowsOf('command').map(([name, text]) => [bare(name), text]),
+    real,
+  );
+});
+
+test('the README names every option of every command', () => {
+  for (const [command] of rowsOf('command').filter(([name]) => bare(name) !== 'help')) {
+    const { stdout } = runMain([bare(command), '--help']);
+    for (const [option] of stdout.matchAll(/--(?!help)[a-z-]+/g)) {
+      assert.ok(readme.includes(`\`${option}`), `${bare(command)} ${option}`);
+    }
+  }
+});
+
+test('the README has every exit code, and no other', () => {
+  const told = rowsOf('exit code').flatMap(([codes]) => codes?.split(' ').map(Number));
+  const bySignal = [128 + 2, 128 + 15];
+  assert.deepEqual(told, [...Object.values(exitCodes), ...bySignal]);
+});
+
+test('the headers that the README says are stripped are stripped, and all of them are named', () => {
+  const passes = requestHeaderFilter('apiKey', false);
+  const told = rowsOf('stripped').flatMap(([names]) => codesIn(names).map((name) => name.toLowerCase()));
+  for (const name of told) assert.equal(passes(name.replace('*', 'anything')), false, name);
+  const source = read('src/headers.ts');
+  const sets = source.slice(0, source.indexOf('const notNominable'));
+  const inCode = [...sets.matchAll(/'([a-z0-9]+(?:-[a-z0-9]+)*-?)'/g)].map(([, name]) => name);
+  const unnamed = inCode.filter((name) => !told.some((one) => one.replace('*', '') === name));
+  assert.deepEqual(unnamed, []);
+});
+
+test('the headers that the README says are set to the upstream are those that are set', () => {
+  const told = rowsOf('set').flatMap(([names]) => codesIn(names).map((name) => name.toLowerCase()));
+  const source = read('src/stages/forward.ts') + read('src/upstream/upstream.ts');
+  const real = [...source.matchAll(/'((?:x-[a-z-]+)|forwarded|host|content-length)'(?=[,\]])/g)].map(
+    ([, name]) => name,
+  );
+  assert.deepEqual(new Set(told), new Set(real));
+});
+
+test('the configuration that the README shows is one that the gateway takes', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-docs-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'gateway.yaml');
+  const shown = /```yaml\n(# yaml-language-server[^]*?)```/.exec(readme)?.[1] ?? '';
+  const errors = /```yaml\n(errors:\n[^]*?)```/.exec(readme)?.[1] ?? '';
+  writeFileSync(file, shown + errors);
+  const { routes, errors: wordings } = loadConfig(file, { ACME_KEY: 'k'.repeat(32) });
+  assert.deepEqual([routes.length, wordings.size], [1, 1]);
+});
+
+test('what the documents and scripts point to exists', () => {
+  const missing = tracked
+    .filter((path) => path.endsWith('.md'))
+    .flatMap((path) =>
+      linksOf(read(path))
+        .filter((link) => !leadsSomewhere(path, link))
+        .map((link) => `${path}: ${link}`),
+    );
+  const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+  for (const [name, script] of Object.entries(scripts)) {
+    for (const [path] of script.matchAll(/[\w./-]+\.(?:ts|json)\b/g)) {
+      if (!existsSync(join(root, path))) missing.push(`script ${name}: ${path}`);
+    }
+  }
+  assert.deepEqual(missing, []);
+});
+
+test('the README calls only scripts that exist', () => {
+  const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+  const called = [...readme.matchAll(/npm (?:run )?(?!run\b|ci\b)([a-z:]+)/g)].map(([, name]) => name ?? '');
+  assert.ok(called.length > 5);
+  assert.deepEqual(
+    called.filter((name) => scripts[name] === undefined),
+    [],
+  );
+});
+
+test('every decision is linked from the list of decisions', () => {
+  const links = linksOf(read('docs/decisions/README.md'));
+  const records = readdirSync(join(root, 'docs/decisions')).filter((name) => /^\d{4}-/.test(name));
+  assert.deepEqual(
+    links.filter((link) => /^\d{4}-/.test(link)),
+    records.toSorted(),
+  );
+});
+
+test('every decision has its four parts', () => {
+  for (const name of readdirSync(join(root, 'docs/decisions')).filter((file) => /^\d{4}-/.test(file))) {
+    const parts = [...read(`docs/decisions/${name}`).matchAll(/^\*\*(\w+)\.\*\*/gm)].map(([, part]) => part);
+    assert.deepEqual(parts, ['Context', 'Decision', 'Rejected', 'Consequence'], name);
+  }
+});
+
+const neverNamed = [
+  { what: 'a path of somebody’s machine', form: /(?<![\w.~-])\/(?:home|root|Users|work)\/[\w.-]+/ },
+  {
+    what: 'a registry',
+    form: /https?:\/\/[\w.-]*(?:registry|npmjs|artifactory)|"resolved":\s"|^\s*registry\s*=/,
+  },
+];
+for (const { what, form } of neverNamed) {
+  test(`no tracked file names ${what}`, () => {
+    const naming = tracked.flatMap((path) =>
+      read(path)
+        .split('\n')
+        .flatMap((line, at) => (form.test(line) ? [`${path}:${at + 1}: ${form.exec(line)?.[0]}`] : [])),
+    );
+    assert.deepEqual(naming, []);
+  });
+}
+
+function filesIn(folder: string): string[] {
+  return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)));
+}
+
+/** The rows of the README's table whose first column has this head; the first one, if several do. */
+function rowsOf(head: string): string[][] {
+  const table = [...readme.matchAll(/(?:^\|.*\n)+/gm)]
+    .map(([text]) => text.trim().split('\n').map(cellsOf))
+    .find(([first]) => first?.[0] === head);
+  assert.ok(table, `no table begins with "${head}"`);
+  return table.slice(2);
+}
+
+function cellsOf(row: string): string[] {
+  return row
+    .split(/(?<!\\)\|/)
+    .slice(1, -1)
+    .map((cell) => cell.trim());
+}
+
+function codesIn(cell = ''): string[] {
+  return [...cell.matchAll(/`([^`]+)`/g)].flatMap(([, code]) => (code?.includes('.') ? [] : [code ?? '']));
+}
+
+function bare(cell = ''): string {
+  return cell.replaceAll('`', '');
+}
+
+function runMain(args: readonly string[]) {
+  return spawnSync(process.execPath, [join(root, 'src/main.ts'), ...args], { encoding: 'utf8' });
+}
+
+/** Where links lead, and the paths of our own folders that stand in code. */
+function linksOf(text: string): string[] {
+  const links = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link]) => link ?? '');
+  const paths = [...text.matchAll(/`((?:src|config|deploy|docs|examples|test)\/[\w./-]*)`/g)];
+  return [...links.filter((link) => !/^https?:/.test(link)), ...paths.map(([, path]) => `/${path}`)];
+}
+
+function leadsSomewhere(from: string, link: string): boolean {
+  const [path = '', anchor] = link.split('#');
+  const target = path === '' ? from : path.startsWith('/') ? path : join(from, '..', path);
+  if (!existsSync(join(root, target))) return false;
+  if (anchor === undefined) return true;
+  const headings = [...read(target).matchAll(/^#+ (.*)$/gm)].map(([, heading]) => heading ?? '');
+  return headings.some(
+    (heading) =>
+      heading
+        .toLowerCase()
+        .replaceAll(/[^\w -]/g, '')
+        .replaceAll(' ', '-') === anchor,
+  );
+}
