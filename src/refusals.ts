@@ -1,5 +1,5 @@
-/** Whose fault a refusal is. It decides the log level: the gateway's own are errors, an upstream's are warnings. */
-export type Fault = 'client' | 'upstream' | 'gateway';
+/** Whose fault a refusal is. It decides the log level: the gateway's own are errors, an upstream's and mere load are warnings. */
+export type Fault = 'client' | 'upstream' | 'load' | 'gateway';
 
 interface CatalogueEntry {
   readonly status: number;
@@ -19,7 +19,7 @@ export const catalogue = {
   headers_too_large: { status: 431, message: 'Request headers are too large', fault: 'client' },
   expectation_failed: { status: 417, message: 'Only "Expect: 100-continue" is understood', fault: 'client' },
   request_timeout: { status: 408, message: 'The request took too long to arrive', fault: 'client' },
-  overloaded: { status: 503, message: 'The service is busy, try again shortly', fault: 'gateway' },
+  overloaded: { status: 503, message: 'The service is busy, try again shortly', fault: 'load' },
   // authenticate
   key_missing: { status: 401, message: 'API key is required', fault: 'client' },
   key_invalid: { status: 401, message: 'Invalid API key', fault: 'client' },
