@@ -2,8 +2,11 @@ import { styleText } from 'node:util';
 import { printAddress } from '../config/addresses.ts';
 import type { BodyRule, Config, Route, Version } from '../config/config.ts';
 import { loadConfig } from '../config/load-config.ts';
+import { printLimits } from '../config/print-plan.ts';
+import { printStore } from '../config/print-store.ts';
 import { ConfigErrors, ConfigUnreadable } from '../config/problems.ts';
 import { printSize } from '../config/units.ts';
+import { columns } from './columns.ts';
 
 interface CheckOptions {
   readonly file: string;
@@ -35,17 +38,15 @@ function summary(config: Config, stream: NodeJS.WritableStream): string {
   const facts = [
     ['listen', printAddress(config.listen)],
     ['admin', `${printAddress(config.admin.listen)} (${admin})`],
-    ['store', config.store.kind === 'sqlite' ? `sqlite ${config.store.path}` : config.store.kind],
+    ['store', printStore(config.store)],
     ['key header', `${config.auth.header}${config.auth.forwardKey ? ' (passed on to upstreams)' : ''}`],
-    [
-      'plans',
-      [...config.plans.keys()].map((plan) => `${plan} (${keysOf(config, plan)})`).join(', ') || 'none',
-    ],
+    ...planFacts(config),
     [
       'upstreams',
       [...config.upstreams.values()].map(({ name, targets }) => `${name} → ${targets.join(' ')}`).join(', '),
     ],
     ['versions', [...config.versions.values()].map(versionText).join(', ') || 'none'],
+    ...(config.usagePath === undefined ? [] : [['usage', config.usagePath]]),
   ];
   const lines = [
     `${config.file} ${style('green', 'is in order', stream)}`,
@@ -56,6 +57,14 @@ function summary(config: Config, stream: NodeJS.WritableStream): string {
     ...config.warnings.flatMap((warning) => ['', `${style('yellow', 'warning', stream)} ${warning}`]),
   ];
   return `${lines.join('\n')}\n`;
+}
+
+function planFacts(config: Config): readonly string[][] {
+  const plans = [...config.plans.values()].map(
+    (plan) => `${plan.name} (${keysOf(config, plan.name)}): ${printLimits(plan)}`,
+  );
+  if (plans.length === 0) return [['plans', 'none']];
+  return plans.map((text, index) => [index === 0 ? 'plans' : '', text]);
 }
 
 function keysOf(config: Config, plan: string): string {
@@ -82,7 +91,7 @@ function routeCells(route: Route): readonly string[] {
     route.path,
     `→ ${route.upstream}`,
     bodyText(route.body),
-    `cost ${route.cost}`,
+    `cost ${route.cost}${route.costHeader === undefined ? '' : ` or ${route.costHeader}`}`,
     name,
   ];
 }
@@ -93,11 +102,6 @@ function bodyText(body: BodyRule): string {
   return body.kind === 'any'
     ? `any body ≤ ${most}`
     : `JSON ≤ ${most}${body.check === undefined ? '' : ', schema'}`;
-}
-
-function columns(rows: readonly (readonly string[])[]): readonly string[] {
-  const width = (at: number) => Math.max(...rows.map((row) => row[at]?.length ?? 0));
-  return rows.map((row) => `  ${row.map((cell, at) => cell.padEnd(width(at))).join('  ')}`.trimEnd());
 }
 
 function style(colour: 'red' | 'green' | 'yellow', text: string, stream: NodeJS.WritableStream): string {

@@ -1,5 +1,6 @@
 import type { RefusalCode, RefusalWording } from '../refusals.ts';
 import type { BodyCheck } from './compile-schema.ts';
+import type { PlanRule } from './plan-rule.ts';
 
 /**
  * The whole configuration after loading: complete, frozen, durations in milliseconds, sizes in bytes.
@@ -14,12 +15,16 @@ export interface Config {
   /** CIDRs (or single addresses) of proxies whose X-Forwarded-* is believed. */
   readonly trustProxy: readonly string[];
   readonly store: StoreAddress;
+  /** How long a call to the store may take. */
+  readonly storeDeadlineMs: number;
   readonly auth: AuthConfig;
   readonly plans: ReadonlyMap<string, Plan>;
   readonly keys: readonly StaticKey[];
   readonly upstreams: ReadonlyMap<string, UpstreamConfig>;
   readonly versions: ReadonlyMap<string, Version>;
   readonly routes: readonly Route[];
+  /** Where callers read their own usage, the base path included; undefined = nowhere. */
+  readonly usagePath: string | undefined;
   readonly errors: ReadonlyMap<RefusalCode, RefusalWording>;
   readonly limits: Limits;
   /** Send `Forwarded` (RFC 7239) beside the X-Forwarded-* headers. */
@@ -74,7 +79,7 @@ export interface AuthConfig {
   readonly cacheForMs: number;
 }
 
-export interface Plan {
+export interface Plan extends PlanRule {
   readonly name: string;
 }
 
@@ -123,6 +128,8 @@ export interface Route {
   /** The version of the route's first segment after the base path, if the YAML describes it. */
   readonly version: Version | undefined;
   readonly cost: number;
+  /** Folded name of the response header in which the upstream says what the request really cost. */
+  readonly costHeader: string | undefined;
   readonly body: BodyRule;
 }
 

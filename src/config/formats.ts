@@ -1,6 +1,17 @@
 import { isNetwork, parseAddress } from './addresses.ts';
 import { headerNameFault } from './header-name.ts';
 import { instantPattern, parseInstant } from './instants.ts';
+import { parseStoreAddress, StoreAddressError } from './parse-store-address.ts';
+import {
+  anchorPattern,
+  isTimeZone,
+  parseAnchor,
+  parsePercent,
+  parseTime,
+  percentPattern,
+  quotaNamePattern,
+  timePattern,
+} from './period-words.ts';
 import { basePathFault, pathFault } from './route-path.ts';
 import { durationMsMax, durationPattern, parseDuration, parseSize, sizePattern } from './units.ts';
 
@@ -32,9 +43,35 @@ export const formats = {
     pattern: instantPattern,
   },
   store: {
+    fault: storeFault,
+    pattern: '^(sqlite:.+|rediss?(\\+sentinel|\\+cluster)?://.+)$',
+  },
+  'quota-name': {
     fault: (text) =>
-      /^sqlite:[^\0]+$/.test(text) ? undefined : 'is not a store, write sqlite:./data/gatehouse.db',
-    pattern: '^sqlite:.+$',
+      new RegExp(quotaNamePattern).test(text)
+        ? undefined
+        : 'is not the name of a quota, use up to 64 of a-z, 0-9, "_" and "-"',
+    pattern: quotaNamePattern,
+  },
+  timezone: {
+    fault: (text) =>
+      isTimeZone(text) ? undefined : 'is not a time zone, write UTC or an IANA name such as Europe/Berlin',
+  },
+  anchor: {
+    fault: (text) =>
+      parseAnchor(text) === undefined
+        ? 'is no start of a period, write a weekday such as monday, a day such as 15, or a month and day such as 04-01'
+        : undefined,
+    pattern: anchorPattern,
+  },
+  time: {
+    fault: (text) => (parseTime(text) === undefined ? 'is not a time of the day, write "06:00"' : undefined),
+    pattern: timePattern,
+  },
+  percent: {
+    fault: (text) =>
+      parsePercent(text) === undefined ? 'is not a part of the limit, write 1% to 100%' : undefined,
+    pattern: percentPattern,
   },
   origin: { fault: originFault, pattern: '^https?://[^/?#@\\s]+/?$' },
   link: {
@@ -44,7 +81,8 @@ export const formats = {
         : 'is not a link, write a whole URL such as https://example.com/changes',
     pattern: '^https?://',
   },
-  'header-name': { fault: headerNameFault },
+  'header-name': { fault: (text) => headerNameFault(text) },
+  'cost-header': { fault: (text) => headerNameFault(text, 'a cost') },
   'base-path': { fault: basePathFault, pattern: '^/' },
   path: { fault: pathFault, pattern: '^/' },
   name: {
@@ -94,6 +132,17 @@ function sizeFault(text: string): string | undefined {
   const value = parseSize(text);
   if (value === undefined) return 'is not a size, write 512B, 16KB, 10MB or 1GB';
   return value === 0 ? 'must be more than nothing' : undefined;
+}
+
+function storeFault(text: string): string | undefined {
+  if (text.includes('\0')) return 'is not a store address';
+  try {
+    parseStoreAddress(text);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof StoreAddressError)) throw error;
+    return `is not a store address: ${error.message}`;
+  }
 }
 
 function originFault(text: string): string | undefined {

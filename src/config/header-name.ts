@@ -16,13 +16,13 @@ const taken = new Set([
 ]);
 const takenPrefixes = ['content-', 'proxy-', 'x-forwarded-', 'x-gatehouse-'];
 
-/** Says why the key cannot travel in this header; undefined when it can. */
-export function headerNameFault(name: string): string | undefined {
+/** Says why what is ours, such as the key, cannot travel in this header; undefined when it can. */
+export function headerNameFault(name: string, what = 'a key'): string | undefined {
   if (!token.test(name) || name.length > 100) return 'is not a header name';
   // Servers behind CGI-like interfaces read `X_Request.Id` as `X-Request-Id`, so the variants are taken as well.
   const canonical = name.toLowerCase().replaceAll(/[_.]/g, '-');
   if (taken.has(canonical) || takenPrefixes.some((prefix) => canonical.startsWith(prefix))) {
-    return 'is a header with a meaning of its own, a key cannot travel in it';
+    return `is a header with a meaning of its own, ${what} cannot travel in it`;
   }
   return undefined;
 }

@@ -1,3 +1,4 @@
+import { fold } from '../headers.ts';
 import { parseAddress } from './addresses.ts';
 import type { RefusalWording } from '../refusals.ts';
 import type { BodyCheck } from './compile-schema.ts';
@@ -5,6 +6,8 @@ import type { Address, BodyRule, Config, Route, StaticKey, UpstreamConfig, Versi
 import { digestOf } from './digest.ts';
 import { parseInstant } from './instants.ts';
 import type { RefusalCode } from '../refusals.ts';
+import { parseStoreAddress } from './parse-store-address.ts';
+import { resolvePlan } from './resolve-plan.ts';
 import { methodsOf } from './rules/routes.ts';
 import type { RawConfig, RawKey, RawRoute } from './schema.ts';
 import { parseDuration, parseSize } from './units.ts';
@@ -26,17 +29,19 @@ export function resolveConfig({ file, raw, checks, warnings }: Checked): Config 
     admin: { listen: address(raw.admin.listen), token: raw.admin.token === '' ? undefined : raw.admin.token },
     basePath: base,
     trustProxy: raw.trustProxy,
-    store: { kind: 'sqlite', path: raw.store.slice('sqlite:'.length) },
+    store: parseStoreAddress(raw.store),
+    storeDeadlineMs: duration(raw.storeDeadline),
     auth: {
       header: raw.auth.header,
       forwardKey: raw.auth.forwardKey,
       cacheForMs: duration(raw.auth.cacheFor),
     },
-    plans: mapOf(raw.plans, (_plan, name) => ({ name })),
+    plans: mapOf(raw.plans, resolvePlan),
     keys: raw.keys.map(resolveKey),
     upstreams: mapOf(raw.upstreams, resolveUpstream),
     versions,
     routes: raw.routes.map((route) => resolveRoute(route, { base, versions, check: checks.get(route) })),
+    usagePath: raw.usage === undefined ? undefined : join(base, raw.usage.path),
     errors: mapOf(raw.errors, resolveWording) as ReadonlyMap<RefusalCode, RefusalWording>,
     limits: resolveLimits(raw.limits),
     forwarded: raw.forwarded,
@@ -86,7 +91,7 @@ interface RouteSurroundings {
 }
 
 function resolveRoute(route: RawRoute, { base, versions, check }: RouteSurroundings): Route {
-  const path = route.path === '/' && base !== '' ? base : `${base}${route.path}`;
+  const path = join(base, route.path);
   const version = versions.get(route.path.split('/')[1] ?? '');
   return {
     name: route.name ?? path,
@@ -95,6 +100,7 @@ function resolveRoute(route: RawRoute, { base, versions, check }: RouteSurroundi
     upstream: known(route.upstream ?? version?.upstream),
     version,
     cost: route.cost,
+    costHeader: route.costHeader === undefined ? undefined : fold(route.costHeader),
     body: resolveBody(route.body, check),
   };
 }
@@ -130,6 +136,10 @@ function mapOf<From, To>(
   resolve: (value: From, name: string) => To,
 ): ReadonlyMap<string, To> {
   return new Map(Object.entries(record).map(([name, value]) => [name, resolve(value, name)]));
+}
+
+function join(base: string, path: string): string {
+  return path === '/' && base !== '' ? base : `${base}${path}`;
 }
 
 function address(text: string | number): Address {

@@ -1,5 +1,6 @@
 import * as callers from './rules/callers.ts';
 import type { Rule } from './rules/draft.ts';
+import * as plans from './rules/plans.ts';
 import * as routes from './rules/routes.ts';
 import * as services from './rules/services.ts';
 
@@ -11,6 +12,9 @@ export const rules: readonly Rule[] = [
   callers.keysHaveOneSecret,
   callers.keysAreDistinct,
   callers.secretsAreLong,
+  plans.quotaNamesAreDistinct,
+  plans.periodsStartWhereTheyCan,
+  plans.costsFitQuotas,
   services.versionsNameUpstreams,
   services.sunsetsAreInOrder,
   services.authoritiesAreCertificates,
@@ -18,6 +22,7 @@ export const rules: readonly Rule[] = [
   routes.routesHaveUpstreams,
   routes.routesAreDistinct,
   routes.routeNamesAreDistinct,
+  routes.usageHasItsOwnPath,
   routes.bodiesFitMemory,
   routes.errorFieldsAreOthers,
 ];

@@ -1,9 +1,10 @@
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
-import { auth, keys, plans } from './schema/callers.ts';
+import { auth, keys } from './schema/callers.ts';
 import { errors } from './schema/errors.ts';
 import { limits } from './schema/limits.ts';
 import { admin, basePath, forwarded, listen, trustProxy } from './schema/listeners.ts';
-import { drain, log, store } from './schema/process.ts';
+import { plans } from './schema/plans.ts';
+import { drain, log, store, storeDeadline, usage } from './schema/process.ts';
 import { routes } from './schema/routes.ts';
 import { upstreams, versions } from './schema/upstreams.ts';
 
@@ -24,12 +25,14 @@ export const schema = {
     basePath,
     trustProxy,
     store,
+    storeDeadline,
     auth,
     plans,
     keys,
     upstreams,
     versions,
     routes,
+    usage,
     errors,
     limits,
     forwarded,
@@ -42,4 +45,6 @@ export const schema = {
 export type RawConfig = FromSchema<typeof schema>;
 
 export type RawRoute = RawConfig['routes'][number];
+export type RawPlan = RawConfig['plans'][string];
+export type RawQuota = RawPlan['quotas'][number];
 export type RawKey = RawConfig['keys'][number];

@@ -3,7 +3,7 @@ import { StoreUnavailable } from '../stores/ledger.ts';
 import type { Ledger, PlaceAnswer, PlaceOrder } from '../stores/ledger.ts';
 import type { ConcurrencyReading } from './answer-headers.ts';
 import type { Clock } from './clock.ts';
-import type { ConcurrencyRule, OnStoreFailure } from './plan-rule.ts';
+import type { ConcurrencyRule, OnStoreFailure } from '../config/plan-rule.ts';
 
 /** The place of one request among those of its key that are in flight. */
 export interface Place {

@@ -4,7 +4,7 @@ import type { Clock } from './clock.ts';
 import type { Place } from './concurrency.ts';
 import type { Hold } from './lease.ts';
 import type { Leases } from './leases.ts';
-import type { Charge } from './plan-rule.ts';
+import type { Charge } from '../config/plan-rule.ts';
 import { readQuotas } from './quota-reading.ts';
 import type { QuotaReading } from './quota-reading.ts';
 import type { Warnings } from './warnings.ts';

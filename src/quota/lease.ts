@@ -1,6 +1,6 @@
 import type { Counter } from '../stores/ledger.ts';
 import { currentPeriod } from './periods.ts';
-import type { PlanRule } from './plan-rule.ts';
+import type { PlanRule } from '../config/plan-rule.ts';
 
 /** A request that waits for a draw. */
 export interface Waiter {

@@ -5,7 +5,7 @@ import { isNearEnd, sizeLease } from './lease-size.ts';
 import { Hold, createLease, deny, enterPeriods, remainingInStore } from './lease.ts';
 import type { Denial, Lease, Waiter } from './lease.ts';
 import { LeaseSteps } from './lease-steps.ts';
-import type { PlanRule } from './plan-rule.ts';
+import type { PlanRule } from '../config/plan-rule.ts';
 import { StoreTime } from './store-time.ts';
 import { WaitingRoom, demandOf } from './waiting-room.ts';
 

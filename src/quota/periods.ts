@@ -1,17 +1,4 @@
-export type PeriodUnit = 'second' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year' | 'lifetime';
-
-/** When a quota starts anew. Complete: what a unit does not need holds its default. */
-export interface PeriodRule {
-  readonly per: PeriodUnit;
-  /** An IANA name; ignored for a lifetime. */
-  readonly timezone: string;
-  /** 1 to 12, for a year. */
-  readonly anchorMonth: number;
-  /** Month and year: day of the month, clamped to the month's end. Week: weekday, 1 = Monday. Otherwise ignored. */
-  readonly anchorDay: number;
-  /** Minutes after midnight on the wall clock, for a day and longer. */
-  readonly anchorMinute: number;
-}
+import type { PeriodRule, PeriodUnit } from '../config/plan-rule.ts';
 
 /** Half-open: `start` belongs to the period, `end` to the next one. Milliseconds since the epoch. */
 export interface Period {

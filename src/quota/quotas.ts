@@ -10,7 +10,7 @@ import type { Grant, GrantOffice } from './grants.ts';
 import type { Denial, Hold } from './lease.ts';
 import { createLeases } from './leases.ts';
 import type { LeaseCounts } from './leases.ts';
-import type { PlanRule } from './plan-rule.ts';
+import type { PlanRule } from '../config/plan-rule.ts';
 import { readQuotas, secondsUntil } from './quota-reading.ts';
 import { createRates } from './rates.ts';
 import type { Cell, Rates, TooFast } from './rates.ts';

@@ -2,7 +2,7 @@ import { StoreUnavailable } from '../stores/ledger.ts';
 import type { Ledger, PaceAnswer } from '../stores/ledger.ts';
 import type { RateReading } from './answer-headers.ts';
 import type { Clock } from './clock.ts';
-import type { RateRule } from './plan-rule.ts';
+import type { RateRule } from '../config/plan-rule.ts';
 
 /** One request may pass now. */
 export interface Cell {

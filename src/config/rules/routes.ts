@@ -57,6 +57,14 @@ export const routeNamesAreDistinct: Rule = ({ config }, report) => {
   }
 };
 
+export const usageHasItsOwnPath: Rule = ({ config: { usage, routes } }, report) => {
+  if (usage === undefined) return;
+  const same = routes.find(
+    ({ path }) => compareSegments(segmentsOf(path), segmentsOf(usage.path)) === 'same',
+  );
+  if (same !== undefined) report.problem(usage, 'path', `is the path of ${report.mention(same)} too`);
+};
+
 export const bodiesFitMemory: Rule = ({ config: { routes, limits } }, report) => {
   if (report.isBroken(limits, 'bodyMemory')) return;
   for (const { body } of routes) {

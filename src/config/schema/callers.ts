@@ -1,6 +1,6 @@
 import type { JSONSchema } from 'json-schema-to-ts';
 
-/** Who may call: the header of the key, the plans, the keys written into the file. */
+/** Who may call: the header of the key, and the keys written into the file. */
 export const auth = {
   description: 'How a caller is recognised.',
   type: 'object',
@@ -27,20 +27,6 @@ export const auth = {
       default: '60s',
     },
   },
-} as const satisfies JSONSchema;
-
-export const plans = {
-  description:
-    'Plans by name. Every key belongs to one; its name travels to the upstream in X-Gatehouse-Plan.',
-  type: 'object',
-  propertyNames: { format: 'name' },
-  additionalProperties: {
-    description: 'A plan. Write {} for one without limits.',
-    type: 'object',
-    additionalProperties: false,
-    properties: {},
-  },
-  default: {},
 } as const satisfies JSONSchema;
 
 export const keys = {

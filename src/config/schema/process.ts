@@ -2,10 +2,35 @@ import type { JSONSchema } from 'json-schema-to-ts';
 
 /** How the process keeps its data, stops, and speaks. */
 export const store = {
-  description: 'Where keys and usage are kept: sqlite: and a file, relative to the working directory.',
+  description:
+    'Where keys and usage are kept: sqlite: and a file, relative to the working directory, or redis://user:password@host:6379/0, rediss:// for TLS (?ca=/file.pem for its authorities), redis+sentinel://host:26379/master, redis+cluster://host:6379. Several hosts are separated by commas.',
   type: 'string',
   format: 'store',
+  writeOnly: true,
   default: 'sqlite:./data/gatehouse.db',
+} as const satisfies JSONSchema;
+
+export const storeDeadline = {
+  description:
+    'How long a request waits for the store at most; what happens then is `onStoreFailure` of its plan.',
+  type: 'string',
+  format: 'duration',
+  default: '250ms',
+} as const satisfies JSONSchema;
+
+export const usage = {
+  description:
+    'Where callers read their own quotas, with GET and their own key. It costs nothing. Off when absent.',
+  type: 'object',
+  additionalProperties: false,
+  required: ['path'],
+  properties: {
+    path: {
+      description: 'Path after basePath, such as /v1/usage. Literal segments only, and no route has it.',
+      type: 'string',
+      format: 'base-path',
+    },
+  },
 } as const satisfies JSONSchema;
 
 export const drain = {

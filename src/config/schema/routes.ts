@@ -1,4 +1,5 @@
 import type { JSONSchema } from 'json-schema-to-ts';
+import { costMax } from '../plan-rule.ts';
 
 /** The methods a route can allow. CONNECT and TRACE are not among them, so no route ever lets them through. */
 const methods = [
@@ -88,11 +89,17 @@ export const routes = {
       },
       upstream: { description: "Name under `upstreams`; the version's when absent.", type: 'string' },
       cost: {
-        description: 'Units of quota that one request takes.',
+        description: 'Units of quota that one request takes; 0 for none.',
         type: 'integer',
         minimum: 0,
-        maximum: 1_000_000,
+        maximum: costMax,
         default: 1,
+      },
+      costHeader: {
+        description:
+          'Response header in which the upstream may say what the request really cost, a whole number of units. The caller never sees it.',
+        type: 'string',
+        format: 'cost-header',
       },
       body: {
         description: 'What body is taken: none (the default, a request with a body is refused), json or any.',

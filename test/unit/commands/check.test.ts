@@ -26,6 +26,10 @@ test('the example is in order, and its summary fits a screen without the key', (
   assert.match(stdout, /is in order/);
   assert.match(
     stdout,
+    /free \(1 static key\): monthly 1000 per month, 10 per second \(burst 20\), 8 at once\n/,
+  );
+  assert.match(
+    stdout,
     /POST {2}\/v1\/voice-gender-recognition\/api\/name +→ recognition {2}JSON ≤ 16KB, schema/,
   );
   assert.ok(stdout.split('\n').length < 25);
@@ -55,4 +59,14 @@ test('warnings are part of the summary', (t) => {
     'upstreams: { a: { targets: ["http://h"] } }\nroutes: [{ path: /x, methods: [GET], upstream: a }]\nplans: { p: {} }\nkeys: [{ id: k, plan: p, secret: short }]\n',
   );
   assert.match(run(file).stdout, /warning .*keys\[0\]\.secret: is shorter than 16 characters/);
+});
+
+test('the store is shown without its user and password', (t) => {
+  const file = writeTemporary(
+    t,
+    'upstreams: { a: { targets: ["http://h"] } }\nroutes: [{ path: /x, methods: [GET], upstream: a }]\nstore: rediss+sentinel://ada:swordfish@s1,s2:9/main/3?sentinelPassword=marlin\n',
+  );
+  const { stdout } = run(file);
+  assert.match(stdout, /store +redis main of sentinels s1:26379 s2:9, database 3, TLS\n/);
+  assert.doesNotMatch(stdout, /ada|swordfish|marlin/);
 });

@@ -9,6 +9,8 @@ const routes = (...lines: readonly string[]) =>
 const keys = (...lines: readonly string[]) =>
   `${least}plans: { free: {} }\nkeys:\n${lines.map((line) => `  - ${line}\n`).join('')}`;
 
+const plan = (text: string) => `${least}plans: { p: ${text} }\n`;
+
 const cases: readonly { name: string; text: string; says: readonly string[] }[] = [
   // YAML
   { name: 'an empty file', text: '', says: ['1:1: is empty, it must be a mapping (option: value)'] },
@@ -70,7 +72,7 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     name: 'an option of a later version',
     text: `${least}workers: 2\n`,
     says: [
-      '3:1: workers: unknown option, choose from listen, admin, basePath, trustProxy, store, auth, plans, keys, upstreams, versions, routes, errors, limits, forwarded, drain, log',
+      '3:1: workers: unknown option, choose from listen, admin, basePath, trustProxy, store, storeDeadline, auth, plans, keys, upstreams, versions, routes, usage, errors, limits, forwarded, drain, log',
     ],
   },
   {
@@ -130,8 +132,10 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
   },
   {
     name: 'another store',
-    text: `${least}store: redis://user:pa@ss@host\n`,
-    says: ['3:1: store: "redis://***@host" is not a store, write sqlite:./data/gatehouse.db'],
+    text: `${least}store: redis://user:pa/ss@host?x=1#y\n`,
+    says: [
+      '3:1: store: the value is not a store address: redis: needs "//" and servers; write / ? # @ in a password as %2F %3F %23 %40',
+    ],
   },
   {
     name: 'a bad network',
@@ -348,6 +352,147 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     name: 'a body larger than the memory',
     text: `${routes('{ path: /v1/x, methods: [POST], body: { json: { maxSize: 2MB } } }')}limits: { bodyMemory: 1MB }\n`,
     says: ['4:53: routes[0].body.json.maxSize: is more than limits.bodyMemory'],
+  },
+  // plans
+  {
+    name: 'a quota of nothing',
+    text: plan('{ quotas: [{ name: q, limit: 0, per: day }] }'),
+    says: ['3:35: plans.p.quotas[0].limit: 0 is too small, the least is 1'],
+  },
+  {
+    name: 'a limit that cannot be counted',
+    text: plan('{ quotas: [{ name: q, limit: 9007199254740992, per: day }] }'),
+    says: ['3:35: plans.p.quotas[0].limit: 9007199254740992 is too large, the most is 9007199254740991'],
+  },
+  {
+    name: 'a quota without a name, a limit and a period',
+    text: plan('{ quotas: [{}] }'),
+    says: ['name', 'limit', 'per'].map((option) => `3:24: plans.p.quotas[0]: "${option}" is missing`),
+  },
+  {
+    name: 'a misspelt period',
+    text: plan('{ quotas: [{ name: q, limit: 1, per: mont }] }'),
+    says: ['3:45: plans.p.quotas[0].per: there is no "mont", did you mean "month"?'],
+  },
+  {
+    name: 'the name of a quota in capitals',
+    text: plan('{ quotas: [{ name: Daily, limit: 1, per: day }] }'),
+    says: [
+      '3:26: plans.p.quotas[0].name: "Daily" is not the name of a quota, use up to 64 of a-z, 0-9, "_" and "-"',
+    ],
+  },
+  {
+    name: 'two quotas of one name',
+    text: plan('{ quotas: [{ name: q, limit: 1, per: day }, { name: q, limit: 9, per: month }] }'),
+    says: ['3:59: plans.p.quotas[1].name: is the name of plans.p.quotas[0] (line 3) too'],
+  },
+  {
+    name: 'a quota called as the rate is',
+    text: plan('{ quotas: [{ name: rate, limit: 1, per: day }], rate: { limit: 1, per: second } }'),
+    says: ['3:26: plans.p.quotas[0].name: is how answers call the rate of the plan, choose another'],
+  },
+  {
+    name: 'a zone that is an offset',
+    text: plan('{ quotas: [{ name: q, limit: 1, per: day, timezone: "+01:00" }] }'),
+    says: [
+      '3:55: plans.p.quotas[0].timezone: "+01:00" is not a time zone, write UTC or an IANA name such as Europe/Berlin',
+    ],
+  },
+  {
+    name: 'a zone that does not exist',
+    text: plan('{ quotas: [{ name: q, limit: 1, per: day, timezone: Europe/Berln }] }'),
+    says: [
+      '3:55: plans.p.quotas[0].timezone: "Europe/Berln" is not a time zone, write UTC or an IANA name such as Europe/Berlin',
+    ],
+  },
+  {
+    name: 'a month that starts on a weekday',
+    text: plan('{ quotas: [{ name: q, limit: 1, per: month, anchor: monday }] }'),
+    says: ['3:57: plans.p.quotas[0].anchor: does not fit per: month, a month starts on a day such as 15'],
+  },
+  {
+    name: 'a year that starts on 30 February',
+    text: plan('{ quotas: [{ name: q, limit: 1, per: year, anchor: 02-30 }] }'),
+    says: [
+      '3:56: plans.p.quotas[0].anchor: "02-30" is no start of a period, write a weekday such as monday, a day such as 15, or a month and day such as 04-01',
+    ],
+  },
+  {
+    name: 'a day with an anchor',
+    text: plan('{ quotas: [{ name: q, limit: 1, per: day, anchor: 2 }] }'),
+    says: [
+      '3:55: plans.p.quotas[0].anchor: does not fit per: day, a day starts at a time, write at: "06:00"',
+    ],
+  },
+  {
+    name: 'a lifetime that starts anew',
+    text: plan('{ quotas: [{ name: q, limit: 1, per: lifetime, timezone: UTC, at: "06:00", anchor: 1 }] }'),
+    says: [
+      '3:60: plans.p.quotas[0].timezone: has no meaning for a lifetime, which never starts anew',
+      '3:75: plans.p.quotas[0].at: has no meaning for a lifetime, only for a day, week, month or year',
+      '3:88: plans.p.quotas[0].anchor: has no meaning for a lifetime, only for a week, month or year',
+    ],
+  },
+  {
+    name: 'a time that no clock shows',
+    text: plan('{ quotas: [{ name: q, limit: 1, per: day, at: "24:00" }] }'),
+    says: ['3:55: plans.p.quotas[0].at: "24:00" is not a time of the day, write "06:00"'],
+  },
+  {
+    name: 'a warning beyond the limit',
+    text: plan('{ quotas: [{ name: q, limit: 1, per: day, warnAt: 120% }] }'),
+    says: ['3:55: plans.p.quotas[0].warnAt: "120%" is not a part of the limit, write 1% to 100%'],
+  },
+  {
+    name: 'a rate per day',
+    text: plan('{ rate: { limit: 1, per: day } }'),
+    says: ['3:33: plans.p.rate.per: there is no "day", choose from second, minute, hour'],
+  },
+  {
+    name: 'nobody at once',
+    text: plan('{ concurrency: 0 }'),
+    says: ['3:15: plans.p.concurrency: 0 is too small, the least is 1'],
+  },
+  {
+    name: 'a shared concurrency without a limit',
+    text: plan('{ concurrency: { shared: true } }'),
+    says: ['3:15: plans.p.concurrency: "limit" is missing'],
+  },
+  {
+    name: 'a misspelt charge',
+    text: plan('{ charge: succes }'),
+    says: ['3:15: plans.p.charge: there is no "succes", did you mean "success"?'],
+  },
+  {
+    name: 'a cost that no quota ever has',
+    text: `${upstream}routes: [{ path: /x, methods: [GET], upstream: a, cost: 5 }]\nplans: { p: { quotas: [{ name: q, limit: 4, per: day }] } }\n`,
+    says: [
+      '2:51: routes[0].cost: is more than the limit of plans.p.quotas[0] (line 3), so it is never granted',
+    ],
+  },
+  {
+    name: 'a cost in a header of the gateway',
+    text: `${upstream}routes: [{ path: /x, methods: [GET], upstream: a, costHeader: Content-Length }]\n`,
+    says: [
+      '2:51: routes[0].costHeader: "Content-Length" is a header with a meaning of its own, a cost cannot travel in it',
+    ],
+  },
+  {
+    name: 'a path for usage that a route has',
+    text: `${least}usage: { path: /x }\n`,
+    says: ['3:10: usage.path: is the path of routes[0] (line 2) too'],
+  },
+  {
+    name: 'a path for usage that is a pattern',
+    text: `${least}usage: { path: "/v1/:key" }\n`,
+    says: ['3:10: usage.path: "/v1/:key" must not contain ":name" or "*"'],
+  },
+  {
+    name: 'a password of the sentinels in the wrong place',
+    text: `${least}store: redis+sentinel://h?sentinelPassword=swordfish\n`,
+    says: [
+      '3:1: store: the value is not a store address: redis+sentinel needs the name of the master: redis+sentinel://host:26379/master',
+    ],
   },
 ];
 

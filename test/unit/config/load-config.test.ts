@@ -24,10 +24,12 @@ test('the least file gets every documented default', (t) => {
     basePath: '',
     trustProxy: [],
     store: { kind: 'sqlite', path: './data/gatehouse.db' },
+    storeDeadlineMs: 250,
     auth: { header: 'apiKey', forwardKey: false, cacheForMs: 60_000 },
     plans: new Map(),
     keys: [],
     versions: new Map(),
+    usagePath: undefined,
     errors: new Map(),
     limits: {
       connections: 10_000,
@@ -62,6 +64,7 @@ test('the least file gets every documented default', (t) => {
       upstream: 'a',
       version: undefined,
       cost: 1,
+      costHeader: undefined,
       body: { kind: 'none' },
     },
   ]);
@@ -197,4 +200,61 @@ test('an error keeps its parts for programs', (t) => {
       return true;
     },
   );
+});
+
+test('a plan is completed, so that no request thinks about defaults', (t) => {
+  const text = `${least}plans:
+  full:
+    quotas:
+      - { name: day, limit: 9007199254740991, per: day, timezone: Europe/Berlin, at: "06:30", warnAt: 80% }
+      - { name: week, limit: 5, per: week, anchor: sunday }
+      - { name: month, limit: 5, per: month, anchor: 31 }
+      - { name: year, limit: 5, per: year, anchor: 04-06 }
+      - { name: life, limit: 5, per: lifetime }
+    rate: { limit: 10, per: minute }
+    concurrency: { limit: 3, shared: true }
+    charge: success
+    consistency: strict
+    onStoreFailure: allow
+  plain: { concurrency: 8 }
+`;
+  const { plans } = loadConfig(writeTemporary(t, text), {});
+  const { quotas, ...rest } = plans.get('full')!;
+  assert.deepEqual(rest, {
+    name: 'full',
+    rate: { name: 'rate', limit: 10, perMs: 60_000, burst: 10 },
+    concurrency: { name: 'concurrency', limit: 3, shared: true },
+    charge: 'success',
+    consistency: 'strict',
+    onStoreFailure: 'allow',
+  });
+  const utc = { timezone: 'UTC', anchorMonth: 1, anchorDay: 1, anchorMinute: 0 };
+  assert.deepEqual(
+    quotas.map(({ period }) => period),
+    [
+      { ...utc, per: 'day', timezone: 'Europe/Berlin', anchorMinute: 390 },
+      { ...utc, per: 'week', anchorDay: 7 },
+      { ...utc, per: 'month', anchorDay: 31 },
+      { ...utc, per: 'year', anchorMonth: 4, anchorDay: 6 },
+      { ...utc, per: 'lifetime' },
+    ],
+  );
+  assert.equal(quotas[0]?.warnAt, 0.8);
+  assert.equal(quotas[0].limit, Number.MAX_SAFE_INTEGER);
+  assert.deepEqual(plans.get('plain'), {
+    name: 'plain',
+    quotas: [],
+    rate: undefined,
+    concurrency: { name: 'concurrency', limit: 8, shared: false },
+    charge: 'answered',
+    consistency: 'leased',
+    onStoreFailure: 'refuse',
+  });
+});
+
+test('every store address can be written, and its deadline', (t) => {
+  const text = `${least}store: redis+sentinel://:p%40ss@a,b:1/main\nstoreDeadline: 1s\n`;
+  const { store, storeDeadlineMs } = loadConfig(writeTemporary(t, text), {});
+  assert.equal(storeDeadlineMs, 1000);
+  assert.ok(store.kind === 'redis' && store.password === 'p@ss');
 });

@@ -5,7 +5,7 @@ import { createLeases } from '../../../src/quota/leases.ts';
 import type { Leases } from '../../../src/quota/leases.ts';
 import type { Hold } from '../../../src/quota/lease.ts';
 import { createPeriodRule } from '../../../src/quota/periods.ts';
-import type { Consistency, PlanRule } from '../../../src/quota/plan-rule.ts';
+import type { Consistency, PlanRule } from '../../../src/config/plan-rule.ts';
 import { StoreUnavailable } from '../../../src/stores/ledger.ts';
 import type { Ledger } from '../../../src/stores/ledger.ts';
 import { createMemoryLedger } from '../../helpers/memory-ledger.ts';

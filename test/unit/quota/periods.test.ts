@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { createPeriodRule, currentPeriod } from '../../../src/quota/periods.ts';
-import type { PeriodRule, PeriodUnit } from '../../../src/quota/periods.ts';
+import type { PeriodRule, PeriodUnit } from '../../../src/config/plan-rule.ts';
 
 const zones = [
   'UTC',

@@ -1,5 +1,3 @@
-import type { PeriodRule } from './periods.ts';
-
 /** What a request costs when: sent upstream at all, answered below 500, or answered with success. */
 export type Charge = 'forwarded' | 'answered' | 'success';
 
@@ -42,3 +40,22 @@ export interface ConcurrencyRule {
   readonly limit: number;
   readonly shared: boolean;
 }
+
+/** The calendar unit over which a quota counts. */
+export type PeriodUnit = 'second' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year' | 'lifetime';
+
+/** When a quota starts anew. Complete: what a unit does not need holds its default. */
+export interface PeriodRule {
+  readonly per: PeriodUnit;
+  /** An IANA name; ignored for a lifetime. */
+  readonly timezone: string;
+  /** 1 to 12, for a year. */
+  readonly anchorMonth: number;
+  /** Month and year: day of the month, clamped to the month's end. Week: weekday, 1 = Monday. Otherwise ignored. */
+  readonly anchorDay: number;
+  /** Minutes after midnight on the wall clock, for a day and longer. */
+  readonly anchorMinute: number;
+}
+
+/** The most units that one request can cost, whatever the configuration or the upstream says. */
+export const costMax = 1_000_000;

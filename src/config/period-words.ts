@@ -1,0 +1,52 @@
+/** Where a period starts, as it is written: a weekday (1 = Monday), a day of the month, or a month and day. */
+export type Anchor =
+  | { readonly kind: 'weekday'; readonly day: number }
+  | { readonly kind: 'day'; readonly day: number }
+  | { readonly kind: 'month-day'; readonly month: number; readonly day: number };
+
+const weekdays = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'];
+
+/** The regular expressions of the words in a quota, for editors that check the file without this code. */
+export const anchorPattern = `^(${weekdays.join('|')}|0?[1-9]|[12][0-9]|3[01]|(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01]))$`;
+export const timePattern = '^([01][0-9]|2[0-3]):[0-5][0-9]$';
+export const percentPattern = '^([1-9][0-9]?|100)%$';
+export const quotaNamePattern = '^[a-z0-9_-]{1,64}$';
+
+/** Reads `monday`, `15` or `04-01`; undefined for anything else, days that no year has included. */
+export function parseAnchor(text: string | number): Anchor | undefined {
+  const word = String(text);
+  if (!new RegExp(anchorPattern).test(word)) return undefined;
+  const weekday = weekdays.indexOf(word);
+  if (weekday !== -1) return { kind: 'weekday', day: weekday + 1 };
+  const [first = 0, second] = word.split('-').map(Number);
+  if (second === undefined) return { kind: 'day', day: first };
+  return second <= daysIn(first) ? { kind: 'month-day', month: first, day: second } : undefined;
+}
+
+/** Reads `06:00` as minutes after midnight. */
+export function parseTime(text: string): number | undefined {
+  if (!new RegExp(timePattern).test(text)) return undefined;
+  const [hours = 0, minutes = 0] = text.split(':').map(Number);
+  return hours * 60 + minutes;
+}
+
+/** Reads `80%` as 0.8. */
+export function parsePercent(text: string): number | undefined {
+  return new RegExp(percentPattern).test(text) ? Number.parseInt(text, 10) / 100 : undefined;
+}
+
+/** Whether the text is the name of a time zone. Offsets such as +01:00 are none: they know no summer time. */
+export function isTimeZone(text: string): boolean {
+  if (!/^[A-Za-z][A-Za-z0-9_+-]*(?:\/[A-Za-z0-9_+-]+)*$/.test(text)) return false;
+  try {
+    Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** In a leap year, because 29 February can be meant: other years clamp it. */
+function daysIn(month: number): number {
+  return Temporal.PlainYearMonth.from({ year: 2024, month }).daysInMonth;
+}

@@ -1,0 +1,52 @@
+import type { ConcurrencyRule, PeriodRule, QuotaRule, RateRule } from './plan-rule.ts';
+import type { Plan } from './config.ts';
+import { parseAnchor, parsePercent, parseTime } from './period-words.ts';
+import type { RawPlan, RawQuota } from './schema.ts';
+
+/** How the rate and the concurrency of a plan are called in headers; no quota beside them has the name. */
+export const rateName = 'rate';
+export const concurrencyName = 'concurrency';
+
+/** Turns a plan as written, which has been checked, into the rules that a request meets. */
+export function resolvePlan(plan: RawPlan, name: string): Plan {
+  return {
+    name,
+    quotas: plan.quotas.map(resolveQuota),
+    rate: plan.rate === undefined ? undefined : resolveRate(plan.rate),
+    concurrency: plan.concurrency === undefined ? undefined : resolveConcurrency(plan.concurrency),
+    charge: plan.charge,
+    consistency: plan.consistency,
+    onStoreFailure: plan.onStoreFailure,
+  };
+}
+
+function resolveQuota(quota: RawQuota): QuotaRule {
+  return {
+    name: quota.name,
+    limit: quota.limit,
+    period: resolvePeriod(quota),
+    warnAt: quota.warnAt === undefined ? undefined : parsePercent(quota.warnAt),
+  };
+}
+
+function resolvePeriod({ per, timezone, anchor, at }: RawQuota): PeriodRule {
+  const start = anchor === undefined ? undefined : parseAnchor(anchor);
+  return {
+    per,
+    timezone: timezone ?? 'UTC',
+    anchorMonth: start?.kind === 'month-day' ? start.month : 1,
+    anchorDay: start?.day ?? 1,
+    anchorMinute: (at === undefined ? undefined : parseTime(at)) ?? 0,
+  };
+}
+
+const perMs = { second: 1000, minute: 60_000, hour: 3_600_000 } as const;
+
+function resolveRate({ limit, per, burst }: NonNullable<RawPlan['rate']>): RateRule {
+  return { name: rateName, limit, perMs: perMs[per], burst: burst ?? limit };
+}
+
+function resolveConcurrency(concurrency: NonNullable<RawPlan['concurrency']>): ConcurrencyRule {
+  if (typeof concurrency === 'number') return { name: concurrencyName, limit: concurrency, shared: false };
+  return { name: concurrencyName, limit: concurrency.limit, shared: concurrency.shared };
+}

@@ -1,0 +1,67 @@
+import { concurrencyName, rateName } from '../resolve-plan.ts';
+import { parseAnchor, type Anchor } from '../period-words.ts';
+import type { RawPlan, RawQuota } from '../schema.ts';
+import type { Report, Rule } from './draft.ts';
+
+export const quotaNamesAreDistinct: Rule = ({ config }, report) => {
+  for (const plan of Object.values(config.plans)) {
+    const names = new Map<string, RawQuota>();
+    for (const quota of plan.quotas) {
+      const same = names.get(quota.name);
+      if (same === undefined) names.set(quota.name, quota);
+      else report.problem(quota, 'name', `is the name of ${report.mention(same)} too`);
+      if (isTaken(plan, quota.name))
+        report.problem(quota, 'name', `is how answers call the ${quota.name} of the plan, choose another`);
+    }
+  }
+};
+
+export const periodsStartWhereTheyCan: Rule = ({ config }, report) => {
+  for (const { quotas } of Object.values(config.plans)) {
+    for (const quota of quotas) checkStart(quota, report);
+  }
+};
+
+/** A request that costs more than a quota ever has would be refused for ever. */
+export const costsFitQuotas: Rule = ({ config }, report) => {
+  const quotas = Object.values(config.plans).flatMap((plan) => plan.quotas);
+  const least = quotas.toSorted((a, b) => a.limit - b.limit)[0];
+  if (least === undefined) return;
+  for (const route of config.routes) {
+    if (route.cost <= least.limit || report.isBroken(route, 'cost')) continue;
+    report.problem(
+      route,
+      'cost',
+      `is more than the limit of ${report.mention(least)}, so it is never granted`,
+    );
+  }
+};
+
+function isTaken(plan: RawPlan, name: string): boolean {
+  return (
+    (name === rateName && plan.rate !== undefined) ||
+    (name === concurrencyName && plan.concurrency !== undefined)
+  );
+}
+
+/** The units whose start can be chosen, with the anchor that fits and how it is written. */
+const starts = {
+  day: { kind: undefined, cure: 'a day starts at a time, write at: "06:00"' },
+  week: { kind: 'weekday', cure: 'a week starts on a weekday such as monday' },
+  month: { kind: 'day', cure: 'a month starts on a day such as 15' },
+  year: { kind: 'month-day', cure: 'a year starts on a month and day such as 04-01' },
+} as const satisfies Partial<Record<RawQuota['per'], { kind: Anchor['kind'] | undefined; cure: string }>>;
+
+function checkStart(quota: RawQuota, report: Report): void {
+  const { per, anchor, at, timezone } = quota;
+  const start = per in starts ? starts[per as keyof typeof starts] : undefined;
+  if (per === 'lifetime' && timezone !== undefined)
+    report.problem(quota, 'timezone', 'has no meaning for a lifetime, which never starts anew');
+  if (at !== undefined && start === undefined)
+    report.problem(quota, 'at', `has no meaning for a ${per}, only for a day, week, month or year`);
+  if (anchor === undefined || report.isBroken(quota, 'anchor')) return;
+  if (start === undefined)
+    report.problem(quota, 'anchor', `has no meaning for a ${per}, only for a week, month or year`);
+  else if (parseAnchor(anchor)?.kind !== start.kind)
+    report.problem(quota, 'anchor', `does not fit per: ${per}, ${start.cure}`);
+}

@@ -1,0 +1,132 @@
+import type { JSONSchema } from 'json-schema-to-ts';
+
+const quota = {
+  description: 'Units that a key may use in a calendar period. One request takes the `cost` of its route.',
+  type: 'object',
+  additionalProperties: false,
+  required: ['name', 'limit', 'per'],
+  properties: {
+    name: {
+      description:
+        'Name of the quota in headers, logs and the store, unique in the plan. Usage is kept under it: a quota of another name starts from zero, any other change but one of the period keeps what was used.',
+      type: 'string',
+      format: 'quota-name',
+    },
+    limit: {
+      description: 'Units in one period. Lowering it below what was used denies at once.',
+      type: 'integer',
+      minimum: 1,
+      maximum: Number.MAX_SAFE_INTEGER,
+    },
+    per: {
+      description: 'The calendar period; lifetime never starts anew.',
+      type: 'string',
+      enum: ['second', 'minute', 'hour', 'day', 'week', 'month', 'year', 'lifetime'],
+    },
+    timezone: {
+      description:
+        'IANA name of the zone whose calendar and clock the periods follow, such as Europe/Berlin; UTC when absent.',
+      type: 'string',
+      format: 'timezone',
+    },
+    anchor: {
+      description:
+        'Where the period starts: a weekday for a week (monday when absent), a day from 1 to 31 for a month, a month and day such as 04-01 for a year. A day that a month does not have is its last.',
+      type: ['integer', 'string'],
+      format: 'anchor',
+      minimum: 1,
+      maximum: 31,
+    },
+    at: {
+      description: 'Time on the wall clock at which a day, week, month or year starts; midnight when absent.',
+      type: 'string',
+      format: 'time',
+    },
+    warnAt: {
+      description:
+        'From this part of the limit on answers carry X-Gatehouse-Quota-Warning, and one line a period goes to the log.',
+      type: 'string',
+      format: 'percent',
+    },
+  },
+} as const satisfies JSONSchema;
+
+const rate = {
+  description: 'How fast a key may call, in all gateways together.',
+  type: 'object',
+  additionalProperties: false,
+  required: ['limit', 'per'],
+  properties: {
+    limit: { description: 'Requests in the long run.', type: 'integer', minimum: 1, maximum: 1_000_000 },
+    per: {
+      description: 'The time that `limit` is for.',
+      type: 'string',
+      enum: ['second', 'minute', 'hour'],
+    },
+    burst: {
+      description: 'Requests at once after a rest; `limit` when absent.',
+      type: 'integer',
+      minimum: 1,
+      maximum: 1_000_000,
+    },
+  },
+} as const satisfies JSONSchema;
+
+const concurrency = {
+  description:
+    'Requests of a key in flight: a number, which each process counts for itself, or limit and shared.',
+  type: ['integer', 'object'],
+  minimum: 1,
+  maximum: 1_000_000,
+  additionalProperties: false,
+  required: ['limit'],
+  properties: {
+    limit: { description: 'Requests at one time.', type: 'integer', minimum: 1, maximum: 1_000_000 },
+    shared: {
+      description:
+        'Count in the store for all processes together, which costs each request two calls. A process that crashes frees its places after 15 s.',
+      type: 'boolean',
+      default: false,
+    },
+  },
+} as const satisfies JSONSchema;
+
+/** What a key may use, how fast, and how much at one time. */
+export const plans = {
+  description:
+    'Plans by name. Every key belongs to one; its name travels to the upstream in X-Gatehouse-Plan.',
+  type: 'object',
+  propertyNames: { format: 'name' },
+  additionalProperties: {
+    description: 'A plan. Write {} for one without limits.',
+    type: 'object',
+    additionalProperties: false,
+    properties: {
+      quotas: { description: 'All of them limit each request.', type: 'array', items: quota, default: [] },
+      rate,
+      concurrency,
+      charge: {
+        description:
+          'What counts: forwarded is every request sent to the upstream, answered those it answered below 500, success those below 400. Refusals are never charged.',
+        type: 'string',
+        enum: ['forwarded', 'answered', 'success'],
+        default: 'answered',
+      },
+      consistency: {
+        description:
+          'leased draws units from the store some at a time, so that few requests wait for it; a crash loses at most the units drawn. strict asks for each request.',
+        type: 'string',
+        enum: ['leased', 'strict'],
+        default: 'leased',
+      },
+      onStoreFailure: {
+        description:
+          'When the store cannot be asked: refuse answers 503, allow lets requests through and counts them when the store is back. Danger: until then allow knows no limit.',
+        type: 'string',
+        enum: ['refuse', 'allow'],
+        default: 'refuse',
+      },
+    },
+  },
+  default: {},
+} as const satisfies JSONSchema;
