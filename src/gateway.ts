@@ -1,9 +1,11 @@
+import { randomBytes } from 'node:crypto';
 import { createAdmin, listenAdmin } from './admin/admin.ts';
 import { createReadiness } from './admin/readiness.ts';
 import { createAnswerer } from './answer.ts';
 import { createApp } from './app.ts';
 import { originFinder } from './client-address.ts';
 import type { Address, Config } from './config/config.ts';
+import { costMax } from './config/plan-rule.ts';
 import { Connections } from './connections.ts';
 import { requestHeaderFilter } from './headers.ts';
 import { createJourney } from './journey.ts';
@@ -12,11 +14,15 @@ import { listen, type Unread } from './listener.ts';
 import { describeCause, type Logger } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { createWording } from './refusals.ts';
+import { systemClock } from './quota/clock.ts';
+import { createQuotas, type Quotas } from './quota/quotas.ts';
+import type { Admission } from './stages/admit.ts';
 import { createRouteTable } from './stages/find-route.ts';
 import { BodyMemory } from './stages/read-body.ts';
 import { openStore } from './stores/open-store.ts';
-import type { KeyStore } from './stores/store.ts';
+import type { Store } from './stores/store.ts';
 import { createUpstream, type Upstream } from './upstream/upstream.ts';
+import { watchStore } from './watch-store.ts';
 
 /** A gateway that is up. */
 export interface Gateway {
@@ -28,9 +34,11 @@ export interface Gateway {
 
 /** Puts the parts together and opens both ports. Rejects when the store or a port cannot be opened, leaving nothing open. */
 export async function startGateway(config: Config, logger: Logger): Promise<Gateway> {
-  const store = await openStore(config.store);
   const connections = new Connections(config.limits);
   const metrics = createMetrics(() => connections.count);
+  const opened = await openStore(config.store, { deadlineMs: config.storeDeadlineMs });
+  const store = watchStore(opened, metrics, logger);
+  const quotas = startQuotas(config, store, { metrics, logger });
   const upstreams = createUpstreams(config, metrics);
   const readiness = createReadiness(store, upstreams.values());
   const wording = createWording(config.errors);
@@ -39,11 +47,13 @@ export async function startGateway(config: Config, logger: Logger): Promise<Gate
     headRules: { keyHeader: config.auth.header.toLowerCase(), headerCount: config.limits.headerCount },
     keyring: createKeyring({
       staticKeys: config.keys,
-      store: measured(store.keys, metrics),
+      store: store.keys,
       cacheForMs: config.auth.cacheForMs,
       now: Date.now,
     }),
     routes: createRouteTable(config.routes),
+    usage: { path: config.usagePath, plans: config.plans, quotas },
+    admission: createAdmission(config, quotas, { metrics, logger }),
     bodyMemory: new BodyMemory(config.limits.bodyMemory),
     forwarding: {
       upstreams,
@@ -53,9 +63,12 @@ export async function startGateway(config: Config, logger: Logger): Promise<Gate
   });
   async function closeParts(): Promise<void> {
     await Promise.all([...upstreams.values()].map((upstream) => upstream.close()));
+    await quotas.drain();
     await store.close();
   }
 
+  // Only for the log: a store that is away is no reason not to start, it may come later.
+  await store.ping().catch(() => undefined);
   try {
     const admin = await listenAdmin(
       createAdmin({ token: config.admin.token, readiness, metrics }),
@@ -104,20 +117,32 @@ function createUpstreams(config: Config, metrics: Metrics): Map<string, Upstream
   );
 }
 
-/** Counts and times what is asked of the store. */
-function measured(keys: KeyStore, metrics: Metrics): KeyStore {
+interface Witnesses {
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+}
+
+function startQuotas(config: Config, { ledger }: Store, { metrics, logger }: Witnesses): Quotas {
+  const quotas = createQuotas({
+    ledger,
+    clock: systemClock,
+    holder: randomBytes(9).toString('base64url'),
+    deadlineMs: config.storeDeadlineMs,
+    costMax,
+    onError: (error) => logger.error({ cause: describeCause(error) }, 'a fault in the quotas'),
+  });
+  metrics.showLeases(() => quotas.counts);
+  return quotas;
+}
+
+function createAdmission({ plans }: Config, quotas: Quotas, { metrics, logger }: Witnesses): Admission {
   return {
-    ...keys,
-    async findKey(digest) {
-      const startedAt = performance.now();
-      let ok = false;
-      try {
-        const record = await keys.findKey(digest);
-        ok = true;
-        return record;
-      } finally {
-        metrics.observeStore('find_key', (performance.now() - startedAt) / 1000, ok);
-      }
+    plans,
+    quotas,
+    count: metrics.countDecision,
+    warn: ({ keyId, plan }, { name, limit, remaining }) => {
+      metrics.countNearLimit(plan, name);
+      logger.warn({ keyId, plan, quota: name, used: limit - remaining, limit }, 'a key is near its limit');
     },
   };
 }

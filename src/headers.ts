@@ -83,6 +83,22 @@ export function copyHeaders(from: readonly string[], to: string[], passes: Passe
   }
 }
 
+/** Takes one header out of a flat list, by its folded name. Several of it are joined as HTTP does. */
+export function takeHeader(
+  from: readonly string[],
+  folded: string,
+): { readonly value: string | undefined; readonly rest: readonly string[] } {
+  const rest: string[] = [];
+  const values: string[] = [];
+  for (let i = 0; i + 1 < from.length; i += 2) {
+    const name = from[i] as string;
+    const value = from[i + 1] as string;
+    if (fold(name) === folded) values.push(value);
+    else rest.push(name, value);
+  }
+  return { value: values.length === 0 ? undefined : values.join(', '), rest };
+}
+
 function connectionOf(headers: readonly string[]): string | undefined {
   let value: string | undefined;
   for (let i = 0; i + 1 < headers.length; i += 2) {

@@ -1,11 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Connections } from './connections.ts';
 import type { Keyring } from './keys/keyring.ts';
+import { admit, tellLimits, type Admission } from './stages/admit.ts';
 import { authenticate } from './stages/authenticate.ts';
 import { checkRequest, type HeadRules } from './stages/check-request.ts';
 import { findRoute, type RouteTable } from './stages/find-route.ts';
 import { forward, type Forwarding } from './stages/forward.ts';
-import { readBody, type BodyMemory } from './stages/read-body.ts';
+import { noBody, readBody, type BodyMemory } from './stages/read-body.ts';
+import { settle } from './stages/settle.ts';
+import { showUsage, usageRoute, type UsageDesk } from './stages/show-usage.ts';
 import { Refusal } from './refusals.ts';
 
 /** What the stages work with. It is made once, when the gateway starts. */
@@ -14,6 +17,8 @@ export interface Provisions {
   readonly headRules: HeadRules;
   readonly keyring: Keyring;
   readonly routes: RouteTable;
+  readonly usage: UsageDesk;
+  readonly admission: Admission;
   readonly bodyMemory: BodyMemory;
   readonly forwarding: Forwarding;
 }
@@ -22,7 +27,8 @@ export type Travel = (req: IncomingMessage, res: ServerResponse) => Promise<void
 
 /**
  * THE JOURNEY of a request. Each stage takes what the stages before it found, and returns or throws a Refusal; the statuses it
- * may refuse with stand beside it. Only the last one touches an upstream, so a request that is refused never gets there.
+ * may refuse with stand beside it. Only `forward` touches an upstream, so a request that is refused never gets there. What
+ * `admit` reserved is charged or given back by what really happened, however the journey ends.
  */
 export function createJourney(by: Provisions): Travel {
   return async function travel(req, res) {
@@ -45,13 +51,21 @@ async function passStages(req: IncomingMessage, res: ServerResponse, by: Provisi
   visit.keyId = caller.keyId;
   visit.plan = caller.plan;
 
+  if (head.path === by.usage.path) {
+    visit.route = usageRoute;
+    return await showUsage(res, { head, caller, requestId: visit.id }, by.usage); // 405 503
+  }
+
   const route = findRoute(head, by.routes, Date.now()); //            404 405 410
   visit.route = route.name;
   visit.upstream = route.upstream;
   if (head.upgrade !== undefined) throw new Refusal('upgrade_refused');
 
-  const body = await readBody(req, res, { head, rule: route.body, memory: by.bodyMemory }); // 400 408 413 415
+  const grant = await admit(res, { caller, route }, by.admission); //  429 503
+  visit.owed = grant.owed;
+  let body: Buffer = noBody;
   try {
+    body = await readBody(req, res, { head, rule: route.body, memory: by.bodyMemory }); // 400 408 413 415
     visit.bytesIn = body.length;
     const parcel = {
       head,
@@ -60,10 +74,12 @@ async function passStages(req: IncomingMessage, res: ServerResponse, by: Provisi
       body,
       origin: visit.origin,
       requestId: visit.id,
+      limits: tellLimits(grant, caller, by.admission),
       progress: visit,
     };
     await forward(req, res, parcel, by.forwarding); //                499 502 504
   } finally {
     by.bodyMemory.giveBack(body.length);
+    settle(grant, visit);
   }
 }

@@ -71,6 +71,8 @@ export function accessLine(req: IncomingMessage, res: ServerResponse): object {
     ms: round(performance.now() - visit.startedAt),
     upstreamMs: visit.upstreamMs === undefined ? undefined : round(visit.upstreamMs),
     upstream: visit.upstream,
+    cost: visit.cost,
+    owed: visit.owed || undefined,
     client: visit.origin.client,
     userAgent: req.headers['user-agent']?.slice(0, 256),
     cause: visit.cause === undefined ? undefined : describeCause(visit.cause),

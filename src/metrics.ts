@@ -11,7 +11,26 @@ export interface Metrics {
   countUnreadable(refusal: string): void;
   readonly countUpstreamError: (upstream: string, kind: string) => void;
   observeStore(operation: string, seconds: number, ok: boolean): void;
+  readonly countDecision: (plan: string, outcome: string) => void;
+  countNearLimit(plan: string, quota: string): void;
+  /** Shows sizes that something else keeps, read when the metrics are. */
+  showLeases(read: () => LeaseCounts): void;
 }
+
+/** Sizes of what the quotas keep in memory. */
+interface LeaseCounts {
+  readonly leases: number;
+  readonly owingKeys: number;
+  readonly waitingSteps: number;
+  readonly droppedSteps: number;
+}
+
+const leaseGauges: readonly (readonly [keyof LeaseCounts, name: string, help: string])[] = [
+  ['leases', 'gatehouse_quota_leases', 'Keys whose quota this process holds or has just held ahead.'],
+  ['owingKeys', 'gatehouse_quota_owing_keys', 'Keys with requests that the store has yet to count.'],
+  ['waitingSteps', 'gatehouse_quota_waiting_steps', 'Units on their way back to the store, in steps.'],
+  ['droppedSteps', 'gatehouse_quota_dropped_steps', 'Steps that the store never took, since the start.'],
+];
 
 const latencyBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 const noRoute = 'none';
@@ -65,6 +84,18 @@ export function createMetrics(countConnections: () => number): Metrics {
     registers,
     collect: (): void => connections.set(countConnections()),
   });
+  const decisions = new Counter({
+    name: 'gatehouse_quota_decisions_total',
+    help: 'Requests that reached their limits, by plan and outcome: granted, owed, client_gone or the refusal code.',
+    labelNames: ['plan', 'outcome'],
+    registers,
+  });
+  const nearLimit = new Counter({
+    name: 'gatehouse_quota_near_limit_total',
+    help: 'Keys that came near a limit (warnAt), once for each period.',
+    labelNames: ['plan', 'quota'],
+    registers,
+  });
   return {
     registry,
     inFlight: new Gauge({
@@ -89,6 +120,25 @@ export function createMetrics(countConnections: () => number): Metrics {
     observeStore(operation, seconds, ok) {
       storeDuration.labels(operation).observe(seconds);
       if (!ok) storeErrors.labels(operation).inc();
+    },
+    countDecision(plan, outcome) {
+      decisions.labels(plan, outcome).inc();
+    },
+    countNearLimit(plan, quota) {
+      nearLimit.labels(plan, quota).inc();
+    },
+    showLeases(read) {
+      for (const [part, name, help] of leaseGauges) {
+        const gauge = new Gauge({
+          name,
+          help,
+          registers: [],
+          collect() {
+            this.set(read()[part]);
+          },
+        });
+        registry.registerMetric(gauge);
+      }
     },
   };
 }

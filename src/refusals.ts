@@ -29,6 +29,15 @@ export const catalogue = {
   method_not_allowed: { status: 405, message: 'Method not allowed', fault: 'client' },
   version_gone: { status: 410, message: 'This version of the API is no longer available', fault: 'client' },
   upgrade_refused: { status: 400, message: 'This endpoint does not upgrade the connection', fault: 'client' },
+  // admit
+  quota_exhausted: { status: 429, message: 'Quota exceeded', fault: 'client' },
+  rate_exceeded: { status: 429, message: 'Too many requests, slow down', fault: 'client' },
+  too_many_in_flight: { status: 429, message: 'Too many requests at the same time', fault: 'client' },
+  quota_unavailable: {
+    status: 503,
+    message: 'The quota cannot be checked at the moment, try again shortly',
+    fault: 'gateway',
+  },
   // read the body
   body_unexpected: { status: 400, message: 'This endpoint takes no request body', fault: 'client' },
   body_malformed: { status: 400, message: 'The request body is malformed', fault: 'client' },

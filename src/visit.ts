@@ -22,6 +22,12 @@ export class Visit {
   /** What went wrong after the answer had begun, when no refusal could be sent any more. */
   cut: 'client' | 'upstream' | undefined;
   upstreamMs: number | undefined;
+  sent = false;
+  answered: number | undefined;
+  /** What the upstream said that the request cost. */
+  cost: number | undefined;
+  /** Let through without the store's word, to be counted when it is back. */
+  owed = false;
   /** Body bytes. */
   bytesIn = 0;
   bytesOut = 0;

@@ -1,5 +1,5 @@
 import type { Counter } from '../stores/ledger.ts';
-import { currentPeriod } from './periods.ts';
+import { countersAt } from './counters.ts';
 import type { PlanRule } from '../config/plan-rule.ts';
 
 /** A request that waits for a draw. */
@@ -99,14 +99,12 @@ export function createLease(keyId: string, plan: PlanRule, mono: number): Lease 
 
 /** Points an empty lease at the periods that run at `at` by the store's clock. */
 export function enterPeriods(lease: Lease, at: number, trust: number): void {
-  const counters: Counter[] = [];
+  const counters = countersAt(lease.plan, at);
   let from = 0;
   let until = Number.MAX_SAFE_INTEGER;
-  for (const quota of lease.plan.quotas) {
-    const { start, end } = currentPeriod(quota.period, at);
-    counters.push({ name: quota.name, limit: quota.limit, periodStart: start, periodEnd: end });
-    from = Math.max(from, start);
-    until = Math.min(until, end);
+  for (const { periodStart, periodEnd } of counters) {
+    from = Math.max(from, periodStart);
+    until = Math.min(until, periodEnd);
   }
   lease.counters = counters;
   lease.used = undefined;

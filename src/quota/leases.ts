@@ -7,6 +7,8 @@ import type { Denial, Lease, Waiter } from './lease.ts';
 import { LeaseSteps } from './lease-steps.ts';
 import type { PlanRule } from '../config/plan-rule.ts';
 import { StoreTime } from './store-time.ts';
+import { readUsage, withoutHeld } from './usage-reading.ts';
+import type { UsageReading } from './usage-reading.ts';
 import { WaitingRoom, demandOf } from './waiting-room.ts';
 
 export interface LeasesOptions {
@@ -37,6 +39,11 @@ export interface Leases {
    * says.
    */
   settle(hold: Hold, spent: number): void;
+  /**
+   * What the key has spent, read from the store and less what is held here. Units that other processes hold count as
+   * spent. Rejects with `StoreUnavailable`.
+   */
+  read(keyId: string, plan: PlanRule): Promise<readonly UsageReading[]>;
   /** Gives back all that is held, and resolves when the store has taken it or does not answer. */
   drain(): Promise<void>;
   readonly counts: LeaseCounts;
@@ -132,6 +139,14 @@ class LeaseBook implements Leases {
     if (hold.owed) this.#steps.owed.close(hold.lease.keyId, hold.counters, spent);
     else if (spent < hold.units) this.#takeBack(hold, hold.units - spent);
     else if (spent > hold.units) this.#charge(hold, spent - hold.units);
+  }
+
+  async read(keyId: string, plan: PlanRule): Promise<readonly UsageReading[]> {
+    const at = this.time.latest(this.time.tick());
+    const readings = await readUsage(this.#ledger, { keyId, plan, at });
+    const lease = this.#book.get(keyId);
+    const held = lease?.plan === plan && lease.from <= at && at < lease.until ? lease.units : 0;
+    return readings.map((reading) => withoutHeld(reading, held));
   }
 
   async drain(): Promise<void> {

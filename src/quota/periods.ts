@@ -25,7 +25,8 @@ export function createPeriodRule(
 export function currentPeriod(rule: PeriodRule, atMs: number): Period {
   const known = knownPeriods.get(rule);
   if (known !== undefined && holds(known, atMs)) return known;
-  const found = findPeriod(rule, atMs);
+  // A fraction is in the period of its whole millisecond, and Temporal takes whole ones only.
+  const found = findPeriod(rule, Math.floor(atMs));
   knownPeriods.set(rule, found);
   return found;
 }

@@ -14,6 +14,7 @@ import type { PlanRule } from '../config/plan-rule.ts';
 import { readQuotas, secondsUntil } from './quota-reading.ts';
 import { createRates } from './rates.ts';
 import type { Cell, Rates, TooFast } from './rates.ts';
+import type { UsageReading } from './usage-reading.ts';
 import { createWarnings } from './warnings.ts';
 
 /** A request that the limits of its key turn away. A value, because it is an everyday answer. */
@@ -42,6 +43,8 @@ export interface Request {
 export interface Quotas {
   /** Takes a place, a cell and units, in this order, and undoes the earlier when a later one is refused. */
   reserve(request: Request): Decision | Promise<Decision>;
+  /** What the key has spent of its quotas; it costs nothing. Rejects with `StoreUnavailable`. */
+  read(keyId: string, plan: PlanRule): Promise<readonly UsageReading[]>;
   /** Gives back all that this process holds ahead. To be called when no more requests come. */
   drain(): Promise<void>;
   readonly counts: LeaseCounts;
@@ -91,6 +94,10 @@ class LimitBook implements Quotas {
 
   get counts(): LeaseCounts {
     return this.#office.leases.counts;
+  }
+
+  read(keyId: string, plan: PlanRule): Promise<readonly UsageReading[]> {
+    return this.#office.leases.read(keyId, plan);
   }
 
   async drain(): Promise<void> {

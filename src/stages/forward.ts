@@ -22,6 +22,8 @@ export interface Parcel {
   readonly body: Buffer;
   readonly origin: Origin;
   readonly requestId: string;
+  /** What the answer tells of the caller's limits. */
+  readonly limits: Readonly<Record<string, string>>;
   /** Where the exchange tells how it goes. */
   readonly progress: Progress;
 }
@@ -46,6 +48,7 @@ export async function forward(
   if (body.length > 0 || methodsWithBody.has(head.method))
     headers.push('content-length', String(body.length));
   const answerHeaders = ['X-Request-Id', parcel.requestId];
+  for (const [name, value] of Object.entries(parcel.limits)) answerHeaders.push(name, value);
   if (route.version !== undefined) answerHeaders.push(...announce(route.version).flat());
   const request = {
     method: head.method,
@@ -54,6 +57,7 @@ export async function forward(
     body,
     host: head.host,
     answerHeaders,
+    costHeader: route.costHeader,
   };
   return await upstream.send(request, res, parcel.progress);
 }

@@ -122,6 +122,7 @@ export interface Usage {
 
 /** The store did not answer, or answered that it cannot. What was asked may have happened. */
 export class StoreUnavailable extends Error {
+  readonly code = 'STORE_UNAVAILABLE';
   /** False when the call surely changed nothing: it was never sent, or the store refused it. */
   readonly mayHaveHappened: boolean;
 

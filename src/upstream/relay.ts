@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { writeAnswerHead } from './answer-head.ts';
 import { resetCode } from './connect.ts';
+import { takeHeader } from '../headers.ts';
 import { ClientGone, NonsenseAnswer, ResponseTimeout } from './failures.ts';
 
 /** How an exchange with an upstream ended, once its answer had begun. */
@@ -13,6 +14,12 @@ export interface Outcome {
 
 /** What an exchange tells of itself while it goes on, in time for the log line that ends it. */
 export interface Progress {
+  /** Whether any of the request has left for an upstream. */
+  sent: boolean;
+  /** The status of the upstream's answer, once its head is on the way to the client. */
+  answered: number | undefined;
+  /** Units, when the upstream said a number in the route's cost header. */
+  cost: number | undefined;
   /** From the request sent to the head of the answer. */
   upstreamMs: number | undefined;
   bytesOut: number;
@@ -40,6 +47,7 @@ export class ExchangeFailed extends Error {
 export interface RelayParts {
   /** The gateway's own headers for the answer. */
   readonly own: readonly string[];
+  readonly costHeader: string | undefined;
   readonly progress: Progress;
   readonly responseMs: number;
   readonly settle: Settle;
@@ -58,6 +66,7 @@ interface Settle {
 export class Relay implements Dispatcher.DispatchHandler {
   readonly #res: ServerResponse;
   readonly #own: readonly string[];
+  readonly #costHeader: string | undefined;
   readonly #progress: Progress;
   readonly #settle: Settle;
   #startedAt = performance.now();
@@ -69,9 +78,10 @@ export class Relay implements Dispatcher.DispatchHandler {
   #begun = false;
   #heard = false;
 
-  constructor(res: ServerResponse, { own, progress, responseMs, settle }: RelayParts) {
+  constructor(res: ServerResponse, { own, costHeader, progress, responseMs, settle }: RelayParts) {
     this.#res = res;
     this.#own = own;
+    this.#costHeader = costHeader;
     this.#progress = progress;
     this.#settle = settle;
     // Ours rather than undici's: an upstream that sends 1xx for ever would put undici's off for ever. It runs twice, once
@@ -84,6 +94,7 @@ export class Relay implements Dispatcher.DispatchHandler {
     // Given up while it waited for a connection. Thrown, the request is dropped; aborted, the connection would be too.
     if (this.#over) throw new ClientGone();
     this.#controller = controller;
+    this.#progress.sent = true;
     this.#startedAt = performance.now();
     this.#deadline.refresh();
   }
@@ -97,12 +108,13 @@ export class Relay implements Dispatcher.DispatchHandler {
     clearTimeout(this.#deadline);
     this.#progress.upstreamMs = performance.now() - this.#startedAt;
     try {
-      writeAnswerHead(this.#res, status, { raw: toStrings(controller.rawHeaders), own: this.#own });
+      writeAnswerHead(this.#res, status, { raw: this.#readHeaders(controller), own: this.#own });
     } catch (error) {
       this.#giveUp(error instanceof Error ? error : new NonsenseAnswer('an unknown fault'));
       return;
     }
     this.#begun = true;
+    this.#progress.answered = status;
     this.#res.on('drain', this.#onDrain);
     // The head of a stream must not wait for its first event; with a body in the same packet one write carries both.
     process.nextTick(() => this.#flushHead());
@@ -123,6 +135,14 @@ export class Relay implements Dispatcher.DispatchHandler {
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     this.#fail(error);
+  }
+
+  #readHeaders({ rawHeaders }: Dispatcher.DispatchController): readonly string[] {
+    const raw = toStrings(rawHeaders);
+    if (this.#costHeader === undefined) return raw;
+    const { value, rest } = takeHeader(raw, this.#costHeader);
+    this.#progress.cost = readUnits(value);
+    return rest;
   }
 
   #flushHead(): void {
@@ -168,6 +188,11 @@ function breakOff(res: ServerResponse): void {
 
 /** What undici and the kernel say when a kept connection turns out to be closed. */
 const silentCodes = new Set(['UND_ERR_SOCKET', resetCode, 'ECONNRESET', 'EPIPE']);
+
+/** Anything but plain digits is no cost: what the upstream says is hostile too. */
+function readUnits(text: string | undefined): number | undefined {
+  return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
+}
 
 function toStrings(raw: Dispatcher.DispatchController['rawHeaders']): string[] {
   if (!Array.isArray(raw)) return [];

@@ -18,6 +18,8 @@ export interface OutgoingRequest {
   readonly host: string;
   /** The gateway's own headers for the answer. */
   readonly answerHeaders: readonly string[];
+  /** Folded name of the header that is read and taken out of the answer. */
+  readonly costHeader: string | undefined;
 }
 
 export interface Upstream {
@@ -128,9 +130,9 @@ function exchange(
       reject(new ExchangeFailed(new ClientGone(), { sent: false, silent: false }));
       return;
     }
-    const { method, target: path, body, answerHeaders: own } = request;
+    const { method, target: path, body, answerHeaders: own, costHeader } = request;
     const { responseMs } = config.timeouts;
-    const relay = new Relay(res, { own, progress, responseMs, settle: { resolve, reject } });
+    const relay = new Relay(res, { own, costHeader, progress, responseMs, settle: { resolve, reject } });
     const headers = ['host', config.preserveHost ? request.host : target.url.host, ...request.headers];
     const bytes = body.length > 0 ? body : null;
     // The name is the same for every request, or undici would connect anew whenever a client's Host differs from the last.

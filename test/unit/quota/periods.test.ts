@@ -91,6 +91,13 @@ test('hours, minutes and seconds start on the full unit of the wall clock or whe
   );
 });
 
+test('a fraction of a millisecond belongs to the period of its whole one', () => {
+  const rule = createPeriodRule('day', 'Europe/Berlin');
+  const { start, end } = currentPeriod(rule, 1_700_000_000_000);
+  for (const at of [end - 0.25, start + 0.25])
+    assert.deepEqual(currentPeriod(createPeriodRule('day', 'Europe/Berlin'), at), { start, end });
+});
+
 const table: readonly [string, PeriodRule, string, string, string][] = [
   [
     'New York, the spring day has 23 hours',

@@ -1,0 +1,47 @@
+import type { PlanRule } from '../config/plan-rule.ts';
+import type { Counter, Ledger } from '../stores/ledger.ts';
+import { countersAt } from './counters.ts';
+
+/** What the store says of one quota of a key. */
+export interface UsageReading {
+  readonly name: string;
+  readonly limit: number;
+  /** Units that were spent or are held ahead. */
+  readonly used: number;
+  /** The part of `used` that processes have told they hold ahead. */
+  readonly leased: number;
+  readonly remaining: number;
+  /** Milliseconds since the epoch; undefined for a lifetime. */
+  readonly resetsAt: number | undefined;
+}
+
+/** A key, its plan and the instant of its periods, by the store's clock as far as it is known. */
+export interface UsageQuestion {
+  readonly keyId: string;
+  readonly plan: PlanRule;
+  readonly at: number;
+}
+
+/** Reads the quotas of a key as the store has them. Rejects with `StoreUnavailable` when it does not answer. */
+export async function readUsage(
+  ledger: Pick<Ledger, 'readUsage'>,
+  { keyId, plan, at }: UsageQuestion,
+): Promise<readonly UsageReading[]> {
+  const counters = countersAt(plan, at);
+  const usage = await ledger.readUsage(keyId, counters);
+  return counters.map((counter, index) => {
+    const { used = 0, leased = 0 } = usage[index] ?? {};
+    return createReading(counter, used, leased);
+  });
+}
+
+/** The same without units that this process is known to hold, which nobody has spent. */
+export function withoutHeld(reading: UsageReading, held: number): UsageReading {
+  const used = Math.max(0, reading.used - held);
+  return { ...reading, used, leased: 0, remaining: Math.max(0, reading.limit - used) };
+}
+
+function createReading({ name, limit, periodEnd }: Counter, used: number, leased: number): UsageReading {
+  const resetsAt = periodEnd === Number.MAX_SAFE_INTEGER ? undefined : periodEnd;
+  return { name, limit, used, leased, remaining: Math.max(0, limit - used), resetsAt };
+}

@@ -1,0 +1,103 @@
+import type { ServerResponse } from 'node:http';
+import type { PlanRule } from '../config/plan-rule.ts';
+import type { Route } from '../config/config.ts';
+import type { Grant } from '../quota/grants.ts';
+import type { QuotaReading } from '../quota/quota-reading.ts';
+import type { Decision, Quotas, Request } from '../quota/quotas.ts';
+import { Refusal } from '../refusals.ts';
+import type { Caller } from './authenticate.ts';
+
+/** What came of asking a caller's limits. */
+export type AdmissionOutcome =
+  | 'granted'
+  | 'owed'
+  | 'quota_exhausted'
+  | 'rate_exceeded'
+  | 'too_many_in_flight'
+  | 'quota_unavailable'
+  | 'client_gone';
+
+export interface Admission {
+  readonly plans: ReadonlyMap<string, PlanRule>;
+  readonly quotas: Quotas;
+  readonly count: (plan: string, outcome: AdmissionOutcome) => void;
+  /** Told of a quota that has just come near its limit: once for each caller, quota and period. */
+  readonly warn: (caller: Caller, quota: QuotaReading) => void;
+}
+
+/**
+ * Caller + Route → Grant, reserved and not yet charged. 429 503.
+ * Answers at once while this process holds units of the caller's quotas. A client that leaves during a wait leaves
+ * nothing reserved. Whoever has the grant settles it.
+ */
+export function admit(
+  res: ServerResponse,
+  { caller, route }: { readonly caller: Caller; readonly route: Route },
+  by: Admission,
+): Grant | Promise<Grant> {
+  const plan = by.plans.get(caller.plan);
+  // Without its plan nothing is known of the caller's limits, and an unlimited caller is worse than one turned away.
+  if (plan === undefined) throw new Refusal('internal', { detail: `no plan is called ${caller.plan}` });
+  const decision = by.quotas.reserve(new Application(caller.keyId, plan, { cost: route.cost, res }));
+  if (decision instanceof Promise) return waitFor(decision, { caller, res }, by);
+  return judge(decision, caller, by);
+}
+
+/** The headers that tell the caller of its limits, as they are now. */
+export function tellLimits(grant: Grant, caller: Caller, by: Admission): Readonly<Record<string, string>> {
+  const { headers, quotas, newWarnings } = grant.describe();
+  for (const name of newWarnings) {
+    const quota = quotas.find((reading) => reading.name === name);
+    if (quota !== undefined) by.warn(caller, quota);
+  }
+  return headers;
+}
+
+/** What is asked of the limits. Only a request that has to wait looks at the signal, so only then is there one. */
+class Application implements Request {
+  readonly keyId: string;
+  readonly plan: PlanRule;
+  readonly cost: number;
+  readonly #res: ServerResponse;
+
+  constructor(keyId: string, plan: PlanRule, { cost, res }: { cost: number; res: ServerResponse }) {
+    this.keyId = keyId;
+    this.plan = plan;
+    this.cost = cost;
+    this.#res = res;
+  }
+
+  get signal(): AbortSignal {
+    const leaving = new AbortController();
+    const leave = (): void => leaving.abort(new Refusal('client_gone'));
+    if (this.#res.destroyed) leave();
+    else this.#res.once('close', leave);
+    return leaving.signal;
+  }
+}
+
+async function waitFor(
+  decision: Promise<Decision>,
+  { caller, res }: { caller: Caller; res: ServerResponse },
+  by: Admission,
+): Promise<Grant> {
+  try {
+    const grant = judge(await decision, caller, by);
+    if (!res.destroyed) return grant;
+    grant.leave();
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.code !== 'client_gone') throw error;
+  }
+  by.count(caller.plan, 'client_gone');
+  throw new Refusal('client_gone');
+}
+
+function judge(decision: Decision, { plan }: Caller, by: Admission): Grant {
+  if (decision.kind === 'grant') {
+    by.count(plan, decision.owed ? 'owed' : 'granted');
+    return decision;
+  }
+  const { code, headers, cause } = decision;
+  by.count(plan, code);
+  throw new Refusal(code, { headers, cause });
+}

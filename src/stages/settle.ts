@@ -1,0 +1,22 @@
+import type { Grant, Outcome } from '../quota/grants.ts';
+import type { Progress } from '../upstream/relay.ts';
+
+/** How far a request came on its way to the upstream and back. */
+type Exchange = Pick<Progress, 'sent' | 'answered' | 'cut' | 'cost'>;
+
+/**
+ * Grant + what really happened → charged or given back, exactly once, and the place is free. It is called in the end
+ * whatever came of the request.
+ */
+export function settle(grant: Grant, exchange: Exchange): void {
+  if (exchange.cost !== undefined) grant.correctCost(exchange.cost);
+  grant.settle(outcomeOf(exchange));
+  grant.leave();
+}
+
+/** An answer that the upstream broke off is a failure of the upstream; one that the client broke off was answered. */
+function outcomeOf({ sent, answered, cut }: Exchange): Outcome {
+  if (!sent) return { kind: 'unsent' };
+  if (answered === undefined || cut === 'upstream') return { kind: 'unanswered' };
+  return { kind: 'answered', status: answered };
+}

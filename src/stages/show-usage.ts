@@ -1,0 +1,75 @@
+import type { ServerResponse } from 'node:http';
+import type { PlanRule } from '../config/plan-rule.ts';
+import type { Quotas } from '../quota/quotas.ts';
+import type { UsageReading } from '../quota/usage-reading.ts';
+import { Refusal } from '../refusals.ts';
+import { StoreUnavailable } from '../stores/ledger.ts';
+import type { Caller } from './authenticate.ts';
+import type { Head } from './check-request.ts';
+
+export interface UsageDesk {
+  /** undefined = nowhere. */
+  readonly path: string | undefined;
+  readonly plans: ReadonlyMap<string, PlanRule>;
+  readonly quotas: Quotas;
+}
+
+/** Name of this endpoint in logs and metrics. */
+export const usageRoute = 'usage';
+
+/**
+ * Caller → its own usage as JSON. 405 503.
+ * It asks no limit and takes nothing from any: who has used up everything can still read it.
+ */
+export async function showUsage(
+  res: ServerResponse,
+  { head, caller, requestId }: { head: Head; caller: Caller; requestId: string },
+  by: UsageDesk,
+): Promise<void> {
+  if (head.method !== 'GET' && head.method !== 'HEAD') {
+    throw new Refusal('method_not_allowed', { headers: { Allow: 'GET, HEAD' } });
+  }
+  const plan = by.plans.get(caller.plan);
+  if (plan === undefined) throw new Refusal('internal', { detail: `no plan is called ${caller.plan}` });
+  const readings = await read(caller, plan, by.quotas);
+  if (res.destroyed) throw new Refusal('client_gone');
+  const body = JSON.stringify(describe(caller, plan, readings));
+  res.writeHead(200, [
+    'Content-Type',
+    'application/json; charset=utf-8',
+    'Content-Length',
+    String(Buffer.byteLength(body)),
+    'Cache-Control',
+    'no-store',
+    'X-Request-Id',
+    requestId,
+  ]);
+  res.end(body);
+}
+
+async function read(caller: Caller, plan: PlanRule, quotas: Quotas): Promise<readonly UsageReading[]> {
+  try {
+    return await quotas.read(caller.keyId, plan);
+  } catch (cause) {
+    if (!(cause instanceof StoreUnavailable)) throw cause;
+    throw new Refusal('quota_unavailable', { cause, headers: { 'Retry-After': '1' } });
+  }
+}
+
+function describe({ keyId, plan: name }: Caller, plan: PlanRule, readings: readonly UsageReading[]): object {
+  const { rate, concurrency } = plan;
+  return {
+    key: keyId,
+    plan: name,
+    quotas: readings.map((reading, index) => ({
+      name: reading.name,
+      limit: reading.limit,
+      per: plan.quotas[index]?.period.per,
+      used: reading.used,
+      remaining: reading.remaining,
+      resetsAt: reading.resetsAt === undefined ? null : new Date(reading.resetsAt).toISOString(),
+    })),
+    rate: rate === undefined ? null : { limit: rate.limit, perSeconds: rate.perMs / 1000, burst: rate.burst },
+    concurrency: concurrency?.limit ?? null,
+  };
+}

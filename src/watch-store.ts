@@ -1,0 +1,70 @@
+import type { Logger } from './log.ts';
+import type { Metrics } from './metrics.ts';
+import { StoreUnavailable } from './stores/ledger.ts';
+import type { Store } from './stores/store.ts';
+
+/** An outage that follows another within this time is not told again: a store that flickers must not fill the log. */
+const quietMs = 5000;
+
+/** The same store, with every call counted and timed, and a line in the log when it goes away and when it is back. */
+export function watchStore(store: Store, metrics: Metrics, logger: Logger): Store {
+  const { keys, ledger } = store;
+  let away = false;
+  let toldAt = Number.NEGATIVE_INFINITY;
+
+  function answered(): void {
+    if (!away) return;
+    away = false;
+    logger.info('the store answers again');
+  }
+
+  function failed(error: unknown): void {
+    const now = performance.now();
+    if (away || !(error instanceof StoreUnavailable) || now - toldAt < quietMs) return;
+    away = true;
+    toldAt = now;
+    logger.error({ reason: error.message }, 'the store does not answer');
+  }
+
+  function watch<Args extends readonly unknown[], Answer>(
+    operation: string,
+    call: (...args: Args) => Promise<Answer>,
+  ): (...args: Args) => Promise<Answer> {
+    return async function watched(...args) {
+      const startedAt = performance.now();
+      let ok = false;
+      try {
+        const answer = await call(...args);
+        ok = true;
+        answered();
+        return answer;
+      } catch (error) {
+        failed(error);
+        throw error;
+      } finally {
+        metrics.observeStore(operation, (performance.now() - startedAt) / 1000, ok);
+      }
+    };
+  }
+
+  return {
+    keys: {
+      findKey: watch('find_key', (digest) => keys.findKey(digest)),
+      putKey: watch('put_key', (record, digests) => keys.putKey(record, digests)),
+    },
+    ledger: {
+      draw: watch('draw', (order) => ledger.draw(order)),
+      giveBack: watch('give_back', (order) => ledger.giveBack(order)),
+      charge: watch('charge', (order) => ledger.charge(order)),
+      cancelDraw: watch('cancel_draw', (order) => ledger.cancelDraw(order)),
+      pace: watch('pace', (order) => ledger.pace(order)),
+      enter: watch('enter', (order) => ledger.enter(order)),
+      stay: watch('stay', (order) => ledger.stay(order)),
+      leave: watch('leave', (keyId, placeId) => ledger.leave(keyId, placeId)),
+      readUsage: watch('read_usage', (keyId, counters) => ledger.readUsage(keyId, counters)),
+      resetUsage: watch('reset_usage', (keyId, counters) => ledger.resetUsage(keyId, counters)),
+    },
+    ping: watch('ping', () => store.ping()),
+    close: () => store.close(),
+  };
+}
