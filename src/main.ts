@@ -52,7 +52,54 @@ async function runCommand(): Promise<void> {
       });
     });
 
+  addUsage(program);
   await program.parseAsync();
+}
+
+function addUsage(program: Command): void {
+  const usage = program.command('usage').description('read and reset what keys have used of their quotas');
+
+  usage
+    .command('show')
+    .description('show limit, use and reset of the quotas of a key, or of all keys in the configuration')
+    .argument('[key]', 'the id of a key')
+    .addOption(configOption())
+    .option('--json', 'print records for programs')
+    .addHelpText(
+      'after',
+      `
+USED counts the units that gateways hold ahead of need, which are shown as LEASED too.
+
+Examples:
+  $ gatehouse usage show
+  $ gatehouse usage show demo --json`,
+    )
+    .action(async (key: string | undefined, { config, json }: { config: string; json?: true }) => {
+      const { showUsage } = await import('./commands/usage.ts');
+      process.exitCode = await showUsage({ config, key, json: json ?? false }, process);
+    });
+
+  usage
+    .command('reset')
+    .description('set what a key has used in the current periods to zero')
+    .argument('<key>', 'the id of a key')
+    .addOption(configOption())
+    .option('--quota <name>', 'this quota alone')
+    .option('--yes', 'do not ask')
+    .addHelpText(
+      'after',
+      `
+Gateways may still spend the units that they hold at that moment.
+
+Examples:
+  $ gatehouse usage reset demo
+  $ gatehouse usage reset demo --quota monthly --yes`,
+    )
+    .action(async (key: string, options: { config: string; quota?: string; yes?: true }) => {
+      const { resetUsage } = await import('./commands/usage.ts');
+      const { config, quota, yes = false } = options;
+      process.exitCode = await resetUsage({ config, key, quota, yes }, process);
+    });
 }
 
 function configOption(): Option {
