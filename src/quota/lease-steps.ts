@@ -46,7 +46,10 @@ export class LeaseSteps {
   }
 
   sendBack(lease: Lease, counters: readonly Counter[], units: number): void {
-    if (counters === lease.counters) lowerUsed(lease, units);
+    if (counters === lease.counters) {
+      lowerUsed(lease, units);
+      lease.told = lease.units;
+    }
     const { keyId } = lease;
     const order = { id: this.nextId(), keyId, counters, units, holder: this.#holder, held: lease.units };
     this.#onStep();

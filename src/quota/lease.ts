@@ -30,6 +30,8 @@ export interface Lease {
   until: number;
   /** `StoreTime.trust` when the periods were last looked at. */
   trust: number;
+  /** Units that the store was last told are held here. */
+  told: number;
   /** Units drawn ahead by the last draw, and the level at which the next draw starts before they are gone. */
   size: number;
   refillBelow: number;
@@ -83,6 +85,7 @@ export function createLease(keyId: string, plan: PlanRule, mono: number): Lease 
     from: 0,
     until: 0,
     trust: -1,
+    told: 0,
     size: 0,
     refillBelow: -1,
     spent: 0,
@@ -111,6 +114,7 @@ export function enterPeriods(lease: Lease, at: number, trust: number): void {
   lease.from = from;
   lease.until = until;
   lease.trust = trust;
+  lease.told = 0;
   lease.size = 0;
   lease.refillBelow = -1;
   lease.deniedUntil = 0;

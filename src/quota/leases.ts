@@ -297,8 +297,12 @@ class LeaseBook implements Leases {
       if (answer.kind === 'drawn') this.#steps.sendBack(lease, order.counters, answer.units);
       return false;
     }
-    if (answer.kind === 'drawn') this.#drawn(lease, answer.units, answer.used);
-    else this.#exhausted(lease, order, answer);
+    if (answer.kind === 'drawn') {
+      lease.told = Math.max(0, order.held + answer.units);
+      this.#drawn(lease, answer.units, answer.used);
+    } else {
+      this.#exhausted(lease, order, answer);
+    }
     return true;
   }
 
@@ -317,7 +321,7 @@ class LeaseBook implements Leases {
       need,
       want: Math.max(need, line + ahead - lease.units),
       holder: this.#holder,
-      held: lease.units,
+      held: lease.units - line,
     };
   }
 
@@ -443,6 +447,8 @@ class LeaseBook implements Leases {
     const wanted = !idle && this.#isCurrent(lease, mono) && !this.#isStranded(lease, restedMs);
     if (lease.units > 0 && !wanted && this.#steps.outbox.hasRoom) this.#retire(lease);
     if (lease.units === 0 && idle) {
+      // What was held has been spent, which nobody has told the store yet.
+      if (lease.told > 0) this.#steps.sendBack(lease, lease.counters, 0);
       lease.gone = true;
       this.#book.delete(lease.keyId);
     }

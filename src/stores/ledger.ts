@@ -53,7 +53,10 @@ export interface DrawOrder {
   /** The draw gives between `need` and `want` units, or none. */
   readonly need: number;
   readonly want: number;
-  /** The process that draws, and what it will hold unspent besides these units: for people who ask what is leased. */
+  /**
+   * The process that draws, and what it will hold unspent besides these units: for people who ask what is leased. Below
+   * zero when requests wait for some of these units and spend them at once.
+   */
   readonly holder: string;
   readonly held: number;
 }

@@ -7,7 +7,7 @@ export const LEASE_TOLD_MS = 3_600_000;
 
 /** Refuses numbers that no store could count exactly. They are the gateway's mistake, not the store's. */
 export function checkDraw({ need, want, held, counters }: DrawOrder): void {
-  checkWhole(need, want, held, ...counters.map((counter) => counter.limit));
+  checkWhole(need, want, Math.abs(held), ...counters.map((counter) => counter.limit));
   if (want < need) throw new RangeError('a draw must not want less than it needs');
 }
 

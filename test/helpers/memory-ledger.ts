@@ -85,7 +85,7 @@ export function createMemoryLedger(options: MemoryLedgerOptions): MemoryLedger {
     if (exhausted.length > 0) return { kind: 'exhausted', exhausted, used: usedOf(order), now: now() };
     const units = Math.min(order.want, ...left);
     add(order, units);
-    tell(keyId, order.holder, order.held + units);
+    tell(keyId, order.holder, Math.max(0, order.held + units));
     return { kind: 'drawn', units, used: usedOf(order), now: now() };
   };
 

@@ -1,67 +1,107 @@
-import { createPeriodRule } from '../../src/quota/periods.ts';
-import type { PeriodUnit } from '../../src/quota/periods.ts';
-import type { PlanRule, QuotaRule } from '../../src/quota/plan-rule.ts';
-import { StoreUnavailable } from '../../src/stores/ledger.ts';
-import { createMemoryLedger } from './memory-ledger.ts';
-import { createTurnableClock } from './turnable-clock.ts';
+import { request } from 'undici';
+import type { Scene } from './poll.ts';
+import { until } from './poll.ts';
+import { startRecordingUpstream } from './recording-upstream.ts';
+import type { RecordingUpstream } from './recording-upstream.ts';
+import { startGateway } from './start-gateway.ts';
+import type { Gateway, GatewayOptions, Yaml } from './start-gateway.ts';
+import { tempFolder } from './temp-folder.ts';
 
-/** A plan without limits, with what the test gives it. */
-export function aPlan(parts: Partial<PlanRule> = {}): PlanRule {
+/** The path of the scene's free route for any method and body, below `/v1`. */
+export const workPath = '/v1/work';
+/** Where callers of the scene read their own usage. */
+export const usagePath = '/v1/usage';
+
+/** What a caller got. */
+export interface Answer {
+  readonly status: number;
+  readonly refusal: string | undefined;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly text: string;
+}
+
+/** An upstream and a store that any number of gateways share. */
+export interface QuotaScene {
+  readonly upstream: RecordingUpstream;
+  readonly store: string;
+  /** Starts a gateway; the configuration is laid over the scene's own. */
+  start(over?: Yaml, options?: GatewayOptions): Promise<Gateway>;
+}
+
+/** Starts the upstream. Without a store it is one SQLite file. */
+export async function openQuotaScene(
+  t: Scene,
+  config: Yaml,
+  store = `sqlite:${tempFolder(t)}/gatehouse.db`,
+): Promise<QuotaScene> {
+  const upstream = await startRecordingUpstream(t, (_request, res) => res.end('ok'));
   return {
-    quotas: [],
-    rate: undefined,
-    concurrency: undefined,
-    charge: 'answered',
-    consistency: 'leased',
-    onStoreFailure: 'refuse',
-    ...parts,
+    upstream,
+    store,
+    start: (over = {}, options = {}) =>
+      startGateway(t, { ...quotaConfig, store, ...config, ...over }, { upstream: upstream.url, ...options }),
   };
 }
 
-/** A quota over a period of UTC. */
-export function aQuota(limit: number, per: PeriodUnit = 'month', parts: Partial<QuotaRule> = {}): QuotaRule {
-  return { name: per, limit, period: createPeriodRule(per), warnAt: undefined, ...parts };
+/** The secret of the key with this id. */
+export function secretOf(id: string): string {
+  return `secret-of-the-key-${id}`;
 }
 
-/** A store on a clock that stands still, whose weather the test makes, and the options that processes share. */
-export function createQuotaScene(start?: number) {
-  const clock = createTurnableClock(start);
-  const problems: unknown[] = [];
-  const weather = { refuses: false, loses: false, takesMs: 0 };
-  let storeAhead = 0;
-  const ledger = createMemoryLedger({
-    now: () => Math.floor(clock.mono()) + baseOf(clock.wall() - clock.mono()) + storeAhead,
-    before: () => {
-      if (weather.refuses) throw new StoreUnavailable('refused', { mayHaveHappened: false });
-      if (weather.takesMs > 0) return new Promise((resolve) => void clock.after(weather.takesMs, resolve));
-      return undefined;
-    },
-    after: () => {
-      if (weather.loses) throw new StoreUnavailable('lost', { mayHaveHappened: true });
-    },
+/** Keys as the configuration has them. */
+export function keysOf(plan: string, ...ids: readonly string[]): object[] {
+  return ids.map((id) => ({ id, plan, secret: secretOf(id) }));
+}
+
+interface CallOptions {
+  readonly key?: string;
+  readonly path?: string;
+  readonly method?: string;
+  readonly body?: string;
+  readonly headers?: Record<string, string>;
+  readonly signal?: AbortSignal;
+}
+
+/** One request with a key of the scene, read to its end. */
+export async function call(
+  { url }: Pick<Gateway, 'url'>,
+  { key = 'ada', path = workPath, method = 'POST', body = '{}', headers = {}, signal }: CallOptions = {},
+): Promise<Answer> {
+  const answer = await request(url + path, {
+    method,
+    headers: { apikey: secretOf(key), 'content-type': 'application/json', ...headers },
+    ...(method === 'GET' || method === 'HEAD' ? {} : { body }),
+    ...(signal === undefined ? {} : { signal }),
   });
-  let base: number | undefined;
-  /** The store keeps the time that the process had at first, however the wall clock jumps later. */
-  function baseOf(offset: number): number {
-    base ??= offset;
-    return base;
-  }
-  baseOf(clock.wall() - clock.mono());
-  const options = {
-    ledger,
-    clock,
-    holder: 'one',
-    deadlineMs: 250,
-    costMax: 50,
-    onError: (error: unknown) => void problems.push(error),
-  };
+  const refusal = answer.headers['x-gatehouse-refusal'];
   return {
-    clock,
-    ledger,
-    weather,
-    options,
-    problems,
-    /** Sets the store's clock forward or back. */
-    jumpStore: (ms: number) => void (storeAhead += ms),
+    status: answer.statusCode,
+    refusal: typeof refusal === 'string' ? refusal : undefined,
+    headers: answer.headers,
+    text: await answer.body.text(),
   };
 }
+
+/** What the key has used of its first quota, as the key itself is told. */
+export async function usedBy(gateway: Gateway, key = 'ada'): Promise<number> {
+  const { text } = await call(gateway, { key, path: usagePath, method: 'GET' });
+  const { quotas } = JSON.parse(text) as { quotas: { used: number }[] };
+  return quotas[0]?.used ?? Number.NaN;
+}
+
+/** Waits until the key has used exactly so much. */
+export async function usedSettlesAt(gateway: Gateway, expected: number, key = 'ada'): Promise<void> {
+  let last = Number.NaN;
+  await until(async () => (last = await usedBy(gateway, key)) === expected, {
+    what: `${expected} units used`,
+  }).catch((cause: unknown) => {
+    throw new Error(`${key} has used ${last}, not ${expected}`, { cause });
+  });
+}
+
+const quotaConfig: Yaml = {
+  usage: { path: usagePath },
+  keys: keysOf('plan', 'ada'),
+  plans: {},
+  routes: [{ path: workPath, methods: ['GET', 'POST'], body: { any: {} } }],
+};

@@ -98,7 +98,8 @@ function judgeDraw(sql: Statements, order: DrawOrder, now: number): DrawAnswer {
   const exhausted = left.flatMap((units, index) => (units < need ? [index] : []));
   if (exhausted.length > 0) return { kind: 'exhausted', exhausted, used, now };
   const units = Math.min(want, ...left);
-  for (const counter of counters) tellLease(sql, order, counter, { units: order.held + units, now });
+  const held = Math.max(order.held + units, 0);
+  for (const counter of counters) tellLease(sql, order, counter, { units: held, now });
   return { kind: 'drawn', units, used: counters.map((counter) => addUnits(sql, keyId, counter, units)), now };
 }
 

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createConcurrency } from '../../../src/quota/concurrency.ts';
 import type { Concurrency, Place } from '../../../src/quota/concurrency.ts';
-import type { ConcurrencyRule, OnStoreFailure } from '../../../src/quota/plan-rule.ts';
+import type { ConcurrencyRule, OnStoreFailure } from '../../../src/config/plan-rule.ts';
 import { StoreUnavailable } from '../../../src/stores/ledger.ts';
-import { createQuotaScene } from '../../helpers/quota-scene.ts';
+import { createQuotaScene } from '../../helpers/lease-scene.ts';
 
 const own: ConcurrencyRule = { name: 'in-flight', limit: 2, shared: false };
 const shared: ConcurrencyRule = { ...own, shared: true };

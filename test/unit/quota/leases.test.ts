@@ -3,9 +3,9 @@ import { test } from 'node:test';
 import type { Hold } from '../../../src/quota/lease.ts';
 import { createLeases } from '../../../src/quota/leases.ts';
 import type { Leases } from '../../../src/quota/leases.ts';
-import type { PlanRule } from '../../../src/quota/plan-rule.ts';
+import type { PlanRule } from '../../../src/config/plan-rule.ts';
 import { StoreUnavailable } from '../../../src/stores/ledger.ts';
-import { aPlan, aQuota, createQuotaScene } from '../../helpers/quota-scene.ts';
+import { aPlan, aQuota, createQuotaScene } from '../../helpers/lease-scene.ts';
 import { settle as runReady } from '../../helpers/turnable-clock.ts';
 
 const may = Date.UTC(2026, 4, 1);

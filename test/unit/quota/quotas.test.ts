@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Grant, Outcome } from '../../../src/quota/grants.ts';
-import type { Charge, PlanRule } from '../../../src/quota/plan-rule.ts';
+import type { Charge, PlanRule } from '../../../src/config/plan-rule.ts';
 import { createQuotas } from '../../../src/quota/quotas.ts';
 import type { Decision, Quotas } from '../../../src/quota/quotas.ts';
-import { aPlan, aQuota, createQuotaScene } from '../../helpers/quota-scene.ts';
+import { aPlan, aQuota, createQuotaScene } from '../../helpers/lease-scene.ts';
 import { settle as runReady } from '../../helpers/turnable-clock.ts';
 
 const may = Date.UTC(2026, 4, 1);

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { RateRule } from '../../../src/quota/plan-rule.ts';
+import type { RateRule } from '../../../src/config/plan-rule.ts';
 import { createRates } from '../../../src/quota/rates.ts';
 import type { Rates } from '../../../src/quota/rates.ts';
 import { StoreUnavailable } from '../../../src/stores/ledger.ts';
-import { createQuotaScene } from '../../helpers/quota-scene.ts';
+import { createQuotaScene } from '../../helpers/lease-scene.ts';
 
 const slow: RateRule = { name: 'rate', limit: 10, perMs: 1000, burst: 2 };
 const fast: RateRule = { name: 'rate', limit: 1000, perMs: 1000, burst: 100 };

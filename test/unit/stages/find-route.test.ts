@@ -16,7 +16,16 @@ const gone: Version = {
 };
 
 function route(path: string, methods: readonly string[] = ['GET', 'HEAD'], version?: Version): Route {
-  return { name: path, path, methods, upstream: 'u', version, cost: 1, body: { kind: 'none' } };
+  return {
+    name: path,
+    path,
+    methods,
+    upstream: 'u',
+    version,
+    cost: 1,
+    costHeader: undefined,
+    body: { kind: 'none' },
+  };
 }
 
 function head(path: string, method = 'GET'): Head {

@@ -1,0 +1,296 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { until } from '../helpers/poll.ts';
+import type { Answer } from '../helpers/quota-scene.ts';
+import { call, keysOf, openQuotaScene, usagePath, usedBy, usedSettlesAt } from '../helpers/quota-scene.ts';
+import { exchange, requestBytes } from '../helpers/raw-socket.ts';
+import { startRedisServer } from '../helpers/redis-server.ts';
+import type { Gateway } from '../helpers/start-gateway.ts';
+import { tempFolder } from '../helpers/temp-folder.ts';
+
+const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const day = 86_400;
+
+test('answers and refusals tell of every limit in the syntax of the draft', async (t) => {
+  const quotas = [
+    { name: 'daily', limit: 3, per: 'day', warnAt: '60%' },
+    { name: 'life', limit: 999_999_999_999_999, per: 'lifetime' },
+  ];
+  const plan = { quotas, rate: { limit: 50, per: 'minute', burst: 60 }, concurrency: 8 };
+  const gateway = await (await openQuotaScene(t, { plans: { plan } })).start();
+  const answers: Answer[] = [];
+  for (let turn = 0; turn < 4; turn += 1) answers.push(await call(gateway));
+
+  const [first, second, , refused] = answers;
+  const policy =
+    '"daily";q=3;w=86400, "life";q=999999999999999, "rate";q=60;w=72, "concurrency";q=8;qu="concurrent-requests"';
+  for (const { headers } of answers) assert.equal(headers['ratelimit-policy'], policy);
+  const untilMidnight = day - ((Date.now() / 1000) % day);
+  const state = String(first?.headers['ratelimit']);
+  const [, seconds] =
+    /^"daily";r=2;t=(\d+), "life";r=\d{15}, "rate";r=59;t=2, "concurrency";r=7$/.exec(state) ?? [];
+  assert.ok(Math.abs(Number(seconds) - untilMidnight) < 5, state);
+  assert.equal(first?.headers['x-gatehouse-quota-warning'], undefined);
+  assert.equal(second?.headers['x-gatehouse-quota-warning'], '"daily"');
+
+  assert.equal(refused?.status, 429);
+  assert.equal(refused.refusal, 'quota_exhausted');
+  assert.equal(refused.text, '{"error":"Quota exceeded"}');
+  assert.match(String(refused.headers['ratelimit']), /^"daily";r=0;t=\d+/);
+  assert.ok(Number(refused.headers['retry-after']) >= Math.floor(untilMidnight));
+  assert.ok(Number(refused.headers['retry-after']) < untilMidnight + 5);
+});
+
+test('a quota that never starts anew has no Retry-After', async (t) => {
+  const plan = { quotas: [{ name: 'life', limit: 1, per: 'lifetime' }] };
+  const gateway = await (await openQuotaScene(t, { plans: { plan } })).start();
+  await call(gateway);
+  const { headers, status } = await call(gateway);
+  assert.equal(status, 429);
+  assert.equal(headers['retry-after'], undefined);
+  assert.equal(headers['ratelimit'], '"life";r=0');
+});
+
+test('who waits for as long as Retry-After says is served, with a quota and with a rate', async (t) => {
+  const gateway = await (
+    await openQuotaScene(t, {
+      keys: [...keysOf('slow', 'ada'), ...keysOf('short', 'bob')],
+      plans: {
+        slow: { rate: { limit: 1, per: 'second' } },
+        short: { quotas: [{ name: 'second', limit: 1, per: 'second' }] },
+      },
+    })
+  ).start();
+  for (const [key, refusal] of [
+    ['ada', 'rate_exceeded'],
+    ['bob', 'quota_exhausted'],
+  ] as const) {
+    const refused = await until(async () => {
+      const answer = await call(gateway, { key });
+      return answer.status === 429 ? answer : undefined;
+    });
+    const refusedAt = performance.now();
+    assert.equal(refused.refusal, refusal);
+    const waitMs = Number(refused.headers['retry-after']) * 1000;
+    assert.equal(waitMs, 1000);
+    await until(() => performance.now() >= refusedAt + waitMs);
+    assert.equal((await call(gateway, { key })).status, 200);
+  }
+});
+
+test('a key that comes near its limit is one line in the log, with numbers and without its secret', async (t) => {
+  const plan = { quotas: [{ name: 'daily', limit: 10, per: 'day', warnAt: '80%' }] };
+  const gateway = await (await openQuotaScene(t, { plans: { plan } })).start();
+  for (let turn = 0; turn < 12; turn += 1) await call(gateway);
+  await gateway.stop();
+  const warnings = gateway.logs().filter(({ msg }) => msg === 'a key is near its limit');
+  assert.equal(warnings.length, 1);
+  const { keyId, plan: name, quota, used, limit } = warnings[0] ?? {};
+  assert.deepEqual(
+    { keyId, name, quota, used, limit },
+    { keyId: 'ada', name: 'plan', quota: 'daily', used: 8, limit: 10 },
+  );
+  assert.doesNotMatch(gateway.logText(), /secret-of/);
+});
+
+for (const kind of ['SQLite', 'Redis'] as const) {
+  test(`a rate and a shared concurrency hold over two processes, in ${kind}`, async (t) => {
+    const store = kind === 'Redis' ? (await startRedisServer(t)).url : undefined;
+    const scene = await openQuotaScene(
+      t,
+      {
+        keys: [...keysOf('paced', 'ada'), ...keysOf('narrow', 'bob'), ...keysOf('own', 'cyd')],
+        plans: {
+          paced: { rate: { limit: 100, per: 'hour', burst: 20 } },
+          narrow: { concurrency: { limit: 3, shared: true } },
+          own: { concurrency: 3 },
+        },
+      },
+      store,
+    );
+    const gateways = await Promise.all([scene.start(), scene.start()]);
+    const paced = await callAll(gateways, 15, 'ada');
+    assert.deepEqual(tally(paced), { 200: 20, rate_exceeded: 10 });
+
+    const release = Promise.withResolvers<void>();
+    scene.upstream.handler = (_request, res) => void release.promise.then(() => res.end('ok'));
+    const seen = scene.upstream.requests.length;
+    const narrow = callAll(gateways, 4, 'bob');
+    const own = callAll(gateways, 4, 'cyd');
+    await until(() => scene.upstream.requests.length === seen + 9);
+    release.resolve();
+    assert.deepEqual(tally(await narrow), { 200: 3, too_many_in_flight: 5 });
+    assert.deepEqual(tally(await own), { 200: 6, too_many_in_flight: 2 });
+    // The places are free again, wherever they were.
+    for (const key of ['bob', 'cyd']) {
+      await until(async () => {
+        const { 200: served } = tally(await callAll(gateways.slice(0, 1), 3, key));
+        return served === 3;
+      });
+    }
+  });
+}
+
+test('a caller that leaves while it waits for the store leaves nothing reserved and no place taken', async (t) => {
+  const redis = await startRedisServer(t);
+  const plan = { quotas: [{ name: 'life', limit: 5, per: 'lifetime' }], concurrency: 2 };
+  const scene = await openQuotaScene(t, { plans: { plan }, storeDeadline: '10s' }, redis.url);
+  const gateway = await scene.start();
+  assert.equal((await call(gateway)).status, 200);
+  redis.signal('SIGSTOP');
+  const leaving = new AbortController();
+  const left = [call(gateway, leaving), call(gateway, leaving)];
+  await until(async () => (await inFlight(gateway)) === 2);
+  leaving.abort();
+  for (const answer of left) await assert.rejects(answer);
+  await until(async () => (await inFlight(gateway)) === 0);
+  redis.signal('SIGCONT');
+  await until(async () => (await call(gateway)).status === 200, { within: 3000 });
+  const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text();
+  assert.match(metrics, /quota_decisions_total\{plan="plan",outcome="client_gone"\} 2\n/);
+  await usedSettlesAt(gateway, 2);
+  assert.equal(scene.upstream.requests.length, 2);
+});
+
+test('a key reads its own usage, at no cost and even when nothing is left', async (t) => {
+  const quotas = [{ name: 'daily', limit: 2, per: 'day', timezone: 'Asia/Tokyo' }];
+  const plan = { quotas, rate: { limit: 2, per: 'hour' }, concurrency: 4 };
+  const scene = await openQuotaScene(t, { plans: { plan }, basePath: '/api' });
+  const gateway = await scene.start();
+  const read = (options = {}) => call(gateway, { path: `/api${usagePath}`, method: 'GET', ...options });
+  for (let turn = 0; turn < 4; turn += 1) await call(gateway, { path: '/api/v1/work' });
+  const { status, text, headers } = await read();
+  assert.equal(status, 200);
+  assert.equal(headers['cache-control'], 'no-store');
+  const { quotas: told, ...rest } = JSON.parse(text) as { quotas: { resetsAt: string }[] };
+  assert.deepEqual(rest, {
+    key: 'ada',
+    plan: 'plan',
+    rate: { limit: 2, perSeconds: 3600, burst: 2 },
+    concurrency: 4,
+  });
+  const [{ resetsAt, ...quota }] = told as [{ resetsAt: string }];
+  assert.deepEqual(quota, { name: 'daily', limit: 2, per: 'day', used: 2, remaining: 0 });
+  assert.match(resetsAt, /T15:00:00\.000Z$/);
+  assert.equal(scene.upstream.requests.length, 2);
+
+  assert.equal((await read({ key: 'nobody' })).refusal, 'key_invalid');
+  const posted = await read({ method: 'POST' });
+  assert.equal(posted.refusal, 'method_not_allowed');
+  assert.equal(posted.headers['allow'], 'GET, HEAD');
+  const bare = await exchange(t, gateway.port, requestBytes(`GET /api${usagePath}`));
+  assert.equal(bare.headers['x-gatehouse-refusal'], 'key_missing');
+});
+
+test('nobody reads usage where the YAML has no path for it', async (t) => {
+  const scene = await openQuotaScene(t, { plans: { plan: {} }, usage: undefined });
+  const gateway = await scene.start({ usage: undefined });
+  const answer = await call(gateway, { path: usagePath, method: 'GET' });
+  assert.equal(answer.refusal, 'route_unknown');
+});
+
+for (const kind of ['SQLite', 'Redis'] as const) {
+  test(`people read and reset usage beside a running gateway, in ${kind}`, async (t) => {
+    const store = kind === 'Redis' ? (await startRedisServer(t)).url : undefined;
+    const quotas = [
+      { name: 'daily', limit: 4, per: 'day' },
+      { name: 'life', limit: 9, per: 'lifetime' },
+    ];
+    const scene = await openQuotaScene(
+      t,
+      { plans: { plan: { quotas } }, keys: keysOf('plan', 'ada', 'bob') },
+      store,
+    );
+    const gateway = await scene.start();
+    for (let turn = 0; turn < 5; turn += 1) await call(gateway);
+    const usage = (...args: readonly string[]) =>
+      run(gateway.folder, 'usage', ...args, '--config', gateway.configFile);
+
+    const table = await usage('show', 'ada');
+    assert.equal(table.code, 0, table.stderr);
+    const midnight = new Date((Math.floor(Date.now() / 1000 / day) + 1) * day * 1000).toISOString();
+    assert.deepEqual(
+      table.stdout
+        .trim()
+        .split('\n')
+        .map((line) => line.trim().split(/\s+/)),
+      [
+        ['KEY', 'PLAN', 'QUOTA', 'LIMIT', 'USED', 'LEASED', 'REMAINING', 'RESETS'],
+        ['ada', 'plan', 'daily', '4', '4', '0', '0', midnight.replace('.000', '')],
+        ['ada', 'plan', 'life', '9', '4', '0', '5', 'never'],
+      ],
+    );
+    const all = JSON.parse((await usage('show', '--json')).stdout) as { key: string; used: number }[];
+    assert.deepEqual(
+      all.map(({ key, used }) => `${key} ${used}`),
+      ['ada 4', 'ada 4', 'bob 0', 'bob 0'],
+    );
+
+    const silent = await usage('reset', 'ada');
+    assert.equal(silent.code, 64);
+    assert.match(silent.stderr, /--yes/);
+    assert.equal(await usedBy(gateway), 4);
+    assert.equal((await usage('reset', 'ada', '--quota', 'daily', '--yes')).code, 0);
+    assert.equal((await call(gateway)).status, 200);
+    assert.equal(await usedBy(gateway), 1);
+    assert.equal(
+      (await usage('reset', 'adda', '--yes')).stderr,
+      'gatehouse: the configuration has no key "adda", did you mean "ada"?\n',
+    );
+  });
+}
+
+test('usage of a store that is not there ends with its own code and a sentence', async (t) => {
+  const folder = tempFolder(t);
+  const redis = await startRedisServer(t);
+  const scene = await openQuotaScene(
+    t,
+    { plans: { plan: {} } },
+    redis.url.replace('redis://', 'redis://:swordfish@'),
+  );
+  const gateway = await scene.start();
+  await redis.stop();
+  const { code, stderr, stdout } = await run(
+    folder,
+    'usage',
+    'reset',
+    'ada',
+    '--yes',
+    '--config',
+    gateway.configFile,
+  );
+  assert.equal(code, 1, 'a plan without quotas has none to reset');
+  assert.match(stderr, /has no quotas/);
+  assert.doesNotMatch(stderr + stdout + gateway.logText(), /swordfish/);
+});
+
+async function callAll(gateways: readonly Gateway[], each: number, key: string): Promise<Answer[]> {
+  return Promise.all(
+    gateways.flatMap((gateway) => Array.from({ length: each }, () => call(gateway, { key }))),
+  );
+}
+
+function tally(answers: readonly Answer[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { status, refusal = String(status) } of answers) counts[refusal] = (counts[refusal] ?? 0) + 1;
+  return counts;
+}
+
+async function inFlight({ adminUrl }: Gateway): Promise<number> {
+  const metrics = await (await fetch(`${adminUrl}/metrics`)).text();
+  return Number(/^gatehouse_requests_in_flight (\d+)$/m.exec(metrics)?.[1]);
+}
+
+function run(
+  cwd: string,
+  ...args: readonly string[]
+): Promise<{ code: number; stdout: string; stderr: string }> {
+  return new Promise((resolve) => {
+    const child = execFile(process.execPath, [main, ...args], { cwd }, (_error, stdout, stderr) =>
+      resolve({ code: child.exitCode ?? -1, stdout, stderr }),
+    );
+    child.stdin?.end();
+  });
+}

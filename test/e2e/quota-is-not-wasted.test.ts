@@ -1,0 +1,283 @@
+import assert from 'node:assert/strict';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import { after, before, test } from 'node:test';
+import { until } from '../helpers/poll.ts';
+import type { QuotaScene } from '../helpers/quota-scene.ts';
+import {
+  call,
+  keysOf,
+  openQuotaScene,
+  secretOf,
+  usedBy,
+  usedSettlesAt,
+  workPath,
+} from '../helpers/quota-scene.ts';
+import { openRaw, requestBytes } from '../helpers/raw-socket.ts';
+import type { Gateway } from '../helpers/start-gateway.ts';
+
+/** Every case has a key of its own, so one gateway serves them all. */
+const plans = ['answered', 'forwarded', 'success'] as const;
+type Charge = (typeof plans)[number];
+
+interface Case {
+  readonly name: string;
+  readonly does: (key: string) => Promise<unknown>;
+  readonly costs: number;
+  readonly charge?: Charge;
+}
+
+const limit = 100;
+let scene: QuotaScene;
+let gateway: Gateway;
+let deadPort: number;
+const scope = { after: (undo: () => void | Promise<void>) => void undone.push(undo) };
+const undone: (() => void | Promise<void>)[] = [];
+
+const work = (key: string, headers: Record<string, string> = {}, path = workPath) =>
+  call(gateway, { key, headers, path });
+const status = (code: number) => (key: string) => work(key, { 'x-do': `status ${code}` });
+
+const cases: readonly Case[] = [
+  { name: 'an answer', does: status(200), costs: 1 },
+  { name: 'an answer that says not found', does: status(404), costs: 1 },
+  { name: 'an answer that says internal error', does: status(500), costs: 0 },
+  { name: 'an answer that says unavailable', does: status(503), costs: 0 },
+  { name: 'an upstream that takes too long', does: (key) => work(key, { 'x-do': 'hang' }), costs: 0 },
+  { name: 'an upstream that hangs up', does: (key) => work(key, { 'x-do': 'reset' }), costs: 0 },
+  { name: 'an answer that breaks off', does: (key) => lost(work(key, { 'x-do': 'break' })), costs: 0 },
+  { name: 'an upstream that is not there', does: (key) => work(key, {}, '/v1/dead'), costs: 0 },
+  { name: 'a body that is not valid', does: (key) => work(key, {}, '/v1/json'), costs: 0 },
+  {
+    name: 'a body of the wrong type',
+    does: (key) => work(key, { 'content-type': 'text/plain' }, '/v1/json'),
+    costs: 0,
+  },
+  {
+    name: 'a body that is too large',
+    does: (key) => call(gateway, { key, body: 'x'.repeat(2048) }),
+    costs: 0,
+  },
+  { name: 'an unknown route', does: (key) => work(key, {}, '/v1/nowhere'), costs: 0 },
+  { name: 'a method that is not allowed', does: (key) => call(gateway, { key, method: 'PUT' }), costs: 0 },
+  { name: 'a client that leaves amid its body', does: leavesAmidBody, costs: 0 },
+  { name: 'a client that leaves before the answer', does: leavesBeforeAnswer, costs: 0 },
+  { name: 'a client that leaves amid the answer', does: leavesAmidAnswer, costs: 1 },
+  { name: 'charge forwarded: an internal error', does: status(500), costs: 1, charge: 'forwarded' },
+  {
+    name: 'charge forwarded: an upstream that takes too long',
+    does: (key) => work(key, { 'x-do': 'hang' }),
+    costs: 1,
+    charge: 'forwarded',
+  },
+  {
+    name: 'charge forwarded: an upstream that is not there',
+    does: (key) => work(key, {}, '/v1/dead'),
+    costs: 0,
+    charge: 'forwarded',
+  },
+  {
+    name: 'charge forwarded: a body that is not valid',
+    does: (key) => work(key, {}, '/v1/json'),
+    costs: 0,
+    charge: 'forwarded',
+  },
+  {
+    name: 'charge forwarded: a client that leaves before the answer',
+    does: leavesBeforeAnswer,
+    costs: 1,
+    charge: 'forwarded',
+  },
+  { name: 'charge success: an answer', does: status(204), costs: 1, charge: 'success' },
+  { name: 'charge success: a redirection', does: status(302), costs: 1, charge: 'success' },
+  { name: 'charge success: not found', does: status(404), costs: 0, charge: 'success' },
+  { name: 'a route that costs five', does: (key) => work(key, {}, '/v1/five'), costs: 5 },
+  {
+    name: 'five refused bodies of a route that costs five',
+    does: (key) => call(gateway, { key, path: '/v1/five', body: 'x'.repeat(2048) }),
+    costs: 0,
+  },
+  { name: 'a route that is free', does: (key) => work(key, {}, '/v1/free'), costs: 0 },
+  { name: 'a cost that the upstream raises', does: costs('7'), costs: 7 },
+  { name: 'a cost that the upstream waives', does: costs('0'), costs: 0 },
+  { name: 'a cost above all that is left', does: costs('250'), costs: 250 },
+  { name: 'a cost that is no number', does: costs('many'), costs: 2 },
+  { name: 'a cost below nothing', does: costs('-5'), costs: 2 },
+  {
+    name: 'a cost that comes with a failure',
+    does: (key) => work(key, { 'x-do': 'status 500 7' }, '/v1/priced'),
+    costs: 0,
+  },
+];
+
+const keyOf = (index: number): string => `k${index}`;
+
+before(async () => {
+  deadPort = await closedPort();
+  const keys = cases.flatMap(({ charge = 'answered' }, index) => keysOf(charge, keyOf(index)));
+  const quotas = [{ name: 'life', limit, per: 'lifetime' }];
+  scene = await openQuotaScene(scope, {
+    keys,
+    plans: Object.fromEntries(plans.map((charge) => [charge, { quotas, charge }])),
+    upstreams: {
+      recognition: { targets: ['http://127.0.0.1:1'], timeouts: { response: '300ms' } },
+      dead: { targets: [`http://127.0.0.1:${deadPort}`] },
+    },
+    routes: [
+      { path: workPath, methods: ['POST', 'GET'], body: { any: { maxSize: '1KB' } } },
+      { path: '/v1/json', methods: ['POST'], body: { json: { schema: { required: ['name'] } } } },
+      { path: '/v1/dead', methods: ['POST'], body: { any: {} }, upstream: 'dead' },
+      { path: '/v1/five', methods: ['POST'], body: { any: { maxSize: '1KB' } }, cost: 5 },
+      { path: '/v1/free', methods: ['POST'], body: { any: {} }, cost: 0 },
+      { path: '/v1/priced', methods: ['POST'], body: { any: {} }, cost: 2, costHeader: 'X-Cost' },
+    ],
+  });
+  scene.upstream.handler = ({ headers }, res) => {
+    const [what = 'status', code = '200', cost] = (headers['x-do'] ?? '').split(' ').filter(Boolean);
+    if (what === 'hang') return;
+    if (what === 'reset') return void res.socket?.resetAndDestroy();
+    if (cost !== undefined) res.setHeader('X-Cost', cost);
+    if (what === 'stream' || what === 'break') res.setHeader('Content-Length', '100');
+    res.writeHead(Number(code));
+    if (what === 'status') return void res.end(code === '204' ? undefined : 'ok');
+    res.write('begun');
+    if (what === 'break') res.write('…', () => res.socket?.resetAndDestroy());
+  };
+  const targets = { recognition: { targets: [scene.upstream.url], timeouts: { response: '300ms' } } };
+  gateway = await scene.start({
+    upstreams: { ...targets, dead: { targets: [`http://127.0.0.1:${deadPort}`] } },
+  });
+});
+
+after(async () => {
+  for (const undo of undone.toReversed()) await undo();
+});
+
+for (const [index, { name, does, costs: units }] of cases.entries()) {
+  test(`${name} costs ${units}`, async () => {
+    const key = keyOf(index);
+    await does(key);
+    await usedSettlesAt(gateway, units, key);
+  });
+}
+
+test('the cost header never reaches the caller', async () => {
+  const answer = await work(keyOf(0), { 'x-do': 'status 200 3' }, '/v1/priced');
+  assert.equal(answer.status, 200);
+  assert.equal(answer.headers['x-cost'], undefined);
+});
+
+test('a key that owes more than its limit is refused until the period ends', async () => {
+  const key = keyOf(cases.findIndex(({ costs: units }) => units === 250));
+  const answer = await work(key);
+  assert.equal(answer.refusal, 'quota_exhausted');
+});
+
+test('usage outlives a restart, an edited limit, a renamed route and another secret', async (t) => {
+  const own = await openQuotaScene(t, {});
+  const plan = (most: number) => ({ plan: { quotas: [{ name: 'life', limit: most, per: 'lifetime' }] } });
+  const first = await own.start({ plans: plan(10) });
+  for (let turn = 0; turn < 6; turn += 1) assert.equal((await call(first)).status, 200);
+  assert.equal((await first.stop()).code, 0);
+
+  const renamed = [{ name: 'other', path: '/v1/other', methods: ['GET', 'POST'], body: { any: {} } }];
+  const keys = [{ id: 'ada', plan: 'plan', secret: secretOf('rotated') }];
+  const second = await own.start({ plans: plan(8), routes: renamed, keys });
+  assert.equal(await usedBy(second, 'rotated'), 6);
+  const statuses = [];
+  for (let turn = 0; turn < 4; turn += 1)
+    statuses.push((await call(second, { key: 'rotated', path: '/v1/other' })).status);
+  assert.deepEqual(statuses, [200, 200, 429, 429]);
+  await second.stop();
+
+  const third = await own.start({ plans: plan(5) });
+  assert.equal((await call(third)).refusal, 'quota_exhausted');
+});
+
+for (const timeout of ['10s', '200ms']) {
+  test(`a gateway that stops gives back what it held, requests that it cut after ${timeout} included`, async (t) => {
+    const own = await openQuotaScene(t, {
+      plans: { plan: { quotas: [{ name: 'life', limit: 100_000, per: 'lifetime' }] } },
+      drain: { timeout },
+    });
+    own.upstream.handler = ({ headers }, res) => void (headers['x-do'] === 'hang' || res.end('ok'));
+    const first = await own.start();
+    await Promise.all(
+      Array.from({ length: 10 }, async () => {
+        for (let turn = 0; turn < 20; turn += 1) await call(first);
+      }),
+    );
+    const cut = timeout === '10s' ? [] : Array.from({ length: 5 }, () => lost(call(first, hanging)));
+    await until(() => own.upstream.requests.length === 200 + cut.length);
+    assert.equal((await first.stop()).code, 0);
+    await Promise.all(cut);
+    const second = await own.start();
+    assert.equal(await usedBy(second), 200);
+  });
+}
+
+const hanging = { headers: { 'x-do': 'hang' } };
+
+function costs(units: string): (key: string) => Promise<unknown> {
+  return (key) => work(key, { 'x-do': `status 200 ${units}` }, '/v1/priced');
+}
+
+/** Waits for an answer that never comes whole. */
+async function lost(answer: Promise<unknown>): Promise<void> {
+  await assert.rejects(answer);
+}
+
+async function leavesAmidBody(key: string): Promise<void> {
+  const raw = await openRaw(scope, gateway.port);
+  const headers = [
+    ['apiKey', secretOf(key)],
+    ['Content-Length', '500'],
+  ] as const;
+  raw.write(requestBytes(`POST ${workPath}`, headers, 'half of it'));
+  await until(async () => (await usedBy(gateway, key)) === 1);
+  raw.socket.destroy();
+}
+
+async function leavesBeforeAnswer(key: string): Promise<void> {
+  const seen = scene.upstream.requests.length;
+  const raw = await openRaw(scope, gateway.port);
+  raw.write(
+    requestBytes(
+      `POST ${workPath}`,
+      [
+        ['apiKey', secretOf(key)],
+        ['X-Do', 'hang'],
+      ],
+      'x',
+    ),
+  );
+  await until(() => scene.upstream.requests.length > seen);
+  raw.socket.destroy();
+}
+
+async function leavesAmidAnswer(key: string): Promise<void> {
+  const raw = await openRaw(scope, gateway.port);
+  raw.write(
+    requestBytes(
+      `POST ${workPath}`,
+      [
+        ['apiKey', secretOf(key)],
+        ['X-Do', 'stream'],
+      ],
+      'x',
+    ),
+  );
+  await raw.receivedUntil((bytes) => bytes.includes('begun'));
+  raw.socket.destroy();
+  await until(() => scene.upstream.requests.every(({ complete }) => complete));
+}
+
+async function closedPort(): Promise<number> {
+  const server = createServer();
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}

@@ -1,0 +1,45 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Scene } from './poll.ts';
+import type { Answer } from './quota-scene.ts';
+import { call } from './quota-scene.ts';
+import type { Gateway } from './start-gateway.ts';
+
+/** People who call one after another, all the time, whatever they are answered. */
+export interface Callers {
+  /** How often each answer came: `200`, or the refusal's code; `lost` when there was none. */
+  readonly tally: ReadonlyMap<string, number>;
+  stop(): Promise<void>;
+}
+
+/** Starts them with one key, on whichever of the gateways there are. */
+export function startCallers(t: Scene, count: number, gateways: () => readonly Gateway[]): Callers {
+  const tally = new Map<string, number>();
+  let stopped = false;
+
+  async function callOn(index: number): Promise<void> {
+    for (let turn = index; !stopped; turn += 1) {
+      const all = gateways();
+      const gateway = all[turn % all.length];
+      const outcome = gateway === undefined ? 'nobody' : await outcomeOf(call(gateway));
+      tally.set(outcome, (tally.get(outcome) ?? 0) + 1);
+      if (outcome !== '200') await pause(5);
+    }
+  }
+
+  const running = Array.from({ length: count }, (_, index) => callOn(index));
+  const stop = async (): Promise<void> => {
+    stopped = true;
+    await Promise.all(running);
+  };
+  t.after(stop);
+  return { tally, stop };
+}
+
+async function outcomeOf(answer: Promise<Answer>): Promise<string> {
+  try {
+    const { status, refusal } = await answer;
+    return refusal ?? String(status);
+  } catch {
+    return 'lost';
+  }
+}

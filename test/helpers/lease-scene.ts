@@ -1,0 +1,67 @@
+import { createPeriodRule } from '../../src/quota/periods.ts';
+import type { PeriodUnit } from '../../src/config/plan-rule.ts';
+import type { PlanRule, QuotaRule } from '../../src/config/plan-rule.ts';
+import { StoreUnavailable } from '../../src/stores/ledger.ts';
+import { createMemoryLedger } from './memory-ledger.ts';
+import { createTurnableClock } from './turnable-clock.ts';
+
+/** A plan without limits, with what the test gives it. */
+export function aPlan(parts: Partial<PlanRule> = {}): PlanRule {
+  return {
+    quotas: [],
+    rate: undefined,
+    concurrency: undefined,
+    charge: 'answered',
+    consistency: 'leased',
+    onStoreFailure: 'refuse',
+    ...parts,
+  };
+}
+
+/** A quota over a period of UTC. */
+export function aQuota(limit: number, per: PeriodUnit = 'month', parts: Partial<QuotaRule> = {}): QuotaRule {
+  return { name: per, limit, period: createPeriodRule(per), warnAt: undefined, ...parts };
+}
+
+/** A store on a clock that stands still, whose weather the test makes, and the options that processes share. */
+export function createQuotaScene(start?: number) {
+  const clock = createTurnableClock(start);
+  const problems: unknown[] = [];
+  const weather = { refuses: false, loses: false, takesMs: 0 };
+  let storeAhead = 0;
+  const ledger = createMemoryLedger({
+    now: () => Math.floor(clock.mono()) + baseOf(clock.wall() - clock.mono()) + storeAhead,
+    before: () => {
+      if (weather.refuses) throw new StoreUnavailable('refused', { mayHaveHappened: false });
+      if (weather.takesMs > 0) return new Promise((resolve) => void clock.after(weather.takesMs, resolve));
+      return undefined;
+    },
+    after: () => {
+      if (weather.loses) throw new StoreUnavailable('lost', { mayHaveHappened: true });
+    },
+  });
+  let base: number | undefined;
+  /** The store keeps the time that the process had at first, however the wall clock jumps later. */
+  function baseOf(offset: number): number {
+    base ??= offset;
+    return base;
+  }
+  baseOf(clock.wall() - clock.mono());
+  const options = {
+    ledger,
+    clock,
+    holder: 'one',
+    deadlineMs: 250,
+    costMax: 50,
+    onError: (error: unknown) => void problems.push(error),
+  };
+  return {
+    clock,
+    ledger,
+    weather,
+    options,
+    problems,
+    /** Sets the store's clock forward or back. */
+    jumpStore: (ms: number) => void (storeAhead += ms),
+  };
+}
