@@ -17,6 +17,7 @@ const floors: readonly (readonly string[])[] = [
   ['answer.ts', 'connections.ts'],
   ['stages'],
   ['keys', 'quota', 'upstream', 'uploads'],
+  ['watch-store.ts'],
   ['stores'],
   ['log.ts', 'metrics.ts'],
   ['config'],
