@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
@@ -14,6 +15,7 @@ import {
   usedSettlesAt,
   workPath,
 } from '../helpers/quota-scene.ts';
+import type { RecordedRequest } from '../helpers/recording-upstream.ts';
 import { openRaw, requestBytes } from '../helpers/raw-socket.ts';
 import type { Gateway } from '../helpers/start-gateway.ts';
 
@@ -111,6 +113,7 @@ const cases: readonly Case[] = [
   },
 ];
 
+const planOf = (most: number) => ({ plan: { quotas: [{ name: 'life', limit: most, per: 'lifetime' }] } });
 const keyOf = (index: number): string => `k${index}`;
 
 before(async () => {
@@ -133,17 +136,7 @@ before(async () => {
       { path: '/v1/priced', methods: ['POST'], body: { any: {} }, cost: 2, costHeader: 'X-Cost' },
     ],
   });
-  scene.upstream.handler = ({ headers }, res) => {
-    const [what = 'status', code = '200', cost] = (headers['x-do'] ?? '').split(' ').filter(Boolean);
-    if (what === 'hang') return;
-    if (what === 'reset') return void res.socket?.resetAndDestroy();
-    if (cost !== undefined) res.setHeader('X-Cost', cost);
-    if (what === 'stream' || what === 'break') res.setHeader('Content-Length', '100');
-    res.writeHead(Number(code));
-    if (what === 'status') return void res.end(code === '204' ? undefined : 'ok');
-    res.write('begun');
-    if (what === 'break') res.write('…', () => res.socket?.resetAndDestroy());
-  };
+  scene.upstream.handler = (request, res) => answerAsTold(request, res);
   const targets = { recognition: { targets: [scene.upstream.url], timeouts: { response: '300ms' } } };
   gateway = await scene.start({
     upstreams: { ...targets, dead: { targets: [`http://127.0.0.1:${deadPort}`] } },
@@ -176,14 +169,13 @@ test('a key that owes more than its limit is refused until the period ends', asy
 
 test('usage outlives a restart, an edited limit, a renamed route and another secret', async (t) => {
   const own = await openQuotaScene(t, {});
-  const plan = (most: number) => ({ plan: { quotas: [{ name: 'life', limit: most, per: 'lifetime' }] } });
-  const first = await own.start({ plans: plan(10) });
+  const first = await own.start({ plans: planOf(10) });
   for (let turn = 0; turn < 6; turn += 1) assert.equal((await call(first)).status, 200);
   assert.equal((await first.stop()).code, 0);
 
   const renamed = [{ name: 'other', path: '/v1/other', methods: ['GET', 'POST'], body: { any: {} } }];
   const keys = [{ id: 'ada', plan: 'plan', secret: secretOf('rotated') }];
-  const second = await own.start({ plans: plan(8), routes: renamed, keys });
+  const second = await own.start({ plans: planOf(8), routes: renamed, keys });
   assert.equal(await usedBy(second, 'rotated'), 6);
   const statuses = [];
   for (let turn = 0; turn < 4; turn += 1)
@@ -191,7 +183,7 @@ test('usage outlives a restart, an edited limit, a renamed route and another sec
   assert.deepEqual(statuses, [200, 200, 429, 429]);
   await second.stop();
 
-  const third = await own.start({ plans: plan(5) });
+  const third = await own.start({ plans: planOf(5) });
   assert.equal((await call(third)).refusal, 'quota_exhausted');
 });
 
@@ -215,6 +207,16 @@ for (const timeout of ['10s', '200ms']) {
     const second = await own.start();
     assert.equal(await usedBy(second), 200);
   });
+}
+
+function answerAsTold({ headers }: RecordedRequest, res: ServerResponse): void {
+  const [what = 'status', code = '200', cost] = (headers['x-do'] ?? '').split(' ').filter(Boolean);
+  if (cost !== undefined) res.setHeader('X-Cost', cost);
+  if (what === 'reset') res.socket?.resetAndDestroy();
+  if (what === 'status') res.writeHead(Number(code)).end(code === '204' ? undefined : 'ok');
+  if (what !== 'stream' && what !== 'break') return;
+  res.writeHead(200, { 'Content-Length': '100' }).write('begun');
+  if (what === 'break') res.write('…', () => res.socket?.resetAndDestroy());
 }
 
 const hanging = { headers: { 'x-do': 'hang' } };

@@ -14,10 +14,10 @@ export interface Callers {
 /** Starts them with one key, on whichever of the gateways there are. */
 export function startCallers(t: Scene, count: number, gateways: () => readonly Gateway[]): Callers {
   const tally = new Map<string, number>();
-  let stopped = false;
+  const ending = new AbortController();
 
   async function callOn(index: number): Promise<void> {
-    for (let turn = index; !stopped; turn += 1) {
+    for (let turn = index; !ending.signal.aborted; turn += 1) {
       const all = gateways();
       const gateway = all[turn % all.length];
       const outcome = gateway === undefined ? 'nobody' : await outcomeOf(call(gateway));
@@ -28,7 +28,7 @@ export function startCallers(t: Scene, count: number, gateways: () => readonly G
 
   const running = Array.from({ length: count }, (_, index) => callOn(index));
   const stop = async (): Promise<void> => {
-    stopped = true;
+    ending.abort();
     await Promise.all(running);
   };
   t.after(stop);

@@ -292,6 +292,14 @@ function usageRules(kind: StoreKind): void {
     assert.deepEqual(await ledger.readUsage('key', counters), [{ name: 'monthly', used: 23, leased: 10 }]);
   });
 
+  test('units that requests wait for are not told as held', async (t) => {
+    const { ledger } = await open(t, kind);
+    const counters = [aCounter({ limit: 100 })];
+    await ledger.draw(aDraw({ counters, want: 10, held: -4 }));
+    await ledger.draw(aDraw({ counters, want: 3, held: -5, holder: 'b' }));
+    assert.deepEqual(await ledger.readUsage('key', counters), [{ name: 'monthly', used: 13, leased: 6 }]);
+  });
+
   test('a reset sets the usage to zero and leaves other counters alone', async (t) => {
     const { ledger } = await open(t, kind);
     const counters = [aCounter({ limit: 10 }), aCounter({ name: 'other', limit: 10 })];

@@ -1,0 +1,44 @@
+import { test } from 'node:test';
+import { startChaos } from '../helpers/quota-chaos.ts';
+
+/*
+ * Faults in random order for as long as CHAOS_SECONDS says, 60 by default, on each store. The seed is printed, and
+ * CHAOS_SEED repeats the order.
+ */
+const seconds = Number(process.env['CHAOS_SECONDS'] ?? 60);
+const seed = Number(process.env['CHAOS_SEED'] ?? Date.now() % 1_000_000);
+
+for (const store of ['sqlite', 'redis'] as const) {
+  test(
+    `${seconds} s of chaos on ${store} overspend nothing`,
+    { timeout: seconds * 2000 + 120_000 },
+    async (t) => {
+      const random = createRandom(seed);
+      const limit = seconds * 2000;
+      const chaos = await startChaos(t, { store, limit, gateways: 3, callers: 16 });
+      const faults = [...chaos.faults];
+      t.diagnostic(`seed ${seed}`);
+      const end = performance.now() + seconds * 1000;
+      while (performance.now() < end && chaos.arrived() < limit) {
+        const [name, fault] = faults[Math.floor(random() * faults.length)]!;
+        await fault();
+        t.diagnostic(`${name}; ${chaos.arrived()} of ${limit}`);
+      }
+      await chaos.spend();
+      t.diagnostic(
+        `${chaos.arrived()} of ${limit}; ${JSON.stringify(Object.fromEntries(chaos.callers.tally))}`,
+      );
+    },
+  );
+}
+
+/** Mulberry32: small, and the same everywhere. */
+function createRandom(from: number): () => number {
+  let state = from;
+  return () => {
+    state = (state + 0x6d_2b_79_f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

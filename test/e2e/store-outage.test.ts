@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { test } from 'node:test';
+import type { TestContext } from 'node:test';
+import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
+import { openStore } from '../../src/stores/open-store.ts';
+import { until } from '../helpers/poll.ts';
+import type { Answer, QuotaScene } from '../helpers/quota-scene.ts';
+import { call, keysOf, openQuotaScene, secretOf, usedBy, usedSettlesAt } from '../helpers/quota-scene.ts';
+import { startRedisServer } from '../helpers/redis-server.ts';
+import type { RedisServer } from '../helpers/redis-server.ts';
+import type { Gateway } from '../helpers/start-gateway.ts';
+import { startGateway } from '../helpers/start-gateway.ts';
+
+/** The default deadline, and what a busy machine may add to it. */
+const inTimeMs = 250 + 200;
+const recoveryMs = 2000;
+
+const quotas = [{ name: 'life', limit: 10_000, per: 'lifetime' }];
+const plans = {
+  strict: { quotas, consistency: 'strict' },
+  leased: { quotas },
+  allow: { quotas, consistency: 'strict', onStoreFailure: 'allow' },
+  paced: { rate: { limit: 40, per: 'second' } },
+  free: {},
+};
+const keys = [
+  ...keysOf('strict', 'ada'),
+  ...keysOf('leased', 'bob'),
+  ...keysOf('allow', 'cyd'),
+  ...keysOf('paced', 'dan'),
+];
+
+interface Outage {
+  readonly redis: RedisServer;
+  readonly scene: QuotaScene;
+  readonly gateway: Gateway;
+}
+
+async function prepare(t: TestContext): Promise<Outage> {
+  const redis = await startRedisServer(t, { args: ['--appendonly', 'yes', '--appendfsync', 'always'] });
+  const scene = await openQuotaScene(t, { plans, keys }, redis.url);
+  return { redis, scene, gateway: await scene.start() };
+}
+
+const outages = [
+  {
+    name: 'a Redis that does not answer',
+    begin: async (redis: RedisServer) => redis.signal('SIGSTOP'),
+    end: async (redis: RedisServer) => redis.signal('SIGCONT'),
+  },
+  {
+    name: 'a Redis that is gone',
+    begin: (redis: RedisServer) => redis.stop(),
+    end: (redis: RedisServer) => redis.start(),
+  },
+];
+
+for (const { name, begin, end } of outages) {
+  test(`${name}: requests are refused or let through in time, as their plan says, and counted later`, async (t) => {
+    const { redis, scene, gateway } = await prepare(t);
+    for (const key of ['ada', 'cyd', 'dan']) assert.equal((await call(gateway, { key })).status, 200);
+    await begin(redis);
+
+    const seen = scene.upstream.requests.length;
+    for (const key of ['ada', 'dan']) {
+      for (let turn = 0; turn < 20; turn += 1) {
+        const refused = await timed(call(gateway, { key }));
+        assert.equal(refused.status, 503);
+        assert.equal(refused.refusal, 'quota_unavailable');
+        assert.equal(refused.headers['retry-after'], '1');
+      }
+    }
+    assert.equal(scene.upstream.requests.length, seen, 'none of them went through');
+    const crowd = await Promise.all(Array.from({ length: 50 }, () => timed(call(gateway, { key: 'ada' }))));
+    assert.ok(crowd.every(({ status }) => status === 503));
+    for (let turn = 0; turn < 20; turn += 1)
+      assert.equal((await timed(call(gateway, { key: 'cyd' }))).status, 200);
+    assert.equal((await fetch(`${gateway.adminUrl}/readyz`)).status, 503);
+
+    await end(redis);
+    await until(async () => (await call(gateway, { key: 'ada' })).status === 200, { within: recoveryMs });
+    await usedSettlesAt(gateway, 21, 'cyd');
+    await usedSettlesAt(gateway, 2, 'ada');
+    await until(() => says(gateway, 'the store answers again'));
+    assert.ok(says(gateway, 'the store does not answer'));
+    const lines = gateway.logs().filter(({ keyId, msg }) => keyId === 'cyd' && msg === 'answered');
+    assert.equal(lines.filter(({ owed }) => owed === true).length, 20);
+  });
+}
+
+test('units that were drawn already are spent before anyone is refused', async (t) => {
+  const { redis, gateway } = await prepare(t);
+  const crowd = async (): Promise<readonly Answer[]> =>
+    Promise.all(Array.from({ length: 40 }, () => call(gateway, { key: 'bob' })));
+  for (let turn = 0; turn < 5; turn += 1) await crowd();
+  redis.signal('SIGSTOP');
+  const during = await crowd();
+  const served = during.filter(({ status }) => status === 200).length;
+  assert.ok(served > 0, 'nothing was held');
+  redis.signal('SIGCONT');
+  await until(async () => (await call(gateway, { key: 'bob' })).status === 200, { within: recoveryMs });
+  await usedSettlesAt(gateway, 200 + served + 1, 'bob');
+});
+
+test('a key that was seen lately goes on when keys cannot be looked up; any other is 500, never 401', async (t) => {
+  const { redis, scene, gateway } = await prepare(t);
+  await putKey(scene, 'eve');
+  await putKey(scene, 'fay');
+  // With cacheFor 0s every request asks the store for the key.
+  const asking = await scene.start({ auth: { cacheFor: '0s' } });
+  for (const each of [gateway, asking]) assert.equal((await timed(call(each, { key: 'eve' }))).status, 200);
+  await redis.stop();
+  for (const each of [gateway, asking]) {
+    assert.equal((await timed(call(each, { key: 'eve' }))).status, 200);
+    for (const key of ['fay', 'nobody']) {
+      const answer = await timed(call(each, { key }));
+      assert.equal(answer.status, 500);
+      assert.equal(answer.refusal, 'keys_unavailable');
+      assert.equal(answer.text, '{"error":"Internal server error"}');
+    }
+  }
+  await redis.start();
+  await until(async () => (await call(asking, { key: 'fay' })).status === 200, { within: recoveryMs });
+  assert.equal((await call(asking, { key: 'nobody' })).status, 401);
+});
+
+test('a gateway that starts before its Redis says so, and works as soon as it is there', async (t) => {
+  const redis = await startRedisServer(t);
+  await redis.stop();
+  const scene = await openQuotaScene(t, { plans, keys }, redis.url);
+  const gateway = await scene.start();
+  assert.ok(says(gateway, 'the store does not answer'));
+  const { status, reasons } = await readyz(gateway);
+  assert.equal(status, 503);
+  assert.deepEqual(reasons, ['the store does not answer']);
+  assert.equal((await timed(call(gateway))).refusal, 'quota_unavailable');
+  await redis.start();
+  await until(async () => (await call(gateway)).status === 200, { within: recoveryMs });
+  await until(async () => (await readyz(gateway)).status === 200);
+  assert.equal(await usedBy(gateway), 1);
+});
+
+test('a gateway stops in time while its Redis is away', async (t) => {
+  const { redis, gateway } = await prepare(t);
+  await call(gateway, { key: 'bob' });
+  redis.signal('SIGSTOP');
+  const startedAt = performance.now();
+  assert.equal((await gateway.stop()).code, 0);
+  assert.ok(performance.now() - startedAt < 3000);
+});
+
+test('an SQLite file that cannot be opened ends the start with code 74', async (t) => {
+  await assert.rejects(startGateway(t, { store: 'sqlite:/dev/null/gatehouse.db' }), (error: Error) => {
+    assert.match(error.message, /the store cannot be opened: cannot open \/dev\/null\/gatehouse\.db/);
+    return true;
+  });
+});
+
+/** A key in the store, as the key commands will make it. */
+async function putKey(scene: QuotaScene, id: string): Promise<void> {
+  const store = await openStore(parseStoreAddress(scene.store), { deadlineMs: 2000 });
+  const digest = createHash('sha256').update(secretOf(id)).digest('hex');
+  await store.keys.putKey({ id, plan: 'free', enabled: true, expiresAt: undefined }, [digest]);
+  await store.close();
+}
+
+async function timed(answer: Promise<Answer>): Promise<Answer> {
+  const startedAt = performance.now();
+  const given = await answer;
+  const tookMs = performance.now() - startedAt;
+  assert.ok(tookMs < inTimeMs, `${tookMs} ms`);
+  return given;
+}
+
+function says(gateway: Gateway, sentence: string): boolean {
+  return gateway.logs().some(({ msg }) => msg === sentence);
+}
+
+async function readyz({ adminUrl }: Gateway): Promise<{ status: number; reasons: string[] }> {
+  const answer = await fetch(`${adminUrl}/readyz`);
+  const { reasons } = (await answer.json()) as { reasons: string[] };
+  return { status: answer.status, reasons };
+}

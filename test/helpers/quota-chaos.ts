@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict';
+import { DatabaseSync } from 'node:sqlite';
+import type { Scene } from './poll.ts';
+import { until } from './poll.ts';
+import { startCallers } from './callers.ts';
+import type { Callers } from './callers.ts';
+import { call, openQuotaScene } from './quota-scene.ts';
+import type { QuotaScene } from './quota-scene.ts';
+import { startRedisServer } from './redis-server.ts';
+import type { RedisServer } from './redis-server.ts';
+import type { Gateway } from './start-gateway.ts';
+import { startTcpProxy } from './tcp-proxy.ts';
+import type { TcpProxy } from './tcp-proxy.ts';
+
+/** Several gateways on one store and callers who never rest, with everything that can be done to them. */
+export interface Chaos {
+  readonly scene: QuotaScene;
+  readonly gateways: readonly Gateway[];
+  readonly callers: Callers;
+  /** What can go wrong, by name. Each resolves when calls are served again. */
+  readonly faults: ReadonlyMap<string, () => Promise<void>>;
+  /** Requests that reached the upstream: none of them was ever given back. */
+  arrived(): number;
+  /** Waits until calls are answered by the upstream again, or the quota is used up. */
+  served(): Promise<void>;
+  /** Waits until the quota is used up and nothing more arrives, and checks that it was never overspent. */
+  spend(): Promise<void>;
+}
+
+export interface ChaosOptions {
+  readonly store: 'sqlite' | 'redis';
+  readonly limit: number;
+  readonly gateways: number;
+  readonly callers: number;
+}
+
+/** Starts it all; the only key has one quota for life, so that no period ends meanwhile. */
+export async function startChaos(t: Scene, options: ChaosOptions): Promise<Chaos> {
+  const redis = options.store === 'redis' ? await startRedisServer(t, { args: durable }) : undefined;
+  const proxy = redis === undefined ? undefined : await startTcpProxy(t, redis.port);
+  const plan = { quotas: [{ name: 'life', limit: options.limit, per: 'lifetime' }] };
+  const scene = await openQuotaScene(t, { plans: { plan } }, proxy && `redis://127.0.0.1:${proxy.port}`);
+  // Slow enough that there is something left to spend when the faults come.
+  scene.upstream.handler = (_request, res) => setTimeout(() => res.end('ok'), 10);
+  const start = (): Promise<Gateway> => scene.start();
+  const gateways = await Promise.all(Array.from({ length: options.gateways }, start));
+  const callers = startCallers(t, options.callers, () => gateways);
+  const arrived = (): number => scene.upstream.requests.length;
+  const successes = (): number => callers.tally.get('200') ?? 0;
+
+  async function served(): Promise<void> {
+    const before = successes();
+    await until(() => successes() > before + options.callers || arrived() >= options.limit, {
+      within: 20_000,
+    });
+  }
+
+  /** Takes one gateway out of use, ends it, and puts a new one in its place. */
+  async function replace(signal: NodeJS.Signals): Promise<void> {
+    const [victim] = gateways.splice(0, 1);
+    await victim?.stop(signal);
+    gateways.push(await start());
+    await served();
+  }
+
+  async function spend(): Promise<void> {
+    await until(async () => (await allRefuse(gateways)) && (await allRefuse(gateways)), {
+      within: 30_000,
+      what: 'every gateway says that the quota is used up',
+    });
+    await callers.stop();
+    assert.ok(arrived() <= options.limit, `${arrived()} of ${options.limit} were let through`);
+    assert.ok(successes() <= options.limit);
+  }
+
+  const faults = new Map([
+    ['kill -9 of a gateway', () => replace('SIGKILL')],
+    ['SIGTERM of a gateway', () => replace('SIGTERM')],
+    ['a gateway that sleeps', () => sleep(gateways, served)],
+    ...(redis === undefined || proxy === undefined
+      ? [['a writer that holds the file', () => holdFile(scene, callers, served)] as const]
+      : redisFaults({ redis, proxy }, callers, served)),
+  ]);
+  return { scene, gateways, callers, faults, arrived, served, spend };
+}
+
+/** Every write is on disk before it is answered, so a killed Redis comes back with what it knew. */
+const durable = ['--appendonly', 'yes', '--appendfsync', 'always'];
+
+async function allRefuse(gateways: readonly Gateway[]): Promise<boolean> {
+  const answers = await Promise.all(gateways.map((gateway) => call(gateway)));
+  return answers.every(({ refusal }) => refusal === 'quota_exhausted');
+}
+
+async function sleep(gateways: readonly Gateway[], served: () => Promise<void>): Promise<void> {
+  const [sleeper, ...others] = gateways;
+  sleeper?.child.kill('SIGSTOP');
+  try {
+    if (others[0] !== undefined) await until(async () => (await call(others[0] as Gateway)).status < 500);
+  } finally {
+    sleeper?.child.kill('SIGCONT');
+  }
+  await served();
+}
+
+async function holdFile(scene: QuotaScene, callers: Callers, served: () => Promise<void>): Promise<void> {
+  const database = new DatabaseSync(scene.store.slice('sqlite:'.length));
+  database.exec('PRAGMA busy_timeout = 5000; BEGIN IMMEDIATE');
+  try {
+    await storeIsMissed(callers);
+  } finally {
+    database.exec('ROLLBACK');
+    database.close();
+  }
+  await served();
+}
+
+function redisFaults(
+  { redis, proxy }: { redis: RedisServer; proxy: TcpProxy },
+  callers: Callers,
+  served: () => Promise<void>,
+): readonly (readonly [string, () => Promise<void>])[] {
+  return [
+    [
+      'a Redis that stops and goes on',
+      async () => {
+        redis.signal('SIGSTOP');
+        await storeIsMissed(callers);
+        redis.signal('SIGCONT');
+        await served();
+      },
+    ],
+    [
+      'a Redis that is killed and started again',
+      async () => {
+        await redis.stop();
+        await storeIsMissed(callers);
+        await redis.start();
+        await served();
+      },
+    ],
+    [
+      'scripts that Redis forgets',
+      async () => {
+        await redis.say('SCRIPT', 'FLUSH');
+        await served();
+      },
+    ],
+    [
+      'connections to Redis that are cut',
+      async () => {
+        proxy.cutConnections();
+        await served();
+      },
+    ],
+    [
+      'answers of Redis that are lost',
+      async () => {
+        proxy.answers = 'drop';
+        await storeIsMissed(callers);
+        proxy.answers = 'pass';
+        await served();
+      },
+    ],
+    [
+      'answers of Redis that come after the deadline',
+      async () => {
+        proxy.answers = { lateByMs: 400 };
+        await storeIsMissed(callers);
+        proxy.answers = 'pass';
+        await served();
+      },
+    ],
+  ];
+}
+
+/** Waits until callers feel that the store is away: leases are spent, and requests are answered 503. */
+async function storeIsMissed({ tally }: Callers): Promise<void> {
+  const missed = (): number => tally.get('quota_unavailable') ?? 0;
+  const denied = (): number => tally.get('quota_exhausted') ?? 0;
+  const before = missed();
+  const deniedBefore = denied();
+  await until(() => missed() > before || denied() > deniedBefore + 100, { within: 20_000 });
+}
