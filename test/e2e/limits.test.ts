@@ -146,10 +146,10 @@ test('a caller that leaves while it waits for the store leaves nothing reserved 
   leaving.abort();
   for (const answer of left) await assert.rejects(answer);
   await until(async () => (await inFlight(gateway)) === 0);
-  redis.signal('SIGCONT');
-  await until(async () => (await call(gateway)).status === 200, { within: 3000 });
   const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text();
   assert.match(metrics, /quota_decisions_total\{plan="plan",outcome="client_gone"\} 2\n/);
+  redis.signal('SIGCONT');
+  await until(async () => (await call(gateway)).status === 200, { within: 3000 });
   await usedSettlesAt(gateway, 2);
   assert.equal(scene.upstream.requests.length, 2);
 });

@@ -1,11 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
-import { lifetime } from '../../src/quota/periods.ts';
-import { openStore } from '../../src/stores/open-store.ts';
 import { until } from '../helpers/poll.ts';
 import { startChaos } from '../helpers/quota-chaos.ts';
-import type { Chaos } from '../helpers/quota-chaos.ts';
 
 const callers = 16;
 
@@ -17,7 +13,7 @@ for (const store of ['sqlite', 'redis'] as const) {
     await chaos.spend();
     assert.equal(chaos.arrived(), limit);
     assert.equal(chaos.callers.tally.get('200'), limit);
-    const { used, leased } = await usageIn(chaos, limit);
+    const { used, leased } = await chaos.usage();
     assert.deepEqual({ used, leased }, { used: limit, leased: 0 });
   });
 
@@ -27,7 +23,7 @@ for (const store of ['sqlite', 'redis'] as const) {
     await until(() => chaos.arrived() > 500);
     await chaos.faults.get('kill -9 of a gateway')?.();
     await chaos.spend();
-    const { used, leased } = await usageIn(chaos, limit);
+    const { used, leased } = await chaos.usage();
     assert.equal(used, limit);
     // What was reserved for requests that had not left for the upstream is lost with the process too.
     const stranded = limit - chaos.arrived();
@@ -46,16 +42,4 @@ for (const store of ['sqlite', 'redis'] as const) {
     await chaos.spend();
     t.diagnostic(`${chaos.arrived()} of 4000; ${JSON.stringify(Object.fromEntries(chaos.callers.tally))}`);
   });
-}
-
-async function usageIn({ scene, gateways }: Chaos, limit: number): Promise<{ used: number; leased: number }> {
-  const store = await openStore(parseStoreAddress(scene.store), { deadlineMs: 2000 });
-  try {
-    await Promise.all(gateways.map((gateway) => gateway.stop()));
-    const counter = { name: 'life', limit, periodStart: lifetime.start, periodEnd: lifetime.end };
-    const [usage] = await store.ledger.readUsage('ada', [counter]);
-    return usage ?? assert.fail('no usage');
-  } finally {
-    await store.close();
-  }
 }

@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
+import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
+import { lifetime } from '../../src/quota/periods.ts';
+import type { Usage } from '../../src/stores/ledger.ts';
+import { openStore } from '../../src/stores/open-store.ts';
 import type { Scene } from './poll.ts';
 import { until } from './poll.ts';
 import { startCallers } from './callers.ts';
@@ -25,6 +29,8 @@ export interface Chaos {
   served(): Promise<void>;
   /** Waits until the quota is used up and nothing more arrives, and checks that it was never overspent. */
   spend(): Promise<void>;
+  /** Stops callers and gateways, and reads what the store has counted. */
+  usage(): Promise<Usage>;
 }
 
 export interface ChaosOptions {
@@ -81,7 +87,22 @@ export async function startChaos(t: Scene, options: ChaosOptions): Promise<Chaos
       ? [['a writer that holds the file', () => holdFile(scene, callers, served)] as const]
       : redisFaults({ redis, proxy }, callers, served)),
   ]);
-  return { scene, gateways, callers, faults, arrived, served, spend };
+  async function usage(): Promise<Usage> {
+    await callers.stop();
+    await Promise.all(gateways.map((gateway) => gateway.stop()));
+    const store = await openStore(parseStoreAddress(scene.store), { deadlineMs: 2000 });
+    try {
+      const counters = [
+        { name: 'life', limit: options.limit, periodStart: lifetime.start, periodEnd: lifetime.end },
+      ];
+      const [read] = await store.ledger.readUsage('ada', counters);
+      return read ?? assert.fail('no usage');
+    } finally {
+      await store.close();
+    }
+  }
+
+  return { scene, gateways, callers, faults, arrived, served, spend, usage };
 }
 
 /** Every write is on disk before it is answered, so a killed Redis comes back with what it knew. */
