@@ -1,0 +1,45 @@
+import { ambiguous, UploadProblem } from './upload-problem.ts';
+import { unsafeText } from './read-part-header.ts';
+import type { FileRule } from './upload-rule.ts';
+
+/**
+ * Refuses a file name that could be a path, hide its extension or be stored under another name than it is shown with.
+ * `field` is the field's name in the rule, for the sentence.
+ */
+export function checkFileName(fileName: string, field: string, rule: FileRule): void {
+  // busboy 1 takes a part with an empty file name for a text field, others for a file. Browsers send it for an empty input.
+  if (fileName === '') {
+    if (rule.required) throw new UploadProblem('file_missing', `${field} is missing`, 'empty file name');
+    throw ambiguous('a file has an empty file name');
+  }
+  if (isUnsafe(fileName)) {
+    throw new UploadProblem('file_unsupported', `${field} must have a plain file name`, 'unsafe file name');
+  }
+  if (Array.from(fileName).length > rule.nameLengthMax) {
+    throw new UploadProblem(
+      'body_invalid',
+      `The file name of ${field} must be at most ${rule.nameLengthMax} characters`,
+    );
+  }
+  const extension = readExtension(fileName);
+  if (rule.extensions && (extension === undefined || !rule.extensions.includes(extension))) {
+    const allowed = rule.extensions.map((each) => `.${each}`).join(', ');
+    throw new UploadProblem('file_unsupported', `The file name of ${field} must end in one of ${allowed}`);
+  }
+}
+
+/** What follows the last dot, in lower case; undefined when the name has no dot. */
+export function readExtension(fileName: string): string | undefined {
+  const dot = fileName.lastIndexOf('.');
+  return dot === -1 ? undefined : fileName.slice(dot + 1).toLowerCase();
+}
+
+// --- Internal ---
+
+/**
+ * Separators (`:` begins a stream or a drive on NTFS), hidden files, and the trailing dots and spaces that Windows drops,
+ * which would turn `a.exe.` back into `a.exe`.
+ */
+function isUnsafe(fileName: string): boolean {
+  return /[/\\:*?"<>|]|^[. ]|[. ]$/.test(fileName) || unsafeText.test(fileName);
+}

@@ -1,0 +1,151 @@
+import { readExtension } from './check-file-name.ts';
+import { createTextCheck } from './check-text.ts';
+import { canonicalType, isTextType, matchesType, typesOfDeclared, typesOfExtension } from './media-types.ts';
+import { readSignature, sampleBytesMax, typesWithSignature } from './read-signature.ts';
+import { UploadProblem } from './upload-problem.ts';
+
+/** What is said about a file besides its content. */
+export interface FileClaims {
+  /** How the file is called in a sentence: its field, or `The file`. */
+  readonly label: string;
+  /** The declared type without parameters; `application/octet-stream` claims nothing. */
+  readonly type: string | undefined;
+  readonly charset: string | undefined;
+  readonly fileName: string | undefined;
+}
+
+/** Watches one file. Every method throws `file_unsupported` as soon as no allowed type is left. */
+export interface FileTypeCheck {
+  readonly write: (chunk: Buffer) => void;
+  readonly end: () => void;
+  /** Whether the file's type has passed; text has still to hold to its end. */
+  readonly settled: () => boolean;
+  /** Decides once enough of the file has been seen, and does nothing before. */
+  readonly settle: () => Promise<void>;
+}
+
+/**
+ * Checks that the declared type, the extension and the first bytes of a file agree on one allowed type. A claim that is
+ * absent is not held against the file, except that a type with a signature must show it, and that text, which has none,
+ * must be claimed and be UTF-8 without NUL from beginning to end. An extension nobody knows agrees with no type.
+ */
+export function createFileTypeCheck(allowed: readonly string[], claims: FileClaims): FileTypeCheck {
+  return new ClaimsCheck(allowed, claims);
+}
+
+// --- Internal ---
+
+type Verdict = 'pending' | 'signature' | 'text';
+
+class ClaimsCheck implements FileTypeCheck {
+  readonly #allowed: readonly string[];
+  readonly #claims: FileClaims;
+  readonly #text = createTextCheck();
+  #sample: Buffer[] = [];
+  #sampleBytes = 0;
+  #ended = false;
+  #isText = true;
+  #verdict: Verdict = 'pending';
+
+  constructor(allowed: readonly string[], claims: FileClaims) {
+    this.#allowed = allowed;
+    this.#claims = claims;
+  }
+
+  write(chunk: Buffer): void {
+    if (this.#verdict === 'signature') return;
+    if (this.#isText) this.#isText = this.#text.write(chunk);
+    if (this.#verdict === 'text' && !this.#isText) throw this.#unsupported('not text');
+    if (this.#verdict === 'pending' && this.#sampleBytes < sampleBytesMax) {
+      // Copied, because the chunk belongs to a larger buffer that would be kept alive.
+      const piece = Buffer.from(chunk.subarray(0, sampleBytesMax - this.#sampleBytes));
+      this.#sample.push(piece);
+      this.#sampleBytes += piece.length;
+    }
+  }
+
+  end(): void {
+    this.#ended = true;
+    if (this.#isText) this.#isText = this.#text.end();
+    if (this.#verdict === 'text' && !this.#isText) throw this.#unsupported('not text');
+  }
+
+  settled(): boolean {
+    return this.#verdict !== 'pending';
+  }
+
+  async settle(): Promise<void> {
+    if (this.settled() || (!this.#ended && this.#sampleBytes < sampleBytesMax)) return;
+    const signature = await readSignature(Buffer.concat(this.#sample));
+    const provable = await typesWithSignature();
+    const { type, fileName } = this.#claims;
+    const extension = fileName === undefined ? undefined : readExtension(fileName);
+    const claimed = [
+      type === undefined ? undefined : typesOfDeclared(type),
+      extension === undefined ? undefined : typesOfExtension(extension),
+    ].filter((types) => types !== undefined);
+    const agreed = candidates(this.#allowed, [...claimed, signature ?? []]).filter((candidate) =>
+      claimed.every((types) => types.includes(candidate)),
+    );
+    this.#sample = [];
+    if (agreed.some((each) => !isTextType(each) && isProven(each, { signature, provable, claimed }))) {
+      this.#verdict = 'signature';
+    } else if (claimed.length > 0 && agreed.some((each) => isTextType(each) && mayBeText(each, signature))) {
+      if (!this.#isText || !isUtf8Charset(this.#claims.charset)) throw this.#unsupported('not UTF-8 text');
+      this.#verdict = 'text';
+    } else {
+      throw this.#unsupported('declared type, extension and content agree on no allowed type');
+    }
+  }
+
+  #unsupported(detail: string): UploadProblem {
+    const types = this.#allowed.length === 1 ? this.#allowed[0] : `one of ${this.#allowed.join(', ')}`;
+    return new UploadProblem('file_unsupported', `${this.#claims.label} must be ${types}`, detail);
+  }
+}
+
+/** The allowed types by name, and those of the claims that an allowed pattern means. */
+function candidates(allowed: readonly string[], claims: readonly (readonly string[])[]): readonly string[] {
+  const named = allowed.filter((pattern) => !pattern.endsWith('/*')).map(canonicalType);
+  const meant = claims.flat().filter((type) => allowed.some((pattern) => matchesType(type, pattern)));
+  return [...new Set([...named, ...meant])];
+}
+
+interface Evidence {
+  readonly signature: readonly string[] | undefined;
+  /** Every type that has a signature. */
+  readonly provable: ReadonlySet<string>;
+  readonly claimed: readonly (readonly string[])[];
+}
+
+/** A type without a known signature is taken on its claims, as long as the content does not show another type. */
+function isProven(type: string, { signature, provable, claimed }: Evidence): boolean {
+  if (signature) return signature.includes(type);
+  return !provable.has(type) && claimed.length > 0;
+}
+
+/**
+ * Signatures of three letters or fewer, which begin an honest text as well (`BMW;…` in a CSV file looks like a bitmap).
+ * They do not count against a file that is proven to be text to its last byte.
+ */
+const shortSignatures = new Set([
+  'application/postscript',
+  'application/x-bzip2',
+  'application/x-msdownload',
+  'application/x-shockwave-flash',
+  'audio/mpeg',
+  'audio/x-musepack',
+  'image/bmp',
+  'image/gif',
+]);
+
+function mayBeText(type: string, signature: readonly string[] | undefined): boolean {
+  if (!signature || signature.includes(type)) return true;
+  if (type === 'text/plain' && signature.some(isTextType)) return true;
+  if (signature.includes('application/xml')) return type.endsWith('+xml') || type === 'text/html';
+  return signature.some((each) => shortSignatures.has(each));
+}
+
+function isUtf8Charset(charset: string | undefined): boolean {
+  return charset === undefined || charset === 'utf-8' || charset === 'utf8' || charset === 'us-ascii';
+}

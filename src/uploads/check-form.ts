@@ -1,0 +1,192 @@
+import { isUtf8 } from 'node:buffer';
+import { checkFileName } from './check-file-name.ts';
+import { createFileTypeCheck } from './check-file-type.ts';
+import type { FileTypeCheck } from './check-file-type.ts';
+import type { PartHandler } from './read-multipart.ts';
+import type { PartHeader } from './read-part-header.ts';
+import type { PartFact } from './second-reading.ts';
+import { ambiguous, formatSize, UploadProblem } from './upload-problem.ts';
+import type { FileRule, FormRule } from './upload-rule.ts';
+
+/** Holds the parts of one form against its rule while they arrive. */
+export interface FormCheck extends PartHandler {
+  /** What was found so far, for the comparison with the second reading. */
+  readonly facts: readonly PartFact[];
+  /** Whether a file has begun and the type of every file that has begun is known to be allowed. */
+  readonly typesPassed: () => boolean;
+  /** Decides the types that can be decided. To be awaited after every chunk. */
+  readonly settle: () => Promise<void>;
+  /** What can only be said at the end: nothing required is missing, and the text fields satisfy their schema. */
+  readonly finish: () => void;
+}
+
+/** Starts the check of one form. */
+export function createFormCheck(rule: FormRule): FormCheck {
+  return new RunningFormCheck(rule);
+}
+
+// --- Internal ---
+
+/** Bounds what the gateway remembers of a form, where the rule itself allows any number of other files. */
+const partsMax = 1000;
+
+interface OpenFile {
+  readonly kind: 'file';
+  readonly field: string;
+  /** Undefined for a file that `others: allow` lets through. */
+  readonly rule: FileRule | undefined;
+  readonly types: FileTypeCheck | undefined;
+}
+
+interface OpenField {
+  readonly kind: 'field';
+  readonly pieces: Buffer[];
+}
+
+class RunningFormCheck implements FormCheck {
+  readonly facts: PartFact[] = [];
+  readonly #rule: FormRule;
+  readonly #counts = new Map<string, number>();
+  readonly #values = new Map<string, string[]>();
+  #fieldCount = 0;
+  #unsettled: FileTypeCheck[] = [];
+  #filesBegun = 0;
+  #fact: PartFact | undefined;
+  #part: OpenFile | OpenField | undefined;
+
+  constructor(rule: FormRule) {
+    this.#rule = rule;
+  }
+
+  readonly partBegins = (header: PartHeader): void => {
+    if (this.facts.length === partsMax) {
+      throw new UploadProblem('body_invalid', `The form must have at most ${partsMax} parts`);
+    }
+    const { name, fileName, type } = header;
+    const kind = fileName === undefined ? 'field' : 'file';
+    this.#part = fileName === undefined ? this.#openField(name) : this.#openFile(header, fileName);
+    this.#fact = { kind, name, fileName, type: type ?? 'text/plain', bytes: 0 };
+    this.facts.push(this.#fact);
+  };
+
+  readonly partData = (data: Buffer): void => {
+    const [part, fact] = this.#current();
+    fact.bytes += data.length;
+    if (part.kind === 'file') {
+      if (part.rule && fact.bytes > part.rule.sizeMax) {
+        throw new UploadProblem(
+          'file_too_large',
+          `${part.field} must be at most ${formatSize(part.rule.sizeMax)}`,
+        );
+      }
+      part.types?.write(data);
+      return;
+    }
+    const { sizeMax } = this.#rule.fields;
+    if (fact.bytes > sizeMax) {
+      throw new UploadProblem('body_too_large', `A form field must be at most ${formatSize(sizeMax)}`);
+    }
+    part.pieces.push(Buffer.from(data));
+  };
+
+  readonly partEnds = (): void => {
+    const [part, fact] = this.#current();
+    if (part.kind === 'file') {
+      this.#checkSizeMin(part, fact.bytes);
+      part.types?.end();
+      return;
+    }
+    const value = Buffer.concat(part.pieces);
+    if (!isUtf8(value) || value.includes(0)) {
+      throw new UploadProblem('body_invalid', 'A form field must be UTF-8 text', 'not UTF-8 or NUL');
+    }
+    if (this.#rule.fields.check === undefined) return;
+    const values = this.#values.get(fact.name) ?? [];
+    values.push(value.toString('utf8'));
+    this.#values.set(fact.name, values);
+  };
+
+  typesPassed(): boolean {
+    return this.#filesBegun > 0 && this.#unsettled.length === 0;
+  }
+
+  async settle(): Promise<void> {
+    for (const check of this.#unsettled) await check.settle();
+    this.#unsettled = this.#unsettled.filter((check) => !check.settled());
+  }
+
+  finish(): void {
+    for (const [field, { required }] of this.#rule.files) {
+      if (required && !this.#counts.has(field))
+        throw new UploadProblem('file_missing', `${field} is missing`);
+    }
+    // Some parsers take the bare closing delimiter for an empty form, others for a broken one.
+    if (this.facts.length === 0) throw ambiguous('it has no parts');
+    const fields = Object.fromEntries(
+      [...this.#values].map(([name, values]) => [name, values.length === 1 ? values[0] : values]),
+    );
+    const fault = this.#rule.fields.check?.(fields);
+    if (fault !== undefined) throw new UploadProblem('body_invalid', fault);
+  }
+
+  #current(): [OpenFile | OpenField, PartFact] {
+    if (!this.#part || !this.#fact) throw new Error('the reader reported data before a part');
+    return [this.#part, this.#fact];
+  }
+
+  #openFile({ name, type, charset }: PartHeader, fileName: string): OpenFile {
+    const rule = this.#rule.files.get(name);
+    if (!rule) {
+      if (this.#rule.others === 'refuse') throw this.#unexpectedFile();
+      this.#filesBegun += 1;
+      return { kind: 'file', field: 'The file', rule: undefined, types: undefined };
+    }
+    const count = (this.#counts.get(name) ?? 0) + 1;
+    if (count > rule.countMax) {
+      const often = rule.countMax === 1 ? 'once' : `${rule.countMax} times`;
+      throw new UploadProblem('body_invalid', `${name} must be sent at most ${often}`);
+    }
+    this.#counts.set(name, count);
+    checkFileName(fileName, name, rule);
+    const types = rule.types && createFileTypeCheck(rule.types, { label: name, type, charset, fileName });
+    if (types) this.#unsettled.push(types);
+    this.#filesBegun += 1;
+    return { kind: 'file', field: name, rule, types };
+  }
+
+  #openField(name: string): OpenField {
+    if (this.#rule.files.has(name)) {
+      throw new UploadProblem(
+        'file_missing',
+        `${name} must be sent as a file`,
+        'text field in the place of a file',
+      );
+    }
+    const { names, countMax } = this.#rule.fields;
+    if (names && !names.includes(name)) throw unexpectedField(names);
+    this.#fieldCount += 1;
+    if (this.#fieldCount > countMax) {
+      throw new UploadProblem('body_invalid', `The form must have at most ${countMax} text fields`);
+    }
+    return { kind: 'field', pieces: [] };
+  }
+
+  #checkSizeMin({ field, rule }: OpenFile, bytes: number): void {
+    if (!rule || bytes >= rule.sizeMin) return;
+    if (bytes === 0) throw new UploadProblem('file_missing', `${field} is empty`);
+    throw new UploadProblem('body_invalid', `${field} must be at least ${formatSize(rule.sizeMin)}`);
+  }
+
+  #unexpectedFile(): UploadProblem {
+    const names = [...this.#rule.files.keys()];
+    const message =
+      names.length === 0 ? 'The form must hold no file' : `Files are taken only as ${names.join(', ')}`;
+    return new UploadProblem('body_invalid', message, 'file in a field the rule does not name');
+  }
+}
+
+function unexpectedField(names: readonly string[]): UploadProblem {
+  const message =
+    names.length === 0 ? 'The form must hold no text field' : `Text fields are only ${names.join(', ')}`;
+  return new UploadProblem('body_invalid', message, 'text field the rule does not name');
+}

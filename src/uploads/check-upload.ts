@@ -1,0 +1,103 @@
+import { createFileTypeCheck } from './check-file-type.ts';
+import { createFormCheck } from './check-form.ts';
+import { readBoundary } from './read-boundary.ts';
+import { createMultipartReader } from './read-multipart.ts';
+import { readDeclaredType } from './read-part-header.ts';
+import { createSecondReading } from './second-reading.ts';
+import { formatSize, UploadProblem } from './upload-problem.ts';
+import type { FormRule, RawFileRule, UploadRule } from './upload-rule.ts';
+
+/** The parts of a request that decide about an upload. */
+export interface UploadRequest {
+  readonly contentType: string | undefined;
+  /** The declared Content-Length, if there is one. */
+  readonly contentLength: number | undefined;
+  readonly body: AsyncIterable<Buffer>;
+}
+
+/**
+ * Passes the body on, byte for byte, as far as it has been checked, and throws an `UploadProblem` where it breaks the rule.
+ * No byte of a file comes out before its type passed, and the last chunk comes out only when everything passed: who forwards
+ * what comes out and breaks off on a throw never completes a refused body. At most the text fields, one sample per file
+ * and two chunks are held.
+ */
+export async function* checkUpload(request: UploadRequest, rule: UploadRule): AsyncGenerator<Buffer, void> {
+  if (request.contentLength !== undefined) checkSize(request.contentLength, rule);
+  const check = rule.kind === 'form' ? await openForm(request, rule) : openRawFile(request, rule);
+  const held: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of request.body) {
+      if (chunk.length === 0) continue;
+      bytes += chunk.length;
+      checkSize(bytes, rule);
+      await check.write(chunk);
+      held.push(chunk);
+      if (check.typesPassed()) yield* held.splice(0, held.length - 1);
+    }
+    await check.end();
+    yield* held;
+  } finally {
+    check.close();
+  }
+}
+
+// --- Internal ---
+
+interface BodyCheck {
+  readonly write: (chunk: Buffer) => Promise<void>;
+  readonly typesPassed: () => boolean;
+  readonly end: () => Promise<void>;
+  readonly close: () => void;
+}
+
+async function openForm({ contentType }: UploadRequest, rule: FormRule): Promise<BodyCheck> {
+  const boundary = readBoundary(contentType);
+  const form = createFormCheck(rule);
+  const reader = createMultipartReader(boundary, form);
+  const second = await createSecondReading(boundary);
+  return {
+    write: async (chunk) => {
+      reader.write(chunk);
+      await form.settle();
+      await second.write(chunk);
+    },
+    typesPassed: () => form.typesPassed(),
+    end: async () => {
+      reader.end();
+      form.finish();
+      await second.end(form.facts);
+    },
+    close: second.close,
+  };
+}
+
+function openRawFile({ contentType }: UploadRequest, rule: RawFileRule): BodyCheck {
+  const claims = { label: 'The file', fileName: undefined, ...readDeclaredType(contentType) };
+  const types = rule.types && createFileTypeCheck(rule.types, claims);
+  let bytes = 0;
+  return {
+    write: async (chunk) => {
+      bytes += chunk.length;
+      types?.write(chunk);
+      await types?.settle();
+    },
+    typesPassed: () => types?.settled() ?? true,
+    end: async () => {
+      if (bytes === 0) throw new UploadProblem('file_missing', 'The file is missing');
+      if (bytes < rule.sizeMin) {
+        throw new UploadProblem('body_invalid', `The file must be at least ${formatSize(rule.sizeMin)}`);
+      }
+      types?.end();
+      await types?.settle();
+    },
+    close: () => {},
+  };
+}
+
+function checkSize(bytes: number, rule: UploadRule): void {
+  if (bytes <= rule.sizeMax) return;
+  const size = formatSize(rule.sizeMax);
+  if (rule.kind === 'file') throw new UploadProblem('file_too_large', `The file must be at most ${size}`);
+  throw new UploadProblem('body_too_large', `The request body must be at most ${size}`);
+}

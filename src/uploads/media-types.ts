@@ -1,0 +1,146 @@
+import { extensions as registeredExtensions } from 'mime-types';
+
+/** One name for a type that goes by several: lower case, aliases resolved, parameters kept out by the caller. */
+export function canonicalType(type: string): string {
+  const lower = type.toLowerCase();
+  return aliases.get(lower) ?? lower;
+}
+
+/** Whether a canonical type is one that the pattern (`audio/wav`, `audio/*`, `*`+`/*`) means. */
+export function matchesType(type: string, pattern: string): boolean {
+  if (pattern === '*/*') return true;
+  if (pattern.endsWith('/*')) return type.startsWith(pattern.slice(0, -1).toLowerCase());
+  return type === canonicalType(pattern);
+}
+
+/** The canonical types a declared type may mean; undefined when it says nothing about the content. */
+export function typesOfDeclared(declared: string): readonly string[] | undefined {
+  const type = canonicalType(declared);
+  if (type === 'application/octet-stream' || type === 'binary/octet-stream') return undefined;
+  return [type, ...(declaredAlso.get(type) ?? [])];
+}
+
+/** The canonical types an extension may mean; none when nobody knows it. */
+export function typesOfExtension(extension: string): readonly string[] {
+  return [...(extensionTable().get(extension) ?? [])];
+}
+
+/** The canonical types that a content signature, as the signature library names it, leaves possible. */
+export function typesOfSignature(mime: string): readonly string[] {
+  const type = canonicalType(mime.split(';', 1)[0] ?? mime);
+  return signatureMeans.get(type) ?? [type];
+}
+
+/** Whether a type is plain text: it has no signature, so all of the file is checked to be text. */
+export function isTextType(type: string): boolean {
+  return (
+    (type.startsWith('text/') && type !== 'text/rtf') ||
+    /\+(?:json|xml|yaml)$/.test(type) ||
+    textApplications.has(type)
+  );
+}
+
+// --- Internal ---
+
+const synonyms: readonly (readonly [canonical: string, ...others: string[]])[] = [
+  ['audio/wav', 'audio/x-wav', 'audio/wave', 'audio/vnd.wave', 'audio/x-pn-wav'],
+  ['audio/mpeg', 'audio/mp3', 'audio/x-mp3', 'audio/mpeg3', 'audio/x-mpeg', 'audio/x-mpeg-3', 'audio/mpg'],
+  ['audio/flac', 'audio/x-flac'],
+  ['audio/ogg', 'audio/x-ogg', 'audio/opus', 'audio/vorbis'],
+  ['application/ogg', 'application/x-ogg'],
+  ['audio/mp4', 'audio/x-m4a', 'audio/m4a', 'audio/x-mp4'],
+  ['audio/aac', 'audio/x-aac', 'audio/aacp', 'audio/x-hx-aac-adts'],
+  ['audio/aiff', 'audio/x-aiff'],
+  ['audio/amr', 'audio/x-amr', 'audio/amr-nb'],
+  ['audio/midi', 'audio/mid', 'audio/x-midi'],
+  ['audio/matroska', 'audio/x-matroska'],
+  ['video/matroska', 'video/x-matroska'],
+  ['video/vnd.avi', 'video/x-msvideo', 'video/avi', 'video/msvideo'],
+  ['image/jpeg', 'image/jpg', 'image/pjpeg'],
+  ['image/png', 'image/x-png', 'image/apng', 'image/vnd.mozilla.apng'],
+  ['image/bmp', 'image/x-ms-bmp', 'image/x-bmp'],
+  ['image/x-icon', 'image/vnd.microsoft.icon'],
+  ['application/pdf', 'application/x-pdf'],
+  ['application/zip', 'application/x-zip', 'application/x-zip-compressed'],
+  ['application/gzip', 'application/x-gzip'],
+  ['application/rtf', 'text/rtf'],
+  ['application/xml', 'text/xml'],
+  ['application/json', 'text/json'],
+  ['application/yaml', 'application/x-yaml', 'text/yaml', 'text/x-yaml'],
+  ['text/csv', 'application/csv', 'text/x-csv'],
+  ['text/javascript', 'application/javascript', 'application/x-javascript'],
+];
+
+const aliases = new Map(
+  synonyms.flatMap(([canonical, ...others]) => others.map((other) => [other, canonical] as const)),
+);
+
+/** Declared types that are wider than their name: Windows with Excel calls every CSV file an Excel sheet. */
+const declaredAlso = new Map<string, readonly string[]>([
+  ['application/ogg', ['audio/ogg', 'video/ogg']],
+  ['application/vnd.ms-excel', ['text/csv']],
+]);
+
+/** Containers whose first bytes do not tell sound from pictures, and families that share a signature. */
+const signatureMeans = new Map<string, readonly string[]>([
+  ['video/mp4', ['video/mp4', 'audio/mp4']],
+  ['video/x-m4v', ['video/x-m4v', 'video/mp4']],
+  ['video/3gpp', ['video/3gpp', 'audio/3gpp']],
+  ['video/3gpp2', ['video/3gpp2', 'audio/3gpp2']],
+  ['video/webm', ['video/webm', 'audio/webm']],
+  ['video/matroska', ['video/matroska', 'audio/matroska']],
+  ['audio/ogg', ['audio/ogg', 'application/ogg']],
+  ['video/ogg', ['video/ogg', 'application/ogg']],
+  ['application/ogg', ['application/ogg', 'audio/ogg', 'video/ogg']],
+  ['audio/x-ms-asf', ['audio/x-ms-wma', 'video/x-ms-asf']],
+  ['video/x-ms-asf', ['video/x-ms-wmv', 'video/x-ms-asf']],
+  [
+    'application/x-cfb',
+    ['application/x-cfb', 'application/msword', 'application/vnd.ms-excel', 'application/vnd.ms-powerpoint'],
+  ],
+]);
+
+const textApplications = new Set([
+  'application/json',
+  'application/jsonl',
+  'application/x-ndjson',
+  'application/xml',
+  'application/yaml',
+  'application/toml',
+  'application/sql',
+  'application/graphql',
+  'application/x-subrip',
+]);
+
+/** Extensions of the containers above, and of types that the registry lists under their old name. */
+const moreExtensions: readonly (readonly [extension: string, ...types: string[]])[] = [
+  ['mp4', 'audio/mp4'],
+  ['m4a', 'audio/mp4'],
+  ['ogg', 'application/ogg', 'video/ogg'],
+  ['oga', 'application/ogg'],
+  ['opus', 'application/ogg'],
+  ['webm', 'audio/webm'],
+  ['mka', 'audio/matroska'],
+  ['mkv', 'video/matroska'],
+  ['3gp', 'audio/3gpp'],
+  ['3gpp', 'audio/3gpp'],
+  ['ndjson', 'application/x-ndjson'],
+  ['jsonl', 'application/jsonl', 'application/x-ndjson'],
+];
+
+let table: Map<string, Set<string>> | undefined;
+
+/** Built when first asked for: most gateways have no route with an upload. */
+function extensionTable(): Map<string, Set<string>> {
+  if (table) return table;
+  table = new Map();
+  const registered = Object.entries(registeredExtensions).flatMap(([type, names]) =>
+    names.map((name) => [name, type] as const),
+  );
+  const more = moreExtensions.flatMap(([name, ...types]) => types.map((type) => [name, type] as const));
+  for (const [name, type] of [...registered, ...more]) {
+    const types = table.get(name) ?? new Set();
+    table.set(name, types.add(canonicalType(type)));
+  }
+  return table;
+}

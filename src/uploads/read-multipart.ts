@@ -1,0 +1,168 @@
+import { readPartHeader } from './read-part-header.ts';
+import type { PartHeader } from './read-part-header.ts';
+import { ambiguous } from './upload-problem.ts';
+
+/** Told what a body holds, in order. Whatever it throws ends the reading. */
+export interface PartHandler {
+  readonly partBegins: (header: PartHeader) => void;
+  /** A slice of the caller's chunk: copy what is kept. */
+  readonly partData: (data: Buffer) => void;
+  readonly partEnds: () => void;
+}
+
+/** Reads a form chunk by chunk. It holds back at most one delimiter or one block of part headers. */
+export interface MultipartReader {
+  readonly write: (chunk: Buffer) => void;
+  readonly end: () => void;
+}
+
+/**
+ * Reads `multipart/form-data` and accepts its canonical form only (RFC 7578, RFC 2046 §5.1.1): no preamble, no padding,
+ * nothing after the end, and the boundary nowhere except in a delimiter, so that a parser which looks for it by line
+ * and one which looks for it by bytes cut at the same places. Anything else throws `file_ambiguous`.
+ * The verdict does not depend on how the body is cut into chunks.
+ */
+export function createMultipartReader(boundary: string, handler: PartHandler): MultipartReader {
+  return new CanonicalReader(boundary, handler);
+}
+
+// --- Internal ---
+
+type State = 'start' | 'delimited' | 'headers' | 'content' | 'closed' | 'ended';
+
+const headerBytesMax = 4096;
+const crlf = Buffer.from('\r\n');
+const blankLine = Buffer.from('\r\n\r\n');
+const nothing = Buffer.alloc(0);
+const CR = 0x0d;
+const DASH = 0x2d;
+
+class CanonicalReader implements MultipartReader {
+  readonly #handler: PartHandler;
+  /** `--boundary` */
+  readonly #dashed: Buffer;
+  /** `CRLF--boundary` */
+  readonly #delimiter: Buffer;
+  #state: State = 'start';
+  /** Bytes of the state that are not decided yet. */
+  #held: Buffer = nothing;
+  #declaredLength: number | undefined;
+  #partBytes = 0;
+  /** Each takes what it can decide from the bytes and returns those that follow; none when it needs more. */
+  readonly #steps: Readonly<Record<State, (bytes: Buffer) => Buffer>> = {
+    start: (bytes) => this.#readStart(bytes),
+    delimited: (bytes) => this.#readAfterDelimiter(bytes),
+    headers: (bytes) => this.#readHeaders(bytes),
+    content: (bytes) => this.#readContent(bytes),
+    closed: (bytes) => this.#readEnd(bytes),
+    ended: () => {
+      throw ambiguous('something follows the end');
+    },
+  };
+
+  constructor(boundary: string, handler: PartHandler) {
+    this.#handler = handler;
+    this.#dashed = Buffer.from(`--${boundary}`, 'latin1');
+    this.#delimiter = Buffer.concat([crlf, this.#dashed]);
+  }
+
+  write(chunk: Buffer): void {
+    let rest = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
+    this.#held = nothing;
+    while (rest.length > 0) rest = this.#steps[this.#state](rest);
+  }
+
+  end(): void {
+    if (this.#state === 'closed' && this.#held.length > 0) throw ambiguous('something follows the end');
+    if (this.#state !== 'closed' && this.#state !== 'ended') throw ambiguous('the end is missing');
+  }
+
+  #hold(bytes: Buffer): Buffer {
+    this.#held = Buffer.from(bytes);
+    return nothing;
+  }
+
+  #readStart(bytes: Buffer): Buffer {
+    const seen = Math.min(bytes.length, this.#dashed.length);
+    if (!startsWith(this.#dashed, bytes.subarray(0, seen)))
+      throw ambiguous('it does not begin with its boundary');
+    if (seen < this.#dashed.length) return this.#hold(bytes);
+    this.#state = 'delimited';
+    return bytes.subarray(seen);
+  }
+
+  #readAfterDelimiter(bytes: Buffer): Buffer {
+    if (bytes.length < 2) return this.#hold(bytes);
+    const isEnd = bytes[0] === DASH && bytes[1] === DASH;
+    if (!isEnd && !startsWith(bytes, crlf)) throw ambiguous('a delimiter is followed by other characters');
+    this.#state = isEnd ? 'closed' : 'headers';
+    return bytes.subarray(2);
+  }
+
+  #readHeaders(bytes: Buffer): Buffer {
+    const end = bytes.subarray(0, headerBytesMax).indexOf(blankLine);
+    if (end === -1) {
+      if (bytes.length >= headerBytesMax) throw ambiguous('the headers of a part are too long');
+      return this.#hold(bytes);
+    }
+    const block = bytes.subarray(0, end);
+    if (block.includes(this.#dashed)) throw ambiguous('a part header holds the boundary');
+    const header = readPartHeader(block);
+    this.#state = 'content';
+    this.#declaredLength = header.length;
+    this.#partBytes = 0;
+    this.#handler.partBegins(header);
+    return bytes.subarray(end + blankLine.length);
+  }
+
+  #readContent(bytes: Buffer): Buffer {
+    const at = bytes.indexOf(this.#dashed);
+    if (at === -1) {
+      const decided = this.#undecidedFrom(bytes);
+      this.#emit(bytes.subarray(0, decided));
+      return this.#hold(bytes.subarray(decided));
+    }
+    // The CRLF has to lie within the content: one that ends the header lines is not part of a delimiter.
+    if (at < 2 || !startsWith(bytes.subarray(at - 2), crlf)) {
+      this.#emit(bytes.subarray(0, at));
+      throw ambiguous('the boundary stands inside a part');
+    }
+    this.#emit(bytes.subarray(0, at - 2));
+    if (this.#declaredLength !== undefined && this.#declaredLength !== this.#partBytes) {
+      throw ambiguous('the Content-Length of a part is not true');
+    }
+    this.#handler.partEnds();
+    this.#state = 'delimited';
+    return bytes.subarray(at + this.#dashed.length);
+  }
+
+  #readEnd(bytes: Buffer): Buffer {
+    const seen = Math.min(bytes.length, crlf.length);
+    if (!startsWith(crlf, bytes.subarray(0, seen))) throw ambiguous('something follows the end');
+    if (seen < crlf.length) return this.#hold(bytes);
+    this.#state = 'ended';
+    return bytes.subarray(seen);
+  }
+
+  #emit(data: Buffer): void {
+    if (data.length === 0) return;
+    this.#partBytes += data.length;
+    this.#handler.partData(data);
+  }
+
+  /** The first place from which the bytes could go on to be a delimiter, or the boundary without its CRLF. */
+  #undecidedFrom(bytes: Buffer): number {
+    const { length } = bytes;
+    for (let at = Math.max(0, length - this.#delimiter.length + 1); at < length; at += 1) {
+      const byte = bytes[at];
+      if (byte !== CR && byte !== DASH) continue;
+      const tail = bytes.subarray(at);
+      if (startsWith(this.#delimiter, tail) || startsWith(this.#dashed, tail)) return at;
+    }
+    return length;
+  }
+}
+
+function startsWith(bytes: Buffer, prefix: Buffer): boolean {
+  return bytes.length >= prefix.length && bytes.compare(prefix, 0, prefix.length, 0, prefix.length) === 0;
+}

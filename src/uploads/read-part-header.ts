@@ -1,0 +1,105 @@
+import { isUtf8 } from 'node:buffer';
+import { ambiguous } from './upload-problem.ts';
+
+/** What the headers of a part say. A part with a file name is a file, one without is a text field. */
+export interface PartHeader {
+  readonly name: string;
+  readonly fileName: string | undefined;
+  /** Lower case, without parameters. */
+  readonly type: string | undefined;
+  readonly charset: string | undefined;
+  /** The part's own Content-Length. Some clients send it; it is believed by nobody, so it has to be true. */
+  readonly length: number | undefined;
+}
+
+/**
+ * Reads the header lines of one part, without the empty line that ends them. Only Content-Disposition, Content-Type
+ * and Content-Length are known, each once; every other form is one that some parser reads differently.
+ */
+export function readPartHeader(block: Buffer): PartHeader {
+  if (!isUtf8(block)) throw ambiguous('a part header is not UTF-8');
+  const headers = new Map<string, string>();
+  for (const line of block.toString('utf8').split('\r\n')) {
+    const match = headerLine.exec(line);
+    if (!match) throw ambiguous('a part header line is malformed');
+    const [, name = '', value = ''] = match;
+    const key = name.toLowerCase();
+    if (!known.has(key))
+      throw ambiguous('a part has a header other than Content-Disposition and Content-Type');
+    if (headers.has(key)) throw ambiguous('a part header is repeated');
+    headers.set(key, value);
+  }
+  const { name, fileName } = readDisposition(headers.get('content-disposition'));
+  const declared = readDeclaredType(headers.get('content-type'));
+  if (/^(?:multipart|message)\//.test(declared.type ?? ''))
+    throw ambiguous('multipart bodies must not be nested');
+  // Some parsers take a part for a file by its file name, others (formidable 3) by its Content-Type.
+  if (fileName === undefined && declared.type !== undefined) {
+    throw ambiguous('a text field declares a content type');
+  }
+  return { name, fileName, ...declared, length: readLength(headers.get('content-length')) };
+}
+
+/** Whether a form field may have this name: what passes is one name for every parser. */
+export function isFieldName(name: string): boolean {
+  return (
+    name.length > 0 &&
+    name.length <= 256 &&
+    !/["\\;=&%<>]/.test(name) &&
+    !unsafeText.test(name) &&
+    name.trim() === name &&
+    name !== '_charset_' &&
+    !name.includes('__proto__')
+  );
+}
+
+/** Control characters, lone surrogates, and the marks that reorder or hide text on screen. */
+// oxlint-disable-next-line no-control-regex
+export const unsafeText = /[\p{Cc}\p{Cs}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\uffff]/u;
+
+/** Reads `type/subtype` and its parameters; undefined fields when there is no such header. */
+export function readDeclaredType(value: string | undefined): Pick<PartHeader, 'type' | 'charset'> {
+  if (value === undefined) return { type: undefined, charset: undefined };
+  const match = contentType.exec(value);
+  const type = match?.[1]?.toLowerCase();
+  if (type === undefined) throw ambiguous('a content type is malformed');
+  const charsets = [...value.matchAll(/; ?charset=("?)([^";]*)\1/gi)].map((found) =>
+    (found[2] ?? '').toLowerCase(),
+  );
+  if (charsets.length > 1) throw ambiguous('a content type has two charsets');
+  return { type, charset: charsets[0] };
+}
+
+// --- Internal ---
+
+// oxlint-disable-next-line no-control-regex
+const headerLine = /^([A-Za-z-]+): ([^\x00-\x1f\x7f ](?:[^\x00-\x1f\x7f]*[^\x00-\x1f\x7f ])?)$/;
+const known = new Set(['content-disposition', 'content-type', 'content-length']);
+
+/**
+ * One spelling only: both values quoted, the name first, no escapes and no other parameter. A parser that looks for
+ * `name=` or `filename=` with a pattern then finds the same values as one that reads the grammar.
+ */
+const disposition = /^form-data; name="([^"\\]*)"(?:; filename="([^"\\]*)")?$/;
+
+const contentType =
+  /^([a-z0-9][\w!#$&^.+-]*\/[a-z0-9][\w!#$&^.+-]*)(?:; ?[\w.+-]+=(?:[\w!#$&'*+.^`|~-]+|"[\x20\x21\x23-\x5b\x5d-\x7e]*"))*$/i;
+
+function readDisposition(value: string | undefined): Pick<PartHeader, 'name' | 'fileName'> {
+  const match = value === undefined ? null : disposition.exec(value);
+  if (!match)
+    throw ambiguous('a Content-Disposition is missing or not form-data with a quoted name and file name');
+  const [, name = '', fileName] = match;
+  if (!isFieldName(name)) throw ambiguous('a field name holds characters that parsers read differently');
+  // Browsers write a quote as %22; some parsers undo percent escapes (RFC 7578 §4.2), some HTML entities.
+  if (fileName !== undefined && /%[0-9a-f]{2}|&#|&[a-z][a-z0-9]*;|name\*?=/i.test(fileName)) {
+    throw ambiguous('a file name holds an escape that parsers read differently');
+  }
+  return { name, fileName };
+}
+
+function readLength(value: string | undefined): number | undefined {
+  if (value === undefined) return undefined;
+  if (!/^(?:0|[1-9]\d{0,14})$/.test(value)) throw ambiguous('a part has a malformed Content-Length');
+  return Number(value);
+}

@@ -1,0 +1,58 @@
+import { typesOfSignature } from './media-types.ts';
+
+/** How much of a file's beginning the signature is read from. */
+export const sampleBytesMax = 16 * 1024;
+
+/**
+ * The canonical types that a file's first bytes leave possible; undefined when they show no known signature.
+ * The library sees a bounded sample only, and a fault or a delay of its own counts as no signature, which no type that
+ * has one survives.
+ */
+export async function readSignature(sample: Buffer): Promise<readonly string[] | undefined> {
+  try {
+    // Loaded by the first upload: most gateways never need it.
+    const { fileTypeFromBuffer } = await import('file-type');
+    const deadline = AbortSignal.timeout(deadlineMs);
+    const options = { signal: deadline, maxBufferSize: sampleBytesMax };
+    const found = await Promise.race([fileTypeFromBuffer(sample, options), expiry(deadline)]);
+    if (found === undefined) return undefined;
+    const types = typesOfSignature(found.mime);
+    return showsPictures(found.mime, sample) ? types.filter((type) => !type.startsWith('audio/')) : types;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The canonical types whose files can be told by their first bytes. */
+export async function typesWithSignature(): Promise<ReadonlySet<string>> {
+  if (!known) {
+    const { supportedMimeTypes } = await import('file-type');
+    known = new Set([...supportedMimeTypes].flatMap(typesOfSignature));
+  }
+  return known;
+}
+
+// --- Internal ---
+
+const deadlineMs = 1000;
+
+let known: ReadonlySet<string> | undefined;
+
+function expiry(deadline: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    deadline.addEventListener('abort', () => reject(new Error('the signature was not read in time')), {
+      once: true,
+    });
+  });
+}
+
+/**
+ * Whether a container that could hold sound alone announces a video track. It is looked for in the sample only: an MP4
+ * file may describe its tracks at its end, and then passes for either.
+ */
+function showsPictures(mime: string, sample: Buffer): boolean {
+  if (mime === 'video/webm' || mime === 'video/matroska')
+    return /V_(?:VP|AV1|MPEG|MS\/)/.test(sample.toString('latin1'));
+  if (mime === 'video/mp4') return /hdlr[^]{8}vide/.test(sample.toString('latin1'));
+  return false;
+}

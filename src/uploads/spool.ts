@@ -1,0 +1,185 @@
+import { randomUUID } from 'node:crypto';
+import { open, unlink } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { UploadProblem } from './upload-problem.ts';
+
+/** What all uploads of one process may hold together, in bytes. */
+export interface SpoolLimits {
+  /** Of one upload in memory: what is larger goes to a file. */
+  readonly memoryEachMax: number;
+  readonly memoryMax: number;
+  readonly diskMax: number;
+  readonly directory: string;
+}
+
+/** Opens spools that share one set of limits. One per process. */
+export interface SpoolRoom {
+  readonly open: () => Spool;
+  readonly memoryBytes: () => number;
+  readonly diskBytes: () => number;
+}
+
+/** Holds one upload until it is known whether it may go on. */
+export interface Spool {
+  /** Throws `spool_full` when the process holds as much as it may, or when the disk does. */
+  readonly write: (chunk: Buffer) => Promise<void>;
+  readonly size: () => number;
+  /** Reads from the first byte, as often as it is called. The spool has to stay open meanwhile. */
+  readonly read: () => Readable;
+  /** Lets go of memory and file. Safe to call at any time and more than once. */
+  readonly close: () => Promise<void>;
+}
+
+/** Makes the room in which the uploads of a process wait. */
+export function createSpoolRoom(limits: SpoolLimits): SpoolRoom {
+  const usage = { memory: 0, disk: 0 };
+  return {
+    open: () => new RoomSpool(limits, usage),
+    memoryBytes: () => usage.memory,
+    diskBytes: () => usage.disk,
+  };
+}
+
+// --- Internal ---
+
+interface Usage {
+  memory: number;
+  disk: number;
+}
+
+const readBytes = 64 * 1024;
+
+class RoomSpool implements Spool {
+  readonly #limits: SpoolLimits;
+  readonly #usage: Usage;
+  #pieces: Buffer[] = [];
+  #file: FileHandle | undefined;
+  #bytes = 0;
+  /** What this spool has taken of the room. */
+  #memory = 0;
+  #disk = 0;
+  #closed = false;
+  /** The write that is under way; a close waits for it, so that no file outlives its spool. */
+  #writing: Promise<void> = Promise.resolve();
+
+  constructor(limits: SpoolLimits, usage: Usage) {
+    this.#limits = limits;
+    this.#usage = usage;
+  }
+
+  write(chunk: Buffer): Promise<void> {
+    const written = this.#writing.then(() => this.#write(chunk));
+    this.#writing = written.catch(() => {});
+    return written;
+  }
+
+  size(): number {
+    return this.#bytes;
+  }
+
+  read(): Readable {
+    return Readable.from(this.#chunks(), { objectMode: false, highWaterMark: readBytes });
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#writing;
+    const file = this.#file;
+    this.#file = undefined;
+    this.#pieces = [];
+    this.#usage.memory -= this.#memory;
+    this.#memory = 0;
+    try {
+      await file?.close();
+    } finally {
+      this.#usage.disk -= this.#disk;
+      this.#disk = 0;
+    }
+  }
+
+  async #write(chunk: Buffer): Promise<void> {
+    if (this.#closed) throw new Error('the spool is closed');
+    const total = this.#bytes + chunk.length;
+    const { memoryEachMax, memoryMax } = this.#limits;
+    if (!this.#file && total <= memoryEachMax && this.#usage.memory + chunk.length <= memoryMax) {
+      this.#usage.memory += chunk.length;
+      this.#memory += chunk.length;
+      // Copied, because the chunk belongs to a larger buffer that would be kept alive.
+      this.#pieces.push(Buffer.from(chunk));
+    } else {
+      await this.#writeToDisk([...this.#pieces, chunk]);
+      this.#pieces = [];
+      this.#usage.memory -= this.#memory;
+      this.#memory = 0;
+    }
+    this.#bytes = total;
+  }
+
+  async #writeToDisk(chunks: readonly Buffer[]): Promise<void> {
+    const size = chunks.reduce((sum, { length }) => sum + length, 0);
+    if (this.#usage.disk + size > this.#limits.diskMax) throw full('the limit of the process is reached');
+    this.#usage.disk += size;
+    this.#disk += size;
+    try {
+      this.#file ??= await openUnlinked(this.#limits.directory);
+      let position = this.#disk - size;
+      for (const chunk of chunks) {
+        await writeAll(this.#file, chunk, position);
+        position += chunk.length;
+      }
+    } catch (error) {
+      if (isDiskFull(error)) throw full('the disk is full');
+      throw error;
+    }
+  }
+
+  async *#chunks(): AsyncGenerator<Buffer, void> {
+    if (this.#closed) throw new Error('the spool is closed');
+    if (!this.#file) {
+      yield* this.#pieces;
+      return;
+    }
+    let position = 0;
+    while (position < this.#bytes) {
+      if (!this.#file) throw new Error('the spool is closed');
+      // A buffer each, because the reader may still hold the last one.
+      const buffer = Buffer.allocUnsafe(Math.min(readBytes, this.#bytes - position));
+      const { bytesRead } = await this.#file.read(buffer, 0, buffer.length, position);
+      if (bytesRead === 0) throw new Error('the spool file is shorter than what was written');
+      position += bytesRead;
+      yield buffer.subarray(0, bytesRead);
+    }
+  }
+}
+
+/** A file without a name: the system removes it when the process closes it or ends, however it ends. */
+async function openUnlinked(directory: string): Promise<FileHandle> {
+  const path = join(directory, `gatehouse-${randomUUID()}`);
+  const file = await open(path, 'wx+', 0o600);
+  try {
+    await unlink(path);
+    return file;
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+}
+
+async function writeAll(file: FileHandle, chunk: Buffer, position: number): Promise<void> {
+  let written = 0;
+  while (written < chunk.length) {
+    const { bytesWritten } = await file.write(chunk, written, chunk.length - written, position + written);
+    written += bytesWritten;
+  }
+}
+
+function isDiskFull(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return code === 'ENOSPC' || code === 'EDQUOT';
+}
+
+function full(detail: string): UploadProblem {
+  return new UploadProblem('spool_full', 'The service is busy, try again shortly', detail);
+}

@@ -1,0 +1,55 @@
+import type { BodyCheck } from '../config/compile-schema.ts';
+
+/** What a route with an upload asks of its body, complete: no default is left to decide. Sizes are in bytes. */
+export type UploadRule = FormRule | RawFileRule;
+
+/** A `multipart/form-data` body (RFC 7578). */
+export interface FormRule {
+  readonly kind: 'form';
+  /** The whole body, delimiters and part headers included. */
+  readonly sizeMax: number;
+  readonly files: ReadonlyMap<string, FileRule>;
+  readonly fields: FieldsRule;
+  /** What becomes of files in fields that `files` does not name. */
+  readonly others: 'refuse' | 'allow';
+  readonly forward: Forwarding;
+}
+
+/** A body that is the bare file, described by the request's own Content-Type. */
+export interface RawFileRule {
+  readonly kind: 'file';
+  readonly sizeMax: number;
+  readonly sizeMin: number;
+  readonly types: AllowedTypes;
+  readonly forward: Forwarding;
+}
+
+/** One file field of a form. */
+export interface FileRule {
+  readonly required: boolean;
+  readonly countMax: number;
+  readonly sizeMax: number;
+  readonly sizeMin: number;
+  readonly types: AllowedTypes;
+  /** Lower case, without the dot. A list also makes an extension compulsory; undefined leaves it to the types. */
+  readonly extensions: readonly string[] | undefined;
+  /** In characters (code points). */
+  readonly nameLengthMax: number;
+}
+
+/** The text fields of a form, taken together. */
+export interface FieldsRule {
+  readonly countMax: number;
+  /** Of one value. */
+  readonly sizeMax: number;
+  /** The only names taken; undefined takes any. */
+  readonly names: readonly string[] | undefined;
+  /** Sees an object of all text fields: a string each, an array of strings where a name was repeated. */
+  readonly check: BodyCheck | undefined;
+}
+
+/** `whole`: the upstream sees nothing before all of it passed. `stream`: it is forwarded while it is checked. */
+export type Forwarding = 'whole' | 'stream';
+
+/** MIME types such as `audio/wav` or `audio/*`; undefined takes a file of any type. */
+export type AllowedTypes = readonly string[] | undefined;

@@ -1,0 +1,134 @@
+import { crc32, deflateRawSync } from 'node:zlib';
+
+/** The smallest files that are what they are called, made in code. */
+export const samples = {
+  wav: wav(),
+  mp3: mpegFrames(),
+  mp3Tagged: Buffer.concat([Buffer.from('ID3\x04\0\0\0\0\0\x0a', 'latin1'), Buffer.alloc(10), mpegFrames()]),
+  flac: Buffer.concat([Buffer.from('fLaC\x80\0\0\x22', 'latin1'), Buffer.alloc(34, 1)]),
+  oggVorbis: ogg(Buffer.from('\x01vorbis\0\0\0\0\x02\x44\xac\0\0', 'latin1')),
+  oggOpus: ogg(Buffer.from('OpusHead\x01\x02\0\0\x80\xbb\0\0\0\0\0', 'latin1')),
+  oggTheora: ogg(Buffer.from('\x80theora\x03\x02\x01\0\0\0\0\0\0\0', 'latin1')),
+  m4a: mp4('M4A '),
+  mp4Sound: mp4('isom', handler('soun')),
+  mp4Pictures: mp4('isom', handler('vide')),
+  webmSound: webm('A_OPUS'),
+  webmPictures: webm('V_VP9'),
+  aac: Buffer.concat(
+    Array.from({ length: 4 }, () => Buffer.from('fff15080029ffcdeadbeef0102030405060708090a', 'hex')),
+  ),
+  amr: Buffer.from('#!AMR\n\x3c\x55\x00\x55\x55', 'latin1'),
+  aiff: Buffer.concat([Buffer.from('FORM\0\0\0\x2eAIFFCOMM\0\0\0\x12', 'latin1'), Buffer.alloc(18)]),
+  png: png(),
+  jpeg: Buffer.from('ffd8ffe000104a46494600010100000100010000ffd9', 'hex'),
+  gif: Buffer.from(
+    'GIF89a\x01\0\x01\0\x80\0\0\xff\xff\xff\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x02D\x01\0;',
+    'latin1',
+  ),
+  pdf: Buffer.from('%PDF-1.7\n1 0 obj<</Type/Catalog>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF\n'),
+  zip: zip('note.txt', Buffer.from('a note')),
+  gzip: Buffer.from('1f8b0800000000000003030000000000000000', 'hex'),
+  exe: Buffer.concat([Buffer.from('MZ\x90\0\x03\0\0\0\x04\0\0\0\xff\xff', 'latin1'), Buffer.alloc(100)]),
+  elf: Buffer.concat([Buffer.from('\x7fELF\x02\x01\x01', 'latin1'), Buffer.alloc(100)]),
+  html: Buffer.from('<!doctype html><title>x</title><p>hello'),
+  csv: Buffer.from('name,number\nÄnne,1\n김,2\n'),
+  bmwCsv: Buffer.from('BMW;number\nX5;1\n'),
+  json: Buffer.from('{"name":"Änne","n":[1,2]}'),
+  text: Buffer.from('just a text that somebody renamed\n'.repeat(20)),
+  xml: Buffer.from('<?xml version="1.0"?><a>b</a>'),
+  svg: Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'),
+  latin1: Buffer.from('name,number\n\xc4nne,1\n', 'latin1'),
+  utf16: Buffer.from('\ufeffname,number\n', 'utf16le'),
+  zeros: Buffer.alloc(64),
+} as const;
+
+/** A WAV file of silence with as many bytes of samples. */
+export function wav(sampleBytes = 800): Buffer {
+  const head = Buffer.alloc(44);
+  head.write('RIFF', 0, 'latin1');
+  head.writeUInt32LE(36 + sampleBytes, 4);
+  head.write('WAVEfmt ', 8, 'latin1');
+  head.writeUInt32LE(16, 16);
+  head.writeUInt16LE(1, 20);
+  head.writeUInt16LE(1, 22);
+  head.writeUInt32LE(8000, 24);
+  head.writeUInt32LE(8000, 28);
+  head.writeUInt16LE(1, 32);
+  head.writeUInt16LE(8, 34);
+  head.write('data', 36, 'latin1');
+  head.writeUInt32LE(sampleBytes, 40);
+  return Buffer.concat([head, Buffer.alloc(sampleBytes, 0x80)]);
+}
+
+function mpegFrames(): Buffer {
+  const frame = Buffer.alloc(417);
+  frame.writeUInt32BE(0xfffb9000, 0);
+  return Buffer.concat([frame, frame]);
+}
+
+function ogg(packet: Buffer): Buffer {
+  const head = Buffer.alloc(28);
+  head.write('OggS', 0, 'latin1');
+  head.writeUInt8(2, 5);
+  head.writeUInt8(1, 26);
+  head.writeUInt8(packet.length, 27);
+  return Buffer.concat([head, packet, Buffer.alloc(64)]);
+}
+
+function box(type: string, content: Buffer): Buffer {
+  const head = Buffer.alloc(8);
+  head.writeUInt32BE(8 + content.length, 0);
+  head.write(type, 4, 'latin1');
+  return Buffer.concat([head, content]);
+}
+
+function handler(kind: 'soun' | 'vide'): Buffer {
+  const content = Buffer.concat([Buffer.alloc(8), Buffer.from(kind), Buffer.alloc(13)]);
+  return box('moov', box('trak', box('mdia', box('hdlr', content))));
+}
+
+function mp4(brand: string, more: Buffer = Buffer.alloc(0)): Buffer {
+  const brands = Buffer.concat([Buffer.from(brand), Buffer.alloc(4), Buffer.from(`${brand}mp42`)]);
+  return Buffer.concat([box('ftyp', brands), more, box('mdat', Buffer.alloc(32))]);
+}
+
+function webm(codec: string): Buffer {
+  const element = (id: string, content: Buffer): Buffer =>
+    Buffer.concat([Buffer.from(id, 'hex'), Buffer.from([0x80 | content.length]), content]);
+  const docType = element('4282', Buffer.from('webm'));
+  const track = element('ae', element('86', Buffer.from(codec)));
+  return Buffer.concat([element('1a45dfa3', docType), element('18538067', element('1654ae6b', track))]);
+}
+
+function png(): Buffer {
+  const chunk = (type: string, content: Buffer): Buffer => {
+    const body = Buffer.concat([Buffer.from(type, 'latin1'), content]);
+    const ends = Buffer.alloc(8);
+    ends.writeUInt32BE(content.length, 0);
+    ends.writeUInt32BE(crc32(body), 4);
+    return Buffer.concat([ends.subarray(0, 4), body, ends.subarray(4)]);
+  };
+  const header = Buffer.from('00000001000000010800000000', 'hex');
+  const signature = Buffer.from('89504e470d0a1a0a', 'hex');
+  return Buffer.concat([
+    signature,
+    chunk('IHDR', header),
+    chunk('IDAT', Buffer.alloc(10)),
+    chunk('IEND', Buffer.alloc(0)),
+  ]);
+}
+
+function zip(name: string, content: Buffer): Buffer {
+  const packed = deflateRawSync(content);
+  const head = Buffer.alloc(30);
+  head.writeUInt32LE(0x04034b50, 0);
+  head.writeUInt16LE(20, 4);
+  head.writeUInt16LE(8, 8);
+  head.writeUInt32LE(crc32(content), 14);
+  head.writeUInt32LE(packed.length, 18);
+  head.writeUInt32LE(content.length, 22);
+  head.writeUInt16LE(name.length, 26);
+  const end = Buffer.alloc(22);
+  end.writeUInt32LE(0x06054b50, 0);
+  return Buffer.concat([head, Buffer.from(name), packed, end]);
+}

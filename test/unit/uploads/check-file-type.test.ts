@@ -1,0 +1,231 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createFileTypeCheck } from '../../../src/uploads/check-file-type.ts';
+import { UploadProblem } from '../../../src/uploads/upload-problem.ts';
+import { samples, wav } from '../../helpers/sample-files.ts';
+
+type Sample = keyof typeof samples;
+type Case = readonly [
+  sample: Sample,
+  fileName: string | undefined,
+  declared: string | undefined,
+  allowed: string,
+];
+
+const sound = 'audio/wav audio/mpeg audio/flac audio/ogg';
+
+const accepted: readonly Case[] = [
+  ['wav', 'a.wav', 'audio/wav', sound],
+  ['wav', 'a.WAV', 'audio/x-wav', sound],
+  ['wav', 'a.wav', 'audio/wave', sound],
+  ['wav', 'a.wav', 'audio/vnd.wave', sound],
+  ['wav', 'a.wav', 'audio/wav', 'audio/x-wav'],
+  ['wav', 'a.wav', undefined, sound],
+  ['wav', 'recording', undefined, sound],
+  ['wav', undefined, 'audio/wav', sound],
+  ['wav', undefined, undefined, sound],
+  ['wav', 'a.wav', 'application/octet-stream', sound],
+  ['wav', 'a.wav', 'audio/wav', 'audio/*'],
+  ['wav', 'a.wav', 'audio/wav', '*/*'],
+  ['mp3', 'a.mp3', 'audio/mpeg', sound],
+  ['mp3', 'a.mp3', 'audio/mp3', sound],
+  ['mp3Tagged', 'a.mp3', 'audio/x-mp3', sound],
+  ['flac', 'a.flac', 'audio/x-flac', sound],
+  ['flac', 'a.flac', 'audio/flac', sound],
+  ['oggVorbis', 'a.ogg', 'audio/ogg', sound],
+  ['oggVorbis', 'a.ogg', 'application/ogg', sound],
+  ['oggVorbis', 'a.oga', 'application/ogg', 'application/ogg'],
+  ['oggOpus', 'a.opus', 'audio/ogg', sound],
+  ['oggOpus', 'a.opus', 'audio/opus', sound],
+  ['m4a', 'a.m4a', 'audio/x-m4a', 'audio/mp4'],
+  ['m4a', 'a.m4a', 'audio/mp4', 'audio/*'],
+  ['mp4Sound', 'a.m4a', 'audio/mp4', 'audio/mp4'],
+  ['mp4Sound', 'a.mp4', 'audio/mp4', 'audio/*'],
+  ['mp4Pictures', 'a.mp4', 'video/mp4', 'video/mp4'],
+  ['webmSound', 'a.webm', 'audio/webm', 'audio/webm'],
+  ['webmSound', 'blob', 'audio/webm', 'audio/*'],
+  ['webmPictures', 'a.webm', 'video/webm', 'video/*'],
+  ['aac', 'a.aac', 'audio/aac', 'audio/aac'],
+  ['amr', 'a.amr', 'audio/amr', 'audio/*'],
+  ['aiff', 'a.aiff', 'audio/x-aiff', 'audio/*'],
+  ['png', 'a.png', 'image/png', 'image/png'],
+  ['jpeg', 'a.jpg', 'image/jpeg', 'image/*'],
+  ['jpeg', 'a.jpeg', 'image/jpg', 'image/jpeg'],
+  ['gif', 'a.gif', 'image/gif', 'image/gif'],
+  ['pdf', 'a.pdf', 'application/pdf', 'application/pdf'],
+  ['zip', 'a.zip', 'application/x-zip-compressed', 'application/zip'],
+  ['gzip', 'a.gz', 'application/x-gzip', 'application/gzip'],
+  ['csv', 'a.csv', 'text/csv', 'text/csv'],
+  ['csv', 'a.csv', 'application/vnd.ms-excel', 'text/csv'],
+  ['csv', 'a.csv', undefined, 'text/csv'],
+  ['csv', 'data', 'text/csv', 'text/*'],
+  ['bmwCsv', 'a.csv', 'text/csv', 'text/csv'],
+  ['json', 'a.json', 'application/json', 'application/json'],
+  ['json', 'a.json', 'application/json', 'application/*'],
+  ['text', 'a.txt', 'text/plain', 'text/plain'],
+  ['xml', 'a.xml', 'text/xml', 'application/xml'],
+  ['svg', 'a.svg', 'image/svg+xml', 'image/svg+xml'],
+  ['xml', 'a.svg', 'image/svg+xml', 'image/svg+xml'],
+  ['html', 'a.html', 'text/html', 'text/html'],
+];
+
+const refused: readonly Case[] = [
+  ['text', 'a.wav', 'audio/wav', sound],
+  ['text', 'a.wav', undefined, sound],
+  ['text', 'a.txt', 'text/plain', sound],
+  ['mp3', 'a.wav', 'audio/wav', sound],
+  ['wav', 'a.mp3', 'audio/wav', sound],
+  ['wav', 'a.wav', 'audio/mpeg', sound],
+  ['wav', 'a.mp3', 'audio/mpeg', sound],
+  ['wav', 'a.exe', 'audio/wav', sound],
+  ['wav', 'a.wav.exe', undefined, sound],
+  ['wav', 'a.unheardof', 'audio/wav', sound],
+  ['wav', 'a.', 'audio/wav', sound],
+  ['wav', 'a.wav', 'text/plain', sound],
+  ['wav', 'a.wav', 'audio/wav', 'image/*'],
+  ['exe', 'a.wav', 'audio/wav', sound],
+  ['elf', 'a.wav', 'application/octet-stream', sound],
+  ['zeros', 'a.wav', 'audio/wav', sound],
+  ['zeros', undefined, undefined, sound],
+  ['zip', 'a.wav', 'audio/wav', sound],
+  ['html', 'a.mp3', 'audio/mpeg', sound],
+  ['oggTheora', 'a.ogg', 'audio/ogg', sound],
+  ['mp4Pictures', 'a.m4a', 'audio/mp4', 'audio/*'],
+  ['webmPictures', 'a.webm', 'audio/webm', 'audio/webm'],
+  ['webmSound', 'a.webm', 'video/webm', 'audio/webm'],
+  ['m4a', 'a.mp4', 'video/mp4', 'video/mp4'],
+  ['png', 'a.jpg', 'image/jpeg', 'image/*'],
+  ['png', 'a.png', 'image/jpeg', 'image/*'],
+  ['svg', 'a.png', 'image/png', 'image/*'],
+  ['exe', 'a.pdf', 'application/pdf', 'application/pdf'],
+  ['zip', 'a.docx', undefined, 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'],
+  ['latin1', 'a.csv', 'text/csv', 'text/csv'],
+  ['utf16', 'a.csv', 'text/csv', 'text/csv'],
+  ['zeros', 'a.csv', 'text/csv', 'text/csv'],
+  ['exe', 'a.txt', 'text/plain', 'text/plain'],
+  ['png', 'a.txt', 'text/plain', 'text/*'],
+  ['pdf', 'a.txt', 'text/plain', 'text/plain'],
+  ['xml', 'a.csv', 'text/csv', 'text/csv'],
+  ['html', 'a.csv', 'text/html', 'text/csv'],
+  ['csv', undefined, undefined, 'text/csv'],
+  ['json', 'a.json', 'text/csv', 'application/json'],
+  ['wav', 'a.csv', 'text/csv', 'text/csv audio/wav'],
+];
+
+describe('a file passes when declared type, extension and content agree on one allowed type', () => {
+  for (const [sample, fileName, type, allowed] of accepted) {
+    it(`takes ${sample} as ${fileName} declared ${type} where ${allowed} is allowed`, async () => {
+      await check(samples[sample], { fileName, type, allowed });
+    });
+  }
+});
+
+describe('a file is refused when one claim does not agree', () => {
+  for (const [sample, fileName, type, allowed] of refused) {
+    it(`refuses ${sample} as ${fileName} declared ${type} where ${allowed} is allowed`, async () => {
+      await assert.rejects(check(samples[sample], { fileName, type, allowed }), isUnsupported);
+    });
+  }
+});
+
+describe('the check of a file type', () => {
+  it('gives one verdict wherever the file is cut', async () => {
+    const text = Buffer.from('a,Ä,김,😀\n'.repeat(3));
+    for (let size = 1; size <= 7; size += 1) {
+      await check(text, { fileName: 'a.csv', type: 'text/csv', allowed: 'text/csv', chunk: size });
+      await assert.rejects(
+        check(text.subarray(0, text.indexOf('😀') + 3), {
+          fileName: 'a.csv',
+          type: undefined,
+          allowed: 'text/csv',
+          chunk: size,
+        }),
+        isUnsupported,
+      );
+      await check(samples.wav, { fileName: 'a.wav', type: 'audio/wav', allowed: sound, chunk: size });
+    }
+  });
+
+  it('holds a text to its last byte', async () => {
+    const late = Buffer.concat([Buffer.alloc(200_000, 'abc\n'), Buffer.from([0])]);
+    await assert.rejects(
+      check(late, { fileName: 'a.txt', type: 'text/plain', allowed: 'text/plain' }),
+      isUnsupported,
+    );
+  });
+
+  it('settles a large file on its first bytes', async () => {
+    const types = createFileTypeCheck(['audio/wav'], {
+      label: 'file',
+      type: 'audio/wav',
+      charset: undefined,
+      fileName: 'a.wav',
+    });
+    types.write(wav(16_000));
+    await types.settle();
+    assert.equal(types.settled(), false);
+    types.write(Buffer.alloc(1000));
+    await types.settle();
+    assert.equal(types.settled(), true);
+  });
+
+  it('names the field and the types, and nothing of the file', async () => {
+    await assert.rejects(
+      check(samples.text, { fileName: 'evil.wav', type: 'audio/wav', allowed: 'audio/wav audio/mpeg' }),
+      (error) =>
+        error instanceof UploadProblem && error.message === 'file must be one of audio/wav, audio/mpeg',
+    );
+    await assert.rejects(check(samples.text, { fileName: 'a.wav', type: undefined, allowed: 'audio/*' }), {
+      message: 'file must be audio/*',
+    });
+  });
+
+  it('takes text in UTF-8 alone', async () => {
+    const checkCharset = async (charset: string): Promise<void> => {
+      const claims = { label: 'file', type: 'text/csv', charset, fileName: 'a.csv' };
+      const types = createFileTypeCheck(['text/csv'], claims);
+      types.write(samples.csv);
+      types.end();
+      await types.settle();
+    };
+    await checkCharset('utf-8');
+    await assert.rejects(checkCharset('iso-8859-1'), isUnsupported);
+  });
+
+  it('survives any bytes at all', async () => {
+    for (let seed = 0; seed < 200; seed += 1) {
+      const bytes = Buffer.from(Object.values(samples)[seed % Object.values(samples).length] ?? '');
+      for (let at = seed % 7; at < bytes.length; at += 11) bytes[at] = (at * 31 + seed * 17) & 0xff;
+      await check(bytes, { fileName: undefined, type: undefined, allowed: '*/*' }).catch((error: unknown) => {
+        assert.ok(isUnsupported(error), String(error));
+      });
+    }
+  });
+});
+
+interface Options {
+  readonly fileName: string | undefined;
+  readonly type: string | undefined;
+  readonly allowed: string;
+  readonly chunk?: number;
+}
+
+async function check(bytes: Buffer, { fileName, type, allowed, chunk = 65_536 }: Options): Promise<void> {
+  const types = createFileTypeCheck(allowed.split(' '), {
+    label: 'file',
+    type,
+    charset: undefined,
+    fileName,
+  });
+  for (let at = 0; at < bytes.length; at += chunk) {
+    types.write(bytes.subarray(at, at + chunk));
+    await types.settle();
+  }
+  types.end();
+  await types.settle();
+  assert.equal(types.settled(), true);
+}
+
+function isUnsupported(error: unknown): boolean {
+  return error instanceof UploadProblem && error.code === 'file_unsupported';
+}
