@@ -92,29 +92,32 @@ function mp4(brand: string, more: Buffer = Buffer.alloc(0)): Buffer {
   return Buffer.concat([box('ftyp', brands), more, box('mdat', Buffer.alloc(32))]);
 }
 
+function element(id: string, content: Buffer): Buffer {
+  return Buffer.concat([Buffer.from(id, 'hex'), Buffer.from([0x80 | content.length]), content]);
+}
+
 function webm(codec: string): Buffer {
-  const element = (id: string, content: Buffer): Buffer =>
-    Buffer.concat([Buffer.from(id, 'hex'), Buffer.from([0x80 | content.length]), content]);
   const docType = element('4282', Buffer.from('webm'));
   const track = element('ae', element('86', Buffer.from(codec)));
   return Buffer.concat([element('1a45dfa3', docType), element('18538067', element('1654ae6b', track))]);
 }
 
+function pngChunk(type: string, content: Buffer): Buffer {
+  const body = Buffer.concat([Buffer.from(type, 'latin1'), content]);
+  const ends = Buffer.alloc(8);
+  ends.writeUInt32BE(content.length, 0);
+  ends.writeUInt32BE(crc32(body), 4);
+  return Buffer.concat([ends.subarray(0, 4), body, ends.subarray(4)]);
+}
+
 function png(): Buffer {
-  const chunk = (type: string, content: Buffer): Buffer => {
-    const body = Buffer.concat([Buffer.from(type, 'latin1'), content]);
-    const ends = Buffer.alloc(8);
-    ends.writeUInt32BE(content.length, 0);
-    ends.writeUInt32BE(crc32(body), 4);
-    return Buffer.concat([ends.subarray(0, 4), body, ends.subarray(4)]);
-  };
   const header = Buffer.from('00000001000000010800000000', 'hex');
   const signature = Buffer.from('89504e470d0a1a0a', 'hex');
   return Buffer.concat([
     signature,
-    chunk('IHDR', header),
-    chunk('IDAT', Buffer.alloc(10)),
-    chunk('IEND', Buffer.alloc(0)),
+    pngChunk('IHDR', header),
+    pngChunk('IDAT', Buffer.alloc(10)),
+    pngChunk('IEND', Buffer.alloc(0)),
   ]);
 }
 

@@ -181,13 +181,6 @@ describe('the check of a file type', () => {
   });
 
   it('takes text in UTF-8 alone', async () => {
-    const checkCharset = async (charset: string): Promise<void> => {
-      const claims = { label: 'file', type: 'text/csv', charset, fileName: 'a.csv' };
-      const types = createFileTypeCheck(['text/csv'], claims);
-      types.write(samples.csv);
-      types.end();
-      await types.settle();
-    };
     await checkCharset('utf-8');
     await assert.rejects(checkCharset('iso-8859-1'), isUnsupported);
   });
@@ -202,6 +195,18 @@ describe('the check of a file type', () => {
     }
   });
 });
+
+async function checkCharset(charset: string): Promise<void> {
+  const types = createFileTypeCheck(['text/csv'], {
+    label: 'file',
+    type: 'text/csv',
+    charset,
+    fileName: 'a.csv',
+  });
+  types.write(samples.csv);
+  types.end();
+  await types.settle();
+}
 
 interface Options {
   readonly fileName: string | undefined;

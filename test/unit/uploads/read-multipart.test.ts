@@ -1,0 +1,420 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import * as fc from 'fast-check';
+import { readBoundary } from '../../../src/uploads/read-boundary.ts';
+import { createMultipartReader } from '../../../src/uploads/read-multipart.ts';
+import { UploadProblem } from '../../../src/uploads/upload-problem.ts';
+import { formBody } from '../../helpers/form-body.ts';
+
+const head = 'Content-Disposition: form-data; name="file"; filename="a.wav"\r\nContent-Type: audio/wav';
+const disposition = 'Content-Disposition: form-data; name="file"; filename="a.wav"';
+
+/** A body with boundary B whose single part has these header lines. */
+const withHeaders = (lines: string): string => `--B\r\n${lines}\r\n\r\ndata\r\n--B--\r\n`;
+const withFileName = (name: string): string =>
+  withHeaders(`Content-Disposition: form-data; name="f"; filename="${name}"`);
+const withName = (name: string): string => withHeaders(`Content-Disposition: form-data; name="${name}"`);
+const withContent = (content: string): string => `--B\r\n${head}\r\n\r\n${content}\r\n--B--\r\n`;
+
+const accepted: Readonly<Record<string, string>> = {
+  'a file': withHeaders(head),
+  'a file without a content type': withHeaders(disposition),
+  'a text field': withHeaders('Content-Disposition: form-data; name="a"'),
+  'an empty part': `--B\r\n${head}\r\n\r\n\r\n--B--\r\n`,
+  'no line break after the end': `--B\r\n${head}\r\n\r\ndata\r\n--B--`,
+  'two parts': `--B\r\n${head}\r\n\r\n1\r\n--B\r\n${head}\r\n\r\n2\r\n--B--\r\n`,
+  'header names in any case': withHeaders(head.toLowerCase().replace('a.wav', 'A.wav')),
+  'the content type first': withHeaders(head.split('\r\n').toReversed().join('\r\n')),
+  'a type with parameters': withHeaders(`${disposition}\r\nContent-Type: audio/webm;codecs=opus`),
+  'a type with a quoted parameter': withHeaders(
+    `${disposition}\r\nContent-Type: audio/webm; codecs="opus,vp8"`,
+  ),
+  'a true Content-Length in a part': withHeaders(`${head}\r\nContent-Length: 4`),
+  'file name with spaces, semicolons and other scripts': withFileName('a b; Änne 김 (1) 100%.wav'),
+  'an ampersand in a file name': withFileName('R&B & soul.wav'),
+  'a field name with brackets': withName('tags[0].name'),
+  'content with CRLF, LF and CR': withContent('\r\n\n\r\r\n\r\n\r\n-\r\n--\r\n'),
+  'content that nearly is the boundary': withContent('\r\n-B\r\n--\r\nB--A'),
+};
+
+const ambiguous: Readonly<Record<string, string>> = {
+  'nothing at all': '',
+  'a CRLF alone': '\r\n',
+  'a body without its boundary': 'data',
+  'a preamble': `preamble\r\n--B\r\n${head}\r\n\r\ndata\r\n--B--\r\n`,
+  'an empty line before the first boundary': `\r\n${withHeaders(head)}`,
+  'an LF before the first boundary': `\n${withHeaders(head)}`,
+  'a space before the first boundary': ` ${withHeaders(head)}`,
+  'another boundary': withHeaders(head).replaceAll('--B', '--C'),
+  'the boundary in another case': withHeaders(head).replaceAll('--B', '--b'),
+  'an epilogue': `${withHeaders(head)}epilogue`,
+  'an epilogue without a line break': `${withHeaders(head).trimEnd()}epilogue`,
+  'an empty line after the end': `${withHeaders(head)}\r\n`,
+  'a CR after the end': `${withHeaders(head).trimEnd()}\r`,
+  'an LF after the end': `${withHeaders(head).trimEnd()}\n`,
+  'a space after the end': `${withHeaders(head).trimEnd()} `,
+  'a dash after the end': `${withHeaders(head).trimEnd()}-\r\n`,
+  'a NUL after the end': `${withHeaders(head)}\0`,
+  'a part after the end': `${withHeaders(head)}${withHeaders(head)}`,
+  'a part after the end with a CRLF between': `${withHeaders(head)}\r\n${withHeaders(head)}`,
+  'no end': `--B\r\n${head}\r\n\r\ndata`,
+  'no end after a delimiter': `--B\r\n${head}\r\n\r\ndata\r\n--B\r\n`,
+  'no end after a bare delimiter': `--B\r\n${head}\r\n\r\ndata\r\n--B`,
+  'half an end': `--B\r\n${head}\r\n\r\ndata\r\n--B-`,
+  'the end inside the headers': `--B\r\n${head}\r\n--B--\r\n`,
+  'the end right after the headers': `--B\r\n${head}\r\n\r\n--B--\r\n`,
+  'a delimiter right after the headers': `--B\r\n${head}\r\n\r\n--B\r\n${head}\r\n\r\ndata\r\n--B--\r\n`,
+  'a space after a delimiter': `--B \r\n${head}\r\n\r\ndata\r\n--B--\r\n`,
+  'a tab after a delimiter': `--B\t\r\n${head}\r\n\r\ndata\r\n--B--\r\n`,
+  'an LF after a delimiter': `--B\n${head}\r\n\r\ndata\r\n--B--\r\n`,
+  'a CR after a delimiter': `--B\r${head}\r\n\r\ndata\r\n--B--\r\n`,
+  'text after a delimiter': `--Bx\r\n${head}\r\n\r\ndata\r\n--B--\r\n`,
+  'one dash after a delimiter': `--B-\r\n${head}\r\n\r\ndata\r\n--B--\r\n`,
+  'LF as every line end': withHeaders(head).replaceAll('\r\n', '\n'),
+  'CR as every line end': withHeaders(head).replaceAll('\r\n', '\r'),
+  'an LF before the end': `--B\r\n${head}\r\n\r\ndata\n--B--\r\n`,
+  'a CR before the end': `--B\r\n${head}\r\n\r\ndata\r--B--\r\n`,
+  'the end without a line break': `--B\r\n${head}\r\n\r\ndata--B--\r\n`,
+  'the boundary inside the content': withContent('da--Bta'),
+  'the boundary inside after an LF': withContent(`x\n--B\r\n${head}\r\n\r\nevil`),
+  'the boundary inside after a CR': withContent(`x\r--B\r\n${head}\r\n\r\nevil`),
+  'the boundary inside after LF CR': withContent(`x\n\r--B\r\n${head}\r\n\r\nevil`),
+  'a longer boundary inside': withContent(`x\r\n--BB\r\n${head}\r\n\r\nevil`),
+  'the boundary with padding inside': withContent(`x\r\n--B \r\n${head}\r\n\r\nevil`),
+  'the boundary with LF inside': withContent(`x\r\n--B\n${head}\r\n\r\nevil`),
+  'the end with padding inside': withContent('x\r\n--B-- \r\ny'),
+  'the boundary with a third dash': withContent('x\r\n---B\r\ny'),
+  'a part without headers': '--B\r\n\r\ndata\r\n--B--\r\n',
+  'a part without a disposition': withHeaders('Content-Type: audio/wav'),
+  'an empty header line first': withHeaders(`\r\n${head}`),
+  'a header line without a colon': withHeaders(`${disposition}\r\nnonsense`),
+  'a header without a name': withHeaders(`${disposition}\r\n: x`),
+  'a header without a value': withHeaders(`${disposition}\r\nContent-Type:`),
+  'a header with an empty value': withHeaders(`${disposition}\r\nContent-Type: `),
+  'a space before the colon': withHeaders(disposition.replace(':', ' :')),
+  'a tab before the colon': withHeaders(disposition.replace(':', '\t:')),
+  'no space after the colon': withHeaders(disposition.replace(': ', ':')),
+  'two spaces after the colon': withHeaders(disposition.replace(': ', ':  ')),
+  'a tab after the colon': withHeaders(disposition.replace(': ', ':\t')),
+  'a space at the end of a header': withHeaders(`${disposition} `),
+  'a space before a header': withHeaders(` ${disposition}`),
+  'a folded header': withHeaders(disposition.replace('; filename', ';\r\n filename')),
+  'a header folded with a tab': withHeaders(disposition.replace('; filename', ';\r\n\tfilename')),
+  'a header broken by LF': withHeaders(disposition.replace('; filename', ';\n filename')),
+  'an LF between headers': withHeaders(head.replace('\r\n', '\n')),
+  'a CR between headers': withHeaders(head.replace('\r\n', '\r')),
+  'an LF before the empty line': `--B\r\n${head}\n\r\ndata\r\n--B--\r\n`,
+  'an empty line of LF': `--B\r\n${head}\n\ndata\r\n--B--\r\n`,
+  'a NUL in a header name': withHeaders(disposition.replace('Content', 'Con\0tent')),
+  'a NUL in a header value': withHeaders(`${disposition}\r\nContent-Type: audio/wav\0`),
+  'a repeated disposition': withHeaders(`${disposition}\r\n${disposition.replace('a.wav', 'b.exe')}`),
+  'a repeated content type': withHeaders(`${head}\r\nContent-Type: text/html`),
+  'a repeated content type in another case': withHeaders(`${head}\r\ncontent-type: text/html`),
+  'a repeated Content-Length': withHeaders(`${head}\r\nContent-Length: 4\r\nContent-Length: 4`),
+  'an untrue Content-Length': withHeaders(`${head}\r\nContent-Length: 3`),
+  'a Content-Length that is larger': withHeaders(`${head}\r\nContent-Length: 5`),
+  'a malformed Content-Length': withHeaders(`${head}\r\nContent-Length: +4`),
+  'a hexadecimal Content-Length': withHeaders(`${head}\r\nContent-Length: 0x4`),
+  'a Content-Length with a leading zero': withHeaders(`${head}\r\nContent-Length: 04`),
+  'a base64 transfer encoding': withHeaders(`${head}\r\nContent-Transfer-Encoding: base64`),
+  'a quoted-printable transfer encoding': withHeaders(
+    `${head}\r\nContent-Transfer-Encoding: quoted-printable`,
+  ),
+  'a binary transfer encoding': withHeaders(`${head}\r\nContent-Transfer-Encoding: binary`),
+  'a content encoding': withHeaders(`${head}\r\nContent-Encoding: gzip`),
+  'an unknown header': withHeaders(`${head}\r\nX-Custom: 1`),
+  'a __proto__ header': withHeaders(`${head}\r\n__proto__: 1`),
+  'headers beyond every limit': withHeaders(`${head}; x="${'y'.repeat(5000)}"`),
+  'a thousand headers': withHeaders(`${head}${'\r\nX: 1'.repeat(1000)}`),
+  'attachment instead of form-data': withHeaders(disposition.replace('form-data', 'attachment')),
+  'form-data in capitals': withHeaders(disposition.replace('form-data', 'Form-Data')),
+  'a disposition without a name': withHeaders('Content-Disposition: form-data'),
+  'a disposition with a file name alone': withHeaders('Content-Disposition: form-data; filename="a.wav"'),
+  'the file name before the name': withHeaders(
+    'Content-Disposition: form-data; filename="a.wav"; name="file"',
+  ),
+  'an extended file name': withHeaders(`${disposition}; filename*=UTF-8''evil.exe`),
+  'an extended file name alone': withHeaders(
+    `Content-Disposition: form-data; name="f"; filename*=UTF-8''evil.exe`,
+  ),
+  'an extended name': withHeaders(`Content-Disposition: form-data; name*=UTF-8''x; filename="a.wav"`),
+  'a continued file name': withHeaders(
+    'Content-Disposition: form-data; name="f"; filename*0="a"; filename*1=".wav"',
+  ),
+  'two file names': withHeaders(`${disposition}; filename="b.exe"`),
+  'two names': withHeaders('Content-Disposition: form-data; name="a"; name="b"'),
+  'another parameter': withHeaders(`${disposition}; size=4`),
+  'an unquoted name': withHeaders('Content-Disposition: form-data; name=file; filename="a.wav"'),
+  'an unquoted file name': withHeaders('Content-Disposition: form-data; name="file"; filename=a.wav'),
+  'a name in single quotes': withHeaders("Content-Disposition: form-data; name='file'"),
+  'a quote that does not close': withHeaders('Content-Disposition: form-data; name="file'),
+  'an escaped quote': withFileName('a\\".wav'),
+  'a backslash': withFileName('C:\\a.wav'),
+  'an unescaped quote': withFileName('a".wav'),
+  'text after a quoted value': withHeaders('Content-Disposition: form-data; name="file"x; filename="a.wav"'),
+  'a trailing semicolon': withHeaders(`${disposition};`),
+  'no space after a semicolon': withHeaders(disposition.replace('; f', ';f')),
+  'a space before a semicolon': withHeaders(disposition.replace('; filename', ' ; filename')),
+  'a space around the equals sign': withHeaders(disposition.replace('name=', 'name =')),
+  'a parameter in capitals': withHeaders(disposition.replace('filename', 'FileName')),
+  'a NUL in a file name': withFileName('a.exe\0.wav'),
+  'an LF in a file name': withFileName('a\n.wav'),
+  'a CR in a file name': withFileName('a\r.wav'),
+  'a CRLF in a file name': withFileName('a\r\n.wav'),
+  'a tab in a file name': withFileName('a\t.wav'),
+  'a DEL in a file name': withFileName('a\x7f.wav'),
+  'a percent escape in a file name': withFileName('a%22.wav'),
+  'a percent escape of a slash': withFileName('..%2fa.wav'),
+  'a percent escape of a line break': withFileName('a%0d%0a.wav'),
+  'a numeric entity in a file name': withFileName('a&#0047;b.wav'),
+  'a named entity in a file name': withFileName('a&sol;b.wav'),
+  'a file name that looks like a parameter': withFileName("a; filename*=UTF-8''evil.exe"),
+  'a file name that looks like a name': withFileName('a; name=evil'),
+  'a name that looks like a file name': withName('a; filename=evil.exe'),
+  'an empty name': withName(''),
+  'a name of spaces': withName(' '),
+  'a name with a percent escape': withName('a%22b'),
+  'a name with an entity': withName('a&quot;b'),
+  'a name that is too long': withName('n'.repeat(257)),
+  'the name __proto__': withName('__proto__'),
+  'a name that holds __proto__': withName('a[__proto__][b]'),
+  'the name _charset_': withName('_charset_'),
+  'a name with a byte order mark': withName('\ufeffa'),
+  'a name with a control of its direction': withName('a\u202eb'),
+  'the boundary in a file name': withFileName('a--B.wav'),
+  'a nested multipart': withHeaders(`${disposition}\r\nContent-Type: multipart/mixed; boundary=C`),
+  'a nested multipart field': withHeaders(
+    'Content-Disposition: form-data; name="a"\r\nContent-Type: multipart/mixed; boundary=C',
+  ),
+  'a nested message': withHeaders(`${disposition}\r\nContent-Type: message/rfc822`),
+  'a content type without a subtype': withHeaders(`${disposition}\r\nContent-Type: audio`),
+  'two content types in one header': withHeaders(`${disposition}\r\nContent-Type: audio/wav, text/html`),
+  'a broken parameter of a content type': withHeaders(`${disposition}\r\nContent-Type: audio/wav; x`),
+  'a content type with two charsets': withHeaders(
+    `${disposition}\r\nContent-Type: text/csv; charset=utf-8; charset=utf-7`,
+  ),
+  'a text field with a content type': withHeaders(
+    'Content-Disposition: form-data; name="a"\r\nContent-Type: text/plain',
+  ),
+  'an octet-stream without a file name': withHeaders(
+    'Content-Disposition: form-data; name="a"\r\nContent-Type: application/octet-stream',
+  ),
+};
+
+describe('the canonical reader takes what every parser reads alike', () => {
+  for (const [name, body] of Object.entries(accepted)) {
+    it(`takes ${name}`, () => {
+      assert.ok(read(Buffer.from(body)).length > 0);
+    });
+  }
+
+  it('hands over names, types and every byte', () => {
+    const body = `--B\r\n${head}\r\n\r\n\r\nda\nta\r\r\n--B\r\n${withName('note').slice(5)}`;
+    assert.deepEqual(read(Buffer.from(body)), [
+      { name: 'file', fileName: 'a.wav', type: 'audio/wav', data: '\r\nda\nta\r' },
+      { name: 'note', fileName: undefined, type: undefined, data: 'data' },
+    ]);
+  });
+});
+
+describe('the canonical reader refuses what two parsers could read differently', () => {
+  for (const [name, body] of Object.entries(ambiguous)) {
+    it(`refuses ${name}`, () => {
+      assert.throws(() => read(Buffer.from(body)), isAmbiguous);
+    });
+  }
+
+  it('refuses header bytes that are not UTF-8', () => {
+    assert.throws(() => read(Buffer.from(withFileName('\xff.wav'), 'latin1')), isAmbiguous);
+  });
+});
+
+describe('the verdict does not depend on the chunks', () => {
+  for (const [name, text] of Object.entries({ ...accepted, ...ambiguous })) {
+    it(`of ${name}`, () => {
+      const body = Buffer.from(text);
+      const whole = verdict([body]);
+      // Every split in two of a short body, and a spread of them over a long one.
+      const stride = Math.max(1, Math.floor(body.length / 500));
+      for (let at = 0; at <= body.length; at += stride) {
+        assert.deepEqual(verdict([body.subarray(0, at), body.subarray(at)]), whole, `split at ${at}`);
+      }
+      assert.deepEqual(verdict(Array.from(body, (byte) => Buffer.from([byte]))), whole, 'byte by byte');
+    });
+  }
+
+  it('of random bodies in random chunks', () => {
+    const pieces = fc.constantFrom(
+      '\r\n',
+      '--B',
+      '--',
+      '\r',
+      '\n',
+      'B',
+      '-',
+      head,
+      disposition,
+      '\r\n\r\n',
+      'data',
+      '\r\n--B',
+      '\r\n--B--',
+    );
+    fc.assert(
+      fc.property(
+        fc.array(pieces, { maxLength: 12 }),
+        fc.array(fc.nat(40), { maxLength: 20 }),
+        (parts, cuts) => {
+          const body = Buffer.from(`--B\r\n${head}\r\n\r\n${parts.join('')}\r\n--B--\r\n`);
+          assert.deepEqual(verdict(cutAt(body, cuts)), verdict([body]));
+        },
+      ),
+      { numRuns: 2000 },
+    );
+  });
+});
+
+describe('the boundary of a Content-Type', () => {
+  const taken: Readonly<Record<string, string>> = {
+    'multipart/form-data; boundary=abc': 'abc',
+    'multipart/form-data;boundary=abc': 'abc',
+    'Multipart/Form-Data; Boundary=abc': 'abc',
+    'multipart/form-data; boundary="abc"': 'abc',
+    'multipart/form-data; boundary="=_a:b/c?(d)"': '=_a:b/c?(d)',
+    'multipart/form-data; boundary=----WebKitFormBoundary7MA4YWxk': '----WebKitFormBoundary7MA4YWxk',
+    'multipart/form-data; charset=utf-8; boundary=abc': 'abc',
+    'multipart/form-data; boundary=abc; charset=UTF-8': 'abc',
+    [`multipart/form-data; boundary=${'b'.repeat(70)}`]: 'b'.repeat(70),
+  };
+  for (const [contentType, expected] of Object.entries(taken)) {
+    it(`is read from ${contentType}`, () => assert.equal(readBoundary(contentType), expected));
+  }
+
+  const refused = [
+    'multipart/form-data',
+    'multipart/form-data;',
+    'multipart/form-data; boundary',
+    'multipart/form-data; boundary=',
+    'multipart/form-data; boundary=""',
+    'multipart/form-data; boundary= abc',
+    'multipart/form-data; boundary =abc',
+    'multipart/form-data; boundary=abc;',
+    'multipart/form-data; boundary=abc; ',
+    'multipart/form-data; boundary=a b',
+    'multipart/form-data; boundary="a b"',
+    'multipart/form-data; boundary="abc',
+    'multipart/form-data; boundary=abc"',
+    "multipart/form-data; boundary='a;b'",
+    'multipart/form-data; boundary="a\\"b"',
+    'multipart/form-data; boundary=a\\b',
+    'multipart/form-data; boundary=a=b',
+    'multipart/form-data; boundary=a,b',
+    'multipart/form-data; boundary=a/b',
+    'multipart/form-data; boundary=abc, multipart/form-data; boundary=def',
+    'multipart/form-data; boundary=abc; boundary=def',
+    'multipart/form-data; boundary=abc; Boundary=abc',
+    "multipart/form-data; boundary*=us-ascii''abc",
+    "multipart/form-data; boundary*=us-ascii''abc; boundary=def",
+    'multipart/form-data; boundary*0=ab; boundary*1=c',
+    'multipart/form-data; boundary=abc; x=1',
+    'multipart/form-data; boundary=abc; charset=utf-7',
+    'multipart/form-data; boundary=abc; charset=utf-8; charset=utf-8',
+    'multipart/form-data; boundary=-----',
+    'multipart/form-data; boundary=äbc',
+    'multipart/form-data; boundary=a\0c',
+    'multipart/form-data boundary=abc',
+    'multipart/form-data\t; boundary=abc',
+    `multipart/form-data; boundary=${'b'.repeat(71)}`,
+    `multipart/form-data; boundary=${'b'.repeat(252)}`,
+  ];
+  for (const contentType of refused) {
+    it(`is refused in ${JSON.stringify(contentType)}`, () => {
+      assert.throws(() => readBoundary(contentType), UploadProblem);
+    });
+  }
+
+  for (const contentType of [
+    undefined,
+    '',
+    'application/json',
+    'multipart/mixed; boundary=a',
+    'multipart/form-dataX; boundary=a',
+  ]) {
+    it(`is not looked for in ${contentType}`, () => {
+      assert.throws(() => readBoundary(contentType), { code: 'file_unsupported' });
+    });
+  }
+});
+
+describe('a form that a client library makes', () => {
+  it('is taken from the FormData of the runtime', async () => {
+    const form = new FormData();
+    form.set('note', 'hello');
+    form.set('file', new Blob([Buffer.alloc(1000, 7)], { type: 'audio/wav' }), 'Änne.wav');
+    const response = new Response(form);
+    const boundary = readBoundary(response.headers.get('content-type') ?? undefined);
+    const parts = read(Buffer.from(await response.arrayBuffer()), boundary);
+    assert.deepEqual(
+      parts.map(({ name, fileName, type }) => [name, fileName, type]),
+      [
+        ['note', undefined, undefined],
+        ['file', 'Änne.wav', 'audio/wav'],
+      ],
+    );
+  });
+
+  it('is taken with a part of many megabytes', () => {
+    const data = Buffer.alloc(5_000_000, '\r\n--nearly');
+    assert.equal(read(formBody([{ headers: head, data }], 'B'))[0]?.data.length, data.length);
+  });
+});
+
+interface ReadPart {
+  readonly name: string;
+  readonly fileName: string | undefined;
+  readonly type: string | undefined;
+  readonly data: string;
+}
+
+function read(body: Buffer | readonly Buffer[], boundary = 'B'): ReadPart[] {
+  const parts: ReadPart[] = [];
+  let current: Buffer[] = [];
+  const reader = createMultipartReader(boundary, {
+    partBegins: ({ name, fileName, type }) => {
+      current = [];
+      parts.push({ name, fileName, type, data: '' });
+    },
+    partData: (data) => current.push(Buffer.from(data)),
+    partEnds: () => {
+      const part = parts.pop();
+      assert.ok(part);
+      parts.push({ ...part, data: Buffer.concat(current).toString('latin1') });
+    },
+  });
+  for (const chunk of Array.isArray(body) ? body : [body]) reader.write(chunk);
+  reader.end();
+  return parts;
+}
+
+/** The parts, or the words of the refusal. */
+function verdict(chunks: readonly Buffer[]): ReadPart[] | string {
+  try {
+    return read(chunks);
+  } catch (error) {
+    assert.ok(error instanceof UploadProblem, String(error));
+    return error.message;
+  }
+}
+
+function cutAt(body: Buffer, lengths: readonly number[]): Buffer[] {
+  const chunks: Buffer[] = [];
+  let rest = body;
+  for (const length of lengths) {
+    chunks.push(rest.subarray(0, length));
+    rest = rest.subarray(length);
+  }
+  return [...chunks, rest];
+}
+
+function isAmbiguous(error: unknown): boolean {
+  return error instanceof UploadProblem && error.code === 'file_ambiguous';
+}
