@@ -1,0 +1,213 @@
+import assert from 'node:assert/strict';
+import { isUtf8 } from 'node:buffer';
+import { describe, it } from 'node:test';
+import * as fc from 'fast-check';
+import { checkFileName } from '../../../src/uploads/check-file-name.ts';
+import { createMultipartReader } from '../../../src/uploads/read-multipart.ts';
+import { UploadProblem } from '../../../src/uploads/upload-problem.ts';
+import { boundary, formBody } from '../../helpers/form-body.ts';
+import type { Part } from '../../helpers/form-body.ts';
+import { otherParsers } from '../../helpers/other-parsers.ts';
+import type { OtherPart } from '../../helpers/other-parsers.ts';
+
+// How many bodies each property tries; raise it for a long run.
+const numRuns = Number(process.env['GATEHOUSE_TEST_RUNS'] ?? 400);
+const contentType = `multipart/form-data; boundary=${boundary}`;
+
+const fileRule = {
+  required: false,
+  countMax: 9,
+  sizeMax: 9999,
+  sizeMin: 0,
+  types: undefined,
+  extensions: undefined,
+  nameLengthMax: 255,
+};
+
+const text = fc.oneof(
+  fc.string(),
+  fc.string({ unit: 'grapheme' }),
+  fc.constantFrom('', '\r\n', '--', `\r\n-${boundary}`),
+);
+const name = fc.oneof(
+  fc.constantFrom('file', 'note', 'a[b]', 'tags[]', 'a.b', 'Äpfel', "it's"),
+  fc.string({ minLength: 1, maxLength: 12 }),
+  fc.string({ unit: 'grapheme', minLength: 1, maxLength: 6 }),
+);
+const fileName = fc.oneof(
+  fc.constantFrom('a.wav', 'b c.mp3', 'Änne.ogg', '김.flac', 'a;b.wav', "o'k & so.wav", '50%.wav'),
+  name,
+);
+const data = fc.oneof(
+  fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)),
+  text.map((value) => Buffer.from(value)),
+);
+const part: fc.Arbitrary<Part> = fc.oneof(
+  fc.record({ name, data: text.map((value) => Buffer.from(value)) }),
+  fc.record({ name, fileName, data }),
+  fc.record({
+    name,
+    fileName,
+    type: fc.constantFrom(
+      'audio/wav',
+      'text/plain',
+      'application/octet-stream',
+      'audio/webm;codecs=opus',
+      'Text/CSV; charset="utf-8"',
+    ),
+    data,
+  }),
+);
+const form = fc.array(part, { minLength: 1, maxLength: 4 });
+
+const token = fc.constantFrom(
+  '\r\n',
+  '\r',
+  '\n',
+  '\0',
+  ' ',
+  '\t',
+  '"',
+  '\\',
+  ';',
+  ':',
+  '=',
+  '*',
+  '-',
+  '--',
+  '%22',
+  '%0d%0a',
+  '&#0065;',
+  '\u202e',
+  '\xff',
+  '\r\n\r\n',
+  `--${boundary}`,
+  `\r\n--${boundary}`,
+  `\r\n--${boundary}--`,
+  `\n--${boundary}\n`,
+  `--${boundary}--\r\n`,
+  '; filename="x"',
+  "; filename*=UTF-8''x",
+  '; name="y"',
+  'filename=',
+  'name=',
+  'Content-Disposition: form-data; name="z"\r\n',
+  '\r\nContent-Type: text/html',
+  '\r\nContent-Transfer-Encoding: base64',
+  '\r\nContent-Length: 3',
+  '\r\n folded',
+  '\r\nX: y',
+);
+const mutation = fc.record({
+  at: fc.nat(),
+  remove: fc.nat({ max: 3 }),
+  insert: fc.oneof(token, fc.constant('')),
+});
+
+describe('what the canonical reader accepts, every parser reads alike', () => {
+  it('for forms of any names, types and content', async () => {
+    await fc.assert(
+      fc.asyncProperty(form, async (parts) => {
+        await compare(formBody(parts));
+      }),
+      { numRuns },
+    );
+  });
+
+  it('for forms with a few changes anywhere', async () => {
+    let accepted = 0;
+    await fc.assert(
+      fc.asyncProperty(form, fc.array(mutation, { minLength: 1, maxLength: 3 }), async (parts, mutations) => {
+        if (await compare(mutations.reduce(mutate, formBody(parts)))) accepted += 1;
+      }),
+      { numRuns: numRuns * 2 },
+    );
+    assert.ok(accepted > numRuns / 20, `only ${accepted} changed bodies were still canonical`);
+  });
+
+  it('for a form cut off anywhere', async () => {
+    const whole = formBody([
+      { name: 'note', data: 'hello' },
+      { name: 'file', fileName: 'a.wav', type: 'audio/wav', data: 'data' },
+    ]);
+    for (let end = 0; end <= whole.length; end += 1) {
+      assert.equal(
+        await compare(whole.subarray(0, end)),
+        end >= whole.length - 2 && end !== whole.length - 1,
+      );
+    }
+  });
+});
+
+/** Compares every parser with the reader, if the reader accepts the body. */
+async function compare(body: Buffer): Promise<boolean> {
+  const expected = read(body);
+  if (!expected) return false;
+  for (const [parserName, parse] of Object.entries(otherParsers)) {
+    const skipsFiles = parserName.startsWith('formidable');
+    if (skipsFiles && expected.some((each) => isFileByNameAlone(each) && !isUtf8(each.data))) continue;
+    // The runtime finds a form broken that holds the boundary without its dashes; it does not read it differently.
+    if (parserName.startsWith('FormData') && expected.some(({ data: bytes }) => bytes.includes(boundary)))
+      continue;
+    const found = await parse(contentType, body);
+    const wanted: OtherPart[] = expected.map((each): OtherPart => {
+      return skipsFiles && isFileByNameAlone(each) ? { ...each, kind: 'field', fileName: undefined } : each;
+    });
+    assert.deepEqual(found.map(comparable).toSorted(), wanted.map(comparable).toSorted(), parserName);
+  }
+  return true;
+}
+
+/** Undefined when the reader refuses, or when a text field is one that the form check refuses. */
+function read(body: Buffer): OtherPart[] | undefined {
+  const parts: OtherPart[] = [];
+  const reader = createMultipartReader(boundary, {
+    partBegins: ({ name: found, fileName: file, type }) => {
+      parts.push({
+        kind: file === undefined ? 'field' : 'file',
+        name: found,
+        fileName: file,
+        type,
+        data: Buffer.alloc(0),
+      });
+    },
+    partData: (bytes) => {
+      const last = parts.pop();
+      assert.ok(last);
+      parts.push({ ...last, data: Buffer.concat([last.data, bytes]) });
+    },
+    partEnds: () => {},
+  });
+  try {
+    reader.write(body);
+    reader.end();
+    for (const { fileName: file } of parts) if (file !== undefined) checkFileName(file, 'file', fileRule);
+  } catch (error) {
+    assert.ok(error instanceof UploadProblem, String(error));
+    return undefined;
+  }
+  return parts.length > 0 && parts.every(isReadable) ? parts : undefined;
+}
+
+/** What the form check takes from a text field. */
+function isReadable({ kind, data: bytes }: OtherPart): boolean {
+  return kind === 'file' || (isUtf8(bytes) && !bytes.includes(0) && !bytes.toString().startsWith('\ufeff'));
+}
+
+/** formidable takes a part for a file by its content type: a file without one becomes a text field there. */
+function isFileByNameAlone({ kind, type }: OtherPart): boolean {
+  return kind === 'file' && type === undefined;
+}
+
+function comparable({ kind, name: found, fileName: file, type, data: bytes }: OtherPart): string {
+  const essence = type?.split(';', 1)[0]?.toLowerCase() ?? 'text/plain';
+  return JSON.stringify([kind, found, file, kind === 'file' ? essence : '', bytes.toString('latin1')]);
+}
+
+function mutate(
+  body: Buffer,
+  { at, remove, insert }: { at: number; remove: number; insert: string },
+): Buffer {
+  const place = at % (body.length + 1);
+  return Buffer.concat([body.subarray(0, place), Buffer.from(insert), body.subarray(place + remove)]);
+}
