@@ -30,6 +30,8 @@ export function createFormCheck(rule: FormRule): FormCheck {
 /** Bounds what the gateway remembers of a form, where the rule itself allows any number of other files. */
 const partsMax = 1000;
 
+const byteOrderMark = Buffer.from('\ufeff');
+
 interface OpenFile {
   readonly kind: 'file';
   readonly field: string;
@@ -100,6 +102,9 @@ class RunningFormCheck implements FormCheck {
     if (!isUtf8(value) || value.includes(0)) {
       throw new UploadProblem('body_invalid', 'A form field must be UTF-8 text', 'not UTF-8 or NUL');
     }
+    // Some decoders drop the mark, others keep it.
+    if (value.subarray(0, 3).equals(byteOrderMark))
+      throw ambiguous('a text field begins with a byte order mark');
     if (this.#rule.fields.check === undefined) return;
     const values = this.#values.get(fact.name) ?? [];
     values.push(value.toString('utf8'));

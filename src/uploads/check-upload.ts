@@ -68,7 +68,7 @@ async function openForm({ contentType }: UploadRequest, rule: FormRule): Promise
       form.finish();
       await second.end(form.facts);
     },
-    close: second.close,
+    close: () => second.close(),
   };
 }
 

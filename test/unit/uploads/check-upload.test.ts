@@ -1,0 +1,420 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { checkUpload } from '../../../src/uploads/check-upload.ts';
+import { UploadProblem } from '../../../src/uploads/upload-problem.ts';
+import type { UploadProblemCode } from '../../../src/uploads/upload-problem.ts';
+import type { FileRule, FormRule, RawFileRule, UploadRule } from '../../../src/uploads/upload-rule.ts';
+import { boundary, chunksOf, formBody } from '../../helpers/form-body.ts';
+import type { Part } from '../../helpers/form-body.ts';
+import { samples, wav } from '../../helpers/sample-files.ts';
+
+const voice: FileRule = {
+  required: true,
+  countMax: 1,
+  sizeMax: 10_000,
+  sizeMin: 1,
+  types: ['audio/wav', 'audio/mpeg'],
+  extensions: undefined,
+  nameLengthMax: 100,
+};
+
+const form: FormRule = {
+  kind: 'form',
+  sizeMax: 20_000,
+  files: new Map([['file', voice]]),
+  fields: { countMax: 2, sizeMax: 100, names: undefined, check: undefined },
+  others: 'refuse',
+  forward: 'whole',
+};
+
+const raw: RawFileRule = {
+  kind: 'file',
+  sizeMax: 10_000,
+  sizeMin: 1,
+  types: ['audio/wav'],
+  forward: 'whole',
+};
+
+const file: Part = { name: 'file', fileName: 'a.wav', type: 'audio/wav', data: samples.wav };
+const note: Part = { name: 'note', data: 'hello' };
+
+const withFile = (changes: Partial<FileRule>): FormRule => ({
+  ...form,
+  files: new Map([['file', { ...voice, ...changes }]]),
+});
+const withFields = (changes: Partial<FormRule['fields']>): FormRule => ({
+  ...form,
+  fields: { ...form.fields, ...changes },
+});
+
+interface Case {
+  readonly parts: readonly Part[];
+  readonly rule?: FormRule;
+  readonly says: readonly [code: UploadProblemCode, message: string];
+}
+
+const refused: Readonly<Record<string, Case>> = {
+  'a missing file': { parts: [note], says: ['file_missing', 'file is missing'] },
+  'an empty form': { parts: [], says: ['file_missing', 'file is missing'] },
+  'an empty form where nothing is required': {
+    parts: [],
+    rule: withFile({ required: false }),
+    says: ['file_ambiguous', 'The form is not in canonical form: it has no parts'],
+  },
+  'a file input left empty': {
+    parts: [{ ...file, fileName: '', data: '' }],
+    says: ['file_missing', 'file is missing'],
+  },
+  'a text field in the place of a file': {
+    parts: [{ name: 'file', data: 'x' }],
+    says: ['file_missing', 'file must be sent as a file'],
+  },
+  'an empty file': { parts: [{ ...file, data: '' }], says: ['file_missing', 'file is empty'] },
+  'a small file': {
+    parts: [file],
+    rule: withFile({ sizeMin: 2048 }),
+    says: ['body_invalid', 'file must be at least 2 KB'],
+  },
+  'a large file': {
+    parts: [file],
+    rule: withFile({ sizeMax: 512 }),
+    says: ['file_too_large', 'file must be at most 512 bytes'],
+  },
+  'a file one byte too large': {
+    parts: [file],
+    rule: withFile({ sizeMax: samples.wav.length - 1 }),
+    says: ['file_too_large', `file must be at most ${samples.wav.length - 1} bytes`],
+  },
+  'a second file': { parts: [file, file], says: ['body_invalid', 'file must be sent at most once'] },
+  'a third file': {
+    parts: [file, file, file],
+    rule: withFile({ countMax: 2 }),
+    says: ['body_invalid', 'file must be sent at most 2 times'],
+  },
+  'a file in another field': {
+    parts: [file, { ...file, name: 'other' }],
+    says: ['body_invalid', 'Files are taken only as file'],
+  },
+  'a text renamed to .wav': {
+    parts: [{ ...file, data: samples.text }],
+    says: ['file_unsupported', 'file must be one of audio/wav, audio/mpeg'],
+  },
+  'a file of another type': {
+    parts: [{ ...file, fileName: 'a.png', type: 'image/png', data: samples.png }],
+    says: ['file_unsupported', 'file must be one of audio/wav, audio/mpeg'],
+  },
+  'a second file of another type': {
+    parts: [file, { ...file, data: samples.exe }],
+    rule: withFile({ countMax: 2 }),
+    says: ['file_unsupported', 'file must be one of audio/wav, audio/mpeg'],
+  },
+  'an extension that is not listed': {
+    parts: [file],
+    rule: withFile({ extensions: ['mp3', 'ogg'] }),
+    says: ['file_unsupported', 'The file name of file must end in one of .mp3, .ogg'],
+  },
+  'a name without the extension that is asked for': {
+    parts: [{ ...file, fileName: 'wav' }],
+    rule: withFile({ extensions: ['wav'] }),
+    says: ['file_unsupported', 'The file name of file must end in one of .wav'],
+  },
+  'a long file name': {
+    parts: [{ ...file, fileName: `${'n'.repeat(100)}.wav` }],
+    says: ['body_invalid', 'The file name of file must be at most 100 characters'],
+  },
+  'too many text fields': {
+    parts: [note, note, note, file],
+    says: ['body_invalid', 'The form must have at most 2 text fields'],
+  },
+  'a large text field': {
+    parts: [{ name: 'note', data: 'x'.repeat(101) }, file],
+    says: ['body_too_large', 'A form field must be at most 100 bytes'],
+  },
+  'a text field that is not listed': {
+    parts: [note, file],
+    rule: withFields({ names: ['title', 'lang'] }),
+    says: ['body_invalid', 'Text fields are only title, lang'],
+  },
+  'any text field where none is listed': {
+    parts: [note, file],
+    rule: withFields({ names: [] }),
+    says: ['body_invalid', 'The form must hold no text field'],
+  },
+  'a text field with NUL': {
+    parts: [{ name: 'note', data: 'a\0b' }, file],
+    says: ['body_invalid', 'A form field must be UTF-8 text'],
+  },
+  'a text field in Latin-1': {
+    parts: [{ name: 'note', data: Buffer.from('\xc4', 'latin1') }, file],
+    says: ['body_invalid', 'A form field must be UTF-8 text'],
+  },
+  'text fields that their schema refuses': {
+    parts: [note, file],
+    rule: withFields({ check: () => 'lang is required' }),
+    says: ['body_invalid', 'lang is required'],
+  },
+  'a body over its limit': {
+    parts: [file],
+    rule: { ...form, sizeMax: 900 },
+    says: ['body_too_large', 'The request body must be at most 900 bytes'],
+  },
+  'a text field with a byte order mark': {
+    parts: [{ name: 'note', data: '\ufeffhello' }, file],
+    says: ['file_ambiguous', 'The form is not in canonical form: a text field begins with a byte order mark'],
+  },
+};
+
+describe('a form that breaks its rule is refused in a sentence that names field and limit', () => {
+  for (const [name, { parts, rule = form, says }] of Object.entries(refused)) {
+    for (const size of [1, 37, 65_536]) {
+      it(`${name}, in chunks of ${size}`, async () => {
+        const body = formBody(parts);
+        const { passed, problem } = await run(body, rule, { size });
+        assert.deepEqual([problem?.code, problem?.message], says);
+        assert.ok(passed < body.length, 'what came out must never be the whole body');
+      });
+    }
+  }
+
+  for (const fileName of [
+    '../a.wav',
+    '/a.wav',
+    'a/b.wav',
+    '.wav',
+    '.a.wav',
+    'a.wav.',
+    'a.wav ',
+    ' a.wav',
+    'a:b.wav',
+    'a*.wav',
+    'a|b.wav',
+
+    'a\u202evaw.exe.wav',
+    'a\u2066b.wav',
+    'a\u0085b.wav',
+    'a\ufeff.wav',
+    'a\u2028b.wav',
+    'a\ufffd.wav',
+  ]) {
+    it(`the file name ${JSON.stringify(fileName)}`, async () => {
+      const { problem } = await run(formBody([{ ...file, fileName }]), form);
+      assert.equal(problem?.code, 'file_unsupported');
+      assert.equal(problem?.message, 'file must have a plain file name');
+    });
+  }
+});
+
+describe('a form of more parts than are remembered', () => {
+  it('is refused even where any file is allowed', async () => {
+    const parts = Array.from({ length: 1001 }, () => ({ ...file, name: 'other', data: '' }));
+    const { problem } = await run(formBody(parts), { ...form, others: 'allow', sizeMax: 1_000_000 });
+    assert.equal(problem?.message, 'The form must have at most 1000 parts');
+  });
+});
+
+describe('a form that keeps its rule comes out byte for byte', () => {
+  const passing: Readonly<Record<string, readonly [readonly Part[], FormRule]>> = {
+    'a file': [[file], form],
+    'a file between text fields': [[note, file, note], form],
+    'two files': [
+      [file, { ...file, fileName: 'b.mp3', type: 'audio/mpeg', data: samples.mp3 }],
+      withFile({ countMax: 2 }),
+    ],
+    'a file without a declared type': [[{ name: 'file', fileName: 'a.wav', data: samples.wav }], form],
+    'a file of exactly the limit': [
+      [file],
+      withFile({ sizeMax: samples.wav.length, sizeMin: samples.wav.length }),
+    ],
+    'no file where none is required': [[note], withFile({ required: false })],
+    'any file where types are not limited': [
+      [{ ...file, data: samples.exe }],
+      withFile({ types: undefined }),
+    ],
+    'an unknown file where others are allowed': [
+      [file, { ...file, name: 'more', data: samples.exe }],
+      { ...form, others: 'allow' },
+    ],
+    'a file name in another script': [[{ ...file, fileName: '목소리 김.wav' }], form],
+    'an empty text field': [[{ name: 'note', data: '' }, file], form],
+    'text in other scripts': [[{ name: 'note', data: 'Äé김😀' }, file], form],
+  };
+  for (const [name, [parts, rule]] of Object.entries(passing)) {
+    for (const size of [1, 37, 65_536]) {
+      it(`${name}, in chunks of ${size}`, async () => {
+        const body = formBody(parts);
+        const { passed, problem } = await run(body, rule, { size });
+        assert.equal(problem, undefined);
+        assert.equal(passed, body.length);
+      });
+    }
+  }
+
+  it('and the schema sees every text field once, repeated names as lists', async () => {
+    const seen: unknown[] = [];
+    const rule = withFields({
+      countMax: 5,
+      check: (value) => {
+        seen.push(value);
+        return undefined;
+      },
+    });
+    const parts = [
+      note,
+      { name: 'lang', data: 'ko' },
+      { name: 'lang', data: 'de' },
+      { name: 'constructor', data: 'x' },
+      file,
+    ];
+    assert.equal((await run(formBody(parts), rule)).problem, undefined);
+    assert.deepEqual(seen, [{ note: 'hello', lang: ['ko', 'de'], constructor: 'x' }]);
+  });
+});
+
+describe('a body that is the bare file', () => {
+  const cases: Readonly<
+    Record<string, readonly [Buffer, string | undefined, UploadProblemCode | undefined]>
+  > = {
+    'of the declared type passes': [samples.wav, 'audio/wav', undefined],
+    'without a declared type passes by its content': [samples.wav, undefined, undefined],
+    'of another type is refused': [samples.mp3, 'audio/wav', 'file_unsupported'],
+    'declared as another type is refused': [samples.wav, 'audio/mpeg', 'file_unsupported'],
+    'that is a form is refused': [
+      formBody([file]),
+      `multipart/form-data; boundary=${boundary}`,
+      'file_unsupported',
+    ],
+    'that is empty is missing': [Buffer.alloc(0), 'audio/wav', 'file_missing'],
+    'that is too large is refused': [wav(20_000), 'audio/wav', 'file_too_large'],
+  };
+  for (const [name, [body, contentType, code]] of Object.entries(cases)) {
+    it(name, async () => {
+      const { passed, problem } = await run(body, raw, { contentType, size: 100 });
+      assert.equal(problem?.code, code);
+      assert.ok(code === undefined ? passed === body.length : passed < body.length || body.length === 0);
+    });
+  }
+});
+
+describe('a body that streams through its check', () => {
+  it('is refused by its declared length before a byte is read', async () => {
+    let reads = 0;
+    const body = (async function* (): AsyncGenerator<Buffer, void> {
+      reads += 1;
+      yield formBody([file]);
+    })();
+    const checked = checkUpload({ contentType: contentTypeOf(form), contentLength: 20_001, body }, form);
+    await assert.rejects(checked.next(), { code: 'body_too_large' });
+    assert.equal(reads, 0);
+  });
+
+  it('shows nothing before the type of its file has passed', async () => {
+    const data = wav(40_000);
+    const body = formBody([note, { ...file, data }]);
+    const rule = { ...withFile({ sizeMax: 100_000 }), sizeMax: 100_000 };
+    let read = 0;
+    const counted = (async function* (): AsyncGenerator<Buffer, void> {
+      for await (const chunk of chunksOf(body, 1000)) {
+        read += chunk.length;
+        yield chunk;
+      }
+    })();
+    const checked = checkUpload(
+      { contentType: contentTypeOf(rule), contentLength: undefined, body: counted },
+      rule,
+    );
+    await checked.next();
+    assert.ok(read > 16_384 && read < 20_000, `the first byte came out after ${read} bytes had come in`);
+    await checked.return();
+  });
+
+  it('shows no byte of a later file before its type has passed', async () => {
+    const parts = [file, { ...file, data: Buffer.concat([samples.exe, Buffer.alloc(30_000)]) }];
+    const body = formBody(parts);
+    const rule = { ...withFile({ sizeMax: 100_000, countMax: 2 }), sizeMax: 100_000 };
+    const { passed, problem } = await run(body, rule, { size: 500 });
+    assert.equal(problem?.code, 'file_unsupported');
+    assert.ok(passed < body.indexOf('MZ'));
+  });
+
+  it('holds back its last bytes until all of it passed', async () => {
+    const { passed, problem } = await run(formBody([file]), withFields({ check: () => 'no' }), { size: 1 });
+    assert.equal(problem?.message, 'no');
+    assert.equal(passed, formBody([file]).length - 1);
+  });
+
+  it('passes the failure of its source on', async () => {
+    const body = (async function* (): AsyncGenerator<Buffer, void> {
+      yield formBody([file]).subarray(0, 100);
+      throw new Error('the client went away');
+    })();
+    const checked = checkUpload({ contentType: contentTypeOf(form), contentLength: undefined, body }, form);
+    await assert.rejects(checked.next(), { message: 'the client went away' });
+  });
+
+  it('costs the same memory for any size', async () => {
+    const chunk = Buffer.alloc(64 * 1024, 0x55);
+    const rule = { ...withFile({ sizeMax: 1e9 }), sizeMax: 1e9 };
+    const [head, tail] = [formBody([file]).subarray(0, -40), formBody([file]).subarray(-40)];
+    const body = (async function* (): AsyncGenerator<Buffer, void> {
+      yield head;
+      for (let sent = 0; sent < 800; sent += 1) yield Buffer.from(chunk);
+      yield tail;
+    })();
+    setFlagsFromString('--expose-gc');
+    const collect: unknown = runInNewContext('gc');
+    assert.ok(typeof collect === 'function');
+    collect();
+    const before = process.memoryUsage().arrayBuffers;
+    let most = 0;
+    let passed = 0;
+    let count = 0;
+    for await (const piece of checkUpload(
+      { contentType: contentTypeOf(rule), contentLength: undefined, body },
+      rule,
+    )) {
+      passed += piece.length;
+      count += 1;
+      if (count % 50 !== 0) continue;
+      // The memory of collected buffers is released in the turn after the collection.
+      collect();
+      await setImmediate();
+      collect();
+      most = Math.max(most, process.memoryUsage().arrayBuffers - before);
+    }
+    assert.equal(passed, 800 * chunk.length + head.length + tail.length);
+    assert.ok(most < 1_000_000, `${most} bytes were held`);
+  });
+});
+
+interface RunOptions {
+  readonly size?: number;
+  readonly contentType?: string | undefined;
+}
+
+/** Runs a body through its check and says how much came out and how it ended. */
+async function run(
+  body: Buffer,
+  rule: UploadRule,
+  options: RunOptions = {},
+): Promise<{ passed: number; problem?: UploadProblem }> {
+  const contentType = 'contentType' in options ? options.contentType : contentTypeOf(rule);
+  const request = { contentType, contentLength: undefined, body: chunksOf(body, options.size) };
+  const out: Buffer[] = [];
+  let problem: UploadProblem | undefined;
+  try {
+    for await (const piece of checkUpload(request, rule)) out.push(piece);
+  } catch (error) {
+    assert.ok(error instanceof UploadProblem, String(error));
+    problem = error;
+  }
+  const passed = Buffer.concat(out);
+  assert.ok(passed.equals(body.subarray(0, passed.length)), 'the bytes must come out unchanged');
+  return problem ? { passed: passed.length, problem } : { passed: passed.length };
+}
+
+function contentTypeOf(rule: UploadRule): string {
+  return rule.kind === 'form' ? `multipart/form-data; boundary=${boundary}` : 'audio/wav';
+}
