@@ -71,7 +71,10 @@ class RoomSpool implements Spool {
 
   write(chunk: Buffer): Promise<void> {
     const written = this.#writing.then(() => this.#write(chunk));
-    this.#writing = written.catch(() => {});
+    this.#writing = written.catch(() => {
+      // What follows a failed write would stand in the wrong place.
+      this.#closed = true;
+    });
     return written;
   }
 

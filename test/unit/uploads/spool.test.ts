@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, open, readdir, readlink, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { describe, it } from 'node:test';
+import type { TestContext } from 'node:test';
+import { createSpoolRoom } from '../../../src/uploads/spool.ts';
+import type { SpoolLimits, SpoolRoom } from '../../../src/uploads/spool.ts';
+
+const KB = 1024;
+
+describe('a spool gives back what was written', () => {
+  for (const [name, sizes] of Object.entries({
+    'nothing at all': [],
+    'one small chunk': [10],
+    'as much as fits in memory': [32 * KB, 32 * KB],
+    'one byte more than fits in memory': [32 * KB, 32 * KB, 1],
+    'one large chunk': [300 * KB],
+    'many chunks': Array.from({ length: 50 }, (_, index) => 1 + index * 700),
+  })) {
+    it(name, async (t) => {
+      const { room } = await openRoom(t);
+      const spool = room.open();
+      const chunks = sizes.map((size) => randomBytes(size));
+      for (const chunk of chunks) await spool.write(chunk);
+      assert.equal(spool.size(), Buffer.concat(chunks).length);
+      // Twice, because a target that refuses the connection is followed by another one.
+      for (let time = 0; time < 2; time += 1)
+        assert.ok((await buffer(spool.read())).equals(Buffer.concat(chunks)));
+      await spool.close();
+    });
+  }
+
+  it('in the order of the calls, even when they are not awaited', async (t) => {
+    const { room } = await openRoom(t);
+    const spool = room.open();
+    const chunks = Array.from({ length: 20 }, () => randomBytes(10 * KB));
+    await Promise.all(chunks.map((chunk) => spool.write(chunk)));
+    assert.ok((await buffer(spool.read())).equals(Buffer.concat(chunks)));
+    await spool.close();
+  });
+
+  it('although the memory of the chunk is used again', async (t) => {
+    const { room } = await openRoom(t);
+    const spool = room.open();
+    const chunk = Buffer.from('first');
+    await spool.write(chunk);
+    chunk.fill('x');
+    assert.equal((await buffer(spool.read())).toString(), 'first');
+    await spool.close();
+  });
+});
+
+describe('a spool leaves nothing behind', () => {
+  it('not even a file name while it is open', async (t) => {
+    const { room, directory } = await openRoom(t);
+    const spool = room.open();
+    await spool.write(randomBytes(100 * KB));
+    assert.deepEqual(await readdir(directory), []);
+    assert.equal(await openFiles(directory), 1);
+    await spool.close();
+    assert.equal(await openFiles(directory), 0);
+  });
+
+  it('when it is closed twice, or while it is written', async (t) => {
+    const { room, directory } = await openRoom(t);
+    const spool = room.open();
+    const writing = spool.write(randomBytes(100 * KB)).catch(() => {});
+    await Promise.all([spool.close(), spool.close(), writing]);
+    assert.deepEqual([room.memoryBytes(), room.diskBytes(), await openFiles(directory)], [0, 0, 0]);
+    await assert.rejects(spool.write(Buffer.from('x')), /closed/);
+    await assert.rejects(buffer(spool.read()), /closed/);
+  });
+
+  it('when it is closed while it is read', async (t) => {
+    const { room, directory } = await openRoom(t);
+    const spool = room.open();
+    await spool.write(randomBytes(500 * KB));
+    const reader = spool.read();
+    await new Promise((resolve) => reader.once('readable', resolve));
+    reader.destroy();
+    await spool.close();
+    assert.equal(await openFiles(directory), 0);
+  });
+
+  it('after many uploads at a time', async (t) => {
+    const { room, directory } = await openRoom(t);
+    await Promise.all(
+      Array.from({ length: 40 }, async (_, index) => {
+        const spool = room.open();
+        const bytes = randomBytes(index * 5 * KB);
+        await spool.write(bytes);
+        assert.ok((await buffer(spool.read())).equals(bytes));
+        await spool.close();
+      }),
+    );
+    assert.deepEqual([room.memoryBytes(), room.diskBytes(), await openFiles(directory)], [0, 0, 0]);
+  });
+});
+
+describe('the room of the spools is bounded', () => {
+  it('on disk: what goes beyond is spool_full, and fits again when another has gone', async (t) => {
+    const { room } = await openRoom(t, { diskMax: 200 * KB });
+    const [first, second] = [room.open(), room.open()];
+    await first.write(randomBytes(150 * KB));
+    await assert.rejects(second.write(randomBytes(100 * KB)), { code: 'spool_full' });
+    await second.close();
+    assert.equal(room.diskBytes(), 150 * KB);
+    await first.close();
+    const third = room.open();
+    await third.write(randomBytes(200 * KB));
+    await third.close();
+    assert.equal(room.diskBytes(), 0);
+  });
+
+  it('in memory: small uploads go to disk when others hold the memory', async (t) => {
+    const { room } = await openRoom(t, { memoryMax: 100 * KB });
+    const spools = [room.open(), room.open(), room.open()];
+    for (const spool of spools) await spool.write(randomBytes(40 * KB));
+    assert.deepEqual([room.memoryBytes(), room.diskBytes()], [80 * KB, 40 * KB]);
+    for (const spool of spools) await spool.close();
+    assert.deepEqual([room.memoryBytes(), room.diskBytes()], [0, 0]);
+  });
+
+  it('and a directory that cannot be written is a fault, not a full spool', async (t) => {
+    const { room } = await openRoom(t, { directory: '/nonexistent' });
+    const spool = room.open();
+    await assert.rejects(spool.write(randomBytes(100 * KB)), { code: 'ENOENT' });
+    await spool.close();
+    assert.equal(room.diskBytes(), 0);
+  });
+
+  it('and a full disk is spool_full', async (t) => {
+    const { room } = await openRoom(t);
+    const spool = room.open();
+    await spool.write(randomBytes(100 * KB));
+    const full = Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
+    t.mock.method(await fileHandlePrototype(), 'write', () => Promise.reject(full));
+    await assert.rejects(spool.write(randomBytes(KB)), { code: 'spool_full' });
+    await assert.rejects(buffer(spool.read()), /closed/);
+    await spool.close();
+    assert.equal(room.diskBytes(), 0);
+  });
+});
+
+async function openRoom(
+  t: TestContext,
+  changes: Partial<SpoolLimits> = {},
+): Promise<{ room: SpoolRoom; directory: string }> {
+  const directory = await mkdtemp(join(tmpdir(), 'gatehouse-test-'));
+  t.after(() => rm(directory, { recursive: true }));
+  const limits = {
+    memoryEachMax: 64 * KB,
+    memoryMax: 1024 * KB,
+    diskMax: 10 * 1024 * KB,
+    directory,
+    ...changes,
+  };
+  return { room: createSpoolRoom(limits), directory };
+}
+
+/** How many files of the directory this process has open, named or not. */
+async function openFiles(directory: string): Promise<number> {
+  const names = await readdir('/proc/self/fd');
+  const targets = await Promise.all(names.map((name) => readlink(`/proc/self/fd/${name}`).catch(() => '')));
+  return targets.filter((target) => target.startsWith(directory)).length;
+}
+
+async function fileHandlePrototype(): Promise<{ write: () => Promise<unknown> }> {
+  const handle = await open('/dev/null');
+  await handle.close();
+  return Object.getPrototypeOf(handle) as { write: () => Promise<unknown> };
+}
