@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import { createSecondReading } from '../../../src/uploads/second-reading.ts';
+import type { PartFact } from '../../../src/uploads/second-reading.ts';
+import { boundary, chunksOf, formBody } from '../../helpers/form-body.ts';
+
+const body = formBody([
+  { name: 'note', data: 'hello' },
+  { name: 'file', fileName: 'a/b.wav', type: 'audio/wav', data: Buffer.alloc(100_000) },
+]);
+const note: PartFact = { kind: 'field', name: 'note', fileName: undefined, type: 'text/plain', bytes: 5 };
+const file: PartFact = { kind: 'file', name: 'file', fileName: 'a/b.wav', type: 'audio/wav', bytes: 100_000 };
+
+describe('the second reading', () => {
+  for (const size of [1, 1000, 65_536, 1_000_000]) {
+    it(`agrees with the truth, in chunks of ${size}`, async () => {
+      await read(body, [note, file], size);
+    });
+  }
+
+  const wrong: Readonly<Record<string, readonly PartFact[]>> = {
+    'a missing part': [note],
+    'a part too many': [note, file, note],
+    'another order': [file, note],
+    'another name': [{ ...note, name: 'nope' }, file],
+    'another file name': [note, { ...file, fileName: 'b.wav' }],
+    'another kind': [{ ...note, kind: 'file' }, file],
+    'another type': [note, { ...file, type: 'audio/mpeg' }],
+    'another size': [note, { ...file, bytes: 99_999 }],
+    'another size of a field': [{ ...note, bytes: 6 }, file],
+  };
+  for (const [name, facts] of Object.entries(wrong)) {
+    it(`refuses ${name}`, async () => {
+      await assert.rejects(read(body, facts), { code: 'file_ambiguous' });
+    });
+  }
+
+  const broken: Readonly<Record<string, Buffer>> = {
+    'an empty body': Buffer.alloc(0),
+    'a body without a boundary': Buffer.from('nothing of the kind'),
+    'a body cut off in its headers': body.subarray(0, 60),
+    'a body cut off in a file': body.subarray(0, 5000),
+    'a body cut off in its last delimiter': body.subarray(0, -5),
+  };
+  for (const [name, bytes] of Object.entries(broken)) {
+    it(`ends with a refusal after ${name}`, async () => {
+      await assert.rejects(read(bytes, [note, file]), { code: 'file_ambiguous' });
+    });
+  }
+
+  it('can be closed anywhere', async () => {
+    for (let end = 0; end < 600; end += 7) {
+      const second = await createSecondReading(boundary);
+      await second.write(body.subarray(0, end));
+      second.close();
+      await setImmediate();
+    }
+  });
+});
+
+async function read(bytes: Buffer, facts: readonly PartFact[], size?: number): Promise<void> {
+  const second = await createSecondReading(boundary);
+  for await (const chunk of chunksOf(bytes, size)) await second.write(chunk);
+  await second.end(facts);
+  second.close();
+}
