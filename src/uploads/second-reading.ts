@@ -41,18 +41,13 @@ class BusboyReading implements SecondReading {
   readonly #parser: BusboyInstance;
   readonly #facts: PartFact[] = [];
   #failed = false;
-  /** The parser finishes by itself when it has seen the last delimiter, or when it is told to. */
-  #finished = false;
   /** Ends the step that is under way. */
   #proceed: (() => void) | undefined;
 
   constructor(parser: BusboyInstance) {
     this.#parser = parser;
     parser.on('error', this.#fail);
-    parser.on('finish', () => {
-      this.#finished = true;
-      this.#proceed?.();
-    });
+    parser.on('finish', () => this.#proceed?.());
     parser.on('field', (name, value, _nameCut, _valueCut, _encoding, type) => {
       this.#facts.push({ kind: 'field', name, fileName: undefined, type, bytes: Buffer.byteLength(value) });
     });
@@ -71,7 +66,7 @@ class BusboyReading implements SecondReading {
   }
 
   async end(expected: readonly PartFact[]): Promise<void> {
-    await this.#step((done) => (this.#finished ? done() : this.#parser.end()));
+    await this.#step(() => this.#parser.end());
     if (!agree(expected, this.#facts)) throw disagreement();
   }
 

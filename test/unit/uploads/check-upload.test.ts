@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { Busboy } from '@fastify/busboy';
 import { checkUpload } from '../../../src/uploads/check-upload.ts';
 import { UploadProblem } from '../../../src/uploads/upload-problem.ts';
 import type { UploadProblemCode } from '../../../src/uploads/upload-problem.ts';
@@ -337,6 +338,15 @@ describe('a body that streams through its check', () => {
     const { passed, problem } = await run(body, rule, { size: 500 });
     assert.equal(problem?.code, 'file_unsupported');
     assert.ok(passed < body.indexOf('MZ'));
+  });
+
+  it('is refused when the second parser reads something else', async (t) => {
+    t.mock.method(Busboy.prototype, '_write', (_chunk: Buffer, _encoding: string, done: () => void) =>
+      done(),
+    );
+    const { passed, problem } = await run(formBody([file]), form, { size: 100 });
+    assert.equal(problem?.message, 'The form can be read in two ways');
+    assert.ok(passed < formBody([file]).length);
   });
 
   it('holds back its last bytes until all of it passed', async () => {

@@ -224,6 +224,17 @@ describe('the canonical reader refuses what two parsers could read differently',
     });
   }
 
+  it('refuses endless headers without waiting for their end', () => {
+    const reader = createMultipartReader('B', {
+      partBegins: () => {},
+      partData: () => {},
+      partEnds: () => {},
+    });
+    reader.write(Buffer.from(`--B\r\n${disposition}`));
+    reader.write(Buffer.alloc(3900, 'x'));
+    assert.throws(() => reader.write(Buffer.alloc(200, 'x')), isAmbiguous);
+  });
+
   it('refuses header bytes that are not UTF-8', () => {
     assert.throws(() => read(Buffer.from(withFileName('\xff.wav'), 'latin1')), isAmbiguous);
   });

@@ -74,6 +74,16 @@ describe('a spool leaves nothing behind', () => {
     await assert.rejects(buffer(spool.read()), /closed/);
   });
 
+  it('when it is closed while its file is being opened', async (t) => {
+    const { room, directory } = await openRoom(t);
+    const spool = room.open();
+    const writing = spool.write(randomBytes(100 * KB));
+    while (room.diskBytes() === 0) await Promise.resolve();
+    await spool.close();
+    await writing;
+    assert.deepEqual([room.memoryBytes(), room.diskBytes(), await openFiles(directory)], [0, 0, 0]);
+  });
+
   it('when it is closed while it is read', async (t) => {
     const { room, directory } = await openRoom(t);
     const spool = room.open();
