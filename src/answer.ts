@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Refusal, type Wording } from './refusals.ts';
-import { bodyBroken } from './stages/read-body.ts';
+import { bodyBroken } from './broken-body.ts';
 
 /** How much of a refused body is read and thrown away so that the client gets to read its refusal, and for how long. */
 const lingerBytesMax = 16 * 1024 * 1024;
@@ -17,7 +17,7 @@ export function createAnswerer(wording: Wording): Answerer {
   return function answer(req, res, error) {
     const refusal = error instanceof Refusal ? error : new Refusal('internal', { cause: error });
     req.visit.refusal = refusal.code;
-    req.visit.cause = refusal.cause ?? refusal.detail;
+    req.visit.cause = refusal.cause ?? (refusal.detail === undefined ? undefined : refusal);
     if (res.headersSent || res.destroyed || refusal.code === 'client_gone') {
       res.destroy();
       return;

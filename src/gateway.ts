@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { access, constants } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { createAdmin, listenAdmin } from './admin/admin.ts';
 import { createReadiness } from './admin/readiness.ts';
 import { createAnswerer } from './answer.ts';
@@ -21,6 +23,7 @@ import { createRouteTable } from './stages/find-route.ts';
 import { BodyMemory } from './stages/read-body.ts';
 import { openStore } from './stores/open-store.ts';
 import type { Store } from './stores/store.ts';
+import { createSpoolRoom, type SpoolRoom } from './uploads/spool.ts';
 import { createUpstream, type Upstream } from './upstream/upstream.ts';
 import { watchStore } from './watch-store.ts';
 
@@ -54,7 +57,11 @@ export async function startGateway(config: Config, logger: Logger): Promise<Gate
     routes: createRouteTable(config.routes),
     usage: { path: config.usagePath, plans: config.plans, quotas },
     admission: createAdmission(config, quotas, { metrics, logger }),
-    bodyMemory: new BodyMemory(config.limits.bodyMemory),
+    bodyRooms: {
+      memory: new BodyMemory(config.limits.bodyMemory),
+      spools: await openSpoolRoom(config),
+      requestMs: config.limits.requestTimeoutMs,
+    },
     forwarding: {
       upstreams,
       passes: requestHeaderFilter(config.auth.header, config.auth.forwardKey),
@@ -76,7 +83,7 @@ export async function startGateway(config: Config, logger: Logger): Promise<Gate
     );
     const listener = await listen({
       address: config.listen,
-      limits: config.limits,
+      limits: { ...config.limits, requestTimeoutMs: longestBody(config) },
       connections,
       wording,
       handle: createApp({
@@ -115,6 +122,29 @@ function createUpstreams(config: Config, metrics: Metrics): Map<string, Upstream
       createUpstream(upstream, metrics.countUpstreamError),
     ]),
   );
+}
+
+/** Found out at the start and not by the first upload: the folder has to take files. */
+async function openSpoolRoom({ spool, routes }: Config): Promise<SpoolRoom> {
+  const directory = spool.directory ?? tmpdir();
+  const room = createSpoolRoom({
+    memoryEachMax: spoolMemoryEachMax,
+    memoryMax: spool.memory,
+    diskMax: spool.disk,
+    directory,
+  });
+  const used = routes.some(({ body }) => body.kind === 'upload' && body.rule.forward === 'whole');
+  if (used) await access(directory, constants.W_OK | constants.X_OK);
+  return room;
+}
+
+/** A larger upload waits in a file: the system keeps it in memory as long as there is room, and takes it back when not. */
+const spoolMemoryEachMax = 128 * 1024;
+
+/** Node cuts any request at one time, so that has to be the longest; each body is held to its own time by who reads it. */
+function longestBody({ limits, routes }: Config): number {
+  const paces = routes.flatMap(({ body }) => ('pace' in body ? body.pace.timeoutMs : []));
+  return Math.max(limits.requestTimeoutMs, ...paces.map((ms) => ms + limits.headerTimeoutMs));
 }
 
 interface Witnesses {

@@ -6,7 +6,7 @@ import { authenticate } from './stages/authenticate.ts';
 import { checkRequest, type HeadRules } from './stages/check-request.ts';
 import { findRoute, type RouteTable } from './stages/find-route.ts';
 import { forward, type Forwarding } from './stages/forward.ts';
-import { noBody, readBody, type BodyMemory } from './stages/read-body.ts';
+import { readBody, type BodyRooms } from './stages/read-body.ts';
 import { settle } from './stages/settle.ts';
 import { showUsage, usageRoute, type UsageDesk } from './stages/show-usage.ts';
 import { Refusal } from './refusals.ts';
@@ -19,7 +19,7 @@ export interface Provisions {
   readonly routes: RouteTable;
   readonly usage: UsageDesk;
   readonly admission: Admission;
-  readonly bodyMemory: BodyMemory;
+  readonly bodyRooms: BodyRooms;
   readonly forwarding: Forwarding;
 }
 
@@ -63,23 +63,25 @@ async function passStages(req: IncomingMessage, res: ServerResponse, by: Provisi
 
   const grant = await admit(res, { caller, route }, by.admission); //  429 503
   visit.owed = grant.owed;
-  let body: Buffer = noBody;
   try {
-    body = await readBody(req, res, { head, rule: route.body, memory: by.bodyMemory }); // 400 408 413 415
-    visit.bytesIn = body.length;
-    const parcel = {
-      head,
-      caller,
-      route,
-      body,
-      origin: visit.origin,
-      requestId: visit.id,
-      limits: tellLimits(grant, caller, by.admission),
-      progress: visit,
-    };
-    await forward(req, res, parcel, by.forwarding); //                499 502 504
+    const order = { head, rule: route.body, rooms: by.bodyRooms, arrivals: visit };
+    const body = await readBody(req, res, order); //                  400 408 413 415 503
+    try {
+      const parcel = {
+        head,
+        caller,
+        route,
+        body,
+        origin: visit.origin,
+        requestId: visit.id,
+        limits: tellLimits(grant, caller, by.admission),
+        progress: visit,
+      };
+      await forward(req, res, parcel, by.forwarding); //              499 502 504
+    } finally {
+      await body.release();
+    }
   } finally {
-    by.bodyMemory.giveBack(body.length);
     settle(grant, visit);
   }
 }

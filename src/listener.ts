@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream';
 import type { Address, Limits } from './config/config.ts';
 import type { Connections } from './connections.ts';
 import { Refusal, type RefusalCode, type Wording } from './refusals.ts';
-import { breakBody } from './stages/read-body.ts';
+import { breakBody } from './broken-body.ts';
 
 export type Handle = (req: IncomingMessage, res: ServerResponse) => void;
 

@@ -28,6 +28,7 @@ export const catalogue = {
   route_unknown: { status: 404, message: 'Not found', fault: 'client' },
   method_not_allowed: { status: 405, message: 'Method not allowed', fault: 'client' },
   version_gone: { status: 410, message: 'This version of the API is no longer available', fault: 'client' },
+  upgrade_malformed: { status: 400, message: 'The WebSocket handshake is malformed', fault: 'client' },
   upgrade_refused: { status: 400, message: 'This endpoint does not upgrade the connection', fault: 'client' },
   // admit
   quota_exhausted: { status: 429, message: 'Quota exceeded', fault: 'client' },
@@ -49,6 +50,12 @@ export const catalogue = {
     message: 'Request bodies must not be compressed',
     fault: 'client',
   },
+  file_missing: { status: 400, message: 'The file is missing', fault: 'client' },
+  file_too_large: { status: 413, message: 'The file is too large', fault: 'client' },
+  file_unsupported: { status: 415, message: 'Files of this type are not supported', fault: 'client' },
+  file_ambiguous: { status: 400, message: 'The form is not in canonical form', fault: 'client' },
+  upload_too_slow: { status: 408, message: 'The upload is too slow', fault: 'client' },
+  spool_full: { status: 503, message: 'The service is busy, try again shortly', fault: 'gateway' },
   // forward
   client_gone: { status: 499, message: 'The client closed the connection', fault: 'client' },
   upstream_unreachable: { status: 502, message: 'The service could not be reached', fault: 'upstream' },

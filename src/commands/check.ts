@@ -5,6 +5,7 @@ import { loadConfig } from '../config/load-config.ts';
 import { printLimits } from '../config/print-plan.ts';
 import { printStore } from '../config/print-store.ts';
 import { ConfigErrors, ConfigUnreadable } from '../config/problems.ts';
+import type { AllowedTypes, UploadRule } from '../config/upload-rule.ts';
 import { printSize } from '../config/units.ts';
 import { columns } from './columns.ts';
 
@@ -92,16 +93,29 @@ function routeCells(route: Route): readonly string[] {
     `→ ${route.upstream}`,
     bodyText(route.body),
     `cost ${route.cost}${route.costHeader === undefined ? '' : ` or ${route.costHeader}`}`,
+    ...(route.upgrade === undefined ? [] : ['WebSocket']),
     name,
   ];
 }
 
 function bodyText(body: BodyRule): string {
   if (body.kind === 'none') return 'no body';
+  if (body.kind === 'upload') return uploadText(body.rule);
   const most = printSize(body.sizeMax);
   return body.kind === 'any'
     ? `any body ≤ ${most}`
     : `JSON ≤ ${most}${body.check === undefined ? '' : ', schema'}`;
+}
+
+function uploadText(rule: UploadRule): string {
+  const way = rule.forward === 'whole' ? 'whole' : 'streamed';
+  if (rule.kind === 'file') return `file${fileText(rule)}, ${way}`;
+  const files = [...rule.files].map(([name, file]) => `${name}${file.required ? '' : '?'}${fileText(file)}`);
+  return `form ≤ ${printSize(rule.sizeMax)}: ${files.join(', ') || 'no files'}, ${way}`;
+}
+
+function fileText({ sizeMax, types }: { sizeMax: number; types: AllowedTypes }): string {
+  return ` ≤ ${printSize(sizeMax)}${types === undefined ? '' : ` (${types.join(' ')})`}`;
 }
 
 function style(colour: 'red' | 'green' | 'yellow', text: string, stream: NodeJS.WritableStream): string {

@@ -8,13 +8,14 @@ import type { RawRoute } from './schema.ts';
 export function compileBodies(routes: readonly RawRoute[], report: Report): ReadonlyMap<RawRoute, BodyCheck> {
   const checks = new Map<RawRoute, BodyCheck>();
   for (const route of routes) {
-    const json = typeof route.body === 'string' ? undefined : route.body.json;
-    if (json?.schema === undefined) continue;
+    if (typeof route.body === 'string') continue;
+    const schema = route.body.json?.schema ?? route.body.upload?.fields.schema;
+    if (schema === undefined) continue;
     try {
-      checks.set(route, compileBodySchema(json.schema));
+      checks.set(route, compileBodySchema(schema));
     } catch (error) {
       if (!(error instanceof SchemaProblem)) throw error;
-      report.problemBelow(json.schema, error.pointer, error.message);
+      report.problemBelow(schema, error.pointer, error.message);
     }
   }
   return checks;

@@ -1,6 +1,7 @@
 import type { RefusalCode, RefusalWording } from '../refusals.ts';
 import type { BodyCheck } from './compile-schema.ts';
 import type { PlanRule } from './plan-rule.ts';
+import type { UploadRule } from './upload-rule.ts';
 
 /**
  * The whole configuration after loading: complete, frozen, durations in milliseconds, sizes in bytes.
@@ -27,6 +28,7 @@ export interface Config {
   readonly usagePath: string | undefined;
   readonly errors: ReadonlyMap<RefusalCode, RefusalWording>;
   readonly limits: Limits;
+  readonly spool: SpoolConfig;
   /** Send `Forwarded` (RFC 7239) beside the X-Forwarded-* headers. */
   readonly forwarded: boolean;
   readonly drain: { readonly delayMs: number; readonly timeoutMs: number };
@@ -131,11 +133,36 @@ export interface Route {
   /** Folded name of the response header in which the upstream says what the request really cost. */
   readonly costHeader: string | undefined;
   readonly body: BodyRule;
+  /** Undefined where the connection stays HTTP. */
+  readonly upgrade: UpgradeRule | undefined;
+}
+
+/** What is asked of WebSockets on a route. */
+export interface UpgradeRule {
+  readonly idleMs: number;
+  readonly socketsMax: number;
+}
+
+/** How fast a body has to arrive. */
+export interface Pace {
+  /** All of it. */
+  readonly timeoutMs: number;
+  /** While the client is waited for; 0 for no least. */
+  readonly bytesPerSecondMin: number;
+}
+
+/** What uploads may take while they wait until all of them passed. */
+export interface SpoolConfig {
+  readonly memory: number;
+  readonly disk: number;
+  /** Undefined for the system's temporary folder. */
+  readonly directory: string | undefined;
 }
 
 export type BodyRule =
   | { readonly kind: 'none' }
-  | { readonly kind: 'any'; readonly sizeMax: number }
+  | { readonly kind: 'any'; readonly sizeMax: number; readonly pace: Pace }
+  | { readonly kind: 'upload'; readonly rule: UploadRule; readonly pace: Pace }
   | {
       readonly kind: 'json';
       readonly sizeMax: number;

@@ -1,5 +1,5 @@
 import type { ShapeError } from './check-shape.ts';
-import { formatOf } from './formats.ts';
+import { bodyAdvice, formatOf, upgradeAdvice } from './formats.ts';
 import { show, suggest } from './wording.ts';
 
 /**
@@ -34,7 +34,7 @@ const sentences: Readonly<Record<string, Sentence>> = {
   minItems: () => 'is an empty list, at least one is needed',
   minProperties: (error) =>
     types(error).includes('string')
-      ? 'is empty, write none, json: {…} or any: {…}'
+      ? `is empty, ${part(error)['format'] === 'upgrade' ? upgradeAdvice : bodyAdvice}`
       : 'is empty, at least one is needed',
   maxProperties: () => 'can have only one of its options',
   minLength: () => 'is empty',

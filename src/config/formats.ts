@@ -106,10 +106,43 @@ export const formats = {
     pattern: '^sha256:[0-9a-fA-F]{64}$',
   },
   none: {
-    fault: (text) => (text === 'none' ? undefined : 'is not a body rule, write none, json: {…} or any: {…}'),
+    fault: (text) => (text === 'none' ? undefined : `is not a body rule, ${bodyAdvice}`),
     pattern: '^none$',
   },
+  upgrade: {
+    fault: (text) => (/^(?:none|websocket)$/.test(text) ? undefined : `is not an upgrade, ${upgradeAdvice}`),
+    pattern: '^(none|websocket)$',
+  },
+  'media-type': {
+    fault: (text) =>
+      /^(?:[a-z0-9][\w!#$&^.+-]*\/(?:[a-z0-9][\w!#$&^.+-]*|\*)|\*\/\*)$/i.test(text)
+        ? undefined
+        : 'is not a media type, write audio/wav or audio/*',
+    pattern: '^[^/;\\s]+/[^/;\\s]+$',
+  },
+  extension: {
+    fault: (text) =>
+      /^[a-z0-9]{1,16}$/.test(text)
+        ? undefined
+        : 'is not an extension, write it in lower case without a dot: wav',
+    pattern: '^[a-z0-9]{1,16}$',
+  },
+  'field-name': {
+    fault: (text) =>
+      fieldName.test(text) && text !== '_charset_'
+        ? undefined
+        : 'is not a field name, use up to 256 visible characters without " \\ ; = & % < >',
+  },
 } as const satisfies Record<string, Format>;
+
+/** What can be written for a body, as messages say it. */
+export const bodyAdvice = 'write none, json: {…}, upload: {…}, file: {…} or any: {…}';
+
+/** What can be written for an upgrade. */
+export const upgradeAdvice = 'write none, websocket or websocket: {…}';
+
+/** Visible characters that no part header has to escape; the reader of forms takes no other names. */
+const fieldName = /^(?!.*__proto__)[^\p{C}\s"\\;=&%<>]{1,256}$/u;
 
 export type FormatName = keyof typeof formats;
 

@@ -28,7 +28,7 @@ const depthMax = 64;
 const repeatedMax = 10_000;
 
 /** Below these paths text is taken as it stands: `$` and `{` have a meaning of their own in a regular expression. */
-const unexpanded = /^\/routes\/\d+\/body\/json\/schema\//;
+const unexpanded = /^\/routes\/\d+\/body\/(?:json|upload\/fields)\/schema\//;
 
 /**
  * Turns the YAML nodes into plain values, expands `${…}`, remembers every place and reports what strict reading

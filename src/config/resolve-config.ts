@@ -8,9 +8,10 @@ import { parseInstant } from './instants.ts';
 import type { RefusalCode } from '../refusals.ts';
 import { parseStoreAddress } from './parse-store-address.ts';
 import { resolvePlan } from './resolve-plan.ts';
+import { resolveUpload, resolveUpgrade } from './resolve-upload.ts';
 import { methodsOf } from './rules/routes.ts';
 import type { RawConfig, RawKey, RawRoute } from './schema.ts';
-import { parseDuration, parseSize } from './units.ts';
+import { duration, known, size } from './known.ts';
 
 interface Checked {
   readonly file: string;
@@ -40,10 +41,22 @@ export function resolveConfig({ file, raw, checks, warnings }: Checked): Config 
     keys: raw.keys.map(resolveKey),
     upstreams: mapOf(raw.upstreams, resolveUpstream),
     versions,
-    routes: raw.routes.map((route) => resolveRoute(route, { base, versions, check: checks.get(route) })),
+    routes: raw.routes.map((route) =>
+      resolveRoute(route, {
+        base,
+        versions,
+        check: checks.get(route),
+        requestMs: duration(raw.limits.requestTimeout),
+      }),
+    ),
     usagePath: raw.usage === undefined ? undefined : join(base, raw.usage.path),
     errors: mapOf(raw.errors, resolveWording) as ReadonlyMap<RefusalCode, RefusalWording>,
     limits: resolveLimits(raw.limits),
+    spool: {
+      memory: size(raw.spool.memory),
+      disk: size(raw.spool.disk),
+      directory: raw.spool.directory,
+    },
     forwarded: raw.forwarded,
     drain: { delayMs: duration(raw.drain.delay), timeoutMs: duration(raw.drain.timeout) },
     log: raw.log,
@@ -88,9 +101,10 @@ interface RouteSurroundings {
   readonly base: string;
   readonly versions: ReadonlyMap<string, Version>;
   readonly check: BodyCheck | undefined;
+  readonly requestMs: number;
 }
 
-function resolveRoute(route: RawRoute, { base, versions, check }: RouteSurroundings): Route {
+function resolveRoute(route: RawRoute, { base, versions, check, requestMs }: RouteSurroundings): Route {
   const path = join(base, route.path);
   const version = versions.get(route.path.split('/')[1] ?? '');
   return {
@@ -101,15 +115,27 @@ function resolveRoute(route: RawRoute, { base, versions, check }: RouteSurroundi
     version,
     cost: route.cost,
     costHeader: route.costHeader === undefined ? undefined : fold(route.costHeader),
-    body: resolveBody(route.body, check),
+    body: resolveBody(route.body, check, requestMs),
+    upgrade: resolveUpgrade(route.upgrade),
   };
 }
 
-function resolveBody(body: RawRoute['body'], check: BodyCheck | undefined): BodyRule {
+function resolveBody(body: RawRoute['body'], check: BodyCheck | undefined, requestMs: number): BodyRule {
   if (typeof body === 'string') return { kind: 'none' };
-  if (body.json === undefined) return { kind: 'any', sizeMax: size(known(body.any).maxSize) };
+  if (body.json === undefined) return resolveUpload(body, check) ?? resolveAny(known(body.any), requestMs);
   const { maxSize, maxDepth, suffixed } = body.json;
   return { kind: 'json', sizeMax: size(maxSize), depthMax: maxDepth, suffixed, check };
+}
+
+function resolveAny(
+  { maxSize, minRate, timeout }: NonNullable<Exclude<RawRoute['body'], string>['any']>,
+  requestMs: number,
+): BodyRule {
+  const pace = {
+    timeoutMs: timeout === undefined ? requestMs : duration(timeout),
+    bytesPerSecondMin: minRate === undefined ? 0 : size(minRate),
+  };
+  return { kind: 'any', sizeMax: size(maxSize), pace };
 }
 
 function resolveWording({ status, message, fields }: RawConfig['errors'][string]): RefusalWording {
@@ -146,22 +172,8 @@ function address(text: string | number): Address {
   return known(parseAddress(text));
 }
 
-function duration(text: string): number {
-  return known(parseDuration(text));
-}
-
-function size(text: string): number {
-  return known(parseSize(text));
-}
-
 function instant(text: string | undefined): number | undefined {
   return text === undefined ? undefined : known(parseInstant(text));
-}
-
-/** What the checks before this have made sure of. A gap in them must stop the start, not become a limit that is not there. */
-function known<T>(value: T | undefined): T {
-  if (value === undefined) throw new Error('A checked configuration lacks a value');
-  return value;
 }
 
 function freeze<T>(value: T): T {

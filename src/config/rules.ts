@@ -3,6 +3,7 @@ import type { Rule } from './rules/draft.ts';
 import * as plans from './rules/plans.ts';
 import * as routes from './rules/routes.ts';
 import * as services from './rules/services.ts';
+import * as uploads from './rules/uploads.ts';
 
 /** Everything that must hold between the fields of a configuration, beyond what the schema says of each alone. */
 export const rules: readonly Rule[] = [
@@ -24,5 +25,9 @@ export const rules: readonly Rule[] = [
   routes.routeNamesAreDistinct,
   routes.usageHasItsOwnPath,
   routes.bodiesFitMemory,
+  routes.upgradesTakeGet,
+  uploads.filesFitBodies,
+  uploads.fieldsFitMemory,
+  uploads.uploadsFitSpool,
   routes.errorFieldsAreOthers,
 ];

@@ -6,6 +6,7 @@ import { admin, basePath, forwarded, listen, trustProxy } from './schema/listene
 import { plans } from './schema/plans.ts';
 import { drain, log, store, storeDeadline, usage } from './schema/process.ts';
 import { routes } from './schema/routes.ts';
+import { spool } from './schema/uploads.ts';
 import { upstreams, versions } from './schema/upstreams.ts';
 
 /**
@@ -35,6 +36,7 @@ export const schema = {
     usage,
     errors,
     limits,
+    spool,
     forwarded,
     drain,
     log,

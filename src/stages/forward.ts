@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Origin } from '../client-address.ts';
 import type { Route } from '../config/config.ts';
 import { announce, copyHeaders, type Passes } from '../headers.ts';
+import type { Body } from '../upstream/body.ts';
 import type { Outcome, Progress } from '../upstream/relay.ts';
 import type { Upstream } from '../upstream/upstream.ts';
 import type { Caller } from './authenticate.ts';
@@ -19,7 +20,7 @@ export interface Parcel {
   readonly head: Head;
   readonly caller: Caller;
   readonly route: Route;
-  readonly body: Buffer;
+  readonly body: Body;
   readonly origin: Origin;
   readonly requestId: string;
   /** What the answer tells of the caller's limits. */
@@ -45,8 +46,9 @@ export async function forward(
   copyHeaders(req.rawHeaders, headers, by.passes);
   addIdentity(headers, parcel);
   addOrigin(headers, req, { parcel, forwarded: by.forwarded });
-  if (body.length > 0 || methodsWithBody.has(head.method))
-    headers.push('content-length', String(body.length));
+  const length = body.kind === 'bytes' ? body.bytes.length : body.length;
+  if (length === undefined) headers.push('transfer-encoding', 'chunked');
+  else if (length > 0 || methodsWithBody.has(head.method)) headers.push('content-length', String(length));
   const answerHeaders = ['X-Request-Id', parcel.requestId];
   for (const [name, value] of Object.entries(parcel.limits)) answerHeaders.push(name, value);
   if (route.version !== undefined) answerHeaders.push(...announce(route.version).flat());

@@ -1,8 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { bodyBroken, breakBody, brokenBy } from '../broken-body.ts';
 import type { BodyRule } from '../config/config.ts';
 import { Refusal } from '../refusals.ts';
+import { readArriving, type ArrivingBody, type Arrivals } from '../uploads/arriving-body.ts';
+import type { SpoolRoom } from '../uploads/spool.ts';
+import { formatSize } from '../uploads/upload-problem.ts';
+import { noBody, type Body } from '../upstream/body.ts';
 import type { Head } from './check-request.ts';
 import { readJson, requireJsonContentType } from './read-json.ts';
+import { heldBytesMax, readUpload, requireUploadHead } from './read-upload.ts';
 
 /** Bytes of request bodies that the process may still take into memory. */
 export class BodyMemory {
@@ -23,29 +29,29 @@ export class BodyMemory {
   }
 }
 
-const broken = new WeakMap<IncomingMessage, Refusal>();
-
-/** Emitted on a request when it turns out that the rest of its body cannot be read. */
-export const bodyBroken = Symbol('body broken');
-
-/** Tells whoever reads the body, now or later, that the HTTP parser cannot make sense of the rest of it. */
-export function breakBody(req: IncomingMessage, refusal: Refusal): void {
-  broken.set(req, refusal);
-  req.emit(bodyBroken, refusal);
+/** What the readers of bodies work with. It is made once, when the gateway starts. */
+export interface BodyRooms {
+  readonly memory: BodyMemory;
+  readonly spools: SpoolRoom;
+  /** From the end of the headers to the end of a body that sets no pace of its own. */
+  readonly requestMs: number;
 }
 
-export const noBody = Buffer.alloc(0);
+/** What is asked of one body. */
+export interface BodyOrder {
+  readonly head: Head;
+  readonly rule: BodyRule;
+  readonly rooms: BodyRooms;
+  readonly arrivals: Arrivals;
+}
 
 /**
- * Head → the bytes of the body. 400 408 413 415 503.
+ * Head → Body. 400 408 413 415 503.
  * Whatever the head alone can decide is decided before a byte is read, and before `100 Continue` invites the client to send.
- * The caller gives the bytes back to `memory` when they are no longer needed.
+ * The caller releases the body when it is no longer needed.
  */
-export async function readBody(
-  req: IncomingMessage,
-  res: ServerResponse,
-  { head, rule, memory }: { head: Head; rule: BodyRule; memory: BodyMemory },
-): Promise<Buffer> {
+export async function readBody(req: IncomingMessage, res: ServerResponse, order: BodyOrder): Promise<Body> {
+  const { head, rule } = order;
   const empty = head.contentLength === 0;
   if (rule.kind === 'none') {
     if (empty) return noBody;
@@ -54,30 +60,145 @@ export async function readBody(
   if (head.contentEncoding !== undefined && head.contentEncoding.toLowerCase() !== 'identity') {
     throw new Refusal('content_encoding_unsupported');
   }
-  if (rule.kind === 'json') requireJsonContentType(head.contentType, rule.suffixed);
+  if (rule.kind === 'json') return await readWholeJson(req, res, { order, rule });
+  if (rule.kind === 'upload') return await readUploaded(req, res, { order, rule });
+  return empty ? noBody : await readAny(req, res, { order, rule });
+}
+
+interface Reading<Kind extends BodyRule['kind']> {
+  readonly order: BodyOrder;
+  readonly rule: Extract<BodyRule, { kind: Kind }>;
+}
+
+async function readWholeJson(
+  req: IncomingMessage,
+  res: ServerResponse,
+  { order, rule }: Reading<'json'>,
+): Promise<Body> {
+  const { head, rooms, arrivals } = order;
+  requireJsonContentType(head.contentType, rule.suffixed);
   if (head.contentLength !== undefined && head.contentLength > rule.sizeMax) throw tooLarge(rule.sizeMax);
   if (head.expectsContinue) res.writeContinue();
-  const bytes = empty ? noBody : await collect(req, rule.sizeMax, memory);
-  if (rule.kind === 'json') {
-    try {
-      readJson(bytes, rule);
-    } catch (refusal) {
-      memory.giveBack(bytes.length);
-      throw refusal;
-    }
+  const late = setTimeout(() => breakBody(req, new Refusal('request_timeout')), rooms.requestMs);
+  const bytes =
+    head.contentLength === 0
+      ? nothing
+      : await collect(req, rule.sizeMax, rooms.memory).finally(() => clearTimeout(late));
+  clearTimeout(late);
+  arrivals.bytesIn = bytes.length;
+  const body = inMemory(bytes, rooms.memory);
+  try {
+    readJson(bytes, rule);
+  } catch (refusal) {
+    await body.release();
+    throw refusal;
   }
-  return bytes;
+  return body;
+}
+
+/** What is worth buffering can be sent again to another target; a larger body, or a longer chunked one, streams. */
+async function readAny(
+  req: IncomingMessage,
+  res: ServerResponse,
+  { order: { head, rooms, arrivals }, rule }: Reading<'any'>,
+): Promise<Body> {
+  if (head.contentLength !== undefined && head.contentLength > rule.sizeMax) throw tooLarge(rule.sizeMax);
+  if (head.expectsContinue) res.writeContinue();
+  const { pace, sizeMax } = rule;
+  const arriving = readArriving(req, { pace, tooSlow: 'request_timeout', arrivals });
+  const chunks = bounded(arriving.chunks, sizeMax);
+  if (head.contentLength !== undefined && head.contentLength > bufferedMax) {
+    return streamOnce(arriving, chunks, head.contentLength);
+  }
+  let first: Buffer = nothing;
+  let size = 0;
+  for (let next = await chunks.next(); next.done !== true; next = await chunks.next()) {
+    first = append(first, size, { chunk: next.value, sizeMax });
+    size += next.value.length;
+    if (size > bufferedMax)
+      return streamOnce(arriving, followedBy(first.subarray(0, size), chunks), undefined);
+  }
+  if (!rooms.memory.take(size)) throw new Refusal('overloaded', { headers: { 'Retry-After': '1' } });
+  return inMemory(first.subarray(0, size), rooms.memory);
+}
+
+async function readUploaded(
+  req: IncomingMessage,
+  res: ServerResponse,
+  { order: { head, rooms, arrivals }, rule }: Reading<'upload'>,
+): Promise<Body> {
+  requireUploadHead(head, rule.rule);
+  const held = heldBytesMax(rule.rule, head.contentLength);
+  if (!rooms.memory.take(held)) throw new Refusal('overloaded', { headers: { 'Retry-After': '1' } });
+  const giveBack = (): void => rooms.memory.giveBack(held);
+  try {
+    if (head.expectsContinue) res.writeContinue();
+    const { pace } = rule;
+    const arriving = readArriving(req, { pace, tooSlow: 'upload_too_slow', arrivals });
+    return await readUpload(arriving, { head, rule: rule.rule, spools: rooms.spools, released: giveBack });
+  } catch (error) {
+    giveBack();
+    throw error;
+  }
+}
+
+/** Beyond this a body of any kind is forwarded while it arrives. */
+const bufferedMax = 64 * 1024;
+
+const nothing = Buffer.alloc(0);
+
+function inMemory(bytes: Buffer, memory: BodyMemory): Body {
+  let held = bytes.length;
+  return {
+    kind: 'bytes',
+    bytes,
+    release: () => {
+      memory.giveBack(held);
+      held = 0;
+    },
+  };
+}
+
+function streamOnce(
+  arriving: ArrivingBody,
+  chunks: AsyncGenerator<Buffer, void>,
+  length: number | undefined,
+): Body {
+  return {
+    kind: 'stream',
+    length,
+    read: () => chunks,
+    repeatable: false,
+    release: async () => {
+      arriving.stop();
+      await chunks.return();
+    },
+  };
+}
+
+async function* bounded(chunks: AsyncIterable<Buffer>, sizeMax: number): AsyncGenerator<Buffer, void> {
+  let size = 0;
+  for await (const chunk of chunks) {
+    size += chunk.length;
+    if (size > sizeMax) throw tooLarge(sizeMax);
+    yield chunk;
+  }
+}
+
+async function* followedBy(first: Buffer, rest: AsyncGenerator<Buffer, void>): AsyncGenerator<Buffer, void> {
+  yield first;
+  yield* rest;
 }
 
 /** Counts bytes as they arrive: a declared length is a claim, and a chunked body declares none. */
 function collect(req: IncomingMessage, sizeMax: number, memory: BodyMemory): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const reason = req.destroyed ? new Refusal('client_gone') : broken.get(req);
+    const reason = req.destroyed ? new Refusal('client_gone') : brokenBy(req);
     if (reason !== undefined) {
       reject(reason);
       return;
     }
-    let bytes: Buffer = noBody;
+    let bytes: Buffer = nothing;
     let size = 0;
 
     function take(chunk: Buffer): void {
@@ -130,15 +251,4 @@ function tooLarge(sizeMax: number): Refusal {
   return new Refusal('body_too_large', {
     message: `The request body must be at most ${formatSize(sizeMax)}`,
   });
-}
-
-function formatSize(bytes: number): string {
-  for (const [unit, size] of [
-    ['GB', 1024 ** 3],
-    ['MB', 1024 ** 2],
-    ['KB', 1024],
-  ] as const) {
-    if (bytes >= size && bytes % size === 0) return `${bytes / size} ${unit}`;
-  }
-  return `${bytes} bytes`;
 }

@@ -1,6 +1,6 @@
 import { ambiguous, UploadProblem } from './upload-problem.ts';
 import { unsafeText } from './read-part-header.ts';
-import type { FileRule } from './upload-rule.ts';
+import type { FileRule } from '../config/upload-rule.ts';
 
 /**
  * Refuses a file name that could be a path, hide its extension or be stored under another name than it is shown with.

@@ -6,7 +6,7 @@ import type { PartHandler } from './read-multipart.ts';
 import type { PartHeader } from './read-part-header.ts';
 import type { PartFact } from './second-reading.ts';
 import { ambiguous, formatSize, UploadProblem } from './upload-problem.ts';
-import type { FileRule, FormRule } from './upload-rule.ts';
+import type { FileRule, FormRule } from '../config/upload-rule.ts';
 
 /** Holds the parts of one form against its rule while they arrive. */
 export interface FormCheck extends PartHandler {

@@ -5,7 +5,7 @@ import { createMultipartReader } from './read-multipart.ts';
 import { readDeclaredType } from './read-part-header.ts';
 import { createSecondReading } from './second-reading.ts';
 import { formatSize, UploadProblem } from './upload-problem.ts';
-import type { FormRule, RawFileRule, UploadRule } from './upload-rule.ts';
+import type { FormRule, RawFileRule, UploadRule } from '../config/upload-rule.ts';
 
 /** The parts of a request that decide about an upload. */
 export interface UploadRequest {

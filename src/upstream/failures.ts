@@ -33,6 +33,16 @@ export class ResponseTimeout extends Error {
   }
 }
 
+/** The upstream neither took nor gave anything for too long. */
+export class Stalled extends Error {
+  readonly code = 'ETIMEDOUT';
+
+  constructor(message: string) {
+    super(message);
+    this.name = 'Stalled';
+  }
+}
+
 /** The upstream answered with something that cannot be passed on. */
 export class NonsenseAnswer extends Error {
   constructor(message: string) {

@@ -4,6 +4,7 @@ import { writeAnswerHead } from './answer-head.ts';
 import { resetCode } from './connect.ts';
 import { takeHeader } from '../headers.ts';
 import { ClientGone, NonsenseAnswer, ResponseTimeout } from './failures.ts';
+import { Refusal } from '../refusals.ts';
 
 /** How an exchange with an upstream ended, once its answer had begun. */
 export interface Outcome {
@@ -145,6 +146,11 @@ export class Relay implements Dispatcher.DispatchHandler {
     return rest;
   }
 
+  /** Ends the exchange for a reason of ours, such as a body that broke its rule while it was sent. */
+  breakOff(reason: Error): void {
+    this.#giveUp(reason);
+  }
+
   #flushHead(): void {
     if (this.#progress.bytesOut === 0 && !this.#over && !this.#res.destroyed) this.#res.flushHeaders();
   }
@@ -160,7 +166,7 @@ export class Relay implements Dispatcher.DispatchHandler {
   #fail(error: Error): void {
     if (this.#over) return;
     if (this.#begun) {
-      const cut = error instanceof ClientGone ? 'client' : 'upstream';
+      const cut = error instanceof ClientGone || error instanceof Refusal ? 'client' : 'upstream';
       this.#progress.cut = cut;
       this.#progress.cause = error;
       this.#stop();

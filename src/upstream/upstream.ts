@@ -3,8 +3,10 @@ import { connect as connectTcp } from 'node:net';
 import { Pool } from 'undici';
 import type { UpstreamConfig } from '../config/config.ts';
 import { createConnector } from './connect.ts';
+import type { Body } from './body.ts';
 import { ClientGone, failureKind, refuse, type FailureKind } from './failures.ts';
 import { ExchangeFailed, Relay, type Outcome, type Progress } from './relay.ts';
+import { createStreamedLane, type StreamedLane } from './streamed-lane.ts';
 import { Refusal } from '../refusals.ts';
 
 /** A request as it leaves for an upstream; its headers are finished but for `Host`. */
@@ -13,7 +15,7 @@ export interface OutgoingRequest {
   /** Path and query. */
   readonly target: string;
   readonly headers: readonly string[];
-  readonly body: Buffer;
+  readonly body: Body;
   /** The client's own Host, for an upstream that wants it. */
   readonly host: string;
   /** The gateway's own headers for the answer. */
@@ -38,6 +40,7 @@ interface Target {
   /** Without the brackets of an IPv6 address. */
   readonly hostname: string;
   readonly pool: Pool;
+  readonly lane: StreamedLane;
   /** Left aside until then, because it could not be reached. */
   asideUntil: number;
 }
@@ -71,12 +74,13 @@ export function createUpstream(
       } catch (error) {
         if (!(error instanceof ExchangeFailed)) throw error;
         failure = error;
-        if (error.cause instanceof ClientGone) break;
+        if (error.cause instanceof ClientGone || error.cause instanceof Refusal) break;
         if (!error.sent) target.asideUntil = performance.now() + asideMs;
         if (!mayRepeat(error, request, attempt, targets.length)) break;
       }
     }
     const cause = failure?.cause ?? new ClientGone();
+    if (cause instanceof Refusal) throw cause;
     if (cause instanceof ClientGone) throw new Refusal('client_gone');
     const kind = failureKind(cause, failure?.sent ?? false);
     countError(config.name, kind);
@@ -90,6 +94,7 @@ export function createUpstream(
       await Promise.any(targets.map((target) => probeTarget(target, config.timeouts.connectMs)));
     },
     close: async () => {
+      for (const { lane } of targets) lane.close();
       await Promise.all(targets.map((target) => target.pool.destroy()));
     },
   };
@@ -103,10 +108,11 @@ function mayRepeat(
   targets: number,
 ): boolean {
   if (!error.sent) return attempt + 1 < targets;
-  return error.silent && attempt === 0 && safeMethods.has(request.method);
+  return error.silent && attempt === 0 && safeMethods.has(request.method) && request.body.kind === 'bytes';
 }
 
-function createTarget(origin: string, { timeouts, connections, ca }: UpstreamConfig): Target {
+function createTarget(origin: string, config: UpstreamConfig): Target {
+  const { timeouts, connections, ca } = config;
   const url = new URL(origin);
   const hostname = url.hostname.replace(/^\[|\]$/g, '');
   const pool = new Pool(origin, {
@@ -117,7 +123,7 @@ function createTarget(origin: string, { timeouts, connections, ca }: UpstreamCon
     connect: createConnector({ hostname, timeoutMs: timeouts.connectMs, ca }),
     maxHeaderSize: 32 * 1024,
   });
-  return { url, hostname, pool, asideUntil: 0 };
+  return { url, hostname, pool, lane: createStreamedLane(url, config), asideUntil: 0 };
 }
 
 function exchange(
@@ -131,10 +137,15 @@ function exchange(
       return;
     }
     const { method, target: path, body, answerHeaders: own, costHeader } = request;
-    const { responseMs } = config.timeouts;
-    const relay = new Relay(res, { own, costHeader, progress, responseMs, settle: { resolve, reject } });
     const headers = ['host', config.preserveHost ? request.host : target.url.host, ...request.headers];
-    const bytes = body.length > 0 ? body : null;
+    const settle = { resolve, reject };
+    if (body.kind === 'stream') {
+      target.lane.send({ method, path, headers, body }, res, { own, costHeader, progress, settle });
+      return;
+    }
+    const { responseMs } = config.timeouts;
+    const relay = new Relay(res, { own, costHeader, progress, responseMs, settle });
+    const bytes = body.bytes.length > 0 ? body.bytes : null;
     // The name is the same for every request, or undici would connect anew whenever a client's Host differs from the last.
     const options = { method, path, headers, body: bytes, servername: target.hostname };
     target.pool.dispatch(options, relay);

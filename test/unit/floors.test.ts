@@ -22,7 +22,7 @@ const floors: readonly (readonly string[])[] = [
   ['log.ts', 'metrics.ts'],
   ['config'],
   ['visit.ts'],
-  ['client-address.ts', 'strict-json.ts'],
+  ['broken-body.ts', 'client-address.ts', 'strict-json.ts'],
   ['escaped-keys.ts', 'exit-codes.ts', 'headers.ts', 'refusals.ts', 'settle-heap.ts'],
 ];
 

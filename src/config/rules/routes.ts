@@ -69,11 +69,17 @@ export const bodiesFitMemory: Rule = ({ config: { routes, limits } }, report) =>
   if (report.isBroken(limits, 'bodyMemory')) return;
   for (const { body } of routes) {
     if (typeof body === 'string') continue;
-    for (const rule of [body.json, body.any]) {
-      if (rule === undefined || (parseSize(rule.maxSize) ?? 0) <= (parseSize(limits.bodyMemory) ?? 0))
-        continue;
-      report.problem(rule, 'maxSize', 'is more than limits.bodyMemory');
-    }
+    const rule = body.json;
+    if (rule === undefined || sizeOf(rule.maxSize) <= sizeOf(limits.bodyMemory)) continue;
+    report.problem(rule, 'maxSize', 'is more than limits.bodyMemory');
+  }
+};
+
+export const upgradesTakeGet: Rule = ({ config: { routes } }, report) => {
+  for (const route of routes) {
+    if (route.upgrade === 'none' || report.isBroken(route, 'methods') || route.methods.includes('GET'))
+      continue;
+    report.problem(route, 'upgrade', 'needs the method GET, which every WebSocket begins with');
   }
 };
 
@@ -83,6 +89,10 @@ export const errorFieldsAreOthers: Rule = ({ config: { errors } }, report) => {
       report.problem(fields, 'error', 'is the sentence of the answer, write it as message');
   }
 };
+
+function sizeOf(text: string): number {
+  return parseSize(text) ?? 0;
+}
 
 /** The methods a route answers: HEAD wherever GET is. */
 export function methodsOf(route: Pick<RawRoute, 'methods'>): ReadonlySet<string> {

@@ -1,5 +1,6 @@
 import type { JSONSchema } from 'json-schema-to-ts';
 import { costMax } from '../plan-rule.ts';
+import { file, upload } from './uploads.ts';
 
 /** The methods a route can allow. CONNECT and TRACE are not among them, so no route ever lets them through. */
 const methods = [
@@ -49,11 +50,43 @@ const json = {
 } as const satisfies JSONSchema;
 
 const any = {
-  description: 'Take any body of any content type, of which only the size is checked.',
+  description:
+    'Take any body of any content type, of which only the size is checked. What is larger than 64KB is forwarded while it arrives.',
   type: 'object',
   additionalProperties: false,
   properties: {
     maxSize: { description: 'Largest body.', type: 'string', format: 'size', default: '1MB' },
+    minRate: {
+      description: 'Bytes per second that the client must send while it is waited for; no least when absent.',
+      type: 'string',
+      format: 'size',
+    },
+    timeout: {
+      description: 'From the end of the headers to the end of the body; limits.requestTimeout when absent.',
+      type: 'string',
+      format: 'duration',
+    },
+  },
+} as const satisfies JSONSchema;
+
+const websocket = {
+  description: 'Let WebSockets (RFC 6455) through.',
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    idleTimeout: {
+      description: 'How long neither side may say anything before both are closed.',
+      type: 'string',
+      format: 'duration',
+      default: '5m',
+    },
+    maxSockets: {
+      description: 'Open sockets of this route. Each of them counts as a request in flight, too.',
+      type: 'integer',
+      minimum: 1,
+      maximum: 1_000_000,
+      default: 256,
+    },
   },
 } as const satisfies JSONSchema;
 
@@ -102,13 +135,25 @@ export const routes = {
         format: 'cost-header',
       },
       body: {
-        description: 'What body is taken: none (the default, a request with a body is refused), json or any.',
+        description:
+          'What body is taken: none (the default, a request with a body is refused), json, upload, file or any.',
         type: ['object', 'string'],
         format: 'none',
         additionalProperties: false,
         minProperties: 1,
         maxProperties: 1,
-        properties: { json, any },
+        properties: { json, upload, file, any },
+        default: 'none',
+      },
+      upgrade: {
+        description:
+          'What the connection may be upgraded to: none (the default) or websocket. Nothing else is ever passed on.',
+        type: ['object', 'string'],
+        format: 'upgrade',
+        additionalProperties: false,
+        minProperties: 1,
+        maxProperties: 1,
+        properties: { websocket },
         default: 'none',
       },
     },

@@ -4,6 +4,7 @@ import { complaints } from '../../helpers/config-file.ts';
 
 const upstream = 'upstreams: { a: { targets: ["http://127.0.0.1:9000"] } }\n';
 const least = `${upstream}routes: [{ path: /x, methods: [GET], upstream: a }]\n`;
+const upload = (rule: string) => `{ path: /v1/x, methods: [POST], body: { upload: { ${rule} } } }`;
 const routes = (...lines: readonly string[]) =>
   `${upstream}versions: { v1: { upstream: a } }\nroutes:\n${lines.map((line) => `  - ${line}\n`).join('')}`;
 const keys = (...lines: readonly string[]) =>
@@ -72,7 +73,7 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     name: 'an option of a later version',
     text: `${least}workers: 2\n`,
     says: [
-      '3:1: workers: unknown option, choose from listen, admin, basePath, trustProxy, store, storeDeadline, auth, plans, keys, upstreams, versions, routes, usage, errors, limits, forwarded, drain, log',
+      '3:1: workers: unknown option, choose from listen, admin, basePath, trustProxy, store, storeDeadline, auth, plans, keys, upstreams, versions, routes, usage, errors, limits, spool, forwarded, drain, log',
     ],
   },
   {
@@ -341,7 +342,9 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
   {
     name: 'a misspelt body',
     text: routes('{ path: /v1/x, methods: [POST], body: jsn }'),
-    says: ['4:37: routes[0].body: "jsn" is not a body rule, write none, json: {…} or any: {…}'],
+    says: [
+      '4:37: routes[0].body: "jsn" is not a body rule, write none, json: {…}, upload: {…}, file: {…} or any: {…}',
+    ],
   },
   {
     name: 'two bodies',
@@ -493,6 +496,54 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     says: [
       '3:1: store: the value is not a store address: redis+sentinel needs the name of the master: redis+sentinel://host:26379/master',
     ],
+  },
+  {
+    name: 'a file that cannot fit its form',
+    text: routes(upload('maxSize: 1MB, files: { file: { maxSize: 1MB } }')),
+    says: [
+      '4:86: routes[0].body.upload.files.file.maxSize: must be less than maxSize of the upload, which holds the form around it too',
+    ],
+  },
+  {
+    name: 'a file that cannot be large enough',
+    text: routes(upload('files: { file: { maxSize: 1MB, minSize: 2MB } }')),
+    says: ['4:86: routes[0].body.upload.files.file.minSize: is more than maxSize'],
+  },
+  {
+    name: 'text fields that do not fit memory',
+    text: routes(upload('files: {}, fields: { maxCount: 1000, maxSize: 16KB }')),
+    says: [
+      '4:92: routes[0].body.upload.fields.maxSize: times maxCount is more than 4MB, and text fields are held in memory',
+    ],
+  },
+  {
+    name: 'an upload larger than the spool',
+    text: `${routes(upload('files: {}'))}spool: { disk: 1MB }\n`,
+    says: ['4:45: routes[0].body.upload.maxSize: is more than spool.disk'],
+  },
+  {
+    name: 'what is no type, no extension, no field',
+    text: routes(upload('files: { "a=b": {}, file: { types: [wav], extensions: [.wav] } }')),
+    says: [
+      '4:64: routes[0].body.upload.files["a=b"]: "a=b" is not a field name, use up to 256 visible characters without " \\ ; = & % < >',
+      '4:91: routes[0].body.upload.files.file.types[0]: "wav" is not a media type, write audio/wav or audio/*',
+      '4:110: routes[0].body.upload.files.file.extensions[0]: ".wav" is not an extension, write it in lower case without a dot: wav',
+    ],
+  },
+  {
+    name: 'a mistake in the schema of text fields',
+    text: routes(upload('files: {}, fields: { schema: { type: text } }')),
+    says: ['4:86: routes[0].body.upload.fields.schema.type: unknown type "text"'],
+  },
+  {
+    name: 'an upgrade that is none',
+    text: routes('{ path: /v1/x, methods: [GET], upgrade: h2c }'),
+    says: ['4:36: routes[0].upgrade: "h2c" is not an upgrade, write none, websocket or websocket: {…}'],
+  },
+  {
+    name: 'an upgrade without GET',
+    text: routes('{ path: /v1/x, methods: [POST], upgrade: websocket }'),
+    says: ['4:37: routes[0].upgrade: needs the method GET, which every WebSocket begins with'],
   },
 ];
 

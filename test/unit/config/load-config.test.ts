@@ -43,6 +43,7 @@ test('the least file gets every documented default', (t) => {
       stalledReaderMs: 30_000,
       bodyMemory: 256 * 1024 * 1024,
     },
+    spool: { memory: 16 * 1024 * 1024, disk: 1024 ** 3, directory: undefined },
     forwarded: false,
     drain: { delayMs: 0, timeoutMs: 30_000 },
     log: { level: 'info', format: 'auto' },
@@ -66,6 +67,7 @@ test('the least file gets every documented default', (t) => {
       cost: 1,
       costHeader: undefined,
       body: { kind: 'none' },
+      upgrade: undefined,
     },
   ]);
 });
@@ -74,6 +76,9 @@ test('bodies without options get their defaults', (t) => {
   const text = `${routed}routes:
   - { path: /v1/j, methods: [POST], body: { json: {} } }
   - { path: /v1/a, methods: [POST], body: { any: {} } }
+  - { path: /v1/u, methods: [POST], body: { upload: { files: { file: {} } } } }
+  - { path: /v1/f, methods: [POST], body: { file: {} } }
+  - { path: /v1/w, methods: [GET], upgrade: websocket }
 `;
   const { routes } = loadConfig(writeTemporary(t, text), {});
   assert.deepEqual(routes[0]?.body, {
@@ -83,7 +88,31 @@ test('bodies without options get their defaults', (t) => {
     suffixed: false,
     check: undefined,
   });
-  assert.deepEqual(routes[1]?.body, { kind: 'any', sizeMax: 1024 * 1024 });
+  assert.deepEqual(routes[1]?.body, {
+    kind: 'any',
+    sizeMax: 1024 * 1024,
+    pace: { timeoutMs: 30_000, bytesPerSecondMin: 0 },
+  });
+  const pace = { timeoutMs: 600_000, bytesPerSecondMin: 1024 };
+  const field = { required: true, countMax: 1, sizeMax: 12 * 1024 ** 2, sizeMin: 1, types: undefined };
+  assert.deepEqual(routes[2]?.body, {
+    kind: 'upload',
+    pace,
+    rule: {
+      kind: 'form',
+      sizeMax: 12 * 1024 ** 2,
+      files: new Map([['file', { ...field, extensions: undefined, nameLengthMax: 255 }]]),
+      fields: { countMax: 20, sizeMax: 16 * 1024, names: undefined, check: undefined },
+      others: 'refuse',
+      forward: 'whole',
+    },
+  });
+  assert.deepEqual(routes[3]?.body, {
+    kind: 'upload',
+    pace,
+    rule: { kind: 'file', sizeMax: 10 * 1024 ** 2, sizeMin: 1, types: undefined, forward: 'whole' },
+  });
+  assert.deepEqual(routes[4]?.upgrade, { idleMs: 300_000, socketsMax: 256 });
 });
 
 test('a configuration is frozen all the way down and keeps no secret', (t) => {

@@ -25,6 +25,7 @@ function route(path: string, methods: readonly string[] = ['GET', 'HEAD'], versi
     cost: 1,
     costHeader: undefined,
     body: { kind: 'none' },
+    upgrade: undefined,
   };
 }
 

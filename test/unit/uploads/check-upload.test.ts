@@ -7,7 +7,7 @@ import { Busboy } from '@fastify/busboy';
 import { checkUpload } from '../../../src/uploads/check-upload.ts';
 import { UploadProblem } from '../../../src/uploads/upload-problem.ts';
 import type { UploadProblemCode } from '../../../src/uploads/upload-problem.ts';
-import type { FileRule, FormRule, RawFileRule, UploadRule } from '../../../src/uploads/upload-rule.ts';
+import type { FileRule, FormRule, RawFileRule, UploadRule } from '../../../src/config/upload-rule.ts';
 import { boundary, chunksOf, formBody } from '../../helpers/form-body.ts';
 import type { Part } from '../../helpers/form-body.ts';
 import { samples, wav } from '../../helpers/sample-files.ts';

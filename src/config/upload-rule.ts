@@ -1,4 +1,4 @@
-import type { BodyCheck } from '../config/compile-schema.ts';
+import type { BodyCheck } from './compile-schema.ts';
 
 /** What a route with an upload asks of its body, complete: no default is left to decide. Sizes are in bytes. */
 export type UploadRule = FormRule | RawFileRule;

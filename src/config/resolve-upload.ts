@@ -1,0 +1,64 @@
+import type { BodyCheck } from './compile-schema.ts';
+import type { BodyRule, UpgradeRule } from './config.ts';
+import { duration, size } from './known.ts';
+import type { RawRoute } from './schema.ts';
+import type { FileRule } from './upload-rule.ts';
+
+type RawBody = Exclude<RawRoute['body'], string>;
+type RawUpload = NonNullable<RawBody['upload']>;
+type RawFile = NonNullable<RawBody['file']>;
+
+/** The rule of a form or of a bare file; undefined when the body is neither. */
+export function resolveUpload(body: RawBody, check: BodyCheck | undefined): BodyRule | undefined {
+  if (body.upload !== undefined) return resolveForm(body.upload, check);
+  return body.file === undefined ? undefined : resolveFile(body.file);
+}
+
+/** What is asked of WebSockets; undefined where there are none. */
+export function resolveUpgrade(upgrade: RawRoute['upgrade']): UpgradeRule | undefined {
+  if (upgrade === 'none') return undefined;
+  const rule = typeof upgrade === 'string' ? undefined : upgrade.websocket;
+  return { idleMs: duration(rule?.idleTimeout ?? '5m'), socketsMax: rule?.maxSockets ?? 256 };
+}
+
+function resolveForm(form: RawUpload, check: BodyCheck | undefined): BodyRule {
+  const { maxCount, maxSize, names } = form.fields;
+  const rule = {
+    kind: 'form',
+    sizeMax: size(form.maxSize),
+    files: new Map(
+      Object.entries(form.files).map(([name, field]) => [name, resolveField(field, form.maxSize)]),
+    ),
+    fields: { countMax: maxCount, sizeMax: size(maxSize), names, check },
+    others: form.others,
+    forward: form.forward,
+  } as const;
+  return { kind: 'upload', rule, pace: paceOf(form) };
+}
+
+function resolveField(field: RawUpload['files'][string], formSize: string): FileRule {
+  return {
+    required: field.required,
+    countMax: field.maxCount,
+    sizeMax: size(field.maxSize ?? formSize),
+    sizeMin: size(field.minSize),
+    types: field.types,
+    extensions: field.extensions,
+    nameLengthMax: field.nameLength,
+  };
+}
+
+function resolveFile(file: RawFile): BodyRule {
+  const rule = {
+    kind: 'file',
+    sizeMax: size(file.maxSize),
+    sizeMin: size(file.minSize),
+    types: file.types,
+    forward: file.forward,
+  } as const;
+  return { kind: 'upload', rule, pace: paceOf(file) };
+}
+
+function paceOf({ minRate, timeout }: Pick<RawFile, 'minRate' | 'timeout'>) {
+  return { timeoutMs: duration(timeout), bytesPerSecondMin: size(minRate) };
+}

@@ -1,0 +1,145 @@
+import type { UploadRule } from '../config/upload-rule.ts';
+import { Refusal } from '../refusals.ts';
+import type { ArrivingBody } from '../uploads/arriving-body.ts';
+import { checkUpload } from '../uploads/check-upload.ts';
+import { readBoundary } from '../uploads/read-boundary.ts';
+import type { SpoolRoom } from '../uploads/spool.ts';
+import { formatSize, UploadProblem } from '../uploads/upload-problem.ts';
+import type { StreamedBody } from '../upstream/body.ts';
+import type { Head } from './check-request.ts';
+
+/** What an upload is read by. */
+export interface UploadOrder {
+  readonly head: Head;
+  readonly rule: UploadRule;
+  readonly spools: SpoolRoom;
+  /** Called once when nothing of the upload is held any more. */
+  readonly released: () => void;
+}
+
+/**
+ * An arriving body → Body. 400 408 413 415 503.
+ * `whole` returns when all of it passed; `stream` as soon as the first bytes may go on, which is when the type of the
+ * first file passed. When it throws, nothing has been sent and nothing is held.
+ */
+export async function readUpload(arriving: ArrivingBody, order: UploadOrder): Promise<StreamedBody> {
+  const { contentType, contentLength } = order.head;
+  const upload = { contentType, contentLength, body: arriving.chunks };
+  const checked = refusing(checkUpload(upload, order.rule));
+  if (order.rule.forward === 'whole') return await spooled(checked, order);
+  return await streamed({ checked, stop: arriving.stop }, order);
+}
+
+/** Refuses what the head alone shows to be wrong, before the client is invited to send. */
+export function requireUploadHead({ contentType, contentLength }: Head, rule: UploadRule): void {
+  if (contentLength === 0) throw new Refusal('file_missing', { message: missing(rule) });
+  if (rule.kind === 'form') translate(() => readBoundary(contentType));
+  if (contentLength === undefined || contentLength <= rule.sizeMax) return;
+  const [code, subject] =
+    rule.kind === 'file'
+      ? (['file_too_large', 'The file'] as const)
+      : (['body_too_large', 'The request body'] as const);
+  throw new Refusal(code, { message: `${subject} must be at most ${formatSize(rule.sizeMax)}` });
+}
+
+/** The bytes of text fields that a form of this declared length can make the gateway hold. */
+export function heldBytesMax(rule: UploadRule, contentLength: number | undefined): number {
+  if (rule.kind === 'file') return 0;
+  const fields = rule.fields.countMax * rule.fields.sizeMax;
+  return Math.min(fields, rule.sizeMax, contentLength ?? rule.sizeMax);
+}
+
+function missing(rule: UploadRule): string {
+  if (rule.kind === 'file') return 'The file is missing';
+  const [field] = [...rule.files].find(([, { required }]) => required) ?? [];
+  return `${field ?? 'The form'} is missing`;
+}
+
+async function spooled(
+  checked: AsyncGenerator<Buffer, void>,
+  { spools, released }: UploadOrder,
+): Promise<StreamedBody> {
+  const spool = spools.open();
+  try {
+    for await (const chunk of checked) await translateLater(spool.write(chunk));
+  } catch (error) {
+    await spool.close();
+    throw error;
+  }
+  const release = once(async () => {
+    released();
+    await spool.close();
+  });
+  return { kind: 'stream', length: spool.size(), read: () => spool.read(), repeatable: true, release };
+}
+
+async function streamed(
+  { checked, stop }: { checked: AsyncGenerator<Buffer, void>; stop: () => void },
+  { head, released }: UploadOrder,
+): Promise<StreamedBody> {
+  const first = await checked.next();
+  const release = once(async () => {
+    released();
+    stop();
+    await checked.return();
+  });
+  return {
+    kind: 'stream',
+    length: head.contentLength,
+    read: () => resumed(first, checked),
+    repeatable: false,
+    release,
+  };
+}
+
+async function* resumed(
+  first: IteratorResult<Buffer, void>,
+  rest: AsyncGenerator<Buffer, void>,
+): AsyncGenerator<Buffer, void> {
+  if (first.done === true) return;
+  yield first.value;
+  yield* rest;
+}
+
+/** The same chunks, with the problems of uploads as refusals. */
+async function* refusing(checked: AsyncGenerator<Buffer, void>): AsyncGenerator<Buffer, void> {
+  try {
+    yield* checked;
+  } catch (error) {
+    throw refusalOf(error);
+  }
+}
+
+function translate<T>(check: () => T): T {
+  try {
+    return check();
+  } catch (error) {
+    throw refusalOf(error);
+  }
+}
+
+async function translateLater<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    throw refusalOf(error);
+  }
+}
+
+function refusalOf(error: unknown): unknown {
+  if (!(error instanceof UploadProblem)) return error;
+  const { code, message, detail } = error;
+  return new Refusal(code, {
+    message,
+    ...(detail === undefined ? {} : { detail }),
+    ...(code === 'spool_full' ? { headers: { 'Retry-After': '1' } } : {}),
+  });
+}
+
+function once(work: () => Promise<void>): () => Promise<void> {
+  let done: Promise<void> | undefined;
+  return async () => {
+    done ??= work();
+    await done;
+  };
+}

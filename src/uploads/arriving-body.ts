@@ -1,0 +1,170 @@
+import type { IncomingMessage } from 'node:http';
+import { bodyBroken, brokenBy } from '../broken-body.ts';
+import type { Pace } from '../config/config.ts';
+import { Refusal } from '../refusals.ts';
+import { formatSize } from './upload-problem.ts';
+
+/** What is told of a body while it arrives. */
+export interface Arrivals {
+  bytesIn: number;
+}
+
+/** A body that is being read. */
+export interface ArrivingBody {
+  readonly chunks: AsyncGenerator<Buffer, void>;
+  /** Ends the reading: whoever waits for a chunk gets an error at once instead of waiting for the client. */
+  readonly stop: () => void;
+}
+
+/** How a body is read. */
+export interface ReadingRule {
+  readonly pace: Pace;
+  /** What is said of a body that takes longer than the pace allows. */
+  readonly tooSlow: 'request_timeout' | 'upload_too_slow';
+  readonly arrivals: Arrivals;
+  /** Over which time the rate is measured; five seconds, but for tests. */
+  readonly rateWindowMs?: number;
+}
+
+/**
+ * Reads a request's body chunk by chunk, and no faster than it is taken. Refuses with `client_gone`, and with the
+ * refusal of the rule when the body comes too slowly: in all, or for five seconds in which the client was waited for, so that
+ * nobody pays for an upstream that takes its time. Stopping early leaves the request open, to be answered.
+ */
+export function readArriving(req: IncomingMessage, rule: ReadingRule): ArrivingBody {
+  let arrival: Arrival | undefined;
+  let stopped = false;
+
+  async function* read(): AsyncGenerator<Buffer, void> {
+    if (stopped) return;
+    arrival = new Arrival(req, rule);
+    try {
+      for (;;) {
+        const chunk = await arrival.next();
+        if (chunk === undefined) return;
+        yield chunk;
+      }
+    } finally {
+      arrival.close();
+    }
+  }
+
+  return {
+    chunks: read(),
+    stop: () => {
+      stopped = true;
+      arrival?.stop();
+    },
+  };
+}
+
+// --- Internal ---
+
+const rateWindowMs = 5000;
+
+class Arrival {
+  readonly #req: IncomingMessage;
+  readonly #rule: ReadingRule;
+  readonly #windowMs: number;
+  readonly #timeout: NodeJS.Timeout;
+  readonly #chunks: Buffer[] = [];
+  #ended = false;
+  #failure: Refusal | undefined;
+  #wake: (() => void) | undefined;
+  /** Of the running window: how long the client was waited for, and what it sent. */
+  #waitedMs = 0;
+  #windowBytes = 0;
+
+  constructor(req: IncomingMessage, rule: ReadingRule) {
+    this.#req = req;
+    this.#rule = rule;
+    this.#windowMs = rule.rateWindowMs ?? rateWindowMs;
+    this.#timeout = setTimeout(() => this.#fail(late(rule)), rule.pace.timeoutMs);
+    req.on('data', this.#take).on('end', this.#end).on('close', this.#leave).on('error', this.#leave);
+    req.on(bodyBroken, this.#fail);
+    const reason = brokenBy(req);
+    if (reason !== undefined) this.#fail(reason);
+    if (req.destroyed) this.#leave();
+  }
+
+  async next(): Promise<Buffer | undefined> {
+    if (this.#chunks.length === 0 && !this.#ended && this.#failure === undefined) await this.#wait();
+    // What came before a failure is of no use: the body will not be whole.
+    if (this.#failure !== undefined) throw this.#failure;
+    return this.#chunks.shift();
+  }
+
+  stop(): void {
+    this.#fail(new Refusal('internal', { detail: 'the body was no longer wanted' }));
+  }
+
+  close(): void {
+    clearTimeout(this.#timeout);
+    const req = this.#req;
+    req.off('data', this.#take).off('end', this.#end).off('close', this.#leave).off('error', this.#leave);
+    req.off(bodyBroken, this.#fail).on('error', ignore);
+    this.#chunks.length = 0;
+    // A paused request would not flow for whoever discards the rest of it.
+    if (!this.#ended) req.resume();
+  }
+
+  readonly #take = (chunk: Buffer): void => {
+    this.#chunks.push(chunk);
+    this.#windowBytes += chunk.length;
+    this.#rule.arrivals.bytesIn += chunk.length;
+    this.#req.pause();
+    this.#wake?.();
+  };
+
+  readonly #end = (): void => {
+    this.#ended = true;
+    this.#wake?.();
+  };
+
+  readonly #leave = (): void => {
+    if (!this.#ended) this.#fail(new Refusal('client_gone'));
+  };
+
+  readonly #fail = (refusal: Refusal): void => {
+    this.#failure ??= refusal;
+    this.#wake?.();
+  };
+
+  async #wait(): Promise<void> {
+    let since = performance.now();
+    const endWindow = (): void => {
+      this.#closeWindow();
+      since = performance.now();
+      timer.refresh();
+    };
+    const timer = setTimeout(endWindow, this.#windowMs - this.#waitedMs);
+    this.#req.resume();
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve;
+    });
+    this.#wake = undefined;
+    clearTimeout(timer);
+    this.#waitedMs += performance.now() - since;
+    if (this.#waitedMs >= this.#windowMs) this.#closeWindow();
+  }
+
+  #closeWindow(): void {
+    const { bytesPerSecondMin } = this.#rule.pace;
+    if (this.#windowBytes * 1000 < bytesPerSecondMin * this.#windowMs) {
+      const rate = formatSize(bytesPerSecondMin);
+      this.#fail(
+        new Refusal('upload_too_slow', { message: `The request body must arrive at ${rate} per second` }),
+      );
+    }
+    this.#waitedMs = 0;
+    this.#windowBytes = 0;
+  }
+}
+
+function late({ tooSlow, pace }: ReadingRule): Refusal {
+  if (tooSlow === 'request_timeout') return new Refusal('request_timeout');
+  const seconds = Math.round(pace.timeoutMs / 100) / 10;
+  return new Refusal(tooSlow, { message: `The request body must arrive within ${seconds} s` });
+}
+
+function ignore(): void {}

@@ -1,0 +1,25 @@
+/** The body of a request as it goes to an upstream. */
+export type Body = BytesBody | StreamedBody;
+
+/** All of it is in memory, so it can be sent again. */
+export interface BytesBody {
+  readonly kind: 'bytes';
+  readonly bytes: Buffer;
+  /** Lets go of what the body holds. Safe to call at any time and more than once. */
+  readonly release: () => void | Promise<void>;
+}
+
+/** It is read while it is sent. */
+export interface StreamedBody {
+  readonly kind: 'stream';
+  /** Undefined when it is only known at the end. */
+  readonly length: number | undefined;
+  /** Throws a Refusal where the body breaks its rule. Called at most once unless it is `repeatable`. */
+  readonly read: () => AsyncIterable<Buffer>;
+  readonly repeatable: boolean;
+  readonly release: () => void | Promise<void>;
+}
+
+const nothing = Buffer.alloc(0);
+
+export const noBody: BytesBody = { kind: 'bytes', bytes: nothing, release: () => {} };
