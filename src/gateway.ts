@@ -24,6 +24,7 @@ import { BodyMemory } from './stages/read-body.ts';
 import { openStore } from './stores/open-store.ts';
 import type { Store } from './stores/store.ts';
 import { createSpoolRoom, type SpoolRoom } from './uploads/spool.ts';
+import { OpenSockets } from './upstream/open-sockets.ts';
 import { createUpstream, type Upstream } from './upstream/upstream.ts';
 import { watchStore } from './watch-store.ts';
 
@@ -44,6 +45,7 @@ export async function startGateway(config: Config, logger: Logger): Promise<Gate
   const quotas = startQuotas(config, store, { metrics, logger });
   const upstreams = createUpstreams(config, metrics);
   const readiness = createReadiness(store, upstreams.values());
+  const sockets = new OpenSockets();
   const wording = createWording(config.errors);
   const travel = createJourney({
     connections,
@@ -66,6 +68,7 @@ export async function startGateway(config: Config, logger: Logger): Promise<Gate
       upstreams,
       passes: requestHeaderFilter(config.auth.header, config.auth.forwardKey),
       forwarded: config.forwarded,
+      sockets,
     },
   });
   async function closeParts(): Promise<void> {
@@ -104,6 +107,7 @@ export async function startGateway(config: Config, logger: Logger): Promise<Gate
       drain: async () => {
         readiness.drain();
         await after(config.drain.delayMs);
+        sockets.drain(config.drain.timeoutMs);
         await listener.close(config.drain.timeoutMs);
         await closeParts();
         await admin.close();

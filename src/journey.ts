@@ -4,12 +4,12 @@ import type { Keyring } from './keys/keyring.ts';
 import { admit, tellLimits, type Admission } from './stages/admit.ts';
 import { authenticate } from './stages/authenticate.ts';
 import { checkRequest, type HeadRules } from './stages/check-request.ts';
+import { checkUpgrade } from './stages/check-upgrade.ts';
 import { findRoute, type RouteTable } from './stages/find-route.ts';
 import { forward, type Forwarding } from './stages/forward.ts';
 import { readBody, type BodyRooms } from './stages/read-body.ts';
 import { settle } from './stages/settle.ts';
 import { showUsage, usageRoute, type UsageDesk } from './stages/show-usage.ts';
-import { Refusal } from './refusals.ts';
 
 /** What the stages work with. It is made once, when the gateway starts. */
 export interface Provisions {
@@ -59,7 +59,7 @@ async function passStages(req: IncomingMessage, res: ServerResponse, by: Provisi
   const route = findRoute(head, by.routes, Date.now()); //            404 405 410
   visit.route = route.name;
   visit.upstream = route.upstream;
-  if (head.upgrade !== undefined) throw new Refusal('upgrade_refused');
+  const handshake = checkUpgrade(req, head, route); //                400
 
   const grant = await admit(res, { caller, route }, by.admission); //  429 503
   visit.owed = grant.owed;
@@ -72,6 +72,7 @@ async function passStages(req: IncomingMessage, res: ServerResponse, by: Provisi
         caller,
         route,
         body,
+        handshake,
         origin: visit.origin,
         requestId: visit.id,
         limits: tellLimits(grant, caller, by.admission),

@@ -59,7 +59,11 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   server.on('request', handle);
   server.on('checkContinue', handle);
   server.on('checkExpectation', handle);
-  const handleRaw = (req: IncomingMessage, socket: Duplex): void => answerOnSocket(req, socket, options);
+  const handleRaw = (req: IncomingMessage, socket: Duplex, ahead: Buffer): void => {
+    // What the client sent ahead of the answer waits in the socket, to be passed on after a 101 or never.
+    if (ahead.length > 0) socket.unshift(ahead);
+    answerOnSocket(req, socket, options);
+  };
   server.on('upgrade', handleRaw);
   server.on('connect', handleRaw);
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) =>
@@ -118,6 +122,7 @@ function answerOnSocket(req: IncomingMessage, socket: Duplex, options: ListenerO
     res.detachSocket(socket as Socket);
     socket.end(() => socket.destroy());
   });
+  socket.on('drain', () => res.emit('drain'));
   options.handle(req, res);
 }
 

@@ -2,8 +2,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Origin } from '../client-address.ts';
 import type { Route } from '../config/config.ts';
 import { announce, copyHeaders, type Passes } from '../headers.ts';
+import { Refusal } from '../refusals.ts';
 import type { Body } from '../upstream/body.ts';
+import type { Handshake } from '../upstream/join-sockets.ts';
+import type { OpenSockets } from '../upstream/open-sockets.ts';
 import type { Outcome, Progress } from '../upstream/relay.ts';
+import type { Switching } from '../upstream/streamed-exchange.ts';
 import type { Upstream } from '../upstream/upstream.ts';
 import type { Caller } from './authenticate.ts';
 import type { Head } from './check-request.ts';
@@ -13,6 +17,7 @@ export interface Forwarding {
   readonly passes: Passes;
   /** Add `Forwarded` (RFC 7239). */
   readonly forwarded: boolean;
+  readonly sockets: OpenSockets;
 }
 
 /** Everything the earlier stages found out that the upstream is told. */
@@ -21,6 +26,8 @@ export interface Parcel {
   readonly caller: Caller;
   readonly route: Route;
   readonly body: Body;
+  /** Undefined when the exchange stays HTTP. */
+  readonly handshake: Handshake | undefined;
   readonly origin: Origin;
   readonly requestId: string;
   /** What the answer tells of the caller's limits. */
@@ -52,6 +59,8 @@ export async function forward(
   const answerHeaders = ['X-Request-Id', parcel.requestId];
   for (const [name, value] of Object.entries(parcel.limits)) answerHeaders.push(name, value);
   if (route.version !== undefined) answerHeaders.push(...announce(route.version).flat());
+  const switching = openSwitch(req, parcel, by.sockets);
+  if (switching !== undefined) headers.push('connection', 'Upgrade', 'upgrade', 'websocket');
   const request = {
     method: head.method,
     target: head.path + head.query,
@@ -60,8 +69,21 @@ export async function forward(
     host: head.host,
     answerHeaders,
     costHeader: route.costHeader,
+    switching,
   };
   return await upstream.send(request, res, parcel.progress);
+}
+
+/** The place of a WebSocket is taken before the upstream hears of it. */
+function openSwitch(
+  req: IncomingMessage,
+  { handshake, route }: Parcel,
+  sockets: OpenSockets,
+): Switching | undefined {
+  if (handshake === undefined) return undefined;
+  const client = sockets.enter(route.name, handshake.socketsMax, req.socket);
+  if (client === undefined) throw new Refusal('overloaded', { headers: { 'Retry-After': '1' } });
+  return { client, handshake };
 }
 
 /** For these the absence of a body is said with `Content-Length: 0` (RFC 9110 §8.6). */

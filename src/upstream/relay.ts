@@ -151,6 +151,12 @@ export class Relay implements Dispatcher.DispatchHandler {
     this.#giveUp(reason);
   }
 
+  /** The client's connection is no longer this relay's: its protocol was switched. */
+  handOver(): void {
+    this.#progress.upstreamMs = performance.now() - this.#startedAt;
+    this.#stop();
+  }
+
   #flushHead(): void {
     if (this.#progress.bytesOut === 0 && !this.#over && !this.#res.destroyed) this.#res.flushHeaders();
   }

@@ -6,6 +6,7 @@ import { createConnector } from './connect.ts';
 import type { Body } from './body.ts';
 import { ClientGone, failureKind, refuse, type FailureKind } from './failures.ts';
 import { ExchangeFailed, Relay, type Outcome, type Progress } from './relay.ts';
+import type { Switching } from './streamed-exchange.ts';
 import { createStreamedLane, type StreamedLane } from './streamed-lane.ts';
 import { Refusal } from '../refusals.ts';
 
@@ -22,6 +23,8 @@ export interface OutgoingRequest {
   readonly answerHeaders: readonly string[];
   /** Folded name of the header that is read and taken out of the answer. */
   readonly costHeader: string | undefined;
+  /** Set when the client asked to switch protocols. */
+  readonly switching: Switching | undefined;
 }
 
 export interface Upstream {
@@ -108,7 +111,8 @@ function mayRepeat(
   targets: number,
 ): boolean {
   if (!error.sent) return attempt + 1 < targets;
-  return error.silent && attempt === 0 && safeMethods.has(request.method) && request.body.kind === 'bytes';
+  if (request.body.kind === 'stream' || request.switching !== undefined) return false;
+  return error.silent && attempt === 0 && safeMethods.has(request.method);
 }
 
 function createTarget(origin: string, config: UpstreamConfig): Target {
@@ -139,8 +143,10 @@ function exchange(
     const { method, target: path, body, answerHeaders: own, costHeader } = request;
     const headers = ['host', config.preserveHost ? request.host : target.url.host, ...request.headers];
     const settle = { resolve, reject };
-    if (body.kind === 'stream') {
-      target.lane.send({ method, path, headers, body }, res, { own, costHeader, progress, settle });
+    if (body.kind === 'stream' || request.switching !== undefined) {
+      const { switching } = request;
+      const parts = { own, costHeader, progress, settle };
+      target.lane.send({ method, path, headers, body, switching }, res, parts);
       return;
     }
     const { responseMs } = config.timeouts;

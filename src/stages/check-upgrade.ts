@@ -1,0 +1,50 @@
+import type { IncomingMessage } from 'node:http';
+import type { Route } from '../config/config.ts';
+import { Refusal } from '../refusals.ts';
+import type { Handshake } from '../upstream/join-sockets.ts';
+import type { Head } from './check-request.ts';
+
+/**
+ * Head + Route → Handshake, or undefined when nobody asks for an upgrade. 400.
+ * Only WebSockets (RFC 6455) get through, and only where the route says so: any other protocol would carry requests past
+ * everything that is checked here (h2c smuggling).
+ */
+export function checkUpgrade(req: IncomingMessage, head: Head, route: Route): Handshake | undefined {
+  if (head.upgrade === undefined) return undefined;
+  const rule = route.upgrade;
+  if (rule === undefined || head.upgrade.toLowerCase() !== 'websocket') throw new Refusal('upgrade_refused');
+  if (head.contentLength !== 0 || head.expectsContinue) throw new Refusal('body_unexpected');
+  if (head.method !== 'GET' || req.httpVersion !== '1.1' || !asksForUpgrade(req)) throw malformed();
+  const [version] = valuesOf(req, 'sec-websocket-version');
+  if (version !== '13') {
+    throw new Refusal('upgrade_malformed', {
+      message: 'Only version 13 of the WebSocket protocol is spoken here',
+      headers: { 'Sec-WebSocket-Version': '13' },
+    });
+  }
+  const keys = valuesOf(req, 'sec-websocket-key');
+  const [key] = keys;
+  if (key === undefined || keys.length > 1 || !keyForm.test(key)) throw malformed();
+  return { key, ...rule };
+}
+
+/** Sixteen bytes in base64. */
+const keyForm = /^[A-Za-z0-9+/]{22}==$/;
+
+function asksForUpgrade(req: IncomingMessage): boolean {
+  if (valuesOf(req, 'upgrade').length !== 1) return false;
+  const options = valuesOf(req, 'connection').flatMap((value) => value.toLowerCase().split(','));
+  return options.some((option) => option.trim() === 'upgrade');
+}
+
+function valuesOf({ rawHeaders }: IncomingMessage, name: string): string[] {
+  const values: string[] = [];
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+    if (rawHeaders[i]?.toLowerCase() === name) values.push(rawHeaders[i + 1] as string);
+  }
+  return values;
+}
+
+function malformed(): Refusal {
+  return new Refusal('upgrade_malformed');
+}

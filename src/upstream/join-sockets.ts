@@ -1,0 +1,120 @@
+import { createHash } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { copyHeaders, responseHeaderPasses } from '../headers.ts';
+import { NonsenseAnswer } from './failures.ts';
+import type { OpenSocket } from './open-sockets.ts';
+import type { Progress } from './relay.ts';
+
+/** What a client asked for with `Upgrade: websocket`, and what the route allows it. */
+export interface Handshake {
+  /** Its Sec-WebSocket-Key, to which a true upstream gives the one right answer. */
+  readonly key: string;
+  readonly idleMs: number;
+  readonly socketsMax: number;
+}
+
+/** Throws unless an upstream's 101 is the answer to this very handshake. */
+export function checkSwitch(answer: IncomingMessage, key: string): void {
+  const { headers, statusCode } = answer;
+  const accept = createHash('sha1').update(`${key}${websocketGuid}`).digest('base64');
+  const switches = statusCode === 101 && headers.upgrade?.toLowerCase() === 'websocket';
+  if (!switches || headers['sec-websocket-accept'] !== accept) {
+    throw new NonsenseAnswer('it switched protocols without answering the handshake');
+  }
+}
+
+/** Tells the client that the protocol is switched; from here on its socket carries no HTTP. */
+export function writeSwitch(res: ServerResponse, answer: IncomingMessage, own: readonly string[]): void {
+  const headers = ['Connection', 'Upgrade', 'Upgrade', 'websocket'];
+  copyHeaders(answer.rawHeaders, headers, passesWithoutFraming);
+  try {
+    res.writeHead(101, [...headers, ...own]);
+  } catch (cause) {
+    throw new NonsenseAnswer(cause instanceof Error ? cause.message : 'its headers cannot be sent');
+  }
+  // Not ended: the request is over, and is logged, when its socket closes.
+  res.flushHeaders();
+  if (res.socket !== null) res.detachSocket(res.socket);
+}
+
+/** What a client says before its upgrade is answered. */
+export interface HeldBytes {
+  /** Puts everything back in front of what is still to come, and reads no further. */
+  readonly putBack: () => void;
+}
+
+/**
+ * Reads and holds what a client sends before the 101, because only then does it have a meaning (CVE-2026-2833 came from
+ * passing it on). Reading it is also the only way to notice that the client left.
+ */
+export function holdBytes(socket: Socket): HeldBytes {
+  const held: Buffer[] = [];
+  let size = 0;
+  function hold(chunk: Buffer): void {
+    held.push(chunk);
+    size += chunk.length;
+    if (size >= heldMax) socket.pause();
+  }
+  function leave(): void {
+    socket.destroy();
+  }
+  socket.on('data', hold).on('end', leave);
+  return {
+    putBack: () => {
+      socket.off('data', hold).off('end', leave).pause();
+      if (size > 0) socket.unshift(Buffer.concat(held, size));
+    },
+  };
+}
+
+/** Two sockets that are about to be one. */
+export interface Join {
+  readonly client: OpenSocket;
+  readonly upstream: Duplex;
+  readonly idleMs: number;
+  readonly progress: Progress;
+}
+
+/**
+ * Passes bytes both ways, with backpressure, until either side ends or neither said anything for the idle time. Both are closed
+ * when it resolves, which it always does.
+ */
+export async function joinSockets({ client, upstream, idleMs, progress }: Join): Promise<void> {
+  const { socket } = client;
+  await new Promise<void>((resolve) => {
+    let open = 2;
+    const idle = setTimeout(closeBoth, idleMs);
+    function closeBoth(): void {
+      socket.destroySoon();
+      upstream.destroy();
+    }
+    function active(): void {
+      client.activeAt = performance.now();
+      idle.refresh();
+    }
+    function closed(): void {
+      closeBoth();
+      open -= 1;
+      if (open > 0) return;
+      clearTimeout(idle);
+      resolve();
+    }
+    for (const side of [socket, upstream]) {
+      side.on('data', active).on('error', closeBoth).once('close', closed);
+    }
+    upstream.on('data', (chunk: Buffer) => (progress.bytesOut += chunk.length));
+    socket.pipe(upstream);
+    upstream.pipe(socket);
+  });
+}
+
+// --- Internal ---
+
+const heldMax = 64 * 1024;
+const websocketGuid = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
+
+function passesWithoutFraming(name: string): boolean {
+  return name.toLowerCase() !== 'content-length' && responseHeaderPasses(name);
+}

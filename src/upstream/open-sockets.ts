@@ -1,0 +1,50 @@
+import type { Socket } from 'node:net';
+
+/** A client's socket that carries a WebSocket, or is about to. */
+export interface OpenSocket {
+  readonly socket: Socket;
+  /** When a byte last went through, either way. */
+  activeAt: number;
+}
+
+/** While the gateway stops, a socket on which nothing was said for this long is between two messages and can be closed. */
+const quietMs = 1000;
+const lookEveryMs = 100;
+
+/** The sockets of all WebSockets: the server no longer knows them, so they are counted and closed here. */
+export class OpenSockets {
+  readonly #byRoute = new Map<string, Set<OpenSocket>>();
+
+  get count(): number {
+    return this.#all().length;
+  }
+
+  /** Counts a socket in until it closes; undefined when the route has as many as it may. */
+  enter(route: string, socketsMax: number, socket: Socket): OpenSocket | undefined {
+    const open = this.#byRoute.get(route) ?? new Set();
+    this.#byRoute.set(route, open);
+    if (open.size >= socketsMax) return undefined;
+    const entry = { socket, activeAt: performance.now() };
+    open.add(entry);
+    socket.once('close', () => open.delete(entry));
+    return entry;
+  }
+
+  /** Closes each socket when it falls quiet, and all that are left after `timeoutMs`. */
+  drain(timeoutMs: number): void {
+    const endAt = performance.now() + timeoutMs;
+    const timer = setInterval(() => {
+      const now = performance.now();
+      for (const { socket, activeAt } of this.#all()) {
+        if (now >= endAt) socket.destroy();
+        else if (now - activeAt >= quietMs) socket.destroySoon();
+      }
+      if (now >= endAt) clearInterval(timer);
+    }, lookEveryMs);
+    timer.unref();
+  }
+
+  #all(): OpenSocket[] {
+    return [...this.#byRoute.values()].flatMap((open) => [...open]);
+  }
+}

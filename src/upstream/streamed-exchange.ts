@@ -1,0 +1,278 @@
+import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { TLSSocket } from 'node:tls';
+import type { Dispatcher } from 'undici';
+import type { UpstreamConfig } from '../config/config.ts';
+import type { Body } from './body.ts';
+import { ClientGone, NonsenseAnswer, ResponseTimeout, Stalled } from './failures.ts';
+import {
+  checkSwitch,
+  type Handshake,
+  type HeldBytes,
+  holdBytes,
+  joinSockets,
+  writeSwitch,
+} from './join-sockets.ts';
+import type { OpenSocket } from './open-sockets.ts';
+import { type ExchangeFailed, Relay, type RelayParts } from './relay.ts';
+
+/** A request whose body is read while it is sent. */
+export interface StreamedRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: readonly string[];
+  readonly body: Body;
+  readonly switching: Switching | undefined;
+}
+
+/** A client that wants to switch protocols. */
+export interface Switching {
+  readonly client: OpenSocket;
+  readonly handshake: Handshake;
+}
+
+/** What a relay is made of, but for its deadline. */
+export type LaneParts = Omit<RelayParts, 'responseMs'>;
+
+interface ExchangeParts {
+  readonly parts: LaneParts;
+  readonly timeouts: UpstreamConfig['timeouts'];
+}
+
+const noDeadline = 0x7fffffff;
+const restMs = 3000;
+
+/**
+ * One request and its answer. The body is read only once there is a connection, so a target that cannot be reached costs
+ * nothing of it; and it is ended only when all of it passed, so what breaks a rule can never be taken for complete.
+ */
+export class StreamedExchange implements Dispatcher.DispatchController {
+  readonly #body: Body;
+  readonly #switching: Switching | undefined;
+  readonly #parts: LaneParts;
+  readonly #res: ServerResponse;
+  readonly #relay: Relay;
+  readonly #timeouts: UpstreamConfig['timeouts'];
+  #outgoing: ClientRequest | undefined;
+  #answer: IncomingMessage | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #held: HeldBytes | undefined;
+  #over = false;
+  /** All of the body was written. */
+  #sent = false;
+  /** The answer is complete; only the client is waited for. */
+  #finishing = false;
+  aborted = false;
+  paused = false;
+  reason: Error | null = null;
+  rawHeaders: string[] = [];
+
+  constructor({ body, switching }: StreamedRequest, res: ServerResponse, { parts, timeouts }: ExchangeParts) {
+    this.#body = body;
+    this.#switching = switching;
+    this.#parts = parts;
+    this.#res = res;
+    this.#timeouts = timeouts;
+    const settle = {
+      resolve: (outcome: Parameters<LaneParts['settle']['resolve']>[0]) => {
+        this.#stop();
+        parts.settle.resolve(outcome);
+      },
+      reject: (failure: ExchangeFailed) => {
+        this.#stop();
+        parts.settle.reject(failure);
+      },
+    };
+    // The relay's own deadline would run while the body is still arriving; ours starts when it has been sent.
+    this.#relay = new Relay(res, { ...parts, settle, responseMs: noDeadline });
+  }
+
+  begin(open: (onError: (error: Error) => void) => ClientRequest): void {
+    if (this.#res.destroyed) this.#relay.breakOff(new ClientGone());
+    if (this.#over) return;
+    try {
+      this.#outgoing = open((error) => this.#fail(error));
+    } catch (error) {
+      this.#relay.breakOff(error instanceof Error ? error : new Error('the request could not be opened'));
+      return;
+    }
+    this.#listen(this.#outgoing);
+    if (this.#switching !== undefined) this.#held = holdBytes(this.#switching.client.socket);
+  }
+
+  #listen(outgoing: ClientRequest): void {
+    this.#arm(this.#timeouts.responseMs, (ms) => new ResponseTimeout(ms));
+    outgoing.once('socket', (socket) => {
+      const secure = socket instanceof TLSSocket;
+      if (!socket.connecting && !(secure && !outgoing.reusedSocket)) return this.#connected();
+      const { connectMs } = this.#timeouts;
+      this.#arm(connectMs, (ms) => new Stalled(`no connection within ${ms} ms`));
+      socket.once(secure ? 'secureConnect' : 'connect', () => this.#connected());
+    });
+    outgoing.once('response', (answer) => this.#receive(answer));
+    outgoing.once('upgrade', (answer, socket, ahead) => {
+      // Node has taken its own listeners off the socket: without one a reset by the upstream would end the process.
+      socket.on('error', () => socket.destroy());
+      if (ahead.length > 0) socket.unshift(ahead);
+      void this.#switch(answer, socket);
+    });
+    outgoing.once('close', () => this.#fail(new NonsenseAnswer('the connection closed before the answer')));
+  }
+
+  abort(reason: Error): void {
+    this.aborted = true;
+    this.reason = reason;
+    this.#outgoing?.destroy();
+  }
+
+  pause(): void {
+    this.paused = true;
+    this.#answer?.pause();
+    clearTimeout(this.#timer);
+  }
+
+  resume(): void {
+    this.paused = false;
+    this.#answer?.resume();
+    this.#expectMore();
+  }
+
+  #connected(): void {
+    if (this.#over) return;
+    clearTimeout(this.#timer);
+    this.#relay.onRequestStart(this);
+    void this.#sendBody();
+  }
+
+  async #sendBody(): Promise<void> {
+    const outgoing = this.#outgoing as ClientRequest;
+    try {
+      for await (const chunk of chunksOf(this.#body)) {
+        if (outgoing.destroyed || this.#over) return;
+        if (!outgoing.write(chunk)) await this.#drained(outgoing);
+      }
+    } catch (error) {
+      // Destroyed and not ended: the upstream is left short of the declared length, or without the last chunk.
+      outgoing.destroy();
+      this.#relay.breakOff(error instanceof Error ? error : new Error('the body failed'));
+      return;
+    }
+    if (outgoing.destroyed) return;
+    outgoing.end();
+    this.#sent = true;
+    if (this.#answer === undefined) this.#arm(this.#timeouts.responseMs, (ms) => new ResponseTimeout(ms));
+  }
+
+  #drained(outgoing: ClientRequest): Promise<void> {
+    const { idleMs } = this.#timeouts;
+    return new Promise((resolve) => {
+      const stalled = setTimeout(() => this.#giveUp(new Stalled(`took nothing for ${idleMs} ms`)), idleMs);
+      const goOn = (): void => {
+        clearTimeout(stalled);
+        outgoing.off('drain', goOn).off('close', goOn);
+        resolve();
+      };
+      outgoing.on('drain', goOn).on('close', goOn);
+    });
+  }
+
+  #receive(answer: IncomingMessage): void {
+    if (this.#over) return;
+    this.#answer = answer;
+    this.rawHeaders = answer.rawHeaders;
+    // Of a body that nobody waits for the rest is still to come, so the connection cannot go on.
+    if (!this.#res.req.complete) this.#res.shouldKeepAlive = false;
+    this.#expectMore();
+    answer.on('data', (chunk: Buffer) => {
+      this.#relay.onResponseData(this, chunk);
+      if (!this.paused) this.#expectMore();
+    });
+    answer.once('end', () => {
+      if (answer.complete) void this.#finish();
+    });
+    answer.once('error', (error) => this.#fail(error));
+    answer.once('close', () => this.#fail(new NonsenseAnswer('the answer broke off')));
+    this.#relay.onResponseStart(this, answer.statusCode ?? 0);
+  }
+
+  async #switch(answer: IncomingMessage, upstream: Duplex): Promise<void> {
+    const switching = this.#switching;
+    const { own, progress, settle } = this.#parts;
+    try {
+      if (this.#over) throw new ClientGone();
+      if (switching === undefined) throw new NonsenseAnswer('it switched protocols and was not asked to');
+      checkSwitch(answer, switching.handshake.key);
+      this.#held?.putBack();
+      writeSwitch(this.#res, answer, own);
+      this.#over = true;
+      clearTimeout(this.#timer);
+      this.#relay.handOver();
+      const { client, handshake } = switching;
+      await joinSockets({ client, upstream, idleMs: handshake.idleMs, progress });
+      settle.resolve({ status: 101, cut: undefined });
+    } catch (error) {
+      upstream.destroy();
+      this.#fail(error instanceof Error ? error : new NonsenseAnswer('an unknown fault'));
+    }
+  }
+
+  /** An answer can be complete before the request is. Then the rest is not wanted, but the client has to get to read the answer. */
+  async #finish(): Promise<void> {
+    clearTimeout(this.#timer);
+    if (!this.#sent) {
+      this.#sent = true;
+      this.#finishing = true;
+      this.#outgoing?.destroy();
+      await this.#body.release();
+      await discardRest(this.#res.req);
+    }
+    this.#relay.onResponseEnd();
+  }
+
+  #expectMore(): void {
+    if (this.#over || this.#finishing) return;
+    this.#arm(this.#timeouts.idleMs, (ms) => new Stalled(`nothing more of the answer within ${ms} ms`));
+  }
+
+  #arm(ms: number, error: (ms: number) => Error): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#giveUp(error(ms)), ms);
+  }
+
+  #giveUp(error: Error): void {
+    this.#relay.breakOff(error);
+    this.#outgoing?.destroy();
+  }
+
+  #fail(error: Error): void {
+    if (!this.#finishing) this.#relay.onResponseError(this, error);
+  }
+
+  #stop(): void {
+    this.#over = true;
+    clearTimeout(this.#timer);
+    const outgoing = this.#outgoing;
+    if (outgoing === undefined) return;
+    // A connection is kept only when both sides are done with it.
+    if (!outgoing.writableFinished || this.#answer?.complete !== true) outgoing.destroy();
+  }
+}
+
+async function* chunksOf(body: Body): AsyncGenerator<Buffer, void> {
+  if (body.kind === 'stream') yield* body.read();
+  else if (body.bytes.length > 0) yield body.bytes;
+}
+
+/** What still comes is thrown away for a while: closing on a client that is sending would reset its connection. */
+async function discardRest(req: IncomingMessage): Promise<void> {
+  if (req.complete || req.destroyed) return;
+  await new Promise<void>((resolve) => {
+    const patience = setTimeout(finish, restMs);
+    function finish(): void {
+      clearTimeout(patience);
+      req.off('end', finish).off('close', finish);
+      resolve();
+    }
+    req.on('end', finish).on('close', finish).resume();
+  });
+}

@@ -1,0 +1,289 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { test } from 'node:test';
+import type { TestContext } from 'node:test';
+import { WebSocket, WebSocketServer } from 'ws';
+import { until } from '../helpers/poll.ts';
+import { openRaw, requestBytes } from '../helpers/raw-socket.ts';
+import { startRawUpstream } from '../helpers/raw-upstream.ts';
+import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
+import { demoKey, startGateway } from '../helpers/start-gateway.ts';
+import type { Gateway } from '../helpers/start-gateway.ts';
+
+const path = '/v1/stream/live';
+const withKey = { headers: { apiKey: demoKey } };
+
+const handshake = [
+  ['apiKey', demoKey],
+  ['Connection', 'Upgrade'],
+  ['Upgrade', 'websocket'],
+  ['Sec-WebSocket-Version', '13'],
+  ['Sec-WebSocket-Key', 'dGhlIHNhbXBsZSBub25jZQ=='],
+] as const;
+const accepted = 's3pPLMBiTxaQ9kYGzzhZRbK+xOo=';
+
+/** The handshake with some headers replaced, or taken away where the value is empty. */
+function handshakeWith(...changes: readonly (readonly [name: string, value: string])[]): Buffer {
+  const changed = new Map(changes);
+  const headers = handshake.map(([name, value]) => [name, changed.get(name) ?? value] as const);
+  const extra = changes.filter(([name]) => !handshake.some(([known]) => known === name));
+  return requestBytes(
+    `GET ${path}`,
+    [...headers, ...extra].filter(([, value]) => value !== ''),
+  );
+}
+
+function config(rule: object = {}): object {
+  const upgrade = { websocket: rule };
+  return {
+    routes: [
+      { path: '/v1/stream/*', methods: ['GET'], upgrade },
+      { path: '/v1/plain', methods: ['GET'] },
+    ],
+  };
+}
+
+test('a WebSocket passes messages of any size both ways, and its end as well', async (t) => {
+  const { server, url } = await startEcho(t);
+  const gateway = await startGateway(t, { ...config() }, { upstream: url });
+  const client = connect(t, gateway, ['chat']);
+  await once(client, 'open');
+  assert.equal(client.protocol, 'chat');
+  for (const size of [0, 1, 126, 70_000, 3_000_000]) {
+    const message = randomBytes(size);
+    client.send(message);
+    const [echoed] = (await once(client, 'message')) as [Buffer];
+    assert.ok(echoed.equals(message), `${size} bytes`);
+  }
+  client.close(4001, 'bye');
+  const [code] = (await once(client, 'close')) as [number];
+  assert.equal(code, 4001);
+  await until(() => server.clients.size === 0);
+  const line = await until(() => gateway.logs().find((entry) => entry['status'] === 101));
+  assert.equal(line['refusal'], undefined);
+  assert.ok(Number(line['bytesOut']) > 3_000_000);
+});
+
+test('the upstream learns who calls, and never the key', async (t) => {
+  const { url, requests } = await startEcho(t);
+  const gateway = await startGateway(t, { ...config() }, { upstream: url });
+  const client = connect(t, gateway);
+  await once(client, 'open');
+  const [headers] = requests;
+  assert.equal(headers?.['x-gatehouse-key-id'], 'demo');
+  assert.equal(headers?.['apikey'], undefined);
+  assert.equal(headers?.['connection'], 'Upgrade');
+});
+
+const refused: readonly { name: string; bytes: Buffer; status: number; refusal: string }[] = [
+  { name: 'without a key', bytes: handshakeWith(['apiKey', '']), status: 401, refusal: 'key_missing' },
+  { name: 'with a wrong key', bytes: handshakeWith(['apiKey', 'x']), status: 401, refusal: 'key_invalid' },
+  { name: 'to h2c', bytes: handshakeWith(['Upgrade', 'h2c']), status: 400, refusal: 'upgrade_refused' },
+  {
+    name: 'to two protocols',
+    bytes: handshakeWith(['Upgrade', 'websocket, h2c']),
+    status: 400,
+    refusal: 'upgrade_refused',
+  },
+  {
+    name: 'of another version',
+    bytes: handshakeWith(['Sec-WebSocket-Version', '8']),
+    status: 400,
+    refusal: 'upgrade_malformed',
+  },
+  {
+    name: 'with a short handshake key',
+    bytes: handshakeWith(['Sec-WebSocket-Key', 'abc=']),
+    status: 400,
+    refusal: 'upgrade_malformed',
+  },
+  {
+    name: 'that Connection does not announce',
+    bytes: handshakeWith(['Connection', 'keep-alive']),
+    status: 400,
+    refusal: 'upgrade_malformed',
+  },
+  {
+    name: 'with a body',
+    bytes: handshakeWith(['Content-Length', '5']),
+    status: 400,
+    refusal: 'body_unexpected',
+  },
+  {
+    name: 'on a route without upgrades',
+    bytes: Buffer.from(handshakeWith().toString('latin1').replace(path, '/v1/plain')),
+    status: 400,
+    refusal: 'upgrade_refused',
+  },
+  {
+    name: 'on no route',
+    bytes: Buffer.from(handshakeWith().toString('latin1').replace(path, '/v1/none')),
+    status: 404,
+    refusal: 'route_unknown',
+  },
+];
+
+test('an upgrade that is refused gets a proper answer, and the upstream hears nothing of it', async (t) => {
+  const upstream = await startRawUpstream(t);
+  const gateway = await startGateway(t, { ...config() }, { upstream: upstream.url });
+  for (const { name, bytes, status, refusal } of refused) {
+    const raw = await openRaw(t, gateway.port);
+    raw.write(bytes);
+    const [answer] = await raw.responses(1);
+    assert.equal(answer?.status, status, name);
+    assert.equal(answer.headers['x-gatehouse-refusal'], refusal, name);
+  }
+  assert.equal(upstream.received.length, 0);
+});
+
+test('what a client sends before the 101 is held until then', async (t) => {
+  const upstream = await startRawUpstream(t);
+  const gateway = await startGateway(t, { ...config() }, { upstream: upstream.url });
+  const raw = await openRaw(t, gateway.port);
+  raw.write(Buffer.concat([handshakeWith(), Buffer.from('GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n')]));
+  await until(() => upstream.received[0]?.includes('\r\n\r\n'));
+  raw.write('and more');
+  assert.ok(!upstream.received[0]!.includes('smuggled'));
+  const [socket] = [...upstream.sockets];
+  socket?.write(
+    `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: ${accepted}\r\n\r\nhello`,
+  );
+  await until(() => upstream.received[0]?.toString().endsWith('Host: a\r\n\r\nand more'));
+  await raw.receivedUntil((bytes) => bytes.toString().endsWith('\r\n\r\nhello'));
+});
+
+const nonsense: readonly { name: string; answer: string; status: number }[] = [
+  {
+    name: 'a 101 for another key',
+    answer: 'HTTP/1.1 101 x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: x\r\n\r\n',
+    status: 502,
+  },
+  {
+    name: 'a 101 to another protocol',
+    answer: `HTTP/1.1 101 x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\nSec-WebSocket-Accept: ${accepted}\r\n\r\n`,
+    status: 502,
+  },
+  {
+    name: 'a chunked 404',
+    answer: 'HTTP/1.1 404 No\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nno\r\n0\r\n\r\n',
+    status: 404,
+  },
+  { name: 'a 200', answer: 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nno', status: 200 },
+  { name: 'rubbish', answer: 'what?\r\n\r\n', status: 502 },
+];
+for (const { name, answer, status } of nonsense) {
+  test(`${name} to an upgrade is answered in HTTP, and no byte of the client follows it`, async (t) => {
+    const upstream = await startRawUpstream(t, (socket) => void socket.write(answer));
+    const gateway = await startGateway(t, { ...config() }, { upstream: upstream.url });
+    const raw = await openRaw(t, gateway.port);
+    raw.write(Buffer.concat([handshakeWith(), Buffer.from('frames')]));
+    const [response] = await raw.responses(1);
+    assert.equal(response?.status, status);
+    if (status < 500) assert.equal(response.text, 'no');
+    await raw.receivedUntilClose();
+    assert.ok(!upstream.received[0]?.includes('frames'));
+  });
+}
+
+test('no more sockets are open than the route allows, and a closed one makes room', async (t) => {
+  const { url } = await startEcho(t);
+  const gateway = await startGateway(t, { ...config({ maxSockets: 1 }) }, { upstream: url });
+  const first = connect(t, gateway);
+  await once(first, 'open');
+  const second = connect(t, gateway);
+  const [, response] = (await once(second, 'unexpected-response')) as [unknown, { statusCode: number }];
+  assert.equal(response.statusCode, 503);
+  first.close();
+  await once(first, 'close');
+  const third = connect(t, gateway);
+  await once(third, 'open');
+});
+
+test('sockets on which nobody says anything are closed on both sides', async (t) => {
+  const { server, url } = await startEcho(t);
+  const gateway = await startGateway(t, { ...config({ idleTimeout: '300ms' }) }, { upstream: url });
+  const client = connect(t, gateway);
+  await once(client, 'open');
+  await once(client, 'close');
+  await until(() => server.clients.size === 0);
+});
+
+test('a drain closes open sockets on both sides and ends', async (t) => {
+  const { server, url } = await startEcho(t);
+  const gateway = await startGateway(t, { ...config(), drain: { timeout: '3s' } }, { upstream: url });
+  const client = connect(t, gateway);
+  await once(client, 'open');
+  const closed = once(client, 'close');
+  assert.deepEqual(await gateway.stop(), { code: 0, signal: null });
+  await closed;
+  assert.equal(server.clients.size, 0);
+});
+
+test('a drain that somebody keeps talking through is bounded', async (t) => {
+  const { url } = await startEcho(t);
+  const gateway = await startGateway(t, { ...config(), drain: { timeout: '1500ms' } }, { upstream: url });
+  const client = connect(t, gateway);
+  await once(client, 'open');
+  const talk = setInterval(() => client.readyState === WebSocket.OPEN && client.send('x'), 50);
+  t.after(() => clearInterval(talk));
+  assert.deepEqual(await gateway.stop(), { code: 0, signal: null });
+});
+
+test('resets at every phase of an upgrade end no process and leave no socket', async (t) => {
+  const upstream = await startRawUpstream(t);
+  const gateway = await startGateway(t, { ...config() }, { upstream: upstream.url });
+  const answer = `HTTP/1.1 101 x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: ${accepted}\r\n\r\n`;
+  for (const phase of ['before', 'after'] as const) {
+    for (const side of ['client', 'upstream'] as const) {
+      for (let turn = 0; turn < 10; turn += 1) {
+        const arrived = upstream.received.length;
+        const raw = await openRaw(t, gateway.port);
+        raw.write(handshakeWith());
+        await until(() => upstream.received[arrived]?.includes('\r\n\r\n'));
+        const [socket] = [...upstream.sockets];
+        if (phase === 'after') {
+          socket?.write(answer);
+          await raw.receivedUntil((bytes) => bytes.includes('101'));
+        }
+        (side === 'client' ? raw.socket : socket)?.resetAndDestroy();
+        await until(() => upstream.sockets.size === 0, { what: phase + side });
+        await until(() => raw.closed);
+      }
+    }
+  }
+  const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text();
+  assert.match(metrics, /^gatehouse_requests_in_flight 0$/m);
+});
+
+test('a plain request to a route with upgrades is a plain request', async (t) => {
+  const upstream = await startRecordingUpstream(t);
+  const gateway = await startGateway(t, { ...config() }, { upstream: upstream.url });
+  assert.equal((await fetch(`${gateway.url}${path}`, withKey)).status, 200);
+});
+
+async function startEcho(t: TestContext) {
+  const http = createServer();
+  const requests: NodeJS.Dict<string | string[]>[] = [];
+  const server = new WebSocketServer({ server: http });
+  server.on('connection', (socket, req) => {
+    requests.push(req.headers);
+    socket.on('message', (data, isBinary) => socket.send(data as Buffer, { binary: isBinary }));
+    socket.on('error', () => {});
+  });
+  t.after(() => {
+    for (const client of server.clients) client.terminate();
+    http.close();
+  });
+  await once(http.listen(0, '127.0.0.1'), 'listening');
+  return { server, requests, url: `http://127.0.0.1:${(http.address() as AddressInfo).port}` };
+}
+
+function connect(t: TestContext, gateway: Gateway, protocols: string[] = []): WebSocket {
+  const client = new WebSocket(`ws://127.0.0.1:${gateway.port}${path}`, protocols, withKey);
+  client.on('error', () => {});
+  t.after(() => client.terminate());
+  return client;
+}
