@@ -178,6 +178,9 @@ export class StreamedExchange implements Dispatcher.DispatchController {
 
   #receive(answer: IncomingMessage): void {
     if (this.#over) return;
+    const status = answer.statusCode ?? 0;
+    // Interim answers do not come this way: it is 000 or the like, for which the relay would wait on.
+    if (status < 200) return this.#giveUp(new NonsenseAnswer(`${status} is not the status of an answer`));
     this.#answer = answer;
     this.rawHeaders = answer.rawHeaders;
     // Of a body that nobody waits for the rest is still to come, so the connection cannot go on.
@@ -192,7 +195,7 @@ export class StreamedExchange implements Dispatcher.DispatchController {
     });
     answer.once('error', (error) => this.#fail(error));
     answer.once('close', () => this.#fail(new NonsenseAnswer('the answer broke off')));
-    this.#relay.onResponseStart(this, answer.statusCode ?? 0);
+    this.#relay.onResponseStart(this, status);
   }
 
   async #switch(answer: IncomingMessage, upstream: Duplex): Promise<void> {

@@ -1,0 +1,232 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { until } from '../helpers/poll.ts';
+import { openRaw } from '../helpers/raw-socket.ts';
+import { startRawUpstream } from '../helpers/raw-upstream.ts';
+import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
+import { answerTo, sendUpload, uploadBytes } from '../helpers/send-upload.ts';
+import type { Upload } from '../helpers/send-upload.ts';
+import { startGateway } from '../helpers/start-gateway.ts';
+
+const scene = { after };
+const recording = await startRecordingUpstream(scene);
+const raw = await startRawUpstream(scene);
+const gone = await startRawUpstream(scene);
+await gone.close();
+const timeouts = { connect: '1s', response: '400ms', idle: '400ms' };
+const methods = ['GET', 'POST', 'DELETE', 'OPTIONS'];
+const body = { any: { maxSize: '100MB' } };
+const gateway = await startGateway(
+  scene,
+  {
+    upstreams: {
+      raw: { targets: [raw.url], timeouts },
+      gone: { targets: [gone.url] },
+      either: { targets: [gone.url, recording.url] },
+    },
+    routes: [
+      { path: '/v1/in/*', methods, body },
+      { path: '/v1/raw', methods, body, upstream: 'raw' },
+      { path: '/v1/gone', methods, body, upstream: 'gone' },
+      { path: '/v1/either', methods, body, upstream: 'either' },
+    ],
+  },
+  { upstream: recording.url },
+);
+
+/** More than what is buffered, so it streams. */
+const large = Buffer.alloc(100_000, 'x');
+const contentType = 'application/octet-stream';
+const upload: Upload = { path: '/v1/in/x', body: large, contentType };
+
+for (const method of ['DELETE', 'OPTIONS', 'POST', 'GET']) {
+  for (const framing of ['chunked', 'declared'] as const) {
+    test(`a ${framing} ${method} is one request, whatever its body says`, async (t) => {
+      const before = recording.requests.length;
+      const hidden = Buffer.from('GET /admin HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(4000));
+      const answer = await answerTo(t, gateway.port, { ...upload, method, framing, body: hidden });
+      assert.equal(answer.status, 200);
+      const arrived = recording.requests.slice(before);
+      assert.deepEqual(
+        arrived.map(({ target, complete }) => [target, complete]),
+        [['/v1/in/x', true]],
+      );
+      assert.ok(arrived[0]?.body.equals(hidden));
+      assert.deepEqual(recording.malformed, []);
+    });
+  }
+}
+
+test('Expect does not switch off what is done to the headers', async (t) => {
+  const headers = [
+    ['Expect', '100-continue'],
+    ['X-Gatehouse-Key-Id', 'admin'],
+    ['Connection', 'x-forwarded-for'],
+    ['X-Twice', '1'],
+    ['X-Twice', '2'],
+    ['__proto__', 'x'],
+  ] as const;
+  const answer = await answerTo(t, gateway.port, { ...upload, headers });
+  assert.equal(answer.status, 200);
+  const { headers: arrived } = recording.requests.at(-1)!;
+  assert.equal(arrived['x-gatehouse-key-id'], 'demo');
+  assert.equal(arrived['x-forwarded-for'], '127.0.0.1');
+  assert.equal(arrived['x-twice'], '1, 2');
+  assert.equal(arrived['expect'], undefined);
+  assert.equal(arrived['apikey'], undefined);
+});
+
+test('the path that was matched is the path that is sent', async (t) => {
+  for (const target of ['/v1/in/http:/x', '/v1/in/x?a//b?c', '/v1/in/x?u=http:/y//z', '/v1/in/%C3%A4']) {
+    assert.equal((await answerTo(t, gateway.port, { ...upload, path: target })).status, 200);
+    assert.equal(recording.requests.at(-1)?.target, target);
+  }
+});
+
+test('uploads one after the other share a connection', async (t) => {
+  await answerTo(t, gateway.port, upload);
+  const { connections } = recording;
+  for (let turn = 0; turn < 3; turn += 1) await answerTo(t, gateway.port, upload);
+  assert.equal(recording.connections, connections);
+});
+
+const nonsense: readonly { name: string; answer: string; status: number; refusal: string | undefined }[] = [
+  { name: 'status 000', answer: 'HTTP/1.1 000 x\r\n\r\n', status: 502, refusal: 'upstream_broken' },
+  {
+    name: 'status 999',
+    answer: 'HTTP/1.1 999 x\r\nContent-Length: 0\r\n\r\n',
+    status: 502,
+    refusal: 'upstream_broken',
+  },
+  {
+    name: 'a reason with control characters',
+    answer: 'HTTP/1.1 200 a\x01b\r\nContent-Length: 0\r\n\r\n',
+    status: 200,
+    refusal: undefined,
+  },
+  {
+    name: 'a 101 nobody asked for',
+    answer: 'HTTP/1.1 101 x\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n',
+    status: 502,
+    refusal: 'upstream_broken',
+  },
+  { name: 'no HTTP', answer: 'hello\r\n\r\n', status: 502, refusal: 'upstream_broken' },
+  {
+    name: 'two lengths',
+    answer: 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab',
+    status: 502,
+    refusal: 'upstream_broken',
+  },
+  { name: 'nothing', answer: '', status: 504, refusal: 'upstream_timeout' },
+  { name: 'only 100s', answer: 'HTTP/1.1 100 Continue\r\n\r\n', status: 504, refusal: 'upstream_timeout' },
+  {
+    name: 'a hop-by-hop header',
+    answer:
+      'HTTP/1.1 200 OK\r\nConnection: x-a\r\nX-A: 1\r\nX-Gatehouse-Refusal: x\r\nContent-Length: 0\r\n\r\n',
+    status: 200,
+    refusal: undefined,
+  },
+];
+for (const { name, answer, status, refusal } of nonsense) {
+  test(`an upstream that answers ${name} is answered for`, async (t) => {
+    raw.script = (socket) => void socket.write(answer, 'latin1');
+    const response = await answerTo(t, gateway.port, { ...upload, path: '/v1/raw' });
+    assert.equal(response.status, status);
+    assert.equal(response.headers['x-gatehouse-refusal'], refusal);
+    assert.equal(response.headers['x-a'], undefined);
+    if (status !== 200) await until(() => raw.sockets.size === 0);
+  });
+}
+
+const broken: readonly { name: string; begin: string; end: 'end' | 'reset' | 'silence' }[] = [
+  { name: 'short of its length', begin: 'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\npart', end: 'end' },
+  {
+    name: 'without its last chunk',
+    begin: 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\npart\r\n',
+    end: 'end',
+  },
+  {
+    name: 'with a reset where the end is the end of the connection',
+    begin: 'HTTP/1.1 200 OK\r\n\r\npart',
+    end: 'reset',
+  },
+  { name: 'in silence', begin: 'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\npart', end: 'silence' },
+];
+for (const { name, begin, end } of broken) {
+  test(`an answer that breaks off ${name} is never ended as if it were whole`, async (t) => {
+    raw.script = (socket) => void socket.write(begin);
+    const client = await sendUpload(t, gateway.port, { ...upload, path: '/v1/raw' });
+    await client.receivedUntil((bytes) => bytes.includes('part'));
+    const [socket] = [...raw.sockets].slice(-1);
+    if (end === 'reset') socket?.resetAndDestroy();
+    if (end === 'end') socket?.end();
+    await client.receivedUntilClose();
+    const text = client.received().toString();
+    const [answer] = await client.responses(1);
+    assert.ok(!text.endsWith('0\r\n\r\n'));
+    assert.ok(answer?.complete !== true || client.error?.code === 'ECONNRESET');
+    await until(() => raw.sockets.size === 0);
+  });
+}
+
+test('an answer that comes before the end of the body reaches the client', async (t) => {
+  recording.onArrival = (_request, res) => {
+    res.writeHead(409, { 'content-length': 2, connection: 'close' }).end('no');
+  };
+  t.after(() => (recording.onArrival = undefined));
+  const client = await openRaw(t, gateway.port);
+  const { head } = uploadBytes({ ...upload, body: Buffer.alloc(1_000_000) });
+  client.write(Buffer.concat([head, large]));
+  await client.receivedUntil((bytes) => bytes.includes('409') && bytes.toString().endsWith('no'));
+  client.write(Buffer.alloc(900_000));
+  const [answer] = await client.responses(1);
+  assert.equal(answer?.status, 409);
+  await client.receivedUntilClose();
+  assert.equal(client.error, undefined);
+});
+
+test('a client that leaves takes its upstream request with it', async (t) => {
+  raw.script = (socket) => void socket.write('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\npart');
+  for (const part of [large.subarray(0, 70_000), large]) {
+    const client = await openRaw(t, gateway.port);
+    client.write(Buffer.concat([uploadBytes({ ...upload, path: '/v1/raw' }).head, part]));
+    await until(() => raw.sockets.size === 1);
+    if (part === large) await client.receivedUntil((bytes) => bytes.includes('part'));
+    client.socket.destroy();
+    await until(() => raw.sockets.size === 0);
+  }
+});
+
+test('an upstream that does not read slows the client down, and is given up', async (t) => {
+  const client = await openRaw(t, gateway.port);
+  const size = 60_000_000;
+  client.write(uploadBytes({ ...upload, path: '/v1/raw', body: Buffer.alloc(size) }).head);
+  await until(() => raw.sockets.size === 1);
+  for (const socket of raw.sockets) socket.pause();
+  client.write(Buffer.alloc(size));
+  const [answer] = await client.responses(1);
+  assert.equal(answer?.status, 504);
+  // What is missing here lies in the buffers of the kernel, which are several megabytes on each side.
+  assert.ok(client.socket.writableLength > size / 3 || client.closed);
+});
+
+test('a target that cannot be reached costs nothing of the body, so another may have it', async (t) => {
+  const answer = await answerTo(t, gateway.port, { ...upload, path: '/v1/gone' });
+  assert.equal(answer.headers['x-gatehouse-refusal'], 'upstream_unreachable');
+  for (const framing of ['declared', 'chunked'] as const) {
+    for (let turn = 0; turn < 3; turn += 1) {
+      const other = await answerTo(t, gateway.port, { ...upload, path: '/v1/either', framing });
+      assert.equal(other.status, 200);
+      assert.ok(recording.requests.at(-1)?.body.equals(large));
+    }
+  }
+});
+
+test('after all of it nothing is in flight and nothing was complained of', async () => {
+  await until(async () => {
+    const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text();
+    return /^gatehouse_requests_in_flight 0$/m.test(metrics);
+  });
+  assert.equal(gateway.child.exitCode, null);
+  assert.doesNotMatch(gateway.logText(), /Warning|a fault of the gateway/);
+});
