@@ -84,6 +84,7 @@ const forms: Readonly<Record<string, string>> = {
   size: 'size',
   store: 'store',
   visible: 'text',
+  workers: 'whole number or `auto`',
 };
 
 function writtenAs({ type, format, enum: words, items }: Part): string {

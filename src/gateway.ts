@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { access, constants } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { createAdmin, listenAdmin } from './admin/admin.ts';
+import { createAdmin, listenAdmin, type AdminListener, type AdminParts } from './admin/admin.ts';
 import { createReadiness } from './admin/readiness.ts';
 import { createAnswerer } from './answer.ts';
 import { createApp } from './app.ts';
@@ -36,8 +36,20 @@ export interface Gateway {
   drain(): Promise<void>;
 }
 
+/** How the operators' side is reached. A worker has none of its own: the process that leads it asks. */
+export type OpenAdmin = (parts: OperatorParts, address: Address) => Promise<AdminListener>;
+
+/** What the operators' side is made of. */
+export interface OperatorParts extends AdminParts {
+  readonly metrics: Metrics;
+}
+
 /** Puts the parts together and opens both ports. Rejects when the store or a port cannot be opened, leaving nothing open. */
-export async function startGateway(config: Config, logger: Logger): Promise<Gateway> {
+export async function startGateway(
+  config: Config,
+  logger: Logger,
+  openAdmin: OpenAdmin = openAdminPort,
+): Promise<Gateway> {
   const connections = new Connections(config.limits);
   const metrics = createMetrics(() => connections.count);
   const opened = await openStore(config.store, { deadlineMs: config.storeDeadlineMs });
@@ -80,10 +92,7 @@ export async function startGateway(config: Config, logger: Logger): Promise<Gate
   // Only for the log: a store that is away is no reason not to start, it may come later.
   await store.ping().catch(() => undefined);
   try {
-    const admin = await listenAdmin(
-      createAdmin({ token: config.admin.token, readiness, metrics }),
-      config.admin.listen,
-    );
+    const admin = await openAdmin({ token: config.admin.token, readiness, metrics }, config.admin.listen);
     const listener = await listen({
       address: config.listen,
       limits: { ...config.limits, requestTimeoutMs: longestBody(config) },
@@ -117,6 +126,10 @@ export async function startGateway(config: Config, logger: Logger): Promise<Gate
     await closeParts();
     throw error;
   }
+}
+
+function openAdminPort(parts: AdminParts, address: Address): Promise<AdminListener> {
+  return listenAdmin(createAdmin(parts), address);
 }
 
 function createUpstreams(config: Config, metrics: Metrics): Map<string, Upstream> {

@@ -54,6 +54,8 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     shouldUpgradeCallback: (req) => req.headers.upgrade?.toLowerCase() === 'websocket',
   });
   server.maxConnections = limits.connections;
+  // With workers, Node would else offer a connection too many to all of them in turn, for as long as they are full.
+  Object.assign(server, { dropMaxConnection: true });
   server.maxHeadersCount = 0; // Node would hide the rest from us (CVE-2026-58044); the door counts them instead
   server.on('connection', (socket: Socket) => connections.opened(socket));
   server.on('request', handle);

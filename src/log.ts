@@ -10,6 +10,10 @@ export type { Logger } from 'pino';
 
 export interface Log {
   readonly logger: Logger;
+  /** What `auto` came to. */
+  readonly format: Exclude<LogFormat, 'auto'>;
+  /** Writes whole lines of another process as they are. */
+  readonly relay: (lines: string) => void;
   /** Writes out what is buffered; gives up on a pipe that does not take it. */
   readonly flush: () => Promise<void>;
 }
@@ -28,7 +32,12 @@ export async function createLog(level: LogLevel, format: LogFormat): Promise<Log
     { level, base: null, timestamp: stdTimeFunctions.isoTime, formatters: { level: levelAsWord } },
     pretty ? await prettyStream(out) : out,
   );
-  return { logger, flush: () => flush(out) };
+  return {
+    logger,
+    format: pretty ? 'pretty' : 'json',
+    relay: (lines) => void out.write(lines),
+    flush: () => flush(out),
+  };
 }
 
 /** One line per request, made of an allow-list of fields. Header values other than the user agent are never looked at. */

@@ -53,6 +53,15 @@ async function runCommand(): Promise<void> {
     });
 
   addUsage(program);
+  program
+    .command('worker', { hidden: true })
+    .addOption(configOption())
+    .addOption(new Option('--log-format <format>').choices(['json', 'pretty']).default('json'))
+    .action(async ({ config, logFormat }: { config: string; logFormat: 'json' | 'pretty' }) => {
+      const { work } = await import('./commands/work.ts');
+      process.exit(await work(config, logFormat));
+    });
+
   await program.parseAsync();
 }
 

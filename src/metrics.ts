@@ -1,9 +1,15 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Visit } from './visit.ts';
 
+/** Where the numbers are read. */
+export type MetricsSource = Pick<
+  Registry,
+  'contentType' | 'metrics' | 'getMetricsAsArray' | 'getMetricsAsJSON'
+>;
+
 /** Counts what happens. Labels come from the configuration and the code only, so clients cannot make series grow. */
 export interface Metrics {
-  readonly registry: Registry;
+  readonly registry: MetricsSource;
   readonly inFlight: Gauge;
   /** Counts a request that is over. */
   observe(visit: Visit, status: number): void;

@@ -3,13 +3,13 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';
 import type { Address } from '../config/config.ts';
-import type { Metrics } from '../metrics.ts';
+import type { MetricsSource } from '../metrics.ts';
 import type { Readiness } from './readiness.ts';
 
 export interface AdminParts {
   readonly token: string | undefined;
   readonly readiness: Readiness;
-  readonly metrics: Metrics;
+  readonly metrics: { readonly registry: Pick<MetricsSource, 'contentType' | 'metrics'> };
 }
 
 export interface AdminListener {

@@ -39,6 +39,7 @@ function summary(config: Config, stream: NodeJS.WritableStream): string {
   const facts = [
     ['listen', printAddress(config.listen)],
     ['admin', `${printAddress(config.admin.listen)} (${admin})`],
+    ...(config.workers === 1 ? [] : [['workers', String(config.workers)]]),
     ['store', printStore(config.store)],
     ['key header', `${config.auth.header}${config.auth.forwardKey ? ' (passed on to upstreams)' : ''}`],
     ...planFacts(config),

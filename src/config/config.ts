@@ -13,6 +13,8 @@ export interface Config {
   readonly admin: { readonly listen: Address; readonly token: string | undefined };
   /** '' for the root, otherwise '/prefix' without a trailing slash. Part of every `Route.path` already. */
   readonly basePath: string;
+  /** Processes that serve; with more than one, another one leads them. */
+  readonly workers: number;
   /** CIDRs (or single addresses) of proxies whose X-Forwarded-* is believed. */
   readonly trustProxy: readonly string[];
   readonly store: StoreAddress;

@@ -73,6 +73,10 @@ export const formats = {
       parsePercent(text) === undefined ? 'is not a part of the limit, write 1% to 100%' : undefined,
     pattern: percentPattern,
   },
+  workers: {
+    fault: (text) => (text === 'auto' ? undefined : 'is not a number of workers, write 1, 2, … or auto'),
+    pattern: '^auto$',
+  },
   origin: { fault: originFault, pattern: '^https?://[^/?#@\\s]+/?$' },
   link: {
     fault: (text) =>

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { fold } from '../headers.ts';
 import { parseAddress } from './addresses.ts';
 import type { RefusalWording } from '../refusals.ts';
@@ -29,6 +30,7 @@ export function resolveConfig({ file, raw, checks, warnings }: Checked): Config 
     listen: address(raw.listen),
     admin: { listen: address(raw.admin.listen), token: raw.admin.token === '' ? undefined : raw.admin.token },
     basePath: base,
+    workers: typeof raw.workers === 'number' ? raw.workers : availableParallelism(),
     trustProxy: raw.trustProxy,
     store: parseStoreAddress(raw.store),
     storeDeadlineMs: duration(raw.storeDeadline),

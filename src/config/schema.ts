@@ -4,7 +4,7 @@ import { errors } from './schema/errors.ts';
 import { limits } from './schema/limits.ts';
 import { admin, basePath, forwarded, listen, trustProxy } from './schema/listeners.ts';
 import { plans } from './schema/plans.ts';
-import { drain, log, store, storeDeadline, usage } from './schema/process.ts';
+import { drain, log, store, storeDeadline, usage, workers } from './schema/process.ts';
 import { routes } from './schema/routes.ts';
 import { spool } from './schema/uploads.ts';
 import { upstreams, versions } from './schema/upstreams.ts';
@@ -24,6 +24,7 @@ export const schema = {
     listen,
     admin,
     basePath,
+    workers,
     trustProxy,
     store,
     storeDeadline,

@@ -33,6 +33,16 @@ export const usage = {
   },
 } as const satisfies JSONSchema;
 
+export const workers = {
+  description:
+    'Processes that share the port, at most 256; auto is one per core. With one, no other process is started.',
+  type: ['integer', 'string'],
+  format: 'workers',
+  minimum: 1,
+  maximum: 256,
+  default: 1,
+} as const satisfies JSONSchema;
+
 export const drain = {
   description: 'How the gateway stops.',
   type: 'object',

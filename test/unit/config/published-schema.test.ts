@@ -22,11 +22,13 @@ const accepted: readonly [string, unknown][] = [
   ['a word of a set from the environment', { log: { level: '${LEVEL:-info}' } }],
   ['a duration from the environment', { drain: { timeout: '${T}' } }],
   ['a bare port', { listen: 8080 }],
+  ['as many workers as cores', { workers: 'auto' }],
 ];
 const refused: readonly [string, unknown][] = [
   ['an unknown option', { nope: 1 }],
   ['a misspelt refusal', { errors: { key_mising: {} } }],
   ['a duration without a unit', { drain: { timeout: '30' } }],
+  ['half a worker', { workers: 0.5 }],
   ['a negative limit', { limits: { inFlight: -1 } }],
   ['a word outside its set', { log: { level: 'inf' } }],
 ];

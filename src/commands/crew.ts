@@ -1,0 +1,169 @@
+import type { Worker } from 'node:cluster';
+import type { Address } from '../config/config.ts';
+import { exitCodes } from '../exit-codes.ts';
+import type { Logger } from '../log.ts';
+import type { Snapshot } from '../merged-metrics.ts';
+import { CannotStart } from './lifecycle.ts';
+import type { Answers, Order, Report } from './worker-messages.ts';
+
+export interface CrewOptions {
+  readonly count: number;
+  readonly logger: Logger;
+  readonly fork: () => Worker;
+  /** Told of the last numbers of a worker that ends in good order. */
+  readonly note: (pid: number, metrics: Snapshot) => void;
+  readonly ended: (pid: number) => void;
+}
+
+interface Member {
+  readonly worker: Worker;
+  readonly pid: number;
+  /** When it was ready; undefined until it is. */
+  readyAt: number | undefined;
+}
+
+interface Question {
+  readonly member: Member;
+  readonly settle: (answer: Answers[keyof Answers] | undefined) => void;
+}
+
+/** A worker that lived this long was no failed start: the next one comes at once. */
+const steadyMs = 10_000;
+const backoffMinMs = 100;
+const backoffMaxMs = 10_000;
+const answerPatienceMs = 1000;
+
+/** The workers: as many as asked for, each replaced when it ends, until they are drained. */
+export class Crew {
+  readonly #options: CrewOptions;
+  readonly #members = new Set<Member>();
+  readonly #questions = new Map<number, Question>();
+  #asked = 0;
+  /** Workers in a row that ended soon after their start. */
+  #shortLives = 0;
+  #state: 'starting' | 'running' | 'ending' = 'starting';
+
+  constructor(options: CrewOptions) {
+    this.#options = options;
+  }
+
+  /** Starts them all. What keeps the first from starting keeps all from it, so that is the end, with its exit code. */
+  async start(): Promise<Address> {
+    try {
+      const listen = await this.#begin();
+      const others = Array.from({ length: this.#options.count - 1 }, () => this.#begin());
+      await Promise.all(others);
+      this.#state = 'running';
+      return listen;
+    } catch (error) {
+      this.#state = 'ending';
+      this.kill();
+      throw error;
+    }
+  }
+
+  /** Asks every worker that is ready. Those that do not answer in time are not in the result. */
+  async ask<About extends keyof Answers>(about: About): Promise<{ pid: number; answer: Answers[About] }[]> {
+    const ready = [...this.#members].filter(({ readyAt }) => readyAt !== undefined);
+    const answers = await Promise.all(
+      ready.map(async (member) => ({ pid: member.pid, answer: await this.#askOne(member, about) })),
+    );
+    return answers.filter((one): one is { pid: number; answer: Answers[About] } => one.answer !== undefined);
+  }
+
+  /** Lets every worker finish what it has in flight, and resolves when all have ended; after `patienceMs` they are killed. */
+  async drain(patienceMs: number): Promise<void> {
+    this.#state = 'ending';
+    const timer = setTimeout(() => this.kill(), patienceMs);
+    await Promise.all(
+      [...this.#members].map(async ({ worker, readyAt }) => {
+        const closed = new Promise((resolve) => worker.process.once('close', resolve));
+        if (readyAt === undefined) worker.process.kill('SIGKILL');
+        else send(worker, { kind: 'drain' });
+        await closed;
+      }),
+    );
+    clearTimeout(timer);
+  }
+
+  /** Ends them at once, whatever they do. */
+  kill(): void {
+    for (const { worker } of this.#members) worker.process.kill('SIGKILL');
+  }
+
+  /** Starts one, and resolves when it is ready. */
+  #begin(): Promise<Address> {
+    const { fork, note, logger } = this.#options;
+    return new Promise((resolve, reject) => {
+      const worker = fork();
+      const member: Member = { worker, pid: worker.process.pid ?? 0, readyAt: undefined };
+      this.#members.add(member);
+      worker.on('error', () => undefined); // a message to a worker that is gone; its exit says the rest
+      worker.on('message', (report: Report) => {
+        if (report.kind === 'farewell') note(member.pid, report.metrics);
+        if (report.kind === 'answer') this.#questions.get(report.id)?.settle(report.answer);
+        if (report.kind !== 'ready') return;
+        member.readyAt = performance.now();
+        logger.debug({ pid: member.pid }, 'a worker is ready');
+        resolve(report.listen);
+      });
+      worker.once('exit', (code: number | null, signal: string | null) => {
+        this.#leave(member, { code, signal });
+        reject(new CannotStart(code ?? exitCodes.internal));
+      });
+    });
+  }
+
+  #leave(member: Member, end: { code: number | null; signal: string | null }): void {
+    this.#members.delete(member);
+    for (const question of this.#questions.values()) {
+      if (question.member === member) question.settle(undefined);
+    }
+    this.#options.ended(member.pid);
+    if (this.#state !== 'running') return;
+    const livedMs = member.readyAt === undefined ? 0 : performance.now() - member.readyAt;
+    const steady = livedMs >= steadyMs;
+    const afterMs = steady ? 0 : Math.min(backoffMaxMs, backoffMinMs * 2 ** this.#shortLives);
+    this.#shortLives = steady ? 0 : this.#shortLives + 1;
+    const asked = end.code === exitCodes.ok;
+    this.#options.logger[asked ? 'info' : 'error'](
+      { pid: member.pid, ...end, livedMs: Math.round(livedMs), afterMs },
+      'a worker ended, another takes its place',
+    );
+    setTimeout(() => this.#replace(), afterMs);
+  }
+
+  #replace(): void {
+    if (this.#state !== 'running') return;
+    const { logger } = this.#options;
+    this.#begin().then(
+      () => logger.info('a worker has taken the place'),
+      () => undefined, // its end has been logged, and the next attempt is under way
+    );
+  }
+
+  async #askOne<About extends keyof Answers>(
+    member: Member,
+    about: About,
+  ): Promise<Answers[About] | undefined> {
+    const id = (this.#asked += 1);
+    const answer = await new Promise<Answers[keyof Answers] | undefined>((resolve) => {
+      const timer = setTimeout(resolve, answerPatienceMs, undefined);
+      this.#questions.set(id, {
+        member,
+        settle: (given) => {
+          clearTimeout(timer);
+          resolve(given);
+        },
+      });
+      send(member.worker, { kind: 'ask', id, about });
+    });
+    this.#questions.delete(id);
+    return answer as Answers[About] | undefined;
+  }
+}
+
+/** A worker that is ending may be deaf already: it will say so by its exit. */
+function send(worker: Worker, order: Order): void {
+  if (worker.isConnected()) worker.send(order);
+}

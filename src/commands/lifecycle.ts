@@ -1,0 +1,103 @@
+import { printAddress } from '../config/addresses.ts';
+import type { Address, Config } from '../config/config.ts';
+import { ConfigErrors, ConfigUnreadable } from '../config/problems.ts';
+import { exitCodes } from '../exit-codes.ts';
+import { describeCause, type Log } from '../log.ts';
+import { StoreUnavailable } from '../stores/ledger.ts';
+
+const signalNumbers = { SIGINT: 2, SIGTERM: 15 } as const;
+
+/** Resolves with the first signal that asks the process to stop. */
+export function nextSignal(): Promise<keyof typeof signalNumbers> {
+  return new Promise((resolve) => {
+    const stop = (signal: NodeJS.Signals): void => {
+      process.off('SIGINT', stop).off('SIGTERM', stop);
+      resolve(signal as keyof typeof signalNumbers);
+    };
+    process.once('SIGINT', stop).once('SIGTERM', stop);
+  });
+}
+
+/** Of either kind: who asks twice, in whatever way, does not want to wait. */
+export function endOnNextSignal(): void {
+  for (const [signal, number] of Object.entries(signalNumbers)) {
+    process.once(signal, () => process.exit(128 + number));
+  }
+}
+
+/** A fault nobody caught leaves the process in an unknown state: it is logged, and the process ends to be started anew. */
+export function watchForFaults({ logger, flush }: Log): void {
+  const end = (cause: unknown): void => {
+    logger.fatal({ cause: describeCause(cause) }, 'a fault of the gateway itself, please report it');
+    void flush().then(() => process.exit(exitCodes.internal));
+  };
+  process.once('uncaughtException', end);
+  process.once('unhandledRejection', end);
+}
+
+/** Says once that the gateway is up, and where, with what is doubtful in its configuration. */
+export function announce(up: { listen: Address; admin: Address }, config: Config, { logger }: Log): void {
+  const [listen, admin] = [printAddress(up.listen), printAddress(up.admin)];
+  for (const warning of config.warnings) logger.warn(warning);
+  logger.info({ listen, admin }, `ready: developers call http://${listen}, operators http://${admin}`);
+}
+
+/** Says on standard error what is wrong with the configuration, and gives the exit code for it. */
+export function explainConfig(error: unknown): number {
+  if (error instanceof ConfigUnreadable) {
+    process.stderr.write(`gatehouse: ${error.message}\n`);
+    return exitCodes.noInput;
+  }
+  if (error instanceof ConfigErrors) {
+    process.stderr.write(
+      `${error.message}\ngatehouse: the configuration is not valid, nothing was started\n`,
+    );
+    return exitCodes.config;
+  }
+  throw error;
+}
+
+/** A worker could not start, and has said why on standard error. */
+export class CannotStart extends Error {
+  readonly exitCode: number;
+
+  constructor(exitCode: number) {
+    super('A worker could not start');
+    this.exitCode = exitCode;
+  }
+}
+
+/** Says on standard error why the gateway cannot start, and gives the exit code for it. */
+export function explainStart(error: unknown, config: Config): number {
+  if (error instanceof CannotStart) return error.exitCode;
+  if (error instanceof StoreUnavailable) {
+    process.stderr.write(`gatehouse: the store cannot be opened: ${error.message}\n`);
+    return exitCodes.store;
+  }
+  if (error instanceof Error && 'syscall' in error && listenCalls.has(error.syscall)) {
+    process.stderr.write(`gatehouse: cannot listen on ${busyAddress(error, config)}\n`);
+    return exitCodes.unavailable;
+  }
+  throw error;
+}
+
+/** A worker is told by the process that leads it that the address cannot be bound. */
+const listenCalls = new Set<unknown>(['listen', 'bind', 'getaddrinfo']);
+
+const listenReasons: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another process uses it',
+  EACCES: 'this user may not open it',
+  EADDRNOTAVAIL: 'this machine has no such address',
+  ENOTFOUND: 'the host name is unknown',
+};
+
+function busyAddress(error: Error, config: Config): string {
+  const host = 'hostname' in error ? error.hostname : 'address' in error ? error.address : undefined;
+  const port = 'port' in error ? error.port : undefined;
+  const failed = (at: Address): boolean => at.host === host && (port === undefined || at.port === port);
+  const [option, address] = failed(config.listen)
+    ? ['listen', config.listen]
+    : ['admin.listen', config.admin.listen];
+  const code = 'code' in error ? String(error.code) : '';
+  return `${printAddress(address)} (${option}): ${listenReasons[code] ?? error.message}`;
+}

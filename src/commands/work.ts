@@ -1,0 +1,78 @@
+import cluster, { type Worker } from 'node:cluster';
+import type { Config, LogFormat } from '../config/config.ts';
+import { loadConfig } from '../config/load-config.ts';
+import { exitCodes } from '../exit-codes.ts';
+import { startGateway, type Gateway, type OperatorParts } from '../gateway.ts';
+import { createLog } from '../log.ts';
+import { settleHeap } from '../settle-heap.ts';
+import { explainConfig, explainStart, watchForFaults } from './lifecycle.ts';
+import type { Order, Report } from './worker-messages.ts';
+
+/** One of the processes that `workers` asks for. It serves; the process that started it leads it and speaks for it. */
+export async function work(file: string, logFormat: LogFormat): Promise<number> {
+  const { worker } = cluster;
+  if (worker === undefined) {
+    process.stderr.write('gatehouse: a worker is started by "gatehouse serve", when `workers` asks for it\n');
+    return exitCodes.usage;
+  }
+  const stop = nextStop(worker);
+  let config: Config;
+  try {
+    config = loadConfig(file, process.env);
+  } catch (error) {
+    return explainConfig(error);
+  }
+  const log = await createLog(config.log.level, logFormat);
+  watchForFaults(log);
+  settleHeap();
+  let gateway: Gateway;
+  let parts: OperatorParts | undefined;
+  try {
+    gateway = await startGateway(config, log.logger, async (given, address) => {
+      parts = given;
+      return { address, close: async () => undefined };
+    });
+  } catch (error) {
+    return explainStart(error, config);
+  }
+  if (parts !== undefined) answerQuestions(worker, parts);
+  await report(worker, { kind: 'ready', listen: gateway.listen });
+  await stop;
+  await gateway.drain();
+  await log.flush();
+  const metrics = await parts?.metrics.registry.getMetricsAsJSON();
+  if (metrics !== undefined) await report(worker, { kind: 'farewell', metrics });
+  return exitCodes.ok;
+}
+
+/**
+ * SIGTERM to one worker drains it, and another takes its place. SIGINT is left to the leading process: a terminal sends it
+ * to all of them at once.
+ */
+async function nextStop(worker: Worker): Promise<void> {
+  process.on('SIGINT', () => undefined);
+  await new Promise<void>((resolve) => {
+    process.on('SIGTERM', () => resolve());
+    worker.on('message', (order: Order) => {
+      if (order.kind === 'drain') resolve();
+    });
+  });
+}
+
+function answerQuestions(worker: Worker, { metrics, readiness }: OperatorParts): void {
+  const answers = {
+    metrics: () => metrics.registry.getMetricsAsJSON(),
+    readiness: () => readiness.check(),
+  };
+  worker.on('message', (order: Order) => {
+    if (order.kind !== 'ask') return;
+    const { id, about } = order;
+    void answers[about]().then((answer) => report(worker, { kind: 'answer', id, answer }));
+  });
+}
+
+/** Resolves when the message has left, or nobody is there to take it. */
+async function report(worker: Worker, message: Report): Promise<void> {
+  if (!worker.isConnected()) return;
+  await new Promise<void>((resolve) => worker.send(message, () => resolve()));
+}

@@ -1,0 +1,49 @@
+import { AggregatorRegistry, collectDefaultMetrics, Registry } from 'prom-client';
+import type { MetricsSource } from './metrics.ts';
+
+/** All numbers of one process at one moment. */
+export type Snapshot = Awaited<ReturnType<MetricsSource['getMetricsAsJSON']>>;
+
+/** The numbers of several processes as if they were one. */
+export interface MergedMetrics {
+  /** Takes the newest snapshot of a process. */
+  note(pid: number, snapshot: Snapshot): void;
+  /** The process has ended: what it counted stays counted, or a counter that falls would look like a jump. */
+  retire(pid: number): void;
+  /** The page, with the numbers of this process in it. */
+  print(): Promise<string>;
+  readonly contentType: MetricsSource['contentType'];
+}
+
+export function createMergedMetrics(): MergedMetrics {
+  const own = new Registry();
+  collectDefaultMetrics({ register: own });
+  const latest = new Map<number, Snapshot>();
+  let retired: Promise<Snapshot> = Promise.resolve([]);
+  return {
+    contentType: own.contentType,
+    note(pid, snapshot) {
+      latest.set(pid, snapshot);
+    },
+    retire(pid) {
+      const counted = (latest.get(pid) ?? []).filter(({ type }) => lasting.has(String(type)));
+      latest.delete(pid);
+      retired = addTo(retired, counted);
+    },
+    async print() {
+      const living = [...latest.values()];
+      return await AggregatorRegistry.aggregate([
+        await retired,
+        await own.getMetricsAsJSON(),
+        ...living,
+      ]).metrics();
+    },
+  };
+}
+
+/** What a process counted outlives it; what it measured of itself does not. */
+const lasting: ReadonlySet<string> = new Set(['counter', 'histogram']);
+
+async function addTo(sum: Promise<Snapshot>, counted: Snapshot): Promise<Snapshot> {
+  return await AggregatorRegistry.aggregate([await sum, counted]).getMetricsAsJSON();
+}

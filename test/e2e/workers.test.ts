@@ -1,0 +1,215 @@
+import assert from 'node:assert/strict';
+import { Agent, request } from 'node:http';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { stringify } from 'yaml';
+import { until } from '../helpers/poll.ts';
+import { openRaw, requestBytes } from '../helpers/raw-socket.ts';
+import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
+import { baseConfig, demoKey, overlay, startGateway } from '../helpers/start-gateway.ts';
+import type { Gateway, Yaml } from '../helpers/start-gateway.ts';
+
+const over: Yaml = {
+  workers: 2,
+  routes: [{ path: '/v1/*', methods: ['GET'], body: 'none' }],
+  log: { level: 'debug' },
+};
+const get = (path: string): Buffer => requestBytes(`GET ${path}`, [['apiKey', demoKey]]);
+
+/** The workers that have become ready so far, the first first. */
+function workersOf(gateway: Gateway): number[] {
+  return gateway.logs().flatMap(({ msg, pid }) => (msg === 'a worker is ready' ? [Number(pid)] : []));
+}
+
+function lives(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+async function answeredOf(gateway: Gateway): Promise<number> {
+  const page = await (await fetch(`${gateway.adminUrl}/metrics`)).text();
+  const lines = page.matchAll(/^gatehouse_requests_total\{.*status="2xx".*\} (\d+)$/gm);
+  return [...lines].reduce((sum, [, count]) => sum + Number(count), 0);
+}
+
+/** One connection for each client, which asks and asks again until it is told to stop. */
+function startLoad(t: TestContext, port: number, clients: number) {
+  const agent = new Agent({ keepAlive: true, maxSockets: clients });
+  t.after(() => agent.destroy());
+  const seen = { answered: 0, cut: 0, wrong: [] as string[], stopped: false };
+  const ask = (path: string): Promise<void> =>
+    new Promise((resolve) => {
+      const req = request({ port, host: '127.0.0.1', path, agent, headers: { apiKey: demoKey } });
+      req.on('response', (res) => {
+        res.resume();
+        res.on('error', () => undefined);
+        res.on('close', () => {
+          if (!res.complete) seen.cut += 1;
+          else if (res.statusCode === 200) seen.answered += 1;
+          else seen.wrong.push(`status ${res.statusCode}`);
+          resolve();
+        });
+      });
+      req.on('error', (error: NodeJS.ErrnoException) => {
+        if (error.code === 'ECONNRESET') seen.cut += 1;
+        else seen.wrong.push(String(error.code));
+        resolve();
+      });
+      req.end();
+    });
+  const client = async (): Promise<void> => {
+    while (!seen.stopped) await ask('/v1/x');
+  };
+  const done = Promise.all(Array.from({ length: clients }, client));
+  return {
+    seen,
+    stop: async () => {
+      seen.stopped = true;
+      await done;
+    },
+  };
+}
+
+test('a worker that is killed under load costs what it had in flight and nothing else, and is replaced', async (t) => {
+  const clients = 8;
+  const upstream = await startRecordingUpstream(t, (_, res) => void res.end('ok'));
+  const gateway = await startGateway(t, over, { upstream: upstream.url });
+  const [victim = 0, survivor = 0] = workersOf(gateway);
+  const before = startLoad(t, gateway.port, clients);
+  await until(() => before.seen.answered > 100);
+  await before.stop();
+  assert.equal(await answeredOf(gateway), before.seen.answered);
+
+  const load = startLoad(t, gateway.port, clients);
+  await until(() => load.seen.answered > 100);
+  process.kill(victim, 'SIGKILL');
+  await until(() => workersOf(gateway).length === 3);
+  assert.ok((await answeredOf(gateway)) >= before.seen.answered, 'what the dead counted stays counted');
+  const { answered, cut } = load.seen;
+  await until(() => load.seen.answered > answered + 100);
+  await load.stop();
+  assert.deepEqual(load.seen.wrong, []);
+  assert.ok(cut > 0 && cut <= clients, `${cut} requests were cut`);
+  assert.equal(load.seen.cut, cut, 'none is cut after that');
+  assert.ok(lives(survivor));
+  const [loss] = gateway.logs().filter(({ msg }) => String(msg).startsWith('a worker ended'));
+  assert.deepEqual([loss?.['level'], loss?.['pid'], loss?.['signal']], ['error', victim, 'SIGKILL']);
+  assert.equal((await fetch(`${gateway.adminUrl}/readyz`)).status, 200);
+  assert.deepEqual(await gateway.stop(), { code: 0, signal: null });
+  assert.ok(!workersOf(gateway).some(lives));
+});
+
+test('SIGTERM to one worker lets it finish, and another takes its place', async (t) => {
+  const upstream = await startRecordingUpstream(t, (_, res) => void setTimeout(() => res.end('ok'), 2));
+  const gateway = await startGateway(t, over, { upstream: upstream.url });
+  const [retiring = 0] = workersOf(gateway);
+  const load = startLoad(t, gateway.port, 1);
+  await until(() => load.seen.answered > 20);
+  process.kill(retiring, 'SIGTERM');
+  await until(() => workersOf(gateway).length === 3 && !lives(retiring));
+  await load.stop();
+  assert.deepEqual(load.seen.wrong, []);
+  assert.equal(await answeredOf(gateway), load.seen.answered);
+});
+
+test('a drain waits for what every worker has in flight, and all of them end', async (t) => {
+  const upstream = await startRecordingUpstream(t, () => undefined);
+  const waiting: (() => void)[] = [];
+  upstream.handler = (_, res) => void waiting.push(() => res.end('late'));
+  const gateway = await startGateway(t, over, { upstream: upstream.url });
+  const clients = await Promise.all(Array.from({ length: 4 }, () => openRaw(t, gateway.port)));
+  for (const client of clients) client.write(get('/v1/slow'));
+  await until(() => waiting.length === 4);
+  gateway.child.kill('SIGTERM');
+  await until(async () => (await fetch(`${gateway.adminUrl}/readyz`)).status === 503);
+  await assert.rejects(openRaw(t, gateway.port), { code: 'ECONNREFUSED' });
+  for (const answer of waiting) answer();
+  for (const client of clients) assert.equal((await client.responses(1))[0]?.text, 'late');
+  assert.deepEqual(await gateway.exited, { code: 0, signal: null });
+  assert.ok(!workersOf(gateway).some(lives));
+  await until(() => gateway.logs().at(-1)?.['msg'] === 'stopped');
+  assert.equal(gateway.logs().filter(({ status }) => status === 200).length, 4);
+});
+
+test('a second signal ends all of them at once', async (t) => {
+  const upstream = await startRecordingUpstream(t, () => undefined);
+  const gateway = await startGateway(t, over, { upstream: upstream.url });
+  (await openRaw(t, gateway.port)).write(get('/v1/never'));
+  await until(() => upstream.requests.length === 1);
+  gateway.child.kill('SIGTERM');
+  await until(() => gateway.logs().some(({ msg }) => String(msg).startsWith('stopping')));
+  assert.deepEqual(await gateway.stop(), { code: 143, signal: null });
+  await until(() => !workersOf(gateway).some(lives), { within: 2000 });
+});
+
+test('the workers end with the process that leads them', async (t) => {
+  const gateway = await startGateway(t, over);
+  await gateway.stop('SIGKILL');
+  await until(() => !workersOf(gateway).some(lives), { within: 2000 });
+});
+
+test('there is one ready line, and every line of the log is whole, however long', async (t) => {
+  const upstream = await startRecordingUpstream(t, (_, res) => void res.end('ok'));
+  const gateway = await startGateway(t, over, { upstream: upstream.url });
+  const clients = await Promise.all(Array.from({ length: 8 }, () => openRaw(t, gateway.port)));
+  for (let round = 1; round <= 20; round += 1) {
+    for (const client of clients) client.write(get(`/v1/${'x'.repeat(9000)}`));
+    await Promise.all(clients.map((client) => client.responses(round)));
+  }
+  await gateway.stop();
+  const lines = gateway.logText().trimEnd().split('\n');
+  assert.doesNotThrow(() => lines.map((line) => JSON.parse(line) as unknown));
+  assert.equal(gateway.logs().filter(({ status }) => status === 200).length, 160);
+  assert.equal(gateway.logs().filter(({ msg }) => String(msg).startsWith('ready')).length, 1);
+});
+
+test('what keeps one process from starting keeps all from it, with the same line and code', async (t) => {
+  const busy = createServer();
+  t.after(() => void busy.close());
+  await once(busy.listen(0, '127.0.0.1'), 'listening');
+  const taken = `127.0.0.1:${(busy.address() as AddressInfo).port}`;
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-workers-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  writeFileSync(join(folder, 'notes.txt'), 'These are notes, and not a database at all.\n'.repeat(200));
+  for (const { config, code, line } of [
+    { config: { listen: taken }, code: 69, line: /\(listen\): another process uses it/ },
+    { config: { admin: { listen: taken } }, code: 69, line: /\(admin\.listen\): another process uses it/ },
+    { config: { store: `sqlite:${join(folder, 'notes.txt')}` }, code: 74, line: /store cannot be opened/ },
+  ] satisfies { config: Yaml; code: number; line: RegExp }[]) {
+    const file = join(folder, 'gateway.yaml');
+    const base = overlay(baseConfig('http://127.0.0.1:9', folder), { workers: 2 });
+    writeFileSync(file, stringify(overlay(base, config)));
+    const ended = await run(t, ['serve', '--config', file]);
+    assert.match(ended.stderr, /^gatehouse: [^\n]+\n$/);
+    assert.match(ended.stderr, line);
+    assert.equal(ended.code, code);
+  }
+});
+
+test('a worker cannot be started by hand', async (t) => {
+  const ended = await run(t, ['worker']);
+  assert.match(ended.stderr, /^gatehouse: a worker is started by [^\n]+\n$/);
+  assert.equal(ended.code, 64);
+});
+
+const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+
+async function run(t: TestContext, args: readonly string[]) {
+  const child = spawn(process.execPath, [main, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  t.after(() => void child.kill('SIGKILL'));
+  let stderr = '';
+  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, stderr };
+}
