@@ -9,7 +9,7 @@ import { readUsage, type UsageReading } from '../quota/usage-reading.ts';
 import { StoreUnavailable, type Ledger } from '../stores/ledger.ts';
 import { openStore } from '../stores/open-store.ts';
 import { columns } from './columns.ts';
-import { explainConfig } from './serve.ts';
+import { explainConfig } from './lifecycle.ts';
 
 /** Where a command reads and writes, so that it can be tried without a terminal. */
 export interface Console {

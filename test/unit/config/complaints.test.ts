@@ -71,9 +71,9 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
   },
   {
     name: 'an option of a later version',
-    text: `${least}workers: 2\n`,
+    text: `${least}reload: {}\n`,
     says: [
-      '3:1: workers: unknown option, choose from listen, admin, basePath, trustProxy, store, storeDeadline, auth, plans, keys, upstreams, versions, routes, usage, errors, limits, spool, forwarded, drain, log',
+      '3:1: reload: unknown option, choose from listen, admin, basePath, workers, trustProxy, store, storeDeadline, auth, plans, keys, upstreams, versions, routes, usage, errors, limits, spool, forwarded, drain, log',
     ],
   },
   {
@@ -181,6 +181,16 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     says: ['3:1: listen: a "${" has no "}" to end it (write "$${" for the characters "${")'],
   },
   // listeners
+  {
+    name: 'no workers',
+    text: `${least}workers: 0\n`,
+    says: ['3:1: workers: 0 is too small, the least is 1'],
+  },
+  {
+    name: 'workers in words',
+    text: `${least}workers: many\n`,
+    says: ['3:1: workers: "many" is not a number of workers, write 1, 2, … or auto'],
+  },
   {
     name: 'a public admin address',
     text: `${least}admin: { listen: 0.0.0.0:9090 }\n`,

@@ -22,6 +22,7 @@ test('the least file gets every documented default', (t) => {
     listen: { host: '0.0.0.0', port: 8080 },
     admin: { listen: { host: '127.0.0.1', port: 9090 }, token: undefined },
     basePath: '',
+    workers: 1,
     trustProxy: [],
     store: { kind: 'sqlite', path: './data/gatehouse.db' },
     storeDeadlineMs: 250,
