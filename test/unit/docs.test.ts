@@ -193,7 +193,7 @@ for (const { what, form } of neverNamed) {
 
 function filesIn(folder: string): string[] {
   return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
+    .filter((entry) => entry.isFile() && !entry.parentPath.split('/').some((name) => untracked.has(name)))
     .map((entry) => relative(root, join(entry.parentPath, entry.name)));
 }
 

@@ -1,0 +1,63 @@
+import type { Line } from './measure.ts';
+
+const width = 860;
+const labelWidth = 190;
+const rowHeight = 26;
+const barHeight = 16;
+const top = 64;
+const gap = 40;
+const colours = { gateway: '#0f766e', peer: '#64748b', passthrough: '#cbd5e1' } as const;
+
+/** Throughput to the left, CPU per request to the right, one row for each subject, the fastest first. */
+export function drawChart(title: string, lines: readonly Line[]): string {
+  const rows = lines.toSorted((a, b) => b.requestsPerSecond - a.requestsPerSecond);
+  const height = top + rows.length * rowHeight + 24;
+  const barsWidth = (width - labelWidth - gap - 24) / 2 - 56;
+  const most = Math.max(...rows.map((row) => row.requestsPerSecond), 1);
+  const dearest = Math.max(...rows.map((row) => row.cpuUs ?? 0), 1);
+  const right = labelWidth + barsWidth + 56 + gap;
+  const drawn = rows.map((row, at) => {
+    const y = top + at * rowHeight;
+    const rate = { x: labelWidth, y, length: (barsWidth * row.requestsPerSecond) / most };
+    const cost = { x: right, y, length: (barsWidth * (row.cpuUs ?? 0)) / dearest };
+    return [
+      text(labelWidth - 10, y + 13, row.subject.name, 'end'),
+      bar(rate, row, Math.round(row.requestsPerSecond).toLocaleString('en')),
+      row.cpuUs === undefined ? text(right, y + 13, '–') : bar(cost, row, row.cpuUs.toFixed(0)),
+    ].join('\n');
+  });
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="system-ui, sans-serif" font-size="12" role="img">
+<title>${escape(title)}</title>
+<rect width="${width}" height="${height}" fill="#ffffff"/>
+${text(24, 26, title, 'start', 15)}
+${text(labelWidth, 50, 'requests per second, more is better', 'start', 12, '#64748b')}
+${text(right, 50, 'CPU µs per request, less is better', 'start', 12, '#64748b')}
+${drawn.join('\n')}
+</svg>
+`;
+}
+
+interface Bar {
+  readonly x: number;
+  readonly y: number;
+  readonly length: number;
+}
+
+function bar({ x, y, length }: Bar, { subject }: Line, value: string): string {
+  const long = Math.max(1, length).toFixed(1);
+  return `<rect x="${x}" y="${y}" width="${long}" height="${barHeight}" rx="2" fill="${colours[subject.kind]}"/>
+${text(x + length + 6, y + 13, value)}`;
+}
+
+function text(
+  x: number,
+  y: number,
+  words: string,
+  ...[anchor = 'start', size = 12, fill = '#0f172a']: [anchor?: 'start' | 'end', size?: number, fill?: string]
+): string {
+  return `<text x="${x.toFixed(1)}" y="${y}" text-anchor="${anchor}" font-size="${size}" fill="${fill}">${escape(words)}</text>`;
+}
+
+function escape(words: string): string {
+  return words.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
+}

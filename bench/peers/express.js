@@ -1,0 +1,50 @@
+import { Agent } from 'node:http';
+import express from 'express';
+import { createProxyMiddleware, fixRequestBody } from 'http-proxy-middleware';
+import { Redis } from 'ioredis';
+import { pinoHttp } from 'pino-http';
+import { RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
+import { callerOf, isName, port, redisPort, sink, upstream } from './policy.js';
+
+const redis = new Redis(redisPort, '127.0.0.1', { enableAutoPipelining: true });
+const quotas = new Map(
+  [1_000_000_000, 1].map((points) => [
+    points,
+    new RateLimiterRedis({ storeClient: redis, keyPrefix: 'express', points, duration: 30 * 86_400 }),
+  ]),
+);
+const app = express();
+app.disable('x-powered-by');
+app.use(pinoHttp());
+
+app.use(async function admit(req, res, next) {
+  const key = req.headers.apikey;
+  if (key === undefined) return res.status(401).json({ error: 'API key is required' });
+  const caller = callerOf(key);
+  if (caller === undefined) return res.status(401).json({ error: 'Invalid API key' });
+  try {
+    await quotas.get(caller.limit).consume(caller.id);
+    next();
+  } catch (error) {
+    if (!(error instanceof RateLimiterRes)) throw error;
+    res.status(429).json({ error: 'Quota exceeded' });
+  }
+});
+
+const agent = new Agent({ keepAlive: true, maxSockets: 256 });
+const path = '/v1/voice-gender-recognition/api';
+app.post(
+  `${path}/name`,
+  express.json({ limit: '16kb' }),
+  function checkName(req, res, next) {
+    if (isName(req.body)) next();
+    else res.status(400).json({ error: 'The body is not valid' });
+  },
+  createProxyMiddleware({ target: upstream, agent, on: { proxyReq: fixRequestBody } }),
+);
+app.get(`${path}/big`, createProxyMiddleware({ target: upstream, agent }));
+app.post(`${path}/voice`, createProxyMiddleware({ target: sink, agent }));
+app.use(function failed(_error, _req, res, _next) {
+  res.status(400).json({ error: 'The body is not valid' });
+});
+app.listen(port, '127.0.0.1');

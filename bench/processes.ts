@@ -1,0 +1,149 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { openSync, closeSync, readFileSync, readdirSync, truncateSync } from 'node:fs';
+import { connect, createServer, type AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
+
+/** A process that is measured, or helps to measure; it and its children share the cores it was pinned to. */
+export interface Started {
+  readonly pid: number;
+  readonly port: number;
+  /** Its standard output and error. */
+  readonly log: string;
+  stop(): Promise<void>;
+}
+
+export interface StartOptions {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly cores: string;
+  readonly port: number;
+  readonly log: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+}
+
+const startPatienceMs = 20_000;
+const stopPatienceMs = 3000;
+const living = new Set<ChildProcess>();
+
+// Whatever happens to the bench, nothing that it started outlives it.
+process.once('exit', () => {
+  for (const child of living) child.kill('SIGKILL');
+});
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    void Promise.all([...living].map(stopChild)).then(() => process.exit(130));
+  });
+}
+
+/** Starts a server on the cores and resolves when its port takes connections. */
+export async function start({
+  command,
+  args,
+  cores,
+  port,
+  log,
+  env = {},
+  cwd,
+}: StartOptions): Promise<Started> {
+  const out = openSync(log, 'a');
+  const child = spawn('taskset', ['-c', cores, command, ...args], {
+    cwd,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', out, out],
+  });
+  closeSync(out);
+  living.add(child);
+  child.once('exit', () => living.delete(child));
+  const deadline = performance.now() + startPatienceMs;
+  while (!(await takesConnections(port))) {
+    if (child.exitCode !== null || child.signalCode !== null || performance.now() > deadline) {
+      await stopChild(child);
+      throw new Error(`${command} did not start:\n${readFileSync(log, 'utf8').slice(-2000)}`);
+    }
+    await pause(20);
+  }
+  return { pid: child.pid ?? 0, port, log, stop: () => stopChild(child) };
+}
+
+async function stopChild(child: ChildProcess): Promise<void> {
+  if (!living.has(child)) return;
+  const ended = once(child, 'exit');
+  child.kill('SIGTERM');
+  const timer = setTimeout(() => child.kill('SIGKILL'), stopPatienceMs);
+  await ended;
+  clearTimeout(timer);
+}
+
+async function takesConnections(port: number): Promise<boolean> {
+  const socket = connect({ port, host: '127.0.0.1' });
+  try {
+    await once(socket, 'connect');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}
+
+/** A port that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+/** Keeps access logs from filling the disk: they are written as in production, and emptied after each round. */
+export function emptyLog({ log }: Started): void {
+  truncateSync(log);
+}
+
+const tickMs = 10; // USER_HZ is 100 on every Linux that Node runs on
+
+/** CPU time that the process and its living children have used, in milliseconds. */
+export function cpuMs(pid: number): number {
+  return familyOf(pid).reduce((sum, one) => {
+    const fields = statOf(one);
+    return sum + (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) * tickMs;
+  }, 0);
+}
+
+/** The most memory that the process and its children ever had resident, each at its own peak, in MB. */
+export function peakMb(pid: number): number {
+  const kb = familyOf(pid).reduce((sum, one) => {
+    const found = /^VmHWM:\s+(\d+)/m.exec(read(`/proc/${one}/status`));
+    return sum + Number(found?.[1] ?? 0);
+  }, 0);
+  return kb / 1024;
+}
+
+function familyOf(pid: number): number[] {
+  const parents = new Map<number, number>();
+  for (const name of readdirSync('/proc')) {
+    if (/^\d+$/.test(name)) parents.set(Number(name), Number(statOf(Number(name))[1] ?? 0));
+  }
+  const family = [pid];
+  for (const one of family) {
+    for (const [child, parent] of parents) if (parent === one) family.push(child);
+  }
+  return family;
+}
+
+/** The fields of `/proc/<pid>/stat` behind the name, which may hold anything. */
+function statOf(pid: number): string[] {
+  const text = read(`/proc/${pid}/stat`);
+  return text.slice(text.lastIndexOf(')') + 2).split(' ');
+}
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return ''; // it ended a moment ago
+  }
+}

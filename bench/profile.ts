@@ -1,0 +1,95 @@
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { gatewayYaml } from './gateway-yaml.ts';
+import { runLoad } from './load.ts';
+import { cores, findProgram, here, root } from './machine.ts';
+import { freePort, start } from './processes.ts';
+import { byFunction, byPackage, readProfile, type Share } from './read-profile.ts';
+import { scenarios } from './scenarios.ts';
+import { closeSurroundings, openSurroundings } from './surroundings.ts';
+
+const help = `npm run bench:profile -- [--scenario name-64] [--seconds 8] [--top 40] [--store sqlite|redis] [--quotas leased|strict|none]
+
+Loads the gateway while its CPU is sampled, and says where the time went. The profile is kept as
+bench/data/gatehouse.cpuprofile, which the developer tools of a browser open.
+`;
+
+const { values: flags } = parseArgs({
+  options: {
+    scenario: { type: 'string', default: 'name-64' },
+    seconds: { type: 'string', default: '8' },
+    top: { type: 'string', default: '40' },
+    store: { type: 'string', default: 'sqlite' },
+    quotas: { type: 'string', default: 'none' },
+    help: { type: 'boolean', short: 'h', default: false },
+  },
+});
+
+/** Until the hot functions are compiled. */
+const warmSeconds = 3;
+const data = join(here, 'data');
+const scenario = scenarios.find(({ name }) => name === flags.scenario);
+if (flags.help || scenario === undefined || findProgram('wrk') === undefined) {
+  process.stdout.write(help);
+  process.exitCode = flags.help ? 0 : 64;
+} else {
+  await profile(scenario);
+}
+
+async function profile({ keys, load }: (typeof scenarios)[number]): Promise<void> {
+  const folder = join(data, 'profile');
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const around = await openSurroundings(folder, keys);
+  try {
+    const ports = { listen: await freePort(), admin: await freePort() };
+    const file = join(folder, 'gateway.yaml');
+    const store = flags.store === 'redis' ? 'redis' : 'sqlite';
+    const quotas = flags.quotas === 'leased' || flags.quotas === 'strict' ? flags.quotas : 'none';
+    const variant = { store, quotas, keysIn: 'file', uploads: false, workers: 1 } as const;
+    writeFileSync(file, gatewayYaml(variant, ports, around));
+    const sampling = ['--cpu-prof', `--cpu-prof-dir=${folder}`, '--cpu-prof-interval=500'];
+    const gateway = await start({
+      command: process.execPath,
+      args: [...sampling, join(root, 'src/main.ts'), 'serve', '--config', file],
+      cores: cores.subject,
+      port: ports.listen,
+      log: join(folder, 'gateway.log'),
+      cwd: folder,
+    });
+    const seconds = Number(flags.seconds);
+    const where = { port: gateway.port, cores: cores.load, folder };
+    await runLoad(load, { ...where, seconds: warmSeconds });
+    const fromUs = nowUs();
+    const seen = await runLoad(load, { ...where, seconds });
+    const toUs = nowUs();
+    await gateway.stop();
+    const kept = join(data, 'gatehouse.cpuprofile');
+    const [written] = readdirSync(folder).filter((name) => name.endsWith('.cpuprofile'));
+    const text = readFileSync(join(folder, written ?? ''), 'utf8');
+    writeFileSync(kept, text);
+    const taken = readProfile(text, root, { fromUs, toUs });
+    const rate = Math.round(seen.requests / seen.seconds);
+    process.stdout.write(
+      `${rate} requests/s while sampled, ${seen.errors} errors, ${taken.busyMs.toFixed(0)} ms busy\n\n`,
+    );
+    process.stdout.write(print('by package', byPackage(taken), 30));
+    process.stdout.write(print('by function', byFunction(taken), Number(flags.top)));
+    process.stdout.write(`Kept as ${kept}.\n`);
+  } finally {
+    await closeSurroundings(around);
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function nowUs(): number {
+  return Number(process.hrtime.bigint() / 1000n);
+}
+
+function print(title: string, shares: readonly Share[], most: number): string {
+  const rows = shares.slice(0, most).map(({ name, selfMs, part }) => {
+    return `${(part * 100).toFixed(1).padStart(6)} %  ${selfMs.toFixed(0).padStart(7)} ms  ${name}`;
+  });
+  return `${title}, time of its own\n${rows.join('\n')}\n\n`;
+}

@@ -1,0 +1,74 @@
+import { judge } from './bar.ts';
+import type { LeftOut, Line, Outcome, Pace } from './measure.ts';
+import { describeMachine } from './machine.ts';
+import { scenarios } from './scenarios.ts';
+
+const head = ['', 'requests/s', 'p50 ms', 'p99 ms', 'CPU µs/request', 'peak MB', 'errors'];
+
+/** The lines of one scenario, for a terminal. */
+export function printScenario(title: string, lines: readonly Line[]): string {
+  const rows = [[title, ...head.slice(1)], ...lines.map(cells)];
+  const widths = rows[0]?.map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0))) ?? [];
+  const print = (row: readonly string[]): string =>
+    row
+      .map((cell, at) => (at === 0 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0)))
+      .join('  ');
+  return `${rows.map(print).join('\n')}\n`;
+}
+
+/** What is missing in a table, and why. */
+export function printLeftOut(leftOut: readonly LeftOut[]): string {
+  return leftOut.map(({ subject, reason }) => `  left out: ${subject}: ${reason}\n`).join('');
+}
+
+/** The page of results. */
+export function printPage({ lines, leftOut }: Outcome, pace: Pace): string {
+  const measured = scenarios.filter(({ name }) => lines.some((line) => line.scenario === name));
+  const parts = measured.map(({ name, title }) => {
+    const rows = lines.filter(({ scenario }) => scenario === name).map(cells);
+    const missing = leftOut.filter(({ scenario }) => scenario === name);
+    const notes = missing.map(({ subject, reason }) => `- left out: ${subject}: ${reason}`);
+    return [`## ${title}`, '', table([head, ...rows]), ...(notes.length > 0 ? ['', ...notes] : [])].join(
+      '\n',
+    );
+  });
+  const about = new Map(lines.map(({ subject }) => [subject.name, subject.about]));
+  return [
+    '# Results',
+    '',
+    `Written by \`npm run bench\`. ${describeMachine()}. What is measured has one core, load (wrk), upstream and Redis another.`,
+    `Medians of ${pace.rounds} rounds of ${pace.seconds} s, in turn. CPU is that of the process and its children, memory the peak`,
+    'of the scenario. Compare lines with each other, not with other machines.',
+    '',
+    '![Throughput and CPU per request](results.svg)',
+    '',
+    '## The bar',
+    '',
+    table([['measure', 'value', 'must', 'aim', 'reached'], ...judge(lines)]),
+    '',
+    parts.join('\n\n'),
+    '',
+    '## Who is who',
+    '',
+    table([['name', 'what it is'], ...about]),
+    '',
+  ].join('\n');
+}
+
+function cells(line: Line): string[] {
+  return [
+    line.subject.name,
+    line.requestsPerSecond.toFixed(line.requestsPerSecond < 1000 ? 1 : 0),
+    line.p50Ms.toFixed(2),
+    line.p99Ms.toFixed(2),
+    line.cpuUs === undefined ? '–' : line.cpuUs.toFixed(line.cpuUs < 1000 ? 1 : 0),
+    line.peakMb === undefined ? '–' : line.peakMb.toFixed(0),
+    String(line.errors),
+  ];
+}
+
+function table(rows: readonly (readonly string[])[]): string {
+  const [first = [], ...rest] = rows;
+  const rule = first.map((_, at) => (at === 0 ? '---' : '--:'));
+  return [first, rule, ...rest].map((row) => `| ${row.join(' | ')} |`).join('\n');
+}

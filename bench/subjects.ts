@@ -1,0 +1,212 @@
+import { spawnSync } from 'node:child_process';
+import { closeSync, openSync, writeFileSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { gatewayYaml, secretOf, type Variant } from './gateway-yaml.ts';
+import { adviceFor, cores, findLua, findProgram, here, root } from './machine.ts';
+import { nginxLua, nginxProxy } from './nginx.ts';
+import { freePort, start, type Started } from './processes.ts';
+import type { Surroundings } from './surroundings.ts';
+
+/** Something that is measured. */
+export interface Subject {
+  readonly name: string;
+  /** What it is, for the page of results. */
+  readonly about: string;
+  readonly kind: 'gateway' | 'peer' | 'passthrough';
+  /** Starts it, pinned to its core. Rejects with CannotRun where that is no fault. */
+  readonly start: (around: Surroundings) => Promise<Started>;
+}
+
+/** Why a subject is left out. */
+export class CannotRun extends Error {}
+
+const main = join(root, 'src/main.ts');
+const base: Variant = { store: 'redis', quotas: 'leased', keysIn: 'file', uploads: false, workers: 1 };
+const keysBatch = 10_000;
+
+/** Everything that can be measured. */
+export const subjects: readonly Subject[] = [
+  {
+    name: 'direct',
+    about: 'the load on the upstream itself',
+    kind: 'passthrough',
+    start: async ({ upstream }) => ({ ...upstream, pid: 0, stop: async () => undefined }),
+  },
+  { name: 'nginx', about: 'nginx, one worker', kind: 'passthrough', start: startNginx },
+  { name: 'haproxy', about: 'haproxy, one thread', kind: 'passthrough', start: startHaproxy },
+  node('node + undici', 'bare-undici', 'node:http and undici dispatch, no policy', 'passthrough'),
+  node('http-proxy', 'http-proxy', 'node:http and http-proxy, no policy', 'passthrough'),
+  node('constant', 'constant', 'node:http answering everyone the same 401', 'passthrough'),
+  {
+    name: 'nginx + lua + redis',
+    about: 'nginx with the policy in Lua, Redis asked for each request',
+    kind: 'peer',
+    start: startLua,
+  },
+  node('fastify', 'fastify', 'fastify, @fastify/http-proxy, Ajv, ioredis', 'peer'),
+  node('express', 'express', 'express, http-proxy-middleware, Ajv, rate-limiter-flexible, pino-http', 'peer'),
+  gateway('gatehouse', 'Redis, leased', {}),
+  gateway('gatehouse strict', 'Redis, asked for each request', { quotas: 'strict' }),
+  gateway('gatehouse sqlite', 'SQLite, leased', { store: 'sqlite' }),
+  gateway('gatehouse sqlite strict', 'SQLite, asked for each request', { store: 'sqlite', quotas: 'strict' }),
+  gateway('gatehouse no quota', 'SQLite, plans without limits', { store: 'sqlite', quotas: 'none' }),
+  gateway('gatehouse uploads', 'Redis, leased, uploads checked', { uploads: true }),
+  gateway('gatehouse stored keys', 'Redis, leased, keys in the store', { keysIn: 'store' }),
+  gateway('gatehouse sqlite stored keys', 'SQLite, leased, keys in the store', {
+    store: 'sqlite',
+    keysIn: 'store',
+  }),
+  gateway(
+    'gatehouse on all cores',
+    'SQLite, no quota, one process, not pinned',
+    { store: 'sqlite', quotas: 'none' },
+    cores.all,
+  ),
+  gateway(
+    'gatehouse 2 workers',
+    'SQLite, no quota, two workers, not pinned',
+    { store: 'sqlite', quotas: 'none', workers: 2 },
+    cores.all,
+  ),
+];
+
+function gateway(name: string, about: string, over: Partial<Variant>, pin: string = cores.subject): Subject {
+  const variant: Variant = { ...base, ...over };
+  return {
+    name,
+    about,
+    kind: 'gateway',
+    start: async (around) => {
+      if (variant.store === 'redis') need('redis-server');
+      const ports = { listen: await freePort(), admin: await freePort() };
+      const file = join(around.folder, `${name.replaceAll(' ', '-')}.yaml`);
+      writeFileSync(file, gatewayYaml(variant, ports, around));
+      checkConfig(file);
+      if (variant.keysIn === 'store') importKeys(file, around);
+      return await start({
+        command: process.execPath,
+        args: [main, 'serve', '--config', file],
+        cores: pin,
+        port: ports.listen,
+        log: `${file}.log`,
+        cwd: around.folder,
+      });
+    },
+  };
+}
+
+/** A checkout that does not know an option yet leaves out the lines that need it. */
+function checkConfig(file: string): void {
+  const { status, stderr } = spawnSync(process.execPath, [main, 'check', '--config', file], {
+    encoding: 'utf8',
+  });
+  if (status === 0) return;
+  const reason = stderr.split('\n')[0]?.replace(/^.*?:\d+:\d+: /, '') ?? '';
+  throw new CannotRun(`this gateway does not take its configuration (${reason})`);
+}
+
+function importKeys(config: string, { folder, keys }: Surroundings): void {
+  const file = join(folder, 'keys.jsonl');
+  const out = openSync(file, 'w');
+  for (let from = 0; from < keys; from += keysBatch) {
+    const batch = Array.from({ length: Math.min(keysBatch, keys - from) }, (_, n) =>
+      JSON.stringify({ secret: secretOf(from + n), plan: 'bench' }),
+    );
+    writeSync(out, `${batch.join('\n')}\n`);
+  }
+  closeSync(out);
+  const args = [main, 'keys', 'import', file, '--config', config, '--quiet'];
+  const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', cwd: folder });
+  if (status !== 0)
+    throw new CannotRun(`the keys could not be imported (${stderr.trim().split('\n')[0] ?? ''})`);
+}
+
+function node(name: string, file: string, about: string, kind: Subject['kind']): Subject {
+  return {
+    name,
+    about,
+    kind,
+    start: async ({ folder, keys, upstream, sink, redis }) => {
+      if (kind === 'peer') need('redis-server');
+      const port = await freePort();
+      return await start({
+        command: process.execPath,
+        args: [join(here, 'peers', `${file}.js`)],
+        cores: cores.subject,
+        port,
+        log: join(folder, `${file}.log`),
+        env: {
+          NODE_ENV: 'production',
+          BENCH_PORT: String(port),
+          BENCH_UPSTREAM: `http://127.0.0.1:${upstream.port}`,
+          BENCH_SINK: `http://127.0.0.1:${sink.port}`,
+          BENCH_REDIS_PORT: String(redis?.port ?? 0),
+          BENCH_KEYS: String(keys),
+        },
+      });
+    },
+  };
+}
+
+async function startNginx({ folder, upstream, sink }: Surroundings): Promise<Started> {
+  const port = await freePort();
+  const urls = { upstream: `127.0.0.1:${upstream.port}`, sink: `127.0.0.1:${sink.port}` };
+  return await startWith('nginx', { folder, port, page: nginxProxy(port, folder, urls) });
+}
+
+async function startLua({ folder, upstream, sink, keys, redis }: Surroundings): Promise<Started> {
+  need('redis-server');
+  need('nginx');
+  const modules = findLua();
+  if (modules === undefined) throw new CannotRun(`nginx has no Lua here; ${adviceFor('nginx')}`);
+  const port = await freePort();
+  const page = nginxLua(port, folder, {
+    modules,
+    folder: join(here, 'peers'),
+    redisPort: redis?.port ?? 0,
+    keys,
+    upstream: `127.0.0.1:${upstream.port}`,
+    sink: `127.0.0.1:${sink.port}`,
+  });
+  return await startWith('nginx', { folder, port, page });
+}
+
+async function startHaproxy({ folder, upstream }: Surroundings): Promise<Started> {
+  const port = await freePort();
+  const page = `
+global
+  nbthread 1
+  maxconn 8192
+defaults
+  mode http
+  timeout connect 2s
+  timeout client 60s
+  timeout server 60s
+  option http-keep-alive
+  http-reuse always
+listen pass
+  bind 127.0.0.1:${port}
+  server upstream 127.0.0.1:${upstream.port}
+`;
+  return await startWith('haproxy', { folder, port, page });
+}
+
+interface Configured {
+  readonly folder: string;
+  readonly port: number;
+  readonly page: string;
+}
+
+async function startWith(name: 'nginx' | 'haproxy', { folder, port, page }: Configured): Promise<Started> {
+  const command = need(name);
+  const file = join(folder, `${name}-${port}.conf`);
+  writeFileSync(file, page);
+  const args = name === 'nginx' ? ['-p', folder, '-c', file, '-e', 'stderr'] : ['-f', file];
+  return await start({ command, args, cores: cores.subject, port, log: `${file}.log` });
+}
+
+function need(name: string): string {
+  const path = findProgram(name);
+  if (path === undefined) throw new CannotRun(`${name} is not installed; ${adviceFor(name)}`);
+  return path;
+}

@@ -1,0 +1,68 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { cores, findProgram, here } from './machine.ts';
+import { nginxUpstream } from './nginx.ts';
+import { freePort, start, type Started } from './processes.ts';
+
+/** What every subject of a scenario stands in. */
+export interface Surroundings {
+  readonly folder: string;
+  readonly keys: number;
+  /** Answers at once; a small answer or one of 1 MB. */
+  readonly upstream: Started;
+  /** Reads uploads to their end before it answers. */
+  readonly sink: Started;
+  readonly redis: Started | undefined;
+}
+
+/** Starts upstreams and an empty Redis on the core of the load. */
+export async function openSurroundings(folder: string, keys: number): Promise<Surroundings> {
+  mkdirSync(folder, { recursive: true });
+  const sink = await startNode('upstream', folder);
+  const upstream = findProgram('nginx') === undefined ? sink : await startNginx(folder);
+  return { folder, keys, upstream, sink, redis: await startRedis(folder) };
+}
+
+export async function closeSurroundings({ upstream, sink, redis }: Surroundings): Promise<void> {
+  await Promise.all([upstream.stop(), sink.stop(), redis?.stop()]);
+}
+
+async function startNode(name: string, folder: string): Promise<Started> {
+  const port = await freePort();
+  return await start({
+    command: process.execPath,
+    args: [join(here, 'peers', `${name}.js`)],
+    cores: cores.load,
+    port,
+    log: join(folder, `${name}.log`),
+    env: { BENCH_PORT: String(port) },
+  });
+}
+
+async function startNginx(folder: string): Promise<Started> {
+  const port = await freePort();
+  writeFileSync(join(folder, 'big'), Buffer.alloc(1024 * 1024, 'x'));
+  const file = join(folder, 'upstream.conf');
+  writeFileSync(file, nginxUpstream(port, folder));
+  return await start({
+    command: findProgram('nginx') ?? 'nginx',
+    args: ['-p', folder, '-c', file, '-e', 'stderr'],
+    cores: cores.load,
+    port,
+    log: join(folder, 'upstream-nginx.log'),
+  });
+}
+
+async function startRedis(folder: string): Promise<Started | undefined> {
+  const command = findProgram('redis-server');
+  if (command === undefined) return undefined;
+  const port = await freePort();
+  const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
+  return await start({
+    command,
+    args: [...args, '--dir', folder],
+    cores: cores.load,
+    port,
+    log: join(folder, 'redis.log'),
+  });
+}
