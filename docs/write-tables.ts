@@ -28,8 +28,10 @@ function optionsTable(): string {
 
 /** One row per metric of our own; those that every Node process has are left out. */
 function metricsTable(): string {
-  const rows = createMetrics(() => 0)
-    .registry.getMetricsAsArray()
+  const { registry, showLeases } = createMetrics(() => 0);
+  showLeases(() => ({ leases: 0, owingKeys: 0, waitingSteps: 0, droppedSteps: 0 }));
+  const rows = registry
+    .getMetricsAsArray()
     .filter(({ name }) => name.startsWith('gatehouse_'))
     .map((metric) => {
       const labels = 'labelNames' in metric && Array.isArray(metric.labelNames) ? metric.labelNames : [];
@@ -69,7 +71,9 @@ function innerOf({ properties, additionalProperties, propertyNames, items }: Par
 /** How a value looks in the YAML, where its type alone does not tell. */
 const forms: Readonly<Record<string, string>> = {
   address: 'address',
+  anchor: 'weekday, day or `mm-dd`',
   'base-path': 'path',
+  'cost-header': 'header name',
   digest: '`sha256:…`',
   duration: 'duration',
   'duration-or-zero': 'duration',
@@ -81,8 +85,12 @@ const forms: Readonly<Record<string, string>> = {
   none: '`none`, or one of the next',
   origin: 'origin',
   path: 'path',
+  percent: '`1%` to `100%`',
+  'quota-name': 'name',
   size: 'size',
   store: 'store',
+  time: '`hh:mm`',
+  timezone: 'time zone',
   visible: 'text',
   workers: 'whole number or `auto`',
 };
@@ -92,6 +100,7 @@ function writtenAs({ type, format, enum: words, items }: Part): string {
   if (isPart(items)) return `list of ${Array.isArray(items['enum']) ? 'methods' : writtenAs(items)}`;
   if (typeof format === 'string' && forms[format] !== undefined) return forms[format];
   if (type === 'integer') return 'whole number';
+  if (Array.isArray(type) && type.includes('object')) return 'whole number, or the next';
   if (type === 'boolean') return '`true` `false`';
   return type === 'object' ? 'object' : 'text';
 }

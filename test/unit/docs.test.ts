@@ -85,10 +85,18 @@ test('the README has every command with what it does, and no other', () => {
 });
 
 test('the README names every option of every command', () => {
-  for (const [command] of rowsOf('command').filter(([name]) => bare(name) !== 'help')) {
-    const { stdout } = runMain([bare(command), '--help']);
+  const commands = rowsOf('command')
+    .map(([name]) => [bare(name)])
+    .filter(([name]) => name !== 'help');
+  // Commands below a command are added on the way.
+  for (const command of commands) {
+    const { stdout } = runMain([...command, '--help']);
     for (const [option] of stdout.matchAll(/--(?!help)[a-z-]+/g)) {
-      assert.ok(readme.includes(`\`${option}`), `${bare(command)} ${option}`);
+      assert.ok(readme.includes(`\`${option}`), `${command.join(' ')} ${option}`);
+    }
+    for (const [, below = ''] of stdout.matchAll(/^ {2}((?!help\b)\w+) (?:\[options\] )/gm)) {
+      assert.ok(readme.includes(`\`${[...command, below].join(' ')}`), `${command.join(' ')} ${below}`);
+      commands.push([...command, below]);
     }
   }
 });
@@ -128,6 +136,18 @@ test('the configuration that the README shows is one that the gateway takes', (t
   writeFileSync(file, shown + errors);
   const { routes, errors: wordings } = loadConfig(file, { ACME_KEY: 'k'.repeat(32) });
   assert.deepEqual([routes.length, wordings.size], [1, 1]);
+});
+
+test('the plans, routes and usage path that the README shows are ones that the gateway takes', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-docs-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'gateway.yaml');
+  const parts = ['plans', 'routes', 'usage'].map((part) => shownPart(part));
+  const rest =
+    'upstreams: { one: { targets: ["http://127.0.0.1:9000"] } }\nversions: { v1: { upstream: one } }\n';
+  writeFileSync(file, [rest, ...parts].join(''));
+  const { plans, routes, usagePath } = loadConfig(file, {});
+  assert.deepEqual([plans.size, routes.length, usagePath], [1, 1, '/v1/usage']);
 });
 
 test('what the documents and scripts point to exists', () => {
@@ -189,6 +209,13 @@ for (const { what, form } of neverNamed) {
     );
     assert.deepEqual(naming, []);
   });
+}
+
+/** The block of YAML in the README that begins with this option. */
+function shownPart(option: string): string {
+  const shown = new RegExp(`\`\`\`yaml\n(${option}:[^]*?)\`\`\``).exec(readme)?.[1];
+  assert.ok(shown, `the README shows no ${option}`);
+  return shown;
 }
 
 function filesIn(folder: string): string[] {
