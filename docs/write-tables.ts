@@ -28,9 +28,9 @@ function optionsTable(): string {
 
 /** One row per metric of our own; those that every Node process has are left out. */
 function metricsTable(): string {
-  const { registry, showLeases } = createMetrics(() => 0);
-  showLeases(() => ({ leases: 0, owingKeys: 0, waitingSteps: 0, droppedSteps: 0 }));
-  const rows = registry
+  const metrics = createMetrics(() => 0);
+  metrics.showLeases(() => ({ leases: 0, owingKeys: 0, waitingSteps: 0, droppedSteps: 0 }));
+  const rows = metrics.registry
     .getMetricsAsArray()
     .filter(({ name }) => name.startsWith('gatehouse_'))
     .map((metric) => {
