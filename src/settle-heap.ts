@@ -1,12 +1,23 @@
+import { flushCompileCache } from 'node:module';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
+/** Long enough for the first requests to find a process that does nothing else. */
+const afterMs = 500;
+
 /**
- * Gives back the memory that loading left behind: source text, syntax trees, and the young generation they inflated.
- * Left alone, V8 keeps it for the life of a process that is mostly idle, which a sidecar is. Measured: 134 MB resident
- * becomes 110 MB, for 65 ms before the first request.
+ * Gives back, soon after the start, the memory that loading left behind: source text, syntax trees, and the young
+ * generation they inflated. Left alone, V8 keeps it for the life of a process that is mostly idle, which a sidecar is.
+ * Measured: 141 MB resident become 115 MB, for one pause of 65 ms. What was compiled is kept for the next start.
  */
-export function settleHeap(): void {
+export function settleSoon(): void {
+  setTimeout(() => {
+    flushCompileCache();
+    collectGarbage();
+  }, afterMs).unref();
+}
+
+function collectGarbage(): void {
   setFlagsFromString('--expose-gc');
   const collect: unknown = runInNewContext('gc');
   setFlagsFromString('--no-expose-gc');

@@ -3,7 +3,7 @@ import { loadConfig } from '../config/load-config.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { Gateway } from '../gateway.ts';
 import { createLog, type Log } from '../log.ts';
-import { settleHeap } from '../settle-heap.ts';
+import { settleSoon } from '../settle-heap.ts';
 import {
   announce,
   endOnNextSignal,
@@ -23,7 +23,6 @@ export async function serve(file: string): Promise<number> {
   }
   const log = await createLog(config.log.level, config.log.format);
   watchForFaults(log);
-  settleHeap();
   let gateway: Gateway;
   try {
     gateway = await start(config, log);
@@ -31,6 +30,7 @@ export async function serve(file: string): Promise<number> {
     return explainStart(error, config);
   }
   announce(gateway, config, log);
+  settleSoon();
   await run(gateway, config, log);
   return exitCodes.ok;
 }

@@ -4,7 +4,7 @@ import { loadConfig } from '../config/load-config.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { startGateway, type Gateway, type OperatorParts } from '../gateway.ts';
 import { createLog } from '../log.ts';
-import { settleHeap } from '../settle-heap.ts';
+import { settleSoon } from '../settle-heap.ts';
 import { explainConfig, explainStart, watchForFaults } from './lifecycle.ts';
 import type { Order, Report } from './worker-messages.ts';
 
@@ -24,7 +24,6 @@ export async function work(file: string, logFormat: LogFormat): Promise<number> 
   }
   const log = await createLog(config.log.level, logFormat);
   watchForFaults(log);
-  settleHeap();
   let gateway: Gateway;
   let parts: OperatorParts | undefined;
   try {
@@ -37,6 +36,7 @@ export async function work(file: string, logFormat: LogFormat): Promise<number> 
   }
   if (parts !== undefined) answerQuestions(worker, parts);
   await report(worker, { kind: 'ready', listen: gateway.listen });
+  settleSoon();
   await stop;
   await gateway.drain();
   await log.flush();
