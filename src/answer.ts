@@ -45,6 +45,7 @@ export function createAnswerer(wording: Wording): Answerer {
 
 /** The rest of a short body is let through by Node and the connection goes on; for any other the connection must end. */
 function mustBeReadFirst(req: IncomingMessage): boolean {
+  if (req.socket.readableEnded) return false; // the client has ended its side: nothing more comes
   if (req.headers['transfer-encoding'] !== undefined || req.headers.expect !== undefined) return true;
   return Number(req.headers['content-length'] ?? 0) > shortBodyMax;
 }
