@@ -23,7 +23,7 @@ import { createRouteTable } from './stages/find-route.ts';
 import { BodyMemory } from './stages/read-body.ts';
 import { openStore } from './stores/open-store.ts';
 import type { Store } from './stores/store.ts';
-import { createSpoolRoom, type SpoolRoom } from './uploads/spool.ts';
+import { createSpoolRoom, type SpoolRoom, SpoolUnavailable } from './uploads/spool.ts';
 import { OpenSockets } from './upstream/open-sockets.ts';
 import { createUpstream, type Upstream } from './upstream/upstream.ts';
 import { watchStore } from './watch-store.ts';
@@ -50,6 +50,7 @@ export async function startGateway(
   logger: Logger,
   openAdmin: OpenAdmin = openAdminPort,
 ): Promise<Gateway> {
+  const spools = await openSpoolRoom(config);
   const connections = new Connections(config.limits);
   const metrics = createMetrics(() => connections.count);
   const opened = await openStore(config.store, { deadlineMs: config.storeDeadlineMs });
@@ -73,7 +74,7 @@ export async function startGateway(
     admission: createAdmission(config, quotas, { metrics, logger }),
     bodyRooms: {
       memory: new BodyMemory(config.limits.bodyMemory),
-      spools: await openSpoolRoom(config),
+      spools,
       requestMs: config.limits.requestTimeoutMs,
     },
     forwarding: {
@@ -151,7 +152,12 @@ async function openSpoolRoom({ spool, routes }: Config): Promise<SpoolRoom> {
     directory,
   });
   const used = routes.some(({ body }) => body.kind === 'upload' && body.rule.forward === 'whole');
-  if (used) await access(directory, constants.W_OK | constants.X_OK);
+  if (!used) return room;
+  try {
+    await access(directory, constants.W_OK | constants.X_OK);
+  } catch (cause) {
+    throw new SpoolUnavailable(directory, cause);
+  }
   return room;
 }
 

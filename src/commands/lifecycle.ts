@@ -4,6 +4,7 @@ import { ConfigErrors, ConfigUnreadable } from '../config/problems.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { describeCause, type Log } from '../log.ts';
 import { StoreUnavailable } from '../stores/ledger.ts';
+import { SpoolUnavailable } from '../uploads/spool.ts';
 
 const signalNumbers = { SIGINT: 2, SIGTERM: 15 } as const;
 
@@ -69,6 +70,10 @@ export class CannotStart extends Error {
 
 /** Says on standard error why the gateway cannot start, and gives the exit code for it. */
 export function explainStart(error: unknown, config: Config): number {
+  if (error instanceof SpoolUnavailable) {
+    process.stderr.write(`gatehouse: ${error.message}\n`);
+    return exitCodes.unavailable;
+  }
   if (error instanceof CannotStart) return error.exitCode;
   if (error instanceof StoreUnavailable) {
     process.stderr.write(`gatehouse: the store cannot be opened: ${error.message}\n`);

@@ -32,6 +32,16 @@ export interface Spool {
   readonly close: () => Promise<void>;
 }
 
+/** The folder for uploads cannot be written to, which is found out when the gateway starts. */
+export class SpoolUnavailable extends Error {
+  constructor(directory: string, cause: unknown) {
+    super(`uploads cannot wait in ${directory} (spool.directory): it is no folder that can be written to`, {
+      cause,
+    });
+    this.name = 'SpoolUnavailable';
+  }
+}
+
 /** Makes the room in which the uploads of a process wait. */
 export function createSpoolRoom(limits: SpoolLimits): SpoolRoom {
   const usage = { memory: 0, disk: 0 };

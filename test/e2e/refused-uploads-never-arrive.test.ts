@@ -368,6 +368,14 @@ test('a spool that is full is said to be so, and is free again afterwards', asyn
   assert.equal((await answerTo(t, gateway.port, { path: '/v1/whole/form', body })).status, 200);
 });
 
+test('a folder that cannot hold uploads stops the start with one clear line', async (t) => {
+  const spool = { directory: '/nowhere' };
+  await assert.rejects(
+    startGateway(t, { routes, spool }, { upstream: upstream.url }),
+    /\ngatehouse: uploads cannot wait in \/nowhere \(spool\.directory\): it is no folder that can be written to\n$/,
+  );
+});
+
 test('after all of it the gateway is up, holds nothing and has nothing to complain of', async () => {
   await nothingLeft();
   assert.equal(gateway.child.exitCode, null);
