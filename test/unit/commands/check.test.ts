@@ -70,3 +70,22 @@ test('the store is shown without its user and password', (t) => {
   assert.match(stdout, /store +redis main of sentinels s1:26379 s2:9, database 3, TLS\n/);
   assert.doesNotMatch(stdout, /ada|swordfish|marlin/);
 });
+
+test('uploads and upgrades are part of the summary', (t) => {
+  const file = writeTemporary(
+    t,
+    `upstreams: { a: { targets: ["http://h"] } }
+routes:
+  - path: /form
+    methods: [POST]
+    upstream: a
+    body: { upload: { maxSize: 2MB, files: { file: { maxSize: 1MB, types: [audio/wav] }, more: { required: false } } } }
+  - { path: /file, methods: [PUT], upstream: a, body: { file: { forward: stream } } }
+  - { path: /live, methods: [GET], upstream: a, upgrade: websocket }
+`,
+  );
+  const { stdout } = run(file);
+  assert.match(stdout, /\/form .*form ≤ 2MB: file ≤ 1MB \(audio\/wav\), more\? ≤ 2MB, whole/);
+  assert.match(stdout, /\/file .*file ≤ 10MB, streamed/);
+  assert.match(stdout, /\/live .*no body .*WebSocket/);
+});
