@@ -83,7 +83,8 @@ function readAddresses(line: string): Addresses | undefined {
 }
 
 function invitation(scene: Addresses & { upstreamUrl: string; key: string }): string {
-  const url = `http://${scene.listen}/v1/voice-gender-recognition/api/name`;
+  const api = `http://${scene.listen}/v1/voice-gender-recognition/api`;
+  const url = `${api}/name`;
   const withKey = `-H "apiKey: ${scene.key}"`;
   const json = `-H "Content-Type: application/json"`;
   const good = `-d '{"firstName": "Ada", "lastName": "Lovelace"}'`;
@@ -101,7 +102,29 @@ curl -i ${url} ${json} ${good}
 One with a bad body, answered with 400:
 curl -i ${url} ${withKey} ${json} -d '{"firstName": "Ada"}'
 
+A sound of one second, made here and uploaded:
+${soundCommand('voice.wav')} && curl -i ${api}/voice ${withKey} -F file=@voice.wav
+
+A text that is only called a sound, answered with 415:
+echo 'not a sound' > text.wav && curl -i ${api}/voice ${withKey} -F file=@text.wav
+
 Ctrl-C stops both. The gateway's log:`;
+}
+
+/** A line of shell that writes a WAV file: the 44 bytes of its head, then one second of a tone of 200 Hz at 16 kHz. */
+function soundCommand(file: string): string {
+  const script = [
+    'const b=Buffer.alloc(32044)',
+    "b.write('RIFF')",
+    'b.writeUInt32LE(32036,4)',
+    "b.write('WAVEfmt ',8)",
+    '[[16,4],[65537,4],[16000,4],[32000,4],[1048578,4]].reduce((o,[v,n])=>b.writeUIntLE(v,o,n),16)',
+    "b.write('data',36)",
+    'b.writeUInt32LE(32000,40)',
+    'for(let i=0;i<16000;i++)b.writeInt16LE(2e4*Math.sin(i*Math.PI/40),44+2*i)',
+    `fs.writeFileSync('${file}',b)`,
+  ];
+  return `node -e "${script.join(';')}"`;
 }
 
 /**

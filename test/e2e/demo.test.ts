@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -18,12 +21,16 @@ test('the demo prints calls that can be pasted, and what they promise is what th
   await ready();
   const calls = output()
     .split('\n')
-    .filter((line) => line.startsWith('curl '));
-  const answers = await Promise.all(calls.map((call) => run('sh', ['-c', call])));
+    .filter((line) => line.includes('curl -i '));
+  const folder = await mkdtemp(join(tmpdir(), 'gatehouse-calls-'));
+  t.after(() => rm(folder, { recursive: true }));
+  const answers = await Promise.all(calls.map((call) => run('sh', ['-c', call], { cwd: folder })));
   const statuses = answers.map(({ stdout }) => Number(/^HTTP\/1\.1 (\d{3})/.exec(stdout)?.[1]));
-  assert.deepEqual(statuses, [200, 401, 400]);
+  assert.deepEqual(statuses, [200, 401, 400, 200, 415]);
   assert.match(answers[0]?.stdout ?? '', /"guess":"female"/);
   assert.match(answers[1]?.stdout ?? '', /\{"error":"API key is required"\}/);
+  assert.match(answers[3]?.stdout ?? '', /"fundamentalHz":200,/);
+  assert.match(answers[4]?.stdout ?? '', /\{"error":"file must be one of audio\/wav, audio\/mpeg/);
   const admin = /^Admin +(\S+)/m.exec(output())?.[1];
   assert.equal((await fetch(`${admin}/readyz`)).status, 200);
 });
