@@ -1,6 +1,6 @@
 import type { ShapeError } from './check-shape.ts';
 import { bodyAdvice, formatOf, upgradeAdvice } from './formats.ts';
-import { show, suggest } from './wording.ts';
+import { missingSpace, show, showName, suggest } from './wording.ts';
 
 /**
  * The sentence for one mistake against the schema: what is wrong and what would be right. Undefined when another error
@@ -22,7 +22,7 @@ const sentences: Readonly<Record<string, Sentence>> = {
   type: typeSentence,
   format: (error, subject) => `${subject} ${fault(error, String(error.data)) ?? 'is not valid'}`,
   additionalProperties: ({ params, parentSchema }) =>
-    `unknown option${suggest(String(params['additionalProperty']), optionsOf(parentSchema))}`,
+    unknownSentence(String(params['additionalProperty']), optionsOf(parentSchema)),
   required: ({ params }) => `"${String(params['missingProperty'])}" is missing`,
   enum: ({ params, data }, subject) =>
     subject === hiddenSubject || typeof data !== 'string'
@@ -44,6 +44,11 @@ const sentences: Readonly<Record<string, Sentence>> = {
 
 function otherwise(_error: ShapeError, subject: string): string {
   return `${subject} is not valid here`;
+}
+
+function unknownSentence(name: string, options: readonly string[]): string {
+  const gap = missingSpace(name);
+  return `unknown option${gap === undefined ? suggest(name, options) : `, ${gap}`}`;
 }
 
 function typeSentence(error: ShapeError, subject: string): string {
@@ -71,10 +76,12 @@ const typeWords: Readonly<Record<string, string>> = {
 function nameSentence({ params, schema }: ShapeError): string {
   const name = String(params['propertyName']);
   if (isRecord(schema) && Array.isArray(schema['enum'])) {
-    return `there is no refusal ${show(name)}${suggest(name, texts(schema['enum']))}`;
+    return `there is no refusal ${showName(name)}${suggest(name, texts(schema['enum']))}`;
   }
   const problem = isRecord(schema) ? formatOf(schema['format'])?.fault(name) : undefined;
-  return `${show(name)} ${problem ?? 'is not valid as a name'}`;
+  const gap = missingSpace(name);
+  if (gap !== undefined) return `${showName(name)}: ${gap}`;
+  return `${showName(name)} ${problem ?? 'is not valid as a name'}`;
 }
 
 function fault(error: ShapeError, text: string, subject?: string): string | undefined {

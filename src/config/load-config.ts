@@ -86,6 +86,7 @@ function checkFields(tree: unknown, places: Places, findings: Findings): void {
   const unread = new Set(findings.pointers());
   for (const error of checkShape(tree, (pointer) => places.isExpanded(pointer))) {
     const pointer = faulty(error);
+    if (error.keyword === 'additionalProperties') places.markUnknown(pointer);
     const sentence = unread.has(pointer) ? undefined : explain(error, places.isExpanded(pointer));
     if (sentence !== undefined) findings.report(pointer, sentence);
   }

@@ -1,4 +1,5 @@
 import type { LineCounter } from 'yaml';
+import { isPlainName, startOfName } from './wording.ts';
 
 /** Steps from the root of the configuration to a value. */
 export type Path = readonly (string | number)[];
@@ -15,6 +16,7 @@ interface Place {
 export class Places {
   readonly #places = new Map<string, Place>();
   readonly #pointers = new WeakMap<object, string>();
+  readonly #unknown = new Set<string>();
   readonly #lines: LineCounter;
 
   constructor(lines: LineCounter) {
@@ -26,6 +28,11 @@ export class Places {
     const pointer = pointerTo(place.path);
     this.#places.set(pointer, place);
     if (typeof value === 'object' && value !== null) this.#pointers.set(value, pointer);
+  }
+
+  /** Notes that nothing knows the key at the pointer, which may be a secret then: no path shows it whole. */
+  markUnknown(pointer: string): void {
+    this.#unknown.add(pointer);
   }
 
   /** Whether the value at the pointer came from outside the file. */
@@ -41,11 +48,18 @@ export class Places {
   /** Line, column and readable path of a pointer; of what holds it, when there is nothing at the pointer itself. */
   locate(pointer: string): { readonly line: number; readonly column: number; readonly path: string } {
     const place = this.#places.get(pointer);
-    if (place !== undefined) return { ...this.position(place.offset), path: printPath(place.path) };
+    if (place !== undefined) {
+      const print = this.#unknown.has(pointer) ? printUnknown : printPath;
+      return { ...this.position(place.offset), path: print(place.path) };
+    }
     if (pointer === '') return { line: 1, column: 1, path: '' };
     const end = pointer.lastIndexOf('/');
     const holder = this.locate(pointer.slice(0, end));
-    return { ...holder, path: `${holder.path}.${pointer.slice(end + 1)}`.replace(/^\./, '') };
+    const step = pointer
+      .slice(end + 1)
+      .replaceAll('~1', '/')
+      .replaceAll('~0', '~');
+    return { ...holder, path: `${holder.path}${printStep(step)}`.replace(/^\./, '') };
   }
 
   /** Line and column, both from 1, of an offset in the text. */
@@ -62,17 +76,18 @@ export function pointerTo(path: Path): string {
 
 function printPath(path: Path): string {
   return path
-    .map((step) =>
-      typeof step === 'number'
-        ? `[${step}]`
-        : /^[A-Za-z0-9_-]{1,64}$/.test(step)
-          ? `.${step}`
-          : `[${cut(step)}]`,
-    )
+    .map((step) => (typeof step === 'number' ? `[${step}]` : printStep(step)))
     .join('')
     .replace(/^\./, '');
 }
 
-function cut(step: string): string {
-  return JSON.stringify(step.length > 40 ? `${step.slice(0, 40)}…` : step);
+/** A slip of the pen still looks like an option; what has digits between letters, dashes or other signs does not. */
+function printUnknown(path: Path): string {
+  const name = String(path.at(-1));
+  if (/^[A-Za-z]{1,30}\d{0,5}$/.test(name)) return printPath(path);
+  return `${printPath(path.slice(0, -1))}[${JSON.stringify(startOfName(name))}]`;
+}
+
+function printStep(step: string): string {
+  return isPlainName(step) || step === '<<' ? `.${step}` : `[${JSON.stringify(startOfName(step))}]`;
 }

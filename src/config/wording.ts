@@ -10,8 +10,28 @@ export function show(value: unknown): string {
   if (typeof value === 'object') return 'a mapping';
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (typeof value !== 'string') return typeof value;
-  const safe = withoutCredentials(value);
+  const safe = withoutCredentials(withoutNextLine(value));
   return JSON.stringify(safe.length > shownMax ? `${safe.slice(0, shownMax)}…` : safe);
+}
+
+/** Whether a key of the file may be shown whole. What is longer or holds other characters may be a secret. */
+export function isPlainName(name: string): boolean {
+  return /^\$?[\w-]{1,41}$/.test(name);
+}
+
+/** As much of a key as tells which one it is: the letters that it begins with. */
+export function startOfName(name: string): string {
+  return `${/^[A-Za-z]{0,30}/.exec(name)?.[0] ?? ''}…`;
+}
+
+/** A key of the file as a sentence may show it. */
+export function showName(name: string): string {
+  return JSON.stringify(isPlainName(name) ? name : startOfName(name));
+}
+
+/** What is said of `secret:text`, which YAML takes for one key; nothing for any other name. */
+export function missingSpace(name: string): string | undefined {
+  return /^[A-Za-z]+:/.test(name) ? 'a space is missing after the colon' : undefined;
 }
 
 /** `, did you mean "upstream"?` when one of the names is near, otherwise the names themselves, otherwise nothing. */
@@ -19,6 +39,11 @@ export function suggest(wrong: string, names: readonly string[]): string {
   const best = nearest(wrong, names);
   if (best !== undefined) return `, did you mean "${best}"?`;
   return names.length > 0 ? `, choose from ${names.slice(0, namesMax).join(', ')}` : '';
+}
+
+/** A line that is indented too far and lacks the space after its colon becomes part of the value above it, secret and all. */
+function withoutNextLine(text: string): string {
+  return text.replace(/\s\w+:\S[^]*$/, ' …');
 }
 
 function withoutCredentials(text: string): string {

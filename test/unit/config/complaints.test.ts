@@ -258,6 +258,35 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     text: keys('{ id: a, plan: free, secret: aaaaaaaaaaaaaaaaaaaa, expires: 2026-02-30 }'),
     says: ['5:56: keys[0].expires: "2026-02-30" is not a date, write 2026-12-31 or 2026-12-31T18:00:00Z'],
   },
+  {
+    name: 'a secret without a space before it',
+    text: keys('{ id: demo, plan: free, secret:demo-secret-0123456789 }'),
+    says: [
+      '5:5: keys[0]: needs a secret or a hash',
+      '5:29: keys[0]["secret…"]: unknown option, a space is missing after the colon',
+    ],
+  },
+  {
+    name: 'a token without a space before it',
+    text: `${least}admin: { listen: "127.0.0.1:9690", token:admin-token-0123456789 }\n`,
+    says: ['3:36: admin["token…"]: unknown option, a space is missing after the colon'],
+  },
+  {
+    name: 'a secret without its option',
+    text: keys('{ id: demo, plan: free, demo-secret-0123456789 }'),
+    says: [
+      '5:5: keys[0]: needs a secret or a hash',
+      '5:29: keys[0]["demo…"]: unknown option, choose from id, plan, secret, hash, enabled, expires',
+    ],
+  },
+  {
+    name: 'a plan that runs on into a secret',
+    text: keys('{ id: demo, plan: free secret:demo-secret-0123456789 }'),
+    says: [
+      '5:5: keys[0]: needs a secret or a hash',
+      '5:17: keys[0].plan: there is no plan "free …", choose from free',
+    ],
+  },
   // services
   {
     name: 'a target with a path',
@@ -535,7 +564,7 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     name: 'what is no type, no extension, no field',
     text: routes(upload('files: { "a=b": {}, file: { types: [wav], extensions: [.wav] } }')),
     says: [
-      '4:64: routes[0].body.upload.files["a=b"]: "a=b" is not a field name, use up to 256 visible characters without " \\ ; = & % < >',
+      '4:64: routes[0].body.upload.files["a…"]: "a…" is not a field name, use up to 256 visible characters without " \\ ; = & % < >',
       '4:91: routes[0].body.upload.files.file.types[0]: "wav" is not a media type, write audio/wav or audio/*',
       '4:110: routes[0].body.upload.files.file.extensions[0]: ".wav" is not an extension, write it in lower case without a dot: wav',
     ],
