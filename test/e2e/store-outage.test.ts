@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
+import { rmSync } from 'node:fs';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
@@ -11,6 +12,7 @@ import { startRedisServer } from '../helpers/redis-server.ts';
 import type { RedisServer } from '../helpers/redis-server.ts';
 import type { Gateway } from '../helpers/start-gateway.ts';
 import { startGateway } from '../helpers/start-gateway.ts';
+import { tempFolder } from '../helpers/temp-folder.ts';
 
 /** The default deadline, and what a busy machine may add to it. */
 const inTimeMs = 250 + 200;
@@ -148,6 +150,20 @@ test('a gateway stops in time while its Redis is away', async (t) => {
   const startedAt = performance.now();
   assert.equal((await gateway.stop()).code, 0);
   assert.ok(performance.now() - startedAt < 3000);
+});
+
+test('when the SQLite file is deleted, an unknown key is 500, never 401, and the gateway is not ready', async (t) => {
+  const folder = tempFolder(t);
+  const scene = await openQuotaScene(t, { plans, keys }, `sqlite:${folder}/gatehouse.db`);
+  const gateway = await scene.start();
+  assert.equal((await call(gateway, { key: 'nobody' })).status, 401);
+  for (const end of ['', '-wal', '-shm']) rmSync(`${folder}/gatehouse.db${end}`, { force: true });
+  const answer = await call(gateway, { key: 'somebody' });
+  assert.equal(answer.status, 500);
+  assert.equal(answer.refusal, 'keys_unavailable');
+  assert.equal(answer.text, '{"error":"Internal server error"}');
+  await until(async () => (await readyz(gateway)).status === 503);
+  assert.deepEqual((await readyz(gateway)).reasons, ['the store does not answer']);
 });
 
 test('an SQLite file that cannot be opened ends the start with code 74', async (t) => {

@@ -93,7 +93,7 @@ test('a file that is deleted fails calls instead of counting into nowhere, and i
   t.after(() => store.close());
   const counters = [aCounter({ limit: 1_000_000 })];
   await store.ledger.draw(aDraw({ counters }));
-  for (const end of ['', '-wal', '-shm']) rmSync(path + end);
+  removeStore(path);
   await until(async () => {
     const burst = Array.from({ length: 100 }, () => store.ledger.draw(aDraw({ counters })));
     const [first] = await Promise.allSettled(burst);
@@ -101,6 +101,43 @@ test('a file that is deleted fails calls instead of counting into nowhere, and i
   });
   await assert.rejects(store.ping(), /cannot open .*g\.db/);
   assert.equal(existsSync(path), false);
+});
+
+const vanishings: readonly { name: string; happen: (path: string) => void }[] = [
+  { name: 'deleted', happen: (path) => removeStore(path) },
+  {
+    name: 'replaced by one of another program',
+    happen: (path) => {
+      removeStore(path);
+      writeFileSync(path, 'hello '.repeat(1000));
+    },
+  },
+];
+for (const { name, happen } of vanishings) {
+  test(`in a file that is ${name} no key is unknown, and the store does not answer`, async (t) => {
+    const path = join(tempFolder(t), 'g.db');
+    const [asked, pinged] = [openSqlite(path), openSqlite(path)];
+    t.after(() => Promise.all([asked.close(), pinged.close()]));
+    await asked.keys.putKey(record, [digest]);
+    assert.equal(await asked.keys.findKey('unknown'), undefined);
+    happen(path);
+    await assert.rejects(asked.keys.findKey('unknown'), StoreUnavailable);
+    await assert.rejects(pinged.ping(), StoreUnavailable);
+  });
+}
+
+test('a key is found in the file that took the place of the first', async (t) => {
+  const path = join(tempFolder(t), 'g.db');
+  const store = openSqlite(path);
+  t.after(() => store.close());
+  await store.ping();
+  removeStore(path);
+  const second = openSqlite(path);
+  await second.keys.putKey(record, [digest]);
+  await second.close();
+  assert.deepEqual(await store.keys.findKey(digest), record);
+  assert.equal(await store.keys.findKey('unknown'), undefined);
+  await store.ping();
 });
 
 test('a file that is damaged fails calls, and the process lives', async (t) => {
@@ -115,6 +152,7 @@ test('a file that is damaged fails calls, and the process lives', async (t) => {
   closeSync(file);
   const store = openSqlite(path);
   t.after(() => store.close());
+  await assert.rejects(store.ping(), /malformed/);
   for (let round = 0; round < 3; round += 1) {
     await assert.rejects(store.ledger.draw(aDraw({ counters })), (error) => {
       return error instanceof StoreUnavailable && /malformed/.test(error.message);
@@ -136,6 +174,10 @@ test('the event loop goes on while a call waits for a lock', async (t) => {
   delay.disable();
   assert.ok(delay.max < 100e6, `${delay.max / 1e6} ms`);
 });
+
+function removeStore(path: string): void {
+  for (const end of ['', '-wal', '-shm']) rmSync(path + end, { force: true });
+}
 
 function sql(path: string, statement: string): DatabaseSync {
   const database = new DatabaseSync(path);

@@ -15,9 +15,13 @@ export interface Calls extends KeyCalls, UnitsCalls, RateCalls, PlaceCalls {
 
 /** Prepares every statement on an open database. */
 export function prepareCalls(database: DatabaseSync): Calls {
-  const ping = database.prepare('PRAGMA user_version');
+  // The tables that every request needs, so a damaged one is noticed: the version alone rests in the first page.
+  const tables = ['secrets', 'keys', 'counters'];
+  const pings = tables.map((table) => database.prepare(`SELECT 1 FROM ${table} LIMIT 1`));
   return {
-    ping: () => void ping.get(),
+    ping() {
+      for (const ping of pings) ping.get();
+    },
     ...prepareKeys(database),
     ...prepareUnits(database, Date.now),
     ...prepareRates(database, Date.now),

@@ -9,8 +9,8 @@ import { describeFailure, isBusy, openDatabase } from './database.ts';
 export interface Connection {
   /** Runs a call. Throws `Locked` when another process holds the lock, with nothing changed; else `StoreUnavailable`. */
   run<T>(call: (calls: Calls) => T): T;
-  /** Closes the file if it is not the one any more that lies at the path. */
-  checkPlace(): void;
+  /** Closes the file if it is not the one any more that lies at the path. False when the next call must open another. */
+  checkPlace(): boolean;
   close(): void;
 }
 
@@ -66,6 +66,7 @@ export function openConnection(path: string): Connection {
     checkPlace() {
       // SQLite goes on writing to a file that was deleted or replaced, and all of that would be lost.
       if (open !== undefined && statSync(path, { throwIfNoEntry: false })?.ino !== open.inode) close();
+      return open !== undefined;
     },
     close,
   };

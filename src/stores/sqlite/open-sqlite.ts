@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { Ledger } from '../ledger.ts';
 import { checkDraw, checkPace, checkUnits } from '../orders.ts';
-import type { Store } from '../store.ts';
+import type { KeyRecord, Store } from '../store.ts';
 import type { Calls } from './calls.ts';
 import { createCheckpointer } from './checkpoint.ts';
 import { openConnection } from './connection.ts';
@@ -19,7 +19,7 @@ type Ask = <T>(call: (calls: Calls) => T) => Promise<T>;
 export function openSqlite(path: string, { deadlineMs = 250 }: SqliteOptions = {}): Store {
   const file = resolve(path);
   const connection = openConnection(file);
-  const checkpointer = createCheckpointer(file, () => connection.checkPlace());
+  const checkpointer = createCheckpointer(file, () => void connection.checkPlace());
   const patience = createPatience(deadlineMs);
 
   function read<T>(call: (calls: Calls) => T): Promise<T> {
@@ -31,13 +31,25 @@ export function openSqlite(path: string, { deadlineMs = 250 }: SqliteOptions = {
     return patience.run(() => connection.run(call));
   }
 
+  /** In a file that was deleted or replaced no key is unknown: it is looked up once more, in the one at the path. */
+  async function findKey(digest: string): Promise<KeyRecord | undefined> {
+    const found = await read((calls) => calls.findKey(digest));
+    if (found !== undefined || connection.checkPlace()) return found;
+    return read((calls) => calls.findKey(digest));
+  }
+
+  async function ping(): Promise<void> {
+    connection.checkPlace();
+    await read((calls) => calls.ping());
+  }
+
   return {
     keys: {
-      findKey: (digest) => read((calls) => calls.findKey(digest)),
+      findKey,
       putKey: (record, digests) => write((calls) => calls.putKey(record, digests)),
     },
     ledger: createLedger(read, write),
-    ping: () => read((calls) => calls.ping()),
+    ping,
     close: async () => connection.close(),
   };
 }
