@@ -203,7 +203,7 @@ function createAdmission({ plans }: Config, quotas: Quotas, { metrics, logger }:
 /** A request that could not be parsed has no visit and no response to hang a log line on, so it gets its own. */
 function unreadableReporter(logger: Logger, metrics: Metrics) {
   return function report({ requestId, client, status, refusal, cause }: Unread): void {
-    metrics.countUnreadable(refusal);
+    metrics.countUnreadable(status, refusal);
     logger.info({ requestId, status, refusal, client, cause: describeCause(cause) }, 'refused');
   };
 }

@@ -14,7 +14,7 @@ export interface Metrics {
   /** Counts a request that is over. */
   observe(visit: Visit, status: number): void;
   /** Counts a request that could not even be parsed. */
-  countUnreadable(refusal: string): void;
+  countUnreadable(status: number, refusal: string): void;
   readonly countUpstreamError: (upstream: string, kind: string) => void;
   observeStore(operation: string, seconds: number, ok: boolean): void;
   readonly countDecision: (plan: string, outcome: string) => void;
@@ -117,8 +117,8 @@ export function createMetrics(countConnections: () => number): Metrics {
         upstreamDuration.labels(visit.upstream).observe(visit.upstreamMs / 1000);
       }
     },
-    countUnreadable(refusal) {
-      requests.labels(noRoute, '4xx', refusal).inc();
+    countUnreadable(status, refusal) {
+      requests.labels(noRoute, statusClass(status), refusal).inc();
     },
     countUpstreamError(upstream, kind) {
       upstreamErrors.labels(upstream, kind).inc();

@@ -30,4 +30,5 @@ export const rules: readonly Rule[] = [
   uploads.fieldsFitMemory,
   uploads.uploadsFitSpool,
   routes.errorFieldsAreOthers,
+  routes.errorsAreAnswered,
 ];

@@ -19,6 +19,7 @@ const gateway = await startGateway(scene, {
     { name: 'all', path: '/v1/*', methods: ['GET', 'POST'] },
     { name: 'other', path: '/other/*', methods: ['GET'], upstream: 'other' },
   ],
+  errors: { request_malformed: { status: 500 } },
 });
 const authorized = { headers: { authorization: `Bearer ${token}` } };
 const readyz = async () => {
@@ -153,6 +154,17 @@ test('metrics count client connections, clients that left as 499, and upstream f
   assert.match(
     await metrics(),
     /^gatehouse_upstream_errors_total\{upstream="recognition",kind="broken"\} 1$/m,
+  );
+});
+
+test('a request that cannot be parsed is counted under the status that it was answered with', async (t) => {
+  const client = await openRaw(t, gateway.port);
+  client.write('nonsense\r\n\r\n');
+  const [answer] = await client.responses(1);
+  assert.equal(answer?.status, 500);
+  assert.match(
+    await metrics(),
+    /^gatehouse_requests_total\{route="none",status="5xx",refusal="request_malformed"\} 1$/m,
   );
 });
 

@@ -90,6 +90,11 @@ export const errorFieldsAreOthers: Rule = ({ config: { errors } }, report) => {
   }
 };
 
+export const errorsAreAnswered: Rule = ({ config: { errors } }, report) => {
+  if (errors['client_gone'] !== undefined)
+    report.problem(errors, 'client_gone', 'is never answered, the client has left: remove it');
+};
+
 function sizeOf(text: string): number {
   return parseSize(text) ?? 0;
 }

@@ -132,6 +132,11 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     says: ['3:33: errors.internal.fields.error: is the sentence of the answer, write it as message'],
   },
   {
+    name: 'an answer to nobody',
+    text: `${least}errors: { client_gone: { status: 500 } }\n`,
+    says: ['3:11: errors.client_gone: is never answered, the client has left: remove it'],
+  },
+  {
     name: 'another store',
     text: `${least}store: redis://user:pa/ss@host?x=1#y\n`,
     says: [
