@@ -27,8 +27,8 @@ const floors: readonly (readonly string[])[] = [
   ['escaped-keys.ts', 'exit-codes.ts', 'headers.ts', 'refusals.ts', 'settle-heap.ts'],
 ];
 
-/** Stages know each other's results; beyond that, one is made of two. */
-const stageImports: readonly string[] = ['read-body.ts → read-json.ts'];
+/** Stages know each other's results; beyond that, one is made of three. */
+const stageImports: readonly string[] = ['read-body.ts → read-json.ts', 'read-body.ts → read-upload.ts'];
 const stageTypes: readonly string[] = ['authenticate.ts', 'check-request.ts'];
 
 /** Packages and built-in modules that only some files may know, so that each can be replaced in one place. */
