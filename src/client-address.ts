@@ -36,7 +36,7 @@ export function originFinder(trustProxy: readonly string[]): FindOrigin {
     if (trustProxy.length === 0 || !isTrusted(peer)) return { peer, client: peer, trusted: false };
     const hops = String(req.headers['x-forwarded-for'] ?? '')
       .split(',')
-      .map((hop) => plain(hop.trim()));
+      .map((hop) => plain(withoutPort(hop.trim())));
     let client = peer;
     for (const hop of hops.toReversed()) {
       if (isIP(hop) === 0) break;
@@ -45,6 +45,12 @@ export function originFinder(trustProxy: readonly string[]): FindOrigin {
     }
     return { peer, client, trusted: true };
   };
+}
+
+/** Some proxies write the port too: `192.0.2.1:4711`, and for IPv6 `[2001:db8::1]:4711` (RFC 7239 §6 names both forms). */
+function withoutPort(hop: string): string {
+  const form = /^(?:\[([^\]]*)\]|([\d.]+))(?::\d{1,5})?$/.exec(hop);
+  return form?.[1] ?? form?.[2] ?? hop;
 }
 
 /** An IPv4 address that arrived on an IPv6 socket is written as IPv4. */

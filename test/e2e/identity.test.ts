@@ -226,6 +226,16 @@ const trusted: readonly {
     expected: { forwarded: 'for="[2001:db9::1]";host="gateway.test";proto=http' },
   },
   {
+    name: 'a client with its port',
+    headers: [['X-Forwarded-For', '6.6.6.6, 192.0.2.1:4711, 10.1.1.1:80']],
+    expected: { forwarded: 'for=192.0.2.1;host="gateway.test";proto=http' },
+  },
+  {
+    name: 'an IPv6 client with its port',
+    headers: [['X-Forwarded-For', '[2001:db9::1]:4711, [2001:db8::5]']],
+    expected: { forwarded: 'for="[2001:db9::1]";host="gateway.test";proto=http' },
+  },
+  {
     name: 'a client that is not an address',
     headers: [['X-Forwarded-For', '192.0.2.1, "evil", 10.1.1.1']],
     expected: { forwarded: 'for=10.1.1.1;host="gateway.test";proto=http' },
