@@ -52,22 +52,31 @@ export interface BodyOrder {
  */
 export async function readBody(req: IncomingMessage, res: ServerResponse, order: BodyOrder): Promise<Body> {
   const { head, rule } = order;
-  const empty = head.contentLength === 0;
-  if (rule.kind === 'none') {
-    if (empty) return noBody;
-    throw new Refusal('body_unexpected');
-  }
+  if (rule.kind === 'none') return await readNothing(req, order);
   if (head.contentEncoding !== undefined && head.contentEncoding.toLowerCase() !== 'identity') {
     throw new Refusal('content_encoding_unsupported');
   }
   if (rule.kind === 'json') return await readWholeJson(req, res, { order, rule });
   if (rule.kind === 'upload') return await readUploaded(req, res, { order, rule });
-  return empty ? noBody : await readAny(req, res, { order, rule });
+  return head.contentLength === 0 ? noBody : await readAny(req, res, { order, rule });
 }
 
 interface Reading<Kind extends BodyRule['kind']> {
   readonly order: BodyOrder;
   readonly rule: Extract<BodyRule, { kind: Kind }>;
+}
+
+/** Chunks may turn out to hold nothing, and that is no body (RFC 9112 §6.3). Who asks before sending one has one. */
+async function readNothing(req: IncomingMessage, { head, rooms }: BodyOrder): Promise<Body> {
+  if (head.contentLength === 0) return noBody;
+  if (head.contentLength !== undefined || head.expectsContinue) throw new Refusal('body_unexpected');
+  try {
+    await collectInTime(req, 0, rooms);
+  } catch (error) {
+    const unexpected = error instanceof Refusal && error.code === 'body_too_large';
+    throw unexpected ? new Refusal('body_unexpected') : error;
+  }
+  return noBody;
 }
 
 async function readWholeJson(
@@ -79,12 +88,7 @@ async function readWholeJson(
   requireJsonContentType(head.contentType, rule.suffixed);
   if (head.contentLength !== undefined && head.contentLength > rule.sizeMax) throw tooLarge(rule.sizeMax);
   if (head.expectsContinue) res.writeContinue();
-  const late = setTimeout(() => breakBody(req, new Refusal('request_timeout')), rooms.requestMs);
-  const bytes =
-    head.contentLength === 0
-      ? nothing
-      : await collect(req, rule.sizeMax, rooms.memory).finally(() => clearTimeout(late));
-  clearTimeout(late);
+  const bytes = head.contentLength === 0 ? nothing : await collectInTime(req, rule.sizeMax, rooms);
   arrivals.bytesIn = bytes.length;
   const body = inMemory(bytes, rooms.memory);
   try {
@@ -188,6 +192,15 @@ async function* bounded(chunks: AsyncIterable<Buffer>, sizeMax: number): AsyncGe
 async function* followedBy(first: Buffer, rest: AsyncGenerator<Buffer, void>): AsyncGenerator<Buffer, void> {
   yield first;
   yield* rest;
+}
+
+async function collectInTime(req: IncomingMessage, sizeMax: number, rooms: BodyRooms): Promise<Buffer> {
+  const late = setTimeout(() => breakBody(req, new Refusal('request_timeout')), rooms.requestMs);
+  try {
+    return await collect(req, sizeMax, rooms.memory);
+  } finally {
+    clearTimeout(late);
+  }
 }
 
 /** Counts bytes as they arrive: a declared length is a claim, and a chunked body declares none. */

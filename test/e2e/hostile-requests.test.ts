@@ -289,8 +289,13 @@ const framings: [name: string, bytes: string, outcome: Outcome | readonly Outcom
     'body_unexpected',
   ],
   [
-    'empty chunks where no body is taken',
-    `DELETE /v1/things/1 HTTP/1.1\r\n${keyed}${chunked}\r\n0\r\n\r\n`,
+    'a byte in chunks where no body is taken',
+    `DELETE /v1/things/1 HTTP/1.1\r\n${keyed}${chunked}\r\n1\r\nx\r\n0\r\n\r\n`,
+    'body_unexpected',
+  ],
+  [
+    'chunks to be asked for where no body is taken',
+    `DELETE /v1/things/1 HTTP/1.1\r\n${keyed}${chunked}Expect: 100-continue\r\n\r\n`,
     'body_unexpected',
   ],
   ['a compressed body', post(`Content-Encoding: gzip\r\n${five}`, 'hello'), 'content_encoding_unsupported'],
@@ -508,6 +513,16 @@ for (const { name, bytes, outcome } of cases) {
     sent += expected.length + 1;
   });
 }
+
+test('only what was authorised gets through: chunks that hold nothing are no body', async () => {
+  const bytes = `DELETE /v1/things/1 HTTP/1.1\r\n${keyed}${chunked}\r\n0\r\n\r\n`;
+  const [answer] = await door.send(bytes);
+  assert.equal(answer?.status, 200);
+  const [first] = door.reached();
+  assert.equal(first?.method, 'DELETE');
+  assert.equal(first.headers['transfer-encoding'], undefined);
+  sent += 1;
+});
 
 test('every one of them is logged once, under an id of its own, and its key never', async () => {
   const lines = await until(() => {
