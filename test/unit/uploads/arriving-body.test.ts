@@ -3,16 +3,15 @@ import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
+import { breakBody } from '../../../src/broken-body.ts';
 import { Refusal } from '../../../src/refusals.ts';
 import { readArriving } from '../../../src/uploads/arriving-body.ts';
-
-const broken = Symbol('broken');
 
 function arrive({ timeoutMs = 60_000, bytesPerSecondMin = 0, rateWindowMs = 100 } = {}) {
   const req = new IncomingMessage(new Socket());
   const arrivals = { bytesIn: 0 };
   const pace = { timeoutMs, bytesPerSecondMin };
-  const body = readArriving(req, { pace, tooSlow: 'upload_too_slow', arrivals, broken, rateWindowMs });
+  const body = readArriving(req, { pace, tooSlow: 'upload_too_slow', arrivals, rateWindowMs });
   return { req, body, arrivals };
 }
 
@@ -74,7 +73,7 @@ for (const [name, end, code] of [
   ['the client leaves', (req: IncomingMessage) => void req.destroy(), 'client_gone'],
   [
     'the parser gives up',
-    (req: IncomingMessage) => void req.emit(broken, new Refusal('request_malformed')),
+    (req: IncomingMessage) => breakBody(req, new Refusal('request_malformed')),
     'request_malformed',
   ],
 ] as const) {
