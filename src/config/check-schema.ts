@@ -2,85 +2,99 @@ import type { AnySchema, ErrorObject } from 'ajv/dist/2020.js';
 import { closest, distance } from 'fastest-levenshtein';
 import { ruleOf } from './describe-errors.ts';
 import { createAjv } from './json-schema.ts';
-import { SchemaProblem } from './schema-problem.ts';
+import { SchemaProblems } from './schema-problem.ts';
+import type { SchemaProblem } from './schema-problem.ts';
 import type { Subschema } from './subschemas.ts';
 import { childPointer, isObject, subschemas } from './subschemas.ts';
+import { missingSpace, showName } from './wording.ts';
 
-/** Returns the value as a schema that is well formed by JSON Schema 2020-12, or throws the first `SchemaProblem`. */
+/** Returns the value as a schema that is well formed by JSON Schema 2020-12, or throws `SchemaProblems` with all faults. */
 export function checkSchema(schema: unknown): AnySchema {
   if (typeof schema === 'boolean') return schema;
-  if (!isObject(schema)) throw new SchemaProblem('', 'a schema must be an object');
-  for (const part of subschemas(schema)) {
-    checkKeywords(part);
-    checkDialect(part);
-    checkType(part);
-    checkPatterns(part);
-    checkFormat(part);
-  }
-  checkValues(schema);
+  if (!isObject(schema)) throw new SchemaProblems([{ pointer: '', message: 'a schema must be an object' }]);
+  const problems = [...subschemas(schema)].flatMap((part) => [
+    ...keywordProblems(part),
+    ...dialectProblems(part),
+    ...typeProblems(part),
+    ...patternProblems(part),
+    ...formatProblems(part),
+  ]);
+  // What has a sentence of its own above is found by the meta-schema too.
+  const others = valueProblems(schema).filter(
+    (other) => !problems.some(({ pointer }) => isAtOrBelow(pointer, other.pointer)),
+  );
+  if (problems.length + others.length > 0) throw new SchemaProblems([...problems, ...others]);
   return schema;
 }
 
-function checkKeywords({ schema, pointer }: Subschema): void {
+function* keywordProblems({ schema, pointer }: Subschema): Iterable<SchemaProblem> {
   for (const keyword of Object.keys(schema)) {
     if (keywords.has(keyword)) continue;
-    const hint = didYouMean(keyword, keywords);
-    throw new SchemaProblem(childPointer(pointer, keyword), `unknown keyword "${keyword}"${hint}`);
+    const gap = missingSpace(keyword);
+    const cure = gap === undefined ? didYouMean(keyword, keywords) : `, ${gap}`;
+    const message = `unknown keyword ${showName(keyword)}${cure}`;
+    yield { pointer: childPointer(pointer, keyword), message };
   }
 }
 
-function checkDialect({ schema, pointer }: Subschema): void {
+function* dialectProblems({ schema, pointer }: Subschema): Iterable<SchemaProblem> {
   const dialect = schema['$schema'];
   if (dialect === undefined || dialect === dialect2020 || dialect === `${dialect2020}#`) return;
-  throw new SchemaProblem(
-    childPointer(pointer, '$schema'),
-    `only JSON Schema 2020-12 is understood: "${dialect2020}"`,
-  );
+  const message = `only JSON Schema 2020-12 is understood: "${dialect2020}"`;
+  yield { pointer: childPointer(pointer, '$schema'), message };
 }
 
-function checkType({ schema, pointer }: Subschema): void {
+function* typeProblems({ schema, pointer }: Subschema): Iterable<SchemaProblem> {
   for (const type of [schema['type']].flat()) {
     if (typeof type !== 'string' || types.has(type)) continue;
-    const hint = didYouMean(type, types);
-    throw new SchemaProblem(childPointer(pointer, 'type'), `unknown type "${type}"${hint}`);
+    const message = `unknown type "${type}"${didYouMean(type, types)}`;
+    yield { pointer: childPointer(pointer, 'type'), message };
   }
 }
 
-function checkPatterns({ schema, pointer }: Subschema): void {
+function* patternProblems({ schema, pointer }: Subschema): Iterable<SchemaProblem> {
   const { pattern, patternProperties } = schema;
-  if (typeof pattern === 'string') checkPattern(pattern, childPointer(pointer, 'pattern'));
+  if (typeof pattern === 'string') yield* expressionProblems(pattern, childPointer(pointer, 'pattern'));
   if (!isObject(patternProperties)) return;
   const below = childPointer(pointer, 'patternProperties');
-  for (const key of Object.keys(patternProperties)) checkPattern(key, childPointer(below, key));
+  for (const key of Object.keys(patternProperties)) yield* expressionProblems(key, childPointer(below, key));
 }
 
-function checkPattern(pattern: string, pointer: string): void {
+function* expressionProblems(pattern: string, pointer: string): Iterable<SchemaProblem> {
   try {
     RegExp(pattern, 'u');
   } catch (error) {
     // The engine says "Invalid regular expression: /(/u: Unterminated group"; the last part is the news.
     const reason = error instanceof Error ? error.message.slice(error.message.lastIndexOf(': ') + 2) : '';
-    throw new SchemaProblem(pointer, `"${pattern}" is not a regular expression: ${reason.toLowerCase()}`);
+    yield { pointer, message: `"${pattern}" is not a regular expression: ${reason.toLowerCase()}` };
   }
 }
 
-function checkFormat({ schema, pointer }: Subschema): void {
+function* formatProblems({ schema, pointer }: Subschema): Iterable<SchemaProblem> {
   const { format } = schema;
   if (typeof format !== 'string' || formats.has(format)) return;
-  const hint = didYouMean(format, formats);
-  throw new SchemaProblem(childPointer(pointer, 'format'), `unknown format "${format}"${hint}`);
+  const message = `unknown format "${format}"${didYouMean(format, formats)}`;
+  yield { pointer: childPointer(pointer, 'format'), message };
 }
 
-function checkValues(schema: AnySchema): void {
-  if (metaAjv.validateSchema(schema) === true) return;
-  const error = metaAjv.errors?.toSorted(byDepth)[0];
-  if (error === undefined) throw new SchemaProblem('', 'the schema is not valid');
-  const keyword = error.instancePath.slice(error.instancePath.lastIndexOf('/') + 1);
-  const subject = keyword === '' ? 'a schema' : `"${keyword.replaceAll('~1', '/').replaceAll('~0', '~')}"`;
-  throw new SchemaProblem(error.instancePath, `${subject} ${ruleOf(error)}`);
+function valueProblems(schema: AnySchema): readonly SchemaProblem[] {
+  if (metaAjv.validate(dialect2020, schema)) return [];
+  // The error that lies deepest is the most exact one, and one for each place is enough.
+  const exact: ErrorObject[] = [];
+  for (const error of metaAjv.errors?.toSorted(byDepth) ?? []) {
+    if (!exact.some(({ instancePath }) => isAtOrBelow(instancePath, error.instancePath))) exact.push(error);
+  }
+  return exact.map((error) => {
+    const keyword = error.instancePath.slice(error.instancePath.lastIndexOf('/') + 1);
+    const subject = keyword === '' ? 'a schema' : `"${keyword.replaceAll('~1', '/').replaceAll('~0', '~')}"`;
+    return { pointer: error.instancePath, message: `${subject} ${ruleOf(error)}` };
+  });
 }
 
-/** The error that lies deepest is the most exact one. */
+function isAtOrBelow(pointer: string, above: string): boolean {
+  return pointer === above || pointer.startsWith(`${above}/`);
+}
+
 function byDepth(a: ErrorObject, b: ErrorObject): number {
   return b.instancePath.split('/').length - a.instancePath.split('/').length;
 }

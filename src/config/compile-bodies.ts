@@ -1,5 +1,5 @@
 import { compileBodySchema } from './compile-schema.ts';
-import { SchemaProblem } from './schema-problem.ts';
+import { SchemaProblems } from './schema-problem.ts';
 import type { BodyCheck } from './compile-schema.ts';
 import type { Report } from './rules/draft.ts';
 import type { RawRoute } from './schema.ts';
@@ -14,8 +14,8 @@ export function compileBodies(routes: readonly RawRoute[], report: Report): Read
     try {
       checks.set(route, compileBodySchema(schema));
     } catch (error) {
-      if (!(error instanceof SchemaProblem)) throw error;
-      report.problemBelow(schema, error.pointer, error.message);
+      if (!(error instanceof SchemaProblems)) throw error;
+      for (const { pointer, message } of error.problems) report.problemBelow(schema, pointer, message);
     }
   }
   return checks;

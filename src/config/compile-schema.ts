@@ -3,7 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { checkSchema } from './check-schema.ts';
 import { describeErrors } from './describe-errors.ts';
 import { createAjv } from './json-schema.ts';
-import { SchemaProblem } from './schema-problem.ts';
+import { SchemaProblems } from './schema-problem.ts';
 import { childPointer, declaredFields, subschemas } from './subschemas.ts';
 
 /**
@@ -13,7 +13,7 @@ import { childPointer, declaredFields, subschemas } from './subschemas.ts';
 export type BodyCheck = (value: unknown) => string | undefined;
 
 /**
- * Compiles a JSON Schema (2020-12) into a check of bodies, or throws a `SchemaProblem`. Checking changes nothing in the
+ * Compiles a JSON Schema (2020-12) into a check of bodies, or throws `SchemaProblems`. Checking changes nothing in the
  * body: no coercion, no defaults. References reach no further than the schema itself.
  */
 export function compileBodySchema(schema: unknown): BodyCheck {
@@ -31,23 +31,23 @@ function compile(schema: AnySchema): ValidateFunction {
   } catch (error) {
     if (error instanceof Ajv2020.MissingRefError) throw explainReference(schema, error.missingRef);
     const reason = error instanceof Error ? error.message : String(error);
-    throw new SchemaProblem('', reason.replace(/^strict mode: /, ''));
+    throw problemAt('', reason.replace(/^strict mode: /, ''));
   }
 }
 
 /** The compiler names the reference with its base in front and not the place where it stands, so we look for it. */
-function explainReference(schema: AnySchema, missing: string): SchemaProblem {
+function explainReference(schema: AnySchema, missing: string): SchemaProblems {
   for (const { schema: part, pointer } of subschemas(schema)) {
     for (const keyword of ['$ref', '$dynamicRef']) {
       const reference = part[keyword];
       if (typeof reference !== 'string' || !missing.endsWith(reference)) continue;
-      return new SchemaProblem(
+      return problemAt(
         childPointer(pointer, keyword),
         `"${reference}" is nowhere in this schema, and a reference cannot leave it`,
       );
     }
   }
-  return new SchemaProblem('', `"${missing}" is nowhere in this schema, and a reference cannot leave it`);
+  return problemAt('', `"${missing}" is nowhere in this schema, and a reference cannot leave it`);
 }
 
 /** A schema that refers to itself without going a level deeper into the body would break at every request. */
@@ -55,7 +55,11 @@ function tryOut(check: BodyCheck): void {
   try {
     for (const sample of [null, true, 0, '', [], {}]) check(sample);
   } catch (error) {
-    if (error instanceof RangeError) throw new SchemaProblem('', 'the schema refers to itself without end');
+    if (error instanceof RangeError) throw problemAt('', 'the schema refers to itself without end');
     throw error;
   }
+}
+
+function problemAt(pointer: string, message: string): SchemaProblems {
+  return new SchemaProblems([{ pointer, message }]);
 }

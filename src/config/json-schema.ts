@@ -8,7 +8,13 @@ import { isObject } from './subschemas.ts';
  * With `meta: false` it knows no meta-schema, which saves most of its memory and time, and trusts what it compiles.
  */
 export function createAjv(options: { readonly meta: boolean }): Ajv2020 {
-  const ajv = new Ajv2020({ ...ajvOptions, meta: options.meta, validateSchema: options.meta });
+  const ajv = new Ajv2020({
+    ...ajvOptions,
+    meta: options.meta,
+    validateSchema: options.meta,
+    // All mistakes of a schema are wanted; in a body the first one ends the work.
+    allErrors: options.meta,
+  });
   addFormats.default(ajv);
   // Ajv resolves anchors and yet calls the keyword unknown.
   ajv.addKeyword('$anchor');

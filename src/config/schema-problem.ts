@@ -1,10 +1,17 @@
-/** What is wrong with a schema in the configuration, and where: a JSON pointer inside the schema, '' for its root. */
-export class SchemaProblem extends Error {
+/** One thing that is wrong with a schema in the configuration. */
+export interface SchemaProblem {
+  /** A JSON pointer inside the schema, '' for its root. */
   readonly pointer: string;
+  readonly message: string;
+}
 
-  constructor(pointer: string, message: string) {
-    super(message);
-    this.name = 'SchemaProblem';
-    this.pointer = pointer;
+/** Everything that is wrong with a schema in the configuration, and where. */
+export class SchemaProblems extends Error {
+  readonly problems: readonly SchemaProblem[];
+
+  constructor(problems: readonly SchemaProblem[]) {
+    super(problems.map(({ message }) => message).join('; '));
+    this.name = 'SchemaProblems';
+    this.problems = problems;
   }
 }

@@ -633,3 +633,30 @@ test('a mistake in a body schema is reported at its own line', (t) => {
   assert.match(complaint ?? '', /^11:\d+: routes\[0\]\.body\.json\.schema\.properties\.x/);
   assert.deepEqual(others, []);
 });
+
+test('all mistakes in a body schema are reported at once, each at its own line', (t) => {
+  const schema = [
+    'type: objct',
+    'required: true',
+    'properties:',
+    '  a: { typ: string, maxLength: "3" }',
+    '  b: { pattern: "(", minLength: -1 }',
+    '  c: { format: emial, type:string }',
+  ].map((line) => `\n          ${line}`);
+  assert.deepEqual(
+    complaints(
+      t,
+      routes(`path: /v1/x\n    methods: [POST]\n    body:\n      json:\n        schema:${schema.join('')}`),
+    ).map((line) => line.replace('routes[0].body.json.schema.', '')),
+    [
+      '9:11: type: unknown type "objct", did you mean "object"?',
+      '10:11: required: "required" must be an array',
+      '12:18: properties.a.typ: unknown keyword "typ", did you mean "type"?',
+      '12:31: properties.a.maxLength: "maxLength" must be an integer',
+      '13:18: properties.b.pattern: "(" is not a regular expression: unterminated group',
+      '13:32: properties.b.minLength: "minLength" must not be less than 0',
+      '14:18: properties.c.format: unknown format "emial", did you mean "email"?',
+      '14:33: properties.c["type…"]: unknown keyword "type…", a space is missing after the colon',
+    ],
+  );
+});
