@@ -1,3 +1,4 @@
+import * as bodies from './rules/bodies.ts';
 import * as callers from './rules/callers.ts';
 import type { Rule } from './rules/draft.ts';
 import * as plans from './rules/plans.ts';
@@ -26,6 +27,7 @@ export const rules: readonly Rule[] = [
   routes.usageHasItsOwnPath,
   routes.bodiesFitMemory,
   routes.upgradesTakeGet,
+  bodies.patternsAreQuick,
   uploads.filesFitBodies,
   uploads.fieldsFitMemory,
   uploads.uploadsFitSpool,

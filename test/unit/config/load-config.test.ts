@@ -191,6 +191,19 @@ test('a short secret is a warning', (t) => {
   ]);
 });
 
+test('a pattern that a hostile text can slow down is a warning, one of its properties too', (t) => {
+  const schema = `{ properties: { a: { pattern: '^(a+)+$' }, b: { pattern: '^(a+)+$', maxLength: 16 } }, patternProperties: { '^(x*y)*$': {} } }`;
+  const text = `${routed}routes:\n  - path: /v1/x\n    methods: [POST]\n    body:\n      json:\n        schema: ${schema}\n`;
+  const file = writeTemporary(t, text);
+  const says =
+    'repeats a repetition, and a hostile text can make it hold up every request: rewrite it with one';
+  const warnings = loadConfig(file, {}).warnings.map((line) => line.replace(/^.*?schema\./, ''));
+  assert.deepEqual(warnings, [
+    `properties.a.pattern: "^(a+)+$" ${says}, or set maxLength to 16 or less`,
+    `patternProperties["…"]: "^(x*y)*$" ${says}`,
+  ]);
+});
+
 test('a file that is not there is not a file with errors', () => {
   assert.throws(() => loadConfig('/does/not/exist.yaml', {}), {
     name: ConfigUnreadable.name,
