@@ -18,11 +18,17 @@ export function parseSize(text: string): number | undefined {
   return amount(text, sizePattern, bytesOf);
 }
 
-/** A number of bytes as it would be written in the YAML, for people to read. */
+/** A number of bytes as people read it in a sentence: `10 MB`, `1.5 KB`, `1 byte`. */
 export function printSize(bytes: number): string {
-  const units = Object.entries(bytesOf).toReversed();
-  const [name, factor] = units.find(([, unit]) => bytes > 0 && bytes % unit === 0) ?? ['B', 1];
-  return `${bytes / factor}${name}`;
+  const units = ['KB', 'MB', 'GB'];
+  let value = bytes;
+  let unit = bytes === 1 ? 'byte' : 'bytes';
+  for (const larger of units) {
+    if (value < 1024) break;
+    value /= 1024;
+    unit = larger;
+  }
+  return `${Number.isInteger(value) ? value : value.toFixed(1)} ${unit}`;
 }
 
 function amount(text: string, pattern: string, units: Readonly<Record<string, number>>): number | undefined {

@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { bodyBroken, breakBody, brokenBy } from '../broken-body.ts';
 import type { BodyRule } from '../config/config.ts';
+import { printSize } from '../config/units.ts';
 import { Refusal } from '../refusals.ts';
 import { readArriving, type ArrivingBody, type Arrivals } from '../uploads/arriving-body.ts';
 import type { SpoolRoom } from '../uploads/spool.ts';
-import { formatSize } from '../uploads/upload-problem.ts';
 import { noBody, type Body } from '../upstream/body.ts';
 import type { Head } from './check-request.ts';
 import { readJson, requireJsonContentType } from './read-json.ts';
@@ -262,6 +262,6 @@ function ignore(): void {}
 
 function tooLarge(sizeMax: number): Refusal {
   return new Refusal('body_too_large', {
-    message: `The request body must be at most ${formatSize(sizeMax)}`,
+    message: `The request body must be at most ${printSize(sizeMax)}`,
   });
 }

@@ -1,10 +1,11 @@
+import { printSize } from '../config/units.ts';
 import type { UploadRule } from '../config/upload-rule.ts';
 import { Refusal } from '../refusals.ts';
 import type { ArrivingBody } from '../uploads/arriving-body.ts';
 import { checkUpload } from '../uploads/check-upload.ts';
 import { readBoundary } from '../uploads/read-boundary.ts';
 import type { SpoolRoom } from '../uploads/spool.ts';
-import { formatSize, UploadProblem } from '../uploads/upload-problem.ts';
+import { UploadProblem } from '../uploads/upload-problem.ts';
 import type { StreamedBody } from '../upstream/body.ts';
 import type { Head } from './check-request.ts';
 
@@ -39,7 +40,7 @@ export function requireUploadHead({ contentType, contentLength }: Head, rule: Up
     rule.kind === 'file'
       ? (['file_too_large', 'The file'] as const)
       : (['body_too_large', 'The request body'] as const);
-  throw new Refusal(code, { message: `${subject} must be at most ${formatSize(rule.sizeMax)}` });
+  throw new Refusal(code, { message: `${subject} must be at most ${printSize(rule.sizeMax)}` });
 }
 
 /** The bytes of text fields that a form of this declared length can make the gateway hold. */

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { bodyBroken, brokenBy } from '../broken-body.ts';
 import type { Pace } from '../config/config.ts';
+import { printSize } from '../config/units.ts';
 import { Refusal } from '../refusals.ts';
-import { formatSize } from './upload-problem.ts';
 
 /** What is told of a body while it arrives. */
 export interface Arrivals {
@@ -151,7 +151,7 @@ class Arrival {
   #closeWindow(): void {
     const { bytesPerSecondMin } = this.#rule.pace;
     if (this.#windowBytes * 1000 < bytesPerSecondMin * this.#windowMs) {
-      const rate = formatSize(bytesPerSecondMin);
+      const rate = printSize(bytesPerSecondMin);
       this.#fail(
         new Refusal('upload_too_slow', { message: `The request body must arrive at ${rate} per second` }),
       );

@@ -1,11 +1,12 @@
 import { isUtf8 } from 'node:buffer';
+import { printSize } from '../config/units.ts';
 import { checkFileName } from './check-file-name.ts';
 import { createFileTypeCheck } from './check-file-type.ts';
 import type { FileTypeCheck } from './check-file-type.ts';
 import type { PartHandler } from './read-multipart.ts';
 import type { PartHeader } from './read-part-header.ts';
 import type { PartFact } from './second-reading.ts';
-import { ambiguous, formatSize, UploadProblem } from './upload-problem.ts';
+import { ambiguous, UploadProblem } from './upload-problem.ts';
 import type { FileRule, FormRule } from '../config/upload-rule.ts';
 
 /** Holds the parts of one form against its rule while they arrive. */
@@ -78,7 +79,7 @@ class RunningFormCheck implements FormCheck {
       if (part.rule && fact.bytes > part.rule.sizeMax) {
         throw new UploadProblem(
           'file_too_large',
-          `${part.field} must be at most ${formatSize(part.rule.sizeMax)}`,
+          `${part.field} must be at most ${printSize(part.rule.sizeMax)}`,
         );
       }
       part.types?.write(data);
@@ -86,7 +87,7 @@ class RunningFormCheck implements FormCheck {
     }
     const { sizeMax } = this.#rule.fields;
     if (fact.bytes > sizeMax) {
-      throw new UploadProblem('body_too_large', `A form field must be at most ${formatSize(sizeMax)}`);
+      throw new UploadProblem('body_too_large', `A form field must be at most ${printSize(sizeMax)}`);
     }
     part.pieces.push(Buffer.from(data));
   };
@@ -179,7 +180,7 @@ class RunningFormCheck implements FormCheck {
   #checkSizeMin({ field, rule }: OpenFile, bytes: number): void {
     if (!rule || bytes >= rule.sizeMin) return;
     if (bytes === 0) throw new UploadProblem('file_missing', `${field} is empty`);
-    throw new UploadProblem('body_invalid', `${field} must be at least ${formatSize(rule.sizeMin)}`);
+    throw new UploadProblem('body_invalid', `${field} must be at least ${printSize(rule.sizeMin)}`);
   }
 
   #unexpectedFile(): UploadProblem {

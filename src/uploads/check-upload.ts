@@ -1,10 +1,11 @@
+import { printSize } from '../config/units.ts';
 import { createFileTypeCheck } from './check-file-type.ts';
 import { createFormCheck } from './check-form.ts';
 import { readBoundary } from './read-boundary.ts';
 import { createMultipartReader } from './read-multipart.ts';
 import { readDeclaredType } from './read-part-header.ts';
 import { createSecondReading } from './second-reading.ts';
-import { formatSize, UploadProblem } from './upload-problem.ts';
+import { UploadProblem } from './upload-problem.ts';
 import type { FormRule, RawFileRule, UploadRule } from '../config/upload-rule.ts';
 
 /** The parts of a request that decide about an upload. */
@@ -86,7 +87,7 @@ function openRawFile({ contentType }: UploadRequest, rule: RawFileRule): BodyChe
     end: async () => {
       if (bytes === 0) throw new UploadProblem('file_missing', 'The file is missing');
       if (bytes < rule.sizeMin) {
-        throw new UploadProblem('body_invalid', `The file must be at least ${formatSize(rule.sizeMin)}`);
+        throw new UploadProblem('body_invalid', `The file must be at least ${printSize(rule.sizeMin)}`);
       }
       types?.end();
       await types?.settle();
@@ -97,7 +98,7 @@ function openRawFile({ contentType }: UploadRequest, rule: RawFileRule): BodyChe
 
 function checkSize(bytes: number, rule: UploadRule): void {
   if (bytes <= rule.sizeMax) return;
-  const size = formatSize(rule.sizeMax);
+  const size = printSize(rule.sizeMax);
   if (rule.kind === 'file') throw new UploadProblem('file_too_large', `The file must be at most ${size}`);
   throw new UploadProblem('body_too_large', `The request body must be at most ${size}`);
 }

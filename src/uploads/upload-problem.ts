@@ -26,16 +26,3 @@ export class UploadProblem extends Error {
 export function ambiguous(reason: string): UploadProblem {
   return new UploadProblem('file_ambiguous', `The form is not in canonical form: ${reason}`, reason);
 }
-
-/** A size as people write it in the YAML: `10 MB`, `1.5 KB`, `1 byte`. */
-export function formatSize(bytes: number): string {
-  const units = ['KB', 'MB', 'GB'];
-  let value = bytes;
-  let unit = bytes === 1 ? 'byte' : 'bytes';
-  for (const larger of units) {
-    if (value < 1024) break;
-    value /= 1024;
-    unit = larger;
-  }
-  return `${Number.isInteger(value) ? value : value.toFixed(1)} ${unit}`;
-}

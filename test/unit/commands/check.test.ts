@@ -30,7 +30,7 @@ test('the example is in order, and its summary fits a screen without the key', (
   );
   assert.match(
     stdout,
-    /POST {2}\/v1\/voice-gender-recognition\/api\/name +→ recognition {2}JSON ≤ 16KB, schema/,
+    /POST {2}\/v1\/voice-gender-recognition\/api\/name +→ recognition {2}JSON ≤ 16 KB, schema/,
   );
   assert.ok(stdout.split('\n').length < 25);
   assert.ok(!stdout.includes('a-demo-key'));

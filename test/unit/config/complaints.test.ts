@@ -557,7 +557,7 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     name: 'text fields that do not fit memory',
     text: routes(upload('files: {}, fields: { maxCount: 1000, maxSize: 16KB }')),
     says: [
-      '4:92: routes[0].body.upload.fields.maxSize: times maxCount is more than 4MB, and text fields are held in memory',
+      '4:92: routes[0].body.upload.fields.maxSize: times maxCount is more than 4 MB, and text fields are held in memory',
     ],
   },
   {
