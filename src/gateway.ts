@@ -25,7 +25,7 @@ import { openStore } from './stores/open-store.ts';
 import type { Store } from './stores/store.ts';
 import { createSpoolRoom, type SpoolRoom, SpoolUnavailable } from './uploads/spool.ts';
 import { OpenSockets } from './upstream/open-sockets.ts';
-import { createUpstream, type Upstream } from './upstream/upstream.ts';
+import { createUpstream, type Upstream, type UpstreamEvents } from './upstream/upstream.ts';
 import { watchStore } from './watch-store.ts';
 
 /** A gateway that is up. */
@@ -56,7 +56,7 @@ export async function startGateway(
   const opened = await openStore(config.store, { deadlineMs: config.storeDeadlineMs });
   const store = watchStore(opened, metrics, logger);
   const quotas = startQuotas(config, store, { metrics, logger });
-  const upstreams = createUpstreams(config, metrics);
+  const upstreams = createUpstreams(config, { metrics, logger });
   const readiness = createReadiness(store, upstreams.values());
   const sockets = new OpenSockets();
   const wording = createWording(config.errors);
@@ -133,13 +133,14 @@ function openAdminPort(parts: AdminParts, address: Address): Promise<AdminListen
   return listenAdmin(createAdmin(parts), address);
 }
 
-function createUpstreams(config: Config, metrics: Metrics): Map<string, Upstream> {
-  return new Map(
-    [...config.upstreams].map(([name, upstream]) => [
-      name,
-      createUpstream(upstream, metrics.countUpstreamError),
-    ]),
-  );
+function createUpstreams({ upstreams }: Config, { metrics, logger }: Witnesses): Map<string, Upstream> {
+  const events: UpstreamEvents = {
+    countError: metrics.countUpstreamError,
+    setAside: (upstream, target, cause) =>
+      logger.warn({ upstream, target, cause: describeCause(cause) }, 'a target cannot be reached'),
+    usedAgain: (upstream, target) => logger.warn({ upstream, target }, 'a target is used again'),
+  };
+  return new Map([...upstreams].map(([name, upstream]) => [name, createUpstream(upstream, events)]));
 }
 
 /** Found out at the start and not by the first upload: the folder has to take files. */

@@ -262,9 +262,12 @@ export class StreamedExchange implements Dispatcher.DispatchController {
 }
 
 async function* chunksOf(body: Body): AsyncGenerator<Buffer, void> {
-  if (body.kind === 'stream') yield* body.read();
-  else if (body.bytes.length > 0) yield body.bytes;
+  if (body.kind === 'stream') return yield* body.read();
+  for (let at = 0; at < body.bytes.length; at += pieceMax) yield body.bytes.subarray(at, at + pieceMax);
 }
+
+/** In pieces an upstream that takes a large body slowly is seen to take it. */
+const pieceMax = 64 * 1024;
 
 /** What still comes is thrown away for a while: closing on a client that is sending would reset its connection. */
 async function discardRest(req: IncomingMessage): Promise<void> {

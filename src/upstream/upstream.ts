@@ -4,7 +4,7 @@ import { Pool } from 'undici';
 import type { UpstreamConfig } from '../config/config.ts';
 import { createConnector } from './connect.ts';
 import type { Body } from './body.ts';
-import { ClientGone, failureKind, refuse, type FailureKind } from './failures.ts';
+import { ClientGone, failureKind, refuse, ResponseTimeout, type FailureKind } from './failures.ts';
 import { ExchangeFailed, Relay, type Outcome, type Progress } from './relay.ts';
 import type { Switching } from './streamed-exchange.ts';
 import { createStreamedLane, type StreamedLane } from './streamed-lane.ts';
@@ -38,6 +38,15 @@ export interface Upstream {
   close(): Promise<void>;
 }
 
+/** What an upstream tells of itself while it is used. */
+export interface UpstreamEvents {
+  readonly countError: (upstream: string, kind: FailureKind | 'cut') => void;
+  /** A target could not be reached. Told once, until it is used again. */
+  readonly setAside: (upstream: string, target: string, cause: Error) => void;
+  /** A target that was set aside gave an answer. */
+  readonly usedAgain: (upstream: string, target: string) => void;
+}
+
 interface Target {
   readonly url: URL;
   /** Without the brackets of an IPv6 address. */
@@ -46,16 +55,17 @@ interface Target {
   readonly lane: StreamedLane;
   /** Left aside until then, because it could not be reached. */
   asideUntil: number;
+  /** From the first failure to the next answer. */
+  isAway: boolean;
 }
 
 const asideMs = 2000;
+/** A larger body is sent in pieces, so that the time for the answer starts when all of it has been taken. */
+const wholeBytesMax = 64 * 1024;
 /** Methods that may be sent again when a kept connection turned out to be closed: they change nothing (RFC 9110 §9.2.1). */
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-export function createUpstream(
-  config: UpstreamConfig,
-  countError: (upstream: string, kind: FailureKind | 'cut') => void,
-): Upstream {
+export function createUpstream(config: UpstreamConfig, events: UpstreamEvents): Upstream {
   const targets = config.targets.map((origin) => createTarget(origin, config));
   let turn = 0;
 
@@ -66,19 +76,35 @@ export function createUpstream(
     return ready ?? (inTurn.toSorted((a, b) => a.asideUntil - b.asideUntil)[0] as Target);
   }
 
+  function setAside(target: Target, cause: Error): void {
+    target.asideUntil = performance.now() + asideMs;
+    if (target.isAway) return;
+    target.isAway = true;
+    events.setAside(config.name, target.url.origin, cause);
+  }
+
+  function noteAnswer(target: Target): void {
+    if (!target.isAway) return;
+    target.isAway = false;
+    events.usedAgain(config.name, target.url.origin);
+  }
+
   async function send(request: OutgoingRequest, res: ServerResponse, progress: Progress): Promise<Outcome> {
     let failure: ExchangeFailed | undefined;
     for (let attempt = 0; attempt <= targets.length; attempt += 1) {
       const target = targets.length === 1 ? (targets[0] as Target) : nextTarget(performance.now());
       try {
         const outcome = await exchange(target, request, { res, progress, config });
-        if (outcome.cut === 'upstream') countError(config.name, 'cut');
+        if (outcome.cut === 'upstream') events.countError(config.name, 'cut');
+        noteAnswer(target);
         return outcome;
       } catch (error) {
         if (!(error instanceof ExchangeFailed)) throw error;
         failure = error;
         if (error.cause instanceof ClientGone || error.cause instanceof Refusal) break;
-        if (!error.sent) target.asideUntil = performance.now() + asideMs;
+        // All its connections are in use: it can be reached, and another target would only be made to wait as well.
+        if (error.cause instanceof ResponseTimeout && !error.sent) break;
+        if (!error.sent) setAside(target, error.cause);
         if (!mayRepeat(error, request, attempt, targets.length)) break;
       }
     }
@@ -86,7 +112,7 @@ export function createUpstream(
     if (cause instanceof Refusal) throw cause;
     if (cause instanceof ClientGone) throw new Refusal('client_gone');
     const kind = failureKind(cause, failure?.sent ?? false);
-    countError(config.name, kind);
+    events.countError(config.name, kind);
     throw refuse(kind, cause);
   }
 
@@ -127,7 +153,7 @@ function createTarget(origin: string, config: UpstreamConfig): Target {
     connect: createConnector({ hostname, timeoutMs: timeouts.connectMs, ca }),
     maxHeaderSize: 32 * 1024,
   });
-  return { url, hostname, pool, lane: createStreamedLane(url, config), asideUntil: 0 };
+  return { url, hostname, pool, lane: createStreamedLane(url, config), asideUntil: 0, isAway: false };
 }
 
 function exchange(
@@ -143,7 +169,8 @@ function exchange(
     const { method, target: path, body, answerHeaders: own, costHeader } = request;
     const headers = ['host', config.preserveHost ? request.host : target.url.host, ...request.headers];
     const settle = { resolve, reject };
-    if (body.kind === 'stream' || request.switching !== undefined) {
+    const large = body.kind === 'stream' || body.bytes.length > wholeBytesMax;
+    if (large || request.switching !== undefined) {
       const { switching } = request;
       const parts = { own, costHeader, progress, settle };
       target.lane.send({ method, path, headers, body, switching }, res, parts);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createSecureServer } from 'node:http2';
-import { connect } from 'node:net';
+import { connect, createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
 import { makeCertificate } from '../helpers/certificates.ts';
@@ -25,7 +25,12 @@ const kept = await startRawUpstream(scene);
 const silent = await startRawUpstream(scene);
 const early = await startRecordingUpstream(scene, (_, res) => res.headersSent || res.end('fine'));
 const narrow = await startRawUpstream(scene);
+const busyOne = await startRawUpstream(scene);
+const busyTwo = await startRawUpstream(scene);
+const reluctant = await startReluctant();
 const full = await startFull();
+/** More than what the kernel keeps for a connection on both sides. */
+const bodyBytes = 15_000_000;
 const timeouts = { connect: '150ms', response: '300ms', idle: '300ms' };
 const routes = [
   'refused',
@@ -40,6 +45,7 @@ const routes = [
   'kept',
   'narrow',
   'early',
+  'busy',
 ];
 const gateway = await startGateway(scene, {
   upstreams: {
@@ -57,14 +63,22 @@ const gateway = await startGateway(scene, {
     kept: { targets: [kept.url], timeouts: { ...timeouts, idle: '5s' } },
     early: { targets: [early.url], timeouts },
     narrow: { targets: [narrow.url], timeouts: { ...timeouts, idle: '5s' }, connections: 1 },
+    busy: { targets: [busyOne.url, busyTwo.url], timeouts: { ...timeouts, idle: '9s' }, connections: 1 },
+    reluctant: {
+      targets: [`http://127.0.0.1:${reluctant}`],
+      timeouts: { connect: '1s', response: '1s', idle: '9s' },
+    },
   },
   versions: undefined,
-  routes: routes.map((upstream) => ({
-    path: `/${upstream}/*`,
-    methods: ['GET', 'POST', 'OPTIONS', 'DELETE'],
-    upstream,
-    body: { any: {} },
-  })),
+  routes: [
+    ...routes.map((upstream) => ({
+      path: `/${upstream}/*`,
+      methods: ['GET', 'POST', 'OPTIONS', 'DELETE'],
+      upstream,
+      body: { any: {} },
+    })),
+    { path: '/reluctant', methods: ['POST'], upstream: 'reluctant', body: { json: { maxSize: '20MB' } } },
+  ],
 });
 
 const ask = (
@@ -159,8 +173,12 @@ test('two targets take turns; one that is down is left aside without a failure, 
   await two.close();
   assert.deepEqual(await share(10), [10, 0]);
   await two.reopen();
-  await until(async () => (await share(2))[1] > 0, { within: 4000 });
+  await until(async () => (await share(2))[1] > 0, { within: 9000 });
   assert.deepEqual(await share(10), [5, 5]);
+  assert.deepEqual(await until(() => (told('pair').length < 2 ? undefined : told('pair'))), [
+    [two.url, 'warn', 'a target cannot be reached'],
+    [two.url, 'warn', 'a target is used again'],
+  ]);
 });
 
 test('with both targets down the answer is 502, and the first that is back serves at once', async (t) => {
@@ -261,6 +279,61 @@ test('requests that gave up waiting for a connection never reach the upstream, a
   assert.ok(!Buffer.concat(narrow.received).includes('/narrow/late'));
   assert.equal(narrow.received.length, 1);
 });
+
+test('a target whose connections are all in use is neither unreachable nor set aside, nor is another made to wait', async (t) => {
+  for (const busy of [busyOne, busyTwo]) {
+    busy.script = (socket) => void socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no');
+  }
+  const held = [await openRaw(t, gateway.port), await openRaw(t, gateway.port)];
+  for (const raw of held) raw.write(requestBytes('GET /busy/slow', [['apiKey', demoKey]]));
+  await until(() => busyOne.sockets.size === 1 && busyTwo.sockets.size === 1);
+  const answer = await ask(t, 'GET /busy/late');
+  assert.equal(answer.status, 504);
+  const id = answer.headers['x-request-id'];
+  const line = await until(() => gateway.logs().find(({ requestId }) => requestId === id));
+  assert.equal(line['refusal'], 'upstream_timeout');
+  assert.deepEqual(told('busy'), []);
+});
+
+test('the time for the answer starts when a large body has been taken, however long that takes', async (t) => {
+  const body = JSON.stringify('x'.repeat(bodyBytes - 2));
+  const request = requestBytes(
+    'POST /reluctant',
+    [
+      ['apiKey', demoKey],
+      ['Content-Type', 'application/json'],
+    ],
+    body,
+  );
+  assert.equal((await exchange(t, gateway.port, request, 20_000)).status, 200);
+});
+
+/** What the log says of an upstream's targets, in order. */
+function told(upstream: string): unknown[][] {
+  const lines = gateway
+    .logs()
+    .filter((line) => line['target'] !== undefined && line['upstream'] === upstream);
+  return lines.map(({ target, level, msg }) => [target, level, msg]);
+}
+
+/** A server that takes nothing for longer than it has for its answer, and then all of it. */
+async function startReluctant(): Promise<number> {
+  const server = createServer((socket) => {
+    let taken = 0;
+    socket
+      .on('error', () => undefined)
+      .on('data', (chunk) => {
+        taken += chunk.length;
+        if (taken > bodyBytes)
+          socket.end('HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n');
+      });
+    socket.pause();
+    setTimeout(() => socket.resume(), 1500);
+  });
+  after(() => void server.close());
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return (server.address() as AddressInfo).port;
+}
 
 /** A listener whose process stands still and whose backlog is full: the kernel drops further attempts to connect. */
 async function startFull(): Promise<number> {
