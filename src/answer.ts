@@ -15,6 +15,11 @@ export type Answerer = (req: IncomingMessage, res: ServerResponse, error: unknow
  */
 export function createAnswerer(wording: Wording): Answerer {
   return function answer(req, res, error) {
+    if (req.visit.cut === 'gateway') {
+      // We cut the connection: that the client is gone is no news, and not its doing.
+      res.destroy();
+      return;
+    }
     const refusal = error instanceof Refusal ? error : new Refusal('internal', { cause: error });
     req.visit.refusal = refusal.code;
     req.visit.cause = refusal.cause ?? (refusal.detail === undefined ? undefined : refusal);

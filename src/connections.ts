@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Limits } from './config/config.ts';
 import { Refusal } from './refusals.ts';
 
@@ -21,7 +22,8 @@ export class Connections {
   readonly #limits: Limits;
   readonly #open = new Map<Socket, Connection>();
   #inFlight = 0;
-  #draining = false;
+  /** Undefined as long as the gateway is not being stopped. */
+  #drainingSince: number | undefined;
 
   constructor(limits: Limits) {
     this.#limits = limits;
@@ -55,7 +57,7 @@ export class Connections {
    */
   enter(req: IncomingMessage, res: ServerResponse): () => void {
     const connection = this.#open.get(req.socket);
-    if (this.#draining) res.shouldKeepAlive = false;
+    if (this.#drainingSince !== undefined) res.shouldKeepAlive = false;
     if (connection === undefined) return ignore;
     const crowded =
       this.#inFlight >= this.#limits.inFlight ||
@@ -100,8 +102,39 @@ export class Connections {
 
   /** From now on every answer ends its connection, also those that have promised to keep it already. */
   drain(): void {
-    this.#draining = true;
+    this.#drainingSince = performance.now();
     for (const [socket, connection] of this.#open) endAfterAnswers(socket, connection);
+  }
+
+  /**
+   * The connections that should have sent their head, or all of a body, by now. Node looks for them only until the server
+   * is closed, so while the gateway stops, half a request would hold it up for the whole drain.
+   */
+  overdue(now: number, { headerTimeoutMs, requestTimeoutMs }: Limits): Socket[] {
+    const since = this.#drainingSince;
+    if (since === undefined) return [];
+    const late = [...this.#open].filter(([, { inFlight }]) => {
+      if (inFlight.size === 0) return now - since >= headerTimeoutMs;
+      const unread = [...inFlight.values()].filter(({ complete }) => !complete);
+      return unread.some(({ visit }) => now - visit.startedAt >= requestTimeoutMs);
+    });
+    return late.map(([socket]) => socket);
+  }
+
+  /** Cuts whatever is left, and has the requests say that it was us. */
+  cut(): void {
+    for (const [socket, { inFlight }] of this.#open) {
+      for (const [res, { visit }] of inFlight) {
+        if (!res.writableFinished && visit.refusal === undefined) visit.cut ??= 'gateway';
+      }
+      socket.destroy();
+    }
+  }
+
+  /** Resolves when every connection is gone and every request has come to its end, or has had the time for it. */
+  async gone(): Promise<void> {
+    const patience = performance.now() + gonePatienceMs;
+    while ((this.#open.size > 0 || this.#inFlight > 0) && performance.now() < patience) await pause(10);
   }
 
   /**
@@ -145,6 +178,9 @@ function endAfterAnswers(socket: Socket, { inFlight }: Connection): void {
     else res.shouldKeepAlive = false;
   }
 }
+
+/** What a request may still do once its connection is cut: a store that does not answer must not hold up the end. */
+const gonePatienceMs = 2000;
 
 /** What a reader must take within `limits.stalledReader` to count as reading. */
 const progressBytes = 16 * 1024;

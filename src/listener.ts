@@ -71,7 +71,11 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) =>
     answerUnreadable(error, socket as Socket, options),
   );
-  const timer = setInterval(() => connections.endStalledReaders(performance.now()), lookEveryMs);
+  const timer = setInterval(() => {
+    const now = performance.now();
+    connections.endStalledReaders(now);
+    for (const socket of connections.overdue(now, limits)) answerUnreadable(new Overdue(), socket, options);
+  }, lookEveryMs);
   timer.unref();
   await startListening(server, options.address);
   const { address, port } = server.address() as AddressInfo;
@@ -79,8 +83,9 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     address: { host: address, port },
     close: async (timeoutMs) => {
       connections.drain();
-      await closeServer(server, timeoutMs);
+      await closeServer(server, connections, timeoutMs);
       clearInterval(timer);
+      await connections.gone();
     },
   };
 }
@@ -95,9 +100,9 @@ async function startListening(server: Server, { host, port }: Address): Promise<
   });
 }
 
-async function closeServer(server: Server, timeoutMs: number): Promise<void> {
+async function closeServer(server: Server, connections: Connections, timeoutMs: number): Promise<void> {
   await new Promise<void>((resolve) => {
-    const hardStop = setTimeout(() => server.closeAllConnections(), timeoutMs);
+    const hardStop = setTimeout(() => connections.cut(), timeoutMs);
     server.close(() => {
       clearTimeout(hardStop);
       resolve();
@@ -126,6 +131,16 @@ function answerOnSocket(req: IncomingMessage, socket: Duplex, options: ListenerO
   });
   socket.on('drain', () => res.emit('drain'));
   options.handle(req, res);
+}
+
+/** What Node would say of a request that is too slow, if it still looked. */
+class Overdue extends Error {
+  readonly code = 'ERR_HTTP_REQUEST_TIMEOUT';
+
+  constructor() {
+    super('Request timeout');
+    this.name = 'Overdue';
+  }
 }
 
 const parserCodes: Readonly<Record<string, RefusalCode>> = {

@@ -91,7 +91,7 @@ export function accessLine(req: IncomingMessage, res: ServerResponse): object {
 const levels = { client: 'info', upstream: 'warn', load: 'warn', gateway: 'error' } as const;
 
 function levelOf(visit: Visit): 'info' | 'warn' | 'error' {
-  if (visit.cut === 'upstream') return 'warn';
+  if (visit.cut === 'upstream' || visit.cut === 'gateway') return 'warn';
   if (visit.refusal === undefined) return 'info';
   const { fault } = catalogue[visit.refusal];
   return levels[fault];

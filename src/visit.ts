@@ -19,8 +19,8 @@ export class Visit {
   refusal: RefusalCode | undefined;
   /** What was behind the refusal, for the log. */
   cause: unknown;
-  /** What went wrong after the answer had begun, when no refusal could be sent any more. */
-  cut: 'client' | 'upstream' | undefined;
+  /** Who broke off when no refusal could be sent any more: the gateway itself only when its `drain.timeout` is over. */
+  cut: 'client' | 'upstream' | 'gateway' | undefined;
   upstreamMs: number | undefined;
   sent = false;
   answered: number | undefined;
@@ -48,8 +48,9 @@ export function noteLeaving(visit: Visit, res: ServerResponse): void {
   else visit.refusal = 'client_gone';
 }
 
-/** The status to report: a client that left before its answer got none, so it counts as 499. */
+/** The status to report where none was sent: 499 for a client that left before its answer, 503 for one that was cut off. */
 export function statusOf(visit: Visit, res: ServerResponse): number {
+  if (visit.cut === 'gateway' && !res.headersSent) return catalogue.overloaded.status;
   return visit.refusal === 'client_gone' ? catalogue.client_gone.status : res.statusCode;
 }
 

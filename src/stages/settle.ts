@@ -17,6 +17,6 @@ export function settle(grant: Grant, exchange: Exchange): void {
 /** An answer that the upstream broke off is a failure of the upstream; one that the client broke off was answered. */
 function outcomeOf({ sent, answered, cut }: Exchange): Outcome {
   if (!sent) return { kind: 'unsent' };
-  if (answered === undefined || cut === 'upstream') return { kind: 'unanswered' };
+  if (answered === undefined || cut === 'upstream' || cut === 'gateway') return { kind: 'unanswered' };
   return { kind: 'answered', status: answered };
 }

@@ -10,7 +10,7 @@ import { Refusal } from '../refusals.ts';
 export interface Outcome {
   readonly status: number;
   /** Who broke off before the end of the answer. */
-  readonly cut: 'client' | 'upstream' | undefined;
+  readonly cut: Progress['cut'];
 }
 
 /** What an exchange tells of itself while it goes on, in time for the log line that ends it. */
@@ -24,7 +24,8 @@ export interface Progress {
   /** From the request sent to the head of the answer. */
   upstreamMs: number | undefined;
   bytesOut: number;
-  cut: 'client' | 'upstream' | undefined;
+  /** Who broke off; `gateway` is set before the gateway cuts the client's connection. */
+  cut: 'client' | 'upstream' | 'gateway' | undefined;
   cause: unknown;
 }
 
@@ -172,9 +173,10 @@ export class Relay implements Dispatcher.DispatchHandler {
   #fail(error: Error): void {
     if (this.#over) return;
     if (this.#begun) {
-      const cut = error instanceof ClientGone || error instanceof Refusal ? 'client' : 'upstream';
+      const byClient = error instanceof ClientGone || error instanceof Refusal;
+      const cut = this.#progress.cut ?? (byClient ? 'client' : 'upstream');
       this.#progress.cut = cut;
-      this.#progress.cause = error;
+      if (cut !== 'gateway') this.#progress.cause = error;
       this.#stop();
       breakOff(this.#res);
       this.#settle.resolve({ status: this.#res.statusCode, cut });

@@ -89,6 +89,70 @@ test('the drain waits for nobody longer than its timeout', async (t) => {
   assert.doesNotMatch(gateway.logText(), /Warning|^ +at /m);
 });
 
+test('half a request holds the drain no longer than its own time', async (t) => {
+  const limits = { headerTimeout: '1s', requestTimeout: '2s' };
+  const routes = [
+    {
+      path: '/v1/*',
+      methods: ['GET', 'POST'],
+      body: { json: { maxSize: '1KB', schema: { type: 'object' } } },
+    },
+  ];
+  const gateway = await startGateway(t, { routes, limits, drain: { timeout: '60s' } });
+  const json = 'Content-Type: application/json\r\n';
+  const halves = [
+    'GET /v1/x HTTP/1.1\r\nHost: x\r\n',
+    'GET /v1/x HTTP/1.1\r\nHost: x\r\nContent-Length: 900000\r\n\r\nab',
+    `POST /v1/x HTTP/1.1\r\nHost: x\r\napiKey: ${demoKey}\r\n${json}Content-Length: 9\r\n\r\nab`,
+  ];
+  const raws = await Promise.all(halves.map(() => openRaw(t, gateway.port)));
+  raws.forEach((raw, i) => raw.write(halves[i] ?? ''));
+  await until(async () => inFlightOf(await metrics(gateway.adminUrl)) === 2);
+  const startedAt = performance.now();
+  gateway.child.kill('SIGTERM');
+  assert.deepEqual(await gateway.exited, { code: 0, signal: null });
+  assert.ok(performance.now() - startedAt < 30_000, `${performance.now() - startedAt} ms`);
+  const answers = await Promise.all(raws.map(async (raw) => (await raw.responses(1))[0]?.status));
+  assert.deepEqual(answers, [408, 401, 408]);
+});
+
+test('what the drain cuts is said to be cut by the gateway, before it says that it stopped', async (t) => {
+  const upstream = await startRecordingUpstream(t);
+  upstream.onArrival = ({ target }, res) => {
+    if (target === '/v1/begun') res.write('data: 1\n\n');
+  };
+  const gateway = await startGateway(t, over, { upstream: upstream.url });
+  const bytes = [
+    get('/v1/begun'),
+    get('/v1/never'),
+    `POST /v1/small HTTP/1.1\r\nHost: x\r\napiKey: ${demoKey}\r\nContent-Length: 9\r\n\r\nab`,
+    `POST /v1/large HTTP/1.1\r\nHost: x\r\napiKey: ${demoKey}\r\nContent-Length: 900000\r\n\r\nab`,
+  ];
+  for (const [i, request] of bytes.entries()) {
+    const raw = await openRaw(t, gateway.port);
+    raw.write(request);
+    if (i === 0) await raw.receivedUntil((received) => received.includes('data: 1'));
+  }
+  await until(() => upstream.requests.length === 3);
+  await until(async () => inFlightOf(await metrics(gateway.adminUrl)) === 4);
+  assert.deepEqual(await gateway.stop(), { code: 0, signal: null });
+  const lines = gateway.logs().filter(({ path }) => path !== undefined);
+  assert.deepEqual(
+    Object.fromEntries(lines.map(({ path, status, cut, refusal }) => [path, [status, cut, refusal]])),
+    {
+      '/v1/begun': [200, 'gateway', undefined],
+      '/v1/never': [503, 'gateway', undefined],
+      '/v1/small': [503, 'gateway', undefined],
+      '/v1/large': [503, 'gateway', undefined],
+    },
+  );
+  assert.ok(lines.every(({ level, msg, cause }) => level === 'warn' && msg === 'cut short' && !cause));
+  assert.equal(gateway.logs().at(-1)?.['msg'], 'stopped');
+});
+
+const metrics = async (adminUrl: string): Promise<string> => (await fetch(`${adminUrl}/metrics`)).text();
+const inFlightOf = (text: string): number => Number(/^gatehouse_requests_in_flight (\d+)$/m.exec(text)?.[1]);
+
 test('a second signal ends it at once', async (t) => {
   for (const [first, second, code] of [
     ['SIGTERM', 'SIGTERM', 143],
