@@ -135,19 +135,24 @@ test('the configuration that the README shows is one that the gateway takes', (t
   const errors = /```yaml\n(errors:\n[^]*?)```/.exec(readme)?.[1] ?? '';
   writeFileSync(file, shown + errors);
   const { routes, errors: wordings } = loadConfig(file, { ACME_KEY: 'k'.repeat(32) });
-  assert.deepEqual([routes.length, wordings.size], [1, 1]);
+  assert.deepEqual([routes.length, wordings.size], [2, 1]);
 });
 
 test('the plans, routes and usage path that the README shows are ones that the gateway takes', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-docs-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const file = join(folder, 'gateway.yaml');
-  const parts = ['plans', 'routes', 'usage'].map((part) => shownPart(part));
   const rest =
     'upstreams: { one: { targets: ["http://127.0.0.1:9000"] } }\nversions: { v1: { upstream: one } }\n';
-  writeFileSync(file, [rest, ...parts].join(''));
-  const { plans, routes, usagePath } = loadConfig(file, {});
-  assert.deepEqual([plans.size, routes.length, usagePath], [1, 1, '/v1/usage']);
+  const [plan] = shownParts('plans');
+  const [usage] = shownParts('usage');
+  const kinds = shownParts('routes').map((shown) => {
+    writeFileSync(file, [rest, plan, usage, shown].join(''));
+    const { plans, routes, usagePath } = loadConfig(file, {});
+    assert.deepEqual([plans.size, routes.length, usagePath], [1, 1, '/v1/usage']);
+    return routes.map(({ body, upgrade }) => (upgrade ? 'upgrade' : body.kind)).join();
+  });
+  assert.deepEqual(kinds, ['upload', 'upload', 'upgrade', 'any']);
 });
 
 test('what the documents and scripts point to exists', () => {
@@ -211,11 +216,12 @@ for (const { what, form } of neverNamed) {
   });
 }
 
-/** The block of YAML in the README that begins with this option. */
-function shownPart(option: string): string {
-  const shown = new RegExp(`\`\`\`yaml\n(${option}:[^]*?)\`\`\``).exec(readme)?.[1];
-  assert.ok(shown, `the README shows no ${option}`);
-  return shown;
+/** The blocks of YAML in the README that begin with this option. */
+function shownParts(option: string): readonly [string, ...string[]] {
+  const blocks = readme.matchAll(new RegExp(`\`\`\`yaml\n(${option}:[^]*?)\`\`\``, 'g'));
+  const [first, ...others] = [...blocks].map(([, block]) => block ?? '');
+  assert.ok(first, `the README shows no ${option}`);
+  return [first, ...others];
 }
 
 function filesIn(folder: string): string[] {
