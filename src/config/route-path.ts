@@ -57,6 +57,18 @@ export function compareSegments(one: readonly Segment[], other: readonly Segment
   return oneWins || otherWins ? 'ordered' : 'same';
 }
 
+/**
+ * Sorts the more exact of two paths first. Of paths that one request can fit it agrees with `compareSegments`: the first
+ * segment in which they differ in kind decides, and no such pair is ambiguous in a configuration that has been checked.
+ */
+export function byExactness(one: readonly Segment[], other: readonly Segment[]): number {
+  for (const [at, { kind }] of one.entries()) {
+    const difference = rank[kind] - rank[other[at]?.kind ?? kind];
+    if (difference !== 0) return difference;
+  }
+  return other.length - one.length;
+}
+
 function outlineFault(path: string, parts: readonly string[]): string | undefined {
   if (!path.startsWith('/')) return 'must start with "/"';
   if (path.includes('//')) return 'must not contain an empty segment';

@@ -1,4 +1,6 @@
 import type { Route } from '../config/config.ts';
+import { byExactness, segmentsOf } from '../config/route-path.ts';
+import type { Segment } from '../config/route-path.ts';
 import { announce } from '../headers.ts';
 import { Refusal } from '../refusals.ts';
 import type { Head } from './check-request.ts';
@@ -10,11 +12,6 @@ interface Place {
   readonly routes: Map<string, Route>;
   allow: string;
 }
-
-type Segment =
-  | { readonly kind: 'literal'; readonly text: string }
-  | { readonly kind: 'name' }
-  | { readonly kind: 'rest' };
 
 /** The routes of the configuration, ready to be searched. */
 export interface RouteTable {
@@ -52,7 +49,7 @@ export function createRouteTable(routes: readonly Route[]): RouteTable {
     place.allow = [...place.routes.keys()].join(', ');
     places.set(shape, place);
   }
-  const sorted = [...places.values()].toSorted((a, b) => compare(a.segments, b.segments));
+  const sorted = [...places.values()].toSorted((a, b) => byExactness(a.segments, b.segments));
   return {
     exact: new Map(sorted.filter(isExact).map((place) => [place.path, place])),
     patterns: sorted.filter((place) => !isExact(place)),
@@ -69,21 +66,11 @@ function findPlace(path: string, table: RouteTable): Place | undefined {
   if (place === undefined) return undefined;
   const bare = segments.at(-1) === '' ? segments.slice(0, -1) : segments;
   const nearest = table.folded.find((candidate) => matches(candidate.segments, bare, sameFolded));
-  return nearest === undefined || compare(nearest.segments, place.segments) >= 0 ? place : undefined;
+  return nearest === undefined || byExactness(nearest.segments, place.segments) >= 0 ? place : undefined;
 }
 
 function createPlace(path: string): Place {
-  return { path, segments: parse(path), routes: new Map(), allow: '' };
-}
-
-function parse(path: string): Segment[] {
-  return path
-    .slice(1)
-    .split('/')
-    .map((text) => {
-      if (text === '*') return { kind: 'rest' };
-      return text.startsWith(':') ? { kind: 'name' } : { kind: 'literal', text };
-    });
+  return { path, segments: segmentsOf(path), routes: new Map(), allow: '' };
 }
 
 /** `*` takes one segment or more; `:name` takes exactly one that is not empty. */
@@ -99,17 +86,6 @@ function matches(
     if (segment.kind === 'name' ? text === '' : !equal(segment.text, text)) return false;
   }
   return pattern.length === path.length;
-}
-
-const rank = { literal: 0, name: 1, rest: 2 };
-
-/** Below zero when `a` is more specific: it goes by the first segment in which the two differ in kind. */
-function compare(a: readonly Segment[], b: readonly Segment[]): number {
-  for (let i = 0; i < Math.min(a.length, b.length); i += 1) {
-    const difference = rank[a[i]?.kind ?? 'rest'] - rank[b[i]?.kind ?? 'rest'];
-    if (difference !== 0) return difference;
-  }
-  return b.length - a.length;
 }
 
 function isExact(place: Place): boolean {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Route, Version } from '../../../src/config/config.ts';
+import { byExactness, compareSegments, segmentsOf } from '../../../src/config/route-path.ts';
 import { Refusal } from '../../../src/refusals.ts';
 import type { Head } from '../../../src/stages/check-request.ts';
 import { createRouteTable, findRoute } from '../../../src/stages/find-route.ts';
@@ -115,6 +116,29 @@ describe('findRoute', () => {
         '/a/b/*',
         '/a/*',
       ]);
+    }
+  });
+
+  it('calls the more exact what the check of the configuration calls so', () => {
+    const paths = [
+      '/a/*',
+      '/a/:x',
+      '/a/b',
+      '/:y/b',
+      '/:y/:x',
+      '/*',
+      '/a/:x/c',
+      '/a/b/:z',
+      '/a/b/*',
+      '/:y/b/c',
+    ];
+    for (const one of paths.map(segmentsOf)) {
+      for (const other of paths.map(segmentsOf)) {
+        const relation = compareSegments(one, other);
+        if (relation === 'same') assert.equal(byExactness(one, other), 0);
+        if (relation === 'ordered') assert.notEqual(byExactness(one, other), 0);
+        assert.equal(Math.sign(byExactness(one, other)), 0 - Math.sign(byExactness(other, one)));
+      }
     }
   });
 
