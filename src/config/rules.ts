@@ -21,6 +21,8 @@ export const rules: readonly Rule[] = [
   services.sunsetsAreInOrder,
   services.authoritiesAreCertificates,
   services.headersComeBeforeBodies,
+  services.headersAreBounded,
+  services.clientsHaveTime,
   routes.routesHaveUpstreams,
   routes.routesAreDistinct,
   routes.routeNamesAreDistinct,

@@ -1,9 +1,11 @@
 import { X509Certificate } from 'node:crypto';
 import { parseInstant } from '../instants.ts';
-import { parseDuration } from '../units.ts';
+import { parseDuration, parseSize, printSize } from '../units.ts';
 import { noSuch } from './draft.ts';
 import type { Rule } from './draft.ts';
 
+const headerBytesMax = 1024 ** 2;
+const patienceMsMin = 100;
 const certificateEnd = '-----END CERTIFICATE-----';
 
 export const versionsNameUpstreams: Rule = ({ config, declared }, report) => {
@@ -55,6 +57,23 @@ export const headersComeBeforeBodies: Rule = ({ config: { limits } }, report) =>
   if (report.isBroken(limits, 'headerTimeout', 'requestTimeout')) return;
   if ((parseDuration(limits.requestTimeout) ?? 0) >= (parseDuration(limits.headerTimeout) ?? 0)) return;
   report.problem(limits, 'requestTimeout', 'is shorter than headerTimeout, which is a part of it');
+};
+
+/** Every connection may make the gateway hold that much before anything is known of its client. */
+export const headersAreBounded: Rule = ({ config: { limits } }, report) => {
+  if ((parseSize(limits.headerSize) ?? 0) > headerBytesMax)
+    report.problem(limits, 'headerSize', `is more than ${printSize(headerBytesMax)}`);
+};
+
+export const clientsHaveTime: Rule = ({ config: { limits } }, report) => {
+  for (const option of ['headerTimeout', 'requestTimeout', 'keepAlive', 'stalledReader'] as const) {
+    if (report.isBroken(limits, option) || (parseDuration(limits[option]) ?? 0) >= patienceMsMin) continue;
+    report.warning(
+      limits,
+      option,
+      `is less than ${patienceMsMin}ms and cuts honest clients on slow networks`,
+    );
+  }
 };
 
 function isCertificate(pem: string): boolean {

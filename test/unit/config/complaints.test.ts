@@ -335,6 +335,11 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     text: `${least}limits: { headerTimeout: 60s }\n`,
     says: ['3:1: limits.requestTimeout: is shorter than headerTimeout, which is a part of it'],
   },
+  {
+    name: 'headers without a bound worth the name',
+    text: `${least}limits: { headerSize: 1025KB }\n`,
+    says: ['3:11: limits.headerSize: is more than 1 MB'],
+  },
   // routes
   {
     name: 'an unknown version',
@@ -617,6 +622,7 @@ const harmless: readonly [string, string][] = [
     `upstreams: { a: &it { targets: ["http://h"] }, b: *it }\nroutes: [{ path: /x, methods: [GET], upstream: a }]\n`,
   ],
   ['two listeners on any port', `${least}listen: 127.0.0.1:0\nadmin: { listen: 127.0.0.1:0 }\n`],
+  ['headers of 1 MB', `${least}limits: { headerSize: 1MB }\n`],
   ['Windows line ends and a byte order mark', `\uFEFF${least.replaceAll('\n', '\r\n')}`],
 ];
 for (const [name, text] of harmless) {

@@ -191,6 +191,18 @@ test('a short secret is a warning', (t) => {
   ]);
 });
 
+test('a time that is too short for honest clients is a warning', (t) => {
+  const file = writeTemporary(
+    t,
+    `${least}limits: { stalledReader: 99ms, keepAlive: 100ms, headerTimeout: 1ms }\n`,
+  );
+  const says = 'is less than 100ms and cuts honest clients on slow networks';
+  assert.deepEqual(loadConfig(file, {}).warnings, [
+    `${file}:3:11: limits.stalledReader: ${says}`,
+    `${file}:3:50: limits.headerTimeout: ${says}`,
+  ]);
+});
+
 test('a pattern that a hostile text can slow down is a warning, one of its properties too', (t) => {
   const schema = `{ properties: { a: { pattern: '^(a+)+$' }, b: { pattern: '^(a+)+$', maxLength: 16 } }, patternProperties: { '^(x*y)*$': {} } }`;
   const text = `${routed}routes:\n  - path: /v1/x\n    methods: [POST]\n    body:\n      json:\n        schema: ${schema}\n`;
