@@ -152,7 +152,8 @@ const parserCodes: Readonly<Record<string, RefusalCode>> = {
 /** A connection is given up once: whatever its parser says of it afterwards is about the same broken bytes. */
 function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket, options: ListenerOptions): void {
   const { connections, wording } = options;
-  if (error.code === 'ECONNRESET' || !socket.writable) {
+  // A client that ends in the middle of a request is as gone as one that resets: it waits for no answer.
+  if (error.code === 'ECONNRESET' || error.code === 'HPE_INVALID_EOF_STATE' || !socket.writable) {
     socket.destroy();
     return;
   }
