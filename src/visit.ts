@@ -44,6 +44,8 @@ export class Visit {
  */
 export function noteLeaving(visit: Visit, res: ServerResponse): void {
   if (res.writableFinished || visit.refusal !== undefined || visit.cut !== undefined) return;
+  // A connection that switched protocols has no end that HTTP knows of: its close is the end.
+  if (res.statusCode === 101) return;
   if (res.headersSent) visit.cut = 'client';
   else visit.refusal = 'client_gone';
 }

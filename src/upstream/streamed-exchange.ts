@@ -262,7 +262,10 @@ export class StreamedExchange implements Dispatcher.DispatchController {
 }
 
 async function* chunksOf(body: Body): AsyncGenerator<Buffer, void> {
-  if (body.kind === 'stream') return yield* body.read();
+  if (body.kind === 'stream') {
+    yield* body.read();
+    return;
+  }
   for (let at = 0; at < body.bytes.length; at += pieceMax) yield body.bytes.subarray(at, at + pieceMax);
 }
 

@@ -128,9 +128,9 @@ test('what the drain cuts is said to be cut by the gateway, before it says that 
     `POST /v1/small HTTP/1.1\r\nHost: x\r\napiKey: ${demoKey}\r\nContent-Length: 9\r\n\r\nab`,
     `POST /v1/large HTTP/1.1\r\nHost: x\r\napiKey: ${demoKey}\r\nContent-Length: 900000\r\n\r\nab`,
   ];
-  for (const [i, request] of bytes.entries()) {
+  for (const [i, message] of bytes.entries()) {
     const raw = await openRaw(t, gateway.port);
-    raw.write(request);
+    raw.write(message);
     if (i === 0) await raw.receivedUntil((received) => received.includes('data: 1'));
   }
   await until(() => upstream.requests.length === 3);
