@@ -11,7 +11,7 @@ import { costMax } from './config/plan-rule.ts';
 import { Connections } from './connections.ts';
 import { requestHeaderFilter } from './headers.ts';
 import { createJourney } from './journey.ts';
-import { createKeyring } from './keys/keyring.ts';
+import { createRecognition } from './recognition.ts';
 import { listen, type Unread } from './listener.ts';
 import { describeCause, type Logger } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
@@ -60,15 +60,15 @@ export async function startGateway(
   const readiness = createReadiness(store, upstreams.values());
   const sockets = new OpenSockets();
   const wording = createWording(config.errors);
+  const keys = createRecognition(config.auth, config.keys, {
+    store: store.keys,
+    countFailure: metrics.countKeyFailure,
+    logger,
+  });
   const travel = createJourney({
     connections,
     headRules: { keyHeader: config.auth.header.toLowerCase(), headerCount: config.limits.headerCount },
-    keyring: createKeyring({
-      staticKeys: config.keys,
-      store: store.keys,
-      cacheForMs: config.auth.cacheForMs,
-      now: Date.now,
-    }),
+    recognition: keys,
     routes: createRouteTable(config.routes),
     usage: { path: config.usagePath, plans: config.plans, quotas },
     admission: createAdmission(config, quotas, { metrics, logger }),
@@ -86,7 +86,7 @@ export async function startGateway(
   });
   async function closeParts(): Promise<void> {
     await Promise.all([...upstreams.values()].map((upstream) => upstream.close()));
-    await quotas.drain();
+    await Promise.all([quotas.drain(), keys.close()]);
     await store.close();
   }
 

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Connections } from './connections.ts';
-import type { Keyring } from './keys/keyring.ts';
 import { admit, tellLimits, type Admission } from './stages/admit.ts';
-import { authenticate } from './stages/authenticate.ts';
+import { authenticate, type Recognition } from './stages/authenticate.ts';
+import { authorise } from './stages/authorise.ts';
 import { checkRequest, type HeadRules } from './stages/check-request.ts';
 import { checkUpgrade } from './stages/check-upgrade.ts';
 import { findRoute, type RouteTable } from './stages/find-route.ts';
@@ -15,7 +15,7 @@ import { showUsage, usageRoute, type UsageDesk } from './stages/show-usage.ts';
 export interface Provisions {
   readonly connections: Connections;
   readonly headRules: HeadRules;
-  readonly keyring: Keyring;
+  readonly recognition: Recognition;
   readonly routes: RouteTable;
   readonly usage: UsageDesk;
   readonly admission: Admission;
@@ -47,7 +47,7 @@ async function passStages(req: IncomingMessage, res: ServerResponse, by: Provisi
   const head = checkRequest(req, by.headRules); //                    400 417 431
   visit.path = head.path;
 
-  const caller = await authenticate(head, by.keyring); //             401 500
+  const caller = await authenticate(head, visit.origin.client, by.recognition); // 401 429 500
   visit.keyId = caller.keyId;
   visit.plan = caller.plan;
 
@@ -59,6 +59,7 @@ async function passStages(req: IncomingMessage, res: ServerResponse, by: Provisi
   const route = findRoute(head, by.routes, Date.now()); //            404 405 410
   visit.route = route.name;
   visit.upstream = route.upstream;
+  authorise(caller, route, head.path); //                             403
   const handshake = checkUpgrade(req, head, route); //                400
 
   const grant = await admit(res, { caller, route }, by.admission); //  429 503

@@ -21,6 +21,7 @@ export interface Metrics {
   countNearLimit(plan: string, quota: string): void;
   /** Shows sizes that something else keeps, read when the metrics are. */
   showLeases(read: () => LeaseCounts): void;
+  readonly countKeyFailure: (slowed: boolean) => void;
 }
 
 /** Sizes of what the quotas keep in memory. */
@@ -102,6 +103,12 @@ export function createMetrics(countConnections: () => number): Metrics {
     labelNames: ['plan', 'quota'],
     registers,
   });
+  const keyFailures = new Counter({
+    name: 'gatehouse_key_failures_total',
+    help: 'Keys that were not valid, by whether the client was told that it tried too many (429) or not (401).',
+    labelNames: ['slowed'],
+    registers,
+  });
   return {
     registry,
     inFlight: new Gauge({
@@ -122,6 +129,9 @@ export function createMetrics(countConnections: () => number): Metrics {
     },
     countUpstreamError(upstream, kind) {
       upstreamErrors.labels(upstream, kind).inc();
+    },
+    countKeyFailure(slowed) {
+      keyFailures.labels(slowed ? 'yes' : 'no').inc();
     },
     observeStore(operation, seconds, ok) {
       storeDuration.labels(operation).observe(seconds);

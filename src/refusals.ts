@@ -23,11 +23,17 @@ export const catalogue = {
   // authenticate
   key_missing: { status: 401, message: 'API key is required', fault: 'client' },
   key_invalid: { status: 401, message: 'Invalid API key', fault: 'client' },
+  too_many_failures: {
+    status: 429,
+    message: 'Too many requests without a valid API key',
+    fault: 'client',
+  },
   keys_unavailable: { status: 500, message: 'Internal server error', fault: 'gateway' },
   // find the route
   route_unknown: { status: 404, message: 'Not found', fault: 'client' },
   method_not_allowed: { status: 405, message: 'Method not allowed', fault: 'client' },
   version_gone: { status: 410, message: 'This version of the API is no longer available', fault: 'client' },
+  key_not_allowed: { status: 403, message: 'This API key may not call this endpoint', fault: 'client' },
   upgrade_malformed: { status: 400, message: 'The WebSocket handshake is malformed', fault: 'client' },
   upgrade_refused: { status: 400, message: 'This endpoint does not upgrade the connection', fault: 'client' },
   // admit

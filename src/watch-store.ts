@@ -50,7 +50,13 @@ export function watchStore(store: Store, metrics: Metrics, logger: Logger): Stor
   return {
     keys: {
       findKey: watch('find_key', (digest) => keys.findKey(digest)),
-      putKey: watch('put_key', (record, digests) => keys.putKey(record, digests)),
+      readKey: watch('read_key', (id) => keys.readKey(id)),
+      listKeys: watch('list_keys', (after, limit) => keys.listKeys(after, limit)),
+      changeKey: watch('change_key', (change) => keys.changeKey(change)),
+      addKeys: watch('add_keys', (records, note) => keys.addKeys(records, note)),
+      noteUses: watch('note_uses', (uses) => keys.noteUses(uses)),
+      listAudit: watch('list_audit', (before, limit) => keys.listAudit(before, limit)),
+      watch: (onEvent) => keys.watch(onEvent),
     },
     ledger: {
       draw: watch('draw', (order) => ledger.draw(order)),

@@ -81,6 +81,12 @@ export interface AuthConfig {
   readonly header: string;
   readonly forwardKey: boolean;
   readonly cacheForMs: number;
+  /** How long a key that the store vouched for goes on working while the store is down. */
+  readonly graceOnOutageMs: number;
+  /** In front of every secret that is made, with an underscore behind it. */
+  readonly prefix: string;
+  /** How many keys that are not valid one network may send; undefined = any number. */
+  readonly guessing: { readonly failuresMax: number; readonly perMs: number } | undefined;
 }
 
 export interface Plan extends PlanRule {

@@ -96,6 +96,13 @@ export const formats = {
         : 'is not a name, use up to 64 letters, digits, ".", "_" and "-"',
     pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$',
   },
+  'key-prefix': {
+    fault: (text) =>
+      keyPrefix.test(text)
+        ? undefined
+        : 'is not a prefix, use up to 32 letters, digits and "_", a letter first and no "_" last',
+    pattern: '^[A-Za-z]([A-Za-z0-9_]{0,30}[A-Za-z0-9])?$',
+  },
   visible: {
     fault: (text) =>
       /^[\x21-\x7e]*$/.test(text) ? undefined : 'must be visible ASCII characters without spaces',
@@ -148,11 +155,24 @@ export const upgradeAdvice = 'write none, websocket or websocket: {…}';
 /** Visible characters that no part header has to escape; the reader of forms takes no other names. */
 const fieldName = /^(?!.*__proto__)[^\p{C}\s"\\;=&%<>]{1,256}$/u;
 
+const keyPrefix = /^[A-Za-z](?:[A-Za-z0-9_]{0,30}[A-Za-z0-9])?$/;
+
 export type FormatName = keyof typeof formats;
 
 /** The format of that name, as the schema writes it. */
 export function formatOf(name: unknown): Format | undefined {
   return typeof name === 'string' && Object.hasOwn(formats, name) ? formats[name as FormatName] : undefined;
+}
+
+function storeFault(text: string): string | undefined {
+  if (text.includes('\0')) return 'is not a store address';
+  try {
+    parseStoreAddress(text);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof StoreAddressError)) throw error;
+    return `is not a store address: ${error.message}`;
+  }
 }
 
 function durationFault(text: string, least: number): string | undefined {
@@ -169,17 +189,6 @@ function sizeFault(text: string): string | undefined {
   const value = parseSize(text);
   if (value === undefined) return 'is not a size, write 512B, 16KB, 10MB or 1GB';
   return value === 0 ? 'must be more than nothing' : undefined;
-}
-
-function storeFault(text: string): string | undefined {
-  if (text.includes('\0')) return 'is not a store address';
-  try {
-    parseStoreAddress(text);
-    return undefined;
-  } catch (error) {
-    if (!(error instanceof StoreAddressError)) throw error;
-    return `is not a store address: ${error.message}`;
-  }
 }
 
 function originFault(text: string): string | undefined {

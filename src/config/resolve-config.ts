@@ -3,7 +3,16 @@ import { fold } from '../headers.ts';
 import { parseAddress } from './addresses.ts';
 import type { RefusalWording } from '../refusals.ts';
 import type { BodyCheck } from './compile-schema.ts';
-import type { Address, BodyRule, Config, Route, StaticKey, UpstreamConfig, Version } from './config.ts';
+import type {
+  Address,
+  AuthConfig,
+  BodyRule,
+  Config,
+  Route,
+  StaticKey,
+  UpstreamConfig,
+  Version,
+} from './config.ts';
 import { digestOf } from './digest.ts';
 import { parseInstant } from './instants.ts';
 import type { RefusalCode } from '../refusals.ts';
@@ -38,6 +47,9 @@ export function resolveConfig({ file, raw, checks, warnings }: Checked): Config 
       header: raw.auth.header,
       forwardKey: raw.auth.forwardKey,
       cacheForMs: duration(raw.auth.cacheFor),
+      graceOnOutageMs: duration(raw.auth.graceOnOutage),
+      prefix: raw.auth.prefix,
+      guessing: resolveGuessing(raw.auth.guessing),
     },
     plans: mapOf(raw.plans, resolvePlan),
     keys: raw.keys.map(resolveKey),
@@ -64,6 +76,10 @@ export function resolveConfig({ file, raw, checks, warnings }: Checked): Config 
     log: raw.log,
     warnings,
   });
+}
+
+function resolveGuessing(guessing: RawConfig['auth']['guessing']): AuthConfig['guessing'] {
+  return guessing.enabled ? { failuresMax: guessing.failures, perMs: duration(guessing.per) } : undefined;
 }
 
 function resolveKey(key: RawKey): StaticKey {

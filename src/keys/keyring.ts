@@ -1,73 +1,91 @@
 import { hash } from 'node:crypto';
 import type { StaticKey } from '../config/config.ts';
-import type { KeyRecord, KeyStore } from '../stores/store.ts';
+import type { KeyEvent, KeyRecord, KeyStore } from '../stores/key-store.ts';
+import { createKeyCache, type FoundKey } from './key-cache.ts';
+import type { KeyFormat } from './key-format.ts';
 
 /** Finds the key behind a secret: first among the keys of the YAML, then in the store, through a bounded cache. */
 export interface Keyring {
   /** Rejects only when the store cannot answer and the key was not seen lately. */
-  find(secret: string): KeyRecord | undefined | Promise<KeyRecord | undefined>;
+  find(secret: string): FoundKey | undefined | Promise<FoundKey | undefined>;
+  close(): void;
 }
 
 export interface KeyringOptions {
   readonly staticKeys: readonly StaticKey[];
-  readonly store: KeyStore;
+  readonly format: Pick<KeyFormat, 'judge'>;
+  readonly store: Pick<KeyStore, 'findKey' | 'watch'>;
+  /** What the store said is asked again after this, should the change feed have failed. */
   readonly cacheForMs: number;
+  /** A store that is down does not lock out a key it vouched for this recently. */
+  readonly graceOnOutageMs: number;
   readonly now: () => number;
 }
 
-/** Known and unknown secrets are cached apart, so that guessing cannot push real keys out. */
-const knownMax = 50_000;
-const unknownMax = 10_000;
-/** A store that is down does not lock out a key it vouched for this recently. */
-const graceMs = 15 * 60_000;
+/** Creates a keyring that follows the changes of the store. */
+export function createKeyring(options: KeyringOptions): Keyring {
+  const { staticKeys, format, store, cacheForMs, graceOnOutageMs, now } = options;
+  const fixed = new Map(staticKeys.map((key) => [key.digest, foundOf(key)]));
+  const cache = createKeyCache();
+  const asked = new Map<string, Promise<FoundKey | undefined>>();
 
-interface Cached {
-  readonly record: KeyRecord | undefined;
-  readonly readAt: number;
-}
+  const stop = store.watch(function hear(event: KeyEvent) {
+    if (event.kind === 'changed') cache.forgetKey(event.keyId);
+    else if (event.kind === 'added') cache.forgetUnknown();
+    else cache.doubtAll();
+    // An answer that is under way may be from before the change: whoever comes from now on asks anew.
+    asked.clear();
+  });
 
-export function createKeyring({ staticKeys, store, cacheForMs, now }: KeyringOptions): Keyring {
-  const fixed = new Map<string, KeyRecord>(staticKeys.map((key) => [key.digest, key]));
-  const known = new Map<string, Cached>();
-  const unknown = new Map<string, Cached>();
-
-  async function ask(digest: string): Promise<KeyRecord | undefined> {
+  async function ask(digest: string): Promise<FoundKey | undefined> {
+    const changes = cache.changes;
     try {
-      const record = await store.findKey(digest);
-      const cached = { record, readAt: now() };
-      if (record === undefined) {
-        known.delete(digest);
-        keep(unknown, digest, cached, unknownMax);
-      } else {
-        unknown.delete(digest);
-        keep(known, digest, cached, knownMax);
-      }
-      return record;
+      const found = foundIn(await store.findKey(digest), digest);
+      if (changes === cache.changes) cache.keep(digest, found, now());
+      return found;
     } catch (error) {
-      const last = known.get(digest);
-      if (last !== undefined && now() - last.readAt < graceMs) return last.record;
+      const last = cache.get(digest);
+      if (last?.found !== undefined && now() - last.readAt < graceOnOutageMs) return last.found;
       throw error;
     }
+  }
+
+  /** Requests that come while the same key is being looked up share the answer. */
+  function askOnce(digest: string): Promise<FoundKey | undefined> {
+    const pending = asked.get(digest);
+    if (pending !== undefined) return pending;
+    const answer = ask(digest).finally(() => {
+      if (asked.get(digest) === answer) asked.delete(digest);
+    });
+    asked.set(digest, answer);
+    return answer;
   }
 
   return {
     find(secret) {
       // Only the digest is ever looked up or kept, so neither memory nor timing tells anything of the secret itself.
       const digest = hash('sha256', secret, 'hex');
-      const record = fixed.get(digest);
-      if (record !== undefined) return record;
-      const cached = known.get(digest) ?? unknown.get(digest);
-      if (cached !== undefined && now() - cached.readAt < cacheForMs) return cached.record;
-      return ask(digest);
+      const found = fixed.get(digest);
+      if (found !== undefined) return found;
+      if (format.judge(secret) === 'mistyped') return undefined;
+      const cached = cache.get(digest);
+      if (cached?.isFresh === true && now() - cached.readAt < cacheForMs) return cached.found;
+      return askOnce(digest);
     },
+    close: stop,
   };
 }
 
-function keep(cache: Map<string, Cached>, digest: string, cached: Cached, max: number): void {
-  cache.delete(digest);
-  if (cache.size >= max) {
-    const oldest = cache.keys().next();
-    if (oldest.done !== true) cache.delete(oldest.value);
-  }
-  cache.set(digest, cached);
+function foundIn(record: KeyRecord | undefined, digest: string): FoundKey | undefined {
+  const secret = record?.secrets.find((one) => one.digest === digest);
+  return record === undefined || secret === undefined ? undefined : { record, secret };
+}
+
+/** A key of the YAML in the form of the others. Nothing of it is ever written to the store. */
+function foundOf({ id, plan, digest, enabled, expiresAt }: StaticKey): FoundKey {
+  const secret = { number: 0, digest, start: '', createdAt: 0, expiresAt: undefined };
+  const nothingElse = { name: '', owner: '', quotas: [], scopes: [], labels: {}, networks: [] };
+  const always = { version: 0, notBefore: undefined, revokedAt: undefined, createdAt: 0 };
+  const record = { ...nothingElse, ...always, id, plan, enabled, expiresAt, secrets: [secret] };
+  return { record, secret };
 }

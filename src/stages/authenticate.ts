@@ -1,37 +1,59 @@
+import type { FoundKey } from '../keys/key-cache.ts';
 import type { Keyring } from '../keys/keyring.ts';
+import { allowsAddress, standingOf } from '../keys/standing.ts';
 import { Refusal } from '../refusals.ts';
+import type { OwnQuota } from '../stores/key-store.ts';
 import type { Head } from './check-request.ts';
 
 /** Who calls. It carries an id, never the secret, so nothing after this stage can leak one. */
 export interface Caller {
   readonly keyId: string;
   readonly plan: string;
+  /** They take the place of the plan's quotas of the same names, and join the others. */
+  readonly quotas: readonly OwnQuota[];
+  /** Names of routes or patterns of paths; none = every route. */
+  readonly scopes: readonly string[];
+}
+
+export interface Recognition {
+  readonly keyring: Keyring;
+  /** Notes that a secret was used. */
+  readonly noteUse: (found: FoundKey, now: number) => void;
+  /** Counts a key that is not valid against the client; says for how long it has tried too often, if it has. */
+  readonly noteFailure: (client: string) => { readonly retryInSeconds: number } | undefined;
+  readonly now: () => number;
 }
 
 const challenge = { 'WWW-Authenticate': 'ApiKey realm="gatehouse"' };
 
 /**
- * Head → Caller. 401 500.
- * All keys that are not valid get the very same answer, whether unknown, repeated, disabled or expired.
- * A store that fails is never "invalid key": the caller may well be in order.
+ * Head → Caller. 401 429 500.
+ * All keys that are not valid get the very same answer, whether unknown, repeated, disabled, expired or used from
+ * elsewhere; after too many it is 429 for these, never for a key that is in order. A store that fails is never "invalid key".
  */
-export async function authenticate(head: Head, keyring: Keyring): Promise<Caller> {
+export async function authenticate(head: Head, client: string, by: Recognition): Promise<Caller> {
   if (head.key === undefined || (head.keyCount === 1 && head.key === '')) {
     throw new Refusal('key_missing', { headers: challenge });
   }
-  if (head.keyCount > 1) throw new Refusal('key_invalid', { headers: challenge });
-  const record = await find(head.key, keyring);
-  const expired = record?.expiresAt !== undefined && record.expiresAt <= Date.now();
-  if (record === undefined || !record.enabled || expired) {
-    throw new Refusal('key_invalid', { headers: challenge });
+  const found = head.keyCount === 1 ? await find(head.key, by.keyring) : undefined;
+  const now = by.now();
+  if (found === undefined || standingOf(found, now) !== 'good' || !allowsAddress(found.record, client)) {
+    throw refuse(by.noteFailure(client));
   }
-  return { keyId: record.id, plan: record.plan };
+  by.noteUse(found, now);
+  const { id, plan, quotas, scopes } = found.record;
+  return { keyId: id, plan, quotas, scopes };
 }
 
-async function find(secret: string, keyring: Keyring): Promise<Awaited<ReturnType<Keyring['find']>>> {
+async function find(secret: string, keyring: Keyring): Promise<FoundKey | undefined> {
   try {
     return await keyring.find(secret);
   } catch (cause) {
     throw new Refusal('keys_unavailable', { cause });
   }
+}
+
+function refuse(tooMany: { readonly retryInSeconds: number } | undefined): Refusal {
+  if (tooMany === undefined) return new Refusal('key_invalid', { headers: challenge });
+  return new Refusal('too_many_failures', { headers: { 'Retry-After': String(tooMany.retryInSeconds) } });
 }

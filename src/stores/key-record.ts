@@ -1,34 +1,138 @@
+import type { AuditEntry, AuditNote, KeyRecord, KeySecret, OwnQuota } from './key-store.ts';
 import { StoreUnavailable } from './ledger.ts';
-import type { KeyRecord } from './store.ts';
 
-/** Writes a key the way both stores keep it. */
+/** Writes a key the way both stores keep it: short, because there may be a million. What is empty is left out. */
 export function encodeKeyRecord(record: KeyRecord): string {
-  const { id, plan, enabled, expiresAt } = record;
-  return JSON.stringify({ id, plan, enabled, expiresAt });
+  const { id: _id, version: _version, secrets, quotas, scopes, labels, networks, ...rest } = record;
+  return JSON.stringify({
+    ...rest,
+    name: rest.name === '' ? undefined : rest.name,
+    owner: rest.owner === '' ? undefined : rest.owner,
+    enabled: rest.enabled ? undefined : false,
+    quotas: quotas.length === 0 ? undefined : quotas,
+    scopes: scopes.length === 0 ? undefined : scopes,
+    labels: Object.keys(labels).length === 0 ? undefined : labels,
+    networks: networks.length === 0 ? undefined : networks,
+    secrets: secrets.map(({ digest, start, ...secret }) => ({
+      ...secret,
+      digest: Buffer.from(digest, 'hex').toString('base64url'),
+      start: start === '' ? undefined : start,
+    })),
+  });
 }
 
 /** Reads a key back. A store may hold what somebody else wrote, so nothing is taken on trust. */
-export function decodeKeyRecord(text: string): KeyRecord {
-  const value = parse(text);
-  const { id, plan, enabled, expiresAt } = value;
-  if (typeof id !== 'string' || typeof plan !== 'string' || typeof enabled !== 'boolean') throw unreadable();
-  if (expiresAt !== undefined && typeof expiresAt !== 'number') throw unreadable();
-  return { id, plan, enabled, expiresAt };
+export function decodeKeyRecord(id: string, version: number, text: string): KeyRecord {
+  const fields = read(text, 'a key');
+  return {
+    id,
+    version: whole(version),
+    name: words(fields['name'] ?? ''),
+    owner: words(fields['owner'] ?? ''),
+    plan: words(fields['plan']),
+    quotas: list(fields['quotas']).map(decodeQuota),
+    scopes: list(fields['scopes']).map(words),
+    labels: Object.fromEntries(
+      Object.entries(mapping(fields['labels'] ?? {})).map(([name, value]) => [name, words(value)]),
+    ),
+    networks: list(fields['networks']).map(words),
+    notBefore: optional(fields['notBefore'], whole),
+    expiresAt: optional(fields['expiresAt'], whole),
+    enabled: flag(fields['enabled'] ?? true),
+    revokedAt: optional(fields['revokedAt'], whole),
+    createdAt: whole(fields['createdAt']),
+    secrets: list(fields['secrets']).map(decodeSecret),
+  };
 }
 
-function parse(text: string): Partial<Record<string, unknown>> & { id?: unknown; plan?: unknown } & {
-  enabled?: unknown;
-  expiresAt?: unknown;
-} {
+/** Writes what the audit log keeps beside the moment and the number of keys. */
+export function encodeAuditNote({ actor, action, keyId, changes }: AuditNote): string {
+  return JSON.stringify({ actor, action, keyId, changes });
+}
+
+/** Reads an entry of the audit log back. */
+export function decodeAuditEntry(
+  { id, at, keys }: Pick<AuditEntry, 'id' | 'at' | 'keys'>,
+  text: string,
+): AuditEntry {
+  const fields = read(text, 'an entry of the audit log');
+  const changes = Object.entries(mapping(fields['changes'] ?? {})).map(([name, change]) => {
+    const [before, after] = list(change);
+    return [name, [before, after]] as const;
+  });
+  return {
+    id,
+    at,
+    keys,
+    actor: words(fields['actor']),
+    action: words(fields['action']),
+    keyId: optional(fields['keyId'], words),
+    changes: Object.fromEntries(changes),
+  };
+}
+
+function decodeSecret(value: unknown): KeySecret {
+  const fields = mapping(value);
+  return {
+    number: whole(fields['number']),
+    digest: Buffer.from(words(fields['digest']), 'base64url').toString('hex'),
+    start: words(fields['start'] ?? ''),
+    createdAt: whole(fields['createdAt']),
+    expiresAt: optional(fields['expiresAt'], whole),
+  };
+}
+
+function decodeQuota(value: unknown): OwnQuota {
+  const fields = mapping(value);
+  return {
+    name: words(fields['name']),
+    limit: whole(fields['limit']),
+    per: optional(fields['per'], words),
+    timezone: optional(fields['timezone'], words),
+  };
+}
+
+function read(text: string, what: string): Readonly<Record<string, unknown>> {
   try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value === 'object' && value !== null) return value;
+    return mapping(JSON.parse(text));
   } catch {
-    // The parser's message quotes the text, which is nobody's business; the error below says enough.
+    // The parser's message quotes the text, which is nobody's business; this one says enough.
+    throw unreadable(what);
   }
-  throw unreadable();
 }
 
-function unreadable(): StoreUnavailable {
-  return new StoreUnavailable('the record of a key in the store cannot be read', { mayHaveHappened: false });
+function mapping(value: unknown): Readonly<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw unreadable();
+  return Object.fromEntries(Object.entries(value));
+}
+
+function list(value: unknown): readonly unknown[] {
+  if (value === undefined) return [];
+  if (!Array.isArray(value)) throw unreadable();
+  return value;
+}
+
+function words(value: unknown): string {
+  if (typeof value !== 'string') throw unreadable();
+  return value;
+}
+
+function whole(value: unknown): number {
+  if (typeof value !== 'number' || !Number.isSafeInteger(value)) throw unreadable();
+  return value;
+}
+
+function flag(value: unknown): boolean {
+  if (typeof value !== 'boolean') throw unreadable();
+  return value;
+}
+
+function optional<T>(value: unknown, decode: (value: unknown) => T): T | undefined {
+  return value === undefined || value === null ? undefined : decode(value);
+}
+
+function unreadable(what = 'a key'): StoreUnavailable {
+  return new StoreUnavailable(`the record of ${what} in the store cannot be read`, {
+    mayHaveHappened: false,
+  });
 }

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
 import { openStore } from '../../src/stores/open-store.ts';
+import { aKey, aNote, aSecret, digestOf } from '../helpers/a-key.ts';
 import { until } from '../helpers/poll.ts';
 import type { Answer, QuotaScene } from '../helpers/quota-scene.ts';
 import { call, keysOf, openQuotaScene, secretOf, usedBy, usedSettlesAt } from '../helpers/quota-scene.ts';
@@ -173,11 +173,11 @@ test('an SQLite file that cannot be opened ends the start with code 74', async (
   });
 });
 
-/** A key in the store, as the key commands will make it. */
+/** A key in the store, as the key commands make it. */
 async function putKey(scene: QuotaScene, id: string): Promise<void> {
   const store = await openStore(parseStoreAddress(scene.store), { deadlineMs: 2000 });
-  const digest = createHash('sha256').update(secretOf(id)).digest('hex');
-  await store.keys.putKey({ id, plan: 'free', enabled: true, expiresAt: undefined }, [digest]);
+  const to = aKey({ id, secrets: [aSecret({ digest: digestOf(secretOf(id)) })] });
+  assert.equal(await store.keys.changeKey({ from: undefined, to, note: aNote() }), 'done');
   await store.close();
 }
 

@@ -26,7 +26,6 @@ export function testLedger(kind: StoreKind): void {
     describe('usage', () => usageRules(kind));
     describe('rates', () => rateRules(kind));
     describe('places', () => placeRules(kind));
-    describe('keys', () => keyRules(kind));
     describe('several processes', () => processRules(kind));
   });
 }
@@ -419,21 +418,6 @@ function placeRules(kind: StoreKind): void {
     const { ledger } = await open(t, kind);
     await ledger.stay({ ...order, limit: 1 });
     assert.deepEqual(await ledger.enter({ ...order, limit: 1, placeId: 'b' }), { kind: 'full' });
-  });
-}
-
-function keyRules(kind: StoreKind): void {
-  test('a key is found by each of its secrets until it is written without them', async (t) => {
-    const { keys } = await open(t, kind);
-    const record = { id: 'k}{ 🔑', plan: 'free', enabled: true, expiresAt: undefined };
-    await keys.putKey(record, ['one', 'two']);
-    assert.deepEqual(await keys.findKey('one'), record);
-    assert.deepEqual(await keys.findKey('two'), record);
-    const changed = { ...record, plan: 'paid', enabled: false, expiresAt: 17 };
-    await keys.putKey(changed, ['two', 'three']);
-    assert.equal(await keys.findKey('one'), undefined);
-    assert.deepEqual(await keys.findKey('two'), changed);
-    assert.deepEqual(await keys.findKey('three'), changed);
   });
 }
 

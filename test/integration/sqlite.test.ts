@@ -7,36 +7,29 @@ import { test } from 'node:test';
 import { StoreUnavailable } from '../../src/stores/ledger.ts';
 import { openStore } from '../../src/stores/open-store.ts';
 import { openSqlite } from '../../src/stores/sqlite/open-sqlite.ts';
+import { aKey, aNote, aSecret } from '../helpers/a-key.ts';
 import { aCounter, aDraw } from '../helpers/ledger-orders.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
 import { until } from '../helpers/until.ts';
 
 const digest = 'd'.repeat(64);
-const record = { id: 'k', plan: 'free', enabled: true, expiresAt: undefined };
+const record = aKey({ id: 'k', secrets: [aSecret({ digest })] });
+const made = { from: undefined, to: record, note: aNote() };
 
 test('a key is found by the digest of its secret, in a file and folder that only the owner reads', async (t) => {
   const path = join(tempFolder(t), 'new', 'gatehouse.db');
   const store = await openStore({ kind: 'sqlite', path });
   t.after(() => store.close());
-  await store.keys.putKey(record, [digest]);
+  await store.keys.changeKey(made);
   assert.deepEqual(await store.keys.findKey(digest), record);
   assert.equal(await store.keys.findKey('e'.repeat(64)), undefined);
   for (const file of [path, `${path}-wal`, `${path}-shm`]) assert.equal(statSync(file).mode & 0o777, 0o600);
 });
 
-test('writing a key again replaces its secrets', async (t) => {
-  const store = openSqlite(join(tempFolder(t), 'g.db'));
-  t.after(() => store.close());
-  await store.keys.putKey(record, [digest, 'old']);
-  await store.keys.putKey({ ...record, plan: 'paid', expiresAt: 5 }, [digest]);
-  assert.deepEqual(await store.keys.findKey(digest), { ...record, plan: 'paid', expiresAt: 5 });
-  assert.equal(await store.keys.findKey('old'), undefined);
-});
-
 test('what was written is there after the file is opened again', async (t) => {
   const path = join(tempFolder(t), 'g.db');
   const first = openSqlite(path);
-  await first.keys.putKey(record, [digest]);
+  await first.keys.changeKey(made);
   await first.close();
   const second = openSqlite(path);
   t.after(() => second.close());
@@ -77,13 +70,13 @@ test('a database that stays locked fails within the deadline and works again whe
   t.after(() => store.close());
   const locker = sql(path, 'BEGIN IMMEDIATE');
   const started = performance.now();
-  const waiting = Array.from({ length: 20 }, () => store.keys.putKey(record, [digest]));
+  const waiting = Array.from({ length: 20 }, () => store.keys.changeKey(made));
   assert.equal(await store.keys.findKey(digest), undefined, 'who only reads does not wait');
   for (const call of await Promise.allSettled(waiting)) assert.equal(call.status, 'rejected');
   assert.ok(performance.now() - started < 150);
   locker.exec('ROLLBACK');
   locker.close();
-  await store.keys.putKey(record, [digest]);
+  await store.keys.changeKey(made);
   assert.deepEqual(await store.keys.findKey(digest), record);
 });
 
@@ -118,7 +111,7 @@ for (const { name, happen } of vanishings) {
     const path = join(tempFolder(t), 'g.db');
     const [asked, pinged] = [openSqlite(path), openSqlite(path)];
     t.after(() => Promise.all([asked.close(), pinged.close()]));
-    await asked.keys.putKey(record, [digest]);
+    await asked.keys.changeKey(made);
     assert.equal(await asked.keys.findKey('unknown'), undefined);
     happen(path);
     await assert.rejects(asked.keys.findKey('unknown'), StoreUnavailable);
@@ -133,7 +126,7 @@ test('a key is found in the file that took the place of the first', async (t) =>
   await store.ping();
   removeStore(path);
   const second = openSqlite(path);
-  await second.keys.putKey(record, [digest]);
+  await second.keys.changeKey(made);
   await second.close();
   assert.deepEqual(await store.keys.findKey(digest), record);
   assert.equal(await store.keys.findKey('unknown'), undefined);

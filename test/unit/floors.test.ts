@@ -14,7 +14,7 @@ const floors: readonly (readonly string[])[] = [
   ['gateway.ts'],
   ['app.ts', 'listener.ts', 'admin'],
   ['journey.ts'],
-  ['answer.ts', 'connections.ts'],
+  ['answer.ts', 'connections.ts', 'recognition.ts'],
   ['stages'],
   ['keys', 'quota', 'upstream', 'uploads'],
   ['watch-store.ts'],

@@ -21,10 +21,42 @@ export const auth = {
     },
     cacheFor: {
       description:
-        'How long a looked-up key may be served without asking the store; a revoked key can live on for as long. 0s asks every time. Ignored for keys in this file.',
+        'How long a looked-up key may be served without asking the store. Changes are told within a second; this bounds how long a revoked key could live on should that fail. 0s asks every time. Ignored for keys in this file.',
       type: 'string',
       format: 'duration-or-zero',
       default: '60s',
+    },
+    graceOnOutage: {
+      description:
+        'While the store is down: how long a key that it vouched for goes on working. 0s refuses every key with 500 at once.',
+      type: 'string',
+      format: 'duration-or-zero',
+      default: '15m',
+    },
+    prefix: {
+      description:
+        'Begins every key that is made here, as in gh_…, so that people and secret scanners know it. A key that begins so and is mistyped is refused without asking the store.',
+      type: 'string',
+      format: 'key-prefix',
+      default: 'gh',
+    },
+    guessing: {
+      description:
+        'Slows down who tries keys: after too many that are not valid from one IPv4 address or IPv6 /64, the next ones are answered 429. A valid key is never refused for it.',
+      type: 'object',
+      additionalProperties: false,
+      default: {},
+      properties: {
+        enabled: { description: 'false answers 401 however many there are.', type: 'boolean', default: true },
+        failures: {
+          description: 'How many keys that are not valid are answered 401 in each interval.',
+          type: 'integer',
+          minimum: 1,
+          maximum: 1_000_000,
+          default: 20,
+        },
+        per: { description: 'The interval.', type: 'string', format: 'duration', default: '1m' },
+      },
     },
   },
 } as const satisfies JSONSchema;

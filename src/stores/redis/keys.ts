@@ -1,45 +1,192 @@
-import { decodeKeyRecord, encodeKeyRecord } from '../key-record.ts';
-import type { KeyRecord, KeyStore } from '../store.ts';
+import { decodeAuditEntry, decodeKeyRecord, encodeAuditNote, encodeKeyRecord } from '../key-record.ts';
+import { AUDIT_ENTRIES_MAX, AUDIT_KEPT_MS, FEED_ENTRIES_MAX } from '../key-store.ts';
+import type {
+  AddAnswer,
+  AuditEntry,
+  ChangeAnswer,
+  KeyChange,
+  KeyEvent,
+  KeyRecord,
+  KeyStore,
+  KnownKey,
+} from '../key-store.ts';
+import { StoreUnavailable } from '../ledger.ts';
+import { watchChanges, type FeedAnswer } from '../watch-changes.ts';
 import type { Link } from './link.ts';
+import { scripts } from './scripts.ts';
+
+export interface RedisKeysOptions {
+  readonly prefix: string;
+  /** Calls back whenever something is published on the channel, and after each connection. Returns how to stop. */
+  readonly listen: (channel: string, onNews: () => void) => () => void;
+}
+
+/** Twice within the second in which a change must be seen, for when the channel is silent. */
+const pollMs = 400;
+const eventsPerReading = 1000;
 
 /**
- * Keys in Redis. A digest points to a key's id, and the key's record lists its digests. The record decides: a pointer
- * that it does not list is void. So no two Redis keys have to change in one step, which a cluster could not do.
+ * Keys in Redis. All of them have one hash tag, so that a key, its secrets, the audit log and the change feed change in
+ * one step in a cluster too. They live on one node there; the caches of the gateways keep them from being asked much.
  */
-export function createRedisKeys(link: Link, prefix: string): KeyStore {
-  const pointerName = (digest: string): string => `${prefix}secret:${digest}`;
-  const recordName = (id: string): string => `${prefix}key:${Buffer.from(id).toString('base64url')}`;
-  const read = (name: string): Promise<string | null> => link.send(name, (redis) => redis.get(name));
-  const write = (name: string, value: string): Promise<string> =>
-    link.send(name, (redis) => redis.set(name, value));
+export function createRedisKeys(link: Link, { prefix, listen }: RedisKeysOptions): KeyStore {
+  const names = nameAll(prefix);
+  const logs = [AUDIT_ENTRIES_MAX, AUDIT_KEPT_MS, FEED_ENTRIES_MAX, names.channel] as const;
 
-  async function readKey(id: string): Promise<StoredKey | undefined> {
-    const text = await read(recordName(id));
-    if (text === null) return undefined;
-    // The digests stand in the first line and the record in the second.
-    const [digests = '', record = ''] = text.split('\n');
-    return { record: decodeKeyRecord(record), digests: digests.split(' ') };
+  async function readRecord(id: string): Promise<KeyRecord | undefined> {
+    const name = names.record(id);
+    const text = await link.send(name, (redis) => redis.get(name));
+    return text === null ? undefined : decode(id, text);
+  }
+
+  async function withUses(records: readonly KeyRecord[]): Promise<readonly KnownKey[]> {
+    const all = records.flatMap((record) => record.secrets.map(({ number }) => useOf(record.id, number)));
+    if (all.length === 0) return records.map((record) => ({ record, usedAt: new Map() }));
+    const times = await link.send(names.uses, (redis) => redis.hmget(names.uses, ...all));
+    const known = new Map(all.map((use, at) => [use, times[at]]));
+    return records.map((record) => {
+      const uses = record.secrets.map(({ number }) => [number, known.get(useOf(record.id, number))] as const);
+      return { record, usedAt: new Map(uses.flatMap(([number, at]) => (at ? [[number, Number(at)]] : []))) };
+    });
+  }
+
+  async function readChanges(cursor: string | undefined): Promise<FeedAnswer> {
+    const answer = await link.run(scripts.keyChanges, [names.changes], [cursor ?? '', eventsPerReading]);
+    const [place = '', ...keys] = strings(answer);
+    if (place.startsWith('?')) return { cursor: place.slice(1), events: undefined };
+    return { cursor: place, events: keys.map(eventOf) };
   }
 
   return {
     async findKey(digest) {
-      const id = await read(pointerName(digest));
-      const key = id === null ? undefined : await readKey(id);
-      return key?.digests.includes(digest) === true ? key.record : undefined;
+      const name = names.secret(digest);
+      const id = await link.send(name, (redis) => redis.get(name));
+      const record = id === null ? undefined : await readRecord(id);
+      return record?.secrets.some((secret) => secret.digest === digest) === true ? record : undefined;
     },
-    async putKey(record, digests) {
-      const before = await readKey(record.id);
-      for (const digest of digests) await write(pointerName(digest), record.id);
-      await write(recordName(record.id), `${digests.join(' ')}\n${encodeKeyRecord(record)}`);
-      for (const digest of before?.digests ?? []) {
-        const name = pointerName(digest);
-        if (digest !== '' && !digests.includes(digest)) await link.send(name, (redis) => redis.del(name));
-      }
+    async readKey(id) {
+      const record = await readRecord(id);
+      return record === undefined ? undefined : (await withUses([record]))[0];
     },
+    async listKeys(after, limit) {
+      const from = after === '' ? '-' : `(${after}`;
+      const ids = await link.send(names.ids, (redis) =>
+        redis.zrangebylex(names.ids, from, '+', 'LIMIT', 0, limit),
+      );
+      if (ids.length === 0) return [];
+      const texts = await link.send(names.ids, (redis) => redis.mget(...ids.map(names.record)));
+      const records = ids.flatMap((id, at) => {
+        const text = texts[at];
+        return typeof text === 'string' ? [decode(id, text)] : [];
+      });
+      return withUses(records);
+    },
+    async changeKey(change) {
+      const keys = [names.record(change.to.id), names.ids, names.audit, names.changes, ...secretsOf(change)];
+      const { from, to, note } = change;
+      const args = [
+        from?.version ?? '',
+        to.id,
+        encode(to),
+        to.secrets.length,
+        encodeAuditNote(note),
+        ...logs,
+      ];
+      return readChangeAnswer(await link.run(scripts.changeKey, keys, args));
+    },
+    async addKeys(records, note) {
+      const pairs = records.flatMap((record) => [
+        names.record(record.id),
+        names.secret(record.secrets[0]?.digest ?? ''),
+      ]);
+      const answer = await link.run(
+        scripts.addKeys,
+        [names.ids, names.audit, names.changes, ...pairs],
+        [encodeAuditNote(note), ...logs, ...records.flatMap((record) => [record.id, encode(record)])],
+      );
+      return strings(answer).map(addAnswerOf);
+    },
+    async noteUses(uses) {
+      const fields = uses.flatMap(({ keyId, secret, at }) => [useOf(keyId, secret), String(at)]);
+      if (fields.length > 0) await link.send(names.uses, (redis) => redis.hset(names.uses, ...fields));
+    },
+    async listAudit(before, limit) {
+      const from = before === undefined ? '+' : `(${before}`;
+      const entries = await link.send(names.audit, (redis) =>
+        redis.xrevrange(names.audit, from, '-', 'COUNT', limit),
+      );
+      return entries.map(entryOf);
+    },
+    watch: (onEvent) =>
+      watchChanges({ pollMs, read: readChanges, listen: (onNews) => listen(names.channel, onNews) }, onEvent),
+  };
+
+  /** The secrets that the key has, then those that it had. */
+  function secretsOf({ from, to }: KeyChange): string[] {
+    const kept = to.secrets.map(({ digest }) => digest);
+    const gone = (from?.secrets ?? []).map(({ digest }) => digest).filter((digest) => !kept.includes(digest));
+    return [...kept, ...gone].map(names.secret);
+  }
+}
+
+function nameAll(prefix: string) {
+  const tag = `${prefix}{keys}`;
+  return {
+    record: (id: string) => `${tag}:record:${id}`,
+    secret: (digest: string) => `${tag}:secret:${Buffer.from(digest, 'hex').toString('base64url')}`,
+    ids: `${tag}:ids`,
+    uses: `${tag}:uses`,
+    audit: `${tag}:audit`,
+    changes: `${tag}:changes`,
+    channel: `${prefix}key-changes`,
   };
 }
 
-interface StoredKey {
-  readonly record: KeyRecord;
-  readonly digests: readonly string[];
+function useOf(id: string, secret: number): string {
+  return `${secret}:${id}`;
+}
+
+function encode(record: KeyRecord): string {
+  return `${record.version} ${encodeKeyRecord(record)}`;
+}
+
+function decode(id: string, text: string): KeyRecord {
+  const space = text.indexOf(' ');
+  return decodeKeyRecord(id, Number(text.slice(0, space)), text.slice(space + 1));
+}
+
+function eventOf(key: string): KeyEvent {
+  return key === '' ? { kind: 'added' } : { kind: 'changed', keyId: key };
+}
+
+function addAnswerOf(answer: string): AddAnswer {
+  if (answer === '+') return { kind: 'added' };
+  return answer.startsWith('=') ? { kind: 'known', id: answer.slice(1) } : { kind: 'id_taken' };
+}
+
+const changeAnswers = new Set<unknown>([
+  'done',
+  'exists',
+  'missing',
+  'outdated',
+  'taken',
+] satisfies ChangeAnswer[]);
+
+function readChangeAnswer(answer: unknown): ChangeAnswer {
+  if (!changeAnswers.has(answer)) throw notUnderstood();
+  return answer as ChangeAnswer;
+}
+
+function entryOf([id, fields]: [id: string, fields: string[]]): AuditEntry {
+  const value = (name: string): string => fields[fields.indexOf(name) + 1] ?? '';
+  return decodeAuditEntry({ id, at: Number(id.split('-')[0]), keys: Number(value('keys')) }, value('note'));
+}
+
+function strings(answer: unknown): string[] {
+  if (!Array.isArray(answer)) throw notUnderstood();
+  return answer.map(String);
+}
+
+function notUnderstood(): StoreUnavailable {
+  return new StoreUnavailable('Redis answered with something that is not known', { mayHaveHappened: true });
 }

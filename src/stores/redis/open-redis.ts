@@ -6,16 +6,22 @@ import { createClient } from './client.ts';
 import { createRedisKeys } from './keys.ts';
 import { createRedisLedger } from './ledger.ts';
 import { createLink } from './link.ts';
+import { listenOn } from './listen-on.ts';
 
 /** How long opening waits for the first connection. A gateway may start before its Redis does. */
 const FIRST_CONNECTION_MS = 1_000;
 
 /** Opens the store in Redis. Resolves without a connection too, and then goes on connecting. */
 export async function openRedis(address: RedisAddress, deadlineMs: number): Promise<Store> {
-  const link = createLink(createClient(address, await readCa(address)), deadlineMs);
+  const ca = await readCa(address);
+  const link = createLink(createClient(address, ca), deadlineMs);
   await link.ready(FIRST_CONNECTION_MS);
   return {
-    keys: createRedisKeys(link, address.prefix),
+    keys: createRedisKeys(link, {
+      prefix: address.prefix,
+      // A connection that listens can send nothing else.
+      listen: (channel, onNews) => listenOn(createClient(address, ca), channel, onNews),
+    }),
     ledger: createRedisLedger(link, address.prefix),
     ping: () => link.ping(),
     close: async () => link.close(),

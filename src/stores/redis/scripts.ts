@@ -9,7 +9,7 @@ export interface Script {
 
 const shared = read('step');
 
-/** The scripts that change the ledger, one for each kind of step. */
+/** The scripts that change the ledger, one for each kind of step, and those for keys. */
 export const scripts = {
   draw: script(shared + read('draw')),
   add: script(shared + read('add')),
@@ -19,6 +19,9 @@ export const scripts = {
   pace: script(read('pace')),
   enter: script(read('enter')),
   stay: script(read('stay')),
+  changeKey: script(read('change-key')),
+  addKeys: script(read('add-keys')),
+  keyChanges: script(read('key-changes')),
 } as const satisfies Record<string, Script>;
 
 function read(name: string): string {

@@ -22,7 +22,7 @@ export function prepareCalls(database: DatabaseSync): Calls {
     ping() {
       for (const ping of pings) ping.get();
     },
-    ...prepareKeys(database),
+    ...prepareKeys(database, Date.now),
     ...prepareUnits(database, Date.now),
     ...prepareRates(database, Date.now),
     ...preparePlaces(database, Date.now),

@@ -3,8 +3,8 @@ import { existing } from './database.ts';
 
 /** Copies the write-ahead log back into the file now and then. */
 export interface Checkpointer {
-  /** To be called after each call that may have written. */
-  noteCall(): void;
+  /** To be told of each call that may write, and of one that writes like many as so many. */
+  noteCalls(count: number): void;
 }
 
 /** A call writes about five pages, so the log grows to some 20 MB in between. */
@@ -35,8 +35,8 @@ export function createCheckpointer(path: string, checkPlace: () => void): Checkp
   let calls = 0;
   let running = false;
   return {
-    noteCall() {
-      calls += 1;
+    noteCalls(count) {
+      calls += count;
       if (calls < CALLS_PER_CHECKPOINT || running) return;
       calls = 0;
       running = true;

@@ -1,35 +1,165 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { decodeKeyRecord, encodeKeyRecord } from '../key-record.ts';
-import type { KeyRecord } from '../store.ts';
+import { decodeAuditEntry, decodeKeyRecord, encodeAuditNote, encodeKeyRecord } from '../key-record.ts';
+import { AUDIT_ENTRIES_MAX, AUDIT_KEPT_MS, FEED_ENTRIES_MAX } from '../key-store.ts';
+import type {
+  AddAnswer,
+  AuditEntry,
+  AuditNote,
+  ChangeAnswer,
+  KeyChange,
+  KeyRecord,
+  KeyUse,
+  KnownKey,
+} from '../key-store.ts';
+import type { FeedAnswer } from '../watch-changes.ts';
 import { transact } from './transact.ts';
 
 /** The key store's calls, each of them synchronous. */
 export interface KeyCalls {
   findKey(digest: string): KeyRecord | undefined;
-  putKey(record: KeyRecord, digests: readonly string[]): void;
+  readKey(id: string): KnownKey | undefined;
+  listKeys(after: string, limit: number): readonly KnownKey[];
+  changeKey(change: KeyChange): ChangeAnswer;
+  addKeys(records: readonly KeyRecord[], note: AuditNote): readonly AddAnswer[];
+  noteUses(uses: readonly KeyUse[]): void;
+  listAudit(before: string | undefined, limit: number): readonly AuditEntry[];
+  readKeyChanges(cursor: string | undefined): FeedAnswer;
 }
 
 /** Prepares the statements for keys. */
-export function prepareKeys(database: DatabaseSync): KeyCalls {
-  const find = database.prepare('SELECT record FROM secrets JOIN keys ON id = key WHERE digest = ?');
-  const forget = database.prepare('DELETE FROM secrets WHERE key = ?');
-  const put = database.prepare(
-    'INSERT INTO keys VALUES (?, ?) ON CONFLICT DO UPDATE SET record = excluded.record',
-  );
-  const own = database.prepare(
-    'INSERT INTO secrets VALUES (?, ?) ON CONFLICT DO UPDATE SET key = excluded.key',
-  );
+export function prepareKeys(database: DatabaseSync, clock: () => number): KeyCalls {
+  const sql = prepareKeyStatements(database);
+  const known = (row: Row): KnownKey => ({ record: recordOf(row), usedAt: usesOf(String(row['id'])) });
+
+  function usesOf(id: string): ReadonlyMap<number, number> {
+    return new Map(sql.uses.all(id).map((row) => [Number(row['secret']), Number(row['used'])]));
+  }
+
+  function ownerOf(digest: string): string | undefined {
+    const owner = sql.owner.get(blob(digest))?.['key'];
+    return owner === undefined ? undefined : String(owner);
+  }
+
+  /** The two logs are pruned as they grow, so neither ever needs a long pass. */
+  function log(note: AuditNote, { keys, event }: { keys: number; event: string | null }): void {
+    const now = clock();
+    const { lastInsertRowid: audited } = sql.addAudit.run(now, keys, encodeAuditNote(note));
+    sql.pruneAudit.run(Number(audited) - AUDIT_ENTRIES_MAX, now - AUDIT_KEPT_MS);
+    const { lastInsertRowid: told } = sql.addChange.run(event);
+    sql.pruneChanges.run(Number(told) - FEED_ENTRIES_MAX);
+  }
+
+  function write(record: KeyRecord): void {
+    sql.put.run(record.id, record.version, encodeKeyRecord(record));
+    for (const { digest } of record.secrets) sql.own.run(blob(digest), record.id);
+  }
+
+  function change({ from, to, note }: KeyChange): ChangeAnswer {
+    const held = sql.version.get(to.id)?.['version'];
+    if (from === undefined && held !== undefined) return 'exists';
+    if (from !== undefined && held === undefined) return 'missing';
+    if (from !== undefined && held !== from.version) return 'outdated';
+    const owners = to.secrets.map(({ digest }) => ownerOf(digest));
+    if (owners.some((owner) => owner !== undefined && owner !== to.id)) return 'taken';
+    const kept = new Set(to.secrets.map(({ digest }) => digest));
+    for (const { digest } of from?.secrets ?? []) if (!kept.has(digest)) sql.disown.run(blob(digest));
+    write(to);
+    log(note, { keys: 1, event: from === undefined ? null : to.id });
+    return 'done';
+  }
+
+  function add(record: KeyRecord): AddAnswer {
+    for (const { digest } of record.secrets) {
+      const id = ownerOf(digest);
+      if (id !== undefined) return { kind: 'known', id };
+    }
+    if (sql.version.get(record.id) !== undefined) return { kind: 'id_taken' };
+    write(record);
+    return { kind: 'added' };
+  }
+
   return {
     findKey(digest) {
-      const row = find.get(digest);
-      return row === undefined ? undefined : decodeKeyRecord(String(row['record']));
+      const row = sql.find.get(blob(digest));
+      return row === undefined ? undefined : recordOf(row);
     },
-    putKey(record, digests) {
+    readKey(id) {
+      const row = sql.read.get(id);
+      return row === undefined ? undefined : known(row);
+    },
+    listKeys: (after, limit) => sql.list.all(after, limit).map(known),
+    changeKey: (order) => transact(database, () => change(order)),
+    addKeys: (records, note) =>
       transact(database, () => {
-        put.run(record.id, encodeKeyRecord(record));
-        forget.run(record.id);
-        for (const digest of digests) own.run(digest, record.id);
-      });
+        const answers = records.map(add);
+        const added = answers.filter(({ kind }) => kind === 'added').length;
+        if (added > 0) log(note, { keys: added, event: null });
+        return answers;
+      }),
+    noteUses: (uses) =>
+      transact(database, () => {
+        for (const { keyId, secret, at } of uses) sql.use.run(keyId, secret, at);
+      }),
+    listAudit: (before, limit) => {
+      const from = before === undefined ? Number.MAX_SAFE_INTEGER : Number(before);
+      return sql.audit.all(Number.isSafeInteger(from) ? from : 0, limit).map(entryOf);
     },
+    readKeyChanges(cursor) {
+      const { first, last } = sql.changesSpan.get() ?? {};
+      const [oldest, newest] = [Number(first ?? 1), Number(last ?? 0)];
+      if (cursor === undefined) return { cursor: String(newest), events: [] };
+      const since = Number(cursor);
+      // Behind what is still there, or ahead of all that is: then this is another file than before.
+      if (since > newest || since < oldest - 1) return { cursor: String(newest), events: undefined };
+      const rows = since === newest ? [] : sql.changes.all(since);
+      const events = rows.map(({ key }) =>
+        key === null ? ({ kind: 'added' } as const) : ({ kind: 'changed', keyId: String(key) } as const),
+      );
+      return { cursor: String(rows.at(-1)?.['seq'] ?? since), events };
+    },
+  };
+}
+
+type Row = Readonly<Record<string, unknown>>;
+
+function recordOf(row: Row): KeyRecord {
+  return decodeKeyRecord(String(row['id']), Number(row['version']), String(row['record']));
+}
+
+function entryOf(row: Row): AuditEntry {
+  const head = { id: String(row['seq']), at: Number(row['at']), keys: Number(row['keys']) };
+  return decodeAuditEntry(head, String(row['note']));
+}
+
+function blob(digest: string): Buffer {
+  return Buffer.from(digest, 'hex');
+}
+
+function prepareKeyStatements(database: DatabaseSync) {
+  return {
+    find: database.prepare('SELECT id, version, record FROM secrets JOIN keys ON id = key WHERE digest = ?'),
+    read: database.prepare('SELECT id, version, record FROM keys WHERE id = ?'),
+    list: database.prepare('SELECT id, version, record FROM keys WHERE id > ? ORDER BY id LIMIT ?'),
+    version: database.prepare('SELECT version FROM keys WHERE id = ?'),
+    owner: database.prepare('SELECT key FROM secrets WHERE digest = ?'),
+    put: database.prepare(`
+      INSERT INTO keys VALUES (?, ?, ?)
+      ON CONFLICT DO UPDATE SET version = excluded.version, record = excluded.record`),
+    own: database.prepare('INSERT INTO secrets VALUES (?, ?) ON CONFLICT DO NOTHING'),
+    disown: database.prepare('DELETE FROM secrets WHERE digest = ?'),
+    uses: database.prepare('SELECT secret, used FROM uses WHERE key = ?'),
+    use: database.prepare(`
+      INSERT INTO uses VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET used = max(used, excluded.used)`),
+    addAudit: database.prepare('INSERT INTO audit (at, keys, note) VALUES (?, ?, ?)'),
+    audit: database.prepare('SELECT seq, at, keys, note FROM audit WHERE seq < ? ORDER BY seq DESC LIMIT ?'),
+    pruneAudit: database.prepare(`
+      DELETE FROM audit
+      WHERE seq IN (SELECT seq FROM audit ORDER BY seq LIMIT 8) AND (seq <= ? OR at < ?)`),
+    addChange: database.prepare('INSERT INTO key_changes (key) VALUES (?)'),
+    changesSpan: database.prepare(
+      'SELECT (SELECT min(seq) FROM key_changes) AS first, (SELECT max(seq) FROM key_changes) AS last',
+    ),
+    changes: database.prepare('SELECT seq, key FROM key_changes WHERE seq > ? ORDER BY seq LIMIT 1000'),
+    pruneChanges: database.prepare('DELETE FROM key_changes WHERE seq <= ?'),
   };
 }

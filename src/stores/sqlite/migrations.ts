@@ -62,4 +62,39 @@ export const migrations: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX places_by_expiry ON places (expires);
   `,
+  // No command ever wrote to the tables that go here, so they are empty.
+  `
+  DROP TABLE secrets;
+  DROP TABLE keys;
+  CREATE TABLE keys (
+    id TEXT PRIMARY KEY,
+    version INTEGER NOT NULL,
+    record TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE secrets (
+    digest BLOB PRIMARY KEY,
+    key TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+
+  -- When each secret of a key was used last. Apart from the key, because it is written often and is no change of it.
+  CREATE TABLE uses (
+    key TEXT NOT NULL,
+    secret INTEGER NOT NULL,
+    used INTEGER NOT NULL,
+    PRIMARY KEY (key, secret)
+  ) STRICT, WITHOUT ROWID;
+
+  -- AUTOINCREMENT: a number that was pruned never comes again, or a reader of the feed would miss what bears it.
+  CREATE TABLE audit (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    at INTEGER NOT NULL,
+    keys INTEGER NOT NULL,
+    note TEXT NOT NULL
+  ) STRICT;
+  -- What changed, for processes that hold keys in memory. NULL = keys were added.
+  CREATE TABLE key_changes (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    key TEXT
+  ) STRICT;
+  `,
 ];

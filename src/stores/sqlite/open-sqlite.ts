@@ -1,7 +1,9 @@
 import { resolve } from 'node:path';
+import type { KeyRecord, KeyStore } from '../key-store.ts';
 import type { Ledger } from '../ledger.ts';
 import { checkDraw, checkPace, checkUnits } from '../orders.ts';
-import type { KeyRecord, Store } from '../store.ts';
+import type { Store } from '../store.ts';
+import { watchChanges, type Feed } from '../watch-changes.ts';
 import type { Calls } from './calls.ts';
 import { createCheckpointer } from './checkpoint.ts';
 import { openConnection } from './connection.ts';
@@ -12,8 +14,8 @@ export interface SqliteOptions {
   readonly deadlineMs?: number;
 }
 
-/** Runs a call on the file, in time. */
-type Ask = <T>(call: (calls: Calls) => T) => Promise<T>;
+/** Runs a call on the file, in time. One that writes as much as many others says as how many. */
+type Ask = <T>(call: (calls: Calls) => T, worth?: number) => Promise<T>;
 
 /** Opens the embedded store. Throws when the file cannot be used: not a database, of another program, too new. */
 export function openSqlite(path: string, { deadlineMs = 250 }: SqliteOptions = {}): Store {
@@ -26,8 +28,8 @@ export function openSqlite(path: string, { deadlineMs = 250 }: SqliteOptions = {
     return patience.pass(() => connection.run(call));
   }
 
-  function write<T>(call: (calls: Calls) => T): Promise<T> {
-    checkpointer.noteCall();
+  function write<T>(call: (calls: Calls) => T, worth = 1): Promise<T> {
+    checkpointer.noteCalls(worth);
     return patience.run(() => connection.run(call));
   }
 
@@ -44,13 +46,32 @@ export function openSqlite(path: string, { deadlineMs = 250 }: SqliteOptions = {
   }
 
   return {
-    keys: {
-      findKey,
-      putKey: (record, digests) => write((calls) => calls.putKey(record, digests)),
-    },
+    keys: { ...createKeys(read, write), findKey },
     ledger: createLedger(read, write),
     ping,
     close: async () => connection.close(),
+  };
+}
+
+/** Several times within the second in which a change must be seen; each look costs some ten microseconds. */
+const POLL_MS = 200;
+/** Adding some hundred keys writes as many pages as so many other calls. */
+const CALLS_PER_ADDING = 256;
+
+function createKeys(read: Ask, write: Ask): Omit<KeyStore, 'findKey'> {
+  const feed: Feed = {
+    pollMs: POLL_MS,
+    read: (cursor) => read((calls) => calls.readKeyChanges(cursor)),
+    listen: () => () => undefined,
+  };
+  return {
+    readKey: (id) => read((calls) => calls.readKey(id)),
+    listKeys: (after, limit) => read((calls) => calls.listKeys(after, limit)),
+    changeKey: (change) => write((calls) => calls.changeKey(change)),
+    addKeys: (records, note) => write((calls) => calls.addKeys(records, note), CALLS_PER_ADDING),
+    noteUses: (uses) => write((calls) => calls.noteUses(uses)),
+    listAudit: (before, limit) => read((calls) => calls.listAudit(before, limit)),
+    watch: (onEvent) => watchChanges(feed, onEvent),
   };
 }
 

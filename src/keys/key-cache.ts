@@ -1,0 +1,105 @@
+import type { KeyRecord, KeySecret } from '../stores/key-store.ts';
+
+/** A key as it was found by one of its secrets. */
+export interface FoundKey {
+  readonly record: KeyRecord;
+  readonly secret: KeySecret;
+}
+
+/** What the store said of a digest. */
+export interface CachedKey {
+  readonly found: FoundKey | undefined;
+  readonly readAt: number;
+  /** False once something may have changed: then it only serves while the store is away. */
+  readonly isFresh: boolean;
+}
+
+/** What the store said lately, by digest, in bounded memory. */
+export interface KeyCache {
+  get(digest: string): CachedKey | undefined;
+  keep(digest: string, found: FoundKey | undefined, readAt: number): void;
+  /** Forgets one key, and everything that was unknown. */
+  forgetKey(keyId: string): void;
+  forgetUnknown(): void;
+  /** Asks anew about everything. */
+  doubtAll(): void;
+  /** Counts what was forgotten or doubted: an answer that was asked for before is not to be kept after. */
+  readonly changes: number;
+}
+
+/** Known and unknown secrets are kept apart, so that guessing cannot push real keys out. */
+export const knownKeysMax = 50_000;
+export const unknownKeysMax = 10_000;
+
+interface Known {
+  readonly found: FoundKey;
+  readonly readAt: number;
+  readonly changes: number;
+}
+
+/** Creates an empty cache. */
+export function createKeyCache(): KeyCache {
+  const known = new Map<string, Known>();
+  const unknown = new Map<string, number>();
+  const digestsOf = new Map<string, Set<string>>();
+  let changes = 0;
+  let doubtedAt = 0;
+
+  function drop(digest: string): void {
+    const entry = known.get(digest);
+    if (entry === undefined) return;
+    known.delete(digest);
+    const { id } = entry.found.record;
+    const digests = digestsOf.get(id);
+    digests?.delete(digest);
+    if (digests?.size === 0) digestsOf.delete(id);
+  }
+
+  function keepKnown(digest: string, found: FoundKey, readAt: number): void {
+    drop(digest);
+    unknown.delete(digest);
+    if (known.size >= knownKeysMax) drop(oldestOf(known));
+    known.set(digest, { found, readAt, changes });
+    const { id } = found.record;
+    digestsOf.set(id, (digestsOf.get(id) ?? new Set<string>()).add(digest));
+  }
+
+  return {
+    get changes() {
+      return changes;
+    },
+    get(digest) {
+      const entry = known.get(digest);
+      if (entry !== undefined) {
+        return { found: entry.found, readAt: entry.readAt, isFresh: entry.changes >= doubtedAt };
+      }
+      const readAt = unknown.get(digest);
+      return readAt === undefined ? undefined : { found: undefined, readAt, isFresh: true };
+    },
+    keep(digest, found, readAt) {
+      if (found !== undefined) return keepKnown(digest, found, readAt);
+      drop(digest);
+      unknown.delete(digest);
+      if (unknown.size >= unknownKeysMax) unknown.delete(oldestOf(unknown));
+      unknown.set(digest, readAt);
+    },
+    forgetKey(keyId) {
+      changes += 1;
+      for (const digest of digestsOf.get(keyId) ?? []) drop(digest);
+      unknown.clear();
+    },
+    forgetUnknown() {
+      changes += 1;
+      unknown.clear();
+    },
+    doubtAll() {
+      changes += 1;
+      doubtedAt = changes;
+      unknown.clear();
+    },
+  };
+}
+
+function oldestOf(map: ReadonlyMap<string, unknown>): string {
+  return map.keys().next().value ?? '';
+}

@@ -1,0 +1,71 @@
+import { randomBytes } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+
+/**
+ * The secret of a key made here: `<prefix>_<27 characters>_<6 characters>`, all letters, digits and underscores, so
+ * that a double click selects the whole of it. The middle holds 160.7 random bits; the end is a checksum of what stands
+ * before it, by which a mistyped key is told without asking the store.
+ */
+export interface KeyFormat {
+  /** A new secret. */
+  create(): string;
+  /** Whether the text is one of ours, one of ours with a mistake in it, or of some other format. */
+  judge(secret: string): 'sound' | 'mistyped' | 'foreign';
+  /** What may be shown of a secret so that people tell it from others. */
+  start(secret: string): string;
+  /** A regular expression for secret scanners: POSIX extended, PCRE, RE2 and JavaScript read it alike. */
+  readonly pattern: string;
+}
+
+const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const randomLength = 27;
+const checksumLength = 6;
+const shownLength = 4;
+/** A foreign secret shorter than this would lose too much of its strength with its first characters. */
+const foreignLengthToShow = 24;
+/** The greatest multiple of 62 in a byte: what lies above would make some characters likelier than others. */
+const fairBytes = 248;
+
+/** The format of the keys with this prefix. */
+export function createKeyFormat(prefix: string): KeyFormat {
+  const head = `${prefix}_`;
+  const pattern = `${head}[0-9A-Za-z]{${randomLength}}_[0-9A-Za-z]{${checksumLength}}`;
+  const whole = new RegExp(`^${pattern}$`);
+  return {
+    pattern: `\\b${pattern}\\b`,
+    create() {
+      const body = `${head}${randomText(randomLength)}`;
+      return `${body}_${checksum(body)}`;
+    },
+    judge(secret) {
+      if (!secret.startsWith(head)) return 'foreign';
+      const sound = whole.test(secret) && secret.endsWith(checksum(secret.slice(0, -checksumLength - 1)));
+      return sound ? 'sound' : 'mistyped';
+    },
+    start(secret) {
+      if (secret.startsWith(head)) return secret.slice(0, head.length + shownLength);
+      return secret.length < foreignLengthToShow ? '' : secret.slice(0, shownLength);
+    },
+  };
+}
+
+function randomText(length: number): string {
+  let text = '';
+  while (text.length < length) {
+    for (const byte of randomBytes(length)) {
+      if (byte < fairBytes && text.length < length) text += alphabet.charAt(byte % alphabet.length);
+    }
+  }
+  return text;
+}
+
+/** CRC-32 (RFC 1952) in base 62: it tells every mistake in one place, and all others but one in four thousand million. */
+function checksum(body: string): string {
+  let rest = crc32(body);
+  let text = '';
+  for (let at = 0; at < checksumLength; at += 1) {
+    text = alphabet.charAt(rest % alphabet.length) + text;
+    rest = Math.floor(rest / alphabet.length);
+  }
+  return text;
+}

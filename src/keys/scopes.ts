@@ -1,0 +1,42 @@
+import type { Route } from '../config/config.ts';
+import { compareSegments, segmentsOf, type Segment } from '../config/route-path.ts';
+
+/**
+ * Whether the scopes of a key cover a request. A scope is the name of a route, or a pattern of paths as routes have them:
+ * `/v1/voice/*`. It is held against the canonical path to the letter: another letter case, an escape or a final slash
+ * more is not covered.
+ */
+export function covers(scopes: readonly string[], { name }: Pick<Route, 'name'>, path: string): boolean {
+  if (scopes.length === 0 || scopes.includes(name)) return true;
+  return patternsOf(scopes).some((pattern) => matches(pattern, path));
+}
+
+/** Whether some request on one of the routes could be covered by this scope. */
+export function isOfUse(scope: string, routes: readonly Pick<Route, 'name' | 'path'>[]): boolean {
+  const pattern = scope.startsWith('/') ? segmentsOf(scope) : undefined;
+  return routes.some(
+    ({ name, path }) =>
+      name === scope || (pattern !== undefined && compareSegments(pattern, segmentsOf(path)) !== 'apart'),
+  );
+}
+
+const compiled = new WeakMap<readonly string[], readonly (readonly Segment[])[]>();
+
+function patternsOf(scopes: readonly string[]): readonly (readonly Segment[])[] {
+  const known = compiled.get(scopes);
+  if (known !== undefined) return known;
+  const patterns = scopes.filter((scope) => scope.startsWith('/')).map(segmentsOf);
+  compiled.set(scopes, patterns);
+  return patterns;
+}
+
+function matches(pattern: readonly Segment[], path: string): boolean {
+  const parts = path === '/' ? [] : path.slice(1).split('/');
+  for (const [at, segment] of pattern.entries()) {
+    const part = parts[at];
+    if (part === undefined) return false;
+    if (segment.kind === 'rest') return true;
+    if (segment.kind === 'name' ? part === '' : segment.text !== part) return false;
+  }
+  return pattern.length === parts.length;
+}

@@ -1,0 +1,48 @@
+import { BlockList, isIP } from 'node:net';
+import type { KeyRecord, KeySecret } from '../stores/key-store.ts';
+import type { FoundKey } from './key-cache.ts';
+
+/** Whether a key may be used at a moment, and if not, why. Callers are never told the reason, operators are. */
+export type Standing = 'good' | 'revoked' | 'disabled' | 'not_yet_valid' | 'expired' | 'secret_expired';
+
+/** The standing of a key as a whole, whichever of its secrets is used. */
+export function standingOfKey(record: KeyRecord, now: number): Exclude<Standing, 'secret_expired'> {
+  if (record.revokedAt !== undefined) return 'revoked';
+  if (!record.enabled) return 'disabled';
+  if (record.notBefore !== undefined && now < record.notBefore) return 'not_yet_valid';
+  return hasExpired(record, now) ? 'expired' : 'good';
+}
+
+/** The standing of a key when this secret of it is used. */
+export function standingOf({ record, secret }: FoundKey, now: number): Standing {
+  const standing = standingOfKey(record, now);
+  return standing === 'good' && hasExpired(secret, now) ? 'secret_expired' : standing;
+}
+
+/** From the moment of its expiry on, a key or a secret is refused. */
+export function hasExpired({ expiresAt }: Pick<KeySecret, 'expiresAt'>, now: number): boolean {
+  return expiresAt !== undefined && now >= expiresAt;
+}
+
+/** Whether a key may be used from an address. An address that cannot be read is in no network. */
+export function allowsAddress({ networks }: Pick<KeyRecord, 'networks'>, address: string): boolean {
+  if (networks.length === 0) return true;
+  const family = isIP(address);
+  return family !== 0 && listOf(networks).check(address, family === 6 ? 'ipv6' : 'ipv4');
+}
+
+const lists = new WeakMap<readonly string[], BlockList>();
+
+function listOf(networks: readonly string[]): BlockList {
+  const known = lists.get(networks);
+  if (known !== undefined) return known;
+  const list = new BlockList();
+  for (const network of networks) {
+    const [address = '', bits] = network.split('/');
+    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
+    if (bits === undefined) list.addAddress(address, family);
+    else list.addSubnet(address, Number(bits), family);
+  }
+  lists.set(networks, list);
+  return list;
+}

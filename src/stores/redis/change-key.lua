@@ -1,0 +1,38 @@
+-- Writes one key, its place in the list, its secrets, an entry of the audit log and one of the change feed.
+-- KEYS     1 record, 2 ids, 3 audit, 4 changes, then the secrets it has, then those it had
+-- ARGV     1 version it was made from ('' = new), 2 id, 3 record with its version in front, 4 how many secrets it has,
+--          5 audit note, 6 audit entries at most, 7 audit kept in ms, 8 feed entries at most, 9 channel
+-- Returns  done, exists, missing, outdated, taken
+
+local held = redis.call('GET', KEYS[1])
+if ARGV[1] == '' then
+  if held then return 'exists' end
+elseif not held then
+  return 'missing'
+elseif string.match(held, '^%d+') ~= ARGV[1] then
+  return 'outdated'
+end
+local last_of_secrets = 4 + tonumber(ARGV[4])
+for at = 5, last_of_secrets do
+  local owner = redis.call('GET', KEYS[at])
+  if owner and owner ~= ARGV[2] then return 'taken' end
+end
+-- Everything that can be of a wrong type is read before anything is written.
+redis.call('ZSCORE', KEYS[2], ARGV[2])
+redis.call('XLEN', KEYS[3])
+redis.call('XLEN', KEYS[4])
+
+redis.call('SET', KEYS[1], ARGV[3])
+redis.call('ZADD', KEYS[2], 0, ARGV[2])
+for at = 5, last_of_secrets do
+  redis.call('SET', KEYS[at], ARGV[2])
+end
+for at = last_of_secrets + 1, #KEYS do
+  if redis.call('GET', KEYS[at]) == ARGV[2] then redis.call('DEL', KEYS[at]) end
+end
+local time = redis.call('TIME')
+redis.call('XADD', KEYS[3], 'MAXLEN', '~', ARGV[6], '*', 'keys', 1, 'note', ARGV[5])
+redis.call('XTRIM', KEYS[3], 'MINID', '~', string.format('%.0f', time[1] * 1000 - ARGV[7]))
+redis.call('XADD', KEYS[4], 'MAXLEN', '~', ARGV[8], '*', 'key', ARGV[1] == '' and '' or ARGV[2])
+redis.call('PUBLISH', ARGV[9], '')
+return 'done'

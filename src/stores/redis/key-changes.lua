@@ -1,0 +1,22 @@
+-- Reads what came after a place in the change feed.
+-- KEYS     1 changes
+-- ARGV     1 the place, '' = only tell where the feed ends, '0-0' = it was empty; 2 how many at most
+-- Returns  the new place, then each changed key ('' = keys were added); or only the end of the feed, preceded by '?',
+--          when the place is not in the feed any more
+
+local newest = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)[1]
+local ends = newest and newest[1] or '0-0'
+if ARGV[1] == '' or ARGV[1] == ends then return { ends } end
+local entries = redis.call('XRANGE', KEYS[1], ARGV[1], '+', 'COUNT', ARGV[2] + 1)
+local first = 1
+if ARGV[1] ~= '0-0' then
+  -- The entry of the place itself must still be there: the feed may have been cut, or be that of another server.
+  if not entries[1] or entries[1][1] ~= ARGV[1] then return { '?' .. ends } end
+  first = 2
+end
+local answer = { ARGV[1] }
+for at = first, #entries do
+  answer[1] = entries[at][1]
+  answer[#answer + 1] = entries[at][2][2]
+end
+return answer

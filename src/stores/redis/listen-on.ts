@@ -1,0 +1,15 @@
+import type { Client } from './client.ts';
+
+/**
+ * Listens on a channel with a client of its own, for as long as it is connected and again whenever it is. The first word
+ * after each connection is said by us: what was published in between is lost.
+ */
+export function listenOn(client: Client, channel: string, onNews: () => void): () => void {
+  // Without a listener ioredis prints errors. What is wrong with Redis is told by the calls that need it.
+  client.on('error', () => undefined);
+  client.on('message', onNews);
+  client.on('ready', () => {
+    client.subscribe(channel).then(onNews, () => undefined);
+  });
+  return () => client.disconnect();
+}

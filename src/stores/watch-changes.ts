@@ -1,0 +1,63 @@
+import type { KeyEvent } from './key-store.ts';
+
+/** What the feed of a store answers to one reading of it. */
+export interface FeedAnswer {
+  /** Where the next reading goes on. */
+  readonly cursor: string;
+  /** What happened since; undefined when that cannot be said. */
+  readonly events: readonly KeyEvent[] | undefined;
+}
+
+export interface Feed {
+  /** Reads what came after the cursor; without one, only where the feed stands now. */
+  read(cursor: string | undefined): Promise<FeedAnswer>;
+  /** Hears that there is something to read, as long as the way it comes by works. Returns how to stop. */
+  listen(onNews: () => void): () => void;
+  readonly pollMs: number;
+}
+
+/**
+ * Follows a feed. What is listened to only makes it quick: the feed is read several times a second all the same, so a
+ * message that is lost delays a change and never hides it.
+ */
+export function watchChanges(feed: Feed, onEvent: (event: KeyEvent) => void): () => void {
+  let cursor: string | undefined;
+  let reading = false;
+  let news = false;
+  let stopped = false;
+
+  async function readOn(): Promise<void> {
+    const fresh = cursor === undefined;
+    const answer = await feed.read(cursor);
+    if (stopped) return;
+    cursor = answer.cursor;
+    // What was looked up before the first reading may have changed meanwhile.
+    const events = fresh ? undefined : answer.events;
+    for (const event of events ?? [{ kind: 'missed' } as const]) onEvent(event);
+  }
+
+  async function look(): Promise<void> {
+    news = true;
+    if (reading || stopped) return;
+    reading = true;
+    try {
+      while (news) {
+        news = false;
+        await readOn();
+      }
+    } catch {
+      // The store is away. The cursor stays, so nothing is missed: the next reading goes on from it.
+    } finally {
+      reading = false;
+    }
+  }
+
+  const stopListening = feed.listen(() => void look());
+  const timer = setInterval(() => void look(), feed.pollMs).unref();
+  void look();
+  return () => {
+    stopped = true;
+    clearInterval(timer);
+    stopListening();
+  };
+}

@@ -1,0 +1,238 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { after, describe, test } from 'node:test';
+import type { TestContext } from 'node:test';
+import type { StoreAddress } from '../../src/config/config.ts';
+import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
+import type { KeyEvent, KeyRecord, KeyStore } from '../../src/stores/key-store.ts';
+import { openStore } from '../../src/stores/open-store.ts';
+import { aKey, aNote, aSecret, digestOf } from '../helpers/a-key.ts';
+import { until } from '../helpers/poll.ts';
+import { startRedisServer } from '../helpers/redis-server.ts';
+import { tempFolder } from '../helpers/temp-folder.ts';
+
+const redis = await startRedisServer({ after });
+const kinds: { name: string; address: (t: TestContext) => StoreAddress }[] = [
+  { name: 'SQLite', address: (t) => ({ kind: 'sqlite', path: join(tempFolder(t), 'g.db') }) },
+  { name: 'Redis', address: () => parseStoreAddress(`${redis.url}?prefix=${randomUUID()}:`) },
+];
+
+for (const { name, address } of kinds) {
+  describe(`keys in ${name}`, () => keyRules(address));
+}
+
+function keyRules(address: (t: TestContext) => StoreAddress): void {
+  const open = async (t: TestContext, at = address(t)): Promise<KeyStore> => {
+    const store = await openStore(at, { deadlineMs: 2_000 });
+    t.after(() => store.close());
+    return store.keys;
+  };
+  test('a key comes back as it was written, by its id and by each of its secrets', async (t) => {
+    const keys = await open(t);
+    const key = await create(
+      keys,
+      aKey({
+        id: 'A.b-c_1',
+        name: 'Käthe "k"\n',
+        owner: 'acme',
+        quotas: [{ name: 'monthly', limit: 5, per: 'month', timezone: 'UTC' }],
+        scopes: ['names', '/v1/*'],
+        labels: { team: 'x', __proto__x: 'y' },
+        networks: ['10.0.0.0/8', '::1'],
+        notBefore: 5,
+        expiresAt: Number.MAX_SAFE_INTEGER,
+        enabled: false,
+        secrets: [aSecret(), aSecret({ number: 2, start: '', expiresAt: 17 })],
+      }),
+    );
+    assert.deepEqual((await keys.readKey(key.id))?.record, key);
+    for (const { digest } of key.secrets) assert.deepEqual(await keys.findKey(digest), key);
+    assert.equal(await keys.findKey(digestOf('other')), undefined);
+    assert.equal(await keys.readKey('other'), undefined);
+  });
+
+  test('a change replaces secrets, and one made from an outdated version does nothing', async (t) => {
+    const keys = await open(t);
+    const key = await create(keys, aKey());
+    const next = aSecret({ number: 2 });
+    assert.equal(await change(keys, key, { secrets: [next] }), 'done');
+    assert.equal(await keys.findKey(key.secrets[0]!.digest), undefined);
+    assert.equal((await keys.findKey(next.digest))?.version, 2);
+    assert.equal(await change(keys, key, { plan: 'paid' }), 'outdated');
+    assert.equal((await keys.readKey(key.id))?.record.plan, 'free');
+    assert.equal(await change(keys, aKey(), {}), 'missing');
+    assert.equal(await keys.changeKey({ from: undefined, to: key, note: aNote() }), 'exists');
+  });
+
+  test('of changes made at the same time exactly one happens', async (t) => {
+    const keys = await open(t);
+    const key = await create(keys, aKey());
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, at) => change(keys, key, { name: `n${at}` })),
+    );
+    assert.equal(answers.filter((answer) => answer === 'done').length, 1);
+    assert.equal((await keys.readKey(key.id))?.record.version, 2);
+  });
+
+  test('a secret that belongs to a key is never given to another', async (t) => {
+    const keys = await open(t);
+    const key = await create(keys, aKey());
+    const other = await create(keys, aKey());
+    const thief = aKey({ secrets: key.secrets });
+    assert.equal(await keys.changeKey({ from: undefined, to: thief, note: aNote() }), 'taken');
+    assert.equal(await change(keys, other, { secrets: [...other.secrets, ...key.secrets] }), 'taken');
+    assert.equal(await keys.readKey(thief.id), undefined);
+    assert.deepEqual(await keys.findKey(key.secrets[0]!.digest), key);
+  });
+
+  test('many keys are added at once, and those that are there stay as they are', async (t) => {
+    const keys = await open(t);
+    const there = await create(keys, aKey({ plan: 'paid' }));
+    const fresh = [aKey(), aKey()];
+    const answers = await keys.addKeys(
+      [fresh[0]!, aKey({ secrets: there.secrets }), aKey({ id: there.id }), fresh[1]!],
+      aNote({ action: 'import' }),
+    );
+    assert.deepEqual(answers, [
+      { kind: 'added' },
+      { kind: 'known', id: there.id },
+      { kind: 'id_taken' },
+      { kind: 'added' },
+    ]);
+    for (const key of fresh) assert.deepEqual(await keys.findKey(key.secrets[0]!.digest), key);
+    assert.equal((await keys.readKey(there.id))?.record.plan, 'paid');
+    const again = await keys.addKeys(fresh, aNote());
+    assert.deepEqual(
+      again.map(({ kind }) => kind),
+      ['known', 'known'],
+    );
+    assert.equal((await keys.listAudit(undefined, 1))[0]?.keys, 2, 'nothing added is no entry');
+  });
+
+  test('pages of keys follow each other in the order of ids', async (t) => {
+    const keys = await open(t);
+    const ids = ['a', 'B', 'b-1', 'b', 'c', 'a.0'];
+    for (const id of ids) await create(keys, aKey({ id }));
+    const seen: string[] = [];
+    for (;;) {
+      const page = await keys.listKeys(seen.at(-1) ?? '', 4);
+      if (page.length === 0) break;
+      seen.push(...page.map(({ record }) => record.id));
+    }
+    assert.deepEqual(seen, ids.toSorted());
+  });
+
+  test('uses are kept for each secret, and are no change of the key', async (t) => {
+    const keys = await open(t);
+    const key = await create(keys, aKey({ secrets: [aSecret(), aSecret({ number: 2 })] }));
+    await keys.noteUses([{ keyId: key.id, secret: 2, at: 77 }]);
+    await keys.noteUses([]);
+    const known = await keys.readKey(key.id);
+    assert.deepEqual([...(known?.usedAt ?? [])], [[2, 77]]);
+    assert.equal(known?.record.version, 1);
+    assert.deepEqual([...(await keys.listKeys('', 9))[0]!.usedAt], [[2, 77]]);
+  });
+
+  test('the audit log tells every change, newest first, in pages', async (t) => {
+    const keys = await open(t);
+    const before = Date.now();
+    const key = await create(keys, aKey());
+    for (let round = 0; round < 4; round += 1) {
+      const from = (await keys.readKey(key.id))!.record;
+      const note = aNote({ action: `step ${round}`, keyId: key.id, changes: { plan: ['free', round] } });
+      await keys.changeKey({ from, to: { ...from, version: from.version + 1 }, note });
+    }
+    const first = await keys.listAudit(undefined, 3);
+    const second = await keys.listAudit(first.at(-1)?.id, 3);
+    assert.deepEqual(
+      [...first, ...second].map(({ action }) => action),
+      ['step 3', 'step 2', 'step 1', 'step 0', 'create'],
+    );
+    const { id: _id, at, ...rest } = first[0]!;
+    assert.deepEqual(rest, {
+      actor: 'tester',
+      action: 'step 3',
+      keyId: key.id,
+      changes: { plan: ['free', 3] },
+      keys: 1,
+    });
+    assert.ok(at >= before - 1 && at <= Date.now() + 1);
+  });
+
+  test('another process hears of every change within a second', async (t) => {
+    const at = address(t);
+    const writer = await open(t, at);
+    const reader = await open(t, at);
+    const heard: KeyEvent[] = [];
+    t.after(reader.watch((event) => heard.push(event)));
+    await until(() => heard.length > 0);
+    heard.length = 0;
+    const key = await create(writer, aKey());
+    await until(() => heard.some(({ kind }) => kind === 'added'), { within: 1_000 });
+    await change(writer, key, { enabled: false });
+    await until(() => heard.some((event) => event.kind === 'changed' && event.keyId === key.id), {
+      within: 1_000,
+    });
+    assert.ok(heard.every(({ kind }) => kind !== 'missed'));
+  });
+
+  test('a feed that has lost what it held says that changes were missed', async (t) => {
+    const at = address(t);
+    const writer = await open(t, at);
+    const heard: KeyEvent[] = [];
+    for (let round = 0; round < 3; round += 1) await create(writer, aKey());
+    t.after(writer.watch((event) => heard.push(event)));
+    await until(() => heard.length > 0);
+    heard.length = 0;
+    await create(writer, aKey());
+    if (at.kind === 'sqlite') emptyFeed(at.path);
+    else await redis.say('DEL', `${at.prefix}{keys}:changes`);
+    await create(writer, aKey());
+    await until(() => heard.some(({ kind }) => kind === 'missed'), { within: 1_000 });
+  });
+}
+
+async function create(keys: KeyStore, to: KeyRecord): Promise<KeyRecord> {
+  assert.equal(await keys.changeKey({ from: undefined, to, note: aNote({ keyId: to.id }) }), 'done');
+  return to;
+}
+
+function change(keys: KeyStore, from: KeyRecord, over: Partial<KeyRecord>) {
+  return keys.changeKey({
+    from,
+    to: { ...from, version: from.version + 1, ...over },
+    note: aNote({ action: 'update', keyId: from.id }),
+  });
+}
+
+function emptyFeed(path: string): void {
+  const database = new DatabaseSync(path);
+  database.exec('DELETE FROM key_changes');
+  database.close();
+}
+
+test('a killed listening connection delays a change by no more than the poll', async (t) => {
+  const at = parseStoreAddress(`${redis.url}?prefix=${randomUUID()}:`);
+  const [writer, reader] = await Promise.all([openStore(at), openStore(at)]);
+  t.after(() => Promise.all([writer.close(), reader.close()]).then(() => undefined));
+  const heard: KeyEvent[] = [];
+  t.after(reader.keys.watch((event) => heard.push(event)));
+  await until(() => heard.length > 0);
+  for (let round = 0; round < 5; round += 1) {
+    heard.length = 0;
+    await redis.say('CLIENT', 'KILL', 'TYPE', 'pubsub');
+    const to = aKey();
+    await writer.keys.changeKey({ from: undefined, to, note: aNote() });
+    await until(() => heard.length > 0, { within: 1_000 });
+  }
+});
+
+test('looking up unknown keys writes nothing into the store', async (t) => {
+  const prefix = randomUUID();
+  const store = await openStore(parseStoreAddress(`${redis.url}?prefix=${prefix}:`));
+  t.after(() => store.close());
+  for (let round = 0; round < 50; round += 1) await store.keys.findKey(digestOf(String(round)));
+  assert.equal(await redis.say('KEYS', `${prefix}*`), '*0\r\n');
+});
