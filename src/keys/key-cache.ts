@@ -1,10 +1,4 @@
-import type { KeyRecord, KeySecret } from '../stores/key-store.ts';
-
-/** A key as it was found by one of its secrets. */
-export interface FoundKey {
-  readonly record: KeyRecord;
-  readonly secret: KeySecret;
-}
+import type { FoundKey } from './found-key.ts';
 
 /** What the store said of a digest. */
 export interface CachedKey {

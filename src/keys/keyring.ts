@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
 import type { StaticKey } from '../config/config.ts';
-import type { KeyEvent, KeyRecord, KeyStore } from '../stores/key-store.ts';
-import { createKeyCache, type FoundKey } from './key-cache.ts';
+import type { KeyEvent, KeyStore } from '../stores/key-store.ts';
+import { foundIn, foundOf, type FoundKey } from './found-key.ts';
+import { createKeyCache } from './key-cache.ts';
 import type { KeyFormat } from './key-format.ts';
 
 /** Finds the key behind a secret: first among the keys of the YAML, then in the store, through a bounded cache. */
@@ -74,18 +75,4 @@ export function createKeyring(options: KeyringOptions): Keyring {
     },
     close: stop,
   };
-}
-
-function foundIn(record: KeyRecord | undefined, digest: string): FoundKey | undefined {
-  const secret = record?.secrets.find((one) => one.digest === digest);
-  return record === undefined || secret === undefined ? undefined : { record, secret };
-}
-
-/** A key of the YAML in the form of the others. Nothing of it is ever written to the store. */
-function foundOf({ id, plan, digest, enabled, expiresAt }: StaticKey): FoundKey {
-  const secret = { number: 0, digest, start: '', createdAt: 0, expiresAt: undefined };
-  const nothingElse = { name: '', owner: '', quotas: [], scopes: [], labels: {}, networks: [] };
-  const always = { version: 0, notBefore: undefined, revokedAt: undefined, createdAt: 0 };
-  const record = { ...nothingElse, ...always, id, plan, enabled, expiresAt, secrets: [secret] };
-  return { record, secret };
 }

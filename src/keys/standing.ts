@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 import type { KeyRecord, KeySecret } from '../stores/key-store.ts';
-import type { FoundKey } from './key-cache.ts';
+import type { FoundKey } from './found-key.ts';
 
 /** Whether a key may be used at a moment, and if not, why. Callers are never told the reason, operators are. */
 export type Standing = 'good' | 'revoked' | 'disabled' | 'not_yet_valid' | 'expired' | 'secret_expired';

@@ -1,5 +1,5 @@
 import type { KeyStore, KeyUse } from '../stores/key-store.ts';
-import type { FoundKey } from './key-cache.ts';
+import type { FoundKey } from './found-key.ts';
 
 /** Gathers when secrets were used and writes it out of band, so that no request waits for it. */
 export interface UseNotes {

@@ -1,4 +1,4 @@
-import type { FoundKey } from '../keys/key-cache.ts';
+import type { FoundKey } from '../keys/found-key.ts';
 import type { Keyring } from '../keys/keyring.ts';
 import { allowsAddress, standingOf } from '../keys/standing.ts';
 import { Refusal } from '../refusals.ts';

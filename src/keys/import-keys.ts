@@ -1,0 +1,170 @@
+import { hash } from 'node:crypto';
+import type { AddAnswer, KeyRecord, KeyStore } from '../stores/key-store.ts';
+import { checkSpan, emptyFields, readKeyFields, type KeyFields, type WrittenFields } from './key-fields.ts';
+import { createKeyId, isKeyId } from './key-id.ts';
+import { invalidFields, KeyProblem } from './key-problem.ts';
+import type { KeyRules } from './key-rules.ts';
+import { differences } from './key-view.ts';
+
+/** One line of a file: the fields of a key, its `secret` or its `hash`, and `id` to choose it; or why it is none. */
+export type ImportLine = { readonly number: number } & (
+  | { readonly fields: WrittenFields }
+  | { readonly fault: string }
+);
+
+export interface ImportOptions {
+  /** Bring keys that are there to what the file says; otherwise they stay as they are. */
+  readonly update: boolean;
+  /** For lines that name no plan. */
+  readonly plan?: string | undefined;
+  /** Told of each line that is refused. The message never repeats what stands in it. */
+  readonly onFault: (line: number, message: string) => void;
+  /** Told after each batch. */
+  readonly onProgress?: ((report: ImportReport) => void) | undefined;
+}
+
+export interface ImportReport {
+  readonly lines: number;
+  readonly added: number;
+  readonly updated: number;
+  /** Were there already. */
+  readonly skipped: number;
+  readonly refused: number;
+}
+
+interface Surroundings {
+  readonly store: KeyStore;
+  readonly rules: KeyRules;
+  readonly now: () => number;
+}
+
+interface Candidate {
+  readonly number: number;
+  readonly record: KeyRecord;
+  /** The id that the line asks for. */
+  readonly id: string | undefined;
+  readonly fields: Partial<KeyFields>;
+}
+
+type Counts = { -readonly [Field in keyof ImportReport]: number };
+
+/** A batch is one step of the store, so it must stay well below what a request can wait for. */
+const batchSize = 250;
+
+/**
+ * Takes keys over from a file. It can be run again, after a failure or with a longer file: what is there is recognised by
+ * its secret. A line that is wrong is reported and the others go on.
+ */
+export async function importKeys(
+  lines: AsyncIterable<ImportLine>,
+  options: ImportOptions & { readonly actor: string },
+  by: Surroundings,
+): Promise<ImportReport> {
+  const counts: Counts = { lines: 0, added: 0, updated: 0, skipped: 0, refused: 0 };
+  let batch: Candidate[] = [];
+
+  function refuse(number: number, message: string): void {
+    counts.refused += 1;
+    options.onFault(number, message);
+  }
+
+  async function settle({ number, id, record, fields }: Candidate, answer: AddAnswer): Promise<void> {
+    if (answer.kind === 'added') counts.added += 1;
+    else if (answer.kind === 'id_taken') refuse(number, 'the id belongs to another key');
+    else if (id !== undefined && id !== answer.id) refuse(number, 'the secret belongs to another key');
+    else if (options.update && (await bring(answer.id, fields, record.createdAt))) counts.updated += 1;
+    else counts.skipped += 1;
+  }
+
+  async function bring(id: string, fields: Partial<KeyFields>, at: number): Promise<boolean> {
+    for (let attempt = 0; attempt < 3; attempt += 1) {
+      const from = (await by.store.readKey(id))?.record;
+      if (from === undefined || from.revokedAt !== undefined) return false;
+      const to = { ...from, ...fields, version: from.version + 1 };
+      const changes = differences(from, to);
+      if (Object.keys(changes).length === 0) return false;
+      const note = { actor: options.actor, action: 'import', keyId: id, changes };
+      if ((await by.store.changeKey({ from, to, note })) === 'done') return true;
+    }
+    throw new KeyProblem('conflict', `somebody else keeps changing a key (${new Date(at).toISOString()})`);
+  }
+
+  async function flush(): Promise<void> {
+    const candidates = batch;
+    batch = [];
+    const note = { actor: options.actor, action: 'import', keyId: undefined, changes: {} };
+    const records = candidates.map(({ record }) => record);
+    const answers = records.length === 0 ? [] : await by.store.addKeys(records, note);
+    for (const [at, candidate] of candidates.entries()) {
+      const answer = answers[at];
+      if (answer !== undefined) await settle(candidate, answer);
+    }
+    options.onProgress?.({ ...counts });
+  }
+
+  for await (const line of lines) {
+    counts.lines += 1;
+    try {
+      if ('fault' in line) refuse(line.number, line.fault);
+      else batch.push(readCandidate(line.number, line.fields, { ...by, plan: options.plan }));
+    } catch (error) {
+      if (!(error instanceof KeyProblem)) throw error;
+      refuse(line.number, error.message);
+    }
+    if (batch.length >= batchSize) await flush();
+  }
+  await flush();
+  return { ...counts };
+}
+
+function readCandidate(
+  number: number,
+  { id, secret, hash: digest, ...written }: WrittenFields,
+  { rules, now, plan }: Surroundings & { readonly plan: string | undefined },
+): Candidate {
+  const fields = readKeyFields(
+    plan === undefined || written['plan'] !== undefined ? written : { ...written, plan },
+    rules,
+  );
+  if (fields.plan === undefined) throw invalidFields([{ field: 'plan', message: 'is missing' }]);
+  const whole = { ...emptyFields, ...fields, plan: fields.plan };
+  checkSpan(whole);
+  if (id !== undefined && !isKeyId(id)) throw invalidFields([{ field: 'id', message: 'is no id' }]);
+  if (rules.staticKeys.some((key) => key.id === id)) {
+    throw invalidFields([{ field: 'id', message: 'is that of a key in the configuration file' }]);
+  }
+  const at = now();
+  const kept = { number: 1, ...readSecret(secret, digest, rules), createdAt: at, expiresAt: undefined };
+  const record = {
+    ...whole,
+    id: id ?? createKeyId(at),
+    version: 1,
+    revokedAt: undefined,
+    createdAt: at,
+    secrets: [kept],
+  };
+  return { number, record, id, fields };
+}
+
+/** Takes a plain secret or its SHA-256. */
+function readSecret(
+  secret: unknown,
+  digest: unknown,
+  { format }: KeyRules,
+): { readonly digest: string; readonly start: string } {
+  if ((secret === undefined) === (digest === undefined)) {
+    throw invalidFields([{ field: '', message: 'a key needs a secret or a hash, and not both' }]);
+  }
+  if (secret === undefined) {
+    const hex = typeof digest === 'string' ? /^(?:sha256:)?([0-9a-fA-F]{64})$/.exec(digest)?.[1] : undefined;
+    if (hex !== undefined) return { digest: hex.toLowerCase(), start: '' };
+    throw invalidFields([{ field: 'hash', message: 'must be sha256: and 64 hexadecimal digits' }]);
+  }
+  if (typeof secret !== 'string' || !/^[\x21-\x7e]{1,1024}$/.test(secret)) {
+    throw invalidFields([{ field: 'secret', message: 'must be visible ASCII characters without spaces' }]);
+  }
+  if (format.judge(secret) === 'mistyped') {
+    throw invalidFields([{ field: 'secret', message: 'begins as our keys do and has a mistake in it' }]);
+  }
+  return { digest: hash('sha256', secret), start: format.start(secret) };
+}

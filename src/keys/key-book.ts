@@ -1,0 +1,247 @@
+import { hash } from 'node:crypto';
+import type { AuditEntry, KeyRecord, KeySecret, KeyStore, KnownKey } from '../stores/key-store.ts';
+import { importKeys, type ImportLine, type ImportOptions, type ImportReport } from './import-keys.ts';
+import { checkSpan, emptyFields, readKeyFields, type WrittenFields } from './key-fields.ts';
+import { createKeyId, isKeyId } from './key-id.ts';
+import {
+  listAudit,
+  listKeys,
+  type AuditPage,
+  type AuditQuery,
+  type KeyPage,
+  type KeyQuery,
+} from './key-pages.ts';
+import { invalidFields, KeyProblem } from './key-problem.ts';
+import type { KeyRules } from './key-rules.ts';
+import { differences, viewKey, type KeyView } from './key-view.ts';
+import { hasExpired } from './standing.ts';
+import { verifyKey, type Verdict } from './verify-key.ts';
+
+/** Who changes a key, and from which version of it. */
+export interface By {
+  /** The name that the audit log keeps: a user or a token, never a secret. */
+  readonly actor: string;
+  /** The change is refused as a conflict when the key is not at this version any more. */
+  readonly version?: number | undefined;
+}
+
+/** A key with a secret that was made for it. This is the only time that the secret is seen. */
+export interface FreshSecret {
+  readonly key: KeyView;
+  readonly secret: string;
+}
+
+export interface Rotation extends FreshSecret {
+  /** Until when the secrets before this one work, in ISO 8601; null when they do not any more. */
+  readonly othersUntil: string | null;
+}
+
+/**
+ * All that can be done with keys, for the command line and the admin API alike. What cannot be done rejects with a
+ * `KeyProblem` and changes nothing; a store that fails rejects with `StoreUnavailable`.
+ */
+export interface KeyBook {
+  /** Makes a key with a secret. Fields are those of `KeyFields`, and `id` to choose it. */
+  create(fields: WrittenFields, by: By): Promise<FreshSecret>;
+  list(query: KeyQuery): Promise<KeyPage>;
+  show(id: string): Promise<KeyView>;
+  /** Changes the fields that are written; `null` empties one. */
+  update(id: string, fields: WrittenFields, by: By): Promise<KeyView>;
+  /** Makes a new secret. Those before it work for `overlapMs` longer, 0 = not at all. Usage belongs to the key and stays. */
+  rotate(id: string, options: { readonly overlapMs: number }, by: By): Promise<Rotation>;
+  /** Ends a key for ever. */
+  revoke(id: string, by: By): Promise<KeyView>;
+  disable(id: string, by: By): Promise<KeyView>;
+  enable(id: string, by: By): Promise<KeyView>;
+  importKeys(lines: AsyncIterable<ImportLine>, options: ImportOptions, by: By): Promise<ImportReport>;
+  /** Says what the gateway would say to this secret, and why. */
+  verify(secret: string, from?: { readonly client?: string | undefined }): Promise<Verdict>;
+  listAudit(query: AuditQuery): Promise<AuditPage>;
+}
+
+export interface KeyBookParts {
+  readonly store: KeyStore;
+  readonly rules: KeyRules;
+  readonly now: () => number;
+}
+
+/** The longest that old secrets may go on working beside a new one. */
+export const overlapMsMax = 90 * 86_400_000;
+const secretsMax = 8;
+/** When somebody else changes the key meanwhile, and no version was asked for, the change is made anew this often. */
+const attemptsMax = 5;
+
+/** Opens the book on a store. */
+export function createKeyBook({ store, rules, now }: KeyBookParts): KeyBook {
+  async function find(id: string): Promise<KnownKey> {
+    const known = isKeyId(id) ? await store.readKey(id) : undefined;
+    if (known !== undefined) return known;
+    const isStatic = rules.staticKeys.some((key) => key.id === id);
+    throw new KeyProblem(
+      'not_found',
+      isStatic ? 'this key stands in the configuration file, change it there' : 'there is no such key',
+    );
+  }
+
+  async function put(from: KeyRecord | undefined, to: KeyRecord, { actor, action }: Act): Promise<boolean> {
+    const note = { actor, action, keyId: to.id, changes: differences(from, to) };
+    const answer = await store.changeKey({ from, to, note });
+    if (answer === 'missing') throw new KeyProblem('not_found', 'there is no such key');
+    if (answer === 'exists') throw new KeyProblem('conflict', 'there is a key of this id already');
+    if (answer === 'taken') throw new KeyProblem('conflict', 'the secret belongs to another key');
+    return answer === 'done';
+  }
+
+  /** Reads a key, changes it and writes it. A change that comes to nothing is neither written nor audited. */
+  async function change(id: string, act: Act, edit: (record: KeyRecord) => KeyRecord): Promise<KeyView> {
+    for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
+      const known = await find(id);
+      const { record } = known;
+      if (act.version !== undefined && act.version !== record.version) break;
+      const to = edit(record);
+      if (to === record) return viewKey(known, now());
+      if (record.revokedAt !== undefined) throw new KeyProblem('conflict', 'the key was revoked');
+      const next = { ...to, version: record.version + 1 };
+      if (await put(record, next, act)) return viewKey({ ...known, record: next }, now());
+      if (act.version !== undefined) break;
+    }
+    throw new KeyProblem('conflict', 'somebody else has changed the key meanwhile');
+  }
+
+  function setEnabled(id: string, enabled: boolean, by: By): Promise<KeyView> {
+    const action = enabled ? 'enable' : 'disable';
+    return change(id, { ...by, action }, (record) =>
+      record.enabled === enabled ? record : { ...record, enabled },
+    );
+  }
+
+  return {
+    async create({ id, ...written }, by) {
+      const fields = { ...emptyFields, ...readKeyFields(written, rules) };
+      const plan = fields.plan ?? onlyPlan(rules);
+      checkSpan(fields);
+      const at = now();
+      const fresh = createSecret(rules, 1, at);
+      const record = {
+        ...fields,
+        plan,
+        id: id === undefined ? createKeyId(at) : readId(id, rules),
+        version: 1,
+        revokedAt: undefined,
+        createdAt: at,
+        secrets: [fresh.kept],
+      };
+      await put(undefined, record, { ...by, action: 'create' });
+      return { key: viewKey({ record, usedAt: new Map() }, at), secret: fresh.secret };
+    },
+    list: (query) => listKeys(store, query, now),
+    async show(id) {
+      return viewKey(await find(id), now());
+    },
+    update(id, written, by) {
+      const fields = readKeyFields(written, rules);
+      return change(id, { ...by, action: 'update' }, (record) => {
+        const to = { ...record, ...fields };
+        checkSpan(to);
+        return Object.keys(differences(record, to)).length === 0 ? record : to;
+      });
+    },
+    async rotate(id, { overlapMs }, by) {
+      if (!(overlapMs >= 0 && overlapMs <= overlapMsMax)) {
+        throw invalidFields([{ field: 'overlap', message: 'must be between nothing and 90 days' }]);
+      }
+      const at = now();
+      let secret = '';
+      let othersUntil: number | undefined;
+      const key = await change(id, { ...by, action: 'rotate' }, (record) => {
+        const others = outlive(record.secrets, { at, overlapMs });
+        if (others.length >= secretsMax) throw tooManySecrets();
+        const fresh = createSecret(rules, Math.max(0, ...record.secrets.map(({ number }) => number)) + 1, at);
+        secret = fresh.secret;
+        othersUntil = others.length === 0 ? undefined : Math.max(...others.map(({ expiresAt }) => expiresAt));
+        return { ...record, secrets: [...others, fresh.kept] };
+      });
+      return {
+        key,
+        secret,
+        othersUntil: othersUntil === undefined ? null : new Date(othersUntil).toISOString(),
+      };
+    },
+    revoke: (id, by) =>
+      change(id, { ...by, action: 'revoke' }, (record) =>
+        record.revokedAt === undefined ? { ...record, revokedAt: now() } : record,
+      ),
+    disable: (id, by) => setEnabled(id, false, by),
+    enable: (id, by) => setEnabled(id, true, by),
+    importKeys: (lines, options, by) =>
+      importKeys(lines, { ...options, actor: by.actor }, { store, rules, now }),
+    verify: (secret, { client } = {}) => verifyKey(secret, client, { store, rules, now }),
+    listAudit: (query) => listAudit(store, query),
+  };
+}
+
+export type { AuditEntry };
+
+interface Act extends By {
+  readonly action: string;
+}
+
+/** Where there is one plan only, nobody has to name it. */
+function onlyPlan({ plans }: KeyRules): string {
+  const [plan] = plans;
+  if (plan !== undefined && plans.length === 1) return plan;
+  throw invalidFields([
+    {
+      field: 'plan',
+      message:
+        plans.length === 0 ? 'cannot be: there are no plans' : `is needed, choose from ${plans.join(', ')}`,
+    },
+  ]);
+}
+
+function readId(id: unknown, { staticKeys }: KeyRules): string {
+  if (!isKeyId(id)) {
+    throw invalidFields([
+      { field: 'id', message: 'is no id, use up to 64 letters, digits, ".", "_" and "-"' },
+    ]);
+  }
+  // Usage is counted by id, so two keys of one id would share their quotas.
+  if (staticKeys.some((key) => key.id === id)) {
+    throw new KeyProblem('conflict', 'a key of this id stands in the configuration file');
+  }
+  return id;
+}
+
+function createSecret(
+  { format }: KeyRules,
+  number: number,
+  createdAt: number,
+): { readonly secret: string; readonly kept: KeySecret } {
+  const secret = format.create();
+  const kept = {
+    number,
+    digest: hash('sha256', secret),
+    start: format.start(secret),
+    createdAt,
+    expiresAt: undefined,
+  };
+  return { secret, kept };
+}
+
+/** The secrets that go on working for a while, none of them for longer than it would have. */
+function outlive(
+  secrets: readonly KeySecret[],
+  { at, overlapMs }: { readonly at: number; readonly overlapMs: number },
+): (KeySecret & { readonly expiresAt: number })[] {
+  if (overlapMs === 0) return [];
+  return secrets
+    .filter((secret) => !hasExpired(secret, at))
+    .map((secret) => ({ ...secret, expiresAt: Math.min(secret.expiresAt ?? Infinity, at + overlapMs) }));
+}
+
+function tooManySecrets(): KeyProblem {
+  return new KeyProblem(
+    'conflict',
+    `the key has ${secretsMax} secrets that still work, rotate it without an overlap or wait for one to expire`,
+  );
+}

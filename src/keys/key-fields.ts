@@ -1,0 +1,199 @@
+import { isNetwork } from '../config/addresses.ts';
+import { parseInstant } from '../config/instants.ts';
+import { pathFault } from '../config/route-path.ts';
+import { suggest } from '../config/wording.ts';
+import type { KeyRecord, OwnQuota } from '../stores/key-store.ts';
+import { invalidFields, type FieldFault } from './key-problem.ts';
+import type { KeyRules } from './key-rules.ts';
+import { isOfUse } from './scopes.ts';
+
+/** What people decide about a key. */
+export type KeyFields = Pick<
+  KeyRecord,
+  | 'name'
+  | 'owner'
+  | 'plan'
+  | 'quotas'
+  | 'scopes'
+  | 'labels'
+  | 'networks'
+  | 'notBefore'
+  | 'expiresAt'
+  | 'enabled'
+>;
+
+/** What a new key has unless it is said otherwise. A plan has to be said. */
+export const emptyFields: Omit<KeyFields, 'plan'> = {
+  name: '',
+  owner: '',
+  quotas: [],
+  scopes: [],
+  labels: {},
+  networks: [],
+  notBefore: undefined,
+  expiresAt: undefined,
+  enabled: true,
+};
+
+/** Fields as somebody wrote them: JSON, flags or a line of a file. */
+export type WrittenFields = Readonly<Record<string, unknown>>;
+
+/**
+ * Reads the fields that are written, and throws a `KeyProblem` with all that is wrong in them. `null` empties a field.
+ * Instants are ISO 8601. Nothing that is written is repeated in what is said of it.
+ */
+export function readKeyFields(written: WrittenFields, rules: KeyRules): Partial<KeyFields> {
+  const faults: FieldFault[] = [];
+  const fields: Record<string, unknown> = {};
+  for (const [field, value] of Object.entries(written)) {
+    if (value === undefined) continue;
+    const reader = Object.hasOwn(readers, field) ? readers[field as keyof KeyFields] : undefined;
+    if (reader === undefined) {
+      faults.push({ field: '', message: unknownField(field) });
+    } else if (value === null && field in emptyFields && field !== 'enabled') {
+      fields[field] = emptyFields[field as keyof typeof emptyFields];
+    } else {
+      const say: Say = (message, at = '') => {
+        faults.push({ field: `${field}${at}`, message });
+        return undefined;
+      };
+      fields[field] = reader(value, say, rules);
+    }
+  }
+  if (faults.length > 0) throw invalidFields(faults);
+  return fields;
+}
+
+/** Refuses a key that could never be valid. */
+export function checkSpan({ notBefore, expiresAt }: Pick<KeyFields, 'notBefore' | 'expiresAt'>): void {
+  if (notBefore !== undefined && expiresAt !== undefined && notBefore >= expiresAt) {
+    throw invalidFields([{ field: 'expiresAt', message: 'must be after notBefore' }]);
+  }
+}
+
+/** Notes what is wrong. There is no value then. */
+type Say = (message: string, at?: string) => undefined;
+type Reader<T> = (value: unknown, say: Say, rules: KeyRules) => T | undefined;
+
+const readers: { readonly [Field in keyof KeyFields]: Reader<KeyFields[Field]> } = {
+  name: (value, say) => readLine(value, say),
+  owner: (value, say) => readLine(value, say),
+  plan: readPlan,
+  quotas: (value, say) => readList(value, say, { most: 16, read: readQuota, distinct: ({ name }) => name }),
+  scopes: (value, say, rules) =>
+    readList(value, say, { most: 64, read: (item, at) => readScope(item, at, rules), distinct: String }),
+  labels: readLabels,
+  networks: (value, say) => readList(value, say, { most: 64, read: readNetwork, distinct: String }),
+  notBefore: readInstant,
+  expiresAt: readInstant,
+  enabled: (value, say) => (typeof value === 'boolean' ? value : say('is neither true nor false')),
+};
+
+const lineLengthMax = 200;
+const labelsMax = 32;
+/** Control and formatting characters would play tricks on the terminals and logs that show them. */
+const printable = /^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]*$/u;
+const labelName = /^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$/;
+const quotaName = /^[a-z0-9_-]{1,64}$/;
+const quotaFields = ['name', 'limit', 'per', 'timezone'];
+const periods = ['second', 'minute', 'hour', 'day', 'week', 'month', 'year', 'lifetime'];
+
+function unknownField(field: string): string {
+  const cure = suggest(/^\w{1,32}$/.test(field) ? field : '', Object.keys(readers));
+  return `there is no such field${cure}`;
+}
+
+function readLine(value: unknown, say: Say): string | undefined {
+  if (typeof value !== 'string') return say('is no text');
+  if (!printable.test(value)) return say('holds characters that cannot be seen');
+  return value.length <= lineLengthMax ? value.trim() : say(`is longer than ${lineLengthMax} characters`);
+}
+
+function readPlan(value: unknown, say: Say, { plans }: KeyRules): string | undefined {
+  if (typeof value !== 'string') return say('is no text');
+  if (plans.includes(value)) return value;
+  return say(plans.length === 0 ? 'cannot be: there are no plans' : `is no plan${suggest(value, plans)}`);
+}
+
+function readScope(value: unknown, say: Say, { routes }: KeyRules): string | undefined {
+  if (typeof value !== 'string') return say('is no text');
+  const fault = value.startsWith('/') ? pathFault(value) : undefined;
+  if (fault !== undefined) return say(fault);
+  if (isOfUse(value, routes)) return value;
+  const names = routes.flatMap(({ name, path }) => [name, path]);
+  return say(`is no route${suggest(value, [...new Set(names)])}`);
+}
+
+function readNetwork(value: unknown, say: Say): string | undefined {
+  if (typeof value === 'string' && isNetwork(value)) return value;
+  return say('is no network, write an address or a CIDR such as 10.0.0.0/8');
+}
+
+function readInstant(value: unknown, say: Say): number | undefined {
+  const at = typeof value === 'string' ? parseInstant(value) : undefined;
+  if (at !== undefined && at > 0) return at;
+  return say('is no date, write 2026-12-31 or 2026-12-31T18:00:00Z');
+}
+
+function readLabels(value: unknown, say: Say): Readonly<Record<string, string>> | undefined {
+  if (!isMapping(value)) return say('is no mapping of names to texts');
+  const labels = Object.entries(value);
+  if (labels.length > labelsMax) return say(`has more than ${labelsMax} labels`);
+  for (const [name, text] of labels) {
+    if (!labelName.test(name)) say('has a name that is not made of letters, digits, ".", "_", "/" and "-"');
+    else if (typeof text !== 'string' || !printable.test(text) || text.length > lineLengthMax) {
+      say(`is no text of up to ${lineLengthMax} characters`, `.${name}`);
+    }
+  }
+  return Object.fromEntries(labels.map(([name, text]) => [name, String(text)]));
+}
+
+function readQuota(value: unknown, say: Say): OwnQuota | undefined {
+  if (!isMapping(value)) return say('is no mapping of name, limit, per and timezone');
+  const { name, limit, per, timezone } = value;
+  const unknown = Object.keys(value).some((field) => !quotaFields.includes(field));
+  if (unknown) say(`has a field other than ${quotaFields.join(', ')}`);
+  if (typeof name !== 'string' || !quotaName.test(name)) {
+    return say('is no name of a quota, use a-z, 0-9, "_" and "-"', '.name');
+  }
+  if (typeof limit !== 'number' || !Number.isSafeInteger(limit) || limit < 1) {
+    return say('is no whole number of at least 1', '.limit');
+  }
+  if (per !== undefined && !(typeof per === 'string' && periods.includes(per))) {
+    return say(`is no period, choose from ${periods.join(', ')}`, '.per');
+  }
+  if (timezone !== undefined && !(typeof timezone === 'string' && per !== undefined && isZone(timezone))) {
+    return say('is no time zone of a period, write UTC or a name such as Europe/Berlin', '.timezone');
+  }
+  return { name, limit, per, timezone };
+}
+
+interface ListRule<T> {
+  readonly most: number;
+  readonly read: (item: unknown, say: Say) => T | undefined;
+  readonly distinct: (item: T) => string;
+}
+
+function readList<T>(value: unknown, say: Say, { most, read, distinct }: ListRule<T>): T[] | undefined {
+  if (!Array.isArray(value)) return say('is no list');
+  if (value.length > most) return say(`has more than ${most} entries`);
+  const items = value.flatMap((item: unknown, index) => {
+    const one = read(item, (message, at = '') => say(message, `[${index}]${at}`));
+    return one === undefined ? [] : [one];
+  });
+  if (new Set(items.map(distinct)).size < items.length) say('has an entry twice');
+  return items;
+}
+
+function isZone(name: string): boolean {
+  try {
+    // Offsets such as +01:00 know nothing of summer time, and are no zones.
+    return /^[A-Za-z]/.test(name) && Temporal.Now.zonedDateTimeISO(name) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

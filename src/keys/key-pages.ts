@@ -1,0 +1,115 @@
+import type { AuditEntry, KeyRecord, KeyStore } from '../stores/key-store.ts';
+import { invalidFields } from './key-problem.ts';
+import { viewKey, type KeyView } from './key-view.ts';
+
+/** Which keys to list; what is undefined does not matter. */
+export interface KeyQuery {
+  readonly plan?: string | undefined;
+  readonly owner?: string | undefined;
+  /** What the name begins with. */
+  readonly name?: string | undefined;
+  /** `name` or `name=value`. All of them must fit. */
+  readonly labels?: readonly string[] | undefined;
+  readonly enabled?: boolean | undefined;
+  /** Revoked keys are listed only when asked for. */
+  readonly revoked?: boolean | undefined;
+  readonly cursor?: string | undefined;
+  /** 1 to 1000; 100 unless told. */
+  readonly limit?: number | undefined;
+}
+
+export interface KeyPage {
+  readonly keys: readonly KeyView[];
+  /** The cursor of the next page; null at the end. A page can be short, or empty, before the end. */
+  readonly next: string | null;
+}
+
+export interface AuditQuery {
+  readonly keyId?: string | undefined;
+  readonly cursor?: string | undefined;
+  /** 1 to 1000; 100 unless told. */
+  readonly limit?: number | undefined;
+}
+
+export interface AuditPage {
+  /** Newest first. */
+  readonly entries: readonly AuditView[];
+  readonly next: string | null;
+}
+
+/** An entry as JSON shows it. */
+export type AuditView = Omit<AuditEntry, 'at' | 'keyId'> & {
+  readonly at: string;
+  readonly keyId: string | null;
+};
+
+const limitMax = 1000;
+const limitDefault = 100;
+const scanStep = 200;
+/** One call looks at no more keys than this: a filter that fits none of a million must not hold a gateway up. */
+const scanMax = 5_000;
+
+/** Lists keys in the order of their ids. */
+export async function listKeys(store: KeyStore, query: KeyQuery, now: () => number): Promise<KeyPage> {
+  const limit = readLimit(query.limit);
+  const fits = createFilter(query);
+  const keys: KeyView[] = [];
+  let after = query.cursor ?? '';
+  for (let seen = 0; seen < scanMax; seen += scanStep) {
+    const step = await store.listKeys(after, scanStep);
+    for (const known of step) {
+      after = known.record.id;
+      if (fits(known.record)) keys.push(viewKey(known, now()));
+      if (keys.length === limit) return { keys, next: after };
+    }
+    if (step.length < scanStep) return { keys, next: null };
+  }
+  return { keys, next: after };
+}
+
+/** Lists the audit log, newest first. */
+export async function listAudit(store: KeyStore, query: AuditQuery): Promise<AuditPage> {
+  const limit = readLimit(query.limit);
+  const entries: AuditView[] = [];
+  let before = query.cursor;
+  if (before !== undefined && !/^\d{1,20}(-\d{1,20})?$/.test(before)) throw badCursor();
+  for (let seen = 0; seen < scanMax; seen += scanStep) {
+    const step = await store.listAudit(before, scanStep);
+    for (const { keyId, at, ...entry } of step) {
+      before = entry.id;
+      if (query.keyId !== undefined && keyId !== query.keyId) continue;
+      entries.push({ ...entry, keyId: keyId ?? null, at: new Date(at).toISOString() });
+      if (entries.length === limit) return { entries, next: before };
+    }
+    if (step.length < scanStep) return { entries, next: null };
+  }
+  return { entries, next: before ?? null };
+}
+
+function createFilter(query: KeyQuery): (record: KeyRecord) => boolean {
+  const labels = (query.labels ?? []).map((label) => {
+    const at = label.indexOf('=');
+    return at < 0
+      ? { name: label, value: undefined }
+      : { name: label.slice(0, at), value: label.slice(at + 1) };
+  });
+  return (record) =>
+    (query.plan === undefined || record.plan === query.plan) &&
+    (query.owner === undefined || record.owner === query.owner) &&
+    (query.name === undefined || record.name.startsWith(query.name)) &&
+    (query.enabled === undefined || record.enabled === query.enabled) &&
+    (record.revokedAt !== undefined) === (query.revoked ?? false) &&
+    labels.every(
+      ({ name, value }) =>
+        Object.hasOwn(record.labels, name) && (value === undefined || record.labels[name] === value),
+    );
+}
+
+function readLimit(limit = limitDefault): number {
+  if (Number.isInteger(limit) && limit >= 1 && limit <= limitMax) return limit;
+  throw invalidFields([{ field: 'limit', message: `must be a whole number from 1 to ${limitMax}` }]);
+}
+
+function badCursor(): Error {
+  return invalidFields([{ field: 'cursor', message: 'is none that a page ended with' }]);
+}

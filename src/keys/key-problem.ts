@@ -1,0 +1,31 @@
+/** Why something that was asked about a key was not done. */
+export type KeyProblemCode = 'not_found' | 'conflict' | 'invalid';
+
+/** One field that is not as it must be. */
+export interface FieldFault {
+  /** As the field is written: `quotas[0].limit`. */
+  readonly field: string;
+  /** To be read after the field. It never repeats what was given: a secret may have been put in the wrong place. */
+  readonly message: string;
+}
+
+/** Thrown by the key book: the caller asked for what cannot be, and nothing was changed. */
+export class KeyProblem extends Error {
+  readonly code: KeyProblemCode;
+  readonly faults: readonly FieldFault[];
+
+  constructor(code: KeyProblemCode, message: string, faults: readonly FieldFault[] = []) {
+    super(message);
+    this.name = 'KeyProblem';
+    this.code = code;
+    this.faults = faults;
+  }
+}
+
+/** The problem of fields that are not as they must be, with all of them in one sentence. */
+export function invalidFields(faults: readonly FieldFault[]): KeyProblem {
+  const text = faults
+    .map(({ field, message }) => (field === '' ? message : `${field} ${message}`))
+    .join('; ');
+  return new KeyProblem('invalid', text, faults);
+}

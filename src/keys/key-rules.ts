@@ -1,0 +1,21 @@
+import type { Config } from '../config/config.ts';
+import { createKeyFormat, type KeyFormat } from './key-format.ts';
+
+/** What the configuration says that keys are held against. */
+export interface KeyRules {
+  readonly format: KeyFormat;
+  readonly plans: readonly string[];
+  readonly routes: readonly { readonly name: string; readonly path: string }[];
+  /** The keys of the YAML, by digest and by id: the store cannot have a key of the same id. */
+  readonly staticKeys: Config['keys'];
+}
+
+/** The rules of a configuration. */
+export function createKeyRules(config: Pick<Config, 'auth' | 'plans' | 'routes' | 'keys'>): KeyRules {
+  return {
+    format: createKeyFormat(config.auth.prefix),
+    plans: [...config.plans.keys()],
+    routes: config.routes,
+    staticKeys: config.keys,
+  };
+}

@@ -1,0 +1,53 @@
+import { hash } from 'node:crypto';
+import type { RefusalCode } from '../refusals.ts';
+import type { KeyStore } from '../stores/key-store.ts';
+import { foundIn, foundOf, type FoundKey } from './found-key.ts';
+import type { KeyRules } from './key-rules.ts';
+import { viewKey, type KeyView } from './key-view.ts';
+import { allowsAddress, standingOf, type Standing } from './standing.ts';
+
+/** What the gateway would say to a key, and the reason, which it would keep to itself. */
+export interface Verdict {
+  readonly valid: boolean;
+  readonly reason: Standing | 'missing' | 'mistyped' | 'unknown' | 'wrong_network';
+  /** How the request would be refused; null when it would not. */
+  readonly refusal: RefusalCode | null;
+  /** The key that the secret belongs to; null for none. */
+  readonly key: KeyView | null;
+  /** Which of its secrets it is; 0 for a key of the configuration file. */
+  readonly secret: number | null;
+}
+
+interface Surroundings {
+  readonly store: KeyStore;
+  readonly rules: KeyRules;
+  readonly now: () => number;
+}
+
+/** Judges a secret as the gateway does, but always by what the store says now. */
+export async function verifyKey(
+  secret: string,
+  client: string | undefined,
+  { store, rules, now }: Surroundings,
+): Promise<Verdict> {
+  const refused = { valid: false, refusal: 'key_invalid', key: null, secret: null } as const;
+  if (secret === '') return { ...refused, reason: 'missing', refusal: 'key_missing' };
+  const digest = hash('sha256', secret);
+  const fixed = rules.staticKeys.find((key) => key.digest === digest);
+  if (fixed === undefined && rules.format.judge(secret) === 'mistyped') {
+    return { ...refused, reason: 'mistyped' };
+  }
+  const found = fixed === undefined ? foundIn(await store.findKey(digest), digest) : foundOf(fixed);
+  if (found === undefined) return { ...refused, reason: 'unknown' };
+  const reason = judge(found, client, now());
+  const valid = reason === 'good';
+  const known = fixed === undefined ? await store.readKey(found.record.id) : undefined;
+  const key = viewKey(known ?? { record: found.record, usedAt: new Map() }, now());
+  return { valid, reason, refusal: valid ? null : 'key_invalid', key, secret: found.secret.number };
+}
+
+function judge(found: FoundKey, client: string | undefined, now: number): Verdict['reason'] {
+  const standing = standingOf(found, now);
+  if (standing !== 'good' || client === undefined) return standing;
+  return allowsAddress(found.record, client) ? 'good' : 'wrong_network';
+}

@@ -1,0 +1,273 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import type { TestContext } from 'node:test';
+import type { StoreAddress } from '../../src/config/config.ts';
+import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
+import type { ImportLine } from '../../src/keys/import-keys.ts';
+import { createKeyBook, type KeyBook } from '../../src/keys/key-book.ts';
+import { createKeyFormat } from '../../src/keys/key-format.ts';
+import { KeyProblem } from '../../src/keys/key-problem.ts';
+import type { KeyRules } from '../../src/keys/key-rules.ts';
+import { openStore } from '../../src/stores/open-store.ts';
+import { digestOf } from '../helpers/a-key.ts';
+import { startRedisServer } from '../helpers/redis-server.ts';
+import { tempFolder } from '../helpers/temp-folder.ts';
+
+const redis = await startRedisServer({ after });
+const kinds: { name: string; address: (t: TestContext) => StoreAddress }[] = [
+  { name: 'SQLite', address: (t) => ({ kind: 'sqlite', path: join(tempFolder(t), 'g.db') }) },
+  { name: 'Redis', address: () => parseStoreAddress(`${redis.url}?prefix=${randomUUID()}:`) },
+];
+const by = { actor: 'ada' };
+const format = createKeyFormat('gh');
+const rules: KeyRules = {
+  format,
+  plans: ['free', 'paid'],
+  routes: [
+    { name: 'names', path: '/v1/name' },
+    { name: '/v1/voice/*', path: '/v1/voice/*' },
+  ],
+  staticKeys: [{ id: 'demo', plan: 'free', digest: digestOf('k-demo'), enabled: true, expiresAt: undefined }],
+};
+
+for (const { name, address } of kinds) {
+  describe(`the key book on ${name}`, () => bookRules(address));
+}
+
+interface Scene {
+  readonly book: KeyBook;
+  readonly clock: { now: number };
+}
+
+function bookRules(address: (t: TestContext) => StoreAddress): void {
+  const open = async (t: TestContext): Promise<Scene> => {
+    const store = await openStore(address(t), { deadlineMs: 2_000 });
+    t.after(() => store.close());
+    const clock = { now: Date.parse('2026-05-01T00:00:00Z') };
+    return { book: createKeyBook({ store: store.keys, rules, now: () => clock.now }), clock };
+  };
+
+  test('a key is made with a secret that is told once and is found nowhere else', async (t) => {
+    const { book } = await open(t);
+    const { key, secret } = await book.create(
+      { plan: 'free', name: 'build', owner: 'acme', labels: { team: 'x' }, scopes: ['names'] },
+      by,
+    );
+    assert.equal(format.judge(secret), 'sound');
+    assert.equal(key.state, 'good');
+    assert.equal(secret.startsWith(key.secrets[0]!.start), true);
+    const verdict = await book.verify(secret);
+    assert.deepEqual([verdict.valid, verdict.key?.id, verdict.secret], [true, key.id, 1]);
+    const everything = JSON.stringify([
+      key,
+      verdict,
+      await book.show(key.id),
+      await book.list({}),
+      await book.listAudit({}),
+    ]);
+    assert.ok(!everything.includes(secret) && !everything.includes(digestOf(secret)));
+  });
+
+  test('rotation keeps the key and lets the old secret live as long as was said', async (t) => {
+    const { book, clock } = await open(t);
+    const first = await book.create({ plan: 'free' }, by);
+    const second = await book.rotate(first.key.id, { overlapMs: 3_600_000 }, by);
+    assert.equal(second.othersUntil, '2026-05-01T01:00:00.000Z');
+    assert.equal(second.key.id, first.key.id);
+    assert.equal((await book.verify(first.secret)).valid, true);
+    clock.now += 3_599_999;
+    assert.equal((await book.verify(first.secret)).valid, true);
+    clock.now += 1;
+    assert.equal((await book.verify(first.secret)).reason, 'secret_expired');
+    assert.equal((await book.verify(second.secret)).valid, true);
+    const third = await book.rotate(first.key.id, { overlapMs: 0 }, by);
+    assert.equal(third.othersUntil, null);
+    assert.equal((await book.verify(second.secret)).reason, 'unknown');
+    assert.deepEqual(
+      third.key.secrets.map(({ number }) => number),
+      [3],
+    );
+  });
+
+  test('a key that is disabled, revoked, early or late is not valid, and says why to operators', async (t) => {
+    const { book, clock } = await open(t);
+    const { key, secret } = await book.create(
+      {
+        plan: 'free',
+        notBefore: '2026-05-02',
+        expiresAt: '2026-05-03',
+        networks: ['10.0.0.0/8', '2001:db8::/32'],
+      },
+      by,
+    );
+    const reason = async (client?: string) => (await book.verify(secret, { client })).reason;
+    assert.equal(await reason(), 'not_yet_valid');
+    clock.now = Date.parse('2026-05-02');
+    assert.equal(await reason(), 'good');
+    assert.equal(await reason('10.1.2.3'), 'good');
+    assert.equal(await reason('2001:db8::1'), 'good');
+    assert.equal(await reason('11.1.2.3'), 'wrong_network');
+    assert.equal(await reason('unknown'), 'wrong_network');
+    await book.disable(key.id, by);
+    assert.equal(await reason(), 'disabled');
+    await book.enable(key.id, by);
+    clock.now = Date.parse('2026-05-03');
+    assert.equal(await reason(), 'expired');
+    await book.revoke(key.id, by);
+    assert.equal(await reason(), 'revoked');
+    assert.equal((await book.revoke(key.id, by)).state, 'revoked');
+    await assert.rejects(book.disable(key.id, by), isProblem('conflict'));
+    await assert.rejects(book.rotate(key.id, { overlapMs: 0 }, by), isProblem('conflict'));
+  });
+
+  test('an update changes what is written, empties what is null, and minds the version', async (t) => {
+    const { book } = await open(t);
+    const { key } = await book.create({ plan: 'free', owner: 'acme', expiresAt: '2026-09-01' }, by);
+    const changed = await book.update(key.id, { plan: 'paid', expiresAt: null }, by);
+    assert.deepEqual(
+      [changed.plan, changed.owner, changed.expiresAt, changed.version],
+      ['paid', 'acme', null, 2],
+    );
+    assert.equal((await book.update(key.id, { plan: 'paid' }, by)).version, 2, 'nothing changed');
+    await assert.rejects(book.update(key.id, { plan: 'free' }, { ...by, version: 1 }), isProblem('conflict'));
+    await Promise.all(['a', 'b', 'c'].map((name) => book.update(key.id, { name }, by)));
+    assert.equal((await book.show(key.id)).version, 5, 'changes at the same time all happen');
+  });
+
+  test('the audit log says who changed what, and never a secret', async (t) => {
+    const { book } = await open(t);
+    const { key } = await book.create({ plan: 'free' }, by);
+    await book.update(key.id, { plan: 'paid' }, { actor: 'grace' });
+    await book.rotate(key.id, { overlapMs: 0 }, by);
+    await book.revoke(key.id, by);
+    const { entries } = await book.listAudit({ keyId: key.id });
+    assert.deepEqual(
+      entries.map(({ action, actor }) => `${actor} ${action}`),
+      ['ada revoke', 'ada rotate', 'grace update', 'ada create'],
+    );
+    assert.deepEqual(entries[2]?.changes, { plan: ['free', 'paid'] });
+    assert.deepEqual((await book.listAudit({ keyId: 'other' })).entries, []);
+  });
+
+  test('lists are filtered and paged', async (t) => {
+    const { book } = await open(t);
+    for (let at = 0; at < 7; at += 1) {
+      const fields = { plan: at % 2 ? 'free' : 'paid', name: `n${at}`, labels: { at: String(at) } };
+      await book.create({ id: `k${at}`, ...fields }, by);
+    }
+    await book.disable('k1', by);
+    await book.revoke('k3', by);
+    const ids = async (query: Parameters<KeyBook['list']>[0]) =>
+      (await book.list(query)).keys.map(({ id }) => id);
+    assert.deepEqual(await ids({}), ['k0', 'k1', 'k2', 'k4', 'k5', 'k6']);
+    assert.deepEqual(await ids({ plan: 'free' }), ['k1', 'k5']);
+    assert.deepEqual(await ids({ plan: 'free', enabled: true }), ['k5']);
+    assert.deepEqual(await ids({ revoked: true }), ['k3']);
+    assert.deepEqual(await ids({ name: 'n4' }), ['k4']);
+    assert.deepEqual(await ids({ labels: ['at=2'] }), ['k2']);
+    assert.deepEqual(await ids({ labels: ['constructor'] }), []);
+    const first = await book.list({ limit: 4 });
+    assert.equal(first.next, 'k4');
+    assert.deepEqual(await ids({ limit: 4, cursor: first.next ?? '' }), ['k5', 'k6']);
+    await assert.rejects(book.list({ limit: 0 }), isProblem('invalid'));
+  });
+
+  test('an import adds what is new, passes over what is there, and refuses line by line', async (t) => {
+    const { book } = await open(t);
+    const lines = [
+      { plan: 'free', secret: 'foreign-key-1', id: 'one' },
+      { plan: 'free', hash: `sha256:${digestOf('foreign-key-2').toUpperCase()}`, owner: 'acme' },
+      { plan: 'gold', secret: 'foreign-key-3' },
+      { plan: 'free' },
+      { plan: 'free', secret: 'foreign-key-1' },
+      { plan: 'free', secret: 'foreign-key-4', id: 'one' },
+      { plan: 'free', secret: 'gh_mistyped' },
+      { plan: 'free', secret: 'k e y' },
+      { plan: 'free', secret: 'foreign-key-5', id: 'demo' },
+      { plan: 'free', secret: 'foreign-key-6', owner: 7 },
+    ];
+    const faults: string[] = [];
+    const options = {
+      update: false,
+      onFault: (line: number, message: string) => void faults.push(`${line}: ${message}`),
+    };
+    const report = await book.importKeys(linesOf(lines), options, by);
+    assert.deepEqual(report, { lines: 10, added: 2, updated: 0, skipped: 1, refused: 7 });
+    assert.equal(faults.length, 7);
+    assert.ok(!faults.join().includes('foreign-key'));
+    assert.equal((await book.verify('foreign-key-1')).valid, true);
+    assert.equal((await book.verify('foreign-key-2')).key?.owner, 'acme');
+    const again = await book.importKeys(linesOf(lines.slice(0, 2)), options, by);
+    assert.deepEqual([again.added, again.skipped], [0, 2]);
+    const update = { ...options, update: true };
+    const changed = linesOf([{ plan: 'paid', secret: 'foreign-key-1', id: 'one' }, lines[1]!]);
+    const third = await book.importKeys(changed, update, by);
+    assert.deepEqual([third.updated, third.skipped], [1, 1]);
+    assert.equal((await book.show('one')).plan, 'paid');
+    await book.revoke('one', by);
+    await book.importKeys(linesOf(lines.slice(0, 1)), update, by);
+    assert.equal((await book.verify('foreign-key-1')).reason, 'revoked', 'a revoked key is not made anew');
+  });
+
+  test('what is not in order is refused with every fault and without what was given', async (t) => {
+    const { book } = await open(t);
+    const attempt = book.create(
+      {
+        plan: 'fre',
+        scopes: ['nmes', '/v2/*', '/v1/voice/a'],
+        networks: ['10.0.0.0/33'],
+        quotas: [
+          { name: 'monthly', limit: 0 },
+          { name: 'daily', limit: 5, per: 'day', timezone: 'Mars/Base' },
+        ],
+        expiresAt: 'tomorrow',
+        labels: { 'a b': 'x' },
+        name: 'a\u001bb',
+        colour: 'red',
+      },
+      by,
+    );
+    const error = await attempt.then(
+      () => assert.fail('it was made'),
+      (thrown: unknown) => thrown,
+    );
+    assert.ok(error instanceof KeyProblem);
+    assert.deepEqual(
+      error.faults.map(({ field }) => field),
+      [
+        'plan',
+        'scopes[0]',
+        'scopes[1]',
+        'networks[0]',
+        'quotas[0].limit',
+        'quotas[1].timezone',
+        'expiresAt',
+        'labels',
+        'name',
+        '',
+      ],
+    );
+    assert.match(error.message, /plan is no plan, did you mean "free"\?/);
+    assert.match(error.message, /scopes\[0\] is no route, did you mean "names"\?/);
+    const wrong = [
+      {},
+      { plan: 'free', id: 'a b' },
+      { plan: 'free', notBefore: '2026-05-02', expiresAt: '2026-05-01' },
+    ];
+    for (const fields of wrong) await assert.rejects(book.create(fields, by), isProblem('invalid'));
+    await assert.rejects(book.create({ plan: 'free', id: 'demo' }, by), isProblem('conflict'));
+    await assert.rejects(book.show('demo'), isProblem('not_found'));
+    await assert.rejects(book.show('a/b'), isProblem('not_found'));
+    assert.deepEqual((await book.list({})).keys, []);
+  });
+}
+
+function isProblem(code: KeyProblem['code']) {
+  return (error: unknown): boolean => error instanceof KeyProblem && error.code === code;
+}
+
+async function* linesOf(fields: readonly Readonly<Record<string, unknown>>[]): AsyncGenerator<ImportLine> {
+  for (const [at, line] of fields.entries()) yield { number: at + 1, fields: line };
+}
