@@ -28,16 +28,19 @@ const flushPatienceMs = 1000;
 export async function createLog(level: LogLevel, format: LogFormat): Promise<Log> {
   const pretty = format === 'pretty' || (format === 'auto' && process.stdout.isTTY);
   const out = openStdout(pretty);
-  const logger = pino(
-    { level, base: null, timestamp: stdTimeFunctions.isoTime, formatters: { level: levelAsWord } },
-    pretty ? await prettyStream(out) : out,
-  );
+  const logger = createLogger(level, pretty ? await prettyStream(out) : out);
   return {
     logger,
     format: pretty ? 'pretty' : 'json',
     relay: (lines) => void out.write(lines),
     flush: () => flush(out),
   };
+}
+
+/** The one logger of the gateway, whatever it writes to. */
+export function createLogger(level: LogLevel, destination: DestinationStream): Logger {
+  const formatters = { level: levelAsWord };
+  return pino({ level, base: null, timestamp: stdTimeFunctions.isoTime, formatters }, destination);
 }
 
 /** One line per request, made of an allow-list of fields. Header values other than the user agent are never looked at. */

@@ -2,7 +2,7 @@ import type { Config } from '../config/config.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { Gateway } from '../gateway.ts';
-import { createLog, type Log } from '../log.ts';
+import { createLog, createLogger, type Log } from '../log.ts';
 import { settleSoon } from '../settle-heap.ts';
 import {
   announce,
@@ -23,6 +23,14 @@ export async function serve(file: string): Promise<number> {
   }
   const log = await createLog(config.log.level, config.log.format);
   watchForFaults(log);
+  // Workers run the same code, so once is enough.
+  const { leaksSecrets } = await import('../self-test.ts');
+  if (await leaksSecrets(createLogger)) {
+    process.stderr.write(
+      'gatehouse: a key would show in logs or answers, so nothing was started; please report it\n',
+    );
+    return exitCodes.internal;
+  }
   let gateway: Gateway;
   try {
     gateway = await start(config, log);

@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 const floors: readonly (readonly string[])[] = [
   ['main.ts'],
   ['commands'],
-  ['gateway.ts'],
+  ['gateway.ts', 'self-test.ts'],
   ['app.ts', 'listener.ts', 'admin'],
   ['journey.ts'],
   ['answer.ts', 'connections.ts', 'recognition.ts'],
@@ -41,7 +41,7 @@ const guarded: Readonly<Record<string, RegExp>> = {
   pino: /^log\.ts$/,
   'pino-http': /^log\.ts$/,
   'prom-client': /^(?:merged-)?metrics\.ts$/,
-  commander: /^main\.ts$/,
+  commander: /^(?:main\.ts$|commands\/)/,
   yaml: /^config\//,
   ajv: /^config\//,
 };
