@@ -2,7 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import { Command, Option } from 'commander';
+import { Argument, Command, Option } from 'commander';
+import type { Shell } from './commands/completion.ts';
+import { addKeysCommands } from './commands/keys/program.ts';
 import { exitCodes } from './exit-codes.ts';
 
 /** Since 26.5.1 a request cannot hide framing headers behind a thousand others (CVE-2026-58044). */
@@ -11,6 +13,11 @@ const nodeVersionMin = [26, 5, 1] as const;
 // What is loaded from here on is compiled once and kept: later starts take half the time and 25 MB less. Where the folder
 // cannot be written, as in a read-only container, nothing is kept and nothing is lost.
 enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/gatehouse', import.meta.url)));
+
+const completionHelp = `
+Examples:
+  $ source <(gatehouse completion bash)
+  $ gatehouse completion fish > ~/.config/fish/completions/gatehouse.fish`;
 
 // By default this signal opens the inspector, and with it everything in memory, to whoever may send signals.
 process.on('SIGUSR1', () => undefined);
@@ -59,6 +66,8 @@ async function runCommand(): Promise<void> {
     });
 
   addUsage(program);
+  addKeysCommands(program, configOption);
+  addCompletion(program);
   program
     .command('worker', { hidden: true })
     .addOption(configOption())
@@ -69,6 +78,18 @@ async function runCommand(): Promise<void> {
     });
 
   await program.parseAsync();
+}
+
+function addCompletion(program: Command): void {
+  program
+    .command('completion')
+    .description('print the completions of a shell')
+    .addArgument(new Argument('<shell>', 'the shell').choices(['bash', 'zsh', 'fish']))
+    .addHelpText('after', completionHelp)
+    .action(async (shell: Shell) => {
+      const { completionScript } = await import('./commands/completion.ts');
+      process.stdout.write(completionScript(shell, program));
+    });
 }
 
 function addUsage(program: Command): void {

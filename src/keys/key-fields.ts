@@ -112,7 +112,9 @@ function readLine(value: unknown, say: Say): string | undefined {
 function readPlan(value: unknown, say: Say, { plans }: KeyRules): string | undefined {
   if (typeof value !== 'string') return say('is no text');
   if (plans.includes(value)) return value;
-  return say(plans.length === 0 ? 'cannot be: there are no plans' : `is no plan${suggest(value, plans)}`);
+  return say(
+    plans.length === 0 ? 'cannot be: there are no plans' : `is not among the plans${suggest(value, plans)}`,
+  );
 }
 
 function readScope(value: unknown, say: Say, { routes }: KeyRules): string | undefined {
@@ -121,7 +123,7 @@ function readScope(value: unknown, say: Say, { routes }: KeyRules): string | und
   if (fault !== undefined) return say(fault);
   if (isOfUse(value, routes)) return value;
   const names = routes.flatMap(({ name, path }) => [name, path]);
-  return say(`is no route${suggest(value, [...new Set(names)])}`);
+  return say(`is not among the routes${suggest(value, [...new Set(names)])}`);
 }
 
 function readNetwork(value: unknown, say: Say): string | undefined {

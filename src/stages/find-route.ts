@@ -28,7 +28,7 @@ export interface RouteTable {
  * route only in letter case, escapes or a final slash, is unknown: a lax upstream would serve it as the specific one, whose
  * rules it would have escaped.
  */
-export function findRoute(head: Head, table: RouteTable, now: number): Route {
+export function findRoute(head: Pick<Head, 'path' | 'method'>, table: RouteTable, now: number): Route {
   const place = findPlace(head.path, table);
   if (place === undefined) throw new Refusal('route_unknown');
   const route = place.routes.get(head.method);

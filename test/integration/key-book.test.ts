@@ -249,8 +249,8 @@ function bookRules(address: (t: TestContext) => StoreAddress): void {
         '',
       ],
     );
-    assert.match(error.message, /plan is no plan, did you mean "free"\?/);
-    assert.match(error.message, /scopes\[0\] is no route, did you mean "names"\?/);
+    assert.match(error.message, /plan is not among the plans, did you mean "free"\?/);
+    assert.match(error.message, /scopes\[0\] is not among the routes, did you mean "names"\?/);
     const wrong = [
       {},
       { plan: 'free', id: 'a b' },

@@ -1,0 +1,83 @@
+import type { Command } from 'commander';
+
+export type Shell = 'bash' | 'zsh' | 'fish';
+
+/** What can be written after the words of a command. */
+interface Place {
+  /** `keys list`; '' for the program itself. */
+  readonly path: string;
+  readonly words: readonly { readonly word: string; readonly description: string }[];
+}
+
+/** A script that teaches a shell the commands and options of the program, made from what the program knows itself. */
+export function completionScript(shell: Shell, program: Command): string {
+  const places = placesOf(program, '');
+  if (shell === 'fish') return fishScript(program.name(), places);
+  // zsh runs the completions of bash.
+  const start = shell === 'zsh' ? 'autoload -U +X bashcompinit && bashcompinit\n' : '';
+  return start + bashScript(program.name(), places);
+}
+
+function placesOf(command: Command, path: string): readonly Place[] {
+  const all = command.createHelp().visibleCommands(command);
+  const visible = all.filter((child) => child.name() !== 'help');
+  const commands = visible.map((child) => ({ word: child.name(), description: child.description() }));
+  const options = command.options.flatMap(({ long, description }) =>
+    typeof long === 'string' ? [{ word: long, description }] : [],
+  );
+  const here = {
+    path,
+    words: [...commands, ...options, { word: '--help', description: 'explain the command' }],
+  };
+  return [here, ...visible.flatMap((child) => placesOf(child, `${path} ${child.name()}`.trim()))];
+}
+
+/** Words that are no option and no command are values; they stand after the command, whose words go on being offered. */
+function bashScript(name: string, places: readonly Place[]): string {
+  const longestFirst = places.toSorted((a, b) => b.path.length - a.path.length);
+  const cases = longestFirst.map(({ path, words }) => {
+    const pattern = path === '' ? '*' : `" ${path}"*`;
+    return `    ${pattern}) words="${words.map(({ word }) => word).join(' ')}" ;;`;
+  });
+  return `_${name}() {
+  local word words path=""
+  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+    case "$word" in -*) ;; *) path="$path $word" ;; esac
+  done
+  case "$path" in
+${cases.join('\n')}
+  esac
+  COMPREPLY=($(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}"))
+}
+complete -o default -F _${name} ${name}
+`;
+}
+
+function fishScript(name: string, places: readonly Place[]): string {
+  const lines = places.flatMap(({ path, words }) => {
+    const deeper = places.filter((place) => place.path !== '' && parentOf(place.path) === path).map(lastOf);
+    const seen = path
+      .split(' ')
+      .filter(Boolean)
+      .map((word) => `__fish_seen_subcommand_from ${word}`);
+    const unseen = deeper.length === 0 ? [] : [`not __fish_seen_subcommand_from ${deeper.join(' ')}`];
+    const condition = [...seen, ...unseen].join('; and ');
+    return words.map(({ word, description }) => {
+      const offer = word.startsWith('--') ? `-l ${word.slice(2)}` : `-f -a ${word}`;
+      return `complete -c ${name} -n ${quote(condition)} ${offer} -d ${quote(description)}`;
+    });
+  });
+  return `${lines.join('\n')}\n`;
+}
+
+function parentOf(path: string): string {
+  return path.split(' ').slice(0, -1).join(' ');
+}
+
+function lastOf({ path }: Place): string {
+  return path.split(' ').at(-1) ?? '';
+}
+
+function quote(text: string): string {
+  return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
+}

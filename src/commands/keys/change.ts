@@ -1,0 +1,143 @@
+import { parseDuration } from '../../config/units.ts';
+import { exitCodes } from '../../exit-codes.ts';
+import type { FreshSecret } from '../../keys/key-book.ts';
+import { invalidFields } from '../../keys/key-problem.ts';
+import type { KeyView } from '../../keys/key-view.ts';
+import { confirm, paint, type Terminal } from '../terminal.ts';
+import { atDesk, type Desk, type KeysOptions } from './open-book.ts';
+import { moment, printKey } from './print-keys.ts';
+import { readFlags, type FieldFlags } from './written-fields.ts';
+
+/** `gatehouse keys create`: makes a key and shows its secret, once. */
+export function createKey(options: KeysOptions & FieldFlags & { readonly id?: string }): Promise<number> {
+  return atDesk(options.config, async ({ book, by, terminal }) => {
+    const fields = readFlags(options, Date.now());
+    const fresh = await book.create(options.id === undefined ? fields : { ...fields, id: options.id }, by);
+    const { id, plan, expiresAt } = fresh.key;
+    const until = expiresAt === null ? '' : `, it expires ${moment(expiresAt)}`;
+    showSecret(fresh, options, { terminal, news: [`Key ${id} was made on plan ${plan}${until}.`] });
+    return exitCodes.ok;
+  });
+}
+
+/** `gatehouse keys rotate`: gives a key a new secret. */
+export function rotateKey(
+  id: string,
+  options: KeysOptions & { readonly overlap?: string; readonly now?: boolean; readonly yes?: boolean },
+): Promise<number> {
+  return atDesk(options.config, async (desk) => {
+    const overlapMs = readOverlap(options);
+    if (overlapMs === 0) {
+      const question = `The secrets of ${id} stop working at once. Go on?`;
+      const agreed = await agree(question, options, desk);
+      if (agreed !== true) return agreed;
+    }
+    const fresh = await desk.book.rotate(id, { overlapMs }, desk.by);
+    const others =
+      fresh.othersUntil === null
+        ? 'No other secret of it works any more.'
+        : `The old secret works until ${moment(fresh.othersUntil)}.`;
+    showSecret(fresh, options, { terminal: desk.terminal, news: [`Key ${id} has a new secret. ${others}`] });
+    return exitCodes.ok;
+  });
+}
+
+/** `gatehouse keys update`: changes what the flags say. */
+export function updateKey(
+  id: string,
+  options: KeysOptions & FieldFlags & { readonly clear?: readonly string[] },
+): Promise<number> {
+  return atDesk(options.config, async ({ book, by, terminal }) => {
+    const cleared = Object.fromEntries((options.clear ?? []).map((field) => [field, null]));
+    const written = Object.entries({ ...readFlags(options, Date.now()), ...cleared });
+    const fields = Object.fromEntries(written.filter(([, value]) => value !== undefined));
+    if (Object.keys(fields).length === 0) {
+      throw invalidFields([
+        { field: '', message: 'nothing to change was given, see gatehouse keys update --help' },
+      ]);
+    }
+    show(await book.update(id, fields, by), options, terminal);
+    return exitCodes.ok;
+  });
+}
+
+type Switch = 'revoke' | 'disable' | 'enable';
+
+const consequences = {
+  revoke: 'stops working within a second and can never be used again',
+  disable: 'stops working within a second, until it is enabled',
+  enable: undefined,
+} as const satisfies Record<Switch, string | undefined>;
+
+/** `gatehouse keys revoke | disable | enable`. */
+export function switchKey(
+  action: Switch,
+  id: string,
+  options: KeysOptions & { readonly yes?: boolean },
+): Promise<number> {
+  return atDesk(options.config, async (desk) => {
+    const consequence = consequences[action];
+    if (consequence !== undefined) {
+      const { name } = await desk.book.show(id);
+      const which = name === '' ? id : `${id} (${name})`;
+      const agreed = await agree(`Key ${which} ${consequence}. Go on?`, options, desk);
+      if (agreed !== true) return agreed;
+    }
+    const key = await desk.book[action](id, desk.by);
+    if (options.json === true) show(key, options, desk.terminal);
+    else if (options.quiet !== true) desk.terminal.stderr.write(`Key ${id} was ${action}d.\n`);
+    return exitCodes.ok;
+  });
+}
+
+/** True, or the exit code with which to end: nothing is destroyed that nobody agreed to. */
+async function agree(
+  question: string,
+  { yes }: { readonly yes?: boolean },
+  { terminal }: Desk,
+): Promise<true | number> {
+  if (yes === true) return true;
+  const answer = await confirm(question, terminal);
+  if (answer === true) return true;
+  if (answer === false) {
+    terminal.stderr.write('Nothing was changed.\n');
+    return exitCodes.failed;
+  }
+  terminal.stderr.write('gatehouse: nobody is there to ask, add --yes to go on without asking\n');
+  return exitCodes.usage;
+}
+
+function readOverlap({ overlap, now }: { readonly overlap?: string; readonly now?: boolean }): number {
+  if ((overlap === undefined) === (now !== true)) {
+    const message = 'say --overlap 24h to keep the old secret for a while, or --now to end it at once';
+    throw invalidFields([{ field: '', message }]);
+  }
+  if (overlap === undefined) return 0;
+  const overlapMs = parseDuration(overlap);
+  if (overlapMs === undefined || overlapMs === 0) {
+    throw invalidFields([{ field: '--overlap', message: 'is no duration, write 30m, 24h or 7d' }]);
+  }
+  return overlapMs;
+}
+
+/** The secret stands alone on standard output, so that a script can take it; what people are told goes beside it. */
+function showSecret(
+  fresh: FreshSecret,
+  { json, quiet }: KeysOptions,
+  { terminal: { stdout, stderr }, news }: { readonly terminal: Terminal; readonly news: readonly string[] },
+): void {
+  if (json === true) {
+    stdout.write(`${JSON.stringify(fresh, undefined, 2)}\n`);
+    return;
+  }
+  if (quiet !== true) {
+    const warning = paint('yellow', 'This is the only time that the secret is shown:', stderr);
+    stderr.write(`${[...news, warning].join('\n')}\n`);
+  }
+  stdout.write(`${fresh.secret}\n`);
+}
+
+function show(key: KeyView, { json, quiet }: KeysOptions, { stdout }: Terminal): void {
+  if (json === true) stdout.write(`${JSON.stringify(key, undefined, 2)}\n`);
+  else if (quiet !== true) stdout.write(printKey(key, stdout));
+}

@@ -1,0 +1,103 @@
+import type { AuditView } from '../../keys/key-pages.ts';
+import type { KeyView } from '../../keys/key-view.ts';
+import { alignRows, paint } from '../terminal.ts';
+
+const heading = ['ID', 'NAME', 'OWNER', 'PLAN', 'STATE', 'SECRET', 'LAST USED', 'EXPIRES'];
+
+/** Keys as a table. */
+export function printTable(keys: readonly KeyView[], stream: NodeJS.WritableStream): string {
+  const rows = keys.map((key) => [
+    key.id,
+    shorten(key.name),
+    shorten(key.owner),
+    key.plan,
+    stateOf(key),
+    key.secrets.map(({ start }) => `${start}…`).join(' '),
+    moment(key.lastUsedAt),
+    key.expiresAt === null ? 'never' : moment(key.expiresAt),
+  ]);
+  const [first = '', ...rest] = alignRows([heading, ...rows]);
+  return `${[paint('dim', first, stream), ...rest].join('\n')}\n`;
+}
+
+/** One key with all that is known of it. */
+export function printKey(key: KeyView, stream: NodeJS.WritableStream): string {
+  const facts = [
+    ['key', key.id],
+    ['name', key.name],
+    ['owner', key.owner],
+    ['state', stateOf(key)],
+    ['plan', key.plan],
+    ['own quotas', none(key.quotas.map(quotaText), 'none')],
+    ['scopes', none(key.scopes, 'every endpoint')],
+    ['networks', none(key.networks, 'from anywhere')],
+    [
+      'labels',
+      none(
+        Object.entries(key.labels).map((label) => label.join('=')),
+        '',
+      ),
+    ],
+    ['valid from', key.notBefore === null ? '' : moment(key.notBefore)],
+    ['expires', key.expiresAt === null ? 'never' : moment(key.expiresAt)],
+    ['created', moment(key.createdAt)],
+    ['last used', moment(key.lastUsedAt)],
+    ['version', String(key.version)],
+  ];
+  const secrets = key.secrets.map((secret) => [
+    `secret ${secret.number}`,
+    `${secret.start}…`,
+    `made ${moment(secret.createdAt)}`,
+    `last used ${moment(secret.lastUsedAt)}`,
+    secret.expiresAt === null
+      ? ''
+      : `${secret.expired ? 'expired' : 'works until'} ${moment(secret.expiresAt)}`,
+  ]);
+  const lines = alignRows(facts.filter(([, value]) => value !== ''));
+  const bold = lines.map((line, at) => (at === 0 ? paint('bold', line, stream) : line));
+  return `${[...bold, '', ...alignRows(secrets)].join('\n')}\n`;
+}
+
+/** Entries of the audit log as a table. */
+export function printAudit(entries: readonly AuditView[], stream: NodeJS.WritableStream): string {
+  const rows = entries.map((entry) => [
+    moment(entry.at),
+    entry.actor,
+    entry.action,
+    entry.keyId ?? `${entry.keys} keys`,
+    entry.action === 'create' || entry.action === 'rotate' ? '' : changesText(entry),
+  ]);
+  const [first = '', ...rest] = alignRows([['WHEN', 'WHO', 'ACTION', 'KEY', 'WHAT CHANGED'], ...rows]);
+  return `${[paint('dim', first, stream), ...rest].join('\n')}\n`;
+}
+
+/** An instant for people: to the minute, in UTC. */
+export function moment(instant: string | null): string {
+  return instant === null ? 'never' : `${instant.slice(0, 16).replace('T', ' ')}Z`;
+}
+
+function stateOf({ state }: KeyView): string {
+  return state === 'good' ? 'active' : state.replaceAll('_', ' ');
+}
+
+function quotaText({ name, limit, per, timezone }: KeyView['quotas'][number]): string {
+  return `${name}=${limit}${per === undefined ? '' : `/${per}`}${timezone === undefined ? '' : `@${timezone}`}`;
+}
+
+function changesText({ changes }: AuditView): string {
+  return Object.entries(changes)
+    .map(([field, [before, after]]) => `${field}: ${word(before)} → ${word(after)}`)
+    .join(', ');
+}
+
+function none(items: readonly string[], otherwise: string): string {
+  return items.join(', ') || otherwise;
+}
+
+function word(value: unknown): string {
+  return value === undefined || value === null ? 'nothing' : JSON.stringify(value);
+}
+
+function shorten(text: string): string {
+  return text.length > 24 ? `${text.slice(0, 23)}…` : text;
+}

@@ -1,0 +1,197 @@
+import { InvalidArgumentError, Option, type Command } from 'commander';
+
+/** Adds `gatehouse keys …`. Nothing else is loaded before a command runs. */
+export function addKeysCommands(program: Command, configOption: () => Option): void {
+  const keys = program.command('keys').description('make, rotate, revoke and look at API keys');
+  keys.helpCommand(false);
+  const add = (usage: string, description: string, examples: readonly string[]): Command =>
+    keys
+      .command(usage)
+      .description(description)
+      .addOption(configOption())
+      .addHelpText(
+        'after',
+        `\nExamples:\n${examples.map((line) => `  $ gatehouse keys ${line}`).join('\n')}`,
+      );
+
+  addChanges(add);
+  addLooks(add);
+
+  add('import <file>', 'take over keys from CSV or JSON lines, plain or hashed; - reads standard input', [
+    'import keys.csv --plan free',
+    'import keys.jsonl --update',
+    'import - < keys.csv     # a first line such as: secret,name,owner,plan',
+  ])
+    .option('--plan <plan>', 'the plan of lines that name none')
+    .option('--update', 'bring keys that are there to what the file says; otherwise they stay as they are')
+    .option('--json', 'print the result as JSON')
+    .option('-q, --quiet', 'print only the lines that are refused')
+    .action(async (file: string, options) => {
+      const { importKeys } = await import('./import.ts');
+      process.exitCode = await importKeys(file, options);
+    });
+}
+
+type Add = (usage: string, description: string, examples: readonly string[]) => Command;
+
+function addChanges(add: Add): void {
+  withFields(
+    add('create', 'make a key and show its secret, once', [
+      'create --plan free --name "build server" --owner acme',
+      'create --plan free --quiet     # the secret alone, as in KEY=$(…)',
+      'create --plan paid --expires 90d --network 10.0.0.0/8 --scope "/v1/voice/*"',
+    ]),
+  )
+    .option('--id <id>', 'choose the id; it shows in logs and metrics')
+    .option('--json', 'print the key and its secret as JSON')
+    .option('-q, --quiet', 'print the secret and nothing else')
+    .action(async (options) => {
+      const { createKey } = await import('./change.ts');
+      process.exitCode = await createKey(options);
+    });
+
+  withFields(
+    add('update <id>', 'change a key; its secrets and its usage stay', [
+      'update key_01 --plan paid',
+      'update key_01 --expires never --clear scopes',
+    ]),
+  )
+    .option(
+      '--clear <field>',
+      'empty a field: name, owner, quotas, scopes, labels, networks, notBefore or expiresAt',
+      collect,
+    )
+    .option('--json', 'print the key as JSON')
+    .option('-q, --quiet', 'print nothing')
+    .action(async (id: string, options) => {
+      const { updateKey } = await import('./change.ts');
+      process.exitCode = await updateKey(id, options);
+    });
+
+  add('rotate <id>', 'give a key a new secret; its usage stays', [
+    'rotate key_01 --overlap 24h     # the old secret works for a day more',
+    'rotate key_01 --now             # the old secret is exposed: end it',
+  ])
+    .option('--overlap <duration>', 'how long the old secret goes on working, such as 30m, 24h or 7d')
+    .option('--now', 'the old secret stops working at once')
+    .option('-y, --yes', 'do not ask')
+    .option('--json', 'print the key and its secret as JSON')
+    .option('-q, --quiet', 'print the secret and nothing else')
+    .action(async (id: string, options) => {
+      const { rotateKey } = await import('./change.ts');
+      process.exitCode = await rotateKey(id, options);
+    });
+
+  const switches = [
+    ['revoke', 'end a key for ever'],
+    ['disable', 'stop a key until it is enabled'],
+    ['enable', 'let a disabled key work again'],
+  ] as const;
+  for (const [action, description] of switches) {
+    const asks = action !== 'enable';
+    const command = add(`${action} <id>`, description, [
+      `${action} key_01`,
+      ...(asks ? [`${action} key_01 --yes     # in a script`] : []),
+    ]);
+    if (asks) command.option('-y, --yes', 'do not ask');
+    command
+      .option('--json', 'print the key as JSON')
+      .option('-q, --quiet', 'print nothing')
+      .action(async (id: string, options) => {
+        const { switchKey } = await import('./change.ts');
+        process.exitCode = await switchKey(action, id, options);
+      });
+  }
+}
+
+function addLooks(add: Add): void {
+  withPages(
+    add('list', 'list keys', [
+      'list --plan free --owner acme',
+      'list --label team=voice --disabled',
+      'list --all --json | jq -r .id',
+    ]),
+  )
+    .option('--plan <plan>', 'only those of this plan')
+    .option('--owner <owner>', 'only those of this owner')
+    .option('--name <text>', 'only those whose name begins so')
+    .option('--label <name[=value]>', 'only those with this label; can be repeated', collect)
+    .addOption(new Option('--enabled', 'only those that are enabled').conflicts('disabled'))
+    .option('--disabled', 'only those that are disabled')
+    .option('--revoked', 'those that were revoked, and only them')
+    .option('-q, --quiet', 'print ids only')
+    .action(async (options) => {
+      const { listKeys } = await import('./look.ts');
+      process.exitCode = await listKeys(options);
+    });
+
+  add('show <id>', 'show all that is known of a key', ['show key_01', 'show key_01 --json'])
+    .option('--json', 'print the key as JSON')
+    .action(async (id: string, options) => {
+      const { showKey } = await import('./look.ts');
+      process.exitCode = await showKey(id, options);
+    });
+
+  withPages(add('audit', 'say who changed which key, newest first', ['audit', 'audit --key key_01 --json']))
+    .option('--key <id>', 'only changes of this key')
+    .action(async (options) => {
+      const { auditKeys } = await import('./look.ts');
+      process.exitCode = await auditKeys(options);
+    });
+
+  add('verify', 'read a key from standard input and say what the gateway would say', [
+    'verify < key.txt',
+    'verify --from 10.1.2.3 --method POST --path /v1/name < key.txt',
+  ])
+    .option('--from <address>', 'as if it came from this address')
+    .option('--path <path>', 'as if this path was asked for')
+    .option('--method <method>', 'as if by this method', 'GET')
+    .option('--json', 'print the answer as JSON')
+    .option('-q, --quiet', 'print nothing, only exit with 0 or 1')
+    .action(async (options) => {
+      const { verifyKey } = await import('./verify.ts');
+      process.exitCode = await verifyKey(options);
+    });
+
+  add('pattern', 'print the regular expression of the keys made here, for secret scanners', [
+    'pattern',
+    'pattern > gatehouse.pattern && git grep -P -f gatehouse.pattern',
+  ]).action(async (options) => {
+    const { printPattern } = await import('./look.ts');
+    process.exitCode = printPattern(options);
+  });
+}
+
+function withFields(command: Command): Command {
+  return command
+    .option('--plan <plan>', 'its plan')
+    .option('--name <text>', 'what people call it')
+    .option('--owner <text>', 'whom it belongs to')
+    .option('--scope <route>', 'a route or pattern of paths that it may call; can be repeated', collect)
+    .option('--network <cidr>', 'where it may be used from; can be repeated', collect)
+    .option('--label <name=value>', 'can be repeated', collect)
+    .option(
+      '--quota <name=limit[/period]>',
+      'a quota of its own, such as monthly=5000; can be repeated',
+      collect,
+    )
+    .option('--not-before <moment>', 'valid from: 2026-12-31, 2026-12-31T18:00:00Z or 7d')
+    .option('--expires <moment>', 'valid until: a moment as above, or never');
+}
+
+function withPages(command: Command): Command {
+  return command
+    .option('--limit <number>', 'how many at most', wholeNumber, 50)
+    .option('--all', 'all of them')
+    .option('--cursor <cursor>', 'go on where a list ended')
+    .option('--json', 'print one JSON object per line');
+}
+
+function collect(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value];
+}
+
+function wholeNumber(text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It is no whole number of at least 1.');
+}

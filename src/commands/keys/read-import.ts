@@ -1,0 +1,146 @@
+import { suggest } from '../../config/wording.ts';
+import { isObject } from '../../config/subschemas.ts';
+import type { ImportLine } from '../../keys/import-keys.ts';
+import { invalidFields, KeyProblem } from '../../keys/key-problem.ts';
+import type { WrittenFields } from '../../keys/key-fields.ts';
+import { readLabels, readQuota } from './written-fields.ts';
+
+const lineLengthMax = 64 * 1024;
+
+/**
+ * Reads keys from CSV with a heading, or from JSON lines, whichever the first character says. Lines are counted from 1.
+ * A line that makes no sense is passed on as a fault; none of its text is.
+ */
+export async function* readImport(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<ImportLine> {
+  let readLine: ((line: string) => WrittenFields) | undefined;
+  for await (const { number, text } of splitLines(chunks)) {
+    if (text === undefined) {
+      yield { number, fault: `is longer than ${lineLengthMax} characters` };
+    } else if (text.trim() === '') {
+      continue;
+    } else if (readLine !== undefined) {
+      yield attempt(number, text, readLine);
+    } else if (text.startsWith('{')) {
+      readLine = readJson;
+      yield attempt(number, text, readLine);
+    } else {
+      readLine = createCsvReader(text);
+    }
+  }
+}
+
+function attempt(number: number, text: string, readLine: (line: string) => WrittenFields): ImportLine {
+  try {
+    return { number, fields: readLine(text) };
+  } catch (error) {
+    if (error instanceof KeyProblem) return { number, fault: error.message };
+    throw error;
+  }
+}
+
+function readJson(line: string): WrittenFields {
+  try {
+    const value: unknown = JSON.parse(line);
+    if (isObject(value)) return value;
+  } catch {
+    // The parser's message quotes the line, in which a secret may stand.
+  }
+  throw malformed('is no JSON object');
+}
+
+const listOf = (cell: string): string[] => cell.split(';').map((item) => item.trim());
+
+/** How the cells of each column are read. An empty cell says nothing. */
+const columns = {
+  secret: String,
+  hash: String,
+  id: String,
+  name: String,
+  owner: String,
+  plan: String,
+  scopes: listOf,
+  labels: (cell: string) => readLabels(listOf(cell)),
+  networks: listOf,
+  quotas: (cell: string) => listOf(cell).map(readQuota),
+  notBefore: String,
+  expiresAt: String,
+  enabled: (cell: string) => (cell === 'true' ? true : cell === 'false' ? false : cell),
+} as const satisfies Record<string, (cell: string) => unknown>;
+
+type Column = keyof typeof columns;
+
+function createCsvReader(heading: string): (line: string) => WrittenFields {
+  const names = splitCells(heading).map((cell) => cell.trim());
+  const known = Object.keys(columns);
+  const unknown = names.find((name) => !known.includes(name));
+  if (unknown !== undefined) {
+    // A file without a heading has a key in its first line, so what stands there is not repeated.
+    const cure = suggest(/^[A-Za-z_]{1,16}$/.test(unknown) ? unknown : '', known);
+    throw malformed(`the first line must name the columns, and one of its names is not known${cure}`);
+  }
+  if (new Set(names).size < names.length) throw malformed('the first line names a column twice');
+  return function readRow(line) {
+    const cells = splitCells(line);
+    if (cells.length !== names.length) throw malformed(`has ${cells.length} cells and not ${names.length}`);
+    const fields = names.flatMap((name, at) => {
+      const cell = cells[at] ?? '';
+      return cell === '' ? [] : [[name, columns[name as Column](cell)] as const];
+    });
+    return Object.fromEntries(fields);
+  };
+}
+
+/** The cells of a line (RFC 4180); a quoted cell ends in the line it began in. */
+function splitCells(line: string): string[] {
+  const cells: string[] = [];
+  let at = 0;
+  do {
+    if (line[at] === '"') {
+      const match = /"((?:[^"]|"")*)"(?=,|$)/y;
+      match.lastIndex = at;
+      const quoted = match.exec(line);
+      if (quoted === null) throw malformed('has a quote that is not closed');
+      cells.push((quoted[1] ?? '').replaceAll('""', '"'));
+      at = match.lastIndex;
+    } else {
+      const end = line.indexOf(',', at);
+      cells.push(line.slice(at, end < 0 ? undefined : end));
+      at = end < 0 ? line.length : end;
+    }
+    at += 1;
+  } while (at <= line.length);
+  return cells;
+}
+
+interface NumberedLine {
+  readonly number: number;
+  /** undefined when it is too long. */
+  readonly text: string | undefined;
+}
+
+/** Splits bytes into lines, and never holds more than one line and one chunk of them. */
+async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<NumberedLine> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  let tooLong = false;
+  let number = 0;
+  for await (const chunk of chunks) {
+    const parts = (rest + decoder.decode(chunk, { stream: true })).split('\n');
+    rest = parts.pop() ?? '';
+    for (const part of parts) {
+      number += 1;
+      yield { number, text: tooLong || part.length > lineLengthMax ? undefined : part.replace(/\r$/, '') };
+      tooLong = false;
+    }
+    if (rest.length > lineLengthMax) {
+      tooLong = true;
+      rest = '';
+    }
+  }
+  rest += decoder.decode();
+  if (rest !== '' || tooLong) yield { number: number + 1, text: tooLong ? undefined : rest };
+}
+
+function malformed(message: string): KeyProblem {
+  return invalidFields([{ field: '', message }]);
+}
