@@ -11,13 +11,18 @@ export interface CachedKey {
 /** What the store said lately, by digest, in bounded memory. */
 export interface KeyCache {
   get(digest: string): CachedKey | undefined;
-  keep(digest: string, found: FoundKey | undefined, readAt: number): void;
+  /** Keeps an answer that was asked for when `changes` stood at `asOf`. What has been doubted since is kept in doubt. */
+  keep(
+    digest: string,
+    found: FoundKey | undefined,
+    at: { readonly readAt: number; readonly asOf: number },
+  ): void;
   /** Forgets one key, and everything that was unknown. */
   forgetKey(keyId: string): void;
   forgetUnknown(): void;
   /** Asks anew about everything. */
   doubtAll(): void;
-  /** Counts what was forgotten or doubted: an answer that was asked for before is not to be kept after. */
+  /** Counts what was forgotten or doubted. */
   readonly changes: number;
 }
 
@@ -28,7 +33,7 @@ export const unknownKeysMax = 10_000;
 interface Known {
   readonly found: FoundKey;
   readonly readAt: number;
-  readonly changes: number;
+  readonly asOf: number;
 }
 
 /** Creates an empty cache. */
@@ -49,11 +54,11 @@ export function createKeyCache(): KeyCache {
     if (digests?.size === 0) digestsOf.delete(id);
   }
 
-  function keepKnown(digest: string, found: FoundKey, readAt: number): void {
+  function keepKnown(digest: string, found: FoundKey, at: { readAt: number; asOf: number }): void {
     drop(digest);
     unknown.delete(digest);
     if (known.size >= knownKeysMax) drop(oldestOf(known));
-    known.set(digest, { found, readAt, changes });
+    known.set(digest, { found, ...at });
     const { id } = found.record;
     digestsOf.set(id, (digestsOf.get(id) ?? new Set<string>()).add(digest));
   }
@@ -65,17 +70,19 @@ export function createKeyCache(): KeyCache {
     get(digest) {
       const entry = known.get(digest);
       if (entry !== undefined) {
-        return { found: entry.found, readAt: entry.readAt, isFresh: entry.changes >= doubtedAt };
+        return { found: entry.found, readAt: entry.readAt, isFresh: entry.asOf >= doubtedAt };
       }
       const readAt = unknown.get(digest);
       return readAt === undefined ? undefined : { found: undefined, readAt, isFresh: true };
     },
-    keep(digest, found, readAt) {
-      if (found !== undefined) return keepKnown(digest, found, readAt);
+    keep(digest, found, at) {
+      if (found !== undefined) return keepKnown(digest, found, at);
       drop(digest);
       unknown.delete(digest);
+      // Since it was asked for it may have been added.
+      if (at.asOf !== changes) return;
       if (unknown.size >= unknownKeysMax) unknown.delete(oldestOf(unknown));
-      unknown.set(digest, readAt);
+      unknown.set(digest, at.readAt);
     },
     forgetKey(keyId) {
       changes += 1;

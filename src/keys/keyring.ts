@@ -28,26 +28,36 @@ export function createKeyring(options: KeyringOptions): Keyring {
   const { staticKeys, format, store, cacheForMs, graceOnOutageMs, now } = options;
   const fixed = new Map(staticKeys.map((key) => [key.digest, foundOf(key)]));
   const cache = createKeyCache();
+  /** For each answer that is awaited, the keys that have changed since it was asked for. */
+  const underWay = new Set<Set<string>>();
   const asked = new Map<string, Promise<FoundKey | undefined>>();
 
   const stop = store.watch(function hear(event: KeyEvent) {
-    if (event.kind === 'changed') cache.forgetKey(event.keyId);
-    else if (event.kind === 'added') cache.forgetUnknown();
+    if (event.kind === 'changed') {
+      cache.forgetKey(event.keyId);
+      for (const changed of underWay) changed.add(event.keyId);
+    } else if (event.kind === 'added') cache.forgetUnknown();
     else cache.doubtAll();
     // An answer that is under way may be from before the change: whoever comes from now on asks anew.
     asked.clear();
   });
 
   async function ask(digest: string): Promise<FoundKey | undefined> {
-    const changes = cache.changes;
+    const asOf = cache.changes;
+    const changed = new Set<string>();
+    underWay.add(changed);
     try {
       const found = foundIn(await store.findKey(digest), digest);
-      if (changes === cache.changes) cache.keep(digest, found, now());
+      if (found === undefined || !changed.has(found.record.id)) {
+        cache.keep(digest, found, { readAt: now(), asOf });
+      }
       return found;
     } catch (error) {
       const last = cache.get(digest);
       if (last?.found !== undefined && now() - last.readAt < graceOnOutageMs) return last.found;
       throw error;
+    } finally {
+      underWay.delete(changed);
     }
   }
 

@@ -1,0 +1,280 @@
+import assert from 'node:assert/strict';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import type { TestContext } from 'node:test';
+import { loadConfig } from '../../src/config/load-config.ts';
+import type { ImportLine } from '../../src/keys/import-keys.ts';
+import { createKeyBook, type KeyBook } from '../../src/keys/key-book.ts';
+import { createKeyRules } from '../../src/keys/key-rules.ts';
+import { openStore } from '../../src/stores/open-store.ts';
+import { digestOf } from '../helpers/a-key.ts';
+import { until } from '../helpers/poll.ts';
+import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
+import { startRedisServer, type RedisServer } from '../helpers/redis-server.ts';
+import { runCli } from '../helpers/run-cli.ts';
+import { demoKey, namePath, startGateway, type Gateway, type Yaml } from '../helpers/start-gateway.ts';
+import { tempFolder } from '../helpers/temp-folder.ts';
+
+const upstream = await startRecordingUpstream({ after });
+const redis = await startRedisServer({ after });
+const by = { actor: 'test' };
+const plans = { free: {}, paid: {} };
+const WITHIN = { within: 1_000 };
+
+interface Scene {
+  readonly gateways: readonly [Gateway, Gateway];
+  readonly book: KeyBook;
+  /** Done before every change. */
+  readonly disturb: () => Promise<unknown>;
+}
+
+const kinds: {
+  name: string;
+  store: (t: TestContext) => string;
+  disturb: (server: RedisServer) => Promise<unknown>;
+}[] = [
+  { name: 'one SQLite file', store: (t) => `sqlite:${join(tempFolder(t), 'g.db')}`, disturb: async () => 0 },
+  { name: 'one Redis', store: () => `${redis.url}?prefix=${randomUUID()}:`, disturb: async () => 0 },
+  {
+    name: 'one Redis whose pub/sub connections are killed',
+    store: () => `${redis.url}?prefix=${randomUUID()}:`,
+    disturb: (server) => server.say('CLIENT', 'KILL', 'TYPE', 'pubsub'),
+  },
+];
+
+describe('two gateways see every change of a key within a second', { concurrency: true }, () => {
+  for (const { name, store, disturb } of kinds) {
+    test(`on ${name}`, async (t) => keyLife(await open(t, store(t), () => disturb(redis))));
+  }
+});
+
+async function keyLife({ gateways, book, disturb }: Scene): Promise<void> {
+  const everywhere = (key: string, status: number) =>
+    until(
+      async () => (await Promise.all(gateways.map((one) => call(one, key)))).every((got) => got === status),
+      WITHIN,
+    );
+  const id = randomUUID();
+  const foreign = `foreign-${randomBytes(12).toString('hex')}`;
+  await everywhere(foreign, 401);
+  await disturb();
+  await book.importKeys(
+    linesOf([{ plan: 'free', secret: foreign, id }]),
+    { update: false, onFault: failOn },
+    by,
+  );
+  await everywhere(foreign, 200);
+
+  await disturb();
+  await book.disable(id, by);
+  await everywhere(foreign, 401);
+  await disturb();
+  await book.enable(id, by);
+  await everywhere(foreign, 200);
+
+  await disturb();
+  await book.update(id, { plan: 'paid' }, by);
+  await until(async () => {
+    const before = upstream.requests.length;
+    for (const gateway of gateways) await call(gateway, foreign);
+    const own = upstream.requests.slice(before).filter(({ headers }) => headers['x-gatehouse-key-id'] === id);
+    return own.every(({ headers }) => headers['x-gatehouse-plan'] === 'paid');
+  }, WITHIN);
+
+  await disturb();
+  const { secret } = await book.rotate(id, { overlapMs: 60_000 }, by);
+  await everywhere(secret, 200);
+  await everywhere(foreign, 200);
+  await disturb();
+  const { secret: last } = await book.rotate(id, { overlapMs: 0 }, by);
+  await everywhere(last, 200);
+  await everywhere(secret, 401);
+  await everywhere(foreign, 401);
+
+  await disturb();
+  const expiresAt = Date.now() + 1_000;
+  await book.update(id, { expiresAt: new Date(expiresAt).toISOString() }, by);
+  await everywhere(last, 200);
+  await until(() => Date.now() >= expiresAt);
+  await everywhere(last, 401);
+  await disturb();
+  await book.update(id, { expiresAt: null }, by);
+  await everywhere(last, 200);
+
+  await disturb();
+  await book.revoke(id, by);
+  await everywhere(last, 401);
+}
+
+test('an outage of the store is never an invalid key, and known keys go on working', async (t) => {
+  const own = await startRedisServer(t);
+  const { gateways, book } = await open(t, own.url);
+  const { secret } = await book.create({ plan: 'free' }, by);
+  const [gateway] = gateways;
+  assert.equal(await call(gateway, secret), 200);
+  await own.stop();
+  for (let round = 0; round < 20; round += 1) assert.equal(await call(gateway, secret), 200);
+  for (let round = 0; round < 20; round += 1) assert.equal(await call(gateway, randomUUID()), 500);
+  assert.equal(await call(gateway, 'gh_mistyped'), 401, 'what needs no store is answered without it');
+  assert.equal(await call(gateway, demoKey), 200);
+  await own.start();
+  await until(async () => (await call(gateway, randomUUID())) === 401);
+});
+
+test('a key works from its networks and on its scopes only', async (t) => {
+  const { gateways, book } = await open(t, `sqlite:${join(tempFolder(t), 'g.db')}`);
+  const [gateway] = gateways;
+  const elsewhere = await book.create({ plan: 'free', networks: ['10.0.0.0/8'] }, by);
+  const here = await book.create({ plan: 'free', networks: ['127.0.0.0/8'], scopes: [namePath] }, by);
+  const other = await book.create({ plan: 'free', scopes: ['/v1/voice/*'] }, by);
+  assert.equal(await call(gateway, elsewhere.secret), 401);
+  assert.equal(await call(gateway, here.secret), 200);
+  const before = upstream.requests.length;
+  const refused = await fetch(gateway.url + namePath, { method: 'POST', headers: { apiKey: other.secret } });
+  assert.equal(refused.status, 403);
+  assert.deepEqual(await refused.json(), { error: 'This API key may not call this endpoint' });
+  assert.equal(upstream.requests.length, before);
+});
+
+test('who tries keys is slowed down, and a valid key from the same address is not', async (t) => {
+  const auth = { guessing: { failures: 5, per: '1m' } };
+  const { gateways, book } = await open(t, `sqlite:${join(tempFolder(t), 'g.db')}`, async () => 0, { auth });
+  const [gateway] = gateways;
+  const { secret } = await book.create({ plan: 'free' }, by);
+  const statuses = [];
+  for (let round = 0; round < 8; round += 1) statuses.push(await call(gateway, randomUUID()));
+  assert.deepEqual(statuses, [401, 401, 401, 401, 401, 429, 429, 429]);
+  assert.equal(await call(gateway, secret), 200);
+  const answer = await fetch(gateway.url + namePath, { method: 'POST', headers: { apiKey: 'wrong' } });
+  assert.match(answer.headers.get('retry-after') ?? '', /^[1-5]?\d$|^60$/);
+  assert.equal(answer.headers.get('x-gatehouse-refusal'), 'too_many_failures');
+  const lines = () => gateway.logs().filter(({ msg }) => String(msg).includes('guessing'));
+  await until(() => lines().length > 0);
+  assert.equal(lines().length, 1);
+  assert.equal(lines()[0]?.['network'], '127.0.0.1');
+  const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text();
+  assert.match(metrics, /gatehouse_key_failures_total\{slowed="yes"\} 4/);
+});
+
+test('the command line leads a key through its life, and shows each secret once', async (t) => {
+  const folder = tempFolder(t);
+  const { gateways } = await open(t, `sqlite:${join(folder, 'g.db')}`);
+  const [gateway] = gateways;
+  const outputs: string[] = [];
+  const keys = async (words: readonly string[], input = '') => {
+    const run = await runCli(['keys', ...words, '--config', gateway.configFile], input);
+    outputs.push(run.stdout, run.stderr);
+    return run;
+  };
+  const secrets: string[] = [];
+  const made = await keys(['create', '--plan', 'free', '--name', 'build', '--quiet', '--id', 'k1']);
+  assert.deepEqual([made.code, made.stderr], [0, '']);
+  assert.match(made.stdout, /^gh_[0-9A-Za-z]{27}_[0-9A-Za-z]{6}\n$/);
+  secrets.push(made.stdout.trim());
+  assert.equal(await call(gateway, secrets[0]!), 200);
+
+  const rotated = await keys(['rotate', 'k1', '--overlap', '24h']);
+  assert.match(rotated.stderr, /The old secret works until \d{4}-/);
+  secrets.push(rotated.stdout.trim());
+  for (const secret of secrets) assert.equal(await call(gateway, secret), 200);
+
+  const json = JSON.parse((await keys(['create', '--plan', 'paid', '--json'])).stdout) as {
+    key: { id: string };
+    secret: string;
+  };
+  secrets.push(json.secret);
+  const file = ['secret,name,owner', 'foreign-key-000000001,"Smith, J.",acme', 'gh_bad,x,y', 'a b,x,y'].join(
+    '\n',
+  );
+  secrets.push('foreign-key-000000001');
+  const imported = await keys(['import', '-', '--plan', 'free'], file);
+  assert.equal(imported.code, 1);
+  assert.match(imported.stdout, /^3 lines: 1 added, 0 updated, 0 there already, 2 refused\n$/);
+  assert.match(imported.stderr, /^line 3: secret begins.*\nline 4: secret must/);
+  assert.match((await keys(['import', '-', '--plan', 'free'], file)).stdout, /1 there already/);
+  assert.equal(await call(gateway, 'foreign-key-000000001'), 200);
+
+  const destructive = [['revoke'], ['disable'], ['rotate', '--now']];
+  const refused = await Promise.all(destructive.map((words) => keys([...words, 'k1'])));
+  for (const { code, stderr } of refused) assert.deepEqual([code, stderr.includes('add --yes')], [64, true]);
+  const verified = await keys(
+    ['verify', '--from', '127.0.0.1', '--path', namePath, '--method', 'POST'],
+    secrets[0],
+  );
+  assert.deepEqual([verified.code, verified.stdout.startsWith('valid: key k1')], [0, true]);
+  assert.equal((await keys(['verify', '--quiet'], 'nothing')).code, 1);
+  await keys(['update', 'k1', '--plan', 'paid', '--label', 'team=x', '--expires', '90d']);
+  assert.equal((await keys(['revoke', 'k1', '--yes'])).code, 0);
+  await until(async () => (await call(gateway, secrets[0]!)) === 401, WITHIN);
+  const looks = [
+    ['list'],
+    ['list', '--all', '--json'],
+    ['list', '--revoked'],
+    ['show', 'k1'],
+    ['audit'],
+    ['audit', '--json'],
+    ['pattern'],
+  ];
+  const looked = await Promise.all(looks.map((words) => keys(words)));
+  assert.deepEqual(
+    looked.map(({ code, stderr }) => [code, stderr]),
+    looks.map(() => [0, '']),
+  );
+  assert.equal((await keys(['show', 'nobody'])).code, 1);
+  assert.equal((await keys(['create', '--plan', 'fre'])).code, 64);
+
+  await call(gateway, secrets[2]!);
+  const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text();
+  for (const one of gateways) await one.stop();
+  const stored = readdirSync(folder).map((name) => readFileSync(join(folder, name)).toString('latin1'));
+  const sinks = [...gateways.map((one) => one.logText()), metrics, ...stored].join('\n');
+  for (const secret of secrets) {
+    assert.ok(!sinks.includes(secret), 'in a log, a metric or the store');
+    const shown = outputs.filter((output) => output.includes(secret)).length;
+    assert.equal(shown, secret.startsWith('foreign') ? 0 : 1, 'shown when it was made, and never again');
+    assert.ok(!outputs.join().includes(digestOf(secret)));
+  }
+});
+
+async function open(
+  t: TestContext,
+  store: string,
+  disturb: Scene['disturb'] = async () => 0,
+  over: Yaml = {},
+): Promise<Scene> {
+  const routes = [
+    { path: namePath, methods: ['POST'], body: { json: {} } },
+    { path: '/v1/voice/*', methods: ['GET'] },
+  ];
+  // Many of the calls here are refused, from one address.
+  const yaml = { store, plans, routes, auth: { guessing: { enabled: false } }, ...over };
+  const [one, other] = await Promise.all([
+    startGateway(t, yaml, { upstream: upstream.url }),
+    startGateway(t, yaml, { upstream: upstream.url }),
+  ]);
+  const config = loadConfig(one.configFile, {});
+  const opened = await openStore(config.store, { deadlineMs: 2_000 });
+  t.after(() => opened.close());
+  const book = createKeyBook({ store: opened.keys, rules: createKeyRules(config), now: Date.now });
+  return { gateways: [one, other], book, disturb };
+}
+
+async function call(gateway: Gateway, key: string): Promise<number> {
+  const answer = await fetch(gateway.url + namePath, {
+    method: 'POST',
+    headers: { apiKey: key, 'content-type': 'application/json' },
+    body: '{}',
+  });
+  await answer.arrayBuffer();
+  return answer.status;
+}
+
+function failOn(line: number, message: string): void {
+  assert.fail(`line ${line}: ${message}`);
+}
+
+async function* linesOf(fields: readonly Readonly<Record<string, unknown>>[]): AsyncGenerator<ImportLine> {
+  for (const [at, line] of fields.entries()) yield { number: at + 1, fields: line };
+}

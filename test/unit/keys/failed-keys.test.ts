@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createFailedKeys, networkOf, type GuessingReport } from '../../../src/keys/failed-keys.ts';
+
+function scene(most: number | 'off' = 3) {
+  const state = { now: 0 };
+  const reports: GuessingReport[] = [];
+  const failed = createFailedKeys({
+    failuresMax: most === 'off' ? undefined : most,
+    perMs: 60_000,
+    now: () => state.now,
+    report: (report) => reports.push(report),
+  });
+  return { failed, state, reports };
+}
+
+test('after too many failures a network is told until when, and begins anew in the next interval', () => {
+  const { failed, state } = scene();
+  for (let round = 0; round < 3; round += 1) assert.equal(failed.count('192.0.2.1'), undefined);
+  assert.deepEqual(failed.count('192.0.2.1'), { retryInSeconds: 60 });
+  state.now = 59_500;
+  assert.deepEqual(failed.count('192.0.2.1'), { retryInSeconds: 1 });
+  assert.equal(failed.count('192.0.2.2'), undefined);
+  state.now = 60_000;
+  assert.equal(failed.count('192.0.2.1'), undefined);
+});
+
+test('a clock that is set back does not hold anybody for longer than an interval', () => {
+  const { failed, state } = scene(1);
+  state.now = 1_000_000;
+  failed.count('192.0.2.1');
+  state.now = 0;
+  assert.equal(failed.count('192.0.2.1'), undefined);
+});
+
+test('there is one report in an interval, with the number of others', () => {
+  const { failed, state, reports } = scene(1);
+  for (const client of ['192.0.2.1', '192.0.2.2', '192.0.2.3']) {
+    for (let round = 0; round < 5; round += 1) failed.count(client);
+  }
+  assert.deepEqual(reports, [{ network: '192.0.2.1', otherNetworks: 0 }]);
+  state.now = 60_000;
+  for (let round = 0; round < 5; round += 1) failed.count('192.0.2.9');
+  assert.deepEqual(reports[1], { network: '192.0.2.9', otherNetworks: 2 });
+});
+
+test('it can be turned off', () => {
+  const { failed } = scene('off');
+  for (let round = 0; round < 100; round += 1) assert.equal(failed.count('192.0.2.1'), undefined);
+});
+
+test('many networks are forgotten again, the first ones first', () => {
+  const { failed } = scene(1);
+  for (let at = 0; at < 10_001; at += 1) failed.count(`10.${at >> 16}.${(at >> 8) & 255}.${at & 255}`);
+  assert.equal(failed.count('10.0.0.0'), undefined);
+  assert.notEqual(failed.count('10.0.39.16'), undefined);
+});
+
+for (const [client, network] of [
+  ['192.0.2.1', '192.0.2.1'],
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+  ['2001:db8:1:2::', '2001:db8:1:2::/64'],
+  ['2001:DB8::1', '2001:db8:0:0::/64'],
+  ['::1', '0:0:0:0::/64'],
+  ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+  ['64:ff9b::192.0.2.1', '64:ff9b:0:0::/64'],
+  ['1:2:3:4:5:6:192.0.2.1', '1:2:3:4::/64'],
+  ['unknown', 'unknown'],
+] as const) {
+  test(`${client} belongs to ${network}`, () => assert.equal(networkOf(client), network));
+}

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { assert as hold, constantFrom, nat, property } from 'fast-check';
+import { createKeyFormat } from '../../../src/keys/key-format.ts';
+
+const format = createKeyFormat('gh');
+
+test('secrets are sound, differ, and fit the pattern for scanners', () => {
+  const secrets = Array.from({ length: 500 }, () => format.create());
+  assert.equal(new Set(secrets).size, secrets.length);
+  const pattern = new RegExp(format.pattern, 'g');
+  for (const secret of secrets) {
+    assert.equal(format.judge(secret), 'sound');
+    assert.deepEqual(`key = "${secret}";`.match(pattern), [secret]);
+    assert.match(secret, /^\w+$/, 'a double click selects all of it');
+  }
+});
+
+test('every character of the random part is as likely as any other', () => {
+  const counts = new Map<string, number>();
+  const rounds = 4_000;
+  for (let round = 0; round < rounds; round += 1) {
+    for (const character of format.create().slice(3, 30)) {
+      counts.set(character, (counts.get(character) ?? 0) + 1);
+    }
+  }
+  const expected = (rounds * 27) / 62;
+  assert.equal(counts.size, 62);
+  for (const count of counts.values()) assert.ok(Math.abs(count - expected) < 6 * Math.sqrt(expected));
+});
+
+test('no single mistake and no two swapped characters go unnoticed', () => {
+  const characters = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'.split('');
+  hold(
+    property(nat({ max: 33 }), constantFrom(...characters), (at, character) => {
+      const secret = format.create();
+      const place = 3 + at;
+      if (secret[place] === '_' || secret[place] === character) return;
+      const wrong = secret.slice(0, place) + character + secret.slice(place + 1);
+      assert.equal(format.judge(wrong), 'mistyped');
+      const [one = '', other = ''] = secret.slice(place, place + 2);
+      const swapped = secret.slice(0, place) + other + one + secret.slice(place + 2);
+      assert.equal(format.judge(swapped), swapped === secret ? 'sound' : 'mistyped');
+    }),
+  );
+});
+
+for (const { title, secret, judged } of [
+  { title: 'a secret that lost its end', secret: format.create().slice(0, -1), judged: 'mistyped' },
+  { title: 'a secret with a blank behind it', secret: `${format.create()} `, judged: 'mistyped' },
+  { title: 'the prefix alone', secret: 'gh_', judged: 'mistyped' },
+  { title: 'the prefix in capitals', secret: 'GH_x', judged: 'foreign' },
+  { title: 'a longer prefix', secret: 'ghp_x', judged: 'foreign' },
+  { title: 'nothing', secret: '', judged: 'foreign' },
+  { title: 'a secret of another prefix', secret: createKeyFormat('acme_live').create(), judged: 'foreign' },
+]) {
+  test(`${title} is ${judged}`, () => assert.equal(format.judge(secret), judged));
+}
+
+test('what is shown of a secret leaves its strength', () => {
+  assert.match(format.start(format.create()), /^gh_.{4}$/);
+  assert.equal(format.start('short-foreign-secret'), '');
+  assert.equal(format.start('a-foreign-secret-that-is-long'), 'a-fo');
+});

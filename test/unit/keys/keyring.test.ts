@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { knownKeysMax, unknownKeysMax } from '../../../src/keys/key-cache.ts';
+import { createKeyFormat } from '../../../src/keys/key-format.ts';
+import { createKeyring, type KeyringOptions } from '../../../src/keys/keyring.ts';
+import type { KeyEvent, KeyRecord } from '../../../src/stores/key-store.ts';
+import { StoreUnavailable } from '../../../src/stores/ledger.ts';
+import { aKey, aSecret, digestOf } from '../../helpers/a-key.ts';
+
+const secret = 'a-foreign-secret';
+
+function scene(options: Partial<KeyringOptions> = {}) {
+  const records = new Map<string, KeyRecord>();
+  const listeners: ((event: KeyEvent) => void)[] = [];
+  const state = { now: 1_000_000, asked: 0, isAway: false, gate: Promise.resolve() };
+  const keyring = createKeyring({
+    staticKeys: [],
+    format: createKeyFormat('gh'),
+    cacheForMs: 60_000,
+    graceOnOutageMs: 900_000,
+    now: () => state.now,
+    store: {
+      async findKey(digest) {
+        state.asked += 1;
+        const found = records.get(digest);
+        await state.gate;
+        if (state.isAway) throw new StoreUnavailable('away', { mayHaveHappened: false });
+        return found;
+      },
+      watch(onEvent) {
+        listeners.push(onEvent);
+        return () => undefined;
+      },
+    },
+    ...options,
+  });
+  const put = (record: KeyRecord): void => {
+    for (const { digest } of record.secrets) records.set(digest, record);
+  };
+  return {
+    keyring,
+    state,
+    put,
+    records,
+    tell: (event: KeyEvent) => listeners.forEach((listener) => listener(event)),
+  };
+}
+
+const key = aKey({ id: 'k', secrets: [aSecret({ digest: digestOf(secret) })] });
+
+test('a key is looked up once, until its time in the cache is over', async () => {
+  const { keyring, state, put } = scene();
+  put(key);
+  for (let round = 0; round < 3; round += 1) assert.equal((await keyring.find(secret))?.record, key);
+  assert.equal(state.asked, 1);
+  state.now += 60_000;
+  await keyring.find(secret);
+  assert.equal(state.asked, 2);
+});
+
+test('requests that come at the same time share one look-up', async () => {
+  const { keyring, state, put } = scene();
+  put(key);
+  await Promise.all(Array.from({ length: 50 }, async () => keyring.find(secret)));
+  assert.equal(state.asked, 1);
+});
+
+test('a change is asked for anew, for its key and for what was unknown, and not for others', async () => {
+  const { keyring, state, put, tell } = scene();
+  const other = aKey({ secrets: [aSecret({ digest: digestOf('other') })] });
+  put(key);
+  put(other);
+  for (const one of [secret, 'other', 'unknown']) await keyring.find(one);
+  tell({ kind: 'changed', keyId: 'k' });
+  put({ ...key, enabled: false });
+  for (const one of [secret, 'other', 'unknown']) await keyring.find(one);
+  assert.equal(state.asked, 5);
+  assert.equal((await keyring.find(secret))?.record.enabled, false);
+  tell({ kind: 'added' });
+  for (const one of [secret, 'other', 'unknown']) await keyring.find(one);
+  assert.equal(state.asked, 6);
+  tell({ kind: 'missed' });
+  for (const one of [secret, 'other']) await keyring.find(one);
+  assert.equal(state.asked, 8);
+});
+
+test('an answer from before a change is not kept after it', async () => {
+  const { keyring, state, put, tell } = scene();
+  put(key);
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  state.gate = promise.then(() => undefined);
+  const early = keyring.find(secret);
+  put({ ...key, enabled: false });
+  tell({ kind: 'changed', keyId: 'k' });
+  const late = keyring.find(secret);
+  resolve(undefined);
+  await early;
+  assert.equal((await late)?.record.enabled, false, 'who came after the change sees it');
+  assert.equal((await keyring.find(secret))?.record.enabled, false);
+});
+
+test('a key that was found while others changed goes on working in an outage', async () => {
+  for (const kind of ['added', 'missed'] as const) {
+    const { keyring, state, put, tell } = scene();
+    put(key);
+    const early = keyring.find(secret);
+    tell({ kind });
+    await early;
+    state.isAway = true;
+    assert.equal((await keyring.find(secret))?.record, key);
+  }
+});
+
+test('while the store is away a key that was seen goes on working for the grace, even if changes were missed', async () => {
+  const { keyring, state, put, tell } = scene();
+  put(key);
+  await keyring.find(secret);
+  state.isAway = true;
+  tell({ kind: 'missed' });
+  state.now += 899_999;
+  assert.equal((await keyring.find(secret))?.record, key);
+  state.now += 1;
+  await assert.rejects(async () => keyring.find(secret), StoreUnavailable);
+});
+
+test('while the store is away an unknown key is not judged, nor one that was changed', async () => {
+  const { keyring, state, put, tell } = scene();
+  put(key);
+  await keyring.find(secret);
+  await keyring.find('unknown');
+  state.isAway = true;
+  await assert.rejects(async () => keyring.find('never seen'), StoreUnavailable);
+  state.now += 60_000;
+  await assert.rejects(async () => keyring.find('unknown'), StoreUnavailable);
+  tell({ kind: 'changed', keyId: 'k' });
+  await assert.rejects(async () => keyring.find(secret), StoreUnavailable);
+});
+
+test('keys of the file and mistyped keys need no store', async () => {
+  const fixed = {
+    id: 'demo',
+    plan: 'free',
+    digest: digestOf('gh_demo'),
+    enabled: true,
+    expiresAt: undefined,
+  };
+  const { keyring, state } = scene({ staticKeys: [fixed] });
+  state.isAway = true;
+  assert.equal((await keyring.find('gh_demo'))?.record.id, 'demo');
+  assert.equal(await keyring.find('gh_dem0'), undefined);
+  assert.equal(state.asked, 0);
+});
+
+test('neither guesses nor keys make the cache grow without end, and guesses push no key out', async () => {
+  const { keyring, state, put } = scene();
+  put(key);
+  await keyring.find(secret);
+  for (let guess = 0; guess < unknownKeysMax + 5; guess += 1) await keyring.find(`guess ${guess}`);
+  const asked = state.asked;
+  await keyring.find(secret);
+  assert.equal(state.asked, asked);
+  await keyring.find('guess 0');
+  assert.equal(state.asked, asked + 1, 'the oldest guess was forgotten');
+  for (let at = 0; at < knownKeysMax; at += 1) {
+    put(aKey({ secrets: [aSecret({ digest: digestOf(`key ${at}`) })] }));
+    await keyring.find(`key ${at}`);
+  }
+  const before = state.asked;
+  await keyring.find(secret);
+  assert.equal(state.asked, before + 1, 'the oldest key was forgotten');
+});

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { covers, isOfUse } from '../../../src/keys/scopes.ts';
+
+const route = { name: 'names' };
+
+for (const { scopes, path, covered } of [
+  { scopes: [], path: '/x', covered: true },
+  { scopes: ['names'], path: '/x', covered: true },
+  { scopes: ['name'], path: '/x', covered: false },
+  { scopes: ['/v1/*'], path: '/v1/a/b', covered: true },
+  { scopes: ['/v1/*'], path: '/v1', covered: false },
+  { scopes: ['/v1/*'], path: '/v2/a', covered: false },
+  { scopes: ['/v1/a'], path: '/v1/a', covered: true },
+  { scopes: ['/v1/a'], path: '/v1/A', covered: false },
+  { scopes: ['/v1/a'], path: '/v1/%61', covered: false },
+  { scopes: ['/v1/a'], path: '/v1/a/', covered: false },
+  { scopes: ['/v1/:id/x'], path: '/v1/7/x', covered: true },
+  { scopes: ['/v1/:id/x'], path: '/v1//x', covered: false },
+  { scopes: ['other', '/v1/a'], path: '/v1/a', covered: true },
+]) {
+  test(`[${scopes.join(', ')}] ${covered ? 'covers' : 'does not cover'} ${path}`, () => {
+    assert.equal(covers(scopes, route, path), covered);
+  });
+}
+
+test('a scope that no route can fit is of no use', () => {
+  const routes = [
+    { name: 'names', path: '/v1/name' },
+    { name: 'r', path: '/v1/voice/*' },
+  ];
+  for (const scope of ['names', '/v1/name', '/v1/*', '/v1/voice/a/b', '/:v/name'])
+    assert.ok(isOfUse(scope, routes), scope);
+  for (const scope of ['name', '/v2/*', '/v1/voice', '/v1/names']) assert.ok(!isOfUse(scope, routes), scope);
+});
