@@ -4,9 +4,11 @@ import { after, test } from 'node:test';
 import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
 import type { DrawOrder } from '../../src/stores/ledger.ts';
 import { nameKeys } from '../../src/stores/redis/names.ts';
+import { openStore } from '../../src/stores/open-store.ts';
 import { slotOf } from '../../src/stores/redis/slot.ts';
 import { aDraw, usedOf } from '../helpers/ledger-orders.ts';
 import { testLedger } from '../helpers/ledger-suite.ts';
+import { aKey, aNote } from '../helpers/a-key.ts';
 import { startRedisCluster } from '../helpers/redis-cluster.ts';
 import type { RedisServer } from '../helpers/redis-server.ts';
 import { counters, failureOf, openWithDeadline, outcomeOf, recovers } from '../helpers/store-faults.ts';
@@ -104,3 +106,23 @@ async function moveSlot(slot: number, from: RedisServer, to: RedisServer): Promi
   for (const node of [to, from])
     assert.match(await node.say('CLUSTER', 'SETSLOT', slot, 'NODE', toId), /^\+OK/);
 }
+
+test('keys live in a cluster, and a change of one is heard', async (t) => {
+  const { url } = await startRedisCluster(t);
+  const store = await openStore(parseStoreAddress(url), { deadlineMs: 2_000 });
+  t.after(() => store.close());
+  const heard: string[] = [];
+  t.after(store.keys.watch(({ kind }) => heard.push(kind)));
+  const record = aKey();
+  await until(async () => {
+    const answer = await store.keys
+      .changeKey({ from: undefined, to: record, note: aNote() })
+      .catch(() => 'away');
+    return answer === 'done' || answer === 'exists';
+  });
+  assert.deepEqual(await store.keys.findKey(record.secrets[0]?.digest ?? ''), record);
+  await store.keys.addKeys([aKey(), aKey()], aNote());
+  assert.equal((await store.keys.listKeys('', 9)).length, 3);
+  assert.equal((await store.keys.listAudit(undefined, 9)).length, 2);
+  await until(() => heard.includes('added'));
+});
