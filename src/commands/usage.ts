@@ -1,13 +1,15 @@
 import { createInterface } from 'node:readline/promises';
-import type { Config, StaticKey } from '../config/config.ts';
+import type { Config } from '../config/config.ts';
 import { loadConfig } from '../config/load-config.ts';
 import type { PlanRule } from '../config/plan-rule.ts';
 import { suggest } from '../config/wording.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { countersAt } from '../quota/counters.ts';
+import { planOf, type Entitlement } from '../quota/plan-of.ts';
 import { readUsage, type UsageReading } from '../quota/usage-reading.ts';
 import { StoreUnavailable, type Ledger } from '../stores/ledger.ts';
 import { openStore } from '../stores/open-store.ts';
+import type { Store } from '../stores/store.ts';
 import { columns } from './columns.ts';
 import { explainConfig } from './lifecycle.ts';
 
@@ -28,8 +30,8 @@ export async function showUsage(
   { config: file, key, json }: { config: string; key: string | undefined; json: boolean },
   io: Console,
 ): Promise<number> {
-  return withStore(file, io, async (config, ledger) => {
-    const keys = key === undefined ? config.keys : [findKey(config, key)];
+  return withStore(file, io, async (config, { keys: stored, ledger }) => {
+    const keys = key === undefined ? config.keys.map(holderOf) : [await findKey(config, stored, key)];
     const rows: Row[] = [];
     for (let from = 0; from < keys.length; from += keysAtOnce) {
       const some = keys.slice(from, from + keysAtOnce);
@@ -44,9 +46,9 @@ export async function resetUsage(
   options: { config: string; key: string; quota: string | undefined; yes: boolean },
   io: Console,
 ): Promise<number> {
-  return withStore(options.config, io, async (config, ledger) => {
-    const key = findKey(config, options.key);
-    const counters = countersAt(choosePlan(planOf(config, key), options.quota), Date.now());
+  return withStore(options.config, io, async (config, { keys, ledger }) => {
+    const key = await findKey(config, keys, options.key);
+    const counters = countersAt(choosePlan(rulesOf(config, key), options.quota), Date.now());
     const names = counters.map(({ name }) => name).join(', ');
     if (counters.length === 0) throw new Unusable(`plan ${key.plan} of key ${key.id} has no quotas`);
     if (!options.yes && !(await confirm(`Set ${names} of key ${key.id} to zero?`, io))) {
@@ -67,15 +69,20 @@ class Unusable extends Error {
   }
 }
 
+/** A key, whether of the configuration or of the store. */
+interface Holder extends Entitlement {
+  readonly id: string;
+}
+
 interface Row {
-  readonly key: StaticKey;
+  readonly key: Holder;
   readonly reading: UsageReading;
 }
 
 async function withStore(
   file: string,
   { env, stderr }: Console,
-  work: (config: Config, ledger: Ledger) => Promise<void>,
+  work: (config: Config, store: Store) => Promise<void>,
 ): Promise<number> {
   let config: Config;
   try {
@@ -86,7 +93,7 @@ async function withStore(
   try {
     const store = await openStore(config.store, { deadlineMs });
     try {
-      await work(config, store.ledger);
+      await work(config, store);
     } finally {
       await store.close();
     }
@@ -98,16 +105,23 @@ async function withStore(
   }
 }
 
-function findKey({ keys }: Config, id: string): StaticKey {
+async function findKey({ keys }: Config, stored: Store['keys'], id: string): Promise<Holder> {
   const key = keys.find((one) => one.id === id);
-  if (key !== undefined) return key;
+  if (key !== undefined) return holderOf(key);
+  const known = await stored.readKey(id);
+  if (known !== undefined) return known.record;
   const ids = keys.map((one) => one.id);
-  throw new Unusable(`the configuration has no key ${JSON.stringify(id)}${suggest(id, ids)}`);
+  throw new Unusable(`there is no key ${JSON.stringify(id)}${suggest(id, ids)}`);
 }
 
-function planOf({ plans }: Config, key: StaticKey): PlanRule {
-  const plan = plans.get(key.plan);
-  if (plan === undefined) throw new Error('A checked configuration lacks the plan of a key');
+function holderOf({ id, plan }: { readonly id: string; readonly plan: string }): Holder {
+  return { id, plan, quotas: [] };
+}
+
+function rulesOf({ plans }: Config, key: Holder): PlanRule {
+  const plan = planOf(key, plans);
+  if (plan === undefined)
+    throw new Unusable(`the configuration has no plan ${key.plan}, which key ${key.id} has`);
   return plan;
 }
 
@@ -120,8 +134,8 @@ function choosePlan(plan: PlanRule, quota: string | undefined): PlanRule {
   return { ...plan, quotas };
 }
 
-async function readKey(config: Config, key: StaticKey, ledger: Ledger): Promise<Row[]> {
-  const question = { keyId: key.id, plan: planOf(config, key), at: Date.now() };
+async function readKey(config: Config, key: Holder, ledger: Ledger): Promise<Row[]> {
+  const question = { keyId: key.id, plan: rulesOf(config, key), at: Date.now() };
   return (await readUsage(ledger, question)).map((reading) => ({ key, reading }));
 }
 

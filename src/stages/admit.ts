@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { PlanRule } from '../config/plan-rule.ts';
 import type { Route } from '../config/config.ts';
 import type { Grant } from '../quota/grants.ts';
+import { planOf } from '../quota/plan-of.ts';
 import type { QuotaReading } from '../quota/quota-reading.ts';
 import type { Decision, Quotas, Request } from '../quota/quotas.ts';
 import { Refusal } from '../refusals.ts';
@@ -35,7 +36,7 @@ export function admit(
   { caller, route }: { readonly caller: Caller; readonly route: Route },
   by: Admission,
 ): Grant | Promise<Grant> {
-  const plan = by.plans.get(caller.plan);
+  const plan = planOf(caller, by.plans);
   // Without its plan nothing is known of the caller's limits, and an unlimited caller is worse than one turned away.
   if (plan === undefined) throw new Refusal('internal', { detail: `no plan is called ${caller.plan}` });
   const decision = by.quotas.reserve(new Application(caller.keyId, plan, { cost: route.cost, res }));

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { PlanRule } from '../config/plan-rule.ts';
+import { planOf } from '../quota/plan-of.ts';
 import type { Quotas } from '../quota/quotas.ts';
 import type { UsageReading } from '../quota/usage-reading.ts';
 import { Refusal } from '../refusals.ts';
@@ -29,7 +30,7 @@ export async function showUsage(
   if (head.method !== 'GET' && head.method !== 'HEAD') {
     throw new Refusal('method_not_allowed', { headers: { Allow: 'GET, HEAD' } });
   }
-  const plan = by.plans.get(caller.plan);
+  const plan = planOf(caller, by.plans);
   if (plan === undefined) throw new Refusal('internal', { detail: `no plan is called ${caller.plan}` });
   const readings = await read(caller, plan, by.quotas);
   if (res.destroyed) throw new Refusal('client_gone');

@@ -2,9 +2,20 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
+import { openStore } from '../../src/stores/open-store.ts';
+import { aKey, aNote, aSecret, digestOf } from '../helpers/a-key.ts';
 import { until } from '../helpers/poll.ts';
 import type { Answer } from '../helpers/quota-scene.ts';
-import { call, keysOf, openQuotaScene, usagePath, usedBy, usedSettlesAt } from '../helpers/quota-scene.ts';
+import {
+  call,
+  keysOf,
+  openQuotaScene,
+  secretOf,
+  usagePath,
+  usedBy,
+  usedSettlesAt,
+} from '../helpers/quota-scene.ts';
 import { exchange, requestBytes } from '../helpers/raw-socket.ts';
 import { startRedisServer } from '../helpers/redis-server.ts';
 import type { Gateway } from '../helpers/start-gateway.ts';
@@ -237,10 +248,49 @@ for (const kind of ['SQLite', 'Redis'] as const) {
     assert.equal(await usedBy(gateway), 1);
     assert.equal(
       (await usage('reset', 'adda', '--yes')).stderr,
-      'gatehouse: the configuration has no key "adda", did you mean "ada"?\n',
+      'gatehouse: there is no key "adda", did you mean "ada"?\n',
     );
   });
 }
+
+test('the own quotas of a key take the place of those of its plan, for callers and for people', async (t) => {
+  const scene = await openQuotaScene(t, {
+    plans: { plan: { quotas: [{ name: 'life', limit: 9, per: 'lifetime' }] } },
+  });
+  const quotas = [
+    { name: 'life', limit: 3, per: undefined, timezone: undefined },
+    { name: 'trial', limit: 2, per: 'lifetime', timezone: undefined },
+  ];
+  const secrets = ['eve', 'eve-next'].map((word, index) =>
+    aSecret({ number: index + 1, digest: digestOf(secretOf(word)) }),
+  );
+  const store = await openStore(parseStoreAddress(scene.store));
+  await store.keys.changeKey({
+    from: undefined,
+    to: aKey({ id: 'eve', plan: 'plan', quotas, secrets }),
+    note: aNote(),
+  });
+  await store.close();
+  const gateway = await scene.start();
+  const statuses = [];
+  for (const key of ['eve', 'eve-next', 'eve']) statuses.push((await call(gateway, { key })).status);
+  assert.deepEqual(statuses, [200, 200, 429], 'both secrets draw on one quota');
+  const own = await call(gateway, { key: 'eve', path: usagePath, method: 'GET' });
+  const { quotas: told } = JSON.parse(own.text) as { quotas: { name: string; limit: number }[] };
+  const shown = await run(gateway.folder, 'usage', 'show', 'eve', '--json', '--config', gateway.configFile);
+  const seen = JSON.parse(shown.stdout) as { quota: string; limit: number; used: number }[];
+  assert.deepEqual(
+    seen.map(({ quota, limit, used }) => [quota, limit, used]),
+    [
+      ['life', 3, 2],
+      ['trial', 2, 2],
+    ],
+  );
+  assert.deepEqual(
+    told.map(({ name, limit }) => [name, limit]),
+    seen.map(({ quota, limit }) => [quota, limit]),
+  );
+});
 
 test('usage of a store that is not there ends with its own code and a sentence', async (t) => {
   const folder = tempFolder(t);

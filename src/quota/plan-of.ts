@@ -1,0 +1,68 @@
+import type { PeriodUnit, PlanRule, QuotaRule } from '../config/plan-rule.ts';
+import type { OwnQuota } from '../stores/key-store.ts';
+
+/** What a key says of its limits. */
+export interface Entitlement {
+  readonly plan: string;
+  readonly quotas: readonly OwnQuota[];
+}
+
+/** Keys with quotas of their own whose rules are kept; more of them only means that rules are made again. */
+const keptMax = 10_000;
+
+const merged = new WeakMap<PlanRule, Map<string, PlanRule>>();
+
+/**
+ * The limits of a key: those of its plan, with the key's own quotas in them. Undefined when the plan is not known. Equal keys
+ * get the very same object, which leases hold on to: a secret more or a record read again must not look like another plan.
+ */
+export function planOf(
+  { plan: name, quotas }: Entitlement,
+  plans: ReadonlyMap<string, PlanRule>,
+): PlanRule | undefined {
+  const plan = plans.get(name);
+  if (plan === undefined || quotas.length === 0) return plan;
+  const known = merged.get(plan) ?? new Map<string, PlanRule>();
+  merged.set(plan, known);
+  const words = JSON.stringify(quotas);
+  const kept = known.get(words);
+  if (kept !== undefined) return kept;
+  const rule = { ...plan, quotas: mergeQuotas(plan.quotas, quotas) };
+  const [oldest] = known.keys();
+  if (known.size >= keptMax && oldest !== undefined) known.delete(oldest);
+  known.set(words, rule);
+  return rule;
+}
+
+function mergeQuotas(quotas: readonly QuotaRule[], own: readonly OwnQuota[]): readonly QuotaRule[] {
+  const ofPlan = new Map(quotas.map((quota) => [quota.name, quota]));
+  const owned = new Map(own.map((quota) => [quota.name, ruleOf(quota, ofPlan.get(quota.name))]));
+  const joined = [...owned.values()].filter(({ name }) => !ofPlan.has(name));
+  return [...quotas.map((quota) => owned.get(quota.name) ?? quota), ...joined];
+}
+
+/** Without a period it has that of the plan's quota. Should the plan have lost that one, a lifetime is the strictest reading. */
+function ruleOf({ name, limit, per, timezone = 'UTC' }: OwnQuota, inPlan: QuotaRule | undefined): QuotaRule {
+  if (per === undefined && inPlan !== undefined) return { ...inPlan, limit };
+  const start = { anchorMonth: 1, anchorDay: 1, anchorMinute: 0 };
+  return { name, limit, period: { per: unitOf(per), timezone, ...start }, warnAt: inPlan?.warnAt };
+}
+
+const units: ReadonlySet<string> = new Set<PeriodUnit>([
+  'second',
+  'minute',
+  'hour',
+  'day',
+  'week',
+  'month',
+  'year',
+  'lifetime',
+]);
+
+function unitOf(per: string | undefined): PeriodUnit {
+  return isUnit(per) ? per : 'lifetime';
+}
+
+function isUnit(per: string | undefined): per is PeriodUnit {
+  return per !== undefined && units.has(per);
+}
