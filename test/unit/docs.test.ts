@@ -74,7 +74,7 @@ test('operations.md names only metrics that exist', () => {
 test('the README has every command with what it does, and no other', () => {
   const { stdout } = runMain(['--help']);
   const list = stdout.slice(stdout.indexOf('Commands:')).replaceAll(/\n {4,}/g, ' ');
-  const real = [...list.matchAll(/^ {2}(\w+) (?:\[\w+\] )*(.*)$/gm)].map(([, name, text]) => [
+  const real = [...list.matchAll(/^ {2}(\w+) (?:[[<]\w+[\]>] )*(.*)$/gm)].map(([, name, text]) => [
     name,
     text?.trim(),
   ]);
