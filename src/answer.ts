@@ -1,10 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { Refusal, type Wording } from './refusals.ts';
+import { Refusal, type RefusalCode, type Wording } from './refusals.ts';
 import { bodyBroken } from './broken-body.ts';
 
 /** How much of a refused body is read and thrown away so that the client gets to read its refusal, and for how long. */
 const lingerBytesMax = 16 * 1024 * 1024;
 const lingerMs = 3000;
+/** A chunk counts as at least this much, because small ones cost more than their bytes. */
+const chunkCost = 1024;
 const shortBodyMax = 64 * 1024;
 
 export type Answerer = (req: IncomingMessage, res: ServerResponse, error: unknown) => void;
@@ -28,7 +30,7 @@ export function createAnswerer(wording: Wording): Answerer {
       return;
     }
     const { status, body } = wording(refusal);
-    const unread = !req.complete && mustBeReadFirst(req);
+    const unread = !req.complete && (late.has(refusal.code) || mustBeReadFirst(req));
     if (unread) res.shouldKeepAlive = false;
     res.writeHead(status, [
       'Content-Type',
@@ -48,6 +50,9 @@ export function createAnswerer(wording: Wording): Answerer {
   };
 }
 
+/** Of a body that came too late the rest may never come, so nothing can follow it on its connection. */
+const late: ReadonlySet<RefusalCode> = new Set(['request_timeout', 'upload_too_slow']);
+
 /** The rest of a short body is let through by Node and the connection goes on; for any other the connection must end. */
 function mustBeReadFirst(req: IncomingMessage): boolean {
   if (req.socket.readableEnded) return false; // the client has ended its side: nothing more comes
@@ -63,7 +68,7 @@ function linger(req: IncomingMessage, res: ServerResponse, body: string): void {
   let left = lingerBytesMax;
   const patience = setTimeout(close, lingerMs);
   function discard(chunk: Buffer): void {
-    left -= chunk.length;
+    left -= Math.max(chunk.length, chunkCost);
     if (left < 0) close();
   }
   function close(): void {

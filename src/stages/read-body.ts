@@ -4,6 +4,7 @@ import type { BodyRule } from '../config/config.ts';
 import { printSize } from '../config/units.ts';
 import { Refusal } from '../refusals.ts';
 import { readArriving, type ArrivingBody, type Arrivals } from '../uploads/arriving-body.ts';
+import { ChunkCount } from '../uploads/chunk-count.ts';
 import type { SpoolRoom } from '../uploads/spool.ts';
 import { noBody, type Body } from '../upstream/body.ts';
 import type { Head } from './check-request.ts';
@@ -213,8 +214,11 @@ function collect(req: IncomingMessage, sizeMax: number, memory: BodyMemory): Pro
     }
     let bytes: Buffer = nothing;
     let size = 0;
+    const count = new ChunkCount();
 
     function take(chunk: Buffer): void {
+      const tooMany = count.add(chunk.length);
+      if (tooMany !== undefined) return fail(tooMany);
       if (size + chunk.length > sizeMax) return fail(tooLarge(sizeMax));
       if (!memory.take(chunk.length))
         return fail(new Refusal('overloaded', { headers: { 'Retry-After': '1' } }));

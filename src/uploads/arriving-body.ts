@@ -3,6 +3,7 @@ import { bodyBroken, brokenBy } from '../broken-body.ts';
 import type { Pace } from '../config/config.ts';
 import { printSize } from '../config/units.ts';
 import { Refusal } from '../refusals.ts';
+import { ChunkCount } from './chunk-count.ts';
 
 /** What is told of a body while it arrives. */
 export interface Arrivals {
@@ -68,6 +69,7 @@ class Arrival {
   readonly #windowMs: number;
   readonly #timeout: NodeJS.Timeout;
   readonly #chunks: Buffer[] = [];
+  readonly #count = new ChunkCount();
   #ended = false;
   #failure: Refusal | undefined;
   #wake: (() => void) | undefined;
@@ -109,6 +111,8 @@ class Arrival {
   }
 
   readonly #take = (chunk: Buffer): void => {
+    const tooMany = this.#count.add(chunk.length);
+    if (tooMany !== undefined) this.#fail(tooMany);
     this.#chunks.push(chunk);
     this.#windowBytes += chunk.length;
     this.#rule.arrivals.bytesIn += chunk.length;

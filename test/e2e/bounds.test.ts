@@ -29,6 +29,7 @@ const door = await openDoor(
       { path: '/v1/hold', methods: ['GET', 'POST'], body: { any: {} } },
       { path: '/v1/big', methods: ['GET'] },
       { path: '/v1/begun', methods: ['GET'] },
+      { path: '/v1/json', methods: ['POST'], body: { json: { maxSize: '2MB', schema: {} } } },
       { path: '/v1/upload', methods: ['POST'], body: { any: { maxSize: '2MB' } } },
     ],
   },
@@ -70,7 +71,7 @@ function peakMegabytes(): number {
 }
 
 async function nothingInFlight(): Promise<void> {
-  await until(async () => (await door.inFlight()) === 0, { within: 8000, what: 'nothing in flight' });
+  await until(async () => (await door.inFlight()) === 0, { within: 30_000, what: 'nothing in flight' });
 }
 
 async function open(t: { after(undo: () => void): void }, bytes: string | Buffer): Promise<RawSocket> {
@@ -142,10 +143,10 @@ describe('who is slow is cut in time', { concurrency: true }, () => {
   for (const [name, bytes, path] of slow) {
     it(`one that ${name} is answered 408`, async (t) => {
       const raw = await open(t, bytes);
-      const answer = (await raw.responses(1, 6000)).find(({ status }) => status >= 200);
+      const answer = (await raw.responses(1, 30_000)).find(({ status }) => status >= 200);
       assertRefused(answer, 'request_timeout');
       assert.equal(answer?.headers['connection'], 'close');
-      await raw.receivedUntilClose(6000);
+      await raw.receivedUntilClose(30_000);
       const id = answer?.headers['x-request-id'];
       const line = await until(() => gateway.logs().find(({ requestId }) => requestId === id));
       assert.equal(line['refusal'], 'request_timeout');
@@ -163,9 +164,9 @@ describe('who is slow is cut in time', { concurrency: true }, () => {
       const raw = await open(t, head);
       const timer = setInterval(() => raw.write(drop), 100);
       t.after(() => clearInterval(timer));
-      const answer = (await raw.responses(1, 6000)).find(({ status }) => status >= 200);
+      const answer = (await raw.responses(1, 30_000)).find(({ status }) => status >= 200);
       assertRefused(answer, 'request_timeout');
-      await raw.receivedUntilClose(6000);
+      await raw.receivedUntilClose(30_000);
     });
   }
 
@@ -173,7 +174,7 @@ describe('who is slow is cut in time', { concurrency: true }, () => {
     const raw = await open(t, get('/v1/alive'));
     const [answer] = await raw.responses(1);
     assert.equal(answer?.status, 200);
-    await raw.receivedUntilClose(4000);
+    await raw.receivedUntilClose(30_000);
   });
 
   it('one that reads nothing is cut, and its upstream call with it', async (t) => {
@@ -182,7 +183,7 @@ describe('who is slow is cut in time', { concurrency: true }, () => {
     raw.write(get('/v1/big'));
     const earlier = upstream.requests.length;
     await until(() => upstream.requests.slice(earlier).find(({ target }) => target === '/v1/big')?.aborted, {
-      within: 6000,
+      within: 30_000,
     });
   });
 
@@ -194,7 +195,7 @@ describe('who is slow is cut in time', { concurrency: true }, () => {
     t.after(() => clearInterval(timer));
     await until(
       () => gateway.logs().filter(({ path, cut }) => path === '/v1/big' && cut === 'client').length >= 2,
-      { within: 8000 },
+      { within: 30_000 },
     );
   });
 
@@ -203,7 +204,7 @@ describe('who is slow is cut in time', { concurrency: true }, () => {
     const timer = setInterval(() => (raw.socket.isPaused() ? raw.socket.resume() : raw.socket.pause()), 20);
     t.after(() => clearInterval(timer));
     raw.write(get('/v1/big'));
-    await until(() => raw.socket.bytesRead > 64 * megabyte, { within: 15_000 });
+    await until(() => raw.socket.bytesRead > 64 * megabyte, { within: 60_000 });
   });
 });
 
@@ -236,7 +237,7 @@ describe('a body that is too large is 413, and the client can read that', () => 
         const [answer] = await raw.responses(1);
         assertRefused(answer, codes[i] ?? 'internal');
         assert.equal(answer?.headers['connection'], 'close');
-        await raw.receivedUntilClose(4000);
+        await raw.receivedUntilClose(30_000);
         assert.deepEqual(door.reached(), []);
       });
     }
@@ -281,45 +282,61 @@ test('a refused short body keeps the connection usable, and is not taken for a r
   assert.equal((await raw.responses(3)).length, 3);
 });
 
-test('a body in chunks of one byte costs little more than its bytes', async (t) => {
+test('a body may come in small chunks as long as they are few, or hold something on average', async (t) => {
+  door.reached();
+  for (const chunks of ['1\r\nx\r\n'.repeat(1000), `20\r\n${'x'.repeat(32)}\r\n`.repeat(5000)]) {
+    const raw = await open(t, `${upload(chunked)}${chunks}0\r\n\r\n`);
+    assert.equal((await raw.responses(1, 30_000))[0]?.status, 200);
+  }
+  assert.deepEqual(
+    door.reached().map(({ body }) => body.length),
+    [1000, 160_000],
+  );
+});
+
+test('a body in a million chunks of one byte is refused before it costs anything', async (t) => {
   const peak = peakMegabytes();
   const raw = await open(t, upload(chunked));
+  door.reached();
   raw.write(Buffer.from('1\r\nx\r\n'.repeat(megabyte)));
-  raw.write('0\r\n\r\n');
-  assert.equal((await raw.responses(1, 10_000))[0]?.status, 200);
-  assert.equal(door.reached()[0]?.body.length, megabyte);
+  const [answer] = await raw.responses(1, 30_000);
+  assertRefused(answer, 'body_malformed', 'The request body comes in too many small chunks');
+  await raw.receivedUntilClose(30_000);
+  assert.deepEqual(door.reached(), []);
   assert.ok(peakMegabytes() - peak < 60, `${peakMegabytes() - peak} MB more`);
 });
 
 test('bodies take the memory they may and no more', async (t) => {
   const part = Buffer.alloc(1.9 * megabyte, 'x');
-  const head = upload(`Content-Length: ${2 * megabyte}\r\n`);
+  const length = `Content-Length: ${2 * megabyte}\r\nContent-Type: application/json\r\n`;
+  const head = upload(length, '/v1/json');
   const full = await Promise.all([open(t, head), open(t, head)]);
   for (const raw of full) await new Promise<void>((resolve) => raw.socket.write(part, () => resolve()));
   const third = await open(t, head);
   third.write(part);
-  const [answer] = await third.responses(1, 1500);
+  const [answer] = await third.responses(1, 30_000);
   assertRefused(answer, 'overloaded');
   full.forEach((raw) => raw.socket.destroy());
   await nothingInFlight();
-  const again = await open(t, Buffer.concat([Buffer.from(head), Buffer.alloc(2 * megabyte)]));
+  const again = await open(
+    t,
+    Buffer.concat([Buffer.from(head), Buffer.alloc(2 * megabyte - 1, ' '), Buffer.from('1')]),
+  );
   assert.equal((await again.responses(1))[0]?.status, 200);
 });
 
-/** The last is what the log says when the client ends properly in the middle of a request: that is malformed. */
-const phases: [name: string, bytes: string, refusal?: string, ended?: string][] = [
+const phases: [name: string, bytes: string, refusal?: string][] = [
   ['before a byte', ''],
   ['in the request line', 'GET /v1/ho'],
   ['in the headers', `GET /v1/hold HTTP/1.1\r\n${keyed}`],
-  ['before the body', upload('Content-Length: 10\r\n'), 'client_gone', 'request_malformed'],
+  ['before the body', upload('Content-Length: 10\r\n'), 'client_gone'],
   [
     'before the body it asked to send',
     upload('Content-Length: 10\r\nExpect: 100-continue\r\n'),
     'client_gone',
-    'request_malformed',
   ],
-  ['in the body', `${upload('Content-Length: 10\r\n')}hello`, 'client_gone', 'request_malformed'],
-  ['in the chunks', `${upload(chunked)}5\r\nhel`, 'client_gone', 'request_malformed'],
+  ['in the body', `${upload('Content-Length: 10\r\n')}hello`, 'client_gone'],
+  ['in the chunks', `${upload(chunked)}5\r\nhel`, 'client_gone'],
   ['while the upstream works', get('/v1/hold'), 'client_gone'],
   ['while the upstream works on several', get('/v1/hold').repeat(5), 'client_gone'],
   ['with more than may be in flight', get('/v1/hold').repeat(20), 'client_gone'],
@@ -332,11 +349,8 @@ const phases: [name: string, bytes: string, refusal?: string, ended?: string][] 
     get('/v1/hold').replace('\r\n\r\n', '\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n'),
   ],
 ];
-for (const [name, bytes, reset, ended = reset] of phases) {
-  for (const [how, refusal] of [
-    ['ends', ended],
-    ['resets', reset],
-  ] as const) {
+for (const [name, bytes, refusal] of phases) {
+  for (const how of ['ends', 'resets'] as const) {
     test(`nothing stays in flight when the client ${how} ${name}`, async (t) => {
       const lines = gateway.logs().length;
       const raw = await open(t, bytes);
@@ -344,6 +358,7 @@ for (const [name, bytes, reset, ended = reset] of phases) {
       if (reaches)
         await until(
           () =>
+            raw.closed ||
             raw.received().length > 0 ||
             upstream.requests.some(
               ({ target, aborted, complete }) => complete && !aborted && target === '/v1/hold',

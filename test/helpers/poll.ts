@@ -10,7 +10,7 @@ const pauseMs = 5;
 /** Asks until the condition holds and returns what it answered; fails when it does not hold within the time (ms). */
 export async function until<T>(
   condition: () => T | Promise<T>,
-  { within = 5_000, what = condition.toString() }: { within?: number; what?: string } = {},
+  { within = 20_000, what = condition.toString() }: { within?: number; what?: string } = {},
 ): Promise<NonNullable<T>> {
   const deadline = performance.now() + within;
   for (;;) {

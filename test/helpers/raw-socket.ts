@@ -64,15 +64,15 @@ export async function openRaw(t: Scene, port: number, options: RawOptions = {}):
     write(bytes) {
       socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes);
     },
-    async receivedUntil(predicate, within = 5_000) {
+    async receivedUntil(predicate, within = 20_000) {
       await waitFor('the bytes that were waited for', within, () => predicate(received()));
       return received();
     },
-    async receivedUntilClose(within = 5_000) {
+    async receivedUntilClose(within = 20_000) {
       await waitFor('the close of the connection', within, () => closed);
       return received();
     },
-    async responses(count = 1, within = 5_000) {
+    async responses(count = 1, within = 20_000) {
       await waitFor(`${count} complete responses`, within, () => closed || countFinal(parsed()) >= count);
       return parsed();
     },
@@ -84,7 +84,7 @@ export async function exchange(
   t: Scene,
   port: number,
   bytes: string | Buffer,
-  within = 5_000,
+  within = 20_000,
 ): Promise<RawResponse> {
   const method = bytes.toString().startsWith('HEAD ') ? 'HEAD' : 'GET';
   const raw = await openRaw(t, port, { methods: [method] });
