@@ -238,7 +238,8 @@ describe('a body that is too large is 413, and the client can read that', () => 
         assertRefused(answer, codes[i] ?? 'internal');
         assert.equal(answer?.headers['connection'], 'close');
         await raw.receivedUntilClose(30_000);
-        assert.deepEqual(door.reached(), []);
+        // A chunked body is forwarded while it arrives: of one that grows too large the upstream never sees the end.
+        assert.ok(door.reached().every(({ complete }) => !complete));
       });
     }
   }

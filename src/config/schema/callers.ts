@@ -53,7 +53,7 @@ export const auth = {
           type: 'integer',
           minimum: 1,
           maximum: 1_000_000,
-          default: 20,
+          default: 1000,
         },
         per: { description: 'The interval.', type: 'string', format: 'duration', default: '1m' },
       },

@@ -85,7 +85,7 @@ routes:
 `,
   );
   const { stdout } = run(file);
-  assert.match(stdout, /\/form .*form ≤ 2MB: file ≤ 1MB \(audio\/wav\), more\? ≤ 2MB, whole/);
-  assert.match(stdout, /\/file .*file ≤ 10MB, streamed/);
+  assert.match(stdout, /\/form .*form ≤ 2 MB: file ≤ 1 MB \(audio\/wav\), more\? ≤ 2 MB, whole/);
+  assert.match(stdout, /\/file .*file ≤ 10 MB, streamed/);
   assert.match(stdout, /\/live .*no body .*WebSocket/);
 });

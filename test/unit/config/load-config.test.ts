@@ -32,7 +32,7 @@ test('the least file gets every documented default', (t) => {
       cacheForMs: 60_000,
       graceOnOutageMs: 900_000,
       prefix: 'gh',
-      guessing: { failuresMax: 20, perMs: 60_000 },
+      guessing: { failuresMax: 1000, perMs: 60_000 },
     },
     plans: new Map(),
     keys: [],
