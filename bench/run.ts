@@ -87,8 +87,13 @@ async function bench(): Promise<number> {
 }
 
 function isChosen({ name, quick }: Scenario): boolean {
-  if (flags.only.length > 0) return flags.only.some((start) => name.startsWith(start));
+  if (flags.only.length > 0) return flags.only.some((wanted) => isMeant(name, wanted));
   return !flags.quick || quick !== undefined;
+}
+
+/** A whole name means one scenario, even if another begins with it. */
+function isMeant(name: string, wanted: string): boolean {
+  return scenarios.some((scenario) => scenario.name === wanted) ? name === wanted : name.startsWith(wanted);
 }
 
 function namesOf({ subjects: all, quick }: Scenario): readonly string[] {

@@ -110,6 +110,24 @@ test('a worker that is killed under load costs what it had in flight and nothing
   assert.ok(!workersOf(gateway).some(lives));
 });
 
+test('a quota holds for all workers together, also when one is killed in between', async (t) => {
+  const limit = 300;
+  const upstream = await startRecordingUpstream(t, (_, res) => void res.end('ok'));
+  const plans = { free: { quotas: [{ name: 'all', limit, per: 'lifetime' }] } };
+  const gateway = await startGateway(t, { ...over, plans }, { upstream: upstream.url });
+  const load = startLoad(t, gateway.port, 8);
+  await until(() => load.seen.answered > 50);
+  process.kill(workersOf(gateway)[0] ?? 0, 'SIGKILL');
+  await until(() => workersOf(gateway).length === 3);
+  const another = startLoad(t, gateway.port, 8);
+  await until(() => another.seen.wrong.length > 50 && load.seen.wrong.length > 50);
+  await Promise.all([load.stop(), another.stop()]);
+  const answered = load.seen.answered + another.seen.answered;
+  assert.ok(answered <= limit && answered > 50, `${answered} of ${limit}`);
+  assert.ok(upstream.requests.length <= limit, `${upstream.requests.length} reached the upstream`);
+  assert.deepEqual([...new Set([...load.seen.wrong, ...another.seen.wrong])], ['status 429']);
+});
+
 test('SIGTERM to one worker lets it finish, and another takes its place', async (t) => {
   const upstream = await startRecordingUpstream(t, (_, res) => void setTimeout(() => res.end('ok'), 2));
   const gateway = await startGateway(t, over, { upstream: upstream.url });
