@@ -39,6 +39,13 @@ export interface Gateway {
 /** How the operators' side is reached. A worker has none of its own: the process that leads it asks. */
 export type OpenAdmin = (parts: OperatorParts, address: Address) => Promise<AdminListener>;
 
+/** Where the gateway finds itself: alone, or among the workers of one port. */
+export interface Setting {
+  readonly openAdmin: OpenAdmin;
+  readonly listen: Address;
+  readonly sharesPort: boolean;
+}
+
 /** What the operators' side is made of. */
 export interface OperatorParts extends AdminParts {
   readonly metrics: Metrics;
@@ -48,7 +55,7 @@ export interface OperatorParts extends AdminParts {
 export async function startGateway(
   config: Config,
   logger: Logger,
-  openAdmin: OpenAdmin = openAdminPort,
+  { openAdmin, listen: address, sharesPort }: Setting = { ...alone, listen: config.listen },
 ): Promise<Gateway> {
   const spools = await openSpoolRoom(config);
   const connections = new Connections(config.limits);
@@ -95,7 +102,8 @@ export async function startGateway(
   try {
     const admin = await openAdmin({ token: config.admin.token, readiness, metrics }, config.admin.listen);
     const listener = await listen({
-      address: config.listen,
+      address,
+      sharesPort,
       limits: { ...config.limits, requestTimeoutMs: longestBody(config) },
       connections,
       wording,
@@ -128,6 +136,8 @@ export async function startGateway(
     throw error;
   }
 }
+
+const alone = { openAdmin: openAdminPort, sharesPort: false };
 
 function openAdminPort(parts: AdminParts, address: Address): Promise<AdminListener> {
   return listenAdmin(createAdmin(parts), address);

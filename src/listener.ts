@@ -26,6 +26,8 @@ export interface Listener {
 
 export interface ListenerOptions {
   readonly address: Address;
+  /** Other processes listen there too, and the kernel deals the connections out. */
+  readonly sharesPort: boolean;
   readonly limits: Limits;
   readonly connections: Connections;
   readonly handle: Handle;
@@ -77,7 +79,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     for (const socket of connections.overdue(now, limits)) answerUnreadable(new Overdue(), socket, options);
   }, lookEveryMs);
   timer.unref();
-  await startListening(server, options.address);
+  await startListening(server, options);
   const { address, port } = server.address() as AddressInfo;
   return {
     address: { host: address, port },
@@ -90,10 +92,13 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   };
 }
 
-async function startListening(server: Server, { host, port }: Address): Promise<void> {
+async function startListening(
+  server: Server,
+  { address: { host, port }, sharesPort }: ListenerOptions,
+): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen({ host, port }, () => {
+    server.listen({ host, port, reusePort: sharesPort }, () => {
       server.removeListener('error', reject);
       resolve();
     });

@@ -72,10 +72,13 @@ async function runCommand(): Promise<void> {
     .command('worker', { hidden: true })
     .addOption(configOption())
     .addOption(new Option('--log-format <format>').choices(['json', 'pretty']).default('json'))
-    .action(async ({ config, logFormat }: { config: string; logFormat: 'json' | 'pretty' }) => {
-      const { work } = await import('./commands/work.ts');
-      process.exit(await work(config, logFormat));
-    });
+    .option('--port <port>', 'the port to share', Number, 0)
+    .action(
+      async ({ config, ...options }: { config: string; logFormat: 'json' | 'pretty'; port: number }) => {
+        const { work } = await import('./commands/work.ts');
+        process.exit(await work({ file: config, ...options }));
+      },
+    );
 
   await program.parseAsync();
 }

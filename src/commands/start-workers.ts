@@ -1,7 +1,8 @@
 import cluster, { type Worker } from 'node:cluster';
+import { createServer, type AddressInfo } from 'node:net';
 import { createAdmin, listenAdmin } from '../admin/admin.ts';
 import type { Readiness, Verdict } from '../admin/readiness.ts';
-import type { Config } from '../config/config.ts';
+import type { Address, Config } from '../config/config.ts';
 import type { Gateway } from '../gateway.ts';
 import type { Log } from '../log.ts';
 import { createMergedMetrics, type MergedMetrics } from '../merged-metrics.ts';
@@ -17,9 +18,8 @@ const noteEveryMs = 2000;
 /** Beyond the drain of a worker, for it to close its parts and end. */
 const endPatienceMs = 5000;
 
-/** A gateway of several processes. This one leads: it holds the port, hands out connections, and answers the operators. */
+/** A gateway of several processes. This one leads: it replaces what dies, answers the operators, and writes the log. */
 export async function startWorkers(config: Config, log: Log): Promise<Gateway> {
-  prepare(config, log);
   const metrics = createMergedMetrics();
   const crew = new Crew({
     count: config.workers,
@@ -38,7 +38,7 @@ export async function startWorkers(config: Config, log: Log): Promise<Gateway> {
     }),
     config.admin.listen,
   );
-  const listen = await crew.start().catch(async (error: unknown) => {
+  const listen = await startCrew(config, log, crew).catch(async (error: unknown) => {
     await admin.close();
     throw error;
   });
@@ -55,13 +55,29 @@ export async function startWorkers(config: Config, log: Log): Promise<Gateway> {
   };
 }
 
-function prepare(config: Config, log: Log): void {
-  cluster.schedulingPolicy = cluster.SCHED_RR;
+async function startCrew(config: Config, log: Log, crew: Crew): Promise<Address> {
+  const port = await findPort(config.listen);
   cluster.setupPrimary({
-    args: ['worker', '--config', config.file, '--log-format', log.format],
+    args: ['worker', '--config', config.file, '--log-format', log.format, '--port', String(port)],
     execArgv: [semiSpaceFlag, ...process.execArgv],
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   });
+  return await crew.start();
+}
+
+/**
+ * The port that all workers share: a free one if 0 is asked for. It is bound once by itself, because those who share a
+ * port would share it with the workers of another gateway too, and nobody would notice.
+ */
+async function findPort({ host, port }: Address): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ host, port }, resolve);
+  });
+  const bound = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return bound.port;
 }
 
 /**

@@ -8,8 +8,21 @@ import { settleSoon } from '../settle-heap.ts';
 import { explainConfig, explainStart, watchForFaults } from './lifecycle.ts';
 import type { Order, Report } from './worker-messages.ts';
 
+interface WorkOptions {
+  readonly file: string;
+  readonly logFormat: LogFormat;
+  /** Which one it is where the file says 0. */
+  readonly port: number;
+}
+
+/**
+ * Where the kernel cannot deal connections out, the leading process does. A connection that it hands to a worker in the
+ * moment of that worker's death is answered by nobody, which is why it is second choice.
+ */
+const kernelDeals = process.platform === 'linux';
+
 /** One of the processes that `workers` asks for. It serves; the process that started it leads it and speaks for it. */
-export async function work(file: string, logFormat: LogFormat): Promise<number> {
+export async function work({ file, logFormat, port }: WorkOptions): Promise<number> {
   const { worker } = cluster;
   if (worker === undefined) {
     process.stderr.write('gatehouse: a worker is started by "gatehouse serve", when `workers` asks for it\n');
@@ -27,9 +40,13 @@ export async function work(file: string, logFormat: LogFormat): Promise<number> 
   let gateway: Gateway;
   let parts: OperatorParts | undefined;
   try {
-    gateway = await startGateway(config, log.logger, async (given, address) => {
-      parts = given;
-      return { address, close: async () => undefined };
+    gateway = await startGateway(config, log.logger, {
+      listen: { host: config.listen.host, port },
+      sharesPort: kernelDeals,
+      openAdmin: async (given, address) => {
+        parts = given;
+        return { address, close: async () => undefined };
+      },
     });
   } catch (error) {
     return explainStart(error, config);

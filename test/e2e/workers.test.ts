@@ -229,6 +229,16 @@ test('what keeps one process from starting keeps all from it, with the same line
   }
 });
 
+test('workers share a port with each other, and with no other gateway', async (t) => {
+  const gateway = await startGateway(t, over);
+  const file = join(gateway.folder, 'other.yaml');
+  const base = overlay(baseConfig('http://127.0.0.1:9', gateway.folder), { workers: 2 });
+  writeFileSync(file, stringify({ ...base, listen: gateway.url.slice('http://'.length) }));
+  const ended = await run(t, ['serve', '--config', file]);
+  assert.match(ended.stderr, /^gatehouse: cannot listen on [^\n]+: another process uses it\n$/);
+  assert.equal(ended.code, 69);
+});
+
 test('a worker cannot be started by hand', async (t) => {
   const ended = await run(t, ['worker']);
   assert.match(ended.stderr, /^gatehouse: a worker is started by [^\n]+\n$/);
