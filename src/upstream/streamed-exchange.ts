@@ -152,6 +152,8 @@ export class StreamedExchange implements Dispatcher.DispatchController {
         if (!outgoing.write(chunk)) await this.#drained(outgoing);
       }
     } catch (error) {
+      // The answer is complete, and reading the rest of the body was stopped for that.
+      if (this.#finishing) return;
       // Destroyed and not ended: the upstream is left short of the declared length, or without the last chunk.
       outgoing.destroy();
       this.#relay.breakOff(error instanceof Error ? error : new Error('the body failed'));
