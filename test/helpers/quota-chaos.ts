@@ -70,9 +70,7 @@ export async function startChaos(t: Scene, options: ChaosOptions): Promise<Chaos
   }
 
   async function spend(): Promise<void> {
-    // A kept connection of a gateway that was replaced may still be tried once: then it is asked again.
-    const refused = (): Promise<boolean> => allRefuse(gateways).catch(() => false);
-    await until(async () => (await refused()) && (await refused()), {
+    await until(async () => (await allRefuse(gateways)) && (await allRefuse(gateways)), {
       within: 30_000,
       what: 'every gateway says that the quota is used up',
     });
@@ -110,9 +108,12 @@ export async function startChaos(t: Scene, options: ChaosOptions): Promise<Chaos
 /** Every write is on disk before it is answered, so a killed Redis comes back with what it knew. */
 const durable = ['--appendonly', 'yes', '--appendfsync', 'always'];
 
+/** False too where a kept connection of a gateway that was replaced is tried once more. */
 async function allRefuse(gateways: readonly Gateway[]): Promise<boolean> {
-  const answers = await Promise.all(gateways.map((gateway) => call(gateway)));
-  return answers.every(({ refusal }) => refusal === 'quota_exhausted');
+  const answers = await Promise.allSettled(gateways.map((gateway) => call(gateway)));
+  return answers.every(
+    (answer) => answer.status === 'fulfilled' && answer.value.refusal === 'quota_exhausted',
+  );
 }
 
 async function sleep(gateways: readonly Gateway[], served: () => Promise<void>): Promise<void> {
