@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
-import { readdirSync, readlinkSync } from 'node:fs';
 import { once } from 'node:events';
 import { after, test } from 'node:test';
 import { formBody } from '../helpers/form-body.ts';
+import { unnamedFiles } from '../helpers/unnamed-files.ts';
 import { until } from '../helpers/poll.ts';
 import { openRaw } from '../helpers/raw-socket.ts';
 import type { RawSocket } from '../helpers/raw-socket.ts';
@@ -128,21 +128,10 @@ async function nothingLeft(): Promise<void> {
       const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text();
       return (
         /^gatehouse_requests_in_flight 0$/m.test(metrics) &&
-        unnamedFiles() === 0 &&
+        unnamedFiles(gateway.pid) === 0 &&
         upstreamSockets.size === 0
       );
     },
     { within: 8_000, what: 'nothing is left' },
   );
-}
-
-function unnamedFiles(): number {
-  const folder = `/proc/${gateway.pid}/fd`;
-  return readdirSync(folder).filter((fd) => {
-    try {
-      return readlinkSync(`${folder}/${fd}`).endsWith('(deleted)');
-    } catch {
-      return false;
-    }
-  }).length;
 }

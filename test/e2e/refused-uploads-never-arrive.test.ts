@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { readdirSync, readlinkSync } from 'node:fs';
 import { after, describe, test } from 'node:test';
 import { boundary, formBody } from '../helpers/form-body.ts';
 import type { Part } from '../helpers/form-body.ts';
+import { unnamedFiles } from '../helpers/unnamed-files.ts';
 import { until } from '../helpers/poll.ts';
 import { openRaw } from '../helpers/raw-socket.ts';
 import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
@@ -386,17 +386,6 @@ test('after all of it the gateway is up, holds nothing and has nothing to compla
 async function nothingLeft(): Promise<void> {
   await until(async () => {
     const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text();
-    return /^gatehouse_requests_in_flight 0$/m.test(metrics) && unnamedFiles() === 0;
+    return /^gatehouse_requests_in_flight 0$/m.test(metrics) && unnamedFiles(gateway.pid) === 0;
   });
-}
-
-function unnamedFiles(): number {
-  const folder = `/proc/${gateway.pid}/fd`;
-  return readdirSync(folder).filter((fd) => {
-    try {
-      return readlinkSync(`${folder}/${fd}`).endsWith('(deleted)');
-    } catch {
-      return false;
-    }
-  }).length;
 }

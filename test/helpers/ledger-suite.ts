@@ -7,7 +7,7 @@ import type { DrawAnswer } from '../../src/stores/ledger.ts';
 import { openStore } from '../../src/stores/open-store.ts';
 import { startDrawers } from './drawers.ts';
 import { aCounter, aDraw, HOUR, someUnits, usedOf } from './ledger-orders.ts';
-import { until } from './until.ts';
+import { until } from './poll.ts';
 
 const LIFETIME = { periodStart: 0, periodEnd: Number.MAX_SAFE_INTEGER };
 
@@ -342,7 +342,7 @@ function rateRules(kind: StoreKind): void {
         const want = 1 + (round % 3);
         const answer = await ledger.pace({ keyId: 'key', name: 'rate', intervalMs, burst: rate.burst, want });
         assert.deepEqual(answer, model(want, answer.now), `round ${round}`);
-        if (round % 40 === 39) await until(() => Date.now() > answer.now + 12);
+        if (round % 40 === 39) await until(() => Date.now() > answer.now + 12, { within: 10_000 });
       }
     });
   }
@@ -354,7 +354,7 @@ function rateRules(kind: StoreKind): void {
       const answer = await ledger.pace(order);
       if (answer.kind === 'paced') continue;
       assert.ok(answer.retryInMs >= 1 && answer.retryInMs <= 15);
-      await until(() => Date.now() >= answer.now + answer.retryInMs);
+      await until(() => Date.now() >= answer.now + answer.retryInMs, { within: 10_000 });
       assert.equal((await ledger.pace(order)).kind, 'paced');
     }
   });
@@ -399,7 +399,7 @@ function placeRules(kind: StoreKind): void {
     await ledger.enter({ ...order, limit: 1, expiresInMs: 60 });
     const entered = async (): Promise<boolean> =>
       (await ledger.enter({ ...order, limit: 1, placeId: 'b' })).kind === 'entered';
-    await until(entered);
+    await until(entered, { within: 10_000 });
     assert.ok(Date.now() - started >= 60);
   });
 
@@ -410,6 +410,7 @@ function placeRules(kind: StoreKind): void {
     await ledger.enter({ ...order, placeId: 'b', expiresInMs: 40 });
     await until(
       async () => (await ledger.enter({ ...order, placeId: 'c', expiresInMs: 60_000 })).kind === 'entered',
+      { within: 10_000 },
     );
     assert.deepEqual(await ledger.enter({ ...order, placeId: 'd' }), { kind: 'full' });
   });
@@ -426,7 +427,7 @@ function processRules(kind: StoreKind): void {
     const address = kind.address(t);
     const counters = [aCounter({ limit: 3_000 })];
     const drawers = startDrawers(t, { address, counters, processes: 3 });
-    await until(() => drawers.drawn() > 300);
+    await until(() => drawers.drawn() > 300, { within: 10_000 });
     drawers.killOne();
     await drawers.finished();
     const store = await openStore(address);

@@ -1,7 +1,7 @@
 import { startRedisServer } from './redis-server.ts';
 import type { RedisServer } from './redis-server.ts';
 import type { Scene } from './temp-folder.ts';
-import { until } from './until.ts';
+import { until } from './poll.ts';
 
 const SLOTS = 16_384;
 
@@ -34,7 +34,7 @@ export async function startRedisCluster(t: Scene): Promise<RedisCluster> {
     await node.say('CLUSTER', 'ADDSLOTS', ...slots);
     if (index > 0) await nodes[0]?.say('CLUSTER', 'MEET', '127.0.0.1', node.port);
   }
-  for (const node of nodes) await until(() => agrees(node, nodes.length));
+  for (const node of nodes) await until(() => agrees(node, nodes.length), { within: 10_000 });
   return {
     url: `redis+cluster://${nodes.map((node) => `127.0.0.1:${node.port}`).join(',')}`,
     nodes,

@@ -4,7 +4,7 @@ import { startRedisServer } from './redis-server.ts';
 import type { RedisServer } from './redis-server.ts';
 import { tempFolder } from './temp-folder.ts';
 import type { Scene } from './temp-folder.ts';
-import { until } from './until.ts';
+import { until } from './poll.ts';
 
 /** A master, its replica and a sentinel that watches them. */
 export interface RedisSentinel {
@@ -36,10 +36,10 @@ export async function startRedisSentinel(t: Scene): Promise<RedisSentinel> {
   });
   await master.say('SET', 'replicated', 'yes');
   // The link is up before the master sends what is written: it waits for a first acknowledgement, up to a second.
-  await until(async () => (await replica.say('GET', 'replicated')).includes('yes'));
+  await until(async () => (await replica.say('GET', 'replicated')).includes('yes'), { within: 10_000 });
   await until(
     async () => (await sentinel.say('SENTINEL', 'replicas', 'main')).includes(String(replica.port)),
-    15_000,
+    { within: 15_000 },
   );
   return { url: `redis+sentinel://127.0.0.1:${sentinel.port}/main`, master, replica, sentinel };
 }

@@ -5,7 +5,7 @@ import { connect, createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tempFolder } from './temp-folder.ts';
 import type { Scene } from './temp-folder.ts';
-import { until } from './until.ts';
+import { until } from './poll.ts';
 
 /** A real redis-server of the test's own, on a free port of the loopback. */
 export interface RedisServer {
@@ -47,10 +47,13 @@ export async function startRedisServer(t: Scene, options: ServerOptions = {}): P
   async function start(): Promise<void> {
     child = spawn('redis-server', commandLine, { stdio: 'ignore' });
     const started = child;
-    await until(async () => {
-      if (started.exitCode !== null) throw new Error(`redis-server ended with ${started.exitCode}`);
-      return accepts(port);
-    });
+    await until(
+      async () => {
+        if (started.exitCode !== null) throw new Error(`redis-server ended with ${started.exitCode}`);
+        return accepts(port);
+      },
+      { within: 10_000 },
+    );
   }
 
   async function stop(): Promise<void> {

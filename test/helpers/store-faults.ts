@@ -7,7 +7,7 @@ import type { DrawOrder } from '../../src/stores/ledger.ts';
 import { openStore } from '../../src/stores/open-store.ts';
 import type { Store } from '../../src/stores/store.ts';
 import { aCounter, aDraw } from './ledger-orders.ts';
-import { until } from './until.ts';
+import { until } from './poll.ts';
 
 export const DEADLINE_MS = 250;
 /** What a busy machine may add to a deadline. */
@@ -55,12 +55,15 @@ export async function outcomeOf(call: Promise<unknown>): Promise<CallFailure | u
 /** Asserts that draws work again in time. Resolves to the units that it has drawn: those that failed are cancelled. */
 export async function recovers(store: Store, keyId = 'key'): Promise<number> {
   const unclear: DrawOrder[] = [];
-  await until(async () => {
-    const order = aDraw({ counters, keyId });
-    const failed = (await outcomeOf(store.ledger.draw(order))) !== undefined;
-    if (failed) unclear.push(order);
-    return !failed;
-  }, RECOVERY_MS);
+  await until(
+    async () => {
+      const order = aDraw({ counters, keyId });
+      const failed = (await outcomeOf(store.ledger.draw(order))) !== undefined;
+      if (failed) unclear.push(order);
+      return !failed;
+    },
+    { within: RECOVERY_MS },
+  );
   for (const order of unclear) await store.ledger.cancelDraw(order);
   return 1;
 }

@@ -12,7 +12,7 @@ import { aKey, aNote } from '../helpers/a-key.ts';
 import { startRedisCluster } from '../helpers/redis-cluster.ts';
 import type { RedisServer } from '../helpers/redis-server.ts';
 import { counters, failureOf, openWithDeadline, outcomeOf, recovers } from '../helpers/store-faults.ts';
-import { until } from '../helpers/until.ts';
+import { until } from '../helpers/poll.ts';
 
 const cluster = await startRedisCluster({ after });
 const freshUrl = (): string => `${cluster.url}?prefix=${randomUUID()}:`;
@@ -49,7 +49,9 @@ test('a node that is killed and comes back is found again, with the usage that i
   assert.equal((await store.ledger.draw(aDraw({ counters, keyId: keyOn(2) }))).kind, 'drawn');
   await cluster.nodes[1]?.start();
   // A node that comes back as a master refuses writes for two seconds by itself (CLUSTER_WRITABLE_DELAY).
-  await until(async () => /cluster_state:ok/.test((await cluster.nodes[1]?.say('CLUSTER', 'INFO')) ?? ''));
+  await until(async () => /cluster_state:ok/.test((await cluster.nodes[1]?.say('CLUSTER', 'INFO')) ?? ''), {
+    within: 10_000,
+  });
   const more = await recovers(store, keyId);
   await store.ledger.cancelDraw(order);
   assert.equal(await usedOf(store.ledger, counters, keyId), String(5 + more));
@@ -73,10 +75,10 @@ test('a slot that moves to another node while its key is drawn from loses nothin
       else unclear.push(order);
     }
   })();
-  await until(() => drawn > 100);
+  await until(() => drawn > 100, { within: 10_000 });
   await moveSlot(slot, from, to);
   const atMove = drawn;
-  await until(() => drawn > atMove + 100);
+  await until(() => drawn > atMove + 100, { within: 10_000 });
   stop.abort();
   await drawing;
   for (const order of unclear) await store.ledger.cancelDraw(order);
@@ -114,15 +116,18 @@ test('keys live in a cluster, and a change of one is heard', async (t) => {
   const heard: string[] = [];
   t.after(store.keys.watch(({ kind }) => heard.push(kind)));
   const record = aKey();
-  await until(async () => {
-    const answer = await store.keys
-      .changeKey({ from: undefined, to: record, note: aNote() })
-      .catch(() => 'away');
-    return answer === 'done' || answer === 'exists';
-  });
+  await until(
+    async () => {
+      const answer = await store.keys
+        .changeKey({ from: undefined, to: record, note: aNote() })
+        .catch(() => 'away');
+      return answer === 'done' || answer === 'exists';
+    },
+    { within: 10_000 },
+  );
   assert.deepEqual(await store.keys.findKey(record.secrets[0]?.digest ?? ''), record);
   await store.keys.addKeys([aKey(), aKey()], aNote());
   assert.equal((await store.keys.listKeys('', 9)).length, 3);
   assert.equal((await store.keys.listAudit(undefined, 9)).length, 2);
-  await until(() => heard.includes('added'));
+  await until(() => heard.includes('added'), { within: 10_000 });
 });

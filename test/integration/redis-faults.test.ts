@@ -14,7 +14,7 @@ import { aCounter, aDraw, usedOf } from '../helpers/ledger-orders.ts';
 import { startRedisServer } from '../helpers/redis-server.ts';
 import { counters, failureOf, openWithDeadline, outcomeOf, recovers } from '../helpers/store-faults.ts';
 import { startTcpProxy } from '../helpers/tcp-proxy.ts';
-import { until } from '../helpers/until.ts';
+import { until } from '../helpers/poll.ts';
 
 test('a Redis that is stopped costs each call the deadline at most, then nothing, and counts nothing twice', async (t) => {
   const redis = await startRedisServer(t);
@@ -47,11 +47,14 @@ test('while Redis is stopped a flood of calls leaves next to nothing behind for 
   await store.ledger.draw(aDraw({ counters }));
   redis.signal('SIGSTOP');
   let refused = 0;
-  await until(async () => {
-    const flood = Array.from({ length: 50 }, () => failureOf(store.ledger.draw(aDraw({ counters }))));
-    refused += (await Promise.all(flood)).length;
-    return refused > 10_000;
-  });
+  await until(
+    async () => {
+      const flood = Array.from({ length: 50 }, () => failureOf(store.ledger.draw(aDraw({ counters }))));
+      refused += (await Promise.all(flood)).length;
+      return refused > 10_000;
+    },
+    { within: 10_000 },
+  );
   redis.signal('SIGCONT');
   await recovers(store);
   const calls = /cmdstat_evalsha:calls=(\d+)/.exec(await redis.say('INFO', 'commandstats'))?.[1];
@@ -63,7 +66,9 @@ test('a Redis that is restarted is found again, with the usage that it kept', as
   const store = await openWithDeadline(t, redis.url);
   await store.ledger.draw(aDraw({ counters, want: 7 }));
   await redis.stop();
-  await until(async () => (await failureOf(store.ledger.draw(aDraw({ counters })))).tookMs < 50);
+  await until(async () => (await failureOf(store.ledger.draw(aDraw({ counters })))).tookMs < 50, {
+    within: 10_000,
+  });
   assert.equal((await failureOf(store.ledger.draw(aDraw({ counters })))).mayHaveHappened, false);
   await assert.rejects(store.ping(), /Redis is not connected/);
   await redis.start();
@@ -143,7 +148,9 @@ test('a Redis that is busy with a script that does not end fails within the dead
   const store = await openWithDeadline(t, redis.url);
   await store.ledger.draw(aDraw({ counters }));
   const loop = redis.say('EVAL', 'while true do end', 0);
-  await until(async () => /busy with a script/.test(await reasonOf(store.ledger.draw(aDraw({ counters })))));
+  await until(async () => /busy with a script/.test(await reasonOf(store.ledger.draw(aDraw({ counters })))), {
+    within: 10_000,
+  });
   await redis.say('SCRIPT', 'KILL');
   assert.match(await loop, /^-/);
   await recovers(store);
@@ -262,8 +269,10 @@ test('answers that come later than the deadline are not waited for, and soon not
   const store = await openWithDeadline(t, `redis://127.0.0.1:${proxy.port}`);
   await store.ledger.draw(aDraw({ counters }));
   proxy.answers = { lateByMs: 400 };
-  await until(async () =>
-    /not asked for a moment/.test((await failureOf(store.ledger.draw(aDraw({ counters })))).message),
+  await until(
+    async () =>
+      /not asked for a moment/.test((await failureOf(store.ledger.draw(aDraw({ counters })))).message),
+    { within: 10_000 },
   );
   proxy.answers = 'pass';
   await recovers(store);
@@ -276,7 +285,9 @@ test('a connection that is cut in the midst of calls is made anew, and no call i
   await store.ledger.draw(aDraw({ counters }));
   proxy.answers = 'drop';
   const pending = Array.from({ length: 10 }, () => failureOf(store.ledger.draw(aDraw({ counters }))));
-  await until(async () => /evalsha:calls=11/.test(await redis.say('INFO', 'commandstats')));
+  await until(async () => /evalsha:calls=11/.test(await redis.say('INFO', 'commandstats')), {
+    within: 10_000,
+  });
   proxy.cutConnections();
   for (const failure of await Promise.all(pending)) assert.equal(failure.mayHaveHappened, true);
   proxy.answers = 'pass';

@@ -6,7 +6,7 @@ import { aCounter, aDraw, usedOf } from '../helpers/ledger-orders.ts';
 import { startRedisSentinel } from '../helpers/redis-sentinel.ts';
 import type { RedisServer } from '../helpers/redis-server.ts';
 import { openWithDeadline, outcomeOf } from '../helpers/store-faults.ts';
-import { until } from '../helpers/until.ts';
+import { until } from '../helpers/poll.ts';
 
 /** What replication may be behind by: the draws in flight when the master died, of each of these. */
 const DRAWING = 8;
@@ -34,13 +34,13 @@ test('when the master dies its replica takes over by itself, and loses no more d
       await setImmediate();
     }
   });
-  await until(() => drawn > 500);
+  await until(() => drawn > 500, { within: 10_000 });
   await master.stop();
   const diedAt = performance.now();
   const atDeath = drawn;
-  await until(() => isMaster(replica), 15_000);
+  await until(() => isMaster(replica), { within: 15_000 });
   const promotedAt = performance.now();
-  await until(() => drawn > atDeath + 100, 10_000);
+  await until(() => drawn > atDeath + 100, { within: 10_000 });
   const servedAt = performance.now();
   stop.abort();
   await Promise.all(drawing);

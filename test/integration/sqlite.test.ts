@@ -10,7 +10,7 @@ import { openSqlite } from '../../src/stores/sqlite/open-sqlite.ts';
 import { aKey, aNote, aSecret } from '../helpers/a-key.ts';
 import { aCounter, aDraw } from '../helpers/ledger-orders.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
-import { until } from '../helpers/until.ts';
+import { until } from '../helpers/poll.ts';
 
 const digest = 'd'.repeat(64);
 const record = aKey({ id: 'k', secrets: [aSecret({ digest })] });
@@ -87,11 +87,14 @@ test('a file that is deleted fails calls instead of counting into nowhere, and i
   const counters = [aCounter({ limit: 1_000_000 })];
   await store.ledger.draw(aDraw({ counters }));
   removeStore(path);
-  await until(async () => {
-    const burst = Array.from({ length: 100 }, () => store.ledger.draw(aDraw({ counters })));
-    const [first] = await Promise.allSettled(burst);
-    return first?.status === 'rejected';
-  });
+  await until(
+    async () => {
+      const burst = Array.from({ length: 100 }, () => store.ledger.draw(aDraw({ counters })));
+      const [first] = await Promise.allSettled(burst);
+      return first?.status === 'rejected';
+    },
+    { within: 10_000 },
+  );
   await assert.rejects(store.ping(), /cannot open .*g\.db/);
   assert.equal(existsSync(path), false);
 });
