@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
+import { inspect } from 'node:util';
 import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
 import { lifetime } from '../../src/quota/periods.ts';
 import type { Usage } from '../../src/stores/ledger.ts';
@@ -72,7 +73,12 @@ export async function startChaos(t: Scene, options: ChaosOptions): Promise<Chaos
   async function spend(): Promise<void> {
     await until(async () => (await allRefuse(gateways)) && (await allRefuse(gateways)), {
       within: 30_000,
-      what: 'every gateway says that the quota is used up',
+    }).catch(async (cause: unknown) => {
+      const last = await Promise.allSettled(gateways.map((gateway) => call(gateway)));
+      const state = { arrived: arrived(), tally: Object.fromEntries(callers.tally), last };
+      throw new Error(`a gateway does not say that the quota is used up: ${inspect(state, { depth: 4 })}`, {
+        cause,
+      });
     });
     await callers.stop();
     assert.ok(arrived() <= options.limit, `${arrived()} of ${options.limit} were let through`);

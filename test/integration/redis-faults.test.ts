@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { test } from 'node:test';
 import { createServer as createTlsServer } from 'node:tls';
 import { fileURLToPath } from 'node:url';
@@ -307,6 +307,16 @@ test('a connection that has died without a word is given up', async (t) => {
 
 // --- The scene ---
 
+test('a connection that is cut while it begins to listen for changed keys ends nothing', async (t) => {
+  const subscriptions = { seen: 0 };
+  const port = await startCutter(t, subscriptions);
+  const store = await openWithDeadline(t, `redis://127.0.0.1:${port}`);
+  t.after(store.keys.watch(() => undefined));
+  // The first subscription is taken and cut, the next ones are cut before they are answered. A promise of the client
+  // that is rejected and nobody's would end this process as it would end a gateway.
+  await until(() => subscriptions.seen >= 4);
+});
+
 async function reasonOf(call: Promise<unknown>): Promise<string> {
   return (await outcomeOf(call))?.message ?? '';
 }
@@ -317,12 +327,31 @@ function fixture(name: string): string {
 
 /** A server that greets like a Redis and answers every script with the same line. */
 async function startLiar(t: TestContext, answer: string): Promise<number> {
+  return startFake(t, (command, socket) => {
+    if (command.startsWith('eval')) socket.write(`${answer}\r\n`);
+    else greet(command, socket);
+  });
+}
+
+/** A Redis that takes one subscription, and cuts every connection that has sent one. */
+async function startCutter(t: TestContext, subscriptions: { seen: number }): Promise<number> {
+  return startFake(t, (command, socket) => {
+    if (command !== 'subscribe') greet(command, socket);
+    else if ((subscriptions.seen += 1) > 1) socket.destroy();
+    else socket.end('*3\r\n$9\r\nsubscribe\r\n$21\r\ngatehouse:key-changes\r\n:1\r\n');
+  });
+}
+
+function greet(command: string, socket: Socket): void {
+  socket.write(command === 'info' ? '$0\r\n\r\n' : '+OK\r\n');
+}
+
+async function startFake(t: TestContext, answer: (command: string, socket: Socket) => void): Promise<number> {
   const server = createServer((socket) => {
     socket.on('error', () => socket.destroy());
     socket.on('data', (chunk) => {
-      for (const command of chunk.toString().matchAll(/\*\d+\r\n\$\d+\r\n(\w+)/g)) {
-        const script = /^eval/i.test(command[1] ?? '');
-        socket.write(script ? `${answer}\r\n` : /^info$/i.test(command[1] ?? '') ? '$0\r\n\r\n' : '+OK\r\n');
+      for (const [, command = ''] of chunk.toString().matchAll(/\*\d+\r\n\$\d+\r\n(\w+)/g)) {
+        answer(command.toLowerCase(), socket);
       }
     });
     t.after(() => socket.destroy());

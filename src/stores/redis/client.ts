@@ -54,6 +54,8 @@ function connectionOptions(address: RedisAddress, ca: string | undefined) {
     reconnectOnError: (error: Error) => (isReadOnly(error) ? (1 as const) : false),
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
+    // Nobody holds the promise of its SUBSCRIBE: a connection that is lost meanwhile would end the process (ioredis 6.0.0).
+    autoResubscribe: false,
     maxRetriesPerRequest: 0,
     enableAutoPipelining: true,
     // What is asked again after an answer such as NOSCRIPT goes alone.
