@@ -23,6 +23,8 @@ function runTests(args: readonly string[]): number {
     [
       '--test',
       '--test-concurrency=2',
+      // A test that hangs fails with its name.
+      '--test-timeout=100000',
       '--test-reporter=spec',
       ...options,
       ...(paths.length > 0 ? paths : [everything]),

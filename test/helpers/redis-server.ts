@@ -92,7 +92,10 @@ async function sayTo(port: number, words: readonly (string | number)[]): Promise
   try {
     const parts = words.map(String).map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`);
     socket.write(`*${words.length}\r\n${parts.join('')}`);
-    const [chunk] = (await once(socket, 'data')) as [Buffer];
+    const closed = once(socket, 'close').then(() => {
+      throw new Error('the server closed the connection without an answer');
+    });
+    const [chunk] = (await Promise.race([once(socket, 'data'), closed])) as [Buffer];
     return chunk.toString();
   } finally {
     socket.destroy();
