@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { createServer, type IncomingMessage, type Server, ServerResponse, STATUS_CODES } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Address, Limits } from './config/config.ts';
 import type { Connections } from './connections.ts';
+import { http } from './http.ts';
 import { Refusal, type RefusalCode, type Wording } from './refusals.ts';
 import { breakBody } from './broken-body.ts';
 
@@ -44,7 +45,7 @@ const lookEveryMs = 1000;
  */
 export async function listen(options: ListenerOptions): Promise<Listener> {
   const { limits, connections, handle } = options;
-  const server = createServer({
+  const server = http.createServer({
     maxHeaderSize: limits.headerBytes,
     headersTimeout: limits.headerTimeoutMs,
     requestTimeout: limits.requestTimeoutMs,
@@ -127,7 +128,7 @@ function answerOnSocket(req: IncomingMessage, socket: Duplex, options: ListenerO
     socket.destroy();
     return;
   }
-  const res = new ServerResponse(req);
+  const res = new http.ServerResponse(req);
   res.shouldKeepAlive = false;
   res.assignSocket(socket as Socket);
   res.once('finish', () => {
@@ -186,7 +187,7 @@ function report(refusal: Refusal, socket: Socket, { wording, unreadable }: Liste
 
 function bareAnswer(requestId: string, code: RefusalCode, { status, body }: ReturnType<Wording>): string {
   return [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
+    `HTTP/1.1 ${status} ${http.STATUS_CODES[status] ?? ''}`,
     'Content-Type: application/json; charset=utf-8',
     `Content-Length: ${Buffer.byteLength(body)}`,
     'Cache-Control: no-store',

@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
 import { duplexPair, Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { createAnswerer } from './answer.ts';
@@ -8,6 +7,7 @@ import { createApp } from './app.ts';
 import { originFinder } from './client-address.ts';
 import { Connections } from './connections.ts';
 import { requestHeaderFilter } from './headers.ts';
+import { http } from './http.ts';
 import { createJourney } from './journey.ts';
 import { foundOf, type FoundKey } from './keys/found-key.ts';
 import { createKeyFormat } from './keys/key-format.ts';
@@ -118,7 +118,7 @@ async function send(canary: string, find: Find, logger: Logger): Promise<readonl
 /** One request over a connection in memory. */
 async function exchange(handle: ReturnType<typeof createApp>, keys: readonly string[]): Promise<string> {
   const [client, server] = duplexPair();
-  createServer(handle).emit('connection', server);
+  http.createServer(handle).emit('connection', server);
   const headers = keys.map((key) => `apiKey: ${key}\r\n`).join('');
   client.write(`GET /canary HTTP/1.1\r\nHost: canary\r\nConnection: close\r\n${headers}\r\n`);
   const closed = once(server, 'close');

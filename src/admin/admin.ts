@@ -1,8 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';
 import type { Address } from '../config/config.ts';
+import { http } from '../http.ts';
 import type { MetricsSource } from '../metrics.ts';
 import type { Readiness } from './readiness.ts';
 
@@ -47,7 +47,7 @@ export function createAdmin({ token, readiness, metrics }: AdminParts): Express 
 }
 
 export async function listenAdmin(app: Express, { host, port }: Address): Promise<AdminListener> {
-  const server = createServer({ headersTimeout: 10_000, requestTimeout: 30_000 }, app);
+  const server = http.createServer({ headersTimeout: 10_000, requestTimeout: 30_000 }, app);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen({ host, port }, resolve);

@@ -1,8 +1,9 @@
-import { type Agent, type ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
+import type { Agent, ClientRequest } from 'node:http';
 import { createRequire } from 'node:module';
 import { Socket } from 'node:net';
 import { Stream } from 'node:stream';
 import type ProxyServer from 'http-proxy';
+import { http } from '../http.ts';
 
 /** A request to one target, complete but for its body. */
 export interface OpenRequest {
@@ -35,7 +36,7 @@ export function createRequestOpener(): RequestOpener {
   });
   removeLengthPass(proxy);
   return function open({ method, path, headers, target, agent, onError }) {
-    const message = new IncomingMessage(idleSocket);
+    const message = new http.IncomingMessage(idleSocket);
     message.method = method;
     message.url = path;
     message.headers = toObject(headers);
@@ -43,7 +44,7 @@ export function createRequestOpener(): RequestOpener {
     const { protocol, port } = target;
     const hostname = target.hostname.replace(/^\[|\]$/g, '');
     const options = { target: { protocol, hostname, host: hostname, port }, agent, buffer: takeover };
-    proxy.web(message, new ServerResponse(message), options, onError);
+    proxy.web(message, new http.ServerResponse(message), options, onError);
     const outgoing = takeover.outgoing;
     if (outgoing === undefined) throw new Error('http-proxy opened no request');
     // It joins slashes and completes `http:/` inside a path: these are the bytes that were checked and matched.

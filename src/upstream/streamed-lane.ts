@@ -1,7 +1,8 @@
-import { Agent as HttpAgent, type AgentOptions, type ServerResponse } from 'node:http';
+import type { Agent, AgentOptions, ServerResponse } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { isIP } from 'node:net';
 import type { UpstreamConfig } from '../config/config.ts';
+import { http } from '../http.ts';
 import { createRequestOpener, type RequestOpener } from './open-request.ts';
 import { type LaneParts, StreamedExchange, type StreamedRequest } from './streamed-exchange.ts';
 
@@ -41,9 +42,9 @@ export function createStreamedLane(target: URL, config: UpstreamConfig): Streame
 /** Less than what servers commonly keep an idle connection, so that they seldom close one under a request. */
 const idleConnectionMs = 4000;
 
-function createAgent(target: URL, { ca }: UpstreamConfig, bounds: AgentOptions): HttpAgent {
+function createAgent(target: URL, { ca }: UpstreamConfig, bounds: AgentOptions): Agent {
   const options = { ...bounds, maxFreeSockets: 32, timeout: idleConnectionMs };
-  if (target.protocol === 'http:') return new HttpAgent(options);
+  if (target.protocol === 'http:') return new http.Agent(options);
   const hostname = target.hostname.replace(/^\[|\]$/g, '');
   // Node would take the name to verify from the Host header, which with `preserveHost` is the client's to choose.
   const servername = isIP(hostname) === 0 ? hostname : '';

@@ -24,7 +24,7 @@ const floors: readonly (readonly string[])[] = [
   ['config'],
   ['visit.ts'],
   ['broken-body.ts', 'client-address.ts', 'strict-json.ts'],
-  ['escaped-keys.ts', 'exit-codes.ts', 'headers.ts', 'refusals.ts', 'settle-heap.ts'],
+  ['escaped-keys.ts', 'exit-codes.ts', 'headers.ts', 'http.ts', 'refusals.ts', 'settle-heap.ts'],
 ];
 
 /** Stages know each other's results; beyond that, one is made of three. */
@@ -101,6 +101,10 @@ test('a stage never imports another', () => {
     return !(typeOnly && stageTypes.includes(to ?? '')) && !stageImports.includes(`${from} → ${to}`);
   });
   refuse(sideways);
+});
+
+test('node:http is imported for its types only, because a start pays for more', () => {
+  refuse(imports.filter(({ target, typeOnly }) => target === 'node:http' && !typeOnly));
 });
 
 for (const [name, home] of Object.entries(guarded)) {

@@ -1,0 +1,8 @@
+import type * as Http from 'node:http';
+import { createRequire } from 'node:module';
+
+/**
+ * What of `node:http` is more than a type. An `import` reads every export, and behind that of `WebSocket` stands a whole
+ * second HTTP client: 30 ms of each start and 10 MB that nothing here uses. `require` reads what it is asked for.
+ */
+export const http = createRequire(import.meta.url)('node:http') as typeof Http;
