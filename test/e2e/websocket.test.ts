@@ -3,17 +3,21 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { WebSocket, WebSocketServer } from 'ws';
 import { until } from '../helpers/poll.ts';
+import type { Scene } from '../helpers/poll.ts';
 import { openRaw, requestBytes } from '../helpers/raw-socket.ts';
 import { startRawUpstream } from '../helpers/raw-upstream.ts';
 import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
 import { demoKey, startGateway } from '../helpers/start-gateway.ts';
 import type { Gateway } from '../helpers/start-gateway.ts';
 
-const path = '/v1/stream/live';
+/** What stands behind each path. */
+const echoPath = '/v1/echo/live';
+const rawPath = '/v1/raw/live';
+const plainPath = '/v1/recorded/live';
 const withKey = { headers: { apiKey: demoKey } };
 
 const handshake = [
@@ -31,25 +35,38 @@ function handshakeWith(...changes: readonly (readonly [name: string, value: stri
   const headers = handshake.map(([name, value]) => [name, changed.get(name) ?? value] as const);
   const extra = changes.filter(([name]) => !handshake.some(([known]) => known === name));
   return requestBytes(
-    `GET ${path}`,
+    `GET ${rawPath}`,
     [...headers, ...extra].filter(([, value]) => value !== ''),
   );
 }
 
-function config(rule: object = {}): object {
-  const upgrade = { websocket: rule };
-  return {
-    routes: [
-      { path: '/v1/stream/*', methods: ['GET'], upgrade },
-      { path: '/v1/plain', methods: ['GET'] },
-    ],
-  };
-}
+const scene = { after };
+const echo = await startEcho(scene);
+const upstream = await startRawUpstream(scene);
+const recorded = await startRecordingUpstream(scene);
+const ways = [
+  { name: 'echo', url: echo.url, rule: {} },
+  { name: 'one', url: echo.url, rule: { maxSockets: 1 } },
+  { name: 'idle', url: echo.url, rule: { idleTimeout: '300ms' } },
+  { name: 'raw', url: upstream.url, rule: {} },
+  { name: 'recorded', url: recorded.url, rule: {} },
+];
+const config = {
+  upstreams: Object.fromEntries(ways.map(({ name, url }) => [name, { targets: [url] }])),
+  routes: [
+    { path: '/v1/plain', methods: ['GET'] },
+    ...ways.map(({ name, rule }) => ({
+      path: `/v1/${name}/*`,
+      methods: ['GET'],
+      upstream: name,
+      upgrade: { websocket: rule },
+    })),
+  ],
+};
+const gateway = await startGateway(scene, config);
 
 test('a WebSocket passes messages of any size both ways, and its end as well', async (t) => {
-  const { server, url } = await startEcho(t);
-  const gateway = await startGateway(t, { ...config() }, { upstream: url });
-  const client = connect(t, gateway, ['chat']);
+  const client = connect(t, gateway, echoPath, ['chat']);
   await once(client, 'open');
   assert.equal(client.protocol, 'chat');
   for (const size of [0, 1, 126, 70_000, 3_000_000]) {
@@ -61,18 +78,16 @@ test('a WebSocket passes messages of any size both ways, and its end as well', a
   client.close(4001, 'bye');
   const [code] = (await once(client, 'close')) as [number];
   assert.equal(code, 4001);
-  await until(() => server.clients.size === 0);
+  await until(() => echo.server.clients.size === 0);
   const line = await until(() => gateway.logs().find((entry) => entry['status'] === 101));
   assert.equal(line['refusal'], undefined);
   assert.ok(Number(line['bytesOut']) > 3_000_000);
 });
 
 test('the upstream learns who calls, and never the key', async (t) => {
-  const { url, requests } = await startEcho(t);
-  const gateway = await startGateway(t, { ...config() }, { upstream: url });
-  const client = connect(t, gateway);
+  const client = connect(t, gateway, echoPath);
   await once(client, 'open');
-  const [headers] = requests;
+  const headers = echo.requests.at(-1);
   assert.equal(headers?.['x-gatehouse-key-id'], 'demo');
   assert.equal(headers?.['apikey'], undefined);
   assert.equal(headers?.['connection'], 'Upgrade');
@@ -101,21 +116,20 @@ const refused: readonly { name: string; bytes: Buffer; status: number; refusal: 
   },
   {
     name: 'on a route without upgrades',
-    bytes: Buffer.from(handshakeWith().toString('latin1').replace(path, '/v1/plain')),
+    bytes: Buffer.from(handshakeWith().toString('latin1').replace(rawPath, '/v1/plain')),
     status: 400,
     refusal: 'upgrade_refused',
   },
   {
     name: 'on no route',
-    bytes: Buffer.from(handshakeWith().toString('latin1').replace(path, '/v1/none')),
+    bytes: Buffer.from(handshakeWith().toString('latin1').replace(rawPath, '/v1/none')),
     status: 404,
     refusal: 'route_unknown',
   },
 ];
 
 test('an upgrade that is refused gets a proper answer, and the upstream hears nothing of it', async (t) => {
-  const upstream = await startRawUpstream(t);
-  const gateway = await startGateway(t, { ...config() }, { upstream: upstream.url });
+  const before = upstream.received.length;
   for (const { name, bytes, status, refusal } of refused) {
     const raw = await openRaw(t, gateway.port);
     raw.write(bytes);
@@ -123,41 +137,46 @@ test('an upgrade that is refused gets a proper answer, and the upstream hears no
     assert.equal(answer?.status, status, name);
     assert.equal(answer.headers['x-gatehouse-refusal'], refusal, name);
   }
-  assert.equal(upstream.received.length, 0);
+  assert.equal(upstream.received.length, before);
 });
 
+function onRecorded(...changes: readonly (readonly [name: string, value: string])[]): Buffer {
+  return Buffer.from(
+    handshakeWith(...changes)
+      .toString('latin1')
+      .replace(rawPath, plainPath),
+  );
+}
+
 const ignored: readonly { name: string; bytes: Buffer }[] = [
-  { name: 'to h2c', bytes: handshakeWith(['Upgrade', 'h2c']) },
-  { name: 'to two protocols', bytes: handshakeWith(['Upgrade', 'websocket, h2c']) },
-  { name: 'that Connection does not announce', bytes: handshakeWith(['Connection', 'keep-alive']) },
+  { name: 'to h2c', bytes: onRecorded(['Upgrade', 'h2c']) },
+  { name: 'to two protocols', bytes: onRecorded(['Upgrade', 'websocket, h2c']) },
+  { name: 'that Connection does not announce', bytes: onRecorded(['Connection', 'keep-alive']) },
 ];
 
 test('an upgrade that is not offered is ignored: the request goes on as plain HTTP, without it', async (t) => {
-  const upstream = await startRecordingUpstream(t);
-  const gateway = await startGateway(t, { ...config() }, { upstream: upstream.url });
   for (const [i, { name, bytes }] of ignored.entries()) {
     const raw = await openRaw(t, gateway.port);
     raw.write(bytes);
     const [answer] = await raw.responses(1);
     assert.equal(answer?.status, 200, name);
-    assert.ok(upstream.requests[i], name);
-    assert.equal(upstream.requests[i]?.headers['upgrade'], undefined, name);
+    assert.ok(recorded.requests[i], name);
+    assert.equal(recorded.requests[i]?.headers['upgrade'], undefined, name);
   }
 });
 
 test('what a client sends before the 101 is held until then', async (t) => {
-  const upstream = await startRawUpstream(t);
-  const gateway = await startGateway(t, { ...config() }, { upstream: upstream.url });
+  const at = upstream.received.length;
   const raw = await openRaw(t, gateway.port);
   raw.write(Buffer.concat([handshakeWith(), Buffer.from('GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n')]));
-  await until(() => upstream.received[0]?.includes('\r\n\r\n'));
+  await until(() => upstream.received[at]?.includes('\r\n\r\n'));
   raw.write('and more');
-  assert.ok(!upstream.received[0]!.includes('smuggled'));
-  const [socket] = [...upstream.sockets];
+  assert.ok(!upstream.received[at]!.includes('smuggled'));
+  const socket = [...upstream.sockets].at(-1);
   socket?.write(
     `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: ${accepted}\r\n\r\nhello`,
   );
-  await until(() => upstream.received[0]?.toString().endsWith('Host: a\r\n\r\nand more'));
+  await until(() => upstream.received[at]?.toString().endsWith('Host: a\r\n\r\nand more'));
   await raw.receivedUntil((bytes) => bytes.toString().endsWith('\r\n\r\nhello'));
 });
 
@@ -182,65 +201,62 @@ const nonsense: readonly { name: string; answer: string; status: number }[] = [
 ];
 for (const { name, answer, status } of nonsense) {
   test(`${name} to an upgrade is answered in HTTP, and no byte of the client follows it`, async (t) => {
-    const upstream = await startRawUpstream(t, (socket) => void socket.write(answer));
-    const gateway = await startGateway(t, { ...config() }, { upstream: upstream.url });
+    const at = upstream.received.length;
+    upstream.script = (socket) => void socket.write(answer);
+    t.after(() => (upstream.script = () => undefined));
     const raw = await openRaw(t, gateway.port);
     raw.write(Buffer.concat([handshakeWith(), Buffer.from('frames')]));
     const [response] = await raw.responses(1);
     assert.equal(response?.status, status);
     if (status < 500) assert.equal(response.text, 'no');
     await raw.receivedUntilClose();
-    assert.ok(!upstream.received[0]?.includes('frames'));
+    assert.ok(!upstream.received[at]?.includes('frames'));
   });
 }
 
 test('no more sockets are open than the route allows, and a closed one makes room', async (t) => {
-  const { url } = await startEcho(t);
-  const gateway = await startGateway(t, { ...config({ maxSockets: 1 }) }, { upstream: url });
-  const first = connect(t, gateway);
+  const path = '/v1/one/live';
+  const first = connect(t, gateway, path);
   await once(first, 'open');
-  const second = connect(t, gateway);
+  const second = connect(t, gateway, path);
   const [, response] = (await once(second, 'unexpected-response')) as [unknown, { statusCode: number }];
   assert.equal(response.statusCode, 503);
   first.close();
   await once(first, 'close');
-  const third = connect(t, gateway);
+  const third = connect(t, gateway, path);
   await once(third, 'open');
 });
 
 test('sockets on which nobody says anything are closed on both sides', async (t) => {
-  const { server, url } = await startEcho(t);
-  const gateway = await startGateway(t, { ...config({ idleTimeout: '300ms' }) }, { upstream: url });
-  const client = connect(t, gateway);
+  const client = connect(t, gateway, '/v1/idle/live');
   await once(client, 'open');
   await once(client, 'close');
-  await until(() => server.clients.size === 0);
+  await until(() => echo.server.clients.size === 0);
 });
 
 test('a drain closes open sockets on both sides and ends', async (t) => {
-  const { server, url } = await startEcho(t);
-  const gateway = await startGateway(t, { ...config(), drain: { timeout: '3s' } }, { upstream: url });
-  const client = connect(t, gateway);
+  const ending = await startGateway(t, { ...config, drain: { timeout: '10s' } });
+  const client = connect(t, ending, echoPath);
   await once(client, 'open');
   const closed = once(client, 'close');
-  assert.deepEqual(await gateway.stop(), { code: 0, signal: null });
+  const startedAt = performance.now();
+  assert.deepEqual(await ending.stop(), { code: 0, signal: null });
+  assert.ok(performance.now() - startedAt < 10_000);
   await closed;
-  assert.equal(server.clients.size, 0);
+  await until(() => echo.server.clients.size === 0);
 });
 
 test('a drain that somebody keeps talking through is bounded', async (t) => {
-  const { url } = await startEcho(t);
-  const gateway = await startGateway(t, { ...config(), drain: { timeout: '1500ms' } }, { upstream: url });
-  const client = connect(t, gateway);
+  const ending = await startGateway(t, { ...config, drain: { timeout: '500ms' } });
+  const client = connect(t, ending, echoPath);
   await once(client, 'open');
   const talk = setInterval(() => client.readyState === WebSocket.OPEN && client.send('x'), 50);
   t.after(() => clearInterval(talk));
-  assert.deepEqual(await gateway.stop(), { code: 0, signal: null });
+  assert.deepEqual(await ending.stop(), { code: 0, signal: null });
 });
 
 test('resets at every phase of an upgrade end no process and leave no socket', async (t) => {
-  const upstream = await startRawUpstream(t);
-  const gateway = await startGateway(t, { ...config() }, { upstream: upstream.url });
+  await until(() => upstream.sockets.size === 0, { what: 'the sockets of other tests to be gone' });
   const answer = `HTTP/1.1 101 x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: ${accepted}\r\n\r\n`;
   for (const phase of ['before', 'after'] as const) {
     for (const side of ['client', 'upstream'] as const) {
@@ -260,17 +276,18 @@ test('resets at every phase of an upgrade end no process and leave no socket', a
       }
     }
   }
-  const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text();
-  assert.match(metrics, /^gatehouse_requests_in_flight 0$/m);
+  await until(
+    async () =>
+      /^gatehouse_requests_in_flight 0$/m.test(await (await fetch(`${gateway.adminUrl}/metrics`)).text()),
+    { what: 'nothing in flight' },
+  );
 });
 
-test('a plain request to a route with upgrades is a plain request', async (t) => {
-  const upstream = await startRecordingUpstream(t);
-  const gateway = await startGateway(t, { ...config() }, { upstream: upstream.url });
-  assert.equal((await fetch(`${gateway.url}${path}`, withKey)).status, 200);
+test('a plain request to a route with upgrades is a plain request', async () => {
+  assert.equal((await fetch(`${gateway.url}${plainPath}`, withKey)).status, 200);
 });
 
-async function startEcho(t: TestContext) {
+async function startEcho(t: Scene) {
   const http = createServer();
   const requests: NodeJS.Dict<string | string[]>[] = [];
   const server = new WebSocketServer({ server: http });
@@ -287,8 +304,8 @@ async function startEcho(t: TestContext) {
   return { server, requests, url: `http://127.0.0.1:${(http.address() as AddressInfo).port}` };
 }
 
-function connect(t: TestContext, gateway: Gateway, protocols: string[] = []): WebSocket {
-  const client = new WebSocket(`ws://127.0.0.1:${gateway.port}${path}`, protocols, withKey);
+function connect(t: TestContext, { port }: Gateway, path: string, protocols: string[] = []): WebSocket {
+  const client = new WebSocket(`ws://127.0.0.1:${port}${path}`, protocols, withKey);
   client.on('error', () => {});
   t.after(() => client.terminate());
   return client;
