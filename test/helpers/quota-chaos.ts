@@ -48,7 +48,7 @@ export async function startChaos(t: Scene, options: ChaosOptions): Promise<Chaos
   const plan = { quotas: [{ name: 'life', limit: options.limit, per: 'lifetime' }] };
   const scene = await openQuotaScene(t, { plans: { plan } }, proxy && `redis://127.0.0.1:${proxy.port}`);
   // Slow enough that there is something left to spend when the faults come.
-  scene.upstream.handler = (_request, res) => setTimeout(() => res.end('ok'), 10);
+  scene.upstream.handler = (_request, res) => setTimeout(() => res.end('ok'), 20);
   const start = (): Promise<Gateway> => scene.start();
   const gateways = await Promise.all(Array.from({ length: options.gateways }, start));
   const callers = startCallers(t, options.callers, () => gateways);

@@ -167,7 +167,16 @@ function collectOutput(child: ChildProcess): { logs: () => LogLine[]; text: () =
   let stderr = '';
   child.stdout?.setEncoding('utf8').on('data', (chunk: string) => (stdout += chunk));
   child.stderr?.setEncoding('utf8').on('data', (chunk: string) => (stderr += chunk));
-  return { logs: () => stdout.split('\n').flatMap(parseLine), text: () => stdout + stderr };
+  const parsed: LogLine[] = [];
+  let parsedUpTo = 0;
+  // Tests ask again and again, so each line is parsed once.
+  const logs = (): LogLine[] => {
+    const end = stdout.lastIndexOf('\n') + 1;
+    if (end > parsedUpTo) parsed.push(...stdout.slice(parsedUpTo, end).split('\n').flatMap(parseLine));
+    parsedUpTo = end;
+    return [...parsed];
+  };
+  return { logs, text: () => stdout + stderr };
 }
 
 function parseLine(line: string): LogLine[] {
