@@ -74,11 +74,14 @@ export class Relay implements Dispatcher.DispatchHandler {
   #startedAt = performance.now();
   readonly #deadline: NodeJS.Timeout;
   readonly #onClose = (): void => this.#giveUp(new ClientGone());
-  readonly #onDrain = (): void => this.#controller?.resume();
   #controller: Dispatcher.DispatchController | undefined;
   #over = false;
   #begun = false;
   #heard = false;
+  /** From the turn of the event loop in which the head came, what comes is written at once. */
+  #flowing = false;
+  /** The start of the body, which until then may turn out to be all of it. */
+  #held: Buffer | undefined;
 
   constructor(res: ServerResponse, { own, costHeader, progress, responseMs, settle }: RelayParts) {
     this.#res = res;
@@ -117,21 +120,28 @@ export class Relay implements Dispatcher.DispatchHandler {
     }
     this.#begun = true;
     this.#progress.answered = status;
-    this.#res.on('drain', this.#onDrain);
     // The head of a stream must not wait for its first event; with a body in the same packet one write carries both.
-    process.nextTick(() => this.#flushHead());
+    process.nextTick(startFlowing, this);
   }
 
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#over) return;
+    const isFirst = this.#progress.bytesOut === 0;
     this.#progress.bytesOut += chunk.length;
-    if (!this.#res.write(chunk)) controller.pause();
+    if (isFirst && !this.#flowing && chunk.length <= heldBytesMax) {
+      this.#held = chunk;
+      return;
+    }
+    this.startFlowing();
+    this.#write(chunk);
   }
 
   onResponseEnd(): void {
     if (this.#over) return;
     this.#stop();
-    this.#res.end();
+    // One string of head and body costs one write of text, which is much less than one of a list of buffers.
+    if (this.#held === undefined) this.#res.end();
+    else this.#res.end(this.#held.toString('latin1'), 'latin1');
     this.#settle.resolve({ status: this.#res.statusCode, cut: undefined });
   }
 
@@ -158,8 +168,19 @@ export class Relay implements Dispatcher.DispatchHandler {
     this.#stop();
   }
 
-  #flushHead(): void {
-    if (this.#progress.bytesOut === 0 && !this.#over && !this.#res.destroyed) this.#res.flushHeaders();
+  /** Sends what has come of the answer. */
+  startFlowing(): void {
+    if (this.#flowing || this.#over) return;
+    this.#flowing = true;
+    if (this.#held !== undefined) this.#write(this.#held);
+    if (this.#progress.bytesOut === 0 && !this.#res.destroyed) this.#res.flushHeaders();
+    this.#held = undefined;
+  }
+
+  #write(chunk: Buffer): void {
+    if (this.#res.write(chunk)) return;
+    this.#controller?.pause();
+    this.#res.once('drain', () => this.#controller?.resume());
   }
 
   /** Ends the exchange from our side; undici then has nothing more to tell. */
@@ -190,8 +211,15 @@ export class Relay implements Dispatcher.DispatchHandler {
   #stop(): void {
     this.#over = true;
     clearTimeout(this.#deadline);
-    this.#res.off('close', this.#onClose).off('drain', this.#onDrain);
+    this.#res.off('close', this.#onClose);
   }
+}
+
+/** A larger body is worth a write of its own. */
+const heldBytesMax = 16 * 1024;
+
+function startFlowing(relay: Relay): void {
+  relay.startFlowing();
 }
 
 /** To a client of HTTP/1.0 the end of the connection may be the end of the answer, so only a reset tells it the truth. */
