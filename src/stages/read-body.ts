@@ -196,12 +196,22 @@ async function* followedBy(first: Buffer, rest: AsyncGenerator<Buffer, void>): A
 }
 
 async function collectInTime(req: IncomingMessage, sizeMax: number, rooms: BodyRooms): Promise<Buffer> {
+  const arrived = takeArrived(req, sizeMax, rooms.memory);
+  if (arrived !== undefined) return arrived;
   const late = setTimeout(() => breakBody(req, new Refusal('request_timeout')), rooms.requestMs);
   try {
     return await collect(req, sizeMax, rooms.memory);
   } finally {
     clearTimeout(late);
   }
+}
+
+/** Takes a body that came in one packet with its head, as small ones do: what listening costs is a tenth of a request. */
+function takeArrived(req: IncomingMessage, sizeMax: number, memory: BodyMemory): Buffer | undefined {
+  const size = req.readableLength;
+  if (!req.complete || req.destroyed || req.readableFlowing !== null) return undefined;
+  if (size === 0 || size > sizeMax || !memory.take(size)) return undefined;
+  return req.read() as Buffer;
 }
 
 /** Counts bytes as they arrive: a declared length is a claim, and a chunked body declares none. */
