@@ -107,7 +107,7 @@ export async function startGateway(
       limits: { ...config.limits, requestTimeoutMs: longestBody(config) },
       connections,
       wording,
-      handle: createApp({
+      ...createApp({
         travel,
         answer: createAnswerer(wording),
         findOrigin: originFinder(config.trustProxy),

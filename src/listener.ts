@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Address, Limits } from './config/config.ts';
@@ -7,8 +7,6 @@ import type { Connections } from './connections.ts';
 import { http } from './http.ts';
 import { Refusal, type RefusalCode, type Wording } from './refusals.ts';
 import { breakBody } from './broken-body.ts';
-
-export type Handle = (req: IncomingMessage, res: ServerResponse) => void;
 
 /** What is known of a request that never became one. */
 export interface Unread {
@@ -18,6 +16,8 @@ export interface Unread {
   readonly refusal: RefusalCode;
   readonly cause: unknown;
 }
+
+export type Handle = (req: IncomingMessage, res: ServerResponse) => void;
 
 export interface Listener {
   readonly address: Address;
@@ -32,6 +32,8 @@ export interface ListenerOptions {
   readonly limits: Limits;
   readonly connections: Connections;
   readonly handle: Handle;
+  /** What requests and responses are made with. */
+  readonly messages: Pick<ServerOptions, 'IncomingMessage' | 'ServerResponse'>;
   readonly wording: Wording;
   readonly unreadable: (unread: Unread) => void;
 }
@@ -44,8 +46,9 @@ const lookEveryMs = 1000;
  * requests that cannot be parsed) is led through the same handler, so there is one door and no side entrance.
  */
 export async function listen(options: ListenerOptions): Promise<Listener> {
-  const { limits, connections, handle } = options;
+  const { limits, connections, handle, messages } = options;
   const server = http.createServer({
+    ...messages,
     maxHeaderSize: limits.headerBytes,
     headersTimeout: limits.headerTimeoutMs,
     requestTimeout: limits.requestTimeoutMs,
@@ -61,9 +64,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   Object.assign(server, { dropMaxConnection: true });
   server.maxHeadersCount = 0; // Node would hide the rest from us (CVE-2026-58044); the door counts them instead
   server.on('connection', (socket: Socket) => connections.opened(socket));
-  server.on('request', handle);
-  server.on('checkContinue', handle);
-  server.on('checkExpectation', handle);
+  for (const event of ['request', 'checkContinue', 'checkExpectation']) server.on(event, handle);
   const handleRaw = (req: IncomingMessage, socket: Duplex, ahead: Buffer): void => {
     // What the client sent ahead of the answer waits in the socket, to be passed on after a 101 or never.
     if (ahead.length > 0) socket.unshift(ahead);

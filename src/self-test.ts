@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { duplexPair, Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { createAnswerer } from './answer.ts';
-import { createApp } from './app.ts';
+import { type App, createApp } from './app.ts';
 import { originFinder } from './client-address.ts';
 import { Connections } from './connections.ts';
 import { requestHeaderFilter } from './headers.ts';
@@ -108,7 +108,7 @@ async function send(canary: string, find: Find, logger: Logger): Promise<readonl
     },
   });
   const answer = createAnswerer(wording);
-  const handle = createApp({ travel, answer, findOrigin: originFinder([]), logger, metrics });
+  const { handle } = createApp({ travel, answer, findOrigin: originFinder([]), logger, metrics });
   const answers: string[] = [];
   // Sent twice, a key is refused without being looked up.
   for (const keys of [[canary], [canary, canary]]) answers.push(await exchange(handle, keys));
@@ -116,7 +116,7 @@ async function send(canary: string, find: Find, logger: Logger): Promise<readonl
 }
 
 /** One request over a connection in memory. */
-async function exchange(handle: ReturnType<typeof createApp>, keys: readonly string[]): Promise<string> {
+async function exchange(handle: App['handle'], keys: readonly string[]): Promise<string> {
   const [client, server] = duplexPair();
   http.createServer(handle).emit('connection', server);
   const headers = keys.map((key) => `apiKey: ${key}\r\n`).join('');
