@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { gatewayYaml, secretOf, type Variant } from './gateway-yaml.ts';
 import { adviceFor, cores, findLua, findProgram, here, root } from './machine.ts';
 import { nginxLua, nginxProxy } from './nginx.ts';
-import { freePort, start, type Started } from './processes.ts';
+import { freePort } from '../test/helpers/free-port.ts';
+import { start, type Started } from './processes.ts';
 import type { Surroundings } from './surroundings.ts';
 
 /** Something that is measured. */

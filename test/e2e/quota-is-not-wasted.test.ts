@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
-import { once } from 'node:events';
 import { after, before, test } from 'node:test';
+import { freePort } from '../helpers/free-port.ts';
 import { until } from '../helpers/poll.ts';
 import type { QuotaScene } from '../helpers/quota-scene.ts';
 import {
@@ -117,7 +115,7 @@ const planOf = (most: number) => ({ plan: { quotas: [{ name: 'life', limit: most
 const keyOf = (index: number): string => `k${index}`;
 
 before(async () => {
-  deadPort = await closedPort();
+  deadPort = await freePort();
   const keys = cases.flatMap(({ charge = 'answered' }, index) => keysOf(charge, keyOf(index)));
   const quotas = [{ name: 'life', limit, per: 'lifetime' }];
   scene = await openQuotaScene(scope, {
@@ -273,13 +271,4 @@ async function leavesAmidAnswer(key: string): Promise<void> {
   await raw.receivedUntil((bytes) => bytes.includes('begun'));
   raw.socket.destroy();
   await until(() => scene.upstream.requests.every(({ complete }) => complete));
-}
-
-async function closedPort(): Promise<number> {
-  const server = createServer();
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }

@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { connect, createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
-import { tempFolder } from './temp-folder.ts';
-import type { Scene } from './temp-folder.ts';
+import { connect } from 'node:net';
+import { freePort } from './free-port.ts';
 import { until } from './poll.ts';
+import type { Scene } from './poll.ts';
+import { tempFolder } from './temp-folder.ts';
 
 /** A real redis-server of the test's own, on a free port of the loopback. */
 export interface RedisServer {
@@ -28,7 +28,8 @@ interface ServerOptions {
 
 /** Starts a redis-server and stops it after the test. */
 export async function startRedisServer(t: Scene, options: ServerOptions = {}): Promise<RedisServer> {
-  const port = await freePort();
+  // A cluster node also listens on its port plus 10000, which must exist.
+  const port = await freePort({ below: 55_000 });
   const folder = tempFolder(t);
   const base = [
     '--port',
@@ -45,11 +46,20 @@ export async function startRedisServer(t: Scene, options: ServerOptions = {}): P
   let child: ChildProcess | undefined;
 
   async function start(): Promise<void> {
-    child = spawn('redis-server', commandLine, { stdio: 'ignore' });
-    const started = child;
+    const started = spawn('redis-server', commandLine, { stdio: ['ignore', 'pipe', 'pipe'] });
+    child = started;
+    let output = '';
+    let missing: Error | undefined;
+    for (const stream of [started.stdout, started.stderr])
+      stream.on('data', (chunk: Buffer) => (output = (output + chunk.toString()).slice(-10_000)));
+    started.on('error', (cause) => {
+      missing = new Error('redis-server is not installed: run `npm test`, which installs it', { cause });
+    });
     await until(
       async () => {
-        if (started.exitCode !== null) throw new Error(`redis-server ended with ${started.exitCode}`);
+        if (missing) throw missing;
+        if (started.exitCode !== null)
+          throw new Error(`redis-server ended with ${started.exitCode}\n${output}`);
         return accepts(port);
       },
       { within: 10_000 },
@@ -57,7 +67,7 @@ export async function startRedisServer(t: Scene, options: ServerOptions = {}): P
   }
 
   async function stop(): Promise<void> {
-    if (child === undefined) return;
+    if (child === undefined || child.pid === undefined) return;
     const ended = once(child, 'close');
     // A server that was stopped with SIGSTOP takes no other signal.
     child.kill('SIGKILL');
@@ -75,16 +85,6 @@ export async function startRedisServer(t: Scene, options: ServerOptions = {}): P
     stop,
     start,
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  // A cluster node also listens on its port plus 10000, which must exist.
-  return port < 55_000 ? port : freePort();
 }
 
 async function sayTo(port: number, words: readonly (string | number)[]): Promise<string> {

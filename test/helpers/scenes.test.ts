@@ -7,7 +7,7 @@ import { until } from './poll.ts';
 import { exchange, openRaw, requestBytes } from './raw-socket.ts';
 import { startRawUpstream } from './raw-upstream.ts';
 import { startRecordingUpstream } from './recording-upstream.ts';
-import { startRedis } from './redis.ts';
+import { startRedisServer } from './redis-server.ts';
 import { overlay } from './start-gateway.ts';
 
 const parsed = (text: string, options = {}): object[] =>
@@ -119,10 +119,10 @@ test('the raw upstream follows its script, request by request', async (t) => {
 });
 
 test('a Redis of its own can be stopped, started, frozen and thawed', async (t) => {
-  const redis = await startRedis(t);
-  await redis.kill();
+  const redis = await startRedisServer(t);
+  await redis.stop();
   await redis.start();
-  redis.pause();
+  redis.signal('SIGSTOP');
   const socket = connect(redis.port, '127.0.0.1');
   t.after(() => void socket.destroy());
   await once(socket, 'connect');
@@ -130,7 +130,7 @@ test('a Redis of its own can be stopped, started, frozen and thawed', async (t) 
   socket.on('data', (chunk: Buffer) => (reply += chunk.toString()));
   socket.write('PING\r\n');
   assert.equal(reply, '');
-  redis.resume();
+  redis.signal('SIGCONT');
   await until(() => reply === '+PONG\r\n');
 });
 
