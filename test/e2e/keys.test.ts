@@ -38,10 +38,11 @@ describe('two gateways see every change of a key within a second', { concurrency
   test('on one SQLite file', () => keyLife(onSqlite));
   test('on one Redis', async (t) => {
     await t.test('that is well', () => keyLife(onRedis));
-    const cut = () => redis.say('CLIENT', 'KILL', 'TYPE', 'pubsub');
-    await t.test('whose pub/sub connections are killed', () => keyLife(onRedis, cut));
+    await t.test('whose pub/sub connections are killed', () => keyLife(onRedis, cutFeeds));
   });
 });
+
+const cutFeeds = () => redis.say('CLIENT', 'KILL', 'TYPE', 'pubsub');
 
 /** Disturbs before every change. */
 async function keyLife(

@@ -327,12 +327,12 @@ async function callAll(
   key: string,
   onAnswer: (answer: Answer) => void = () => undefined,
 ): Promise<Answer[]> {
-  const callOne = async (gateway: Gateway): Promise<Answer> => {
-    const answer = await call(gateway, { key });
+  const callOne = async (one: Gateway): Promise<Answer> => {
+    const answer = await call(one, { key });
     onAnswer(answer);
     return answer;
   };
-  return Promise.all(gateways.flatMap((gateway) => Array.from({ length: each }, () => callOne(gateway))));
+  return Promise.all(gateways.flatMap((one) => Array.from({ length: each }, () => callOne(one))));
 }
 
 function tally(answers: readonly Answer[]): Record<string, number> {
