@@ -132,6 +132,6 @@ async function nothingLeft(): Promise<void> {
         upstreamSockets.size === 0
       );
     },
-    { within: 8_000, what: 'nothing is left' },
+    { within: 20_000, what: 'nothing is left' },
   );
 }

@@ -11,8 +11,8 @@ import { until } from './poll.ts';
 
 export const DEADLINE_MS = 250;
 /** What a busy machine may add to a deadline. */
-const SLACK_MS = 150;
-const RECOVERY_MS = 2_000;
+const SLACK_MS = 1_000;
+const RECOVERY_MS = 10_000;
 
 /** The counter that the faults are tried on. */
 export const counters = [aCounter({ limit: 1_000_000 })];

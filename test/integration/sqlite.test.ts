@@ -73,7 +73,8 @@ test('a database that stays locked fails within the deadline and works again whe
   const waiting = Array.from({ length: 20 }, () => store.keys.changeKey(made));
   assert.equal(await store.keys.findKey(digest), undefined, 'who only reads does not wait');
   for (const call of await Promise.allSettled(waiting)) assert.equal(call.status, 'rejected');
-  assert.ok(performance.now() - started < 150);
+  // One after the other they would take two seconds.
+  assert.ok(performance.now() - started < 1000);
   locker.exec('ROLLBACK');
   locker.close();
   await store.keys.changeKey(made);
