@@ -29,5 +29,5 @@ STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=3s --start-period=5s \
   CMD ["node", "-e", "fetch('http://127.0.0.1:9090/livez').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 # No shell in between, so that SIGTERM reaches Node and the gateway drains.
-ENTRYPOINT ["node", "--max-semi-space-size=8", "dist/main.js"]
+ENTRYPOINT ["node", "dist/main.js"]
 CMD ["serve", "--config", "/etc/gatehouse/gateway.yaml"]

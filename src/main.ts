@@ -1,23 +1,12 @@
 #!/usr/bin/env node
-import { readFileSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import { Argument, Command, Option } from 'commander';
-import type { Shell } from './commands/completion.ts';
-import { addKeysCommands } from './commands/keys/program.ts';
 import { exitCodes } from './exit-codes.ts';
+import { relaunch } from './relaunch.ts';
 
 /** Since 26.5.1 a request cannot hide framing headers behind a thousand others (CVE-2026-58044). */
 const nodeVersionMin = [26, 5, 1] as const;
-
-// What is loaded from here on is compiled once and kept: later starts take half the time and 25 MB less. Where the folder
-// cannot be written, as in a read-only container, nothing is kept and nothing is lost.
-enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/gatehouse', import.meta.url)));
-
-const completionHelp = `
-Examples:
-  $ source <(gatehouse completion bash)
-  $ gatehouse completion fish > ~/.config/fish/completions/gatehouse.fish`;
+const compileCache = fileURLToPath(new URL('../node_modules/.cache/gatehouse', import.meta.url));
 
 // By default this signal opens the inspector, and with it everything in memory, to whoever may send signals.
 process.on('SIGUSR1', () => undefined);
@@ -28,131 +17,12 @@ if (isOlder(process.versions.node, nodeVersionMin)) {
   );
   process.exitCode = exitCodes.unavailable;
 } else {
+  if (process.argv[2] === 'serve') relaunch({ compileCache });
+  // What is loaded from here on is compiled once and kept: later starts take half the time and 25 MB less. Where the folder
+  // cannot be written, as in a read-only container, nothing is kept and nothing is lost.
+  enableCompileCache(compileCache);
+  const { runCommand } = await import('./commands/program.ts');
   await runCommand();
-}
-
-async function runCommand(): Promise<void> {
-  const program = new Command('gatehouse')
-    .description(
-      'An authenticating gateway: API keys, quotas and checked bodies in front of an HTTP service.',
-    )
-    .version(readVersion())
-    .showHelpAfterError('(add --help for what is understood)')
-    .exitOverride((error) => process.exit(error.exitCode === 0 ? exitCodes.ok : exitCodes.usage));
-
-  program
-    .command('serve')
-    .description('run the gateway until it is stopped')
-    .addOption(configOption())
-    .addHelpText('after', '\nExample:\n  $ gatehouse serve --config config/gateway.yaml')
-    .action(async ({ config }: { config: string }) => {
-      const { serve } = await import('./commands/serve.ts');
-      process.exit(await serve(config));
-    });
-
-  program
-    .command('check')
-    .description('say what a configuration does, or everything that is wrong with it')
-    .addOption(configOption())
-    .addHelpText('after', '\nExample:\n  $ gatehouse check --config config/gateway.yaml && echo fine')
-    .action(async ({ config }: { config: string }) => {
-      const { check } = await import('./commands/check.ts');
-      process.exitCode = check({
-        file: config,
-        env: process.env,
-        stdout: process.stdout,
-        stderr: process.stderr,
-      });
-    });
-
-  addUsage(program);
-  addKeysCommands(program, configOption);
-  addCompletion(program);
-  program
-    .command('worker', { hidden: true })
-    .addOption(configOption())
-    .addOption(new Option('--log-format <format>').choices(['json', 'pretty']).default('json'))
-    .option('--port <port>', 'the port to share', Number, 0)
-    .action(
-      async ({ config, ...options }: { config: string; logFormat: 'json' | 'pretty'; port: number }) => {
-        const { work } = await import('./commands/work.ts');
-        process.exit(await work({ file: config, ...options }));
-      },
-    );
-
-  await program.parseAsync();
-}
-
-function addCompletion(program: Command): void {
-  program
-    .command('completion')
-    .description('print the completions of a shell')
-    .addArgument(new Argument('<shell>', 'the shell').choices(['bash', 'zsh', 'fish']))
-    .addHelpText('after', completionHelp)
-    .action(async (shell: Shell) => {
-      const { completionScript } = await import('./commands/completion.ts');
-      process.stdout.write(completionScript(shell, program));
-    });
-}
-
-function addUsage(program: Command): void {
-  const usage = program.command('usage').description('read and reset what keys have used of their quotas');
-
-  usage
-    .command('show')
-    .description('show limit, use and reset of the quotas of a key, or of all keys in the configuration')
-    .argument('[key]', 'the id of a key')
-    .addOption(configOption())
-    .option('--json', 'print records for programs')
-    .addHelpText(
-      'after',
-      `
-USED counts the units that gateways hold ahead of need, which are shown as LEASED too.
-
-Examples:
-  $ gatehouse usage show
-  $ gatehouse usage show demo --json`,
-    )
-    .action(async (key: string | undefined, { config, json }: { config: string; json?: true }) => {
-      const { showUsage } = await import('./commands/usage.ts');
-      process.exitCode = await showUsage({ config, key, json: json ?? false }, process);
-    });
-
-  usage
-    .command('reset')
-    .description('set what a key has used in the current periods to zero')
-    .argument('<key>', 'the id of a key')
-    .addOption(configOption())
-    .option('--quota <name>', 'this quota alone')
-    .option('--yes', 'do not ask')
-    .addHelpText(
-      'after',
-      `
-Gateways may still spend the units that they hold at that moment.
-
-Examples:
-  $ gatehouse usage reset demo
-  $ gatehouse usage reset demo --quota monthly --yes`,
-    )
-    .action(async (key: string, options: { config: string; quota?: string; yes?: true }) => {
-      const { resetUsage } = await import('./commands/usage.ts');
-      const { config, quota, yes = false } = options;
-      process.exitCode = await resetUsage({ config, key, quota, yes }, process);
-    });
-}
-
-function configOption(): Option {
-  return new Option('-c, --config <file>', 'the configuration file')
-    .env('GATEHOUSE_CONFIG')
-    .default('config/gateway.yaml');
-}
-
-function readVersion(): string {
-  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
-  const parsed: unknown = JSON.parse(text);
-  return typeof parsed === 'object' && parsed !== null && 'version' in parsed
-    ? String(parsed.version)
-    : 'unknown';
 }
 
 function isOlder(version: string, least: readonly number[]): boolean {

@@ -41,7 +41,7 @@ test('the image runs as the user node, which owns the folder of the store', () =
 test('SIGTERM reaches Node without a shell in between', () => {
   const exec = (instruction: string): unknown =>
     JSON.parse(new RegExp(`^${instruction} (.*)$`, 'm').exec(final)?.[1] ?? 'null');
-  assert.deepEqual(exec('ENTRYPOINT'), ['node', '--max-semi-space-size=8', 'dist/main.js']);
+  assert.deepEqual(exec('ENTRYPOINT'), ['node', 'dist/main.js']);
   assert.deepEqual(exec('CMD'), ['serve', '--config', '/etc/gatehouse/gateway.yaml']);
   assert.match(final, /^STOPSIGNAL SIGTERM$/m);
 });

@@ -24,7 +24,15 @@ const floors: readonly (readonly string[])[] = [
   ['config'],
   ['visit.ts'],
   ['broken-body.ts', 'client-address.ts', 'strict-json.ts'],
-  ['escaped-keys.ts', 'exit-codes.ts', 'headers.ts', 'http.ts', 'refusals.ts', 'settle-heap.ts'],
+  [
+    'escaped-keys.ts',
+    'exit-codes.ts',
+    'headers.ts',
+    'http.ts',
+    'refusals.ts',
+    'relaunch.ts',
+    'settle-heap.ts',
+  ],
 ];
 
 /** Stages know each other's results; beyond that, one is made of three. */

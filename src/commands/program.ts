@@ -1,0 +1,135 @@
+import { readFileSync } from 'node:fs';
+import { Argument, Command, Option } from 'commander';
+import { exitCodes } from '../exit-codes.ts';
+import type { Shell } from './completion.ts';
+import { addKeysCommands } from './keys/program.ts';
+
+const completionHelp = `
+Examples:
+  $ source <(gatehouse completion bash)
+  $ gatehouse completion fish > ~/.config/fish/completions/gatehouse.fish`;
+
+/** Runs what the command line asks for. */
+export async function runCommand(): Promise<void> {
+  const program = new Command('gatehouse')
+    .description(
+      'An authenticating gateway: API keys, quotas and checked bodies in front of an HTTP service.',
+    )
+    .version(readVersion())
+    .showHelpAfterError('(add --help for what is understood)')
+    .exitOverride((error) => process.exit(error.exitCode === 0 ? exitCodes.ok : exitCodes.usage));
+
+  program
+    .command('serve')
+    .description('run the gateway until it is stopped')
+    .addOption(configOption())
+    .addHelpText('after', '\nExample:\n  $ gatehouse serve --config config/gateway.yaml')
+    .action(async ({ config }: { config: string }) => {
+      const { serve } = await import('./serve.ts');
+      process.exit(await serve(config));
+    });
+
+  program
+    .command('check')
+    .description('say what a configuration does, or everything that is wrong with it')
+    .addOption(configOption())
+    .addHelpText('after', '\nExample:\n  $ gatehouse check --config config/gateway.yaml && echo fine')
+    .action(async ({ config }: { config: string }) => {
+      const { check } = await import('./check.ts');
+      process.exitCode = check({
+        file: config,
+        env: process.env,
+        stdout: process.stdout,
+        stderr: process.stderr,
+      });
+    });
+
+  addUsage(program);
+  addKeysCommands(program, configOption);
+  addCompletion(program);
+  program
+    .command('worker', { hidden: true })
+    .addOption(configOption())
+    .addOption(new Option('--log-format <format>').choices(['json', 'pretty']).default('json'))
+    .option('--port <port>', 'the port to share', Number, 0)
+    .action(
+      async ({ config, ...options }: { config: string; logFormat: 'json' | 'pretty'; port: number }) => {
+        const { work } = await import('./work.ts');
+        process.exit(await work({ file: config, ...options }));
+      },
+    );
+
+  await program.parseAsync();
+}
+
+function addCompletion(program: Command): void {
+  program
+    .command('completion')
+    .description('print the completions of a shell')
+    .addArgument(new Argument('<shell>', 'the shell').choices(['bash', 'zsh', 'fish']))
+    .addHelpText('after', completionHelp)
+    .action(async (shell: Shell) => {
+      const { completionScript } = await import('./completion.ts');
+      process.stdout.write(completionScript(shell, program));
+    });
+}
+
+function addUsage(program: Command): void {
+  const usage = program.command('usage').description('read and reset what keys have used of their quotas');
+
+  usage
+    .command('show')
+    .description('show limit, use and reset of the quotas of a key, or of all keys in the configuration')
+    .argument('[key]', 'the id of a key')
+    .addOption(configOption())
+    .option('--json', 'print records for programs')
+    .addHelpText(
+      'after',
+      `
+USED counts the units that gateways hold ahead of need, which are shown as LEASED too.
+
+Examples:
+  $ gatehouse usage show
+  $ gatehouse usage show demo --json`,
+    )
+    .action(async (key: string | undefined, { config, json }: { config: string; json?: true }) => {
+      const { showUsage } = await import('./usage.ts');
+      process.exitCode = await showUsage({ config, key, json: json ?? false }, process);
+    });
+
+  usage
+    .command('reset')
+    .description('set what a key has used in the current periods to zero')
+    .argument('<key>', 'the id of a key')
+    .addOption(configOption())
+    .option('--quota <name>', 'this quota alone')
+    .option('--yes', 'do not ask')
+    .addHelpText(
+      'after',
+      `
+Gateways may still spend the units that they hold at that moment.
+
+Examples:
+  $ gatehouse usage reset demo
+  $ gatehouse usage reset demo --quota monthly --yes`,
+    )
+    .action(async (key: string, options: { config: string; quota?: string; yes?: true }) => {
+      const { resetUsage } = await import('./usage.ts');
+      const { config, quota, yes = false } = options;
+      process.exitCode = await resetUsage({ config, key, quota, yes }, process);
+    });
+}
+
+function configOption(): Option {
+  return new Option('-c, --config <file>', 'the configuration file')
+    .env('GATEHOUSE_CONFIG')
+    .default('config/gateway.yaml');
+}
+
+function readVersion(): string {
+  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  const parsed: unknown = JSON.parse(text);
+  return typeof parsed === 'object' && parsed !== null && 'version' in parsed
+    ? String(parsed.version)
+    : 'unknown';
+}
