@@ -1,8 +1,8 @@
 /**
- * Half of the young generation, in MB. Left alone it grows to 27 MB under load, which is 50 MB more that stay resident and
- * spares the collector next to nothing.
+ * Half of the young generation, in MB. Left alone it grows to 27 MB under load, and with it what waits to be collected: the
+ * process then holds 50 MB more, and 50 uploads at a time 40 MB more again. A smaller one costs the collector up to 5 % of a request.
  */
-const heapFlag = '--max-semi-space-size=8';
+const heapFlag = '--max-semi-space-size=4';
 
 /**
  * Puts the same command in the place of this process, under the same process id, with what Node takes only when it starts: the

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { open, unlink } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
 import { UploadProblem } from './upload-problem.ts';
 
 /** What all uploads of one process may hold together, in bytes. */
@@ -26,8 +25,11 @@ export interface Spool {
   /** Throws `spool_full` when the process holds as much as it may, or when the disk does. */
   readonly write: (chunk: Buffer) => Promise<void>;
   readonly size: () => number;
-  /** Reads from the first byte, as often as it is called. The spool has to stay open meanwhile. */
-  readonly read: () => Readable;
+  /**
+   * Reads from the first byte, as often as it is called. The spool has to stay open meanwhile. A chunk is the reader's until
+   * it asks for the next.
+   */
+  readonly read: () => AsyncGenerator<Buffer, void>;
   /** Lets go of memory and file. Safe to call at any time and more than once. */
   readonly close: () => Promise<void>;
 }
@@ -92,10 +94,6 @@ class RoomSpool implements Spool {
     return this.#bytes;
   }
 
-  read(): Readable {
-    return Readable.from(this.#chunks(), { objectMode: false, highWaterMark: readBytes });
-  }
-
   async close(): Promise<void> {
     this.#closed = true;
     await this.#writing;
@@ -148,18 +146,18 @@ class RoomSpool implements Spool {
     }
   }
 
-  async *#chunks(): AsyncGenerator<Buffer, void> {
+  async *read(): AsyncGenerator<Buffer, void> {
     if (this.#closed) throw new Error('the spool is closed');
     if (!this.#file) {
       yield* this.#pieces;
       return;
     }
     let position = 0;
+    // The same for all of it: a new one each time would be more memory than all that is held (50 MB with 50 large uploads).
+    const buffer = Buffer.allocUnsafeSlow(readBytes);
     while (position < this.#bytes) {
       if (!this.#file) throw new Error('the spool is closed');
-      // A buffer each, because the reader may still hold the last one.
-      const buffer = Buffer.allocUnsafe(Math.min(readBytes, this.#bytes - position));
-      const { bytesRead } = await this.#file.read(buffer, 0, buffer.length, position);
+      const { bytesRead } = await this.#file.read(buffer, 0, readBytes, position);
       if (bytesRead === 0) throw new Error('the spool file is shorter than what was written');
       position += bytesRead;
       yield buffer.subarray(0, bytesRead);

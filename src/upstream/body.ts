@@ -14,7 +14,10 @@ export interface StreamedBody {
   readonly kind: 'stream';
   /** Undefined when it is only known at the end. */
   readonly length: number | undefined;
-  /** Throws a Refusal where the body breaks its rule. Called at most once unless it is `repeatable`. */
+  /**
+   * Throws a Refusal where the body breaks its rule. Called at most once unless it is `repeatable`. A chunk is the reader's
+   * until it asks for the next.
+   */
   readonly read: () => AsyncIterable<Buffer>;
   readonly repeatable: boolean;
   readonly release: () => void | Promise<void>;

@@ -149,7 +149,7 @@ export class StreamedExchange implements Dispatcher.DispatchController {
     try {
       for await (const chunk of chunksOf(this.#body)) {
         if (outgoing.destroyed || this.#over) return;
-        if (!outgoing.write(chunk)) await this.#drained(outgoing);
+        await this.#write(outgoing, chunk);
       }
     } catch (error) {
       // The answer is complete, and reading the rest of the body was stopped for that.
@@ -165,16 +165,15 @@ export class StreamedExchange implements Dispatcher.DispatchController {
     if (this.#answer === undefined) this.#arm(this.#timeouts.responseMs, (ms) => new ResponseTimeout(ms));
   }
 
-  #drained(outgoing: ClientRequest): Promise<void> {
+  /** Resolves when the kernel has the bytes, or nobody will take them any more: they are not ours to keep. */
+  #write(outgoing: ClientRequest, chunk: Buffer): Promise<void> {
     const { idleMs } = this.#timeouts;
     return new Promise((resolve) => {
       const stalled = setTimeout(() => this.#giveUp(new Stalled(`took nothing for ${idleMs} ms`)), idleMs);
-      const goOn = (): void => {
+      outgoing.write(chunk, () => {
         clearTimeout(stalled);
-        outgoing.off('drain', goOn).off('close', goOn);
         resolve();
-      };
-      outgoing.on('drain', goOn).on('close', goOn);
+      });
     });
   }
 
