@@ -54,12 +54,14 @@ export async function startChaos(t: Scene, options: ChaosOptions): Promise<Chaos
   const callers = startCallers(t, options.callers, () => gateways);
   const arrived = (): number => scene.upstream.requests.length;
   const successes = (): number => callers.tally.get('200') ?? 0;
+  const denied = (): number => callers.tally.get('quota_exhausted') ?? 0;
 
   async function served(): Promise<void> {
     const before = successes();
-    await until(() => successes() > before + options.callers || arrived() >= options.limit, {
-      within: 20_000,
-    });
+    const deniedBefore = denied();
+    // What a crash strands never arrives, so that the quota can be used up before the limit has arrived.
+    const usedUp = (): boolean => arrived() >= options.limit || denied() > deniedBefore + options.callers;
+    await until(() => successes() > before + options.callers || usedUp());
   }
 
   /** Takes one gateway out of use, ends it, and puts a new one in its place. */
