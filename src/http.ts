@@ -3,6 +3,6 @@ import { createRequire } from 'node:module';
 
 /**
  * What of `node:http` is more than a type. An `import` reads every export, and behind that of `WebSocket` stands a whole
- * second HTTP client: 30 ms of each start and 10 MB that nothing here uses. `require` reads what it is asked for.
+ * second HTTP client that nothing here uses: 35 ms and 16 MB in an otherwise empty process. `require` reads what it is asked for.
  */
 export const http = createRequire(import.meta.url)('node:http') as typeof Http;
