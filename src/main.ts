@@ -2,7 +2,7 @@
 import { enableCompileCache } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { exitCodes } from './exit-codes.ts';
-import { relaunch } from './relaunch.ts';
+import { relaunch } from './commands/relaunch.ts';
 
 /** Since 26.5.1 a request cannot hide framing headers behind a thousand others (CVE-2026-58044). */
 const nodeVersionMin = [26, 5, 1] as const;

@@ -17,7 +17,7 @@ const gateway = await startGateway(
     upstreams: {
       recognition: {
         targets: [upstream.url],
-        timeouts: { connect: '300ms', response: '250ms', idle: '250ms' },
+        timeouts: { connect: '2s', response: '500ms', idle: '500ms' },
       },
     },
     routes: [{ path: '/v1/*', methods: ['GET', 'POST', 'HEAD'], body: { any: {} } }],

@@ -32,6 +32,8 @@ const full = await startFull();
 /** More than what the kernel keeps for a connection on both sides. */
 const bodyBytes = 15_000_000;
 const timeouts = { connect: '150ms', response: '300ms', idle: '300ms' };
+/** For those that answer, on a busy machine too. */
+const patient = { connect: '5s', response: '5s', idle: '5s' };
 const routes = [
   'refused',
   'unresolvable',
@@ -55,11 +57,21 @@ const gateway = await startGateway(scene, {
     // undici's connect timeout is only exact to a second.
     full: { targets: [`http://127.0.0.1:${full}`], timeouts: { connect: '100ms', response: '5s' } },
     silent: { targets: [silent.url], timeouts },
-    tls: { targets: [`https://127.0.0.1:${tls}`], ca: trusted.cert, timeouts, preserveHost: true },
-    self: { targets: [`https://127.0.0.1:${selfSigned}`], timeouts },
-    misnamed: { targets: [`https://127.0.0.1:${misnamed}`], ca: named.cert, timeouts, preserveHost: true },
-    named: { targets: [`https://localhost:${misnamed}`], ca: named.cert, timeouts, preserveHost: true },
-    pair: { targets: [one.url, two.url], timeouts },
+    tls: { targets: [`https://127.0.0.1:${tls}`], ca: trusted.cert, timeouts: patient, preserveHost: true },
+    self: { targets: [`https://127.0.0.1:${selfSigned}`], timeouts: patient },
+    misnamed: {
+      targets: [`https://127.0.0.1:${misnamed}`],
+      ca: named.cert,
+      timeouts: patient,
+      preserveHost: true,
+    },
+    named: {
+      targets: [`https://localhost:${misnamed}`],
+      ca: named.cert,
+      timeouts: patient,
+      preserveHost: true,
+    },
+    pair: { targets: [one.url, two.url], timeouts: patient },
     kept: { targets: [kept.url], timeouts: { ...timeouts, idle: '5s' } },
     early: { targets: [early.url], timeouts },
     narrow: { targets: [narrow.url], timeouts: { ...timeouts, idle: '5s' }, connections: 1 },

@@ -47,7 +47,10 @@ export function startDrawers(
   }
 
   async function endOf(child: ChildProcess): Promise<void> {
+    // What it has told may still be on its way when it has ended.
+    const told = once(child, 'disconnect');
     const [code, signal] = (await once(child, 'close')) as [number | null, string | null];
+    await told;
     running.delete(child);
     assert.ok(code === 0 || signal === 'SIGKILL', `a drawing process ended with ${code ?? signal}`);
   }

@@ -30,7 +30,7 @@ const floors: readonly (readonly string[])[] = [
     'headers.ts',
     'http.ts',
     'refusals.ts',
-    'relaunch.ts',
+
     'settle-heap.ts',
   ],
 ];
