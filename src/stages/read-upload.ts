@@ -56,10 +56,7 @@ function missing(rule: UploadRule): string {
   return `${field ?? 'The form'} is missing`;
 }
 
-async function spooled(
-  checked: AsyncGenerator<Buffer, void>,
-  { spools, released }: UploadOrder,
-): Promise<StreamedBody> {
+async function spooled(checked: Chunks, { spools, released }: UploadOrder): Promise<StreamedBody> {
   const spool = spools.open();
   try {
     for await (const chunk of checked) await translateLater(spool.write(chunk));
@@ -75,14 +72,14 @@ async function spooled(
 }
 
 async function streamed(
-  { checked, stop }: { checked: AsyncGenerator<Buffer, void>; stop: () => void },
+  { checked, stop }: { checked: Chunks; stop: () => void },
   { head, released }: UploadOrder,
 ): Promise<StreamedBody> {
   const first = await checked.next();
   const release = once(async () => {
     released();
     stop();
-    await checked.return();
+    await checked.return?.();
   });
   return {
     kind: 'stream',
@@ -93,22 +90,42 @@ async function streamed(
   };
 }
 
-async function* resumed(
-  first: IteratorResult<Buffer, void>,
-  rest: AsyncGenerator<Buffer, void>,
-): AsyncGenerator<Buffer, void> {
-  if (first.done === true) return;
-  yield first.value;
-  yield* rest;
+/** Chunks on their way through the gateway. */
+type Chunks = AsyncIterableIterator<Buffer, void, undefined>;
+
+/** The chunks from the first on, which was waited for. */
+function resumed(first: IteratorResult<Buffer, void>, rest: Chunks): Chunks {
+  let held: IteratorResult<Buffer, void> | undefined = first;
+  return chunksFrom(rest, async () => {
+    const next = held ?? (await rest.next());
+    held = undefined;
+    return next;
+  });
 }
 
 /** The same chunks, with the problems of uploads as refusals. */
-async function* refusing(checked: AsyncGenerator<Buffer, void>): AsyncGenerator<Buffer, void> {
-  try {
-    yield* checked;
-  } catch (error) {
-    throw refusalOf(error);
-  }
+function refusing(checked: Chunks): Chunks {
+  return chunksFrom(checked, async () => {
+    try {
+      return await checked.next();
+    } catch (error) {
+      throw refusalOf(error);
+    }
+  });
+}
+
+/** An iterator over another one. As generators within generators these took a tenth of the time of a large upload. */
+function chunksFrom(source: Chunks, next: () => Promise<IteratorResult<Buffer, void>>): Chunks {
+  return {
+    next,
+    return: async () => {
+      await source.return?.();
+      return { done: true, value: undefined };
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
 }
 
 function translate<T>(check: () => T): T {

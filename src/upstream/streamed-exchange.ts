@@ -56,6 +56,10 @@ export class StreamedExchange implements Dispatcher.DispatchController {
   #outgoing: ClientRequest | undefined;
   #answer: IncomingMessage | undefined;
   #timer: NodeJS.Timeout | undefined;
+  /** One for all chunks, whose time begins anew with each. */
+  #patience: NodeJS.Timeout | undefined;
+  /** A chunk waits for the upstream to take it. */
+  #writing = false;
   #held: HeldBytes | undefined;
   #over = false;
   /** All of the body was written. */
@@ -168,13 +172,19 @@ export class StreamedExchange implements Dispatcher.DispatchController {
   /** Resolves when the kernel has the bytes, or nobody will take them any more: they are not ours to keep. */
   #write(outgoing: ClientRequest, chunk: Buffer): Promise<void> {
     const { idleMs } = this.#timeouts;
+    this.#writing = true;
+    if (this.#patience === undefined) this.#patience = setTimeout(() => this.#endPatience(), idleMs);
+    else this.#patience.refresh();
     return new Promise((resolve) => {
-      const stalled = setTimeout(() => this.#giveUp(new Stalled(`took nothing for ${idleMs} ms`)), idleMs);
       outgoing.write(chunk, () => {
-        clearTimeout(stalled);
+        this.#writing = false;
         resolve();
       });
     });
+  }
+
+  #endPatience(): void {
+    if (this.#writing) this.#giveUp(new Stalled(`took nothing for ${this.#timeouts.idleMs} ms`));
   }
 
   #receive(answer: IncomingMessage): void {
@@ -255,6 +265,7 @@ export class StreamedExchange implements Dispatcher.DispatchController {
   #stop(): void {
     this.#over = true;
     clearTimeout(this.#timer);
+    clearTimeout(this.#patience);
     const outgoing = this.#outgoing;
     if (outgoing === undefined) return;
     // A connection is kept only when both sides are done with it.
@@ -262,12 +273,12 @@ export class StreamedExchange implements Dispatcher.DispatchController {
   }
 }
 
-async function* chunksOf(body: Body): AsyncGenerator<Buffer, void> {
-  if (body.kind === 'stream') {
-    yield* body.read();
-    return;
-  }
-  for (let at = 0; at < body.bytes.length; at += pieceMax) yield body.bytes.subarray(at, at + pieceMax);
+function chunksOf(body: Body): AsyncIterable<Buffer> | Iterable<Buffer> {
+  return body.kind === 'stream' ? body.read() : piecesOf(body.bytes);
+}
+
+function* piecesOf(bytes: Buffer): Generator<Buffer, void> {
+  for (let at = 0; at < bytes.length; at += pieceMax) yield bytes.subarray(at, at + pieceMax);
 }
 
 /** In pieces an upstream that takes a large body slowly is seen to take it. */
