@@ -1,15 +1,12 @@
 import { createInterface } from 'node:readline/promises';
 import type { Config } from '../config/config.ts';
 import { loadConfig } from '../config/load-config.ts';
-import type { PlanRule } from '../config/plan-rule.ts';
-import { suggest } from '../config/wording.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { countersAt } from '../quota/counters.ts';
-import { planOf, type Entitlement } from '../quota/plan-of.ts';
-import { readUsage, type UsageReading } from '../quota/usage-reading.ts';
-import { StoreUnavailable, type Ledger } from '../stores/ledger.ts';
+import { KeyProblem } from '../keys/key-problem.ts';
+import type { UsageReading } from '../quota/usage-reading.ts';
+import { StoreUnavailable } from '../stores/ledger.ts';
 import { openStore } from '../stores/open-store.ts';
-import type { Store } from '../stores/store.ts';
+import { createUsageBook, type UsageBook } from '../usage-book.ts';
 import { columns } from './columns.ts';
 import { explainConfig } from './lifecycle.ts';
 
@@ -30,12 +27,14 @@ export async function showUsage(
   { config: file, key, json }: { config: string; key: string | undefined; json: boolean },
   io: Console,
 ): Promise<number> {
-  return withStore(file, io, async (config, { keys: stored, ledger }) => {
-    const keys = key === undefined ? config.keys.map(holderOf) : [await findKey(config, stored, key)];
+  return withStore(file, io, async (config, usage) => {
+    const ids = key === undefined ? config.keys.map(({ id }) => id) : [key];
     const rows: Row[] = [];
-    for (let from = 0; from < keys.length; from += keysAtOnce) {
-      const some = keys.slice(from, from + keysAtOnce);
-      rows.push(...(await Promise.all(some.map((one) => readKey(config, one, ledger)))).flat());
+    for (let from = 0; from < ids.length; from += keysAtOnce) {
+      const some = await Promise.all(ids.slice(from, from + keysAtOnce).map((id) => usage.read(id)));
+      rows.push(
+        ...some.flatMap(({ quotas, ...holder }) => quotas.map((reading) => ({ ...holder, reading }))),
+      );
     }
     io.stdout.write(json ? `${JSON.stringify(rows.map(toJson), undefined, 2)}\n` : printTable(rows));
   });
@@ -46,16 +45,14 @@ export async function resetUsage(
   options: { config: string; key: string; quota: string | undefined; yes: boolean },
   io: Console,
 ): Promise<number> {
-  return withStore(options.config, io, async (config, { keys, ledger }) => {
-    const key = await findKey(config, keys, options.key);
-    const counters = countersAt(choosePlan(rulesOf(config, key), options.quota), Date.now());
-    const names = counters.map(({ name }) => name).join(', ');
-    if (counters.length === 0) throw new Unusable(`plan ${key.plan} of key ${key.id} has no quotas`);
-    if (!options.yes && !(await confirm(`Set ${names} of key ${key.id} to zero?`, io))) {
+  return withStore(options.config, io, async (_config, usage) => {
+    const { key, quotas } = await usage.planReset(options.key, options.quota);
+    const names = quotas.join(', ');
+    if (!options.yes && !(await confirm(`Set ${names} of key ${key} to zero?`, io))) {
       throw new Unusable('nothing was changed');
     }
-    await ledger.resetUsage(key.id, counters);
-    io.stdout.write(`${names} of key ${key.id}: set to zero\n`);
+    await usage.reset(options.key, options.quota);
+    io.stdout.write(`${names} of key ${key}: set to zero\n`);
   });
 }
 
@@ -69,20 +66,16 @@ class Unusable extends Error {
   }
 }
 
-/** A key, whether of the configuration or of the store. */
-interface Holder extends Entitlement {
-  readonly id: string;
-}
-
 interface Row {
-  readonly key: Holder;
+  readonly key: string;
+  readonly plan: string;
   readonly reading: UsageReading;
 }
 
 async function withStore(
   file: string,
   { env, stderr }: Console,
-  work: (config: Config, store: Store) => Promise<void>,
+  work: (config: Config, usage: UsageBook) => Promise<void>,
 ): Promise<number> {
   let config: Config;
   try {
@@ -93,63 +86,36 @@ async function withStore(
   try {
     const store = await openStore(config.store, { deadlineMs });
     try {
-      await work(config, store);
+      await work(config, createUsageBook({ config, store, now: Date.now }));
     } finally {
       await store.close();
     }
     return exitCodes.ok;
   } catch (error) {
-    if (!(error instanceof Unusable) && !(error instanceof StoreUnavailable)) throw error;
+    const code = exitCodeOf(error);
+    if (code === undefined || !(error instanceof Error)) throw error;
     stderr.write(`gatehouse: ${error.message}\n`);
-    return error instanceof Unusable ? error.exitCode : exitCodes.store;
+    return code;
   }
 }
 
-async function findKey({ keys }: Config, stored: Store['keys'], id: string): Promise<Holder> {
-  const key = keys.find((one) => one.id === id);
-  if (key !== undefined) return holderOf(key);
-  const known = await stored.readKey(id);
-  if (known !== undefined) return known.record;
-  const ids = keys.map((one) => one.id);
-  throw new Unusable(`there is no key ${JSON.stringify(id)}${suggest(id, ids)}`);
+function exitCodeOf(error: unknown): number | undefined {
+  if (error instanceof Unusable) return error.exitCode;
+  if (error instanceof KeyProblem) return exitCodes.failed;
+  return error instanceof StoreUnavailable ? exitCodes.store : undefined;
 }
 
-function holderOf({ id, plan }: { readonly id: string; readonly plan: string }): Holder {
-  return { id, plan, quotas: [] };
-}
-
-function rulesOf({ plans }: Config, key: Holder): PlanRule {
-  const plan = planOf(key, plans);
-  if (plan === undefined)
-    throw new Unusable(`the configuration has no plan ${key.plan}, which key ${key.id} has`);
-  return plan;
-}
-
-function choosePlan(plan: PlanRule, quota: string | undefined): PlanRule {
-  if (quota === undefined) return plan;
-  const quotas = plan.quotas.filter(({ name }) => name === quota);
-  const names = plan.quotas.map(({ name }) => name);
-  if (quotas.length === 0)
-    throw new Unusable(`the key has no quota ${JSON.stringify(quota)}${suggest(quota, names)}`);
-  return { ...plan, quotas };
-}
-
-async function readKey(config: Config, key: Holder, ledger: Ledger): Promise<Row[]> {
-  const question = { keyId: key.id, plan: rulesOf(config, key), at: Date.now() };
-  return (await readUsage(ledger, question)).map((reading) => ({ key, reading }));
-}
-
-function toJson({ key, reading }: Row): object {
+function toJson({ key, plan, reading }: Row): object {
   const { resetsAt, name, ...numbers } = reading;
   const resets = resetsAt === undefined ? null : new Date(resetsAt).toISOString();
-  return { key: key.id, plan: key.plan, quota: name, ...numbers, resetsAt: resets };
+  return { key, plan, quota: name, ...numbers, resetsAt: resets };
 }
 
 function printTable(rows: readonly Row[]): string {
   if (rows.length === 0) return 'no key has a quota\n';
-  const lines = rows.map(({ key, reading }) => [
-    key.id,
-    key.plan,
+  const lines = rows.map(({ key, plan, reading }) => [
+    key,
+    plan,
     reading.name,
     ...[reading.limit, reading.used, reading.leased, reading.remaining].map(String),
     reading.resetsAt === undefined ? 'never' : new Date(reading.resetsAt).toISOString().replace('.000', ''),

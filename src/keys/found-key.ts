@@ -16,7 +16,7 @@ export function foundIn(record: KeyRecord | undefined, digest: string): FoundKey
 /** A key of the YAML in the form of the others. Nothing of it is ever written to the store. */
 export function foundOf({ id, plan, digest, enabled, expiresAt }: StaticKey): FoundKey {
   const secret = { number: 0, digest, start: '', createdAt: 0, expiresAt: undefined };
-  const nothingElse = { name: '', owner: '', quotas: [], scopes: [], labels: {}, networks: [] };
+  const nothingElse = { name: '', owner: '', quotas: [], scopes: [], labels: {}, networks: [], requests: [] };
   const always = { version: 0, notBefore: undefined, revokedAt: undefined, createdAt: 0 };
   const record = { ...nothingElse, ...always, id, plan, enabled, expiresAt, secrets: [secret] };
   return { record, secret };

@@ -142,6 +142,7 @@ function readCandidate(
     revokedAt: undefined,
     createdAt: at,
     secrets: [kept],
+    requests: [],
   };
   return { number, record, id, fields };
 }

@@ -1,8 +1,15 @@
 import { hash } from 'node:crypto';
-import type { AuditEntry, KeyRecord, KeySecret, KeyStore, KnownKey } from '../stores/key-store.ts';
+import type {
+  AuditEntry,
+  KeyRecord,
+  KeySecret,
+  KeyStore,
+  KnownKey,
+  RequestMark,
+} from '../stores/key-store.ts';
 import { importKeys, type ImportLine, type ImportOptions, type ImportReport } from './import-keys.ts';
 import { checkSpan, emptyFields, readKeyFields, type WrittenFields } from './key-fields.ts';
-import { createKeyId, isKeyId } from './key-id.ts';
+import { createKeyId, isKeyId, keyIdOf } from './key-id.ts';
 import {
   listAudit,
   listKeys,
@@ -21,8 +28,8 @@ import { verifyKey, type Verdict } from './verify-key.ts';
 export interface By {
   /** The name that the audit log keeps: a user or a token, never a secret. */
   readonly actor: string;
-  /** The change is refused as a conflict when the key is not at this version any more. */
-  readonly version?: number | undefined;
+  /** The change is refused as outdated when the key is at none of these versions. */
+  readonly versions?: readonly number[] | undefined;
 }
 
 /** A key with a secret that was made for it. This is the only time that the secret is seen. */
@@ -36,6 +43,12 @@ export interface Rotation extends FreshSecret {
   readonly othersUntil: string | null;
 }
 
+/** What a named request came to when it was made before. Its secret was told then. */
+export interface Repeat {
+  readonly key: KeyView;
+  readonly secret: null;
+}
+
 /**
  * All that can be done with keys, for the command line and the admin API alike. What cannot be done rejects with a
  * `KeyProblem` and changes nothing; a store that fails rejects with `StoreUnavailable`.
@@ -43,12 +56,24 @@ export interface Rotation extends FreshSecret {
 export interface KeyBook {
   /** Makes a key with a secret. Fields are those of `KeyFields`, and `id` to choose it. */
   create(fields: WrittenFields, by: By): Promise<FreshSecret>;
+  /**
+   * The same under a name that the caller chose: a repeat, on whichever gateway, makes no second key. The id comes from
+   * the name, so it cannot be chosen.
+   */
+  createOnce(fields: WrittenFields, by: By, request: RequestMark): Promise<FreshSecret | Repeat>;
   list(query: KeyQuery): Promise<KeyPage>;
   show(id: string): Promise<KeyView>;
   /** Changes the fields that are written; `null` empties one. */
   update(id: string, fields: WrittenFields, by: By): Promise<KeyView>;
   /** Makes a new secret. Those before it work for `overlapMs` longer, 0 = not at all. Usage belongs to the key and stays. */
   rotate(id: string, options: { readonly overlapMs: number }, by: By): Promise<Rotation>;
+  /** The same under a name that the caller chose: a repeat makes no second secret, unless seven others came between. */
+  rotateOnce(
+    id: string,
+    options: { readonly overlapMs: number },
+    by: By,
+    request: RequestMark,
+  ): Promise<Rotation | Repeat>;
   /** Ends a key for ever. */
   revoke(id: string, by: By): Promise<KeyView>;
   disable(id: string, by: By): Promise<KeyView>;
@@ -68,6 +93,8 @@ export interface KeyBookParts {
 /** The longest that old secrets may go on working beside a new one. */
 export const overlapMsMax = 90 * 86_400_000;
 const secretsMax = 8;
+/** Named requests of one key that are remembered. */
+const requestsMax = 8;
 /** When somebody else changes the key meanwhile, and no version was asked for, the change is made anew this often. */
 const attemptsMax = 5;
 
@@ -97,13 +124,13 @@ export function createKeyBook({ store, rules, now }: KeyBookParts): KeyBook {
     for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
       const known = await find(id);
       const { record } = known;
-      if (act.version !== undefined && act.version !== record.version) break;
+      if (act.versions?.includes(record.version) === false) throw outdated();
       const to = edit(record);
       if (to === record) return viewKey(known, now());
       if (record.revokedAt !== undefined) throw new KeyProblem('conflict', 'the key was revoked');
       const next = { ...to, version: record.version + 1 };
       if (await put(record, next, act)) return viewKey({ ...known, record: next }, now());
-      if (act.version !== undefined) break;
+      if (act.versions !== undefined) throw outdated();
     }
     throw new KeyProblem('conflict', 'somebody else has changed the key meanwhile');
   }
@@ -115,24 +142,72 @@ export function createKeyBook({ store, rules, now }: KeyBookParts): KeyBook {
     );
   }
 
+  async function make(
+    written: WrittenFields,
+    by: By,
+    { id, requests }: Pick<KeyRecord, 'id' | 'requests'>,
+  ): Promise<FreshSecret> {
+    const fields = { ...emptyFields, ...readKeyFields(written, rules) };
+    const plan = fields.plan ?? onlyPlan(rules);
+    checkSpan(fields);
+    const at = now();
+    const fresh = createSecret(rules, 1, at);
+    const whole = { ...fields, plan, id, version: 1, revokedAt: undefined, createdAt: at };
+    const record = { ...whole, secrets: [fresh.kept], requests };
+    await put(undefined, record, { ...by, action: 'create' });
+    return { key: viewKey({ record, usedAt: new Map() }, at), secret: fresh.secret };
+  }
+
+  /** The secret is '' when the request turned out to be a repeat. */
+  async function rotate(id: string, overlapMs: number, by: By, request?: RequestMark): Promise<Rotation> {
+    if (!(overlapMs >= 0 && overlapMs <= overlapMsMax)) {
+      throw invalidFields([{ field: 'overlap', message: 'must be between nothing and 90 days' }]);
+    }
+    const at = now();
+    let secret = '';
+    let othersUntil: number | undefined;
+    const key = await change(id, { ...by, action: 'rotate' }, (record) => {
+      secret = '';
+      if (request !== undefined && isMarked(record, request)) return record;
+      const others = outlive(record.secrets, { at, overlapMs });
+      if (others.length >= secretsMax) throw tooManySecrets();
+      const fresh = createSecret(rules, Math.max(0, ...record.secrets.map(({ number }) => number)) + 1, at);
+      secret = fresh.secret;
+      othersUntil = others.length === 0 ? undefined : Math.max(...others.map(({ expiresAt }) => expiresAt));
+      return { ...record, secrets: [...others, fresh.kept], requests: remember(record, request) };
+    });
+    return {
+      key,
+      secret,
+      othersUntil: othersUntil === undefined ? null : new Date(othersUntil).toISOString(),
+    };
+  }
+
+  function repeatOf(known: KnownKey, request: RequestMark): Repeat {
+    if (isMarked(known.record, request)) return { key: viewKey(known, now()), secret: null };
+    throw new KeyProblem('conflict', 'there is a key of this id already');
+  }
+
   return {
     async create({ id, ...written }, by) {
-      const fields = { ...emptyFields, ...readKeyFields(written, rules) };
-      const plan = fields.plan ?? onlyPlan(rules);
-      checkSpan(fields);
-      const at = now();
-      const fresh = createSecret(rules, 1, at);
-      const record = {
-        ...fields,
-        plan,
-        id: id === undefined ? createKeyId(at) : readId(id, rules),
-        version: 1,
-        revokedAt: undefined,
-        createdAt: at,
-        secrets: [fresh.kept],
-      };
-      await put(undefined, record, { ...by, action: 'create' });
-      return { key: viewKey({ record, usedAt: new Map() }, at), secret: fresh.secret };
+      return make(written, by, {
+        id: id === undefined ? createKeyId(now()) : readId(id, rules),
+        requests: [],
+      });
+    },
+    async createOnce(written, by, request) {
+      if (written['id'] !== undefined) throw chosenTwice();
+      const id = keyIdOf(request.name);
+      const before = await store.readKey(id);
+      if (before !== undefined) return repeatOf(before, request);
+      try {
+        return await make(written, by, { id, requests: [request] });
+      } catch (error) {
+        // Of several that come at once, one is the first.
+        const meanwhile = isConflict(error) ? await store.readKey(id) : undefined;
+        if (meanwhile === undefined) throw error;
+        return repeatOf(meanwhile, request);
+      }
     },
     list: (query) => listKeys(store, query, now),
     async show(id) {
@@ -146,26 +221,12 @@ export function createKeyBook({ store, rules, now }: KeyBookParts): KeyBook {
         return Object.keys(differences(record, to)).length === 0 ? record : to;
       });
     },
-    async rotate(id, { overlapMs }, by) {
-      if (!(overlapMs >= 0 && overlapMs <= overlapMsMax)) {
-        throw invalidFields([{ field: 'overlap', message: 'must be between nothing and 90 days' }]);
-      }
-      const at = now();
-      let secret = '';
-      let othersUntil: number | undefined;
-      const key = await change(id, { ...by, action: 'rotate' }, (record) => {
-        const others = outlive(record.secrets, { at, overlapMs });
-        if (others.length >= secretsMax) throw tooManySecrets();
-        const fresh = createSecret(rules, Math.max(0, ...record.secrets.map(({ number }) => number)) + 1, at);
-        secret = fresh.secret;
-        othersUntil = others.length === 0 ? undefined : Math.max(...others.map(({ expiresAt }) => expiresAt));
-        return { ...record, secrets: [...others, fresh.kept] };
-      });
-      return {
-        key,
-        secret,
-        othersUntil: othersUntil === undefined ? null : new Date(othersUntil).toISOString(),
-      };
+    rotate: (id, { overlapMs }, by) => rotate(id, overlapMs, by),
+    async rotateOnce(id, { overlapMs }, by, request) {
+      const before = await find(id);
+      if (isMarked(before.record, request)) return repeatOf(before, request);
+      const rotation = await rotate(id, overlapMs, by, request);
+      return rotation.secret === '' ? { key: rotation.key, secret: null } : rotation;
     },
     revoke: (id, by) =>
       change(id, { ...by, action: 'revoke' }, (record) =>
@@ -237,6 +298,37 @@ function outlive(
   return secrets
     .filter((secret) => !hasExpired(secret, at))
     .map((secret) => ({ ...secret, expiresAt: Math.min(secret.expiresAt ?? Infinity, at + overlapMs) }));
+}
+
+/** Whether the request has been made before. Throws when another one was, under its name. */
+function isMarked({ requests }: KeyRecord, { name, content }: RequestMark): boolean {
+  const mark = requests.find((one) => one.name === name);
+  if (mark === undefined || mark.content === content) return mark !== undefined;
+  throw new KeyProblem('reused', 'this idempotency key belongs to another request');
+}
+
+/** The first is kept for good: it may be the one that made the key. */
+function remember({ requests }: KeyRecord, request: RequestMark | undefined): readonly RequestMark[] {
+  if (request === undefined) return requests;
+  const kept = requests.length < requestsMax ? requests : requests.toSpliced(1, 1);
+  return [...kept, request];
+}
+
+function isConflict(error: unknown): boolean {
+  return error instanceof KeyProblem && error.code === 'conflict';
+}
+
+function outdated(): KeyProblem {
+  return new KeyProblem('outdated', 'the key is not at this version any more');
+}
+
+function chosenTwice(): KeyProblem {
+  return invalidFields([
+    {
+      field: 'id',
+      message: 'cannot be chosen beside an idempotency key: a key of a chosen id is made once anyway',
+    },
+  ]);
 }
 
 function tooManySecrets(): KeyProblem {

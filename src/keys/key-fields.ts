@@ -5,6 +5,16 @@ import { suggest } from '../config/wording.ts';
 import type { KeyRecord, OwnQuota } from '../stores/key-store.ts';
 import { invalidFields, type FieldFault } from './key-problem.ts';
 import type { KeyRules } from './key-rules.ts';
+import {
+  labelPattern,
+  labelsMax,
+  lineLengthMax,
+  networksMax,
+  periods,
+  quotaNamePattern,
+  quotasMax,
+  scopesMax,
+} from './key-limits.ts';
 import { isOfUse } from './scopes.ts';
 
 /** What people decide about a key. */
@@ -79,24 +89,27 @@ const readers: { readonly [Field in keyof KeyFields]: Reader<KeyFields[Field]> }
   name: (value, say) => readLine(value, say),
   owner: (value, say) => readLine(value, say),
   plan: readPlan,
-  quotas: (value, say) => readList(value, say, { most: 16, read: readQuota, distinct: ({ name }) => name }),
+  quotas: (value, say) =>
+    readList(value, say, { most: quotasMax, read: readQuota, distinct: ({ name }) => name }),
   scopes: (value, say, rules) =>
-    readList(value, say, { most: 64, read: (item, at) => readScope(item, at, rules), distinct: String }),
+    readList(value, say, {
+      most: scopesMax,
+      read: (item, at) => readScope(item, at, rules),
+      distinct: String,
+    }),
   labels: readLabels,
-  networks: (value, say) => readList(value, say, { most: 64, read: readNetwork, distinct: String }),
+  networks: (value, say) => readList(value, say, { most: networksMax, read: readNetwork, distinct: String }),
   notBefore: readInstant,
   expiresAt: readInstant,
   enabled: (value, say) => (typeof value === 'boolean' ? value : say('is neither true nor false')),
 };
 
-const lineLengthMax = 200;
-const labelsMax = 32;
 /** Control and formatting characters would play tricks on the terminals and logs that show them. */
 const printable = /^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]*$/u;
-const labelName = /^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$/;
-const quotaName = /^[a-z0-9_-]{1,64}$/;
+const labelName = new RegExp(labelPattern);
+const quotaName = new RegExp(quotaNamePattern);
 const quotaFields = ['name', 'limit', 'per', 'timezone'];
-const periods = ['second', 'minute', 'hour', 'day', 'week', 'month', 'year', 'lifetime'];
+const periodNames: readonly string[] = periods;
 
 function unknownField(field: string): string {
   const cure = suggest(/^\w{1,32}$/.test(field) ? field : '', Object.keys(readers));
@@ -161,7 +174,7 @@ function readQuota(value: unknown, say: Say): OwnQuota | undefined {
   if (typeof limit !== 'number' || !Number.isSafeInteger(limit) || limit < 1) {
     return say('is no whole number of at least 1', '.limit');
   }
-  if (per !== undefined && !(typeof per === 'string' && periods.includes(per))) {
+  if (per !== undefined && !(typeof per === 'string' && periodNames.includes(per))) {
     return say(`is no period, choose from ${periods.join(', ')}`, '.per');
   }
   if (timezone !== undefined && !(typeof timezone === 'string' && per !== undefined && isZone(timezone))) {

@@ -1,8 +1,10 @@
-import { randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
+import { keyIdPattern } from './key-limits.ts';
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 const timeLength = 10;
 const randomLength = 10;
+const keyId = new RegExp(keyIdPattern);
 
 /** A new id. Ids sort by the moment at which they were made; 50 random bits keep those of one millisecond apart. */
 export function createKeyId(now: number): string {
@@ -14,7 +16,14 @@ export function createKeyId(now: number): string {
   return `key_${time}${random.join('')}`;
 }
 
+/** The id of the key that a named request makes: the same name gives the same id, on every gateway and at any time. */
+export function keyIdOf(name: string): string {
+  const digest = hash('sha256', name, 'buffer');
+  const letters = [...digest.subarray(0, timeLength + randomLength)];
+  return `key_${letters.map((byte) => alphabet.charAt(byte % alphabet.length)).join('')}`;
+}
+
 /** What an id may look like: it stands in headers, logs and paths as it is. */
 export function isKeyId(text: unknown): text is string {
-  return typeof text === 'string' && /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(text);
+  return typeof text === 'string' && keyId.test(text);
 }

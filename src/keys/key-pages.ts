@@ -1,4 +1,5 @@
 import type { AuditEntry, KeyRecord, KeyStore } from '../stores/key-store.ts';
+import { isKeyId } from './key-id.ts';
 import { invalidFields } from './key-problem.ts';
 import { viewKey, type KeyView } from './key-view.ts';
 
@@ -43,8 +44,9 @@ export type AuditView = Omit<AuditEntry, 'at' | 'keyId'> & {
   readonly keyId: string | null;
 };
 
-const limitMax = 1000;
-const limitDefault = 100;
+/** How many a page may have, and has unless told. */
+export const limitMax = 1000;
+export const limitDefault = 100;
 const scanStep = 200;
 /** One call looks at no more keys than this: a filter that fits none of a million must not hold a gateway up. */
 const scanMax = 5_000;
@@ -55,6 +57,7 @@ export async function listKeys(store: KeyStore, query: KeyQuery, now: () => numb
   const fits = createFilter(query);
   const keys: KeyView[] = [];
   let after = query.cursor ?? '';
+  if (after !== '' && !isKeyId(after)) throw badCursor();
   for (let seen = 0; seen < scanMax; seen += scanStep) {
     const step = await store.listKeys(after, scanStep);
     for (const known of step) {

@@ -1,5 +1,12 @@
 /** Why something that was asked about a key was not done. */
-export type KeyProblemCode = 'not_found' | 'conflict' | 'invalid';
+export type KeyProblemCode =
+  | 'not_found'
+  | 'conflict'
+  | 'invalid'
+  /** The key is not at the version that the caller has seen. */
+  | 'outdated'
+  /** The caller has used this name for another request. */
+  | 'reused';
 
 /** One field that is not as it must be. */
 export interface FieldFault {

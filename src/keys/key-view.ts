@@ -1,43 +1,33 @@
-import type { KeyRecord, KnownKey, OwnQuota } from '../stores/key-store.ts';
+import type { KeyRecord, KeySecret, KnownKey } from '../stores/key-store.ts';
 import { hasExpired, standingOfKey, type Standing } from './standing.ts';
+
+/** An instant in ISO 8601; `null` for none. */
+type Moment = string | null;
 
 /**
  * A key as operators see it, ready to be written as JSON: instants in ISO 8601, `null` for what is not set. It has no
  * digests either: that of a weak secret can be tried out until it fits.
  */
-export interface KeyView {
-  readonly id: string;
-  readonly version: number;
-  readonly state: Exclude<Standing, 'secret_expired'>;
-  readonly name: string;
-  readonly owner: string;
-  readonly plan: string;
-  readonly quotas: readonly OwnQuota[];
-  readonly scopes: readonly string[];
-  readonly labels: Readonly<Record<string, string>>;
-  readonly networks: readonly string[];
-  readonly enabled: boolean;
-  readonly notBefore: string | null;
-  readonly expiresAt: string | null;
-  readonly revokedAt: string | null;
-  readonly createdAt: string;
-  readonly lastUsedAt: string | null;
-  readonly secrets: readonly SecretView[];
-}
+export type KeyView = Omit<KeyRecord, InstantsOfKey | 'createdAt' | 'secrets' | 'requests'> &
+  Readonly<Record<InstantsOfKey, Moment>> & {
+    readonly state: Exclude<Standing, 'secret_expired'>;
+    readonly createdAt: string;
+    readonly lastUsedAt: Moment;
+    readonly secrets: readonly SecretView[];
+  };
 
-export interface SecretView {
-  readonly number: number;
-  /** The first characters of the secret; '' when nothing may be shown of it. */
-  readonly start: string;
+type InstantsOfKey = 'notBefore' | 'expiresAt' | 'revokedAt';
+
+export type SecretView = Pick<KeySecret, 'number' | 'start'> & {
   readonly createdAt: string;
-  readonly expiresAt: string | null;
+  readonly expiresAt: Moment;
   readonly expired: boolean;
-  readonly lastUsedAt: string | null;
-}
+  readonly lastUsedAt: Moment;
+};
 
 /** Shows a key as it is at a moment. */
 export function viewKey({ record, usedAt }: KnownKey, now: number): KeyView {
-  const { secrets, notBefore, expiresAt, revokedAt, createdAt, ...shown } = record;
+  const { secrets, requests: _requests, notBefore, expiresAt, revokedAt, createdAt, ...shown } = record;
   const last = Math.max(...usedAt.values());
   return {
     ...shown,
@@ -82,6 +72,6 @@ function isEmpty(value: unknown): boolean {
   return value === '' || value === null || (typeof value === 'object' && Object.keys(value).length === 0);
 }
 
-function instant(at: number | undefined): string | null {
+function instant(at: number | undefined): Moment {
   return at === undefined ? null : new Date(at).toISOString();
 }

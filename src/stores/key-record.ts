@@ -1,9 +1,9 @@
-import type { AuditEntry, AuditNote, KeyRecord, KeySecret, OwnQuota } from './key-store.ts';
+import type { AuditEntry, AuditNote, KeyRecord, KeySecret, OwnQuota, RequestMark } from './key-store.ts';
 import { StoreUnavailable } from './ledger.ts';
 
 /** Writes a key the way both stores keep it: short, because there may be a million. What is empty is left out. */
 export function encodeKeyRecord(record: KeyRecord): string {
-  const { id: _id, version: _version, secrets, quotas, scopes, labels, networks, ...rest } = record;
+  const { id: _id, version: _version, secrets, quotas, scopes, labels, networks, requests, ...rest } = record;
   return JSON.stringify({
     ...rest,
     name: rest.name === '' ? undefined : rest.name,
@@ -13,6 +13,7 @@ export function encodeKeyRecord(record: KeyRecord): string {
     scopes: scopes.length === 0 ? undefined : scopes,
     labels: Object.keys(labels).length === 0 ? undefined : labels,
     networks: networks.length === 0 ? undefined : networks,
+    requests: requests.length === 0 ? undefined : requests,
     secrets: secrets.map(({ digest, start, ...secret }) => ({
       ...secret,
       digest: Buffer.from(digest, 'hex').toString('base64url'),
@@ -42,6 +43,7 @@ export function decodeKeyRecord(id: string, version: number, text: string): KeyR
     revokedAt: optional(fields['revokedAt'], whole),
     createdAt: whole(fields['createdAt']),
     secrets: list(fields['secrets']).map(decodeSecret),
+    requests: list(fields['requests']).map(decodeMark),
   };
 }
 
@@ -80,6 +82,11 @@ function decodeSecret(value: unknown): KeySecret {
     createdAt: whole(fields['createdAt']),
     expiresAt: optional(fields['expiresAt'], whole),
   };
+}
+
+function decodeMark(value: unknown): RequestMark {
+  const fields = mapping(value);
+  return { name: words(fields['name']), content: words(fields['content']) };
 }
 
 function decodeQuota(value: unknown): OwnQuota {

@@ -47,6 +47,14 @@ export interface KeyRecord {
   readonly createdAt: number;
   /** Oldest first. */
   readonly secrets: readonly KeySecret[];
+  /** The requests that made or rotated it under a name that their caller chose, by which a repeat is known. */
+  readonly requests: readonly RequestMark[];
+}
+
+/** A request by digests of its name and of what it asked for. */
+export interface RequestMark {
+  readonly name: string;
+  readonly content: string;
 }
 
 export interface KeySecret {

@@ -19,6 +19,7 @@ export function aKey(over: Partial<KeyRecord> = {}): KeyRecord {
     revokedAt: undefined,
     createdAt: 1_000,
     secrets: [aSecret()],
+    requests: [],
     ...over,
   };
 }

@@ -131,7 +131,10 @@ function bookRules(address: (t: TestContext) => StoreAddress): void {
       ['paid', 'acme', null, 2],
     );
     assert.equal((await book.update(key.id, { plan: 'paid' }, by)).version, 2, 'nothing changed');
-    await assert.rejects(book.update(key.id, { plan: 'free' }, { ...by, version: 1 }), isProblem('conflict'));
+    await assert.rejects(
+      book.update(key.id, { plan: 'free' }, { ...by, versions: [1] }),
+      isProblem('outdated'),
+    );
     await Promise.all(['a', 'b', 'c'].map((name) => book.update(key.id, { name }, by)));
     assert.equal((await book.show(key.id)).version, 5, 'changes at the same time all happen');
   });

@@ -14,7 +14,7 @@ const floors: readonly (readonly string[])[] = [
   ['gateway.ts', 'self-test.ts'],
   ['app.ts', 'listener.ts', 'admin'],
   ['journey.ts'],
-  ['answer.ts', 'connections.ts', 'recognition.ts'],
+  ['answer.ts', 'connections.ts', 'recognition.ts', 'usage-book.ts', 'verify-request.ts'],
   ['stages'],
   ['keys', 'quota', 'upstream', 'uploads'],
   ['watch-store.ts'],

@@ -1,10 +1,10 @@
 import { createReadStream } from 'node:fs';
 import { exitCodes } from '../../exit-codes.ts';
 import type { ImportReport } from '../../keys/import-keys.ts';
+import { readImport } from '../../keys/read-import.ts';
 import { StoreUnavailable } from '../../stores/ledger.ts';
 import type { Terminal } from '../terminal.ts';
 import { atDesk, type KeysOptions } from './open-book.ts';
-import { readImport } from './read-import.ts';
 
 export interface ImportFlags {
   readonly plan?: string;

@@ -2,12 +2,10 @@ import { isIP } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { exitCodes } from '../../exit-codes.ts';
 import { invalidFields } from '../../keys/key-problem.ts';
-import { covers } from '../../keys/scopes.ts';
 import type { Verdict } from '../../keys/verify-key.ts';
-import { createWording, Refusal, type RefusalCode } from '../../refusals.ts';
-import { createRouteTable, findRoute } from '../../stages/find-route.ts';
+import { verifyRequest } from '../../verify-request.ts';
 import { paint, type Terminal } from '../terminal.ts';
-import { atDesk, type Desk, type KeysOptions } from './open-book.ts';
+import { atDesk, type KeysOptions } from './open-book.ts';
 
 export interface VerifyFlags {
   readonly from?: string;
@@ -35,47 +33,21 @@ export function verifyKey(options: KeysOptions & VerifyFlags): Promise<number> {
       throw invalidFields([{ field: '--from', message: 'is no IP address' }]);
     }
     const secret = await readSecret(desk.terminal);
-    const verdict = await desk.book.verify(secret, { client: options.from });
-    const refusal = verdict.refusal ?? refusalOnRoute(verdict, options, desk);
-    const answer = refusal === null ? null : answerText(refusal, desk);
+    const { from: client, path, method } = options;
+    const { answer, ...verdict } = await verifyRequest(secret, { client, path, method }, desk);
+    const words = answer === null ? null : `${answer.status} ${answer.body}`;
     const { stdout } = desk.terminal;
     if (options.json === true) {
-      stdout.write(
-        `${JSON.stringify({ ...verdict, valid: refusal === null, refusal, answer }, undefined, 2)}\n`,
-      );
+      stdout.write(`${JSON.stringify({ ...verdict, answer: words }, undefined, 2)}\n`);
     } else if (options.quiet !== true) {
       const key = verdict.key === null ? '' : `: key ${verdict.key.id}, plan ${verdict.key.plan}`;
-      const mark = refusal === null ? paint('green', 'valid', stdout) : paint('red', 'refused', stdout);
-      const why = verdict.valid && refusal !== null ? 'the request is not allowed' : reasons[verdict.reason];
-      stdout.write(`${mark}${key}: ${why}\n${answer === null ? '' : `the gateway answers ${answer}\n`}`);
+      const mark = verdict.valid ? paint('green', 'valid', stdout) : paint('red', 'refused', stdout);
+      const inOrder = verdict.reason === 'good' && !verdict.valid;
+      const why = inOrder ? 'the request is not allowed' : reasons[verdict.reason];
+      stdout.write(`${mark}${key}: ${why}\n${words === null ? '' : `the gateway answers ${words}\n`}`);
     }
-    return refusal === null ? exitCodes.ok : exitCodes.failed;
+    return verdict.valid ? exitCodes.ok : exitCodes.failed;
   });
-}
-
-/** How a request with this path would go on after its key was found to be in order. */
-function refusalOnRoute(
-  verdict: Verdict,
-  { path, method = 'GET' }: VerifyFlags,
-  { config }: Desk,
-): RefusalCode | null {
-  if (path === undefined) return null;
-  try {
-    const route = findRoute(
-      { path, method: method.toUpperCase() },
-      createRouteTable(config.routes),
-      Date.now(),
-    );
-    return covers(verdict.key?.scopes ?? [], route, path) ? null : 'key_not_allowed';
-  } catch (error) {
-    if (error instanceof Refusal) return error.code;
-    throw error;
-  }
-}
-
-function answerText(code: RefusalCode, { config }: Desk): string {
-  const { status, body } = createWording(config.errors)(new Refusal(code));
-  return `${status} ${body}`;
 }
 
 /** A key never stands on a command line, where other users and the history of the shell can see it. */

@@ -1,7 +1,7 @@
 import { parseInstant } from '../../config/instants.ts';
 import { parseDuration } from '../../config/units.ts';
 import type { WrittenFields } from '../../keys/key-fields.ts';
-import { invalidFields } from '../../keys/key-problem.ts';
+import { readLabels, readQuota } from '../../keys/compact-fields.ts';
 
 /** The flags by which the fields of a key are given. */
 export interface FieldFlags {
@@ -29,30 +29,6 @@ export function readFlags(flags: FieldFlags, now: number): WrittenFields {
     notBefore: flags.notBefore === undefined ? undefined : readMoment(flags.notBefore, now),
     expiresAt: flags.expires === undefined ? undefined : readMoment(flags.expires, now),
   };
-}
-
-/** `team=voice` each. */
-export function readLabels(labels: readonly string[]): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    labels.map((label) => {
-      const at = label.indexOf('=');
-      if (at < 1) throw invalidFields([{ field: 'label', message: 'is written name=value' }]);
-      return [label.slice(0, at), label.slice(at + 1)];
-    }),
-  );
-}
-
-/** `monthly=5000`, or with a period of its own `daily=200/day@Europe/Berlin`. */
-export function readQuota(quota: string): WrittenFields {
-  const parts = /^(?<name>[^=]+)=(?<limit>\d{1,16})(?:\/(?<per>[a-z]+)(?:@(?<timezone>\S+))?)?$/.exec(
-    quota,
-  )?.groups;
-  if (parts === undefined) {
-    throw invalidFields([
-      { field: 'quota', message: 'is written monthly=5000 or daily=200/day@Europe/Berlin' },
-    ]);
-  }
-  return { ...parts, limit: Number(parts['limit']) };
 }
 
 /** A date, or how long from now: `90d`. `never` empties the field. */

@@ -1,17 +1,24 @@
-import { suggest } from '../../config/wording.ts';
-import { isObject } from '../../config/subschemas.ts';
-import type { ImportLine } from '../../keys/import-keys.ts';
-import { invalidFields, KeyProblem } from '../../keys/key-problem.ts';
-import type { WrittenFields } from '../../keys/key-fields.ts';
-import { readLabels, readQuota } from './written-fields.ts';
+import { isObject } from '../config/subschemas.ts';
+import { suggest } from '../config/wording.ts';
+import { JsonProblem, parseStrictJson } from '../strict-json.ts';
+import { readLabels, readQuota } from './compact-fields.ts';
+import type { ImportLine } from './import-keys.ts';
+import type { WrittenFields } from './key-fields.ts';
+import { invalidFields, KeyProblem } from './key-problem.ts';
+
+export type ImportForm = 'csv' | 'json';
 
 const lineLengthMax = 64 * 1024;
+const depthMax = 8;
 
 /**
- * Reads keys from CSV with a heading, or from JSON lines, whichever the first character says. Lines are counted from 1.
- * A line that makes no sense is passed on as a fault; none of its text is.
+ * Reads keys from CSV with a heading, or from JSON lines: what is said, or whichever the first character says. Lines are
+ * counted from 1. A line that makes no sense is passed on as a fault; none of its text is.
  */
-export async function* readImport(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<ImportLine> {
+export async function* readImport(
+  chunks: AsyncIterable<Uint8Array>,
+  form?: ImportForm,
+): AsyncGenerator<ImportLine> {
   let readLine: ((line: string) => WrittenFields) | undefined;
   for await (const { number, text } of splitLines(chunks)) {
     if (text === undefined) {
@@ -20,7 +27,7 @@ export async function* readImport(chunks: AsyncIterable<Uint8Array>): AsyncGener
       continue;
     } else if (readLine !== undefined) {
       yield attempt(number, text, readLine);
-    } else if (text.startsWith('{')) {
+    } else if (form === 'json' || (form === undefined && text.startsWith('{'))) {
       readLine = readJson;
       yield attempt(number, text, readLine);
     } else {
@@ -40,12 +47,12 @@ function attempt(number: number, text: string, readLine: (line: string) => Writt
 
 function readJson(line: string): WrittenFields {
   try {
-    const value: unknown = JSON.parse(line);
+    const value = parseStrictJson(Buffer.from(line), depthMax);
     if (isObject(value)) return value;
-  } catch {
-    // The parser's message quotes the line, in which a secret may stand.
+  } catch (error) {
+    if (!(error instanceof JsonProblem)) throw error;
   }
-  throw malformed('is no JSON object');
+  throw malformed('is no JSON object, or holds a field twice');
 }
 
 const listOf = (cell: string): string[] => cell.split(';').map((item) => item.trim());

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readImport } from '../../../src/commands/keys/read-import.ts';
+import { readImport } from '../../../src/keys/read-import.ts';
 import type { ImportLine } from '../../../src/keys/import-keys.ts';
 import { KeyProblem } from '../../../src/keys/key-problem.ts';
 
@@ -39,8 +39,8 @@ test('CSV is read by its heading, with quotes, empty cells, lists and ends of ei
 test('JSON lines are read one by one', async () => {
   assert.deepEqual(await read('{"secret":"a"}\n[1]\n{"secret":\n{"hash":"b"}\n'), [
     { number: 1, fields: { secret: 'a' } },
-    { number: 2, fault: 'is no JSON object' },
-    { number: 3, fault: 'is no JSON object' },
+    { number: 2, fault: 'is no JSON object, or holds a field twice' },
+    { number: 3, fault: 'is no JSON object, or holds a field twice' },
     { number: 4, fields: { hash: 'b' } },
   ]);
 });

@@ -1,0 +1,26 @@
+import type { WrittenFields } from './key-fields.ts';
+import { invalidFields } from './key-problem.ts';
+
+/** `team=voice` each. */
+export function readLabels(labels: readonly string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    labels.map((label) => {
+      const at = label.indexOf('=');
+      if (at < 1) throw invalidFields([{ field: 'label', message: 'is written name=value' }]);
+      return [label.slice(0, at), label.slice(at + 1)];
+    }),
+  );
+}
+
+/** `monthly=5000`, or with a period of its own `daily=200/day@Europe/Berlin`. */
+export function readQuota(quota: string): WrittenFields {
+  const parts = /^(?<name>[^=]+)=(?<limit>\d{1,16})(?:\/(?<per>[a-z]+)(?:@(?<timezone>\S+))?)?$/.exec(
+    quota,
+  )?.groups;
+  if (parts === undefined) {
+    throw invalidFields([
+      { field: 'quota', message: 'is written monthly=5000 or daily=200/day@Europe/Berlin' },
+    ]);
+  }
+  return { ...parts, limit: Number(parts['limit']) };
+}

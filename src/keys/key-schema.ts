@@ -1,0 +1,132 @@
+import type { OwnQuota } from '../stores/key-store.ts';
+import type { KeyFields } from './key-fields.ts';
+import {
+  keyIdPattern,
+  labelPattern,
+  labelsMax,
+  lineLengthMax,
+  networksMax,
+  periods,
+  quotaNamePattern,
+  quotasMax,
+  scopesMax,
+} from './key-limits.ts';
+import type { KeyView, SecretView } from './key-view.ts';
+
+/** JSON Schema (draft 2020-12), as far as it is used here. */
+export type Schema = Readonly<Record<string, unknown>>;
+
+/** One schema for each field of T, and none besides: the compiler keeps the two alike. */
+type SchemaOf<T> = { readonly [Field in keyof T]-?: Schema };
+
+const line = { type: 'string', maxLength: lineLengthMax };
+const moment = { type: ['string', 'null'], format: 'date-time' };
+
+const quotaProperties: SchemaOf<OwnQuota> = {
+  name: { description: 'A quota of the plan, or another one.', type: 'string', pattern: quotaNamePattern },
+  limit: { description: 'Units in one period.', type: 'integer', minimum: 1 },
+  per: {
+    description: 'The calendar period; absent where the quota is the plan’s with another limit.',
+    type: 'string',
+    enum: periods,
+  },
+  timezone: { description: 'IANA name of the zone whose calendar counts.', type: 'string' },
+};
+
+/** A quota of one key. */
+export const quotaSchema: Schema = {
+  description:
+    'A quota of one key. It takes the place of the plan’s quota of that name, or joins the others. Without `per` it changes the limit alone.',
+  type: 'object',
+  additionalProperties: false,
+  required: ['name', 'limit'],
+  properties: quotaProperties,
+};
+
+/** What people decide about a key, as it is shown. Where instants are written, a date alone will do. */
+export const fieldSchemas: SchemaOf<KeyFields> = {
+  name: { description: 'What people call it; empty for none.', ...line },
+  owner: { description: 'Whom it belongs to; empty for nobody.', ...line },
+  plan: { description: 'One of the plans of the configuration.', type: 'string' },
+  quotas: {
+    description: 'Quotas of its own.',
+    type: 'array',
+    maxItems: quotasMax,
+    items: { $ref: '#/components/schemas/Quota' },
+  },
+  scopes: {
+    description: 'Names of routes, or patterns of paths, that it may call; none for every route.',
+    type: 'array',
+    maxItems: scopesMax,
+    items: { type: 'string' },
+  },
+  labels: {
+    description: 'For people and their programs.',
+    type: 'object',
+    maxProperties: labelsMax,
+    propertyNames: { pattern: labelPattern },
+    additionalProperties: line,
+  },
+  networks: {
+    description: 'Addresses or CIDRs that it may be used from; none for anywhere.',
+    type: 'array',
+    maxItems: networksMax,
+    items: { type: 'string' },
+  },
+  notBefore: { description: 'From when it is valid; null for ever since.', ...moment },
+  expiresAt: { description: 'From when it is refused; null for never.', ...moment },
+  enabled: { description: 'false refuses it until it is enabled.', type: 'boolean' },
+};
+
+const secretProperties: SchemaOf<SecretView> = {
+  number: { description: 'Counts the secrets of its key from 1.', type: 'integer', minimum: 0 },
+  start: {
+    description: 'The first characters of the secret; empty when nothing may be shown of it.',
+    type: 'string',
+  },
+  createdAt: { type: 'string', format: 'date-time' },
+  expiresAt: { description: 'From when it is refused; null for as long as the key lives.', ...moment },
+  expired: { type: 'boolean' },
+  lastUsedAt: { description: 'Written about once a minute; null for never.', ...moment },
+};
+
+/** One of the secrets of a key, without the secret. */
+export const secretSchema: Schema = {
+  description: 'One of the secrets of a key. The secret itself is kept nowhere.',
+  type: 'object',
+  additionalProperties: false,
+  required: Object.keys(secretProperties),
+  properties: secretProperties,
+};
+
+const keyProperties: SchemaOf<KeyView> = {
+  id: { description: 'Shown in logs and metrics.', type: 'string', pattern: keyIdPattern },
+  version: {
+    description: 'One more with every change. The ETag is made of it.',
+    type: 'integer',
+    minimum: 0,
+  },
+  state: {
+    description: 'Whether it may be used now, and if not, why.',
+    type: 'string',
+    enum: ['good', 'revoked', 'disabled', 'not_yet_valid', 'expired'],
+  },
+  ...fieldSchemas,
+  revokedAt: { description: 'Since when it is revoked for ever; null for not.', ...moment },
+  createdAt: { type: 'string', format: 'date-time' },
+  lastUsedAt: { description: 'Written about once a minute; null for never.', ...moment },
+  secrets: {
+    description: 'The live secrets, oldest first; more than one after a rotation with an overlap.',
+    type: 'array',
+    items: { $ref: '#/components/schemas/Secret' },
+  },
+};
+
+/** A key as it is shown. */
+export const keySchema: Schema = {
+  description: 'A key. It holds no secret.',
+  type: 'object',
+  additionalProperties: false,
+  required: Object.keys(keyProperties),
+  properties: keyProperties,
+};
