@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { access, constants } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
+import { setTimeout as pause } from 'node:timers/promises';
 import { createAdmin, listenAdmin, type AdminListener, type AdminParts } from './admin/admin.ts';
 import { createReadiness } from './admin/readiness.ts';
 import { createAnswerer } from './answer.ts';
@@ -100,7 +101,10 @@ export async function startGateway(
   // Only for the log: a store that is away is no reason not to start, it may come later.
   await store.ping().catch(() => undefined);
   try {
-    const admin = await openAdmin({ token: config.admin.token, readiness, metrics }, config.admin.listen);
+    const admin = await openAdmin(
+      { config, store: config.admin.tokens.length === 0 ? undefined : store, logger, readiness, metrics },
+      config.admin.listen,
+    );
     const listener = await listen({
       address,
       sharesPort,
@@ -124,9 +128,10 @@ export async function startGateway(
       admin: admin.address,
       drain: async () => {
         readiness.drain();
-        await after(config.drain.delayMs);
+        await pause(config.drain.delayMs);
         sockets.drain(config.drain.timeoutMs);
         await listener.close(config.drain.timeoutMs);
+        await within(config.drain.timeoutMs, admin.drain());
         await closeParts();
         await admin.close();
       },
@@ -219,6 +224,9 @@ function unreadableReporter(logger: Logger, metrics: Metrics) {
   };
 }
 
-function after(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
+/** Resolves with the work, or without it when the time is over. */
+async function within(ms: number, work: Promise<void>): Promise<void> {
+  const ending = new AbortController();
+  await Promise.race([work, pause(ms, undefined, { signal: ending.signal }).catch(() => undefined)]);
+  ending.abort();
 }

@@ -1,30 +1,53 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';
 import type { Address } from '../config/config.ts';
 import { http } from '../http.ts';
+import { describeCause } from '../log.ts';
 import type { MetricsSource } from '../metrics.ts';
+import { createApi, isApiPath, type ApiParts } from './api.ts';
+import { createDocument } from './document.ts';
+import { createGuard } from './guard.ts';
+import { AdminProblem, internalProblem } from './problem.ts';
 import type { Readiness } from './readiness.ts';
+import { hasBody } from './read-request.ts';
+import { commonHeaders, endSoon, sendAnswer } from './send-answer.ts';
 
-export interface AdminParts {
-  readonly token: string | undefined;
+export interface AdminParts extends ApiParts {
   readonly readiness: Readiness;
   readonly metrics: { readonly registry: Pick<MetricsSource, 'contentType' | 'metrics'> };
 }
 
+/** The second listener before it listens. */
+export interface Admin {
+  readonly app: Express;
+  /** Takes no more changes, and resolves when all that were taken are done. The probes and metrics go on. */
+  readonly drain: () => Promise<void>;
+}
+
 export interface AdminListener {
   readonly address: Address;
+  readonly drain: Admin['drain'];
   close(): Promise<void>;
 }
 
 /**
- * The second listener, for the people who run the gateway: probes and metrics. Nothing of it is ever served on the
- * public port. The two probes need no token, because the machines that call them have none.
+ * The second listener, for the people who run the gateway: probes, metrics and the admin API. Nothing of it is ever served
+ * on the public port. The two probes need no token, because the machines that call them have none; nor does the document
+ * of the API, which says nothing of this gateway.
  */
-export function createAdmin({ token, readiness, metrics }: AdminParts): Express {
+export function createAdmin(parts: AdminParts): Admin {
+  const { config, readiness, metrics, logger } = parts;
+  const guard = createGuard(config, logger);
+  const api = createApi(parts);
+  const document = createDocument();
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
+  app.use(function prepare(req: Request, res: Response, next: NextFunction) {
+    for (const [name, value] of Object.entries(commonHeaders)) res.setHeader(name, value);
+    if (hasBody(req) && !isApiPath(req.url)) endSoon(req, res);
+    next();
+  });
   app.get('/livez', function livez(_req: Request, res: Response) {
     res.json({ status: 'live' });
   });
@@ -32,22 +55,38 @@ export function createAdmin({ token, readiness, metrics }: AdminParts): Express 
     const { ready, reasons } = await readiness.check();
     res.status(ready ? 200 : 503).json({ status: ready ? 'ready' : 'not ready', reasons });
   });
-  if (token !== undefined) app.use(requireToken(token));
+  app.use(function checkHost(req: Request, _res: Response, next: NextFunction) {
+    guard.checkHost(req);
+    next();
+  });
+  app.get('/openapi.json', function serveDocument(req: Request, res: Response) {
+    sendAnswer(req, res, { status: 200, body: document });
+  });
+  app.use(function serveApi(req: Request, res: Response, next: NextFunction) {
+    const token = guard.identify(req);
+    if (isApiPath(req.url)) void api.answer(req, res, token);
+    else next();
+  });
   app.get('/metrics', async function serveMetrics(_req: Request, res: Response) {
     res.setHeader('Content-Type', metrics.registry.contentType);
     res.end(await metrics.registry.metrics());
   });
-  app.use(function unknown(_req: Request, res: Response) {
-    res.status(404).json({ error: 'Not found' });
+  app.use(function unknown() {
+    throw new AdminProblem('not_found', 'Not found');
   });
-  app.use(function failed(_error: unknown, _req: Request, res: Response, _next: NextFunction) {
-    res.status(500).json({ error: 'Internal server error' });
+  app.use(function failed(error: unknown, req: Request, res: Response, _next: NextFunction) {
+    const known = error instanceof AdminProblem;
+    if (!known) logger.error({ cause: describeCause(error) }, 'a fault on the admin listener');
+    sendAnswer(req, res, known ? error : internalProblem());
   });
-  return app;
+  return { app, drain: () => api.drain() };
 }
 
-export async function listenAdmin(app: Express, { host, port }: Address): Promise<AdminListener> {
-  const server = http.createServer({ headersTimeout: 10_000, requestTimeout: 30_000 }, app);
+export async function listenAdmin({ app, drain }: Admin, { host, port }: Address): Promise<AdminListener> {
+  // An import may take its time. Whoever reads a body is patient only as long as something comes.
+  const server = http.createServer({ headersTimeout: 10_000, requestTimeout: 0 }, app);
+  // "100 Continue" is for who reads the body to say.
+  server.on('checkContinue', app);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen({ host, port }, resolve);
@@ -55,6 +94,7 @@ export async function listenAdmin(app: Express, { host, port }: Address): Promis
   const bound = server.address() as AddressInfo;
   return {
     address: { host: bound.address, port: bound.port },
+    drain,
     close: async () => {
       await new Promise<void>((resolve) => {
         server.close(() => resolve());
@@ -62,22 +102,4 @@ export async function listenAdmin(app: Express, { host, port }: Address): Promis
       });
     },
   };
-}
-
-/** Digests are compared, so neither length nor content shows in the time it takes. */
-function requireToken(token: string): (req: Request, res: Response, next: NextFunction) => void {
-  const expected = sha256(token);
-  return function checkToken(req, res, next) {
-    const [scheme = '', given = ''] = (req.headers.authorization ?? '').split(' ');
-    if (scheme.toLowerCase() === 'bearer' && timingSafeEqual(sha256(given), expected)) {
-      next();
-      return;
-    }
-    res.status(401).setHeader('WWW-Authenticate', 'Bearer realm="gatehouse admin"');
-    res.json({ error: 'A valid admin token is required' });
-  };
-}
-
-function sha256(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
 }

@@ -35,7 +35,7 @@ export function check({ file, env, stdout, stderr }: CheckOptions): 0 | 1 {
 }
 
 function summary(config: Config, stream: NodeJS.WritableStream): string {
-  const admin = config.admin.token === undefined ? 'loopback only, no token' : 'with a token';
+  const admin = tokensText(config.admin);
   const facts = [
     ['listen', printAddress(config.listen)],
     ['admin', `${printAddress(config.admin.listen)} (${admin})`],
@@ -59,6 +59,11 @@ function summary(config: Config, stream: NodeJS.WritableStream): string {
     ...config.warnings.flatMap((warning) => ['', `${style('yellow', 'warning', stream)} ${warning}`]),
   ];
   return `${lines.join('\n')}\n`;
+}
+
+function tokensText({ tokens }: Config['admin']): string {
+  if (tokens.length === 0) return 'loopback only, no token, no admin API';
+  return `tokens: ${tokens.map(({ name, role }) => `${name} (${role})`).join(', ')}`;
 }
 
 function planFacts(config: Config): readonly string[][] {

@@ -1,11 +1,14 @@
 import cluster, { type Worker } from 'node:cluster';
 import { createServer, type AddressInfo } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import { createAdmin, listenAdmin } from '../admin/admin.ts';
 import type { Readiness, Verdict } from '../admin/readiness.ts';
 import type { Address, Config } from '../config/config.ts';
 import type { Gateway } from '../gateway.ts';
 import type { Log } from '../log.ts';
 import { createMergedMetrics, type MergedMetrics } from '../merged-metrics.ts';
+import { openStore } from '../stores/open-store.ts';
+import type { Store } from '../stores/store.ts';
 import { Crew } from './crew.ts';
 
 /** A worker that is killed takes with it what it counted since it was last asked. */
@@ -25,16 +28,24 @@ export async function startWorkers(config: Config, log: Log): Promise<Gateway> {
   });
   process.once('exit', () => crew.kill());
   const readiness = readinessOf(crew, config.workers);
-  const admin = await listenAdmin(
-    createAdmin({
-      token: config.admin.token,
-      readiness,
-      metrics: { registry: metricsOf(crew, metrics) },
-    }),
-    config.admin.listen,
-  );
-  const listen = await startCrew(config, log, crew).catch(async (error: unknown) => {
+  const store = await openAdminStore(config);
+  const parts = {
+    config,
+    store,
+    logger: log.logger,
+    readiness,
+    metrics: { registry: metricsOf(crew, metrics) },
+  };
+  const admin = await listenAdmin(createAdmin(parts), config.admin.listen).catch(async (error: unknown) => {
+    await store?.close();
+    throw error;
+  });
+  async function close(): Promise<void> {
+    await store?.close();
     await admin.close();
+  }
+  const listen = await startCrew(config, log, crew).catch(async (error: unknown) => {
+    await close();
     throw error;
   });
   const timer = setInterval(() => void collect(crew, metrics), noteEveryMs);
@@ -43,11 +54,18 @@ export async function startWorkers(config: Config, log: Log): Promise<Gateway> {
     admin: admin.address,
     drain: async () => {
       readiness.drain();
+      const changes = admin.drain();
       await crew.drain(config.drain.delayMs + config.drain.timeoutMs + endPatienceMs);
       clearInterval(timer);
-      await admin.close();
+      await Promise.race([changes, pause(endPatienceMs, undefined, { ref: false })]);
+      await close();
     },
   };
+}
+
+/** The leading process serves nobody and needs no store, but for the operators. */
+async function openAdminStore({ admin, store, storeDeadlineMs }: Config): Promise<Store | undefined> {
+  return admin.tokens.length === 0 ? undefined : openStore(store, { deadlineMs: storeDeadlineMs });
 }
 
 async function startCrew(config: Config, log: Log, crew: Crew): Promise<Address> {

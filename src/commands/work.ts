@@ -45,7 +45,7 @@ export async function work({ file, logFormat, port }: WorkOptions): Promise<numb
       sharesPort: kernelDeals,
       openAdmin: async (given, address) => {
         parts = given;
-        return { address, close: async () => undefined };
+        return { address, drain: async () => undefined, close: async () => undefined };
       },
     });
   } catch (error) {

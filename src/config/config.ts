@@ -10,7 +10,8 @@ import type { UploadRule } from './upload-rule.ts';
 export interface Config {
   readonly file: string;
   readonly listen: Address;
-  readonly admin: { readonly listen: Address; readonly token: string | undefined };
+  /** Without tokens the second listener asks for none, and keys cannot be administered there. */
+  readonly admin: { readonly listen: Address; readonly tokens: readonly AdminToken[] };
   /** '' for the root, otherwise '/prefix' without a trailing slash. Part of every `Route.path` already. */
   readonly basePath: string;
   /** Processes that serve; with more than one, another one leads them. */
@@ -88,6 +89,17 @@ export interface AuthConfig {
   /** How many keys that are not valid one network may send; undefined = any number. */
   readonly guessing: { readonly failuresMax: number; readonly perMs: number } | undefined;
 }
+
+/** A token of the second listener. The token itself is hashed while loading and kept nowhere. */
+export interface AdminToken {
+  /** What the audit log calls whoever shows it. */
+  readonly name: string;
+  /** SHA-256 of the token, 64 lower-case hex digits. */
+  readonly digest: string;
+  readonly role: AdminRole;
+}
+
+export type AdminRole = 'read' | 'write';
 
 export interface Plan extends PlanRule {
   readonly name: string;

@@ -1,8 +1,19 @@
 import { hash } from 'node:crypto';
-import type { RawKey } from './schema.ts';
+import type { RawKey, RawToken } from './schema.ts';
+
+/** What `admin.token`, which has no name of its own, is called. */
+export const plainTokenName = 'admin';
 
 /** SHA-256 of a key's secret in lower-case hex; undefined when the YAML gives neither secret nor hash. */
 export function digestOf({ secret, hash: written }: Pick<RawKey, 'secret' | 'hash'>): string | undefined {
-  if (secret !== undefined) return hash('sha256', secret);
+  return secret === undefined ? writtenDigest(written) : hash('sha256', secret);
+}
+
+/** The same of a token of the second listener. */
+export function tokenDigest({ token, hash: written }: Pick<RawToken, 'token' | 'hash'>): string | undefined {
+  return token === undefined ? writtenDigest(written) : hash('sha256', token);
+}
+
+function writtenDigest(written: string | undefined): string | undefined {
   return written?.slice('sha256:'.length).toLowerCase();
 }

@@ -5,6 +5,7 @@ import type { RefusalWording } from '../refusals.ts';
 import type { BodyCheck } from './compile-schema.ts';
 import type {
   Address,
+  AdminToken,
   AuthConfig,
   BodyRule,
   Config,
@@ -13,7 +14,7 @@ import type {
   UpstreamConfig,
   Version,
 } from './config.ts';
-import { digestOf } from './digest.ts';
+import { digestOf, plainTokenName, tokenDigest } from './digest.ts';
 import { parseInstant } from './instants.ts';
 import type { RefusalCode } from '../refusals.ts';
 import { parseStoreAddress } from './parse-store-address.ts';
@@ -37,7 +38,7 @@ export function resolveConfig({ file, raw, checks, warnings }: Checked): Config 
   return freeze({
     file,
     listen: address(raw.listen),
-    admin: { listen: address(raw.admin.listen), token: raw.admin.token === '' ? undefined : raw.admin.token },
+    admin: { listen: address(raw.admin.listen), tokens: resolveTokens(raw.admin) },
     basePath: base,
     workers: typeof raw.workers === 'number' ? raw.workers : availableParallelism(),
     trustProxy: raw.trustProxy,
@@ -76,6 +77,12 @@ export function resolveConfig({ file, raw, checks, warnings }: Checked): Config 
     log: raw.log,
     warnings,
   });
+}
+
+function resolveTokens({ token, tokens }: RawConfig['admin']): readonly AdminToken[] {
+  const named = tokens.map((one) => ({ name: one.name, digest: known(tokenDigest(one)), role: one.role }));
+  if (token === '') return named;
+  return [{ name: plainTokenName, digest: known(tokenDigest({ token })), role: 'write' }, ...named];
 }
 
 function resolveGuessing(guessing: RawConfig['auth']['guessing']): AuthConfig['guessing'] {

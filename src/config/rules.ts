@@ -10,6 +10,8 @@ import * as uploads from './rules/uploads.ts';
 export const rules: readonly Rule[] = [
   callers.listenersDiffer,
   callers.adminIsGuarded,
+  callers.tokensHaveOneSecret,
+  callers.tokensAreDistinct,
   callers.keysNamePlans,
   callers.keysHaveOneSecret,
   callers.keysAreDistinct,

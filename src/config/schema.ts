@@ -51,3 +51,4 @@ export type RawRoute = RawConfig['routes'][number];
 export type RawPlan = RawConfig['plans'][string];
 export type RawQuota = RawPlan['quotas'][number];
 export type RawKey = RawConfig['keys'][number];
+export type RawToken = RawConfig['admin']['tokens'][number];

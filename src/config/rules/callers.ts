@@ -1,5 +1,6 @@
 import { addressesCollide, isLoopback, parseAddress } from '../addresses.ts';
-import { digestOf } from '../digest.ts';
+import { digestOf, plainTokenName, tokenDigest } from '../digest.ts';
+import { known } from '../known.ts';
 import { noSuch } from './draft.ts';
 import type { Rule } from './draft.ts';
 
@@ -8,12 +9,49 @@ const secretLengthMin = 16;
 
 /** Whoever reaches the second listener from elsewhere must show a token worth the name. */
 export const adminIsGuarded: Rule = ({ config: { admin } }, report) => {
-  if (report.isBroken(admin, 'token')) return;
+  if (report.isBroken(admin, 'token', 'tokens')) return;
   const address = parseAddress(admin.listen);
   if (admin.token !== '' && admin.token.length < tokenLengthMin) {
     report.problem(admin, 'token', `is shorter than ${tokenLengthMin} characters`);
-  } else if (admin.token === '' && address !== undefined && !isLoopback(address)) {
-    report.problem(admin, 'listen', 'is not a loopback address, so admin.token is needed');
+  } else if (
+    admin.token === '' &&
+    admin.tokens.length === 0 &&
+    address !== undefined &&
+    !isLoopback(address)
+  ) {
+    report.problem(admin, 'listen', 'is not a loopback address, so admin.token or admin.tokens is needed');
+  }
+};
+
+export const tokensHaveOneSecret: Rule = ({ config: { admin } }, report) => {
+  for (const one of admin.tokens) {
+    if (report.isBroken(one, 'token', 'hash')) continue;
+    if (one.token === undefined && one.hash === undefined) report.problem(one, '', 'needs a token or a hash');
+    else if (one.token !== undefined && one.hash !== undefined) {
+      report.problem(one, 'hash', 'stands beside a token, only one of them can');
+    } else if (one.token !== undefined && one.token.length < tokenLengthMin) {
+      report.problem(one, 'token', `is shorter than ${tokenLengthMin} characters`);
+    }
+  }
+};
+
+/** The audit log knows tokens by their names, so each belongs to one token and each token to one of them. */
+export const tokensAreDistinct: Rule = ({ config: { admin } }, report) => {
+  const names = new Map<string, string>();
+  const digests = new Map<string, string>();
+  if (admin.token !== '' && !report.isBroken(admin, 'token')) {
+    names.set(plainTokenName, 'admin.token');
+    digests.set(known(tokenDigest({ token: admin.token })), 'admin.token');
+  }
+  for (const one of admin.tokens) {
+    const sameName = names.get(one.name);
+    if (sameName !== undefined) report.problem(one, 'name', `is the name of ${sameName} too`);
+    else names.set(one.name, report.mention(one));
+    const digest = tokenDigest(one);
+    const sameToken = digest === undefined ? undefined : digests.get(digest);
+    const option = one.token === undefined ? 'hash' : 'token';
+    if (sameToken !== undefined) report.problem(one, option, `is the token of ${sameToken} too`);
+    else if (digest !== undefined) digests.set(digest, report.mention(one));
   }
 };
 

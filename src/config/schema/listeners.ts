@@ -28,11 +28,49 @@ export const admin = {
     },
     token: {
       description:
-        'Bearer token of the second listener, at least 16 characters. Empty means none, which only a loopback address allows. Take it from the environment or a file.',
+        'Bearer token of the second listener, at least 16 characters: one of the role write, called admin in the audit log. Empty means none. Without any token, which only a loopback address allows, the admin API is off. Take it from the environment or a file.',
       type: 'string',
       format: 'visible',
       writeOnly: true,
       default: '',
+    },
+    tokens: {
+      description: 'Further tokens, so that the audit log can tell who changed a key.',
+      type: 'array',
+      default: [],
+      items: {
+        description: 'One token: a name, a role, and either token or hash.',
+        type: 'object',
+        additionalProperties: false,
+        required: ['name'],
+        properties: {
+          name: {
+            description: 'Who uses it, as the audit log and the log say.',
+            type: 'string',
+            format: 'name',
+          },
+          token: {
+            description:
+              'The bearer token: at least 16 visible ASCII characters. Take it from the environment or a file.',
+            type: 'string',
+            format: 'visible',
+            maxLength: 1024,
+            writeOnly: true,
+          },
+          hash: {
+            description: 'SHA-256 of the token instead of the token: "sha256:" and 64 hexadecimal digits.',
+            type: 'string',
+            format: 'digest',
+            writeOnly: true,
+          },
+          role: {
+            description: 'read looks at keys and metrics, write changes keys too.',
+            type: 'string',
+            enum: ['read', 'write'],
+            default: 'read',
+          },
+        },
+      },
     },
   },
 } as const satisfies JSONSchema;

@@ -199,17 +199,38 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
   {
     name: 'a public admin address',
     text: `${least}admin: { listen: 0.0.0.0:9090 }\n`,
-    says: ['3:10: admin.listen: is not a loopback address, so admin.token is needed'],
+    says: ['3:10: admin.listen: is not a loopback address, so admin.token or admin.tokens is needed'],
   },
   {
     name: 'a bare admin port',
     text: `${least}admin: { listen: 9090 }\n`,
-    says: ['3:10: admin.listen: is not a loopback address, so admin.token is needed'],
+    says: ['3:10: admin.listen: is not a loopback address, so admin.token or admin.tokens is needed'],
   },
   {
     name: 'a short token',
     text: `${least}admin: { token: letmein }\n`,
     says: ['3:10: admin.token: is shorter than 16 characters'],
+  },
+  {
+    name: 'tokens of operators that are short, double, unnamed or none at all',
+    text: `${least}admin:
+  token: token-of-the-old-way
+  tokens:
+    - { name: admin, token: short, role: write }
+    - { name: ada }
+    - { name: ada, token: token-of-the-old-way, hash: "sha256:${'0'.repeat(64)}" }
+    - { token: token-of-the-old-way, role: root }
+`,
+    says: [
+      '6:9: admin.tokens[0].name: is the name of admin.token too',
+      '6:22: admin.tokens[0].token: is shorter than 16 characters',
+      '7:7: admin.tokens[1]: needs a token or a hash',
+      '8:9: admin.tokens[2].name: is the name of admin.tokens[1] (line 7) too',
+      '8:20: admin.tokens[2].token: is the token of admin.token too',
+      '8:49: admin.tokens[2].hash: stands beside a token, only one of them can',
+      '9:7: admin.tokens[3]: "name" is missing',
+      '9:38: admin.tokens[3].role: there is no "root", choose from read, write',
+    ],
   },
   {
     name: 'one address for both',

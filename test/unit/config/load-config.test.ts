@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import { test } from 'node:test';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import { ConfigErrors, ConfigUnreadable } from '../../../src/config/problems.ts';
@@ -20,7 +20,7 @@ test('the least file gets every documented default', (t) => {
   const { file: _file, routes, upstreams, ...rest } = config;
   assert.deepEqual(rest, {
     listen: { host: '0.0.0.0', port: 8080 },
-    admin: { listen: { host: '127.0.0.1', port: 9090 }, token: undefined },
+    admin: { listen: { host: '127.0.0.1', port: 9090 }, tokens: [] },
     basePath: '',
     workers: 1,
     trustProxy: [],
@@ -77,6 +77,21 @@ test('the least file gets every documented default', (t) => {
       body: { kind: 'none' },
       upgrade: undefined,
     },
+  ]);
+});
+
+test('tokens of operators are kept as digests, and the one without a name is called admin', (t) => {
+  const text = `admin:
+  token: token-of-the-old-way
+  tokens:
+    - { name: ada, token: '\${ADA}', role: write }
+    - { name: prometheus, hash: 'sha256:${'A'.repeat(64)}' }
+${least}`;
+  const { admin } = loadConfig(writeTemporary(t, text), { ADA: 'token-of-ada-lovelace' });
+  assert.deepEqual(admin.tokens, [
+    { name: 'admin', digest: hash('sha256', 'token-of-the-old-way'), role: 'write' },
+    { name: 'ada', digest: hash('sha256', 'token-of-ada-lovelace'), role: 'write' },
+    { name: 'prometheus', digest: 'a'.repeat(64), role: 'read' },
   ]);
 });
 

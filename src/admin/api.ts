@@ -1,0 +1,209 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AdminToken, Config } from '../config/config.ts';
+import { createKeyBook } from '../keys/key-book.ts';
+import { isKeyId } from '../keys/key-id.ts';
+import { createKeyRules } from '../keys/key-rules.ts';
+import { describeCause, type Logger } from '../log.ts';
+import type { Store } from '../stores/store.ts';
+import { createUsageBook } from '../usage-book.ts';
+import type { Call, Desk, Operation } from './operation.ts';
+import { operations } from './operations.ts';
+import { AdminProblem, internalProblem, problemOf } from './problem.ts';
+import {
+  hasBody,
+  readIfMatch,
+  readJsonBody,
+  readLines,
+  readMark,
+  readTarget,
+  refuseBody,
+} from './read-request.ts';
+import { readQuery, readValues, type Fields } from './read-values.ts';
+import { sendAnswer, type Answer } from './send-answer.ts';
+
+/** As the access log has it, for a client that did not wait for its answer. */
+const statusOfGone = 499;
+
+/** The admin API. */
+export interface Api {
+  /** Answers a request of somebody who has shown this token; undefined where the gateway has none. */
+  answer(req: IncomingMessage, res: ServerResponse, token: AdminToken | undefined): Promise<void>;
+  /** Takes nothing more, and resolves when all that it had taken is done. */
+  drain(): Promise<void>;
+}
+
+export interface ApiParts {
+  readonly config: Config;
+  /** Undefined where there are no tokens, so that nothing can be administered. */
+  readonly store: Pick<Store, 'keys' | 'ledger'> | undefined;
+  readonly logger: Logger;
+}
+
+/** Creates the API on a store. */
+export function createApi({ config, store, logger }: ApiParts): Api {
+  const desk = store === undefined ? undefined : openDesk(config, store);
+  const underWay = new Set<Promise<void>>();
+  let draining = false;
+
+  async function perform(
+    req: IncomingMessage,
+    res: ServerResponse,
+    token: AdminToken | undefined,
+  ): Promise<Answer> {
+    if (token === undefined || desk === undefined) throw apiOff();
+    const { path, query } = readTarget(req.url ?? '');
+    const { id, found } = findOperations(path);
+    const allowed = { Allow: allowedOf(found) };
+    if (req.method === 'OPTIONS') return { status: 204, headers: allowed };
+    const operation = found.find(({ method }) => method === methodOf(req));
+    if (operation === undefined) {
+      throw new AdminProblem('method_not_allowed', 'Method not allowed', { headers: allowed });
+    }
+    const asked = { operation, id, query, actor: token.name };
+    const work = async (): Promise<Answer> => {
+      if (operation.role === 'write' && token.role !== 'write') {
+        throw new AdminProblem('read_only', 'This token may read and not write');
+      }
+      if (draining) throw stopping();
+      return await operation.handle(await readCall(req, res, asked), desk);
+    };
+    return operation.role === 'write' ? await noted(req, asked, work) : await work();
+  }
+
+  /** One line for each request that would change something, done or refused. */
+  async function noted(
+    req: IncomingMessage,
+    { operation, actor, id }: Asked,
+    work: () => Promise<Answer>,
+  ): Promise<Answer> {
+    const write = (status: number, keyId: string | undefined): void =>
+      logger.info({ actor, action: operation.id, keyId, status }, 'an operator asked for a change');
+    try {
+      const result = await work();
+      write(result.status, id === '' ? result.headers?.['Location']?.split('/').at(-1) : id);
+      return result;
+    } catch (error) {
+      const status = hasLeft(req) ? statusOfGone : (problemOf(error) ?? internalProblem()).status;
+      write(status, id === '' ? undefined : id);
+      throw error;
+    }
+  }
+
+  async function serve(
+    req: IncomingMessage,
+    res: ServerResponse,
+    token: AdminToken | undefined,
+  ): Promise<void> {
+    try {
+      sendAnswer(req, res, await perform(req, res, token));
+    } catch (error) {
+      // A client that broke off gets no answer, and is no fault of ours.
+      if (hasLeft(req)) return;
+      const problem = problemOf(error);
+      if (problem === undefined) logger.error({ cause: describeCause(error) }, 'a fault in the admin API');
+      sendAnswer(req, res, problem ?? internalProblem());
+    }
+  }
+
+  return {
+    async answer(req, res, token) {
+      const work = serve(req, res, token);
+      underWay.add(work);
+      await work.finally(() => underWay.delete(work));
+    },
+    async drain() {
+      draining = true;
+      await Promise.allSettled(underWay);
+    },
+  };
+}
+
+/** The words of a path, below the prefix. */
+export function isApiPath(target: string): boolean {
+  return /^\/v1(?:[/?]|$)/.test(target);
+}
+
+function openDesk(config: Config, store: Pick<Store, 'keys' | 'ledger'>): Desk {
+  const now = Date.now;
+  return {
+    config,
+    book: createKeyBook({ store: store.keys, rules: createKeyRules(config), now }),
+    usage: createUsageBook({ config, store, now }),
+  };
+}
+
+function methodOf({ method }: IncomingMessage): string {
+  return method === 'HEAD' ? 'GET' : (method ?? '');
+}
+
+/** Paths are compared to the letter: an escape, a second slash or a dot segment is another path, which there is not. */
+function findOperations(path: string): { readonly id: string; readonly found: readonly Operation[] } {
+  const parts = path.split('/');
+  let id = '';
+  const found = operations.filter((operation) => {
+    const wanted = operation.path.split('/');
+    const at = wanted.indexOf('{id}');
+    const given = parts[at];
+    if (parts.length !== wanted.length || (at >= 0 && !isKeyId(given))) return false;
+    const fits = wanted.every((part, index) => index === at || part === parts[index]);
+    if (fits && given !== undefined) id = given;
+    return fits;
+  });
+  if (found.length === 0) throw new AdminProblem('not_found', 'Not found');
+  return { id, found };
+}
+
+function allowedOf(found: readonly Operation[]): string {
+  const methods = found.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+  return [...methods, 'OPTIONS'].join(', ');
+}
+
+function hasLeft(req: IncomingMessage): boolean {
+  return req.destroyed && !req.complete;
+}
+
+interface Asked {
+  readonly operation: Operation;
+  readonly id: string;
+  readonly query: string;
+  readonly actor: string;
+}
+
+async function readCall(
+  req: IncomingMessage,
+  res: ServerResponse,
+  asked: Asked,
+): Promise<Call<Fields, Fields>> {
+  const { operation, id, actor } = asked;
+  const { body, conditional, repeatable } = operation;
+  const query = readValues(operation.query, readQuery(asked.query, operation.query), { kind: 'parameter' });
+  const versions = conditional ? readIfMatch(req) : undefined;
+  if (body.kind === 'none' && hasBody(req)) refuseBody(req);
+  const content = body.kind === 'key' || body.kind === 'values' ? await readJsonBody(req, res) : {};
+  const values =
+    body.kind === 'values'
+      ? readValues(body.fields, content, { required: body.required, kind: 'field' })
+      : {};
+  return {
+    id,
+    query,
+    body: values,
+    written: content,
+    lines: body.kind === 'lines' ? readLines(req, res) : noLines,
+    by: { actor, versions },
+    mark: repeatable ? readMark(req, { operation: operation.id, actor, id, content }) : undefined,
+  };
+}
+
+const noLines: Call<Fields, Fields>['lines'] = { chunks: (async function* none() {})(), form: 'json' };
+
+function apiOff(): AdminProblem {
+  return new AdminProblem(
+    'api_off',
+    'Keys cannot be administered here: set admin.token or admin.tokens in the configuration, and restart',
+  );
+}
+
+function stopping(): AdminProblem {
+  return new AdminProblem('stopping', 'The gateway is stopping', { headers: { 'Retry-After': '1' } });
+}

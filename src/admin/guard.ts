@@ -1,0 +1,66 @@
+import type { IncomingMessage } from 'node:http';
+import { originFinder } from '../client-address.ts';
+import { isLoopback, parseAddress } from '../config/addresses.ts';
+import type { Address, AdminToken, Config } from '../config/config.ts';
+import { createFailedKeys } from '../keys/failed-keys.ts';
+import type { Logger } from '../log.ts';
+import { AdminProblem } from './problem.ts';
+import { bearerOf, createTokenFinder } from './tokens.ts';
+
+/** Decides who gets past the probes. */
+export interface Guard {
+  /** Throws unless the request was meant for this listener. */
+  checkHost(req: IncomingMessage): void;
+  /** The token that the request shows; undefined where none is asked for. Throws when it shows none that is valid. */
+  identify(req: IncomingMessage): AdminToken | undefined;
+}
+
+/** Tokens that are not valid, from one network in a minute, before it is told to slow down. */
+const failuresMax = 20;
+const perMs = 60_000;
+
+/** Creates a guard. The address is that of the configuration; the port may have been any. */
+export function createGuard({ admin }: Pick<Config, 'admin'>, logger: Logger): Guard {
+  const findToken = createTokenFinder(admin.tokens);
+  const findOrigin = originFinder([]);
+  const failed = createFailedKeys({
+    failuresMax,
+    perMs,
+    now: Date.now,
+    report: (report) =>
+      logger.warn(report, 'too many admin tokens that are not valid: somebody may be guessing'),
+  });
+  return {
+    checkHost(req) {
+      if (!isLoopback(admin.listen) || isOurs(req.headers.host ?? '', admin.listen)) return;
+      throw new AdminProblem(
+        'misdirected',
+        'This listener answers to localhost, a loopback address or the host of admin.listen',
+      );
+    },
+    identify(req) {
+      if (admin.tokens.length === 0) return undefined;
+      const given = bearerOf(req.headers.authorization);
+      const token = findToken(given);
+      if (token !== undefined) return token;
+      // Who shows none has not forgotten it, and guesses nothing.
+      const slowed = given === '' ? undefined : failed.count(findOrigin(req).client);
+      if (slowed !== undefined) {
+        throw new AdminProblem('too_many_failures', 'Too many tokens that are not valid', {
+          headers: { 'Retry-After': String(slowed.retryInSeconds) },
+        });
+      }
+      throw new AdminProblem('token_required', 'A valid admin token is required', {
+        headers: { 'WWW-Authenticate': 'Bearer realm="gatehouse admin"' },
+      });
+    },
+  };
+}
+
+/** A page in a browser can reach a loopback address under a name of its own choice (DNS rebinding), and then shows that name. */
+function isOurs(host: string, { host: configured }: Address): boolean {
+  const [, name = '', port = '80'] = /^(\[[^\]]*\]|[^:]+)(?::(\d{1,5}))?$/.exec(host) ?? [];
+  const address = name === '' ? undefined : parseAddress(`${name}:${port}`);
+  if (address === undefined) return false;
+  return isLoopback(address) || address.host.toLowerCase() === configured.toLowerCase();
+}

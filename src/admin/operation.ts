@@ -1,0 +1,106 @@
+import type { AdminRole, Config } from '../config/config.ts';
+import type { By, KeyBook } from '../keys/key-book.ts';
+import type { WrittenFields } from '../keys/key-fields.ts';
+import type { RequestMark } from '../stores/key-store.ts';
+import type { UsageBook } from '../usage-book.ts';
+import type { Fields, Values } from './read-values.ts';
+import type { Answer } from './send-answer.ts';
+
+/**
+ * One thing that the admin API can do: how it is asked for, who may, what it answers, and the doing. Requests are routed and
+ * checked by it, and the OpenAPI document is written from it, so that the two cannot differ.
+ */
+export interface Operation {
+  /** The `operationId`. */
+  readonly id: string;
+  readonly method: 'GET' | 'POST' | 'PATCH';
+  /** `{id}` is one segment, the id of a key. */
+  readonly path: string;
+  readonly tag: string;
+  readonly role: AdminRole;
+  /** One line; the README has it too. */
+  readonly summary: string;
+  readonly description?: string;
+  readonly query: Fields;
+  readonly body: BodyRule;
+  /** Takes If-Match. */
+  readonly conditional: boolean;
+  /** Takes Idempotency-Key. */
+  readonly repeatable: boolean;
+  readonly answers: readonly AnswerRule[];
+  readonly handle: (call: Call<Fields, Fields>, desk: Desk) => Promise<Answer>;
+}
+
+export type BodyRule<B extends Fields = Fields> =
+  | { readonly kind: 'none' }
+  /** The fields of a key: the key book reads them. */
+  | { readonly kind: 'key'; readonly schema: string }
+  | {
+      readonly kind: 'values';
+      /** The name that the document gives its schema. */
+      readonly schema: string;
+      readonly description: string;
+      readonly fields: B;
+      readonly required: readonly string[];
+      readonly example: Readonly<Record<string, unknown>>;
+    }
+  /** Lines of text, which are never held all at once. */
+  | { readonly kind: 'lines' };
+
+export interface AnswerRule {
+  readonly status: 200 | 201;
+  readonly description: string;
+  /** A name under `components.schemas`. */
+  readonly schema: string;
+  readonly headers?: readonly ('ETag' | 'Location' | 'Idempotent-Replayed')[];
+}
+
+/** A request that has passed every check. */
+export interface Call<Q extends Fields, B extends Fields> {
+  /** The id in the path; '' where there is none. */
+  readonly id: string;
+  readonly query: Values<Q>;
+  /** Of a body of the kind `values`. */
+  readonly body: Values<B>;
+  /** Of a body of the kind `key`. */
+  readonly written: WrittenFields;
+  /** Of a body of the kind `lines`. */
+  readonly lines: { readonly chunks: AsyncIterable<Uint8Array>; readonly form: 'csv' | 'json' };
+  readonly by: By;
+  /** The request by its Idempotency-Key, when it has one. */
+  readonly mark: RequestMark | undefined;
+}
+
+/** What operations work with. */
+export interface Desk {
+  readonly book: KeyBook;
+  readonly usage: UsageBook;
+  readonly config: Config;
+}
+
+interface Spec<Q extends Fields, B extends Fields> extends Omit<
+  Operation,
+  'query' | 'body' | 'handle' | 'conditional' | 'repeatable'
+> {
+  readonly query?: Q;
+  readonly body?: BodyRule<B>;
+  readonly conditional?: boolean;
+  readonly repeatable?: boolean;
+  readonly handle: (call: Call<Q, B>, desk: Desk) => Promise<Answer>;
+}
+
+/** Completes an operation. What its handler gets is typed by its schemas. */
+export function operation<const Q extends Fields = {}, const B extends Fields = {}>(
+  spec: Spec<Q, B>,
+): Operation {
+  const { query, body = { kind: 'none' }, conditional = false, repeatable = false, handle, ...rest } = spec;
+  return {
+    ...rest,
+    query: query ?? {},
+    body,
+    conditional,
+    repeatable,
+    // Checked by these very schemas before it is called.
+    handle: handle as Operation['handle'],
+  };
+}

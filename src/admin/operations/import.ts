@@ -1,0 +1,49 @@
+import type { ImportReport } from '../../keys/import-keys.ts';
+import { readImport } from '../../keys/read-import.ts';
+import { operation, type Operation } from '../operation.ts';
+import { AdminProblem, problemOf } from '../problem.ts';
+import { faultsListedMax } from '../schemas.ts';
+
+/** Keys from elsewhere, as a stream of lines. */
+export const importOperations: readonly Operation[] = [
+  operation({
+    id: 'importKeys',
+    method: 'POST',
+    path: '/v1/import',
+    tag: 'Keys',
+    role: 'write',
+    summary: 'take over keys from CSV or JSON lines, plain or hashed',
+    description:
+      'Each line is a key: the fields of `NewKey` and its `secret` or its `hash` (sha256:…). CSV begins with a line that names the columns; lists are separated by `;`, labels are `name=value`, quotas `monthly=5000`. Lines that are wrong are reported and the others go on. A key that is there is known by its secret and passed over, so an import that broke off can be sent again.',
+    query: {
+      plan: { description: 'The plan of lines that name none.', type: 'string', maxLength: 200 },
+      update: {
+        description: 'Bring keys that are there to what the lines say; otherwise they stay as they are.',
+        type: 'boolean',
+      },
+    },
+    body: { kind: 'lines' },
+    answers: [{ status: 200, description: 'All lines were read.', schema: 'ImportReport' }],
+    async handle({ query, lines, by }, { book }) {
+      const faults: { line: number; problem: string }[] = [];
+      let sofar: ImportReport = { lines: 0, added: 0, updated: 0, skipped: 0, refused: 0 };
+      const options = {
+        plan: query.plan,
+        update: query.update ?? false,
+        onFault(line: number, problem: string) {
+          if (faults.length < faultsListedMax) faults.push({ line, problem });
+        },
+        onProgress: (report: ImportReport) => void (sofar = report),
+      };
+      try {
+        const report = await book.importKeys(readImport(lines.chunks, lines.form), options, by);
+        return { status: 200, body: { ...report, faults } };
+      } catch (error) {
+        const problem = problemOf(error);
+        if (problem === undefined) throw error;
+        const { code, message, headers, fields } = problem;
+        throw new AdminProblem(code, message, { headers, fields, extra: { report: { ...sofar, faults } } });
+      }
+    },
+  }),
+];

@@ -1,0 +1,76 @@
+import { isIP } from 'node:net';
+import { createKeyFormat } from '../../keys/key-format.ts';
+import { invalidFields } from '../../keys/key-problem.ts';
+import { verifyRequest } from '../../verify-request.ts';
+import { operation, type Operation } from '../operation.ts';
+import { pageQuery } from './page-query.ts';
+
+/** What is told of secrets and of changes. */
+export const lookOperations: readonly Operation[] = [
+  operation({
+    id: 'verifyKey',
+    method: 'POST',
+    path: '/v1/verify',
+    tag: 'Keys',
+    role: 'read',
+    summary: 'say what the gateway would say to a secret, and why',
+    description: 'The secret stands in the body and never in a URL. Nothing is charged or counted.',
+    body: {
+      kind: 'values',
+      schema: 'Verification',
+      description: 'A secret, and a request that somebody might send with it.',
+      fields: {
+        secret: {
+          description: 'What the caller sends. It is kept nowhere.',
+          type: 'string',
+          maxLength: 4096,
+        },
+        from: { description: 'As if it came from this address.', type: 'string', maxLength: 64 },
+        path: { description: 'As if this path was asked for.', type: 'string', maxLength: 4096 },
+        method: {
+          description: 'As if by this method; GET when absent.',
+          type: 'string',
+          pattern: '^[A-Za-z]{1,16}$',
+        },
+      },
+      required: ['secret'],
+      example: { secret: 'what-the-caller-sends', path: '/v1/name', method: 'POST' },
+    },
+    answers: [{ status: 200, description: 'The verdict, good or bad.', schema: 'Verdict' }],
+    async handle({ body: { secret = '', from: client, path, method } }, desk) {
+      if (client !== undefined && isIP(client) === 0) {
+        throw invalidFields([{ field: 'from', message: 'is no IP address' }]);
+      }
+      return { status: 200, body: await verifyRequest(secret, { client, path, method }, desk) };
+    },
+  }),
+  operation({
+    id: 'showPattern',
+    method: 'GET',
+    path: '/v1/pattern',
+    tag: 'Keys',
+    role: 'read',
+    summary: 'tell the regular expression of the keys made here, for secret scanners',
+    answers: [{ status: 200, description: 'The pattern.', schema: 'Pattern' }],
+    handle: async (_call, { config }) => ({
+      status: 200,
+      body: { pattern: createKeyFormat(config.auth.prefix).pattern },
+    }),
+  }),
+  operation({
+    id: 'listAudit',
+    method: 'GET',
+    path: '/v1/audit',
+    tag: 'Audit',
+    role: 'read',
+    summary: 'say who changed which key, newest first',
+    query: {
+      key: { description: 'Only changes of this key.', type: 'string', maxLength: 64 },
+      ...pageQuery,
+    },
+    answers: [{ status: 200, description: 'A page of the audit log.', schema: 'AuditPage' }],
+    async handle({ query: { key: keyId, ...query } }, { book }) {
+      return { status: 200, body: await book.listAudit({ ...query, keyId }) };
+    },
+  }),
+];

@@ -1,0 +1,50 @@
+import type { KeyUsage } from '../../usage-book.ts';
+import { operation, type Operation } from '../operation.ts';
+
+const tag = 'Usage';
+
+/** What keys have used of their quotas, those of the configuration file too. */
+export const usageOperations: readonly Operation[] = [
+  operation({
+    id: 'showUsage',
+    method: 'GET',
+    path: '/v1/keys/{id}/usage',
+    tag,
+    role: 'read',
+    summary: 'show what a key has used of its quotas',
+    answers: [{ status: 200, description: 'The quotas of the key.', schema: 'Usage' }],
+    handle: async ({ id }, { usage }) => ({ status: 200, body: viewUsage(await usage.read(id)) }),
+  }),
+  operation({
+    id: 'resetUsage',
+    method: 'POST',
+    path: '/v1/keys/{id}/usage/reset',
+    tag,
+    role: 'write',
+    summary: 'set the usage of a key to zero, in the current periods',
+    description: 'Gateways may still spend what they hold ahead at that moment.',
+    body: {
+      kind: 'values',
+      schema: 'UsageReset',
+      description: 'The quota to set to zero; `{}` for all of them.',
+      fields: { quota: { description: 'Its name.', type: 'string', maxLength: 64 } },
+      required: [],
+      example: { quota: 'monthly' },
+    },
+    answers: [{ status: 200, description: 'The quotas of the key, after that.', schema: 'Usage' }],
+    async handle({ id, body: { quota } }, { usage }) {
+      await usage.reset(id, quota);
+      return { status: 200, body: viewUsage(await usage.read(id)) };
+    },
+  }),
+];
+
+function viewUsage({ quotas, ...usage }: KeyUsage) {
+  return {
+    ...usage,
+    quotas: quotas.map(({ resetsAt, ...quota }) => ({
+      ...quota,
+      resetsAt: resetsAt === undefined ? null : new Date(resetsAt).toISOString(),
+    })),
+  };
+}

@@ -1,0 +1,149 @@
+import { hash } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { isObject } from '../config/subschemas.ts';
+import { printSize } from '../config/units.ts';
+import { invalidFields } from '../keys/key-problem.ts';
+import type { RequestMark } from '../stores/key-store.ts';
+import { parseStrictJson } from '../strict-json.ts';
+import { importTypes } from './body-types.ts';
+import { AdminProblem } from './problem.ts';
+
+/** The largest JSON body: a key with all that it may have is far below. */
+export const bodyBytesMax = 64 * 1024;
+const depthMax = 8;
+/** For all of a JSON body, and for any silence in the middle of an import. */
+const patienceMs = 30_000;
+
+/** The path and the query, when the target is one that can be read in one way only. */
+export function readTarget(target: string): { readonly path: string; readonly query: string } {
+  const [path = '', query = '', ...rest] = target.split('?');
+  if (rest.length > 0 || !/^[\x21-\x7e]*$/.test(query) || /%(?![0-9A-Fa-f]{2})/.test(query)) {
+    throw new AdminProblem('malformed', 'The query is malformed');
+  }
+  return { path, query };
+}
+
+/** Reads a body that is one JSON object. */
+export async function readJsonBody(
+  req: IncomingMessage,
+  res: ServerResponse,
+): Promise<Readonly<Record<string, unknown>>> {
+  requireType(req, (type) => (type === 'application/json' ? true : undefined), 'application/json');
+  const value = parseStrictJson(await readBytes(req, res), depthMax);
+  if (isObject(value)) return value;
+  throw invalidFields([{ field: '', message: 'the body must be a JSON object' }]);
+}
+
+/** The lines of an import, as they come. */
+export function readLines(
+  req: IncomingMessage,
+  res: ServerResponse,
+): { readonly chunks: AsyncIterable<Uint8Array>; readonly form: 'csv' | 'json' } {
+  const names = Object.keys(importTypes);
+  const form = requireType(
+    req,
+    (type) => (Object.hasOwn(importTypes, type) ? importTypes[type] : undefined),
+    names.join(' or '),
+  );
+  return { form, chunks: patiently(req, res) };
+}
+
+/** Refuses a body where none is taken. */
+export function refuseBody(req: IncomingMessage): void {
+  if (hasBody(req)) throw new AdminProblem('malformed', 'This operation takes no body');
+}
+
+/** Whether a body is announced. */
+export function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+}
+
+/** The versions that If-Match allows; undefined for any. */
+export function readIfMatch(req: IncomingMessage): readonly number[] | undefined {
+  const written = req.headers['if-match'];
+  if (written === undefined || written.trim() === '*') return undefined;
+  const tags = written.split(',').map((tag) => tag.trim());
+  if (tags.some((tag) => !/^(?:W\/)?"[\x21\x23-\x7e]*"$/.test(tag))) {
+    throw new AdminProblem('malformed', 'If-Match must be * or the ETag of a key');
+  }
+  // A weak tag is never the same as a strong one (RFC 9110, section 13.1.1).
+  return tags.flatMap((tag) => (/^"\d{1,15}"$/.test(tag) ? [Number(tag.slice(1, -1))] : []));
+}
+
+/** The request by the name that the caller gave it in Idempotency-Key. Names of one token do not meet those of another. */
+export function readMark(
+  req: IncomingMessage,
+  { operation, actor, id, content }: { operation: string; actor: string; id: string; content: unknown },
+): RequestMark | undefined {
+  const written = req.headers['idempotency-key'];
+  if (written === undefined) return undefined;
+  if (typeof written !== 'string' || !/^[\x21-\x7e]{1,255}$/.test(written)) {
+    throw new AdminProblem('malformed', 'Idempotency-Key must be 1 to 255 visible ASCII characters');
+  }
+  return { name: digest([operation, actor, id, written]), content: digest(content) };
+}
+
+/** Equal contents give equal digests, in whatever order their members stand. 132 bits keep others apart. */
+function digest(content: unknown): string {
+  return hash('sha256', JSON.stringify(content, inOrder), 'base64url').slice(0, 22);
+}
+
+function inOrder(_name: string, value: unknown): unknown {
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1)));
+}
+
+function requireType<T>(req: IncomingMessage, find: (type: string) => T | undefined, names: string): T {
+  const encoding = req.headers['content-encoding']?.toLowerCase() ?? 'identity';
+  if (encoding !== 'identity') {
+    throw new AdminProblem('unsupported_type', 'The body must not be compressed');
+  }
+  const written = req.headers['content-type'] ?? '';
+  const [, type = ''] = /^([a-z0-9/+.-]+)(?: *; *charset=(?:utf-8|"utf-8"))?$/i.exec(written) ?? [];
+  const found = find(type.toLowerCase());
+  if (found !== undefined) return found;
+  throw new AdminProblem('unsupported_type', `Content-Type must be ${names}`);
+}
+
+async function readBytes(req: IncomingMessage, res: ServerResponse): Promise<Buffer> {
+  const tooLarge = new AdminProblem('too_large', `The body must be at most ${printSize(bodyBytesMax)}`);
+  if (Number(req.headers['content-length'] ?? 0) > bodyBytesMax) throw tooLarge;
+  const timer = giveUpLater(req);
+  try {
+    acceptBody(req, res);
+    const chunks: Buffer[] = [];
+    let length = 0;
+    for await (const chunk of req.iterator({ destroyOnReturn: false })) {
+      length += (chunk as Buffer).length;
+      if (length > bodyBytesMax) throw tooLarge;
+      chunks.push(chunk as Buffer);
+    }
+    return Buffer.concat(chunks);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function* patiently(req: IncomingMessage, res: ServerResponse): AsyncGenerator<Uint8Array> {
+  acceptBody(req, res);
+  let timer = giveUpLater(req);
+  try {
+    for await (const chunk of req.iterator({ destroyOnReturn: false })) {
+      // Only the client is held to it, never the store that its lines wait for.
+      clearTimeout(timer);
+      yield chunk as Uint8Array;
+      timer = giveUpLater(req);
+    }
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function giveUpLater(req: IncomingMessage): NodeJS.Timeout {
+  return setTimeout(() => req.socket.destroy(), patienceMs);
+}
+
+/** Sent only when the body will be read: a client that is refused need not send it. */
+function acceptBody({ headers }: IncomingMessage, res: ServerResponse): void {
+  if (headers.expect !== undefined) res.writeContinue();
+}

@@ -1,0 +1,103 @@
+import { suggest } from '../config/wording.ts';
+import { invalidFields, type FieldFault } from '../keys/key-problem.ts';
+import type { Schema } from '../keys/key-schema.ts';
+
+/** Schemas by the names of fields: text, whole numbers, booleans, and lists of text. */
+export type Fields = Readonly<Record<string, Schema>>;
+
+/** What `readValues` makes of these fields. */
+export type Values<F extends Fields> = { readonly [Name in keyof F]?: ValueOf<F[Name]> };
+
+type ValueOf<S> = S extends { readonly type: 'string' }
+  ? string
+  : S extends { readonly type: 'integer' }
+    ? number
+    : S extends { readonly type: 'boolean' }
+      ? boolean
+      : S extends { readonly type: 'array' }
+        ? readonly string[]
+        : unknown;
+
+interface ReadOptions {
+  readonly required?: readonly string[];
+  /** What an unknown field is called in the sentence about it. */
+  readonly kind: 'field' | 'parameter';
+}
+
+/** Checks values by the schemas that the document shows, and throws a `KeyProblem` with all that is wrong in them. */
+export function readValues<F extends Fields>(
+  fields: F,
+  written: Readonly<Record<string, unknown>>,
+  { required = [], kind }: ReadOptions,
+): Values<F> {
+  const faults: FieldFault[] = [];
+  for (const name of required) {
+    if (!Object.hasOwn(written, name)) faults.push({ field: name, message: 'is missing' });
+  }
+  for (const [name, value] of Object.entries(written)) {
+    const schema = Object.hasOwn(fields, name) ? fields[name] : undefined;
+    const message = schema === undefined ? unknown(name, fields, kind) : faultOf(value, schema);
+    if (message !== undefined) faults.push({ field: schema === undefined ? '' : name, message });
+  }
+  if (faults.length > 0) throw invalidFields(faults);
+  return written as Values<F>;
+}
+
+/** Query → values as JSON would have them. What is none is left as it is, for `readValues` to say so. */
+export function readQuery(query: string, fields: Fields): Readonly<Record<string, unknown>> {
+  const given = new URLSearchParams(query);
+  const twice = [...new Set(given.keys())].find(
+    (name) => given.getAll(name).length > 1 && fields[name]?.['type'] !== 'array',
+  );
+  if (twice !== undefined && Object.hasOwn(fields, twice)) {
+    throw invalidFields([{ field: twice, message: 'is given twice' }]);
+  }
+  const entries = [...new Set(given.keys())].map((name) => {
+    const schema = Object.hasOwn(fields, name) ? fields[name] : undefined;
+    return [
+      name,
+      schema?.['type'] === 'array' ? given.getAll(name) : readWord(given.get(name) ?? '', schema),
+    ];
+  });
+  return Object.fromEntries(entries) as Readonly<Record<string, unknown>>;
+}
+
+function readWord(word: string, schema: Schema | undefined): unknown {
+  if (schema?.['type'] === 'boolean') return word === 'true' ? true : word === 'false' ? false : word;
+  return schema?.['type'] === 'integer' && /^\d{1,15}$/.test(word) ? Number(word) : word;
+}
+
+/** A name is repeated only as one of ours: a secret may have been put in its place. */
+function unknown(name: string, fields: Fields, kind: ReadOptions['kind']): string {
+  return `there is no such ${kind}${suggest(/^\w{1,32}$/.test(name) ? name : '', Object.keys(fields))}`;
+}
+
+function faultOf(value: unknown, schema: Schema): string | undefined {
+  if (schema['type'] === 'boolean')
+    return typeof value === 'boolean' ? undefined : 'is neither true nor false';
+  if (schema['type'] === 'integer') return integerFault(value, schema);
+  if (schema['type'] === 'string') return textFault(value, schema);
+  if (!Array.isArray(value)) return 'is no list';
+  const most = Number(schema['maxItems'] ?? Infinity);
+  if (value.length > most) return `has more than ${most} entries`;
+  const faults = value.map((item) => textFault(item, (schema['items'] ?? {}) as Schema));
+  return faults.find((fault) => fault !== undefined);
+}
+
+function integerFault(value: unknown, { minimum = 0, maximum = Number.MAX_SAFE_INTEGER }: Schema) {
+  const [least, most] = [Number(minimum), Number(maximum)];
+  if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most)
+    return undefined;
+  return `is no whole number from ${least} to ${most}`;
+}
+
+function textFault(
+  value: unknown,
+  { maxLength = Infinity, pattern, enum: words }: Schema,
+): string | undefined {
+  if (typeof value !== 'string') return 'is no text';
+  if (value.length > Number(maxLength)) return `is longer than ${String(maxLength)} characters`;
+  if (Array.isArray(words) && !words.includes(value)) return `is not among ${words.join(', ')}`;
+  if (typeof pattern !== 'string' || new RegExp(pattern, 'u').test(value)) return undefined;
+  return `is not written as it must be: ${pattern}`;
+}

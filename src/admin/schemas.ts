@@ -1,0 +1,239 @@
+import type { AuditView } from '../keys/key-pages.ts';
+import type { ImportReport } from '../keys/import-keys.ts';
+import { keyIdPattern } from '../keys/key-limits.ts';
+import { fieldSchemas, keySchema, quotaSchema, secretSchema, type Schema } from '../keys/key-schema.ts';
+import { refusalCodes } from '../refusals.ts';
+import type { KeyUsage } from '../usage-book.ts';
+import type { RequestVerdict } from '../verify-request.ts';
+import { problemStatuses } from './problem.ts';
+
+/** How many lines that were refused the report of an import lists. */
+export const faultsListedMax = 1000;
+
+/** The secret as it is told, once. */
+const secret = { description: 'Told here and never again.', type: 'string' };
+const noSecret = {
+  description: 'The request was made before, and the secret was told then. Rotate the key to get another.',
+  type: 'null',
+};
+const moment = { type: ['string', 'null'], format: 'date-time' };
+const count = { type: 'integer', minimum: 0 };
+const key = ref('Key');
+
+/** What may be written of a key: null empties a field, where it can be empty. */
+const written = Object.fromEntries(
+  Object.entries(fieldSchemas).map(([name, schema]) => [name, writable(name, schema)]),
+);
+
+const auditProperties: Readonly<Record<keyof AuditView, Schema>> = {
+  id: { description: 'Orders the log.', type: 'string' },
+  at: { type: 'string', format: 'date-time' },
+  actor: { description: 'The name of a token, or cli: and a user.', type: 'string' },
+  action: { description: 'create, update, rotate, revoke, disable, enable or import.', type: 'string' },
+  keyId: { description: 'null when it is about many keys.', type: ['string', 'null'] },
+  keys: { description: 'How many keys it is about.', ...count },
+  changes: {
+    description: 'By field: what it was, and what it is. Never a secret.',
+    type: 'object',
+    additionalProperties: { type: 'array', minItems: 2, maxItems: 2, items: {} },
+  },
+};
+
+const countsOfImport: Readonly<Record<keyof ImportReport, Schema>> = {
+  lines: count,
+  added: count,
+  updated: count,
+  skipped: { description: 'Were there already.', ...count },
+  refused: count,
+};
+
+const usageProperties: Readonly<Record<keyof KeyUsage, Schema>> = {
+  key: { type: 'string' },
+  plan: { type: 'string' },
+  quotas: {
+    type: 'array',
+    items: strict({
+      name: { type: 'string' },
+      limit: count,
+      used: { description: 'Spent, or held ahead by a gateway.', ...count },
+      leased: { description: 'The part of `used` that gateways hold ahead.', ...count },
+      remaining: count,
+      resetsAt: { description: 'null for a lifetime.', ...moment },
+    }),
+  },
+};
+
+const verdictProperties: Readonly<Record<keyof RequestVerdict, Schema>> = {
+  valid: { type: 'boolean' },
+  reason: {
+    type: 'string',
+    enum: [
+      'good',
+      'missing',
+      'mistyped',
+      'unknown',
+      'wrong_network',
+      'revoked',
+      'disabled',
+      'not_yet_valid',
+      'expired',
+      'secret_expired',
+    ],
+  },
+  refusal: {
+    description: 'The refusal code that a caller would get; null when the request would go on.',
+    type: ['string', 'null'],
+    enum: [...refusalCodes, null],
+  },
+  key: { description: 'The key of the secret; null for none.', anyOf: [key, { type: 'null' }] },
+  secret: { description: 'Which of its secrets it is; 0 for a key of the file.', type: ['integer', 'null'] },
+  answer: {
+    description: 'What the gateway would answer; null when the request would go on.',
+    anyOf: [strict({ status: { type: 'integer' }, body: { type: 'string' } }), { type: 'null' }],
+  },
+};
+
+const exampleKey = {
+  id: 'key_01kae1c8bq7v3m5x9tzd',
+  version: 1,
+  name: 'build server',
+  owner: 'acme',
+  plan: 'free',
+  quotas: [],
+  scopes: [],
+  labels: { team: 'voice' },
+  networks: [],
+  enabled: true,
+  state: 'good',
+  notBefore: null,
+  expiresAt: '2027-12-31T00:00:00.000Z',
+  revokedAt: null,
+  createdAt: '2026-11-20T12:00:00.000Z',
+  lastUsedAt: null,
+  secrets: [
+    {
+      number: 1,
+      start: 'gh_4Zr1',
+      createdAt: '2026-11-20T12:00:00.000Z',
+      expiresAt: null,
+      expired: false,
+      lastUsedAt: null,
+    },
+  ],
+};
+
+/** The schemas of what is asked with a body of single values stand with their operations. Every other schema of the document, by its name under `components.schemas`. */
+export const schemas: Readonly<Record<string, Schema>> = {
+  Key: { ...keySchema, examples: [exampleKey] },
+  Secret: secretSchema,
+  Quota: quotaSchema,
+  NewKey: {
+    description: 'What a new key is to be. `plan` may be left out where there is one plan only.',
+    type: 'object',
+    additionalProperties: false,
+    properties: {
+      id: { description: 'Chosen when absent.', type: 'string', pattern: keyIdPattern },
+      ...written,
+    },
+    examples: [{ plan: 'free', name: 'build server', owner: 'acme', expiresAt: '2027-12-31' }],
+  },
+  KeyChange: {
+    description: 'The fields to change. null empties one; what is absent stays.',
+    type: 'object',
+    additionalProperties: false,
+    properties: written,
+    examples: [{ plan: 'free', expiresAt: null }],
+  },
+  KeyWithSecret: { description: 'A key that was made, with its secret.', ...strict({ key, secret }) },
+  RepeatedKey: {
+    description: 'What this very request came to before.',
+    ...strict({ key, secret: noSecret }),
+  },
+  RotatedKey: {
+    description: 'A key with its new secret.',
+    type: 'object',
+    additionalProperties: false,
+    required: ['key', 'secret'],
+    properties: {
+      key,
+      secret: {
+        description: 'Told here and never again; null when this very request was made before.',
+        type: ['string', 'null'],
+      },
+      othersUntil: {
+        description:
+          'Until when the old secrets work; null for no longer. Absent when the request was made before.',
+        ...moment,
+      },
+    },
+  },
+  KeyPage: page('keys', key, 'A page can be short, or empty, before the end.'),
+  AuditEntry: { description: 'A change of a key, or of many.', ...strict(auditProperties) },
+  AuditPage: page(
+    'entries',
+    ref('AuditEntry'),
+    'Newest first. A page can be short, or empty, before the end.',
+  ),
+  ImportReport: {
+    description: 'What an import came to.',
+    ...strict({
+      ...countsOfImport,
+      faults: {
+        description: `The first ${faultsListedMax} lines that were refused.`,
+        type: 'array',
+        maxItems: faultsListedMax,
+        items: strict({ line: { type: 'integer', minimum: 1 }, problem: { type: 'string' } }),
+      },
+    }),
+  },
+  Verdict: { description: 'What the gateway would say, and why.', ...strict(verdictProperties) },
+  Usage: { description: 'What a key has used of its quotas.', ...strict(usageProperties) },
+  Pattern: {
+    description: 'A regular expression of the secrets that are made here, for secret scanners.',
+    ...strict({ pattern: { type: 'string' } }),
+    examples: [{ pattern: '\\bgh_[0-9A-Za-z]{27}_[0-9A-Za-z]{6}\\b' }],
+  },
+  Problem: {
+    description: 'Why something was not done.',
+    type: 'object',
+    required: ['error', 'code'],
+    properties: {
+      error: { description: 'One sentence for people.', type: 'string' },
+      code: {
+        description: 'For programs; it never changes.',
+        type: 'string',
+        enum: Object.keys(problemStatuses),
+      },
+      fields: {
+        description:
+          'Each field or parameter that is not as it must be; the name is empty for an unknown one.',
+        type: 'array',
+        items: strict({ field: { type: 'string' }, problem: { type: 'string' } }),
+      },
+      report: { description: 'How far an import got.', ...ref('ImportReport') },
+    },
+    additionalProperties: false,
+    examples: [{ error: 'There is no such key', code: 'not_found' }],
+  },
+};
+
+function writable(name: string, schema: Schema): Schema {
+  if (name === 'plan' || name === 'enabled') return schema;
+  const { type, format: _format, ...rest } = schema;
+  const all = Array.isArray(type) ? type : [type, 'null'];
+  return { ...rest, type: all };
+}
+
+function page(name: string, items: Schema, description: string): Schema {
+  const next = { description: 'The `cursor` of the next page; null at the end.', type: ['string', 'null'] };
+  return { description, ...strict({ [name]: { type: 'array', items }, next }) };
+}
+
+/** An object that has all of these and nothing else. */
+export function strict(properties: Readonly<Record<string, Schema>>) {
+  return { type: 'object', additionalProperties: false, required: Object.keys(properties), properties };
+}
+
+export function ref(name: string): { readonly $ref: string } {
+  return { $ref: `#/components/schemas/${name}` };
+}

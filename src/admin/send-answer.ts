@@ -1,0 +1,47 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+/** An answer before it is written. */
+export interface Answer {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Written as JSON; undefined for none. */
+  readonly body?: unknown;
+}
+
+/** How long a client that is refused may go on sending, so that it gets to see the answer. */
+const lingerMs = 1000;
+
+/** On every answer of the listener: nothing of it is kept, and nothing is taken for what it is not. */
+export const commonHeaders = {
+  'Cache-Control': 'no-store',
+  'X-Content-Type-Options': 'nosniff',
+} as const;
+
+/** Writes an answer as JSON. HEAD gets the headers alone. */
+export function sendAnswer(
+  req: IncomingMessage,
+  res: ServerResponse,
+  { status, headers, body }: Answer,
+): void {
+  if (res.headersSent || res.destroyed) return;
+  const text = body === undefined ? '' : JSON.stringify(body);
+  if (!req.complete) endSoon(req, res);
+  res.writeHead(status, {
+    ...commonHeaders,
+    ...(body === undefined ? {} : { 'Content-Type': 'application/json; charset=utf-8' }),
+    ...(status === 204 ? {} : { 'Content-Length': Buffer.byteLength(text) }),
+    ...headers,
+  });
+  res.end(req.method === 'HEAD' ? undefined : text);
+}
+
+/** For answers that come before all of the request has: what is still on its way is read and thrown away for a moment, and then the connection is cut. */
+export function endSoon(req: IncomingMessage, res: ServerResponse): void {
+  req.resume();
+  res.once('finish', () => {
+    const timer = setTimeout(() => {
+      if (!req.complete) req.socket.destroy();
+    }, lingerMs).unref();
+    req.once('close', () => clearTimeout(timer));
+  });
+}
