@@ -1,5 +1,7 @@
 import { hash } from 'node:crypto';
-import type { AddAnswer, KeyRecord, KeyStore } from '../stores/key-store.ts';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { AddAnswer, AuditNote, KeyRecord, KeyStore } from '../stores/key-store.ts';
+import { StoreUnavailable } from '../stores/ledger.ts';
 import { checkSpan, emptyFields, readKeyFields, type KeyFields, type WrittenFields } from './key-fields.ts';
 import { createKeyId, isKeyId } from './key-id.ts';
 import { invalidFields, KeyProblem } from './key-problem.ts';
@@ -50,6 +52,8 @@ type Counts = { -readonly [Field in keyof ImportReport]: number };
 
 /** A batch is one step of the store, so it must stay well below what a request can wait for. */
 const batchSize = 250;
+const retriesMax = 4;
+const retryAfterMs = 100;
 
 /**
  * Takes keys over from a file. It can be run again, after a failure or with a longer file: what is there is recognised by
@@ -89,12 +93,25 @@ export async function importKeys(
     throw new KeyProblem('conflict', `somebody else keeps changing a key (${new Date(at).toISOString()})`);
   }
 
+  /** A store that worked a moment ago gets another chance: what a lost answer has added is known by its secrets. */
+  async function add(records: readonly KeyRecord[], note: AuditNote): Promise<readonly AddAnswer[]> {
+    const hasWorked = counts.added + counts.skipped > 0;
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        return await by.store.addKeys(records, note);
+      } catch (error) {
+        if (!(error instanceof StoreUnavailable) || !hasWorked || attempt >= retriesMax) throw error;
+        await pause(retryAfterMs * 2 ** attempt);
+      }
+    }
+  }
+
   async function flush(): Promise<void> {
     const candidates = batch;
     batch = [];
     const note = { actor: options.actor, action: 'import', keyId: undefined, changes: {} };
     const records = candidates.map(({ record }) => record);
-    const answers = records.length === 0 ? [] : await by.store.addKeys(records, note);
+    const answers = records.length === 0 ? [] : await add(records, note);
     for (const [at, candidate] of candidates.entries()) {
       const answer = answers[at];
       if (answer !== undefined) await settle(candidate, answer);

@@ -63,14 +63,20 @@ for (const { name, headers } of [
       const response = await fetch(gateway.adminUrl + path, { headers });
       assert.equal(response.status, 401);
       assert.match(response.headers.get('www-authenticate') ?? '', /^Bearer /);
-      assert.deepEqual(await response.json(), { error: 'A valid admin token is required' });
+      assert.deepEqual(await response.json(), {
+        error: 'A valid admin token is required',
+        code: 'token_required',
+      });
     }
   });
 }
 
 test('what is not there is a 404 in JSON, and odd requests do not shake the admin listener', async (t) => {
   const response = await fetch(`${gateway.adminUrl}/unknown`, authorized);
-  assert.deepEqual([response.status, await response.json()], [404, { error: 'Not found' }]);
+  assert.deepEqual(
+    [response.status, await response.json()],
+    [404, { error: 'Not found', code: 'not_found' }],
+  );
   const port = Number(new URL(gateway.adminUrl).port);
   for (const bytes of [
     'GET /%ff HTTP/1.1\r\nHost: x\r\n\r\n',

@@ -1,4 +1,5 @@
-import type { ImportReport } from '../../keys/import-keys.ts';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { ImportLine, ImportReport } from '../../keys/import-keys.ts';
 import { readImport } from '../../keys/read-import.ts';
 import { operation, type Operation } from '../operation.ts';
 import { AdminProblem, problemOf } from '../problem.ts';
@@ -36,7 +37,7 @@ export const importOperations: readonly Operation[] = [
         onProgress: (report: ImportReport) => void (sofar = report),
       };
       try {
-        const report = await book.importKeys(readImport(lines.chunks, lines.form), options, by);
+        const report = await book.importKeys(paced(readImport(lines.chunks, lines.form)), options, by);
         return { status: 200, body: { ...report, faults } };
       } catch (error) {
         const problem = problemOf(error);
@@ -47,3 +48,18 @@ export const importOperations: readonly Operation[] = [
     },
   }),
 ];
+
+const workMs = 5;
+
+/** Rests for as long as the store has worked: it may be this process that serves the callers, and a million lines are long. */
+async function* paced(lines: AsyncIterable<ImportLine>): AsyncGenerator<ImportLine> {
+  let workedMs = 0;
+  for await (const line of lines) {
+    const at = performance.now();
+    yield line;
+    workedMs += performance.now() - at;
+    if (workedMs < workMs) continue;
+    await pause(workedMs);
+    workedMs = 0;
+  }
+}

@@ -1,0 +1,443 @@
+import assert from 'node:assert/strict';
+import { hash, randomBytes, randomUUID } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { createAdminClient, type AdminClient } from '../helpers/admin-client.ts';
+import { until } from '../helpers/poll.ts';
+import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
+import { startRedisServer } from '../helpers/redis-server.ts';
+import { namePath, startGateway, type Gateway, type Yaml } from '../helpers/start-gateway.ts';
+
+const WITHIN = { within: 1_000 };
+const writer = 'writer-token-0123456789';
+const reader = 'reader-token-0123456789';
+const hashed = 'hashed-token-0123456789';
+const upstream = await startRecordingUpstream({ after });
+const redis = await startRedisServer({ after });
+
+const yaml: Yaml = {
+  plans: { free: { quotas: [{ name: 'monthly', limit: 1000, per: 'month' }] }, paid: {} },
+  admin: {
+    token: writer,
+    tokens: [
+      { name: 'ada', hash: `sha256:${hash('sha256', hashed)}`, role: 'write' },
+      { name: 'prometheus', token: reader },
+    ],
+  },
+  auth: { guessing: { enabled: false } },
+};
+
+interface Scene {
+  readonly ask: AdminClient;
+  /** Another gateway on the same store, or the same one again. */
+  readonly other: AdminClient;
+  readonly gateways: readonly Gateway[];
+}
+
+const start = (over: Yaml): Promise<Gateway> =>
+  startGateway(
+    { after },
+    { ...yaml, ...over },
+    { upstream: upstream.url, env: { NODE_OPTIONS: '--max-semi-space-size=8' } },
+  );
+const [one, two, many] = await Promise.all([
+  start({ store: redis.url }),
+  start({ store: redis.url }),
+  start({ workers: 2 }),
+]);
+const scenes: Readonly<Record<string, Scene>> = {
+  'two gateways on one Redis': await open([one, two]),
+  'two workers on one SQLite file': await open([many]),
+};
+
+for (const [name, scene] of Object.entries(scenes)) {
+  describe(`the admin API of ${name}`, { concurrency: true }, () => apiRules(scene));
+}
+
+function apiRules({ ask, other, gateways }: Scene): void {
+  const everywhere = (key: string, status: number) =>
+    until(async () => (await call(gateways, key)).every((got) => got === status), WITHIN);
+
+  test('leads a key through its life, and every gateway knows within a second', async () => {
+    const made = await ask('POST', '/v1/keys', {
+      body: { plan: 'free', name: 'build', labels: { team: 'x' } },
+    });
+    assert.deepEqual([made.status, made.headers.get('etag')], [201, '"1"']);
+    const { key, secret } = made.body;
+    const path = `/v1/keys/${key.id}`;
+    assert.equal(made.headers.get('location'), path);
+    await everywhere(secret, 200);
+    assert.deepEqual((await other('GET', path)).body.id, key.id);
+
+    const changed = await ask('PATCH', path, { body: { plan: 'paid', name: null, expiresAt: '2099-01-01' } });
+    assert.deepEqual(
+      [changed.body.plan, changed.body.name, changed.body.expiresAt, changed.headers.get('etag')],
+      ['paid', '', '2099-01-01T00:00:00.000Z', '"2"'],
+    );
+    await ask('POST', `${path}/disable`);
+    await everywhere(secret, 401);
+    await other('POST', `${path}/enable`);
+    await everywhere(secret, 200);
+
+    const rotated = await ask('POST', `${path}/rotate`, { body: { overlap: '24h' } });
+    assert.ok(Date.parse(rotated.body.othersUntil) > Date.now() + 23 * 3_600_000);
+    await everywhere(rotated.body.secret, 200);
+    await everywhere(secret, 200);
+    const last = await ask('POST', `${path}/rotate`, { body: { overlap: '0s' } });
+    assert.equal(last.body.othersUntil, null);
+    await everywhere(secret, 401);
+    await everywhere(last.body.secret, 200);
+
+    assert.equal((await ask('POST', `${path}/revoke`)).body.state, 'revoked');
+    await everywhere(last.body.secret, 401);
+    const late = await ask('PATCH', path, { body: { name: 'late' } });
+    assert.deepEqual([late.status, late.body.code], [409, 'conflict']);
+
+    const { entries } = (await other('GET', `/v1/audit?key=${key.id}`)).body;
+    assert.deepEqual(
+      entries.map((entry) => `${entry.actor} ${entry.action}`),
+      ['revoke', 'rotate', 'rotate', 'enable', 'disable', 'update', 'create'].map(
+        (action) => `admin ${action}`,
+      ),
+    );
+  });
+
+  test('a list is read page by page, with the filters of the command line', async () => {
+    const owner = randomUUID();
+    const ids = await Promise.all(
+      [0, 1, 2, 3, 4].map(async (at) => {
+        const body = {
+          id: `${owner}-${at}`,
+          plan: at < 3 ? 'free' : 'paid',
+          owner,
+          labels: { n: String(at) },
+        };
+        return (await ask('POST', '/v1/keys', { body })).body.key.id;
+      }),
+    );
+    await ask('POST', `/v1/keys/${ids[4]}/revoke`);
+    const list = async (query: string): Promise<string[]> => {
+      const found: string[] = [];
+      let cursor = '';
+      do {
+        const { status, body } = await other('GET', `/v1/keys?owner=${owner}&${query}${cursor}`);
+        assert.equal(status, 200);
+        found.push(...body.keys.map(({ id }) => id));
+        cursor = body.next === null ? '' : `&cursor=${body.next}`;
+      } while (cursor !== '');
+      return found;
+    };
+    assert.deepEqual(await list('limit=1'), ids.slice(0, 4));
+    assert.deepEqual(await list('plan=free&label=n&label=n%3D1'), [ids[1]]);
+    assert.deepEqual(await list('revoked=true'), [ids[4]]);
+    assert.deepEqual(await list('enabled=false'), []);
+  });
+
+  test('If-Match keeps a change from undoing another', async () => {
+    const { body, headers } = await ask('POST', '/v1/keys', { body: { plan: 'free' } });
+    const path = `/v1/keys/${body.key.id}`;
+    const tag = headers.get('etag') ?? '';
+    const change = (name: string, match: string) =>
+      ask('PATCH', path, { body: { name }, headers: { 'if-match': match } });
+    assert.equal((await change('a', tag)).status, 200);
+    const outdated = await change('b', tag);
+    assert.deepEqual([outdated.status, outdated.body.code], [412, 'outdated']);
+    assert.equal((await change('c', `${tag}, "2"`)).status, 200);
+    assert.equal((await change('d', 'W/"3"')).status, 412, 'a weak tag is never the same');
+    assert.equal((await change('d', '*')).status, 200);
+    assert.equal((await change('e', 'nonsense')).status, 400);
+    const match = { headers: { 'if-match': tag } };
+    for (const action of ['revoke', 'disable', 'enable']) {
+      assert.equal((await ask('POST', `${path}/${action}`, match)).status, 412, action);
+    }
+    assert.equal((await ask('POST', `${path}/rotate`, { ...match, body: { overlap: '1h' } })).status, 412);
+    const shown = await ask('GET', path);
+    assert.deepEqual(
+      [shown.body.name, shown.body.secrets.length, shown.headers.get('etag')],
+      ['d', 1, '"4"'],
+    );
+    const atOnce = await Promise.all(
+      Array.from({ length: 4 }, () =>
+        ask('PATCH', path, {
+          body: { name: randomUUID() },
+          headers: { 'if-match': '"4"' },
+        }),
+      ),
+    );
+    assert.deepEqual(
+      atOnce.map(({ status }) => String(status)).toSorted(),
+      ['200', '412', '412', '412'],
+      'one of those who come at once',
+    );
+  });
+
+  test('an idempotency key makes one key on all gateways, and its secret is told once', async () => {
+    const headers = { 'idempotency-key': randomUUID() };
+    const body = { plan: 'free', labels: { a: '1', b: '2' } };
+    const reordered = { labels: { b: '2', a: '1' }, plan: 'free' };
+    const answers = await Promise.all(
+      [ask, other, ask, other, ask].map((each, at) =>
+        each('POST', '/v1/keys', { headers, body: at % 2 ? body : reordered }),
+      ),
+    );
+    assert.deepEqual(answers.map(({ status }) => String(status)).toSorted(), [
+      '200',
+      '200',
+      '200',
+      '200',
+      '201',
+    ]);
+    assert.equal(new Set(answers.map((answer) => answer.body.key.id)).size, 1);
+    assert.equal(answers.filter((answer) => answer.body.secret !== null).length, 1);
+    const again = await other('POST', '/v1/keys', { headers, body });
+    assert.deepEqual([again.status, again.headers.get('idempotent-replayed')], [200, 'true']);
+    const another = await other('POST', '/v1/keys', { headers, body: { ...body, plan: 'paid' } });
+    assert.deepEqual([another.status, another.body.code], [422, 'reused']);
+    const ada = await ask('POST', '/v1/keys', { headers, body, token: hashed });
+    assert.equal(ada.status, 201, 'another token has names of its own');
+    const chosen = await ask('POST', '/v1/keys', { headers, body: { ...body, id: 'chosen' } });
+    assert.deepEqual(chosen.body.fields[0]?.field, 'id');
+    assert.equal(
+      (await ask('POST', '/v1/keys', { headers: { 'idempotency-key': 'a b' }, body })).status,
+      400,
+    );
+
+    const path = `/v1/keys/${again.body.key.id}/rotate`;
+    const rotations = await Promise.all(
+      [ask, other, ask].map((each) => each('POST', path, { headers, body: { overlap: '1h' } })),
+    );
+    assert.equal(rotations.filter((answer) => answer.body.secret !== null).length, 1);
+    const differently = await ask('POST', path, { headers, body: { overlap: '2h' } });
+    assert.equal(differently.status, 422);
+    assert.equal((await ask('GET', path.replace('/rotate', ''))).body.secrets.length, 2);
+    assert.equal(
+      (await ask('POST', '/v1/keys', { headers, body })).status,
+      200,
+      'the first request is still known',
+    );
+  });
+
+  test('a chosen id is taken once', async () => {
+    const body = { id: randomUUID(), plan: 'free' };
+    assert.equal((await ask('POST', '/v1/keys', { body })).status, 201);
+    const twice = await other('POST', '/v1/keys', { body });
+    assert.deepEqual([twice.status, twice.body.error], [409, 'There is a key of this id already']);
+    assert.equal((await ask('POST', '/v1/keys', { body: { id: 'demo', plan: 'free' } })).status, 409);
+    const inFile = await ask('PATCH', '/v1/keys/demo', { body: { name: 'x' } });
+    assert.deepEqual(
+      [inFile.status, inFile.body.error],
+      [404, 'This key stands in the configuration file, change it there'],
+    );
+  });
+
+  test('an import takes what is right and reports the rest line by line', async () => {
+    const secrets = Array.from({ length: 3 }, () => `foreign-${randomBytes(12).toString('hex')}`);
+    const csv = [
+      'secret,name,owner',
+      `${secrets[0]},"Smith, J.",acme`,
+      'gh_bad,x,y',
+      'a b,x,y',
+      `${secrets[1]},,`,
+    ];
+    const first = await ask('POST', '/v1/import?plan=free', {
+      headers: { 'content-type': 'text/csv; charset=utf-8' },
+      body: csv.join('\r\n'),
+    });
+    const { faults, ...counts } = first.body;
+    assert.deepEqual(counts, { lines: 4, added: 2, updated: 0, skipped: 0, refused: 2 });
+    assert.deepEqual(
+      faults.map(({ line }) => line),
+      [3, 4],
+    );
+    await everywhere(secrets[0]!, 200);
+
+    const lines = [
+      { secret: secrets[0], plan: 'paid' },
+      { hash: `sha256:${hash('sha256', secrets[2]!)}`, plan: 'free' },
+    ].map((line) => JSON.stringify(line));
+    const second = await other('POST', '/v1/import?update=true', {
+      headers: { 'content-type': 'application/x-ndjson' },
+      body: [...lines, '{"plan":"free","plan":"paid"}', '{'].join('\n'),
+    });
+    const { faults: twice, ...others } = second.body;
+    assert.deepEqual(others, { lines: 4, added: 1, updated: 1, skipped: 0, refused: 2 });
+    assert.deepEqual(
+      twice.map(({ line }) => line),
+      [3, 4],
+    );
+    await everywhere(secrets[2]!, 200);
+    const heading = await ask('POST', '/v1/import', {
+      headers: { 'content-type': 'text/csv' },
+      body: 'sekret\nx\n',
+    });
+    assert.equal(heading.status, 422);
+  });
+
+  test('verify says what a gateway would say, and the secret never stands in a URL', async () => {
+    const { body } = await ask('POST', '/v1/keys', { body: { plan: 'free', networks: ['10.0.0.0/8'] } });
+    const verify = async (request: object) =>
+      (await ask('POST', '/v1/verify', { token: reader, body: request })).body;
+    const { secret } = body;
+    assert.deepEqual((await verify({ secret })).reason, 'good');
+    assert.deepEqual((await verify({ secret, from: '127.0.0.1' })).reason, 'wrong_network');
+    const route = await verify({ secret, path: namePath, method: 'put' });
+    assert.deepEqual([route.valid, route.refusal, route.answer.status], [false, 'method_not_allowed', 405]);
+    assert.deepEqual((await verify({ secret: '' })).refusal, 'key_missing');
+    assert.deepEqual((await verify({ secret: `${secret}x` })).reason, 'mistyped');
+    assert.equal((await ask('POST', '/v1/verify', { body: {} })).body.fields[0]?.field, 'secret');
+    assert.equal((await ask('POST', '/v1/verify', { body: { secret, from: 'here' } })).status, 422);
+    const { pattern } = (await ask('GET', '/v1/pattern', { token: reader })).body;
+    assert.match(secret, new RegExp(pattern));
+  });
+
+  test('usage is shown and set to zero, of keys in the file too', async () => {
+    const { body } = await ask('POST', '/v1/keys', { body: { plan: 'free' } });
+    const path = `/v1/keys/${body.key.id}/usage`;
+    await everywhere(body.secret, 200);
+    const used = () => ask('GET', path).then((answer) => answer.body.quotas[0]?.used ?? 0);
+    await until(async () => (await used()) > 0);
+    // Gateways give back what they hold; until then it counts as used.
+    await until(
+      async () =>
+        (await ask('POST', `${path}/reset`, { body: { quota: 'monthly' } })).body.quotas[0]?.used === 0,
+    );
+    assert.equal((await ask('POST', `${path}/reset`, { body: { quota: 'month' } })).status, 404);
+    assert.equal((await ask('GET', '/v1/keys/demo/usage')).body.plan, 'free');
+    assert.equal((await ask('GET', '/v1/keys/nobody/usage')).status, 404);
+  });
+
+  test('a token that reads does not write, and the audit log knows tokens by their names', async () => {
+    const { body } = await ask('POST', '/v1/keys', { token: hashed, body: { plan: 'free' } });
+    const { id } = body.key;
+    const writes = Object.entries(ask.document.paths).flatMap(([path, item]) =>
+      Object.keys(item)
+        .filter((method) => method === 'patch' || (method === 'post' && path !== '/v1/verify'))
+        .map((method) => [method.toUpperCase(), path.replace('{id}', id)] as const),
+    );
+    assert.ok(writes.length >= 8);
+    for (const [method, path] of writes) {
+      const refused = await ask(method, path, { token: reader, body: {} });
+      assert.deepEqual([refused.status, refused.body.code], [403, 'read_only'], path);
+    }
+    assert.equal((await ask('GET', `/v1/keys/${id}`, { token: reader })).body.version, 1);
+    const [entry] = (await ask('GET', `/v1/audit?key=${id}&limit=1`, { token: reader })).body.entries;
+    assert.equal(entry?.actor, 'ada');
+  });
+}
+
+test('an outage of the store is 503, an import that it breaks off says how far it got', async (t) => {
+  const own = await startRedisServer(t);
+  const gateway = await startGateway(t, { ...yaml, store: own.url }, { upstream: upstream.url });
+  const ask = await createAdminClient(gateway.adminUrl, writer);
+  const headers = { 'idempotency-key': 'before-the-outage' };
+  const made = await ask('POST', '/v1/keys', { headers, body: { plan: 'free' } });
+  assert.equal(made.status, 201);
+  await own.stop();
+  const away = await ask('GET', `/v1/keys/${made.body.key.id}`);
+  assert.deepEqual(
+    [away.status, away.body.code, away.headers.get('retry-after')],
+    [503, 'store_unavailable', '1'],
+  );
+  const broken = await ask('POST', '/v1/import', {
+    headers: { 'content-type': 'text/csv' },
+    body: 'secret,plan\nforeign-secret-000001,free\n',
+  });
+  assert.deepEqual([broken.status, broken.body.report.added], [503, 0]);
+  assert.equal((await fetch(`${gateway.adminUrl}/livez`)).status, 200);
+  await own.start();
+  await until(async () => (await ask('GET', '/v1/keys')).status === 200);
+});
+
+test('an import that is larger than the memory it may take is read as it comes', async () => {
+  const [gateway] = scenes['two gateways on one Redis']!.gateways;
+  const prefix = randomUUID();
+  const refused = Buffer.from(`{"name":"${'x'.repeat(8000)}"\n`.repeat(500));
+  const rounds = 80;
+  async function* lines(): AsyncGenerator<Uint8Array> {
+    for (let round = 0; round < rounds; round += 1) {
+      yield refused;
+      const some = Array.from(
+        { length: 50 },
+        (_, at) => `{"hash":"${hash('sha256', `${prefix}${round}.${at}`)}"}\n`,
+      );
+      yield Buffer.from(some.join(''));
+    }
+  }
+  const before = await residentOf(gateway!);
+  const request = {
+    method: 'POST',
+    headers: { authorization: `Bearer ${writer}`, 'content-type': 'application/jsonl' },
+    body: ReadableStream.from(lines()),
+    duplex: 'half',
+  } as RequestInit;
+  const ended = new AbortController();
+  const report = fetch(`${gateway!.adminUrl}/v1/import?plan=free`, request)
+    .then((answer) => answer.json() as Promise<{ added: number; refused: number; faults: unknown[] }>)
+    .finally(() => ended.abort());
+  let most = before;
+  while (!ended.signal.aborted) most = Math.max(most, await residentOf(gateway!));
+  const { added, refused: counted, faults } = await report;
+  assert.deepEqual([added, counted, faults.length], [rounds * 50, rounds * 500, 1000]);
+  // The collector lets some of it lie: this is about memory that grows with the lines.
+  assert.ok(most - before < 240, `320 MB came, ${most - before} MB more were held`);
+});
+
+test('one line for each change says who asked for what, and no secret is anywhere', async () => {
+  for (const { ask, gateways } of Object.values(scenes)) {
+    const { body } = await ask('POST', '/v1/keys', { token: hashed, body: { plan: 'free' } });
+    await ask('POST', `/v1/keys/${body.key.id}/revoke`, { token: reader });
+    const lines = () =>
+      gateways
+        .flatMap((gateway) => gateway.logs())
+        .filter(({ keyId, msg }) => keyId === body.key.id && msg === 'an operator asked for a change')
+        .map(({ level: _level, time: _time, msg: _msg, ...rest }) => rest);
+    await until(() => lines().length === 2);
+    assert.deepEqual(lines(), [
+      { actor: 'ada', action: 'createKey', keyId: body.key.id, status: 201 },
+      { actor: 'prometheus', action: 'revokeKey', keyId: body.key.id, status: 403 },
+    ]);
+    const metrics = await (
+      await fetch(`${gateways[0]!.adminUrl}/metrics`, { headers: { authorization: `Bearer ${reader}` } })
+    ).text();
+    const files = gateways.flatMap(({ folder }) =>
+      readdirSync(folder)
+        .filter((name) => name !== 'gateway.yaml')
+        .map((name) => readFileSync(join(folder, name), 'latin1')),
+    );
+    const sinks = [metrics, ...gateways.map((gateway) => gateway.logText()), ...files].join('\n');
+    for (const secret of [body.secret, writer, reader, hashed, hash('sha256', hashed)]) {
+      assert.ok(!sinks.includes(secret));
+    }
+  }
+});
+
+async function open(gateways: readonly Gateway[]): Promise<Scene> {
+  const [ask, other] = await Promise.all(
+    [gateways[0]!, gateways.at(-1)!].map(({ adminUrl }) => createAdminClient(adminUrl, writer)),
+  );
+  return { ask: ask!, other: other!, gateways };
+}
+
+/** Asks each gateway, and where there are workers both of them, as far as the kernel deals them out. */
+async function call(gateways: readonly Gateway[], key: string): Promise<number[]> {
+  const asked =
+    gateways.length > 1 ? gateways : gateways.flatMap((gateway) => [gateway, gateway, gateway, gateway]);
+  return Promise.all(
+    asked.map(async (gateway) => {
+      const answer = await fetch(gateway.url + namePath, {
+        method: 'POST',
+        headers: { apiKey: key, 'content-type': 'application/json', connection: 'close' },
+        body: '{"firstName":"a","lastName":"b"}',
+      });
+      await answer.arrayBuffer();
+      return answer.status;
+    }),
+  );
+}
+
+async function residentOf({ adminUrl }: Gateway): Promise<number> {
+  const answer = await fetch(`${adminUrl}/metrics`, { headers: { authorization: `Bearer ${reader}` } });
+  const bytes = /^process_resident_memory_bytes (\d+)$/m.exec(await answer.text())?.[1];
+  return Number(bytes) / 1024 / 1024;
+}

@@ -1,0 +1,283 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { createAdminClient } from '../helpers/admin-client.ts';
+import { until } from '../helpers/poll.ts';
+import { exchange, openRaw, requestBytes } from '../helpers/raw-socket.ts';
+import { startGateway } from '../helpers/start-gateway.ts';
+
+const writer = 'writer-token-0123456789';
+const gateway = await startGateway({ after }, { admin: { token: writer }, plans: { free: {}, paid: {} } });
+const ask = await createAdminClient(gateway.adminUrl, writer);
+const port = Number(new URL(gateway.adminUrl).port);
+const { key } = (await ask('POST', '/v1/keys', { body: { id: 'k1', plan: 'free' } })).body;
+const path = `/v1/keys/${key.id}`;
+const bearer = ['Authorization', `Bearer ${writer}`] as const;
+const host = ['Host', `127.0.0.1:${port}`] as const;
+const json = ['Content-Type', 'application/json'] as const;
+const raw = (
+  line: string,
+  headers: readonly (readonly [string, string])[] = [],
+  body: string | Buffer = '',
+) => requestBytes(line, [host, bearer, ...headers], body);
+
+for (const target of [
+  '/v1/keys/%2e%2e',
+  '/v1/keys/..%2fk1',
+  '/v1/keys/%6b1',
+  '/v1/keys/../keys/k1',
+  '/v1/./keys/k1',
+  '/v1//keys/k1',
+  '/v1/keys/k1/',
+  '/v1/keys/',
+  '/v1/Keys/k1',
+  '/V1/keys/k1',
+  '/v1/keys/k1;a=b',
+  '/v1/keys/k1%00',
+  '/v1/keys/__proto__',
+  '/v1/keys/-k1',
+  `/v1/keys/${'k'.repeat(65)}`,
+  '/v1/keys/k1/rotate/..',
+  '/v1/constructor',
+  '/v1',
+  '/v1/',
+  '/openapi.json/',
+]) {
+  test(`${target} is 404 and nothing else`, async (t) => {
+    const answer = await exchange(t, port, raw(`GET ${target}`));
+    // A final slash is the same page to the router of the probes, which has no ids.
+    const expected = target === '/openapi.json/' ? 200 : 404;
+    assert.equal(answer.status, expected);
+    if (expected === 404) assert.match(answer.text, /^\{"error":"[^"]+","code":"not_found"\}$/);
+  });
+}
+
+test('a wrong method is 405 and says which are right; OPTIONS gives no other origin a permission', async (t) => {
+  for (const [method, at, allowed] of [
+    ['DELETE', '/v1/keys', 'GET, HEAD, POST, OPTIONS'],
+    ['PUT', path, 'GET, HEAD, PATCH, OPTIONS'],
+    ['GET', `${path}/revoke`, 'POST, OPTIONS'],
+    ['BREW', '/v1/audit', 'GET, HEAD, OPTIONS'],
+    ['TRACE', '/v1/verify', 'POST, OPTIONS'],
+  ] as const) {
+    const answer = await exchange(t, port, raw(`${method} ${at}`));
+    // Node's parser knows no such method, and answers by itself.
+    if (method === 'BREW') assert.equal(answer.status, 400);
+    else assert.deepEqual([answer.status, answer.headers['allow']], [405, allowed], method);
+  }
+  const options = await exchange(
+    t,
+    port,
+    raw(`OPTIONS ${path}`, [
+      ['Origin', 'https://evil.example'],
+      ['Access-Control-Request-Method', 'PATCH'],
+    ]),
+  );
+  assert.deepEqual(
+    [options.status, options.headers['allow'], options.text],
+    [204, 'GET, HEAD, PATCH, OPTIONS', ''],
+  );
+  assert.ok(!Object.keys(options.headers).some((name) => name.startsWith('access-control')));
+  const preflight = requestBytes(`OPTIONS ${path}`, [host, ['Origin', 'https://evil.example']]);
+  assert.equal((await exchange(t, port, preflight)).status, 401);
+});
+
+test('HEAD answers as GET does, without the body', async (t) => {
+  const got = await exchange(t, port, raw(`GET ${path}`));
+  const headed = await exchange(t, port, raw(`HEAD ${path}`));
+  assert.deepEqual([headed.status, headed.text], [200, '']);
+  for (const name of ['etag', 'content-length', 'content-type', 'cache-control']) {
+    assert.equal(headed.headers[name], got.headers[name], name);
+  }
+});
+
+const bodies: readonly (readonly [name: string, body: string | Buffer, status: number])[] = [
+  ['nothing', '', 400],
+  ['half an object', '{"plan":', 400],
+  ['a key twice', '{"plan":"free","plan":"paid"}', 400],
+  ['a key twice, once escaped', '{"plan":"free","\\u0070lan":"paid"}', 400],
+  ['__proto__', '{"__proto__":{"plan":"free"}}', 400],
+  ['a byte order mark', '\uFEFF{"plan":"free"}', 400],
+  ['what is no UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), 400],
+  ['a deep nest', `{"labels":${'['.repeat(20_000)}${']'.repeat(20_000)}}`, 400],
+  ['a list', '[]', 422],
+  ['a text', '"plan"', 422],
+  ['null', 'null', 422],
+  ['more than fits', `{"name":"${'x'.repeat(70_000)}"}`, 413],
+  ['an unknown field', '{"plna":"free"}', 422],
+  ['a field of every object', '{"constructor":"free"}', 422],
+  ['secrets', '{"secrets":[]}', 422],
+];
+for (const [name, body, status] of bodies) {
+  test(`a body that is ${name} is ${status}`, async (t) => {
+    for (const line of ['POST /v1/keys', `PATCH ${path}`]) {
+      const answer = await exchange(t, port, raw(line, [json], body));
+      assert.equal(answer.status, status, `${line} ${answer.text}`);
+      assert.match(answer.text, /^\{"error":"[A-Za-z][^"]*/);
+    }
+    assert.equal((await ask('GET', path)).body.version, 1);
+  });
+}
+
+test('all that is wrong in fields is said at once, and none of it repeated', async () => {
+  const body = {
+    plan: 'gold',
+    name: 7,
+    quotas: [{ name: 'm', limit: 0 }],
+    labels: { 'a b': 'x' },
+    tpyo: 'hidden',
+  };
+  const answer = await ask('POST', '/v1/keys', { body });
+  assert.equal(answer.status, 422);
+  assert.deepEqual(answer.body.fields.map(({ field }) => field).toSorted(), [
+    '',
+    'labels',
+    'name',
+    'plan',
+    'quotas[0].limit',
+  ]);
+  assert.ok(!answer.text.includes('hidden'));
+  const misspelt = await ask('POST', '/v1/keys', { body: { plan: 'free', ownr: 'a' } });
+  assert.match(misspelt.body.error, /did you mean "owner"\?$/);
+});
+
+for (const query of [
+  'limit=0',
+  'limit=1001',
+  'limit=1e2',
+  'limit=-1',
+  'limit=1&limit=2',
+  'limit=',
+  'enabled=yes',
+  'cursor=../x',
+  'cursor=',
+  `cursor=${'k'.repeat(200)}`,
+  'lmit=1',
+  '__proto__=1',
+  `label=${'x'.repeat(301)}`,
+  Array.from({ length: 33 }, () => 'label=a').join('&'),
+]) {
+  test(`the query ${query.slice(0, 30)} is 422`, async () => {
+    assert.equal((await ask('GET', `/v1/keys?${query}`)).status, query === 'cursor=' ? 200 : 422);
+  });
+}
+
+test('a query that is malformed, or stands where none is taken, is refused', async (t) => {
+  for (const target of ['/v1/keys?a=%zz', '/v1/keys?a=%', '/v1/keys?a?b']) {
+    assert.equal((await exchange(t, port, raw(`GET ${target}`))).status, 400, target);
+  }
+  assert.equal((await ask('GET', `${path}?full=true`)).status, 422);
+  assert.match((await ask('GET', '/v1/keys?limt=1')).body.error, /did you mean "limit"\?$/);
+  for (const cursor of ['1-', 'x', '9'.repeat(30), '1;DROP']) {
+    assert.equal((await ask('GET', `/v1/audit?cursor=${cursor}`)).status, 422, cursor);
+  }
+});
+
+test('only JSON is taken as JSON, and nothing compressed', async (t) => {
+  const body = '{"plan":"free"}';
+  for (const headers of [
+    [],
+    [['Content-Type', 'text/plain']],
+    [['Content-Type', 'application/x-www-form-urlencoded']],
+    [['Content-Type', 'application/json; charset=latin1']],
+    [json, ['Content-Encoding', 'gzip']],
+  ] as [string, string][][]) {
+    assert.equal((await exchange(t, port, raw('POST /v1/keys', headers, body))).status, 415);
+  }
+  for (const type of ['application/json', 'text/plain', 'csv']) {
+    const answer = await ask('POST', '/v1/import', { headers: { 'content-type': type }, body });
+    assert.equal(answer.status, 415, type);
+  }
+  assert.equal((await exchange(t, port, raw(`POST ${path}/disable`, [json], '{}'))).status, 400);
+  assert.equal((await ask('GET', path)).body.enabled, true);
+});
+
+test('a body that is too large is refused before it is sent, and one without a length while it comes', async (t) => {
+  const waiting = await openRaw(t, port);
+  waiting.write(raw('POST /v1/keys', [json, ['Content-Length', '1000000000'], ['Expect', '100-continue']]));
+  const [first] = await waiting.responses(1);
+  assert.equal(first?.status, 413, 'no 100 comes first');
+  const chunked = await openRaw(t, port);
+  chunked.write(raw('POST /v1/keys', [json, ['Transfer-Encoding', 'chunked']]));
+  chunked.write(`20000\r\n${'x'.repeat(0x20000)}\r\n`);
+  const [answer] = await chunked.responses(1);
+  assert.equal(answer?.status, 413);
+  await chunked.receivedUntilClose();
+});
+
+test('who expects to be asked for the body is asked when it will be read', async (t) => {
+  const client = await openRaw(t, port);
+  const body = '{"plan":"free"}';
+  client.write(
+    raw('POST /v1/keys', [json, ['Content-Length', String(body.length)], ['Expect', '100-continue']]),
+  );
+  await client.receivedUntil((bytes) => bytes.includes('100 Continue'));
+  client.write(body);
+  const answers = await client.responses(1);
+  assert.equal(answers.at(-1)?.status, 201);
+});
+
+test('without a token nothing of a body is read, and nothing is told', async (t) => {
+  const client = await openRaw(t, port);
+  client.write(
+    requestBytes('POST /v1/import', [host, ['Content-Type', 'text/csv'], ['Transfer-Encoding', 'chunked']]),
+  );
+  client.write(`10000\r\n${'x'.repeat(0x10000)}\r\n`);
+  const [answer] = await client.responses(1);
+  assert.deepEqual(
+    [answer?.status, answer?.text],
+    [401, '{"error":"A valid admin token is required","code":"token_required"}'],
+  );
+  await client.receivedUntilClose();
+});
+
+test('a page of another site reaches nothing under a name of its own (DNS rebinding)', async (t) => {
+  const statusOf = async (name: string, target = '/v1/keys') =>
+    (await exchange(t, port, requestBytes(`GET ${target}`, [['Host', name], bearer]))).status;
+  for (const name of [
+    'evil.example',
+    `evil.example:${port}`,
+    '127.0.0.1.evil.example',
+    'localhost.evil.example',
+    '10.0.0.1',
+    'localhost:x',
+    '[::2]',
+    '',
+  ]) {
+    assert.equal(await statusOf(name), 421, name);
+    assert.equal(await statusOf(name, '/metrics'), 421, name);
+  }
+  for (const name of ['localhost', `LOCALHOST:${port}`, '127.0.0.1', '127.1.2.3:80', `[::1]:${port}`]) {
+    assert.equal(await statusOf(name), 200, name);
+  }
+});
+
+test('many failed tokens are slowed down, and a valid one from the same address is not', async () => {
+  const statusOf = async (token: string) => (await ask('GET', '/v1/keys', { token })).status;
+  const statuses = [];
+  for (let at = 0; at < 25; at += 1) statuses.push(await statusOf(`wrong-token-${at}`));
+  assert.deepEqual(new Set(statuses.slice(0, 20)), new Set([401]));
+  assert.deepEqual(new Set(statuses.slice(20)), new Set([429]));
+  const slowed = await ask('GET', '/v1/keys', { token: 'wrong-token' });
+  assert.match(slowed.headers.get('retry-after') ?? '', /^[1-5]?\d$|^60$/);
+  assert.equal(await statusOf(writer), 200);
+  assert.equal((await fetch(`${gateway.adminUrl}/metrics`)).status, 401, 'who shows none is told so');
+  const lines = () => gateway.logs().filter(({ msg }) => String(msg).startsWith('too many admin tokens'));
+  await until(() => lines().length > 0);
+  assert.deepEqual([lines().length, lines()[0]?.['network']], [1, '127.0.0.1']);
+  assert.ok(!gateway.logText().includes('wrong-token'));
+});
+
+test('a client that breaks off in the middle of an import shakes nothing', async (t) => {
+  const client = await openRaw(t, port);
+  client.write(
+    raw('POST /v1/import', [
+      ['Content-Type', 'text/csv'],
+      ['Transfer-Encoding', 'chunked'],
+    ]),
+  );
+  client.write('1d\r\nsecret,plan\nsome-foreign-key,\r\n');
+  client.socket.destroy();
+  await until(() => gateway.logs().find(({ action, status }) => action === 'importKeys' && status === 499));
+  assert.equal((await ask('GET', path)).status, 200);
+  assert.ok(!gateway.logs().some(({ level }) => level === 'error'));
+});
