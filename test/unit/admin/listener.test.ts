@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { TestContext } from 'node:test';
+import { createAdmin, listenAdmin } from '../../../src/admin/admin.ts';
+import { loadConfig } from '../../../src/config/load-config.ts';
+import { createLogger } from '../../../src/log.ts';
+import { openStore } from '../../../src/stores/open-store.ts';
+import { writeTemporary } from '../../helpers/config-file.ts';
+import { tempFolder } from '../../helpers/temp-folder.ts';
+
+const token = 'a-token-of-enough-letters';
+const rest = `plans: { free: {} }
+upstreams: { a: { targets: ["http://127.0.0.1:9000"] } }
+routes: [{ path: /x, methods: [GET], upstream: a }]
+`;
+
+async function listen(t: TestContext, admin: string) {
+  const config = loadConfig(writeTemporary(t, `admin: ${admin}\n${rest}`), {});
+  const store = await openStore({ kind: 'sqlite', path: join(tempFolder(t), 'g.db') });
+  const listener = await listenAdmin(
+    createAdmin({
+      config,
+      store: config.admin.tokens.length === 0 ? undefined : store,
+      logger: createLogger('silent', { write: () => undefined }),
+      readiness: { check: async () => ({ ready: true, reasons: [] }), drain: () => undefined },
+      metrics: {
+        registry: {
+          contentType: 'text/plain; version=0.0.4; charset=utf-8',
+          metrics: async () => 'numbers 1\n',
+        },
+      },
+    }),
+    { host: '127.0.0.1', port: 0 },
+  );
+  t.after(async () => {
+    await listener.close();
+    await store.close();
+  });
+  const url = `http://127.0.0.1:${listener.address.port}`;
+  const get = (path: string, headers: Readonly<Record<string, string>> = {}) =>
+    fetch(url + path, { headers });
+  return { url, get, listener };
+}
+
+test('without a token keys cannot be administered, and the answer says how they can', async (t) => {
+  const { get, url } = await listen(t, '{ listen: "127.0.0.1:9090" }');
+  for (const path of ['/v1/keys', '/v1/pattern', '/v1/nothing']) {
+    for (const headers of [{}, { authorization: `Bearer ${token}` }]) {
+      const answer = await get(path, headers);
+      assert.deepEqual(
+        [answer.status, await answer.json()],
+        [
+          403,
+          {
+            error:
+              'Keys cannot be administered here: set admin.token or admin.tokens in the configuration, and restart',
+            code: 'api_off',
+          },
+        ],
+      );
+    }
+  }
+  const created = await fetch(`${url}/v1/keys`, { method: 'POST', body: '{}' });
+  assert.equal(created.status, 403);
+  assert.equal(await (await get('/metrics')).text(), 'numbers 1\n');
+  assert.equal((await get('/livez')).status, 200);
+  assert.equal((await get('/openapi.json')).status, 200);
+});
+
+test('on any other address than loopback any Host will do: probes and load balancers have names of their own', async (t) => {
+  const { url } = await listen(t, `{ listen: "0.0.0.0:9090", token: ${token} }`);
+  const { port } = new URL(url);
+  const { request } = await import('node:http');
+  const status = await new Promise((resolve, reject) => {
+    const headers = { host: 'gateway.example', authorization: `Bearer ${token}` };
+    request({ port, host: '127.0.0.1', path: '/v1/keys', headers }, (res) => {
+      res.resume();
+      resolve(res.statusCode);
+    })
+      .on('error', reject)
+      .end();
+  });
+  assert.equal(status, 200);
+});
+
+test('a gateway that stops takes no more changes, and goes on with its probes', async (t) => {
+  const { get, listener } = await listen(t, `{ token: ${token} }`);
+  const headers = { authorization: `Bearer ${token}` };
+  assert.equal((await get('/v1/keys', headers)).status, 200);
+  await listener.drain();
+  const answer = await get('/v1/keys', headers);
+  assert.deepEqual([answer.status, answer.headers.get('retry-after')], [503, '1']);
+  assert.equal((await get('/livez')).status, 200);
+});
+
+test('a token of the role read sees the metrics', async (t) => {
+  const { get } = await listen(t, `{ tokens: [{ name: prometheus, token: ${token} }] }`);
+  assert.equal((await get('/metrics', { authorization: `bearer ${token}` })).status, 200);
+  assert.equal((await get('/metrics')).status, 401);
+});
