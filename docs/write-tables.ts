@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import { operations } from '../src/admin/operations.ts';
 import { schema } from '../src/config/schema.ts';
 import { createMetrics } from '../src/metrics.ts';
 
@@ -7,7 +8,11 @@ type Part = Readonly<Record<string, unknown>>;
 const readme = new URL('../README.md', import.meta.url);
 
 /** The tables that are made from the code, by the name of the place in the README where they stand. */
-const tables: Readonly<Record<string, () => string>> = { options: optionsTable, metrics: metricsTable };
+const tables: Readonly<Record<string, () => string>> = {
+  options: optionsTable,
+  metrics: metricsTable,
+  operations: operationsTable,
+};
 
 /** The text with every made table renewed. A place that is missing is an error: its table would silently be gone. */
 export function renewTables(text: string): string {
@@ -43,6 +48,17 @@ function metricsTable(): string {
       ];
     });
   return table([['metric', 'type', 'labels', 'what it counts'], ...rows]);
+}
+
+/** One row per operation of the admin API. */
+function operationsTable(): string {
+  const rows = operations.map(({ method, path, role, id, summary }) => [
+    code(`${method} ${path}`),
+    code(id),
+    role,
+    summary,
+  ]);
+  return table([['request', 'operation', 'role', 'what it does'], ...rows]);
 }
 
 function* optionsOf(part: Part, path: string, required: boolean): Generator<readonly string[]> {
