@@ -53,7 +53,7 @@ export function createUsageBook({ config, store, now }: UsageBookParts): UsageBo
     const known = await store.keys.readKey(id);
     if (known !== undefined) return known.record;
     const ids = config.keys.map((one) => one.id);
-    throw new KeyProblem('not_found', `there is no key ${JSON.stringify(id)}${suggest(id, ids)}`);
+    throw new KeyProblem('not_found', `there is no such key${suggest(id, ids)}`);
   }
 
   function rulesOf(key: Holder): PlanRule {
@@ -93,5 +93,5 @@ function chooseQuota(plan: PlanRule, quota: string | undefined): PlanRule {
   const quotas = plan.quotas.filter(({ name }) => name === quota);
   if (quotas.length > 0) return { ...plan, quotas };
   const names = plan.quotas.map(({ name }) => name);
-  throw new KeyProblem('not_found', `the key has no quota ${JSON.stringify(quota)}${suggest(quota, names)}`);
+  throw new KeyProblem('not_found', `the key has no such quota${suggest(quota, names)}`);
 }

@@ -24,6 +24,9 @@ import { sendAnswer, type Answer } from './send-answer.ts';
 /** As the access log has it, for a client that did not wait for its answer. */
 const statusOfGone = 499;
 
+/** The key is there. With any other refusal the id may be no id: a secret may have been put in its place. */
+const statusesOfKnown: ReadonlySet<number> = new Set([409, 412]);
+
 /** The admin API. */
 export interface Api {
   /** Answers a request of somebody who has shown this token; undefined where the gateway has none. */
@@ -84,7 +87,7 @@ export function createApi({ config, store, logger }: ApiParts): Api {
       return result;
     } catch (error) {
       const status = hasLeft(req) ? statusOfGone : (problemOf(error) ?? internalProblem()).status;
-      write(status, id === '' ? undefined : id);
+      write(status, id !== '' && statusesOfKnown.has(status) ? id : undefined);
       throw error;
     }
   }

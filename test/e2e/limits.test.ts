@@ -257,7 +257,7 @@ for (const kind of ['SQLite', 'Redis'] as const) {
     assert.equal(await usedBy(first), 1);
     assert.equal(
       (await usage('reset', 'adda', '--yes')).stderr,
-      'gatehouse: there is no key "adda", did you mean "ada"?\n',
+      'gatehouse: there is no such key, did you mean "ada"?\n',
     );
   });
 }

@@ -156,6 +156,9 @@ test('a key or a token in whatever place of a request shows up in no log, metric
     const response = await fetch(`${gateway.adminUrl}/metrics?token=${adminToken}`, { headers });
     answers.push(await response.text());
   }
+  const made = await askAdmin('POST', '/v1/keys', '{"plan":"free","id":"made"}');
+  const { secret } = JSON.parse(made.text) as { secret: string };
+  answers.push(...(await misplaceOnAdmin([key, adminToken, secret])));
   const metrics = await (
     await fetch(`${gateway.adminUrl}/metrics`, { headers: { authorization: `Bearer ${adminToken}` } })
   ).text();
@@ -170,10 +173,86 @@ test('a key or a token in whatever place of a request shows up in no log, metric
     answers: answers.join('\n'),
     files: files.join('\n'),
   })) {
-    for (const secret of [key, adminToken]) {
-      const at = text.indexOf(secret);
+    for (const hidden of [key, adminToken, secret]) {
+      const at = text.indexOf(hidden);
       assert.equal(at, -1, `${sink}: ${text.slice(Math.max(0, at - 200), at + 60)}`);
     }
   }
   assert.ok(files.length > 0);
 });
+
+/** Puts each secret wherever it could be put by mistake, on the second listener, and returns all that is answered. */
+async function misplaceOnAdmin(secrets: readonly string[]): Promise<readonly string[]> {
+  const answers: string[] = [];
+  for (const misplaced of secrets) {
+    const quoted = JSON.stringify(misplaced);
+    const bodies = [
+      misplaced,
+      quoted,
+      `{${quoted}:1}`,
+      `{${quoted}:1,${quoted}:2}`,
+      ...['plan', 'id', 'scopes', 'networks', 'labels', 'quotas', 'notBefore', 'enabled'].flatMap((field) => [
+        `{"plan":"free","${field}":${quoted}}`,
+        `{"plan":"free","${field}":[${quoted}]}`,
+        `{"plan":"free","${field}":{${quoted}:${quoted}}}`,
+      ]),
+    ].filter((body) => body !== `{"plan":"free","id":${quoted}}` && !body.includes('"labels":{'));
+    const asked: Asked[] = [
+      ...bodies.map((body): Asked => ['POST', '/v1/keys', body]),
+      ...bodies.map((body): Asked => ['PATCH', '/v1/keys/made', body]),
+      ...bodies.map((body): Asked => ['POST', '/v1/keys/made/rotate', body]),
+      ...bodies.map((body): Asked => ['POST', '/v1/verify', body]),
+      ['POST', '/v1/verify', JSON.stringify({ secret: misplaced })],
+      ['POST', '/v1/verify', JSON.stringify({ secret: misplaced, from: misplaced })],
+      ['GET', `/v1/keys?cursor=${misplaced}!`],
+      ['GET', `/v1/keys?limit=${misplaced}`],
+      ['GET', `/v1/keys?${misplaced}=1`],
+      ['GET', `/v1/audit?cursor=${misplaced}`],
+      ['GET', `/v1/audit?key=${misplaced}`],
+      ['GET', `/${misplaced}`],
+      ['GET', `/v1/${misplaced}`],
+      ['GET', `/v1/keys/${misplaced}`],
+      ['POST', `/v1/import`, `${misplaced}\n${misplaced}\n`, { 'content-type': 'text/csv' }],
+      ['POST', `/v1/import`, `secret,name\n${misplaced}\n"${misplaced}\n`, { 'content-type': 'text/csv' }],
+      ['POST', `/v1/import`, `{${misplaced}\n{"${misplaced}":1}`, { 'content-type': 'application/jsonl' }],
+      ...['/rotate', '/revoke', '/usage/reset', ''].map((at): Asked => [
+        at === '' ? 'PATCH' : 'POST',
+        `/v1/keys/${misplaced}${at}`,
+        at === '/rotate' ? '{"overlap":"1h"}' : at === '/revoke' ? '' : '{}',
+      ]),
+      ['GET', `/v1/keys/${misplaced}/usage`],
+      ['PATCH', '/v1/keys/made', '{}', { 'if-match': misplaced }],
+      ['POST', '/v1/keys', '{}', { 'idempotency-key': misplaced }],
+      ['POST', '/v1/keys', '{}', { 'content-type': misplaced }],
+      ['GET', '/v1/keys', undefined, { authorization: `Bearer ${misplaced}x` }],
+      ['GET', '/v1/keys', undefined, { authorization: misplaced }],
+    ];
+    for (const [method, path, body, headers] of asked)
+      answers.push((await askAdmin(method, path, body, headers)).all);
+  }
+  for (const path of ['/v1/keys', '/v1/audit']) answers.push((await askAdmin('GET', path)).all);
+  return answers;
+}
+
+type Asked = readonly [
+  method: string,
+  path: string,
+  body?: string | undefined,
+  headers?: Readonly<Record<string, string>>,
+];
+
+async function askAdmin(
+  method: string,
+  path: string,
+  body?: string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<{ readonly text: string; readonly all: string }> {
+  const answer = await fetch(gateway.adminUrl + path, {
+    method,
+    headers: { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json', ...headers },
+    ...(body === undefined ? {} : { body }),
+  });
+  const text = await answer.text();
+  assert.ok(answer.status < 500 && text.startsWith('{'), `${method} ${path}: ${answer.status} ${text}`);
+  return { text, all: `${[...answer.headers].join('\n')}\n${text}` };
+}

@@ -122,6 +122,45 @@ function bookRules(address: (t: TestContext) => StoreAddress): void {
     await assert.rejects(book.rotate(key.id, { overlapMs: 0 }, by), isProblem('conflict'));
   });
 
+  test('a named request makes one key, and its repeat is told apart from another request', async (t) => {
+    const { book } = await open(t);
+    const request = { name: 'order-1', content: 'a' };
+    const all = await Promise.all([1, 2, 3].map(() => book.createOnce({ plan: 'free' }, by, request)));
+    assert.equal(new Set(all.map(({ key }) => key.id)).size, 1);
+    assert.equal(all.filter(({ secret }) => secret !== null).length, 1);
+    const [{ key }] = all as [(typeof all)[number]];
+    await assert.rejects(
+      book.createOnce({ plan: 'free' }, by, { ...request, content: 'b' }),
+      isProblem('reused'),
+    );
+    await assert.rejects(book.createOnce({ id: 'x' }, by, request), isProblem('invalid'));
+    await book.update(key.id, { name: 'renamed' }, by);
+    await book.revoke(key.id, by);
+    const late = await book.createOnce({ plan: 'gone' }, by, request);
+    assert.deepEqual([late.secret, late.key.name, late.key.state], [null, 'renamed', 'revoked']);
+    assert.notEqual(
+      (await book.createOnce({ plan: 'free' }, by, { ...request, name: 'order-2' })).secret,
+      null,
+    );
+  });
+
+  test('a named rotation happens once, and the request that made the key is never forgotten', async (t) => {
+    const { book } = await open(t);
+    const made = { name: 'made', content: '' };
+    const { key } = await book.createOnce({ plan: 'free' }, by, made);
+    const rotate = (name: string, content = '') =>
+      book.rotateOnce(key.id, { overlapMs: 0 }, by, { name, content });
+    const all = await Promise.all([1, 2, 3].map(() => rotate('r')));
+    assert.equal(all.filter(({ secret }) => secret !== null).length, 1);
+    assert.equal((await book.show(key.id)).secrets[0]?.number, 2);
+    await assert.rejects(rotate('r', 'other'), isProblem('reused'));
+    for (let at = 0; at < 6; at += 1) assert.notEqual((await rotate(`r${at}`)).secret, null);
+    assert.equal((await rotate('r')).secret, null, 'six came between');
+    assert.notEqual((await rotate('r6')).secret, null);
+    assert.equal((await book.createOnce({ plan: 'free' }, by, made)).secret, null);
+    assert.equal((await book.listAudit({ keyId: key.id })).entries.length, 9);
+  });
+
   test('an update changes what is written, empties what is null, and minds the version', async (t) => {
     const { book } = await open(t);
     const { key } = await book.create({ plan: 'free', owner: 'acme', expiresAt: '2026-09-01' }, by);
