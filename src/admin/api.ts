@@ -68,9 +68,19 @@ export function createApi({ config, store, logger }: ApiParts): Api {
         throw new AdminProblem('read_only', 'This token may read and not write');
       }
       if (draining) throw stopping();
-      return await operation.handle(await readCall(req, res, asked), desk);
+      const call = await readCall(req, res, asked);
+      const { form, chunks } = call.lines;
+      return await operation.handle({ ...call, lines: { form, chunks: untilDrained(chunks) } }, desk);
     };
     return operation.role === 'write' ? await noted(req, asked, work) : await work();
+  }
+
+  /** An import can be sent again, so a gateway that stops does not wait for the rest of it. */
+  async function* untilDrained(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    for await (const chunk of chunks) {
+      if (draining) throw stopping();
+      yield chunk;
+    }
   }
 
   /** One line for each request that would change something, done or refused. */

@@ -16,8 +16,9 @@ const patienceMs = 30_000;
 
 /** The path and the query, when the target is one that can be read in one way only. */
 export function readTarget(target: string): { readonly path: string; readonly query: string } {
-  const [path = '', query = '', ...rest] = target.split('?');
-  if (rest.length > 0 || !/^[\x21-\x7e]*$/.test(query) || /%(?![0-9A-Fa-f]{2})/.test(query)) {
+  const end = target.indexOf('?');
+  const [path, query] = end < 0 ? [target, ''] : [target.slice(0, end), target.slice(end + 1)];
+  if (!/^[\x21-\x7e]*$/.test(query) || /%(?![0-9A-Fa-f]{2})/.test(query)) {
     throw new AdminProblem('malformed', 'The query is malformed');
   }
   return { path, query };

@@ -45,6 +45,7 @@ function keyRules(address: (t: TestContext) => StoreAddress): void {
         expiresAt: Number.MAX_SAFE_INTEGER,
         enabled: false,
         secrets: [aSecret(), aSecret({ number: 2, start: '', expiresAt: 17 })],
+        requests: [{ name: 'order-1', content: 'c' }],
       }),
     );
     assert.deepEqual((await keys.readKey(key.id))?.record, key);

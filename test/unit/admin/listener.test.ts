@@ -6,6 +6,8 @@ import { createAdmin, listenAdmin } from '../../../src/admin/admin.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import { createLogger } from '../../../src/log.ts';
 import { openStore } from '../../../src/stores/open-store.ts';
+import { setTimeout as pause } from 'node:timers/promises';
+import { until } from '../../helpers/poll.ts';
 import { writeTemporary } from '../../helpers/config-file.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
 
@@ -92,6 +94,35 @@ test('a gateway that stops takes no more changes, and goes on with its probes', 
   const answer = await get('/v1/keys', headers);
   assert.deepEqual([answer.status, answer.headers.get('retry-after')], [503, '1']);
   assert.equal((await get('/livez')).status, 200);
+});
+
+test('a gateway that stops ends an import that is under way, which says how far it got', async (t) => {
+  const { url, listener } = await listen(t, `{ token: ${token} }`);
+  let draining: Promise<void> | undefined;
+  async function* lines(): AsyncGenerator<Uint8Array> {
+    yield Buffer.from('secret,plan\nforeign-key-00000001,free\n');
+    await until(async () => (await readAudit()) === 0);
+    draining = listener.drain();
+    for (;;) {
+      yield Buffer.from('foreign-key-00000002,free\n');
+      await pause(1);
+    }
+  }
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'text/csv' };
+  const readAudit = async (): Promise<number> => {
+    const answer = await fetch(`${url}/v1/audit`, { headers });
+    return ((await answer.json()) as { entries: unknown[] }).entries.length;
+  };
+  const request = {
+    method: 'POST',
+    headers,
+    body: ReadableStream.from(lines()),
+    duplex: 'half',
+  } as RequestInit;
+  const answer = await fetch(`${url}/v1/import`, request);
+  const { code, report } = (await answer.json()) as { code: string; report: { refused: number } };
+  assert.deepEqual([answer.status, code, report.refused], [503, 'stopping', 0]);
+  await draining;
 });
 
 test('a token of the role read sees the metrics', async (t) => {
