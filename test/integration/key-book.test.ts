@@ -10,6 +10,7 @@ import { createKeyBook, type KeyBook } from '../../src/keys/key-book.ts';
 import { createKeyFormat } from '../../src/keys/key-format.ts';
 import { KeyProblem } from '../../src/keys/key-problem.ts';
 import type { KeyRules } from '../../src/keys/key-rules.ts';
+import { StoreUnavailable } from '../../src/stores/ledger.ts';
 import { openStore } from '../../src/stores/open-store.ts';
 import { digestOf } from '../helpers/a-key.ts';
 import { startRedisServer } from '../helpers/redis-server.ts';
@@ -120,6 +121,28 @@ function bookRules(address: (t: TestContext) => StoreAddress): void {
     assert.equal((await book.revoke(key.id, by)).state, 'revoked');
     await assert.rejects(book.disable(key.id, by), isProblem('conflict'));
     await assert.rejects(book.rotate(key.id, { overlapMs: 0 }, by), isProblem('conflict'));
+  });
+
+  test('an import outlives a moment without the store, and is told at once when there is none', async (t) => {
+    const store = await openStore(address(t), { deadlineMs: 2_000 });
+    t.after(() => store.close());
+    const lost = new StoreUnavailable('away', { mayHaveHappened: true });
+    const failing = new Set([2, 3]);
+    let calls = 0;
+    const addKeys: typeof store.keys.addKeys = async (...args) => {
+      calls += 1;
+      const answers = await store.keys.addKeys(...args);
+      if (failing.has(calls)) throw lost;
+      return answers;
+    };
+    const book = createKeyBook({ store: { ...store.keys, addKeys }, rules, now: Date.now });
+    const options = { update: false, onFault: () => undefined };
+    const lines = Array.from({ length: 600 }, (_, at) => ({ plan: 'free', secret: `retried-${at}-secret` }));
+    const report = await book.importKeys(linesOf(lines), options, by);
+    assert.deepEqual([report.lines, report.added + report.skipped, calls], [600, 600, 5]);
+    failing.add(6);
+    await assert.rejects(book.importKeys(linesOf(lines), options, by), lost);
+    assert.equal(calls, 6);
   });
 
   test('a named request makes one key, and its repeat is told apart from another request', async (t) => {
