@@ -20,7 +20,8 @@ export interface Log {
 
 /** What may wait in memory for a log pipe that is blocked. Beyond it lines are dropped: traffic matters more. */
 const backlogBytesMax = 8 * 1024 * 1024;
-const bufferBytes = 8 * 1024;
+/** Each write is handed to another thread and back, which under load took a tenth of the time with 8 KB. */
+const bufferBytes = 64 * 1024;
 const flushEveryMs = 200;
 const flushPatienceMs = 1000;
 
@@ -144,6 +145,7 @@ function openStdout(pretty: boolean): SonicBoom {
     fd: process.stdout.fd,
     sync: false,
     minLength: pretty ? 0 : bufferBytes,
+    maxWrite: 2 * bufferBytes,
     maxLength: backlogBytesMax,
     periodicFlush: flushEveryMs,
   });
