@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import { closeSync, existsSync, openSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
@@ -9,6 +11,7 @@ import { openStore } from '../../src/stores/open-store.ts';
 import { openSqlite } from '../../src/stores/sqlite/open-sqlite.ts';
 import { aKey, aNote, aSecret } from '../helpers/a-key.ts';
 import { aCounter, aDraw } from '../helpers/ledger-orders.ts';
+import type { OpenerTask } from '../helpers/opener.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
 import { until } from '../helpers/poll.ts';
 
@@ -24,6 +27,20 @@ test('a key is found by the digest of its secret, in a file and folder that only
   assert.deepEqual(await store.keys.findKey(digest), record);
   assert.equal(await store.keys.findKey('e'.repeat(64)), undefined);
   for (const file of [path, `${path}-wal`, `${path}-shm`]) assert.equal(statSync(file).mode & 0o777, 0o600);
+});
+
+test('processes that open a new file at the same moment all get it', async (t) => {
+  const folder = tempFolder(t);
+  const files = Array.from({ length: 12 }, (_, index) => join(folder, `${index}.db`));
+  const openers = Array.from({ length: 3 }, () => fork(new URL('../helpers/opener.ts', import.meta.url)));
+  t.after(() => openers.forEach((opener) => opener.kill('SIGKILL')));
+  const task: OpenerTask = { files, firstAt: Date.now() + 1000, everyMs: 60 };
+  const told = openers.map(async (opener) => {
+    opener.send(task);
+    const [problems] = (await once(opener, 'message')) as [string[]];
+    return problems;
+  });
+  assert.deepEqual((await Promise.all(told)).flat(), []);
 });
 
 test('what was written is there after the file is opened again', async (t) => {

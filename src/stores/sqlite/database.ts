@@ -12,6 +12,7 @@ const SQLITE_NOTADB = 26;
 
 /** How long opening may wait, before the gateway serves, for other processes that open or migrate the same file. */
 const OPEN_TIMEOUT_MS = 5_000;
+const OPEN_PAUSE_MS = 5;
 
 /**
  * Opens the file, brings its tables up to date and returns the connection. With `create: false` a missing file is an
@@ -21,7 +22,7 @@ export function openDatabase(path: string, options: { create: boolean }): Databa
   try {
     if (options.create) createFile(path);
     // At the start there is time to wait for others that migrate; later, nothing may block the event loop.
-    return connect(path, options.create ? OPEN_TIMEOUT_MS : 0);
+    return options.create ? connectPatiently(path) : connect(path, 0);
   } catch (error) {
     throw describeFailure(error, `cannot open ${path}`);
   }
@@ -70,6 +71,19 @@ function makeFolder(folder: string): void {
   mkdirSync(folder, { mode: 0o700 });
 }
 
+/** SQLite does not wait where two turn a new file to WAL at once: one of them is told at once that it is locked. */
+function connectPatiently(path: string): DatabaseSync {
+  const giveUpAt = performance.now() + OPEN_TIMEOUT_MS;
+  for (;;) {
+    try {
+      return connect(path, OPEN_TIMEOUT_MS);
+    } catch (error) {
+      if (!isBusy(error) || performance.now() > giveUpAt) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, OPEN_PAUSE_MS);
+    }
+  }
+}
+
 function connect(path: string, timeout: number): DatabaseSync {
   const database = new DatabaseSync(existing(path), {
     timeout,
@@ -99,10 +113,12 @@ export function existing(path: string): URL {
 }
 
 function refuseForeignFile(database: DatabaseSync, path: string): void {
+  // Read as one: another process may be making the tables at this moment.
+  database.exec('BEGIN');
   const id = pragma(database, 'application_id');
-  if (id === APPLICATION_ID) return;
   const tables = database.prepare('SELECT count(*) AS tables FROM sqlite_schema').get();
-  if (id === 0 && tables?.['tables'] === 0) return;
+  database.exec('COMMIT');
+  if (id === APPLICATION_ID || (id === 0 && tables?.['tables'] === 0)) return;
   throw new StoreUnavailable(`cannot open ${path}: it is a database of another program`, {
     mayHaveHappened: false,
   });
