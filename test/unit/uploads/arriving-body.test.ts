@@ -42,6 +42,7 @@ test('no more is read than is taken', async () => {
   while (req.push(Buffer.alloc(1024))) accepted += 1;
   await turn();
   assert.ok(accepted <= req.readableHighWaterMark / 1024);
+  await body.chunks.return();
 });
 
 test('a client that sends too little while it is waited for is refused', async () => {
@@ -60,6 +61,7 @@ test('a client that nobody waits for is not too slow', async () => {
   const until = performance.now() + 150;
   while (performance.now() < until) await turn();
   assert.equal((await body.chunks.next()).value?.toString(), 'y');
+  await body.chunks.return();
 });
 
 test('a body that takes longer than its time is refused, even if it comes steadily', async () => {
