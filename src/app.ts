@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerOptions, ServerResponse } from 'node:http';
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';
 import type { Answerer } from './answer.ts';
 import type { FindOrigin, Origin } from './client-address.ts';
@@ -20,12 +20,7 @@ export interface AppParts {
 export interface App {
   readonly handle: (req: IncomingMessage, res: ServerResponse) => void;
   /** What the server is to make its requests and responses with. */
-  readonly messages: Messages;
-}
-
-export interface Messages {
-  readonly IncomingMessage: typeof IncomingMessage;
-  readonly ServerResponse: typeof ServerResponse;
+  readonly messages: Pick<ServerOptions, 'IncomingMessage' | 'ServerResponse'>;
 }
 
 /**
@@ -66,9 +61,9 @@ export function createApp({ travel, answer, findOrigin, logger, metrics }: AppPa
 
 /**
  * Express gives each request and response a prototype of its own, after which V8 has to learn their shape anew. Those that
- * were made with it stay as they are, which saves 4 µs of a request.
+ * were made with it stay as they are, which saves some 4 µs of a request.
  */
-function messagesFor(app: Express): Messages {
+function messagesFor(app: Express): App['messages'] {
   class AppRequest extends http.IncomingMessage {}
   class AppResponse<R extends IncomingMessage> extends http.ServerResponse<R> {}
   Object.setPrototypeOf(AppRequest.prototype, app.request);

@@ -20,7 +20,7 @@ export interface Log {
 
 /** What may wait in memory for a log pipe that is blocked. Beyond it lines are dropped: traffic matters more. */
 const backlogBytesMax = 8 * 1024 * 1024;
-/** Each write is handed to another thread and back, which under load took a tenth of the time with 8 KB. */
+/** Each write is handed to another thread and back, which with 8 KB was a twentieth of the time under load. */
 const bufferBytes = 64 * 1024;
 const flushEveryMs = 200;
 const flushPatienceMs = 1000;

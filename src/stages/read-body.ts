@@ -206,7 +206,7 @@ async function collectInTime(req: IncomingMessage, sizeMax: number, rooms: BodyR
   }
 }
 
-/** Takes a body that came in one packet with its head, as small ones do: what listening costs is a tenth of a request. */
+/** Takes a body that came in one packet with its head, as small ones do, so nobody has to listen for it. */
 function takeArrived(req: IncomingMessage, sizeMax: number, memory: BodyMemory): Buffer | undefined {
   const size = req.readableLength;
   if (!req.complete || req.destroyed || req.readableFlowing !== null) return undefined;

@@ -114,7 +114,7 @@ function refusing(checked: Chunks): Chunks {
   });
 }
 
-/** An iterator over another one. As generators within generators these took a tenth of the time of a large upload. */
+/** An iterator over another one. A generator within a generator would wait for every chunk once more. */
 function chunksFrom(source: Chunks, next: () => Promise<IteratorResult<Buffer, void>>): Chunks {
   return {
     next,

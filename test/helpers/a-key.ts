@@ -1,4 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
+import { emptyFields } from '../../src/keys/key-fields.ts';
 import type { AuditNote, KeyRecord, KeySecret } from '../../src/stores/key-store.ts';
 
 /** A key of one secret, as a store keeps it. */
@@ -6,16 +7,8 @@ export function aKey(over: Partial<KeyRecord> = {}): KeyRecord {
   return {
     id: `k-${randomUUID()}`,
     version: 1,
-    name: '',
-    owner: '',
+    ...emptyFields,
     plan: 'free',
-    quotas: [],
-    scopes: [],
-    labels: {},
-    networks: [],
-    notBefore: undefined,
-    expiresAt: undefined,
-    enabled: true,
     revokedAt: undefined,
     createdAt: 1_000,
     secrets: [aSecret()],
