@@ -1,7 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Writable } from 'node:stream';
 import { type DestinationStream, type Logger, pino } from 'pino';
 import { pinoHttp, type HttpLogger } from 'pino-http';
 import sonicBoom, { type SonicBoom } from 'sonic-boom';
+import { LineBuffer } from './line-buffer.ts';
 import { catalogue, Refusal } from './refusals.ts';
 import type { LogFormat, LogLevel } from './config/config.ts';
 import { statusOf, type Visit } from './visit.ts';
@@ -20,21 +22,18 @@ export interface Log {
 
 /** What may wait in memory for a log pipe that is blocked. Beyond it lines are dropped: traffic matters more. */
 const backlogBytesMax = 8 * 1024 * 1024;
-/** Each write is handed to another thread and back, which with 8 KB was a twentieth of the time under load. */
-const bufferBytes = 64 * 1024;
-const flushEveryMs = 200;
 const flushPatienceMs = 1000;
 
 /** Logs to standard output: buffered JSON lines, or readable ones on a terminal. */
 export async function createLog(level: LogLevel, format: LogFormat): Promise<Log> {
   const pretty = format === 'pretty' || (format === 'auto' && process.stdout.isTTY);
-  const out = openStdout(pretty);
-  const logger = createLogger(level, pretty ? await prettyStream(out) : out);
+  const out = openStdout();
+  const lines = new LineBuffer((piece) => out.write(piece as Buffer & string)); // its types know no buffers
   return {
-    logger,
+    logger: createLogger(level, pretty ? await prettyStream(lines) : lines),
     format: pretty ? 'pretty' : 'json',
-    relay: (lines) => void out.write(lines),
-    flush: () => flush(out),
+    relay: (text) => lines.write(text),
+    flush: () => flush(lines, out),
   };
 }
 
@@ -140,26 +139,34 @@ function levelAsWord(label: string): { level: string } {
   return { level: label };
 }
 
-function openStdout(pretty: boolean): SonicBoom {
+function openStdout(): SonicBoom {
   const out = new sonicBoom.SonicBoom({
     fd: process.stdout.fd,
     sync: false,
-    minLength: pretty ? 0 : bufferBytes,
-    maxWrite: 2 * bufferBytes,
+    contentMode: 'buffer',
     maxLength: backlogBytesMax,
-    periodicFlush: flushEveryMs,
   });
   // A reader that went away (EPIPE) or any other fault of the pipe must not end the process: lines are lost, traffic goes on.
   out.on('error', () => undefined);
   return out;
 }
 
-async function prettyStream(out: SonicBoom): Promise<DestinationStream> {
+/** Each line is shown as soon as it is there: somebody is watching. */
+async function prettyStream(lines: LineBuffer): Promise<DestinationStream> {
   const { build } = await import('pino-pretty');
-  return build({ destination: out, colorize: process.stdout.isTTY, sync: true, singleLine: true });
+  const destination = new Writable({
+    decodeStrings: false,
+    write(text: string, _encoding, done) {
+      lines.write(text);
+      lines.handOver();
+      done();
+    },
+  });
+  return build({ destination, colorize: process.stdout.isTTY, sync: true, singleLine: true });
 }
 
-async function flush(out: SonicBoom): Promise<void> {
+async function flush(lines: LineBuffer, out: SonicBoom): Promise<void> {
+  lines.handOver();
   await Promise.race([
     new Promise<void>((resolve) => out.flush(() => resolve())),
     new Promise<void>((resolve) => setTimeout(resolve, flushPatienceMs).unref()),

@@ -29,9 +29,10 @@ const floors: readonly (readonly string[])[] = [
     'exit-codes.ts',
     'headers.ts',
     'http.ts',
+    'line-buffer.ts',
     'refusals.ts',
-
     'settle-heap.ts',
+    'tallies.ts',
   ],
 ];
 
@@ -58,7 +59,7 @@ const guarded: Readonly<Record<string, RegExp>> = {
 const processUses: readonly string[] = [
   'connections.ts: process.nextTick', // schedules, and changes nothing
   'log.ts: process.stdout', // where the log goes
-  'upstream/relay.ts: process.nextTick', // the same
+  'settle-heap.ts: process.nextTick', // the same
 ];
 
 interface Import {

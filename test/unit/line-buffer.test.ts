@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { LineBuffer } from '../../src/line-buffer.ts';
+
+function collect() {
+  const pieces: Buffer[] = [];
+  return { pieces, lines: new LineBuffer((piece) => pieces.push(piece)) };
+}
+
+test('what is written comes out byte for byte and in order, whatever the sizes', () => {
+  const { pieces, lines } = collect();
+  const sizes = [1, 30_000, 65_536, 22_000, 200_000, 3, 21_845, 21_846];
+  const written = sizes.map((size, i) => `${i}${'aé€😀'.repeat(size / 4)}\n`);
+  for (const line of written) lines.write(line);
+  lines.handOver();
+  assert.equal(Buffer.concat(pieces).toString(), written.join(''));
+});
+
+test('a piece that was handed over is not written to again', () => {
+  const { pieces, lines } = collect();
+  lines.write('first\n');
+  lines.handOver();
+  lines.write('later\n');
+  lines.handOver();
+  assert.deepEqual(pieces.map(String), ['first\n', 'later\n']);
+});
+
+test('many lines leave in few pieces', () => {
+  const { pieces, lines } = collect();
+  for (let i = 0; i < 1000; i += 1) lines.write(`${'x'.repeat(499)}\n`);
+  lines.handOver();
+  assert.equal(Buffer.concat(pieces).length, 500_000);
+  assert.ok(pieces.length <= 9, `${pieces.length} pieces`);
+});
+
+test('a single line leaves after 200 ms, and nothing where there is nothing', (context) => {
+  context.mock.timers.enable({ apis: ['setTimeout'] });
+  const { pieces, lines } = collect();
+  lines.handOver();
+  lines.write('alone\n');
+  context.mock.timers.tick(199);
+  assert.deepEqual(pieces, []);
+  context.mock.timers.tick(1);
+  assert.deepEqual(pieces.map(String), ['alone\n']);
+});
