@@ -36,11 +36,10 @@ export function createApp({ travel, answer, findOrigin, logger, metrics }: AppPa
     const origin = findOrigin(req);
     const visit = new Visit(requestId(req, origin), origin);
     req.visit = visit;
-    metrics.inFlight.inc();
+    metrics.enter();
     res.once('close', () => {
       noteLeaving(visit, res);
-      metrics.inFlight.dec();
-      metrics.observe(visit, statusOf(visit, res));
+      metrics.leave(visit, statusOf(visit, res));
     });
     next();
   });

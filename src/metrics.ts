@@ -1,4 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { CounterTally, HistogramTally } from './tallies.ts';
 import type { Visit } from './visit.ts';
 
 /** Where the numbers are read. */
@@ -10,9 +11,10 @@ export type MetricsSource = Pick<
 /** Counts what happens. Labels come from the configuration and the code only, so clients cannot make series grow. */
 export interface Metrics {
   readonly registry: MetricsSource;
-  readonly inFlight: Gauge;
+  /** Counts a request in. */
+  enter(): void;
   /** Counts a request that is over. */
-  observe(visit: Visit, status: number): void;
+  leave(visit: Visit, status: number): void;
   /** Counts a request that could not even be parsed. */
   countUnreadable(status: number, refusal: string): void;
   readonly countUpstreamError: (upstream: string, kind: string) => void;
@@ -46,25 +48,34 @@ export function createMetrics(countConnections: () => number): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const registers = [registry];
+  let inFlight = 0;
+  const requestTally = new CounterTally((labels, count) => requests.labels(...labels).inc(count));
   const requests = new Counter({
     name: 'gatehouse_requests_total',
     help: 'Requests by route, status class and refusal code ("none" when answered).',
     labelNames: ['route', 'status', 'refusal'],
     registers,
+    collect: () => requestTally.handOn(),
   });
+  const durationTally = new HistogramTally((route, seconds) => observeAll(duration.labels(route), seconds));
   const duration = new Histogram({
     name: 'gatehouse_request_duration_seconds',
     help: 'From the head of a request to the end of its answer.',
     labelNames: ['route'],
     buckets: latencyBuckets,
     registers,
+    collect: () => durationTally.handOn(),
   });
+  const upstreamDurationTally = new HistogramTally((upstream, seconds) =>
+    observeAll(upstreamDuration.labels(upstream), seconds),
+  );
   const upstreamDuration = new Histogram({
     name: 'gatehouse_upstream_duration_seconds',
     help: 'From the request sent to the upstream to the head of its answer.',
     labelNames: ['upstream'],
     buckets: latencyBuckets,
     registers,
+    collect: () => upstreamDurationTally.handOn(),
   });
   const upstreamErrors = new Counter({
     name: 'gatehouse_upstream_errors_total',
@@ -91,11 +102,19 @@ export function createMetrics(countConnections: () => number): Metrics {
     registers,
     collect: (): void => connections.set(countConnections()),
   });
+  const inFlightGauge: Gauge = new Gauge({
+    name: 'gatehouse_requests_in_flight',
+    help: 'Requests being worked on.',
+    registers,
+    collect: (): void => inFlightGauge.set(inFlight),
+  });
+  const decisionTally = new CounterTally((labels, count) => decisions.labels(...labels).inc(count));
   const decisions = new Counter({
     name: 'gatehouse_quota_decisions_total',
     help: 'Requests that reached their limits, by plan and outcome: granted, owed, client_gone or the refusal code.',
     labelNames: ['plan', 'outcome'],
     registers,
+    collect: () => decisionTally.handOn(),
   });
   const nearLimit = new Counter({
     name: 'gatehouse_quota_near_limit_total',
@@ -111,21 +130,20 @@ export function createMetrics(countConnections: () => number): Metrics {
   });
   return {
     registry,
-    inFlight: new Gauge({
-      name: 'gatehouse_requests_in_flight',
-      help: 'Requests being worked on.',
-      registers,
-    }),
-    observe(visit, status) {
+    enter() {
+      inFlight += 1;
+    },
+    leave(visit, status) {
+      inFlight -= 1;
       const route = visit.route ?? noRoute;
-      requests.labels(route, statusClass(status), visit.refusal ?? 'none').inc();
-      duration.labels(route).observe((performance.now() - visit.startedAt) / 1000);
+      requestTally.count(route, classOf(status), visit.refusal ?? 'none');
+      durationTally.observe(route, (performance.now() - visit.startedAt) / 1000);
       if (visit.upstreamMs !== undefined && visit.upstream !== undefined) {
-        upstreamDuration.labels(visit.upstream).observe(visit.upstreamMs / 1000);
+        upstreamDurationTally.observe(visit.upstream, visit.upstreamMs / 1000);
       }
     },
     countUnreadable(status, refusal) {
-      requests.labels(noRoute, statusClass(status), refusal).inc();
+      requestTally.count(noRoute, classOf(status), refusal);
     },
     countUpstreamError(upstream, kind) {
       upstreamErrors.labels(upstream, kind).inc();
@@ -138,7 +156,7 @@ export function createMetrics(countConnections: () => number): Metrics {
       if (!ok) storeErrors.labels(operation).inc();
     },
     countDecision(plan, outcome) {
-      decisions.labels(plan, outcome).inc();
+      decisionTally.count(plan, outcome);
     },
     countNearLimit(plan, quota) {
       nearLimit.labels(plan, quota).inc();
@@ -159,6 +177,12 @@ export function createMetrics(countConnections: () => number): Metrics {
   };
 }
 
-function statusClass(status: number): string {
-  return `${Math.floor(status / 100)}xx`;
+function observeAll(series: Histogram.Internal<string>, values: readonly number[]): void {
+  for (const value of values) series.observe(value);
+}
+
+const statusClasses = ['0xx', '1xx', '2xx', '3xx', '4xx', '5xx'] as const;
+
+function classOf(status: number): string {
+  return statusClasses[Math.floor(status / 100)] ?? '0xx';
 }

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createMetrics } from '../../src/metrics.ts';
+import { CounterTally, HistogramTally } from '../../src/tallies.ts';
+import { Visit } from '../../src/visit.ts';
+
+test('each series is handed on once with what was counted since the last time', () => {
+  const taken: string[] = [];
+  const tally = new CounterTally((labels, count) => taken.push(`${labels.join(' ')}: ${count}`));
+  tally.count('a', 'x');
+  tally.count('a', 'y');
+  tally.count('a', 'x');
+  tally.handOn();
+  tally.count('b', 'x');
+  tally.handOn();
+  tally.handOn();
+  assert.deepEqual(taken, ['a x: 2', 'a y: 1', 'b x: 1']);
+});
+
+test('what is measured is handed on in order, and before much has gathered', () => {
+  const taken: number[] = [];
+  const tally = new HistogramTally((_label, values) => taken.push(...values));
+  const values = Array.from({ length: 1300 }, (_, i) => i);
+  for (const value of values) tally.observe('a', value);
+  assert.ok(taken.length >= 1024, `${taken.length} handed on`);
+  tally.handOn();
+  tally.handOn();
+  assert.deepEqual(taken, values);
+});
+
+test('a page of metrics holds every request that is over, and those under way', async () => {
+  const metrics = createMetrics(() => 0);
+  for (let i = 0; i < 3; i += 1) {
+    metrics.enter();
+    const visit = new Visit(`request-${i}`, { peer: '192.0.2.1', client: '192.0.2.1', trusted: false });
+    Object.assign(visit, { route: 'names', upstream: 'backend', upstreamMs: 4 });
+    if (i < 2) metrics.leave(visit, i === 0 ? 200 : 502);
+  }
+  metrics.countDecision('free', 'granted');
+  for (let reading = 0; reading < 2; reading += 1) {
+    const page = await metrics.registry.metrics();
+    assert.match(page, /^gatehouse_requests_total\{route="names",status="2xx",refusal="none"\} 1$/m);
+    assert.match(page, /^gatehouse_requests_total\{route="names",status="5xx",refusal="none"\} 1$/m);
+    assert.match(page, /^gatehouse_requests_in_flight 1$/m);
+    assert.match(page, /^gatehouse_request_duration_seconds_count\{route="names"\} 2$/m);
+    assert.match(page, /^gatehouse_upstream_duration_seconds_bucket\{le="0.005",upstream="backend"\} 2$/m);
+    assert.match(page, /^gatehouse_quota_decisions_total\{plan="free",outcome="granted"\} 1$/m);
+  }
+});
