@@ -30,12 +30,31 @@ const challenge = { 'WWW-Authenticate': 'ApiKey realm="gatehouse"' };
  * Head → Caller. 401 429 500.
  * All keys that are not valid get the very same answer, whether unknown, repeated, disabled, expired or used from
  * elsewhere; after too many it is 429 for these, never for a key that is in order. A store that fails is never "invalid key".
+ * Answers at once for a key that is known here.
  */
-export async function authenticate(head: Head, client: string, by: Recognition): Promise<Caller> {
+export function authenticate(head: Head, client: string, by: Recognition): Caller | Promise<Caller> {
   if (head.key === undefined || (head.keyCount === 1 && head.key === '')) {
     throw new Refusal('key_missing', { headers: challenge });
   }
-  const found = head.keyCount === 1 ? await find(head.key, by.keyring) : undefined;
+  const found = head.keyCount === 1 ? by.keyring.find(head.key) : undefined;
+  return found instanceof Promise ? waitFor(found, client, by) : welcome(found, client, by);
+}
+
+async function waitFor(
+  asked: Promise<FoundKey | undefined>,
+  client: string,
+  by: Recognition,
+): Promise<Caller> {
+  let found: FoundKey | undefined;
+  try {
+    found = await asked;
+  } catch (cause) {
+    throw new Refusal('keys_unavailable', { cause });
+  }
+  return welcome(found, client, by);
+}
+
+function welcome(found: FoundKey | undefined, client: string, by: Recognition): Caller {
   const now = by.now();
   if (found === undefined || standingOf(found, now) !== 'good' || !allowsAddress(found.record, client)) {
     throw refuse(by.noteFailure(client));
@@ -43,14 +62,6 @@ export async function authenticate(head: Head, client: string, by: Recognition):
   by.noteUse(found, now);
   const { id, plan, quotas, scopes } = found.record;
   return { keyId: id, plan, quotas, scopes };
-}
-
-async function find(secret: string, keyring: Keyring): Promise<FoundKey | undefined> {
-  try {
-    return await keyring.find(secret);
-  } catch (cause) {
-    throw new Refusal('keys_unavailable', { cause });
-  }
 }
 
 function refuse(tooMany: { readonly retryInSeconds: number } | undefined): Refusal {

@@ -40,7 +40,7 @@ export interface Parcel {
  * Parcel → the upstream, and its answer → the client. 499 502 504.
  * The header list is built from nothing: what passes is copied, what is ours is set, so no client can speak in our name.
  */
-export async function forward(
+export function forward(
   req: IncomingMessage,
   res: ServerResponse,
   parcel: Parcel,
@@ -71,7 +71,7 @@ export async function forward(
     costHeader: route.costHeader,
     switching,
   };
-  return await upstream.send(request, res, parcel.progress);
+  return upstream.send(request, res, parcel.progress);
 }
 
 /** The place of a WebSocket is taken before the upstream hears of it. */

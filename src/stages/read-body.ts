@@ -6,7 +6,7 @@ import { Refusal } from '../refusals.ts';
 import { readArriving, type ArrivingBody, type Arrivals } from '../uploads/arriving-body.ts';
 import { ChunkCount } from '../uploads/chunk-count.ts';
 import type { SpoolRoom } from '../uploads/spool.ts';
-import { noBody, type Body } from '../upstream/body.ts';
+import { noBody, type Body, type BytesBody } from '../upstream/body.ts';
 import type { Head } from './check-request.ts';
 import { readJson, requireJsonContentType } from './read-json.ts';
 import { heldBytesMax, readUpload, requireUploadHead } from './read-upload.ts';
@@ -51,15 +51,15 @@ export interface BodyOrder {
  * Whatever the head alone can decide is decided before a byte is read, and before `100 Continue` invites the client to send.
  * The caller releases the body when it is no longer needed.
  */
-export async function readBody(req: IncomingMessage, res: ServerResponse, order: BodyOrder): Promise<Body> {
+export function readBody(req: IncomingMessage, res: ServerResponse, order: BodyOrder): Body | Promise<Body> {
   const { head, rule } = order;
-  if (rule.kind === 'none') return await readNothing(req, order);
+  if (rule.kind === 'none') return head.contentLength === 0 ? noBody : readNothing(req, order);
   if (head.contentEncoding !== undefined && head.contentEncoding.toLowerCase() !== 'identity') {
     throw new Refusal('content_encoding_unsupported');
   }
-  if (rule.kind === 'json') return await readWholeJson(req, res, { order, rule });
-  if (rule.kind === 'upload') return await readUploaded(req, res, { order, rule });
-  return head.contentLength === 0 ? noBody : await readAny(req, res, { order, rule });
+  if (rule.kind === 'json') return readWholeJson(req, res, { order, rule });
+  if (rule.kind === 'upload') return readUploaded(req, res, { order, rule });
+  return head.contentLength === 0 ? noBody : readAny(req, res, { order, rule });
 }
 
 interface Reading<Kind extends BodyRule['kind']> {
@@ -69,7 +69,6 @@ interface Reading<Kind extends BodyRule['kind']> {
 
 /** Chunks may turn out to hold nothing, and that is no body (RFC 9112 §6.3). Who asks before sending one has one. */
 async function readNothing(req: IncomingMessage, { head, rooms }: BodyOrder): Promise<Body> {
-  if (head.contentLength === 0) return noBody;
   if (head.contentLength !== undefined || head.expectsContinue) throw new Refusal('body_unexpected');
   try {
     await collectInTime(req, 0, rooms);
@@ -80,22 +79,27 @@ async function readNothing(req: IncomingMessage, { head, rooms }: BodyOrder): Pr
   return noBody;
 }
 
-async function readWholeJson(
+function readWholeJson(
   req: IncomingMessage,
   res: ServerResponse,
   { order, rule }: Reading<'json'>,
-): Promise<Body> {
-  const { head, rooms, arrivals } = order;
+): Body | Promise<Body> {
+  const { head, rooms } = order;
   requireJsonContentType(head.contentType, rule.suffixed);
   if (head.contentLength !== undefined && head.contentLength > rule.sizeMax) throw tooLarge(rule.sizeMax);
   if (head.expectsContinue) res.writeContinue();
-  const bytes = head.contentLength === 0 ? nothing : await collectInTime(req, rule.sizeMax, rooms);
+  const bytes = head.contentLength === 0 ? nothing : takeArrived(req, head, rooms.memory);
+  if (bytes !== undefined) return checkJson(bytes, { order, rule });
+  return collectInTime(req, rule.sizeMax, rooms).then((collected) => checkJson(collected, { order, rule }));
+}
+
+function checkJson(bytes: Buffer, { order: { rooms, arrivals }, rule }: Reading<'json'>): Body {
   arrivals.bytesIn = bytes.length;
   const body = inMemory(bytes, rooms.memory);
   try {
     readJson(bytes, rule);
   } catch (refusal) {
-    await body.release();
+    body.release();
     throw refusal;
   }
   return body;
@@ -152,7 +156,7 @@ const bufferedMax = 64 * 1024;
 
 const nothing = Buffer.alloc(0);
 
-function inMemory(bytes: Buffer, memory: BodyMemory): Body {
+function inMemory(bytes: Buffer, memory: BodyMemory): BytesBody {
   let held = bytes.length;
   return {
     kind: 'bytes',
@@ -196,8 +200,6 @@ async function* followedBy(first: Buffer, rest: AsyncGenerator<Buffer, void>): A
 }
 
 async function collectInTime(req: IncomingMessage, sizeMax: number, rooms: BodyRooms): Promise<Buffer> {
-  const arrived = takeArrived(req, sizeMax, rooms.memory);
-  if (arrived !== undefined) return arrived;
   const late = setTimeout(() => breakBody(req, new Refusal('request_timeout')), rooms.requestMs);
   try {
     return await collect(req, sizeMax, rooms.memory);
@@ -206,12 +208,16 @@ async function collectInTime(req: IncomingMessage, sizeMax: number, rooms: BodyR
   }
 }
 
-/** Takes a body that came in one packet with its head, as small ones do, so nobody has to listen for it. */
-function takeArrived(req: IncomingMessage, sizeMax: number, memory: BodyMemory): Buffer | undefined {
+/**
+ * Takes a body that came in one packet with its head, as small ones do, so nobody has to listen for it. By the time that is
+ * asked, the parser has given out all its bytes, and not yet said that it is over.
+ */
+function takeArrived(req: IncomingMessage, head: Head, memory: BodyMemory): Buffer | undefined {
   const size = req.readableLength;
-  if (!req.complete || req.destroyed || req.readableFlowing !== null) return undefined;
-  if (size === 0 || size > sizeMax || !memory.take(size)) return undefined;
-  return req.read() as Buffer;
+  if (size === 0 || size !== head.contentLength || req.destroyed || req.readableFlowing !== null) {
+    return undefined;
+  }
+  return memory.take(size) ? (req.read() as Buffer) : undefined;
 }
 
 /** Counts bytes as they arrive: a declared length is a claim, and a chunked body declares none. */

@@ -6,7 +6,7 @@ export interface BytesBody {
   readonly kind: 'bytes';
   readonly bytes: Buffer;
   /** Lets go of what the body holds. Safe to call at any time and more than once. */
-  readonly release: () => void | Promise<void>;
+  readonly release: () => void;
 }
 
 /** It is read while it is sent. */

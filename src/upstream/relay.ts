@@ -78,7 +78,7 @@ export class Relay implements Dispatcher.DispatchHandler {
   #over = false;
   #begun = false;
   #heard = false;
-  /** From the turn of the event loop in which the head came, what comes is written at once. */
+  /** Once all is dealt with that came with the head, what comes is written at once. */
   #flowing = false;
   /** The start of the body, which until then may turn out to be all of it. */
   #held: Buffer | undefined;
@@ -92,7 +92,7 @@ export class Relay implements Dispatcher.DispatchHandler {
     // Ours rather than undici's: an upstream that sends 1xx for ever would put undici's off for ever. It runs twice, once
     // for the wait for a free connection and once from the request that is sent.
     this.#deadline = setTimeout(() => this.#giveUp(new ResponseTimeout(responseMs)), responseMs);
-    res.once('close', this.#onClose);
+    res.on('close', this.#onClose);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -121,7 +121,7 @@ export class Relay implements Dispatcher.DispatchHandler {
     this.#begun = true;
     this.#progress.answered = status;
     // The head of a stream must not wait for its first event; with a body in the same packet one write carries both.
-    process.nextTick(startFlowing, this);
+    queueMicrotask(() => this.startFlowing());
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -217,10 +217,6 @@ export class Relay implements Dispatcher.DispatchHandler {
 
 /** A larger body is worth a write of its own. */
 const heldBytesMax = 16 * 1024;
-
-function startFlowing(relay: Relay): void {
-  relay.startFlowing();
-}
 
 /** To a client of HTTP/1.0 the end of the connection may be the end of the answer, so only a reset tells it the truth. */
 function breakOff(res: ServerResponse): void {
