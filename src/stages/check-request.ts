@@ -54,15 +54,20 @@ export function checkRequest(req: IncomingMessage, rules: HeadRules): Head {
   };
 }
 
+const repeated = Symbol('came more than once');
+
+/** The value of a header that may come once. */
+type Given = string | typeof repeated | undefined;
+
 interface RawHead {
   key: string | undefined;
   keyCount: number;
-  hosts: string[];
-  contentType: string[];
-  contentEncoding: string[];
-  contentLength: string[];
-  transferEncoding: string[];
-  expect: string[];
+  host: Given;
+  contentType: Given;
+  contentEncoding: Given;
+  contentLength: Given;
+  transferEncoding: Given;
+  expect: Given;
   upgrade: string | undefined;
 }
 
@@ -71,12 +76,12 @@ function readHeaders(rawHeaders: readonly string[], rules: HeadRules): RawHead {
   const head: RawHead = {
     key: undefined,
     keyCount: 0,
-    hosts: [],
-    contentType: [],
-    contentEncoding: [],
-    contentLength: [],
-    transferEncoding: [],
-    expect: [],
+    host: undefined,
+    contentType: undefined,
+    contentEncoding: undefined,
+    contentLength: undefined,
+    transferEncoding: undefined,
+    expect: undefined,
     upgrade: undefined,
   };
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
@@ -94,22 +99,22 @@ function readHeaders(rawHeaders: readonly string[], rules: HeadRules): RawHead {
 function note(head: RawHead, name: string, value: string): void {
   switch (name) {
     case 'host':
-      head.hosts.push(value);
+      head.host = head.host === undefined ? value : repeated;
       break;
     case 'content-type':
-      head.contentType.push(value);
+      head.contentType = head.contentType === undefined ? value : repeated;
       break;
     case 'content-encoding':
-      head.contentEncoding.push(value);
+      head.contentEncoding = head.contentEncoding === undefined ? value : repeated;
       break;
     case 'content-length':
-      head.contentLength.push(value);
+      head.contentLength = head.contentLength === undefined ? value : repeated;
       break;
     case 'transfer-encoding':
-      head.transferEncoding.push(value);
+      head.transferEncoding = head.transferEncoding === undefined ? value : repeated;
       break;
     case 'expect':
-      head.expect.push(value);
+      head.expect = head.expect === undefined ? value : repeated;
       break;
     case 'upgrade':
       head.upgrade = value;
@@ -168,20 +173,19 @@ const hostForm = /^(?:[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::([0-9]{1,5}))?$/;
 const portMax = 65_535;
 
 function checkHost(raw: RawHead): string {
-  const [host] = raw.hosts;
-  const form = host === undefined || raw.hosts.length > 1 ? null : hostForm.exec(host);
-  if (host === undefined || form === null || Number(form[1] ?? 0) > portMax) {
+  const form = typeof raw.host === 'string' ? hostForm.exec(raw.host) : null;
+  if (form === null || Number(form[1] ?? 0) > portMax) {
     throw new Refusal('request_malformed', { message: 'Exactly one valid Host header is required' });
   }
-  return host;
+  return form[0];
 }
 
 /** Node has refused bad lengths and Content-Length beside Transfer-Encoding already; what it lets pass is refused here. */
 function checkFraming(req: IncomingMessage, raw: RawHead): number | undefined {
-  if (raw.transferEncoding.length > 0) {
-    const [coding] = raw.transferEncoding;
-    const exact = raw.transferEncoding.length === 1 && coding?.toLowerCase() === 'chunked';
-    if (!exact || req.httpVersion !== '1.1' || raw.contentLength.length > 0) {
+  const coding = raw.transferEncoding;
+  if (coding !== undefined) {
+    const exact = coding !== repeated && coding.toLowerCase() === 'chunked';
+    if (!exact || req.httpVersion !== '1.1' || raw.contentLength !== undefined) {
       throw new Refusal('request_malformed', { message: 'Transfer-Encoding must be exactly "chunked"' });
     }
     return undefined;
@@ -202,9 +206,9 @@ function checkExpect(req: IncomingMessage, raw: RawHead): boolean {
   return true;
 }
 
-function once(values: readonly string[], name: string): string | undefined {
-  if (values.length > 1) {
+function once(given: Given, name: string): string | undefined {
+  if (given === repeated) {
     throw new Refusal('request_malformed', { message: `${name} must be given once` });
   }
-  return values[0];
+  return given;
 }

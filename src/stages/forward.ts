@@ -57,7 +57,7 @@ export function forward(
   if (length === undefined) headers.push('transfer-encoding', 'chunked');
   else if (length > 0 || methodsWithBody.has(head.method)) headers.push('content-length', String(length));
   const answerHeaders = ['X-Request-Id', parcel.requestId];
-  for (const [name, value] of Object.entries(parcel.limits)) answerHeaders.push(name, value);
+  for (const name in parcel.limits) answerHeaders.push(name, parcel.limits[name] as string);
   if (route.version !== undefined) answerHeaders.push(...announce(route.version).flat());
   const switching = openSwitch(req, parcel, by.sockets);
   if (switching !== undefined) headers.push('connection', 'Upgrade', 'upgrade', 'websocket');
