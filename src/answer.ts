@@ -32,7 +32,7 @@ export function createAnswerer(wording: Wording): Answerer {
     const { status, body } = wording(refusal);
     const unread = !req.complete && (late.has(refusal.code) || mustBeReadFirst(req));
     if (unread) res.shouldKeepAlive = false;
-    res.writeHead(status, [
+    const headers = [
       'Content-Type',
       'application/json; charset=utf-8',
       'Content-Length',
@@ -43,8 +43,9 @@ export function createAnswerer(wording: Wording): Answerer {
       refusal.code,
       'X-Request-Id',
       req.visit.id,
-      ...Object.entries(refusal.headers).flat(),
-    ]);
+    ];
+    for (const name in refusal.headers) headers.push(name, refusal.headers[name] as string);
+    res.writeHead(status, headers);
     if (unread) linger(req, res, body);
     else res.end(body);
   };
