@@ -11,6 +11,7 @@ import { closeSurroundings, openSurroundings } from './surroundings.ts';
 export interface Pace {
   readonly rounds: number;
   readonly seconds: number;
+  /** For what warms up; anything else gets one second. */
   readonly warmSeconds: number;
 }
 
@@ -80,7 +81,8 @@ export async function measure(scenario: Scenario, options: MeasureOptions): Prom
     const load = withPause(scenario.load, options.pauseMs);
     for (const { subject, started } of running) {
       progress(`${scenario.name}: ${subject.name} warms up`);
-      await runLoad(load, { port: started.port, seconds: pace.warmSeconds, cores: cores.load, folder });
+      const seconds = subject.warmsUp ? pace.warmSeconds : 1;
+      await runLoad(load, { port: started.port, seconds, cores: cores.load, folder });
     }
     for (let round = 1; round <= pace.rounds; round += 1) {
       for (const one of running) {

@@ -38,7 +38,7 @@ const { values: flags } = parseArgs({
 const pace: Pace = {
   rounds: Number(flags.rounds ?? (flags.quick ? 1 : 3)),
   seconds: Number(flags.seconds ?? (flags.quick ? 2 : 5)),
-  warmSeconds: flags.quick ? 1 : 3,
+  warmSeconds: flags.quick ? 1 : 8,
 };
 
 process.exitCode = flags.help ? showHelp() : await bench();

@@ -14,6 +14,8 @@ export interface Subject {
   /** What it is, for the page of results. */
   readonly about: string;
   readonly kind: 'gateway' | 'peer' | 'passthrough';
+  /** Compiled while it runs: Node needs some 40,000 requests before it goes at full speed. */
+  readonly warmsUp: boolean;
   /** Starts it, pinned to its core. Rejects with CannotRun where that is no fault. */
   readonly start: (around: Surroundings) => Promise<Started>;
 }
@@ -31,10 +33,17 @@ export const subjects: readonly Subject[] = [
     name: 'direct',
     about: 'the load on the upstream itself',
     kind: 'passthrough',
+    warmsUp: false,
     start: async ({ upstream }) => ({ ...upstream, pid: 0, stop: async () => undefined }),
   },
-  { name: 'nginx', about: 'nginx, one worker', kind: 'passthrough', start: startNginx },
-  { name: 'haproxy', about: 'haproxy, one thread', kind: 'passthrough', start: startHaproxy },
+  { name: 'nginx', about: 'nginx, one worker', kind: 'passthrough', warmsUp: false, start: startNginx },
+  {
+    name: 'haproxy',
+    about: 'haproxy, one thread',
+    kind: 'passthrough',
+    warmsUp: false,
+    start: startHaproxy,
+  },
   node('node + undici', 'bare-undici', 'node:http and undici dispatch, no policy', 'passthrough'),
   node('http-proxy', 'http-proxy', 'node:http and http-proxy, no policy', 'passthrough'),
   node('constant', 'constant', 'node:http answering everyone the same 401', 'passthrough'),
@@ -42,6 +51,7 @@ export const subjects: readonly Subject[] = [
     name: 'nginx + lua + redis',
     about: 'nginx with the policy in Lua, Redis asked for each request',
     kind: 'peer',
+    warmsUp: false,
     start: startLua,
   },
   node('fastify', 'fastify', 'fastify, @fastify/http-proxy, Ajv, ioredis', 'peer'),
@@ -77,6 +87,7 @@ function gateway(name: string, about: string, over: Partial<Variant>, pin: strin
     name,
     about,
     kind: 'gateway',
+    warmsUp: true,
     start: async (around) => {
       if (variant.store === 'redis') need('redis-server');
       const ports = { listen: await freePort(), admin: await freePort() };
@@ -127,6 +138,7 @@ function node(name: string, file: string, about: string, kind: Subject['kind']):
     name,
     about,
     kind,
+    warmsUp: true,
     start: async ({ folder, keys, upstream, sink, redis }) => {
       if (kind === 'peer') need('redis-server');
       const port = await freePort();
