@@ -215,7 +215,12 @@ async function startWith(name: 'nginx' | 'haproxy', { folder, port, page }: Conf
   const file = join(folder, `${name}-${port}.conf`);
   writeFileSync(file, page);
   const args = name === 'nginx' ? ['-p', folder, '-c', file, '-e', 'stderr'] : ['-f', file];
-  return await start({ command, args, cores: cores.subject, port, log: `${file}.log` });
+  try {
+    return await start({ command, args, cores: cores.subject, port, log: `${file}.log` });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message.split('\n')[1] : undefined;
+    throw new CannotRun(`${name} did not start (${reason ?? 'it said nothing'}); ${adviceFor(name)}`);
+  }
 }
 
 function need(name: string): string {
