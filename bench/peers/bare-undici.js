@@ -28,7 +28,7 @@ function pass(pool, { req, res, body }) {
         res.writeHead(status, out);
       },
       onResponseData(controller, chunk) {
-        if (res.write(chunk)) return;
+        if (res.write(chunk) || res.destroyed) return; // whoever has left will never drain
         controller.pause();
         res.once('drain', () => controller.resume());
       },
