@@ -8,13 +8,13 @@ const bytesPerUnitMax = 3; // what one UTF-16 unit can become in UTF-8
  * line. Collecting them in a string copies all that is there for each line that joins it: 30 KB and more.
  */
 export class LineBuffer {
-  readonly #handOver: (piece: Buffer) => void;
+  readonly #take: (piece: Buffer) => void;
   #piece = Buffer.allocUnsafeSlow(pieceBytes);
   #used = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(handOver: (piece: Buffer) => void) {
-    this.#handOver = handOver;
+  constructor(take: (piece: Buffer) => void) {
+    this.#take = take;
   }
 
   write(text: string): void {
@@ -22,7 +22,7 @@ export class LineBuffer {
     if (bytesMax > pieceBytes - this.#used) {
       this.handOver();
       if (bytesMax > pieceBytes) {
-        this.#handOver(Buffer.from(text));
+        this.#take(Buffer.from(text));
         return;
       }
     }
@@ -37,6 +37,6 @@ export class LineBuffer {
     const piece = this.#piece.subarray(0, this.#used);
     this.#piece = Buffer.allocUnsafeSlow(pieceBytes);
     this.#used = 0;
-    this.#handOver(piece);
+    this.#take(piece);
   }
 }

@@ -99,27 +99,31 @@ function readHeaders(rawHeaders: readonly string[], rules: HeadRules): RawHead {
 function note(head: RawHead, name: string, value: string): void {
   switch (name) {
     case 'host':
-      head.host = head.host === undefined ? value : repeated;
+      head.host = add(head.host, value);
       break;
     case 'content-type':
-      head.contentType = head.contentType === undefined ? value : repeated;
+      head.contentType = add(head.contentType, value);
       break;
     case 'content-encoding':
-      head.contentEncoding = head.contentEncoding === undefined ? value : repeated;
+      head.contentEncoding = add(head.contentEncoding, value);
       break;
     case 'content-length':
-      head.contentLength = head.contentLength === undefined ? value : repeated;
+      head.contentLength = add(head.contentLength, value);
       break;
     case 'transfer-encoding':
-      head.transferEncoding = head.transferEncoding === undefined ? value : repeated;
+      head.transferEncoding = add(head.transferEncoding, value);
       break;
     case 'expect':
-      head.expect = head.expect === undefined ? value : repeated;
+      head.expect = add(head.expect, value);
       break;
     case 'upgrade':
       head.upgrade = value;
       break;
   }
+}
+
+function add(before: Given, value: string): Given {
+  return before === undefined ? value : repeated;
 }
 
 /** pchar of RFC 3986 less `;`, whose parameters servers strip in different ways (CVE-2026-73551). */
