@@ -34,7 +34,7 @@ export function createApp({ travel, answer, findOrigin, logger, metrics }: AppPa
 
   const logAccess = createAccessLog(logger);
 
-  // One layer rather than three: each costs 2 % of a request.
+  // One layer rather than three: each goes through the whole of the router. With the line in one go (log.ts) 2 % of a request.
   app.use(function receive(req: Request, res: Response) {
     openVisit(req, res);
     logAccess(req, res);

@@ -6,7 +6,7 @@ import { Refusal } from './refusals.ts';
 
 /** What is known of one client connection. */
 interface Connection {
-  /** Few: a list is faster than a map, 2 % of a request. */
+  /** Few, so a list is faster than a map. */
   readonly inFlight: ServerResponse[];
   /** Bytes that had left for the client when the last look found some waiting, and when that was. */
   sentBytes: number;

@@ -71,7 +71,7 @@ export function createAccessLog(logger: Logger): HttpLogger {
 /**
  * pino-http makes two child loggers for every request and writes out the request for them, though one line at the end says
  * it all. A logger that is its own child spares the gateway that: 6 % of its time under load. It writes a line in one
- * go, where pino writes each name and value on its own: another 2 %.
+ * go, where pino writes each name and value on its own: another 2 %, with what app.ts saves.
  */
 function lineWriter(logger: Logger): Logger {
   const own: Logger = Object.create(logger, {

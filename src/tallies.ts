@@ -1,5 +1,5 @@
 /**
- * prom-client finds a series by joining and hashing its labels, for each figure anew, and a request has seven figures: 5 % of
+ * prom-client finds a series by joining and hashing its labels, for each figure anew, and a request has six figures: 5 % of
  * its time. So what happens in every request is gathered here, and handed on when somebody reads or when much has gathered.
  */
 export class CounterTally {

@@ -59,7 +59,7 @@ const guarded: Readonly<Record<string, RegExp>> = {
 const processUses: readonly string[] = [
   'connections.ts: process.nextTick', // schedules, and changes nothing
   'log.ts: process.stdout', // where the log goes
-  'settle-heap.ts: process.nextTick', // the same
+  'settle-heap.ts: process.nextTick', // schedules, and changes nothing
 ];
 
 interface Import {
