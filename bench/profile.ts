@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util';
 import { gatewayYaml } from './gateway-yaml.ts';
 import { runLoad } from './load.ts';
 import { cores, findProgram, here, root } from './machine.ts';
+import { memoryFlags } from '../src/commands/relaunch.ts';
 import { freePort } from '../test/helpers/free-port.ts';
 import { start } from './processes.ts';
 import { byFunction, byPackage, readProfile, type Share } from './read-profile.ts';
@@ -28,7 +29,7 @@ const { values: flags } = parseArgs({
 });
 
 /** Until the hot functions are compiled. */
-const warmSeconds = 3;
+const warmSeconds = 8;
 const data = join(here, 'data');
 const scenario = scenarios.find(({ name }) => name === flags.scenario);
 if (flags.help || scenario === undefined || findProgram('wrk') === undefined) {
@@ -50,7 +51,8 @@ async function profile({ keys, load }: (typeof scenarios)[number]): Promise<void
     const quotas = flags.quotas === 'leased' || flags.quotas === 'strict' ? flags.quotas : 'none';
     const variant = { store, quotas, keysIn: 'file', uploads: false, workers: 1 } as const;
     writeFileSync(file, gatewayYaml(variant, ports, around));
-    const sampling = ['--cpu-prof', `--cpu-prof-dir=${folder}`, '--cpu-prof-interval=500'];
+    // Given what it would start itself anew with, it does not: the signals of the sampling would end the new process.
+    const sampling = [...memoryFlags, '--cpu-prof', `--cpu-prof-dir=${folder}`, '--cpu-prof-interval=500'];
     const gateway = await start({
       command: process.execPath,
       args: [...sampling, join(root, 'src/main.ts'), 'serve', '--config', file],

@@ -11,6 +11,8 @@ const youngGeneration = '--max-semi-space-size=4';
  */
 const noReducer = '--no-memory-reducer';
 
+export const memoryFlags: readonly string[] = [youngGeneration, noReducer];
+
 /**
  * Puts the same command in the place of this process, under the same process id, with what Node takes only when it starts: how it
  * keeps its memory, and the folder where also the first file is kept compiled. Whoever has set these keeps theirs.
@@ -20,6 +22,6 @@ export function relaunch({ compileCache }: { readonly compileCache: string }): v
   const given = [...process.execArgv, process.env['NODE_OPTIONS'] ?? ''];
   const chosen = given.some((option) => option.includes('semi-space-size'));
   if (chosen || process.platform === 'win32' || process.execve === undefined) return;
-  const words = [process.execPath, youngGeneration, noReducer, ...process.execArgv, ...process.argv.slice(1)];
+  const words = [process.execPath, ...memoryFlags, ...process.execArgv, ...process.argv.slice(1)];
   process.execve(process.execPath, words, { NODE_COMPILE_CACHE: compileCache, ...process.env });
 }
