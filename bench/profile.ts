@@ -51,7 +51,7 @@ async function profile({ keys, load }: (typeof scenarios)[number]): Promise<void
     const quotas = flags.quotas === 'leased' || flags.quotas === 'strict' ? flags.quotas : 'none';
     const variant = { store, quotas, keysIn: 'file', uploads: false, workers: 1 } as const;
     writeFileSync(file, gatewayYaml(variant, ports, around));
-    // Given what it would start itself anew with, it does not: the signals of the sampling would end the new process.
+    // Given what it would start itself anew with, it does not: a signal of the sampling (SIGPROF) ends the new process now and then.
     const sampling = [...memoryFlags, '--cpu-prof', `--cpu-prof-dir=${folder}`, '--cpu-prof-interval=500'];
     const gateway = await start({
       command: process.execPath,
