@@ -94,13 +94,19 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   };
 }
 
+/**
+ * Connections that may wait to be taken, as far as the system allows. Of those beyond it the client hears only after a second, when it
+ * asks again: with Node's 511 a burst of 512 was enough.
+ */
+const backlog = 4096;
+
 async function startListening(
   server: Server,
   { address: { host, port }, sharesPort }: ListenerOptions,
 ): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen({ host, port, reusePort: sharesPort }, () => {
+    server.listen({ host, port, reusePort: sharesPort, backlog }, () => {
       server.removeListener('error', reject);
       resolve();
     });
