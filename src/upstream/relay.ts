@@ -5,6 +5,7 @@ import { resetCode } from './connect.ts';
 import { takeHeader } from '../headers.ts';
 import { ClientGone, NonsenseAnswer, ResponseTimeout } from './failures.ts';
 import { Refusal } from '../refusals.ts';
+import { holdUntilAllIsRead, whenAllIsRead } from '../send-together.ts';
 
 /** How an exchange with an upstream ended, once its answer had begun. */
 export interface Outcome {
@@ -121,7 +122,7 @@ export class Relay implements Dispatcher.DispatchHandler {
     this.#begun = true;
     this.#progress.answered = status;
     // The head of a stream must not wait for its first event; with a body in the same packet one write carries both.
-    queueMicrotask(() => this.startFlowing());
+    whenAllIsRead(() => this.startFlowing());
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -139,6 +140,7 @@ export class Relay implements Dispatcher.DispatchHandler {
   onResponseEnd(): void {
     if (this.#over) return;
     this.#stop();
+    holdUntilAllIsRead(this.#res.socket);
     // One string of head and body costs one write of text, which is much less than one of a list of buffers.
     if (this.#held === undefined) this.#res.end();
     else this.#res.end(this.#held.toString('latin1'), 'latin1');

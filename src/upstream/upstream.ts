@@ -9,6 +9,7 @@ import { ExchangeFailed, Relay, type Outcome, type Progress } from './relay.ts';
 import type { Switching } from './streamed-exchange.ts';
 import { createStreamedLane, type StreamedLane } from './streamed-lane.ts';
 import { Refusal } from '../refusals.ts';
+import { whenAllIsRead } from '../send-together.ts';
 
 /** A request as it leaves for an upstream; its headers are finished but for `Host`. */
 export interface OutgoingRequest {
@@ -181,7 +182,7 @@ function exchange(
     const bytes = body.bytes.length > 0 ? body.bytes : null;
     // The name is the same for every request, or undici would connect anew whenever a client's Host differs from the last.
     const options = { method, path, headers, body: bytes, servername: target.hostname };
-    target.pool.dispatch(options, relay);
+    whenAllIsRead(() => target.pool.dispatch(options, relay));
   });
 }
 
