@@ -1,6 +1,7 @@
 import { printSize } from '../config/units.ts';
 import { createFileTypeCheck } from './check-file-type.ts';
 import { createFormCheck } from './check-form.ts';
+import { letGo } from './let-go.ts';
 import { readBoundary } from './read-boundary.ts';
 import { createMultipartReader } from './read-multipart.ts';
 import { readDeclaredType } from './read-part-header.ts';
@@ -20,7 +21,7 @@ export interface UploadRequest {
  * Passes the body on, byte for byte, as far as it has been checked, and throws an `UploadProblem` where it breaks the rule.
  * No byte of a file comes out before its type passed, and the last chunk comes out only when everything passed: who forwards
  * what comes out and breaks off on a throw never completes a refused body. At most the text fields, one sample per file
- * and two chunks are held.
+ * and two chunks are held. A chunk is the reader's until it asks for the next.
  */
 export async function* checkUpload(request: UploadRequest, rule: UploadRule): AsyncGenerator<Buffer, void> {
   if (request.contentLength !== undefined) checkSize(request.contentLength, rule);
@@ -34,16 +35,23 @@ export async function* checkUpload(request: UploadRequest, rule: UploadRule): As
       checkSize(bytes, rule);
       await check.write(chunk);
       held.push(chunk);
-      if (check.typesPassed()) yield* held.splice(0, held.length - 1);
+      while (check.typesPassed() && held.length > 1) yield* handOut(held);
     }
     await check.end();
-    yield* held;
+    while (held.length > 0) yield* handOut(held);
   } finally {
     check.close();
   }
 }
 
 // --- Internal ---
+
+function* handOut(held: Buffer[]): Generator<Buffer, void> {
+  const chunk = held.shift();
+  if (chunk === undefined) return;
+  yield chunk;
+  letGo(chunk);
+}
 
 interface BodyCheck {
   readonly write: (chunk: Buffer) => Promise<void>;

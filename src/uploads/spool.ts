@@ -117,7 +117,7 @@ class RoomSpool implements Spool {
     if (!this.#file && total <= memoryEachMax && this.#usage.memory + chunk.length <= memoryMax) {
       this.#usage.memory += chunk.length;
       this.#memory += chunk.length;
-      // Copied, because the chunk belongs to a larger buffer that would be kept alive.
+      // Copied, because the chunk is ours only for now.
       this.#pieces.push(Buffer.from(chunk));
     } else {
       await this.#writeToDisk([...this.#pieces, chunk]);

@@ -364,6 +364,39 @@ describe('a body that streams through its check', () => {
     await assert.rejects(checked.next(), { message: 'the client went away' });
   });
 
+  it('gives back the memory of a chunk when the next is asked for, and loses no byte by it', async () => {
+    const rule = { ...withFile({ sizeMax: 100_000 }), sizeMax: 100_000 };
+    const body = formBody([note, { ...file, data: wav(40_000) }, note]);
+    for (const size of [3, 100, 4096, 65_536]) {
+      const own: Buffer[] = [];
+      const arriving = (async function* (): AsyncGenerator<Buffer, void> {
+        for await (const chunk of chunksOf(body, size)) {
+          const copy = Buffer.allocUnsafeSlow(chunk.length);
+          chunk.copy(copy);
+          own.push(copy);
+          yield copy;
+        }
+      })();
+      const came: Buffer[] = [];
+      const request = { contentType: contentTypeOf(rule), contentLength: undefined, body: arriving };
+      for await (const chunk of checkUpload(request, rule)) came.push(Buffer.from(chunk));
+      assert.ok(Buffer.concat(came).equals(body), `in chunks of ${size}`);
+      assert.ok(own.every(({ length }) => length === 0));
+    }
+  });
+
+  it('leaves memory alone in which more lies than the chunk', async () => {
+    const body = formBody([file]);
+    const around = Buffer.concat([body, Buffer.from('more')]);
+    const request = {
+      contentType: contentTypeOf(form),
+      contentLength: undefined,
+      body: chunksOf(around.subarray(0, body.length), body.length),
+    };
+    for await (const _ of checkUpload(request, form));
+    assert.ok(around.subarray(0, body.length).equals(body));
+  });
+
   it('costs the same memory for any size', async () => {
     const chunk = Buffer.alloc(64 * 1024, 0x55);
     const rule = { ...withFile({ sizeMax: 1e9 }), sizeMax: 1e9 };
