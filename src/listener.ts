@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { IncomingMessage, ServerOptions, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { openAcceptors } from './acceptors.ts';
 import type { Address, Limits } from './config/config.ts';
 import type { Connections } from './connections.ts';
 import { http } from './http.ts';
@@ -59,11 +60,11 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     requireHostHeader: false, // the door asks for exactly one, and answers in our words
     shouldUpgradeCallback: (req) => req.headers.upgrade?.toLowerCase() === 'websocket',
   });
-  server.maxConnections = limits.connections;
-  // With workers, Node would else offer a connection too many to all of them in turn, for as long as they are full.
-  Object.assign(server, { dropMaxConnection: true });
   server.maxHeadersCount = 0; // Node would hide the rest from us (CVE-2026-58044); the door counts them instead
-  server.on('connection', (socket: Socket) => connections.opened(socket));
+  server.on('connection', (socket: Socket) => {
+    if (connections.count < limits.connections) connections.opened(socket);
+    else socket.destroy();
+  });
   for (const event of ['request', 'checkContinue', 'checkExpectation']) server.on(event, handle);
   const handleRaw = (req: IncomingMessage, socket: Duplex, ahead: Buffer): void => {
     // What the client sent ahead of the answer waits in the socket, to be passed on after a 101 or never.
@@ -81,47 +82,20 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     for (const socket of connections.overdue(now, limits)) answerUnreadable(new Overdue(), socket, options);
   }, lookEveryMs);
   timer.unref();
-  await startListening(server, options);
-  const { address, port } = server.address() as AddressInfo;
+  const acceptors = await openAcceptors(server, options.address, options.sharesPort);
   return {
-    address: { host: address, port },
+    address: acceptors.address,
     close: async (timeoutMs) => {
       connections.drain();
-      await closeServer(server, connections, timeoutMs);
+      const hardStop = setTimeout(() => connections.cut(), timeoutMs);
+      const closed = acceptors.close();
+      server.closeIdleConnections();
+      await closed;
+      clearTimeout(hardStop);
       clearInterval(timer);
       await connections.gone();
     },
   };
-}
-
-/**
- * Connections that may wait to be taken, as far as the system allows. Of those beyond it the client hears only after a second, when it
- * asks again: with Node's 511 a burst of 512 was enough.
- */
-const backlog = 4096;
-
-async function startListening(
-  server: Server,
-  { address: { host, port }, sharesPort }: ListenerOptions,
-): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ host, port, reusePort: sharesPort, backlog }, () => {
-      server.removeListener('error', reject);
-      resolve();
-    });
-  });
-}
-
-async function closeServer(server: Server, connections: Connections, timeoutMs: number): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const hardStop = setTimeout(() => connections.cut(), timeoutMs);
-    server.close(() => {
-      clearTimeout(hardStop);
-      resolve();
-    });
-    server.closeIdleConnections();
-  });
 }
 
 /** Node hands `Upgrade` and `CONNECT` over as a bare socket. A response on it lets the same handler refuse them properly. */

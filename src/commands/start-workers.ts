@@ -1,6 +1,6 @@
 import cluster, { type Worker } from 'node:cluster';
-import { createServer, type AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
+import { claimPort } from '../acceptors.ts';
 import { createAdmin, listenAdmin } from '../admin/admin.ts';
 import type { Readiness, Verdict } from '../admin/readiness.ts';
 import type { Address, Config } from '../config/config.ts';
@@ -69,27 +69,12 @@ async function openAdminStore({ admin, store, storeDeadlineMs }: Config): Promis
 }
 
 async function startCrew(config: Config, log: Log, crew: Crew): Promise<Address> {
-  const port = await findPort(config.listen);
+  const port = await claimPort(config.listen);
   cluster.setupPrimary({
     args: ['worker', '--config', config.file, '--log-format', log.format, '--port', String(port)],
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   });
   return await crew.start();
-}
-
-/**
- * The port that all workers share: a free one if 0 is asked for. It is bound once by itself, because those who share a
- * port would share it with the workers of another gateway too, and nobody would notice.
- */
-async function findPort({ host, port }: Address): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ host, port }, resolve);
-  });
-  const bound = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return bound.port;
 }
 
 /**

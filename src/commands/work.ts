@@ -15,12 +15,6 @@ interface WorkOptions {
   readonly port: number;
 }
 
-/**
- * Where the kernel cannot deal connections out, the leading process does. A connection that it hands to a worker in the
- * moment of that worker's death is answered by nobody, which is why it is second choice.
- */
-const kernelDeals = process.platform === 'linux';
-
 /** One of the processes that `workers` asks for. It serves; the process that started it leads it and speaks for it. */
 export async function work({ file, logFormat, port }: WorkOptions): Promise<number> {
   const { worker } = cluster;
@@ -42,7 +36,7 @@ export async function work({ file, logFormat, port }: WorkOptions): Promise<numb
   try {
     gateway = await startGateway(config, log.logger, {
       listen: { host: config.listen.host, port },
-      sharesPort: kernelDeals,
+      sharesPort: true,
       openAdmin: async (given, address) => {
         parts = given;
         return { address, drain: async () => undefined, close: async () => undefined };

@@ -20,7 +20,7 @@ const floors: readonly (readonly string[])[] = [
   ['watch-store.ts'],
   ['stores'],
   ['merged-metrics.ts'],
-  ['log.ts', 'metrics.ts'],
+  ['acceptors.ts', 'log.ts', 'metrics.ts'],
   ['config'],
   ['visit.ts'],
   ['broken-body.ts', 'client-address.ts', 'strict-json.ts'],

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+import { platform } from 'node:os';
+import { describe, it, type TestContext } from 'node:test';
+import { openAcceptors } from '../../src/acceptors.ts';
+import { until } from '../helpers/poll.ts';
+
+const local = { host: '127.0.0.1', port: 0 };
+
+describe('acceptors', () => {
+  it('take several connections in one turn of the event loop', async (t) => {
+    const turns = countTurns(t);
+    const takenIn: number[] = [];
+    const server = createServer((socket) => {
+      takenIn.push(turns());
+      socket.destroy();
+    });
+    const acceptors = await openAcceptors(server, local, false);
+    t.after(() => acceptors.close());
+    const clients = Array.from({ length: 128 }, () => connect(acceptors.address.port, local.host));
+    await until(() => takenIn.length === clients.length);
+    const turnsMax = platform() === 'linux' ? clients.length / 2 : clients.length;
+    assert.ok(new Set(takenIn).size <= turnsMax, `it took ${new Set(takenIn).size} turns`);
+  });
+
+  it('share a port with nobody who was not meant to', async () => {
+    const first = await openAcceptors(createServer(), local, false);
+    await assert.rejects(openAcceptors(createServer(), first.address, false), { code: 'EADDRINUSE' });
+    await first.close();
+    const next = await openAcceptors(createServer(), first.address, false);
+    await next.close();
+  });
+
+  it('are closed when the last connection of any of them is gone', async () => {
+    const taken: Socket[] = [];
+    const server = createServer((socket) => taken.push(socket));
+    const acceptors = await openAcceptors(server, local, false);
+    const clients = Array.from({ length: 32 }, () => connect(acceptors.address.port, local.host));
+    await until(() => taken.length === clients.length);
+    let closed = false;
+    const closing = acceptors.close().then(() => (closed = true));
+    await assert.rejects(once(connect(acceptors.address.port, local.host), 'connect'), {
+      code: 'ECONNREFUSED',
+    });
+    for (const socket of taken.slice(1)) socket.destroy();
+    await until(
+      () => clients.filter(({ readyState }) => readyState !== 'open').length === clients.length - 1,
+    );
+    assert.equal(closed, false);
+    taken[0]?.destroy();
+    await closing;
+  });
+});
+
+/** Tells how many turns the event loop has made. */
+function countTurns(t: TestContext): () => number {
+  let turns = 0;
+  let next = setImmediate(function turn() {
+    turns += 1;
+    next = setImmediate(turn);
+  });
+  t.after(() => clearImmediate(next));
+  return () => turns;
+}
