@@ -1,17 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerOptions, ServerResponse } from 'node:http';
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';
-import type { Answerer } from './answer.ts';
 import type { FindOrigin, Origin } from './client-address.ts';
 import { http } from './http.ts';
 import type { Travel } from './journey.ts';
-import { createAccessLog, type Logger } from './log.ts';
+import { createAccessLog, describeCause, type Logger } from './log.ts';
 import type { Metrics } from './metrics.ts';
 import { noteLeaving, statusOf, Visit } from './visit.ts';
 
 export interface AppParts {
   readonly travel: Travel;
-  readonly answer: Answerer;
   readonly findOrigin: FindOrigin;
   readonly logger: Logger;
   readonly metrics: Metrics;
@@ -25,9 +23,9 @@ export interface App {
 
 /**
  * The Express shell around the journey: every request is given a visit, is logged and counted once when it is over,
- * travels, and is answered by the one answerer if a stage refuses it. It never listens.
+ * and travels. It never listens.
  */
-export function createApp({ travel, answer, findOrigin, logger, metrics }: AppParts): App {
+export function createApp({ travel, findOrigin, logger, metrics }: AppParts): App {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
@@ -40,8 +38,10 @@ export function createApp({ travel, answer, findOrigin, logger, metrics }: AppPa
     logAccess(req, res);
     return travel(req, res);
   });
-  app.use(function answerRefusal(error: unknown, req: Request, res: Response, _next: NextFunction) {
-    answer(req, res, error);
+  // The journey answers its refusals itself. Whatever fails beyond that, Express would show to the client, stack and all.
+  app.use(function endFault(error: unknown, _req: Request, res: Response, _next: NextFunction) {
+    logger.error({ cause: describeCause(error) }, 'a request could not be answered');
+    res.destroy();
   });
 
   function openVisit(req: IncomingMessage, res: ServerResponse): void {

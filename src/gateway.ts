@@ -91,6 +91,7 @@ export async function startGateway(
       forwarded: config.forwarded,
       sockets,
     },
+    answer: createAnswerer(wording),
   });
   async function closeParts(): Promise<void> {
     await Promise.all([...upstreams.values()].map((upstream) => upstream.close()));
@@ -113,7 +114,6 @@ export async function startGateway(
       wording,
       ...createApp({
         travel,
-        answer: createAnswerer(wording),
         findOrigin: originFinder(config.trustProxy),
         logger,
         metrics,

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Answerer } from './answer.ts';
 import type { Connections } from './connections.ts';
 import { admit, tellLimits, type Admission } from './stages/admit.ts';
 import { authenticate, type Recognition } from './stages/authenticate.ts';
@@ -21,64 +22,69 @@ export interface Provisions {
   readonly admission: Admission;
   readonly bodyRooms: BodyRooms;
   readonly forwarding: Forwarding;
+  readonly answer: Answerer;
 }
 
 export type Travel = (req: IncomingMessage, res: ServerResponse) => Promise<void>;
 
 /**
- * THE JOURNEY of a request. Each stage takes what the stages before it found, and returns or throws a Refusal; the statuses it
- * may refuse with stand beside it. Only `forward` touches an upstream, so a request that is refused never gets there. What
- * `admit` reserved is charged or given back by what really happened, however the journey ends.
+ * THE JOURNEY of a request. Each stage takes what the stages before it found, and returns or throws a Refusal, which the one answerer
+ * makes a response of; the statuses it may refuse with stand beside it. Only `forward` touches an upstream, so a request that is refused never gets
+ * there. What `admit` reserved is charged or given back by what really happened, however the journey ends.
  */
 export function createJourney(by: Provisions): Travel {
   return async function travel(req, res) {
     const { visit } = req;
-    const leave = by.connections.enter(req, res); //                    503
     try {
-      const head = checkRequest(req, by.headRules); //                  400 417 431
-      visit.path = head.path;
-
-      const caller = await authenticate(head, visit.origin.client, by.recognition); // 401 429 500
-      visit.keyId = caller.keyId;
-      visit.plan = caller.plan;
-
-      if (head.path === by.usage.path) {
-        visit.route = usageRoute;
-        return await showUsage(res, { head, caller, requestId: visit.id }, by.usage); // 405 503
-      }
-
-      const route = findRoute(head, by.routes, Date.now()); //          404 405 410
-      visit.route = route.name;
-      visit.upstream = route.upstream;
-      authorise(caller, route, head.path); //                           403
-      const handshake = checkUpgrade(req, head, route); //              400
-
-      const grant = await admit(res, { caller, route }, by.admission); // 429 503
-      visit.owed = grant.owed;
+      const leave = by.connections.enter(req, res); //                  503
       try {
-        const order = { head, rule: route.body, rooms: by.bodyRooms, arrivals: visit };
-        const body = await readBody(req, res, order); //                400 408 413 415 503
+        const head = checkRequest(req, by.headRules); //                400 417 431
+        visit.path = head.path;
+
+        const caller = await authenticate(head, visit.origin.client, by.recognition); // 401 429 500
+        visit.keyId = caller.keyId;
+        visit.plan = caller.plan;
+
+        if (head.path === by.usage.path) {
+          visit.route = usageRoute;
+          return await showUsage(res, { head, caller, requestId: visit.id }, by.usage); // 405 503
+        }
+
+        const route = findRoute(head, by.routes, Date.now()); //        404 405 410
+        visit.route = route.name;
+        visit.upstream = route.upstream;
+        authorise(caller, route, head.path); //                         403
+        const handshake = checkUpgrade(req, head, route); //            400
+
+        const grant = await admit(res, { caller, route }, by.admission); // 429 503
+        visit.owed = grant.owed;
         try {
-          const parcel = {
-            head,
-            caller,
-            route,
-            body,
-            handshake,
-            origin: visit.origin,
-            requestId: visit.id,
-            limits: tellLimits(grant, caller, by.admission),
-            progress: visit,
-          };
-          await forward(req, res, parcel, by.forwarding); //            499 502 504
+          const order = { head, rule: route.body, rooms: by.bodyRooms, arrivals: visit };
+          const body = await readBody(req, res, order); //              400 408 413 415 503
+          try {
+            const parcel = {
+              head,
+              caller,
+              route,
+              body,
+              handshake,
+              origin: visit.origin,
+              requestId: visit.id,
+              limits: tellLimits(grant, caller, by.admission),
+              progress: visit,
+            };
+            await forward(req, res, parcel, by.forwarding); //          499 502 504
+          } finally {
+            await body.release();
+          }
         } finally {
-          await body.release();
+          settle(grant, visit);
         }
       } finally {
-        settle(grant, visit);
+        leave();
       }
-    } finally {
-      leave();
+    } catch (refusal) {
+      by.answer(req, res, refusal);
     }
   };
 }

@@ -106,9 +106,9 @@ async function send(canary: string, find: Find, logger: Logger): Promise<readonl
       forwarded: false,
       sockets: new OpenSockets(),
     },
+    answer: createAnswerer(wording),
   });
-  const answer = createAnswerer(wording);
-  const { handle } = createApp({ travel, answer, findOrigin: originFinder([]), logger, metrics });
+  const { handle } = createApp({ travel, findOrigin: originFinder([]), logger, metrics });
   const answers: string[] = [];
   // Sent twice, a key is refused without being looked up.
   for (const keys of [[canary], [canary, canary]]) answers.push(await exchange(handle, keys));
