@@ -39,9 +39,10 @@ export function admit(
   const plan = planOf(caller, by.plans);
   // Without its plan nothing is known of the caller's limits, and an unlimited caller is worse than one turned away.
   if (plan === undefined) throw new Refusal('internal', { detail: `no plan is called ${caller.plan}` });
-  const decision = by.quotas.reserve(new Application(caller.keyId, plan, { cost: route.cost, res }));
-  if (decision instanceof Promise) return waitFor(decision, { caller, res }, by);
-  return judge(decision, caller, by);
+  const application = new Application(caller.keyId, plan, { cost: route.cost, res });
+  const decision = by.quotas.reserve(application);
+  if (!(decision instanceof Promise)) return judge(decision, caller, by);
+  return waitFor(decision, { caller, res }, by).finally(() => application.close());
 }
 
 /** The headers that tell the caller of its limits, as they are now. */
@@ -60,6 +61,8 @@ class Application implements Request {
   readonly plan: PlanRule;
   readonly cost: number;
   readonly #res: ServerResponse;
+  /** Undefined as long as nobody has asked for the signal. */
+  #leave: (() => void) | undefined;
 
   constructor(keyId: string, plan: PlanRule, { cost, res }: { cost: number; res: ServerResponse }) {
     this.keyId = keyId;
@@ -70,10 +73,15 @@ class Application implements Request {
 
   get signal(): AbortSignal {
     const leaving = new AbortController();
-    const leave = (): void => leaving.abort(new Refusal('client_gone'));
-    if (this.#res.destroyed) leave();
-    else this.#res.once('close', leave);
+    this.#leave = () => leaving.abort(new Refusal('client_gone'));
+    if (this.#res.destroyed) this.#leave();
+    else this.#res.once('close', this.#leave);
     return leaving.signal;
+  }
+
+  /** Once it is decided nobody listens for the client's leaving: every response closes in the end. */
+  close(): void {
+    if (this.#leave !== undefined) this.#res.off('close', this.#leave);
   }
 }
 
