@@ -40,7 +40,7 @@ interface Known {
 export function createKeyCache(): KeyCache {
   const known = new Map<string, Known>();
   const unknown = new Map<string, number>();
-  const digestsOf = new Map<string, Set<string>>();
+  const digestsOf = new Map<string, readonly string[]>();
   let changes = 0;
   let doubtedAt = 0;
 
@@ -49,9 +49,9 @@ export function createKeyCache(): KeyCache {
     if (entry === undefined) return;
     known.delete(digest);
     const { id } = entry.found.record;
-    const digests = digestsOf.get(id);
-    digests?.delete(digest);
-    if (digests?.size === 0) digestsOf.delete(id);
+    const others = digestsOf.get(id)?.filter((one) => one !== digest) ?? [];
+    if (others.length > 0) digestsOf.set(id, others);
+    else digestsOf.delete(id);
   }
 
   function keepKnown(digest: string, found: FoundKey, at: { readAt: number; asOf: number }): void {
@@ -60,7 +60,7 @@ export function createKeyCache(): KeyCache {
     if (known.size >= knownKeysMax) drop(oldestOf(known));
     known.set(digest, { found, ...at });
     const { id } = found.record;
-    digestsOf.set(id, (digestsOf.get(id) ?? new Set<string>()).add(digest));
+    digestsOf.set(id, [...(digestsOf.get(id) ?? []), digest]);
   }
 
   return {

@@ -31,19 +31,17 @@ export function decodeKeyRecord(id: string, version: number, text: string): KeyR
     name: words(fields['name'] ?? ''),
     owner: words(fields['owner'] ?? ''),
     plan: words(fields['plan']),
-    quotas: list(fields['quotas']).map(decodeQuota),
-    scopes: list(fields['scopes']).map(words),
-    labels: Object.fromEntries(
-      Object.entries(mapping(fields['labels'] ?? {})).map(([name, value]) => [name, words(value)]),
-    ),
-    networks: list(fields['networks']).map(words),
+    quotas: list(fields['quotas'], decodeQuota),
+    scopes: list(fields['scopes'], words),
+    labels: labelsIn(fields['labels']),
+    networks: list(fields['networks'], words),
     notBefore: optional(fields['notBefore'], whole),
     expiresAt: optional(fields['expiresAt'], whole),
     enabled: flag(fields['enabled'] ?? true),
     revokedAt: optional(fields['revokedAt'], whole),
     createdAt: whole(fields['createdAt']),
-    secrets: list(fields['secrets']).map(decodeSecret),
-    requests: list(fields['requests']).map(decodeMark),
+    secrets: list(fields['secrets'], decodeSecret),
+    requests: list(fields['requests'], decodeMark),
   };
 }
 
@@ -59,7 +57,7 @@ export function decodeAuditEntry(
 ): AuditEntry {
   const fields = read(text, 'an entry of the audit log');
   const changes = Object.entries(mapping(fields['changes'] ?? {})).map(([name, change]) => {
-    const [before, after] = list(change);
+    const [before, after] = list(change, (value) => value);
     return [name, [before, after]] as const;
   });
   return {
@@ -109,14 +107,28 @@ function read(text: string, what: string): Readonly<Record<string, unknown>> {
 }
 
 function mapping(value: unknown): Readonly<Record<string, unknown>> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw unreadable();
-  return Object.fromEntries(Object.entries(value));
+  if (!isMapping(value)) throw unreadable();
+  return value;
 }
 
-function list(value: unknown): readonly unknown[] {
-  if (value === undefined) return [];
+function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Most lists of most keys are empty, and many keys may be kept: these share one. */
+const none: readonly never[] = Object.freeze([]);
+
+function list<Item>(value: unknown, decode: (item: unknown) => Item): readonly Item[] {
+  if (value === undefined) return none;
   if (!Array.isArray(value)) throw unreadable();
-  return value;
+  return value.map(decode);
+}
+
+const noLabels: KeyRecord['labels'] = Object.freeze({});
+
+function labelsIn(value: unknown): KeyRecord['labels'] {
+  if (value === undefined) return noLabels;
+  return Object.fromEntries(Object.entries(mapping(value)).map(([name, label]) => [name, words(label)]));
 }
 
 function words(value: unknown): string {
