@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Refusal, type RefusalCode, type Wording } from './refusals.ts';
-import { holdUntilAllIsRead } from './send-together.ts';
+import { whenAllIsRead } from './send-together.ts';
 import { bodyBroken } from './broken-body.ts';
 
 /** How much of a refused body is read and thrown away so that the client gets to read its refusal, and for how long. */
@@ -48,10 +48,7 @@ export function createAnswerer(wording: Wording): Answerer {
     for (const name in refusal.headers) headers.push(name, refusal.headers[name] as string);
     res.writeHead(status, headers);
     if (unread) linger(req, res, body);
-    else {
-      holdUntilAllIsRead(res.socket);
-      res.end(body);
-    }
+    else whenAllIsRead(() => res.end(body));
   };
 }
 

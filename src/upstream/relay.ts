@@ -5,7 +5,7 @@ import { resetCode } from './connect.ts';
 import { takeHeader } from '../headers.ts';
 import { ClientGone, NonsenseAnswer, ResponseTimeout } from './failures.ts';
 import { Refusal } from '../refusals.ts';
-import { holdUntilAllIsRead, whenAllIsRead } from '../send-together.ts';
+import { whenAllIsRead } from '../send-together.ts';
 
 /** How an exchange with an upstream ended, once its answer had begun. */
 export interface Outcome {
@@ -79,6 +79,8 @@ export class Relay implements Dispatcher.DispatchHandler {
   #over = false;
   #begun = false;
   #heard = false;
+  /** All of the answer has come; the client may still leave before it is sent. */
+  #complete = false;
   /** Once all is dealt with that came with the head, what comes is written at once. */
   #flowing = false;
   /** The start of the body, which until then may turn out to be all of it. */
@@ -138,17 +140,24 @@ export class Relay implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
+    if (this.#over || this.#complete) return;
+    this.#complete = true;
+    clearTimeout(this.#deadline);
+    whenAllIsRead(() => this.#finish());
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    // What becomes of a connection behind a whole answer is no concern of its client.
+    if (!this.#complete) this.#fail(error);
+  }
+
+  #finish(): void {
     if (this.#over) return;
     this.#stop();
-    holdUntilAllIsRead(this.#res.socket);
     // One string of head and body costs one write of text, which is much less than one of a list of buffers.
     if (this.#held === undefined) this.#res.end();
     else this.#res.end(this.#held.toString('latin1'), 'latin1');
     this.#settle.resolve({ status: this.#res.statusCode, cut: undefined });
-  }
-
-  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.#fail(error);
   }
 
   #readHeaders({ rawHeaders }: Dispatcher.DispatchController): readonly string[] {
@@ -172,7 +181,7 @@ export class Relay implements Dispatcher.DispatchHandler {
 
   /** Sends what has come of the answer. */
   startFlowing(): void {
-    if (this.#flowing || this.#over) return;
+    if (this.#flowing || this.#over || this.#complete) return;
     this.#flowing = true;
     if (this.#held !== undefined) this.#write(this.#held);
     if (this.#progress.bytesOut === 0 && !this.#res.destroyed) this.#res.flushHeaders();
@@ -190,7 +199,7 @@ export class Relay implements Dispatcher.DispatchHandler {
     if (this.#over) return;
     const controller = this.#controller;
     this.#fail(reason);
-    controller?.abort(reason);
+    if (!this.#complete) controller?.abort(reason);
   }
 
   #fail(error: Error): void {
