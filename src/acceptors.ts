@@ -1,4 +1,4 @@
-import { createServer, type AddressInfo, type ListenOptions, type Server } from 'node:net';
+import { createServer, type AddressInfo, type ListenOptions, type Server, type Socket } from 'node:net';
 import { platform } from 'node:os';
 import type { Address } from './config/config.ts';
 
@@ -9,9 +9,18 @@ export interface Acceptors {
   close(): Promise<void>;
 }
 
+export interface AcceptorsOptions {
+  readonly address: Address;
+  /** The process that leads this one has claimed the port for all of its workers. */
+  readonly sharesPort: boolean;
+  /** Asked before a connection is handed to the server; one for which there is no room is closed. */
+  readonly hasRoom: () => boolean;
+}
+
 /**
- * Only Linux deals the connections of a port out evenly among those that listen there. Elsewhere the process that leads the workers does. A
- * connection that it hands to a worker in the moment of that worker's death is answered by nobody, which is why it is second choice.
+ * Linux deals the connections of a port out evenly among those that listen there. Elsewhere the process that leads the
+ * workers does. A connection that it hands to a worker in the moment of that worker's death is answered by nobody, which is
+ * why it is second choice.
  */
 const kernelDeals = platform() === 'linux';
 
@@ -21,70 +30,87 @@ const kernelDeals = platform() === 'linux';
  */
 const socketsPerPort = 16;
 
-/**
- * Connections that may wait to be taken, as far as the system allows. Of those beyond it the client hears only after a second, when it
- * asks again: with Node's 511 a burst of 512 was enough.
- */
-const backlog = 4096;
-
-/** Opens the port of a server, which other processes may share. One that is not shared is bound by nobody else, or this rejects. */
-export async function openAcceptors(
-  server: Server,
-  address: Address,
-  sharesPort: boolean,
-): Promise<Acceptors> {
+/** Opens the port of a server. Rejects when somebody else has it. */
+export async function openAcceptors(server: Server, options: AcceptorsOptions): Promise<Acceptors> {
+  const { address, sharesPort, hasRoom } = options;
   if (!kernelDeals) {
     await listening(server, address);
     return acceptorsOf([server]);
   }
-  const port = sharesPort || address.port === 0 ? address.port : await claimPort(address);
-  await listening(server, { ...address, port, reusePort: true });
-  const bound = { ...address, port: portOf(server), reusePort: true };
+  const claim = sharesPort || address.port === 0 ? undefined : await claimPort(address);
   // What http.Server asks of its own sockets.
-  const options = { allowHalfOpen: true, noDelay: true };
   const others = Array.from({ length: socketsPerPort - 1 }, () =>
-    createServer(options, (socket) => server.emit('connection', socket)),
+    createServer({ allowHalfOpen: true, noDelay: true }, take),
   );
-  const acceptors = acceptorsOf([server, ...others]);
+  function take(socket: Socket): void {
+    if (hasRoom()) server.emit('connection', socket);
+    else socket.destroy();
+  }
+  const servers = [server, ...others] as const;
   try {
-    await Promise.all(others.map((other) => listening(other, bound)));
-    return acceptors;
+    await listening(server, { ...address, reusePort: true });
+    // A name may mean several addresses: all listen where the first does.
+    const { address: host, port } = server.address() as AddressInfo;
+    await Promise.all(others.map((other) => listening(other, { host, port, reusePort: true })));
   } catch (error) {
-    await acceptors.close();
+    for (const each of servers) each.close();
+    claim?.release();
     throw error;
   }
+  return acceptorsOf(servers, claim);
+}
+
+/** A port that no other gateway opens until it is released. */
+export interface Claim {
+  readonly port: number;
+  release(): void;
 }
 
 /**
- * Binds a port, a free one if 0 is asked for, and lets it go. Those who share a port would share it with another gateway too, and
- * nobody would notice: bound once by itself, it is known to be nobody's.
+ * Those who share a port would share it with another gateway too, and nobody would notice. So a port, a free one if 0 is
+ * asked for, is bound by itself once, which shows that it is nobody's, while a lock keeps other gateways from doing the
+ * same. The lock is a socket with a name in place of a file: the kernel takes it back when the process ends, however it ends.
  */
-export async function claimPort(address: Address): Promise<number> {
+export async function claimPort(address: Address): Promise<Claim> {
+  const lock = kernelDeals && address.port !== 0 ? await takeLock(address) : undefined;
   const server = createServer();
-  await listening(server, address);
-  const port = portOf(server);
+  try {
+    await listening(server, address);
+  } catch (error) {
+    lock?.close();
+    throw error;
+  }
+  const { port } = server.address() as AddressInfo;
   await closed(server);
-  return port;
+  return { port, release: () => lock?.close() };
 }
 
-function acceptorsOf(servers: readonly [Server, ...Server[]]): Acceptors {
+async function takeLock({ host, port }: Address): Promise<Server> {
+  const lock = createServer((socket) => socket.destroy()).unref();
+  try {
+    await listening(lock, { path: `\0gatehouse ${host}:${port}` });
+  } catch (cause) {
+    const taken = new Error(`listen EADDRINUSE ${host}:${port}`, { cause });
+    throw Object.assign(taken, { code: 'EADDRINUSE', syscall: 'listen', address: host, port });
+  }
+  return lock;
+}
+
+function acceptorsOf(servers: readonly [Server, ...Server[]], claim?: Claim): Acceptors {
   const { address: host, port } = servers[0].address() as AddressInfo;
   return {
     address: { host, port },
     close: async () => {
       await Promise.all(servers.map(closed));
+      claim?.release();
     },
   };
-}
-
-function portOf(server: Server): number {
-  return (server.address() as AddressInfo).port;
 }
 
 async function listening(server: Server, options: ListenOptions): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen({ backlog, ...options }, () => {
+    server.listen(options, () => {
       server.removeListener('error', reject);
       resolve();
     });

@@ -4,8 +4,9 @@ import express, { type Express, type NextFunction, type Request, type Response }
 import type { FindOrigin, Origin } from './client-address.ts';
 import { http } from './http.ts';
 import type { Travel } from './journey.ts';
-import { createAccessLog, describeCause, type Logger } from './log.ts';
+import { createAccessLog, type Logger } from './log.ts';
 import type { Metrics } from './metrics.ts';
+import { catalogue } from './refusals.ts';
 import { noteLeaving, statusOf, Visit } from './visit.ts';
 
 export interface AppParts {
@@ -29,6 +30,7 @@ export function createApp({ travel, findOrigin, logger, metrics }: AppParts): Ap
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
+  app.set('env', 'production'); // in any other Express shows its errors to clients, stack and all
 
   const logAccess = createAccessLog(logger);
 
@@ -38,9 +40,11 @@ export function createApp({ travel, findOrigin, logger, metrics }: AppParts): Ap
     logAccess(req, res);
     return travel(req, res);
   });
-  // The journey answers its refusals itself. Whatever fails beyond that, Express would show to the client, stack and all.
-  app.use(function endFault(error: unknown, _req: Request, res: Response, _next: NextFunction) {
-    logger.error({ cause: describeCause(error) }, 'a request could not be answered');
+  // The journey answers its refusals itself. What fails beyond that, nothing is left to be said of.
+  app.use(function endFault(error: unknown, req: Request, res: Response, _next: NextFunction) {
+    req.visit.refusal = 'internal';
+    req.visit.cause = error;
+    res.statusCode = catalogue.internal.status;
     res.destroy();
   });
 

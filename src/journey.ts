@@ -28,9 +28,10 @@ export interface Provisions {
 export type Travel = (req: IncomingMessage, res: ServerResponse) => Promise<void>;
 
 /**
- * THE JOURNEY of a request. Each stage takes what the stages before it found, and returns or throws a Refusal, which the one answerer
- * makes a response of; the statuses it may refuse with stand beside it. Only `forward` touches an upstream, so a request that is refused never gets
- * there. What `admit` reserved is charged or given back by what really happened, however the journey ends.
+ * THE JOURNEY of a request. Each stage takes what the stages before it found, and returns or throws a Refusal, of which the
+ * one answerer makes a response; the statuses it may refuse with stand beside it. Only `forward` touches an upstream, so a
+ * request that is refused never gets there. What `admit` reserved is charged or given back by what really happened, however
+ * the journey ends.
  */
 export function createJourney(by: Provisions): Travel {
   return async function travel(req, res) {

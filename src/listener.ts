@@ -61,8 +61,9 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     shouldUpgradeCallback: (req) => req.headers.upgrade?.toLowerCase() === 'websocket',
   });
   server.maxHeadersCount = 0; // Node would hide the rest from us (CVE-2026-58044); the door counts them instead
+  const hasRoom = (): boolean => connections.count < limits.connections;
   server.on('connection', (socket: Socket) => {
-    if (connections.count < limits.connections) connections.opened(socket);
+    if (hasRoom()) connections.opened(socket);
     else socket.destroy();
   });
   for (const event of ['request', 'checkContinue', 'checkExpectation']) server.on(event, handle);
@@ -82,15 +83,14 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     for (const socket of connections.overdue(now, limits)) answerUnreadable(new Overdue(), socket, options);
   }, lookEveryMs);
   timer.unref();
-  const acceptors = await openAcceptors(server, options.address, options.sharesPort);
+  const { address, sharesPort } = options;
+  const acceptors = await openAcceptors(server, { address, sharesPort, hasRoom });
   return {
     address: acceptors.address,
     close: async (timeoutMs) => {
       connections.drain();
       const hardStop = setTimeout(() => connections.cut(), timeoutMs);
-      const closed = acceptors.close();
-      server.closeIdleConnections();
-      await closed;
+      await acceptors.close();
       clearTimeout(hardStop);
       clearInterval(timer);
       await connections.gone();

@@ -1,7 +1,7 @@
 /**
- * Half of the young generation, in MB. Left alone it starts with 1 and grows to 32: while it is smaller than what is in flight, requests are taken
- * for lasting and moved to the old generation, whose collections are felt. Held at 4 it made half of the load cost 30 % more CPU, with a
- * p99 five times as long, and came to the same resident memory or more; with 8, p99 was twice as long.
+ * Half of the young generation, in MB. While it is smaller than what is in flight, requests are taken for lasting and moved to
+ * the old generation, whose collections are felt. With 4 the load of half the peak cost 30 % more CPU, with a p99 six
+ * times as long and no less memory; with 8 p99 was twice as long. Left alone it starts small and ends large.
  */
 const youngGeneration = ['--max-semi-space-size=16', '--min-semi-space-size=16'];
 

@@ -69,7 +69,7 @@ async function openAdminStore({ admin, store, storeDeadlineMs }: Config): Promis
 }
 
 async function startCrew(config: Config, log: Log, crew: Crew): Promise<Address> {
-  const port = await claimPort(config.listen);
+  const { port } = await claimPort(config.listen);
   cluster.setupPrimary({
     args: ['worker', '--config', config.file, '--log-format', log.format, '--port', String(port)],
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],

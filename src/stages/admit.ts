@@ -61,8 +61,7 @@ class Application implements Request {
   readonly plan: PlanRule;
   readonly cost: number;
   readonly #res: ServerResponse;
-  /** Undefined as long as nobody has asked for the signal. */
-  #leave: (() => void) | undefined;
+  #leaving: Leaving | undefined;
 
   constructor(keyId: string, plan: PlanRule, { cost, res }: { cost: number; res: ServerResponse }) {
     this.keyId = keyId;
@@ -72,17 +71,27 @@ class Application implements Request {
   }
 
   get signal(): AbortSignal {
-    const leaving = new AbortController();
-    this.#leave = () => leaving.abort(new Refusal('client_gone'));
-    if (this.#res.destroyed) this.#leave();
-    else this.#res.once('close', this.#leave);
-    return leaving.signal;
+    this.#leaving ??= watchLeaving(this.#res);
+    return this.#leaving.signal;
   }
 
   /** Once it is decided nobody listens for the client's leaving: every response closes in the end. */
   close(): void {
-    if (this.#leave !== undefined) this.#res.off('close', this.#leave);
+    this.#leaving?.stop();
   }
+}
+
+interface Leaving {
+  readonly signal: AbortSignal;
+  readonly stop: () => void;
+}
+
+function watchLeaving(res: ServerResponse): Leaving {
+  const leaving = new AbortController();
+  const leave = (): void => leaving.abort(new Refusal('client_gone'));
+  if (res.destroyed) leave();
+  else res.once('close', leave);
+  return { signal: leaving.signal, stop: () => res.off('close', leave) };
 }
 
 async function waitFor(

@@ -24,7 +24,7 @@ export interface Recognition {
   readonly now: () => number;
 }
 
-const challenge = { 'WWW-Authenticate': 'ApiKey realm="gatehouse"' };
+const challenge = Object.freeze({ 'WWW-Authenticate': 'ApiKey realm="gatehouse"' });
 
 /** Nothing of a request is in them, so each is made once: an error that is made anew was a tenth of what a refusal costs. */
 const keyMissing = new Refusal('key_missing', { headers: challenge });

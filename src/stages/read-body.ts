@@ -169,6 +169,7 @@ function inMemory(bytes: Buffer, memory: BodyMemory): BytesBody {
   };
 }
 
+/** Whoever made `chunks` may have kept the first of them, so only what is read from here on is let go. */
 function streamOnce(
   arriving: ArrivingBody,
   chunks: AsyncGenerator<Buffer, void>,

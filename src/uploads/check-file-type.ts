@@ -57,7 +57,7 @@ class ClaimsCheck implements FileTypeCheck {
     if (this.#isText) this.#isText = this.#text.write(chunk);
     if (this.#verdict === 'text' && !this.#isText) throw this.#unsupported('not text');
     if (this.#verdict === 'pending' && this.#sampleBytes < sampleBytesMax) {
-      // Copied, because the chunk belongs to a larger buffer that would be kept alive.
+      // Copied, because the memory of a chunk is taken away once it was passed on.
       const piece = Buffer.from(chunk.subarray(0, sampleBytesMax - this.#sampleBytes));
       this.#sample.push(piece);
       this.#sampleBytes += piece.length;

@@ -47,8 +47,7 @@ export async function* checkUpload(request: UploadRequest, rule: UploadRule): As
 // --- Internal ---
 
 function* handOut(held: Buffer[]): Generator<Buffer, void> {
-  const chunk = held.shift();
-  if (chunk === undefined) return;
+  const chunk = held.shift() as Buffer;
   yield chunk;
   letGo(chunk);
 }

@@ -117,7 +117,7 @@ class RoomSpool implements Spool {
     if (!this.#file && total <= memoryEachMax && this.#usage.memory + chunk.length <= memoryMax) {
       this.#usage.memory += chunk.length;
       this.#memory += chunk.length;
-      // Copied, because the chunk is ours only for now.
+      // Copied, because the memory of a chunk is taken away when the next is asked for.
       this.#pieces.push(Buffer.from(chunk));
     } else {
       await this.#writeToDisk([...this.#pieces, chunk]);

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
 import { platform } from 'node:os';
 import { describe, it, type TestContext } from 'node:test';
 import { openAcceptors } from '../../src/acceptors.ts';
 import { until } from '../helpers/poll.ts';
 
 const local = { host: '127.0.0.1', port: 0 };
+const open = (server: Server, address = local) =>
+  openAcceptors(server, { address, sharesPort: false, hasRoom: () => true });
 
 describe('acceptors', () => {
   it('take several connections in one turn of the event loop', async (t) => {
@@ -16,7 +18,7 @@ describe('acceptors', () => {
       takenIn.push(turns());
       socket.destroy();
     });
-    const acceptors = await openAcceptors(server, local, false);
+    const acceptors = await open(server);
     t.after(() => acceptors.close());
     const clients = Array.from({ length: 128 }, () => connect(acceptors.address.port, local.host));
     await until(() => takenIn.length === clients.length);
@@ -24,18 +26,35 @@ describe('acceptors', () => {
     assert.ok(new Set(takenIn).size <= turnsMax, `it took ${new Set(takenIn).size} turns`);
   });
 
-  it('share a port with nobody who was not meant to', async () => {
-    const first = await openAcceptors(createServer(), local, false);
-    await assert.rejects(openAcceptors(createServer(), first.address, false), { code: 'EADDRINUSE' });
+  it('share a port with nobody who was not meant to, however close they come', async () => {
+    const first = await open(createServer());
+    await assert.rejects(open(createServer(), first.address), { code: 'EADDRINUSE' });
     await first.close();
-    const next = await openAcceptors(createServer(), first.address, false);
-    await next.close();
+    const both = await Promise.allSettled([1, 2].map(() => open(createServer(), first.address)));
+    const opened = both.filter((each) => each.status === 'fulfilled');
+    assert.equal(opened.length, 1);
+    await opened[0]?.value.close();
+  });
+
+  it('hand no connection to a server that has no room', async (t) => {
+    let handed = 0;
+    const server = createServer((socket) => {
+      handed += 1;
+      socket.destroy();
+    });
+    const full = { address: local, sharesPort: false, hasRoom: () => false };
+    const acceptors = await openAcceptors(server, full);
+    t.after(() => acceptors.close());
+    const clients = Array.from({ length: 64 }, () => connect(acceptors.address.port, local.host).resume());
+    await Promise.all(clients.map((client) => once(client, 'close')));
+    // The server's own socket does not ask.
+    if (platform() === 'linux') assert.ok(handed < clients.length / 2, `${handed} were handed on`);
   });
 
   it('are closed when the last connection of any of them is gone', async () => {
     const taken: Socket[] = [];
     const server = createServer((socket) => taken.push(socket));
-    const acceptors = await openAcceptors(server, local, false);
+    const acceptors = await open(server);
     const clients = Array.from({ length: 32 }, () => connect(acceptors.address.port, local.host));
     await until(() => taken.length === clients.length);
     let closed = false;

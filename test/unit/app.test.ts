@@ -26,5 +26,5 @@ test('a request that cannot even be refused ends its connection, and only the lo
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
   socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
   assert.equal(await text(socket), '');
-  assert.match(lines.join(''), /"level":"error".*secret words.*could not be answered/);
+  assert.match(lines.join(''), /"level":"error".*"status":500,"refusal":"internal".*secret words/);
 });
