@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Refusal, type RefusalCode, type Wording } from './refusals.ts';
-import { whenAllIsRead } from './send-together.ts';
+import { whenAllIsRead } from './when-all-is-read.ts';
 import { bodyBroken } from './broken-body.ts';
 
 /** How much of a refused body is read and thrown away so that the client gets to read its refusal, and for how long. */

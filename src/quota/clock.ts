@@ -1,10 +1,15 @@
+import { whenAllIsRead } from '../when-all-is-read.ts';
+
 /** The clocks and the timer of a process, in one place so that tests can turn them. */
 export interface Clock {
   /** Milliseconds since the epoch. People and time servers set it; it may jump. */
   wall(): number;
   /** Milliseconds that only go forward, from any start. It may stand still while the machine sleeps. */
   mono(): number;
-  /** Calls back once, unless cancelled first by calling what is returned. It never keeps the process alive. */
+  /**
+   * Calls back once, unless cancelled first by calling what is returned. It never keeps the process alive. If the process was
+   * held up, what has come meanwhile is read first, so that nothing is called late that was not.
+   */
   after(delayMs: number, callback: () => void): () => void;
 }
 
@@ -13,8 +18,13 @@ export const systemClock: Clock = {
   wall: () => Date.now(),
   mono: () => performance.now(),
   after(delayMs, callback) {
-    const timer = setTimeout(callback, delayMs).unref();
+    let cancelled = false;
+    const callBack = (): void => {
+      if (!cancelled) callback();
+    };
+    const timer = setTimeout(() => whenAllIsRead(callBack), delayMs).unref();
     return () => {
+      cancelled = true;
       clearTimeout(timer);
     };
   },

@@ -5,7 +5,7 @@ import { resetCode } from './connect.ts';
 import { takeHeader } from '../headers.ts';
 import { ClientGone, NonsenseAnswer, ResponseTimeout } from './failures.ts';
 import { Refusal } from '../refusals.ts';
-import { whenAllIsRead } from '../send-together.ts';
+import { whenAllIsRead } from '../when-all-is-read.ts';
 
 /** How an exchange with an upstream ended, once its answer had begun. */
 export interface Outcome {
@@ -94,7 +94,7 @@ export class Relay implements Dispatcher.DispatchHandler {
     this.#settle = settle;
     // Ours rather than undici's: an upstream that sends 1xx for ever would put undici's off for ever. It runs twice, once
     // for the wait for a free connection and once from the request that is sent.
-    this.#deadline = setTimeout(() => this.#giveUp(new ResponseTimeout(responseMs)), responseMs);
+    this.#deadline = setTimeout(() => this.#lookOnce(responseMs), responseMs);
     res.on('close', this.#onClose);
   }
 
@@ -200,6 +200,14 @@ export class Relay implements Dispatcher.DispatchHandler {
     const controller = this.#controller;
     this.#fail(reason);
     if (!this.#complete) controller?.abort(reason);
+  }
+
+  /** What came while the process was held up came in time: an answer, or the connection that was waited for. */
+  #lookOnce(responseMs: number): void {
+    const since = this.#startedAt;
+    whenAllIsRead(() => {
+      if (!this.#begun && since === this.#startedAt) this.#giveUp(new ResponseTimeout(responseMs));
+    });
   }
 
   #fail(error: Error): void {

@@ -9,7 +9,7 @@ import { ExchangeFailed, Relay, type Outcome, type Progress } from './relay.ts';
 import type { Switching } from './streamed-exchange.ts';
 import { createStreamedLane, type StreamedLane } from './streamed-lane.ts';
 import { Refusal } from '../refusals.ts';
-import { whenAllIsRead } from '../send-together.ts';
+import { whenAllIsRead } from '../when-all-is-read.ts';
 
 /** A request as it leaves for an upstream; its headers are finished but for `Host`. */
 export interface OutgoingRequest {

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { createServer as createTlsServer } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import type { TestContext } from 'node:test';
@@ -59,6 +60,19 @@ test('while Redis is stopped a flood of calls leaves next to nothing behind for 
   await recovers(store);
   const calls = /cmdstat_evalsha:calls=(\d+)/.exec(await redis.say('INFO', 'commandstats'))?.[1];
   assert.ok(Number(calls) < 200, `${calls} calls ran`);
+});
+
+test('an answer that came while the process was held up came in time', async (t) => {
+  const redis = await startRedisServer(t);
+  const store = await openWithDeadline(t, redis.url);
+  await store.ledger.draw(aDraw({ counters }));
+  for (let call = 0; call < 3; call += 1) {
+    const drawn = store.ledger.draw(aDraw({ counters }));
+    await setImmediate(); // it is sent
+    const freeAgain = performance.now() + 600;
+    while (performance.now() < freeAgain);
+    assert.equal((await drawn).kind, 'drawn');
+  }
 });
 
 test('a Redis that is restarted is found again, with the usage that it kept', async (t) => {

@@ -31,7 +31,7 @@ const floors: readonly (readonly string[])[] = [
     'http.ts',
     'line-buffer.ts',
     'refusals.ts',
-    'send-together.ts',
+    'when-all-is-read.ts',
     'settle-heap.ts',
     'tallies.ts',
   ],

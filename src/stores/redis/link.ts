@@ -1,4 +1,5 @@
 import type { Cluster } from 'ioredis';
+import { whenAllIsRead } from '../../when-all-is-read.ts';
 import { StoreUnavailable } from '../ledger.ts';
 import { createBreaker } from './breaker.ts';
 import type { Breaker } from './breaker.ts';
@@ -60,18 +61,23 @@ export function createLink(client: Client, deadlineMs: number): Link {
   function answerInTime<T>(command: Command<T>, breaker: Breaker | undefined): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     let waiting = true;
-    // The deadline is ours: a command that hangs in a socket or in a queue of the client has none of its own.
-    const timer = setTimeout(() => {
+    // The deadline is ours: a command that hangs in a socket or in a queue of the client has none of its own. An answer that
+    // came in time to a process that was held up is read first.
+    const timer = setTimeout(() => whenAllIsRead(giveUp), deadlineMs);
+    void command(client, () => waiting).then(succeed, failed);
+    return promise;
+
+    function giveUp(): void {
+      if (!waiting) return;
       waiting = false;
       noteFailure(`Redis did not answer within ${deadlineMs} ms`, breaker);
       reject(new StoreUnavailable(lastFailure, { mayHaveHappened: true }));
-    }, deadlineMs);
-    void command(client, () => waiting).then(succeed, failed);
-    return promise;
+    }
 
     // An answer that comes late is no sign of health.
     function succeed(value: T): void {
       if (!waiting) return;
+      waiting = false;
       clearTimeout(timer);
       breaker?.succeeded();
       resolve(value);
@@ -79,6 +85,7 @@ export function createLink(client: Client, deadlineMs: number): Link {
 
     function failed(thrown: unknown): void {
       if (!waiting) return;
+      waiting = false;
       clearTimeout(timer);
       const { error, general } = describeFailure(thrown);
       if (general) noteFailure(error.message, breaker);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setImmediate as endOfTurn } from 'node:timers/promises';
-import { whenAllIsRead } from '../../src/send-together.ts';
+import { whenAllIsRead } from '../../src/when-all-is-read.ts';
 
 describe('what is sent in one turn of the event loop', () => {
   it('waits for what is still read in that turn, and goes out in its order before the next', async () => {
