@@ -101,8 +101,10 @@ function acceptorsOf(servers: readonly [Server, ...Server[]], claim?: Claim): Ac
   return {
     address: { host, port },
     close: async () => {
-      await Promise.all(servers.map(closed));
+      const connectionsGone = Promise.all(servers.map(closed));
+      // Another gateway may take the port while this one still answers what it has.
       claim?.release();
+      await connectionsGone;
     },
   };
 }

@@ -1,6 +1,6 @@
 import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as pause } from 'node:timers/promises';
-import { claimPort } from '../acceptors.ts';
+import { claimPort, type Claim } from '../acceptors.ts';
 import { createAdmin, listenAdmin } from '../admin/admin.ts';
 import type { Readiness, Verdict } from '../admin/readiness.ts';
 import type { Address, Config } from '../config/config.ts';
@@ -44,10 +44,16 @@ export async function startWorkers(config: Config, log: Log): Promise<Gateway> {
     await store?.close();
     await admin.close();
   }
-  const listen = await startCrew(config, log, crew).catch(async (error: unknown) => {
+  let claim: Claim | undefined;
+  let listen: Address;
+  try {
+    claim = await claimPort(config.listen);
+    listen = await startCrew(config, { log, crew, port: claim.port });
+  } catch (error) {
+    claim?.release();
     await close();
     throw error;
-  });
+  }
   const timer = setInterval(() => void collect(crew, metrics), noteEveryMs);
   return {
     listen,
@@ -55,6 +61,7 @@ export async function startWorkers(config: Config, log: Log): Promise<Gateway> {
     drain: async () => {
       readiness.drain();
       const changes = admin.drain();
+      claim.release();
       await crew.drain(config.drain.delayMs + config.drain.timeoutMs + endPatienceMs);
       clearInterval(timer);
       await Promise.race([changes, pause(endPatienceMs, undefined, { ref: false })]);
@@ -68,8 +75,10 @@ async function openAdminStore({ admin, store, storeDeadlineMs }: Config): Promis
   return admin.tokens.length === 0 ? undefined : openStore(store, { deadlineMs: storeDeadlineMs });
 }
 
-async function startCrew(config: Config, log: Log, crew: Crew): Promise<Address> {
-  const { port } = await claimPort(config.listen);
+async function startCrew(
+  config: Config,
+  { log, crew, port }: { log: Log; crew: Crew; port: number },
+): Promise<Address> {
   cluster.setupPrimary({
     args: ['worker', '--config', config.file, '--log-format', log.format, '--port', String(port)],
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],

@@ -36,6 +36,21 @@ describe('acceptors', () => {
     await opened[0]?.value.close();
   });
 
+  it('leave the port to the next while they wait for the last connections', async (t) => {
+    const free = await open(createServer());
+    await free.close();
+    const server = createServer((socket) => socket.resume().on('end', () => socket.end()));
+    const first = await open(server, free.address);
+    const client = connect(first.address.port, local.host);
+    t.after(() => client.destroy());
+    await once(client, 'connect');
+    const closing = first.close();
+    const next = await open(createServer(), first.address);
+    await next.close();
+    client.destroy();
+    await closing;
+  });
+
   it('hand no connection to a server that has no room', async (t) => {
     let handed = 0;
     const server = createServer((socket) => {
