@@ -2,7 +2,16 @@ import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -10,6 +19,7 @@ import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
+import { memoryFlags } from '../../src/commands/relaunch.ts';
 import { until } from '../helpers/poll.ts';
 import { exchange, openRaw, requestBytes } from '../helpers/raw-socket.ts';
 import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
@@ -169,6 +179,17 @@ test('the ready line tells both addresses, and SIGTERM and SIGINT end an idle ga
     assert.ok(performance.now() - startedAt < 8000);
     assert.equal(gateway.logs().at(-1)?.['msg'], 'stopped');
   }
+});
+
+test('however it is started, it bounds its own memory under the same process id', async (t) => {
+  const child = spawn(process.execPath, [main, 'serve', '--config', configured({})], { cwd: folder });
+  t.after(() => child.kill('SIGKILL'));
+  let stdout = '';
+  child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
+  await until(() => stdout.includes('"ready'));
+  const words = readFileSync(`/proc/${child.pid}/cmdline`, 'utf8').split('\0');
+  assert.deepEqual(words.slice(1, 1 + memoryFlags.length), memoryFlags);
+  assert.ok(words.includes('serve'));
 });
 
 test('SIGUSR1 opens no inspector', async (t) => {

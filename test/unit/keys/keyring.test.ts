@@ -163,7 +163,7 @@ test('neither guesses nor keys make the cache grow without end, and guesses push
   await keyring.find('guess 0');
   assert.equal(state.asked, asked + 1, 'the oldest guess was forgotten');
   for (let at = 0; at < knownKeysMax; at += 1) {
-    put(aKey({ secrets: [aSecret({ digest: digestOf(`key ${at}`) })] }));
+    put(aKey({ id: `key ${at}`, secrets: [aSecret({ digest: digestOf(`key ${at}`) })] }));
     await keyring.find(`key ${at}`);
   }
   const before = state.asked;
