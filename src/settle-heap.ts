@@ -2,8 +2,8 @@ import { flushCompileCache } from 'node:module';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** Long enough for the first requests to find a process that does nothing else. */
-const afterMs = 500;
+/** Long enough for whoever waited for the start to be served first. */
+const afterMs = 2000;
 
 /**
  * Gives back, soon after the start, the memory that loading left behind: source text, syntax trees, and the young
