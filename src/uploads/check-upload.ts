@@ -1,7 +1,7 @@
 import { printSize } from '../config/units.ts';
 import { createFileTypeCheck } from './check-file-type.ts';
 import { createFormCheck } from './check-form.ts';
-import { letGo } from './let-go.ts';
+import { lettingGo } from './let-go.ts';
 import { readBoundary } from './read-boundary.ts';
 import { createMultipartReader } from './read-multipart.ts';
 import { readDeclaredType } from './read-part-header.ts';
@@ -35,22 +35,16 @@ export async function* checkUpload(request: UploadRequest, rule: UploadRule): As
       checkSize(bytes, rule);
       await check.write(chunk);
       held.push(chunk);
-      while (check.typesPassed() && held.length > 1) yield* handOut(held);
+      if (check.typesPassed()) yield* lettingGo(held.splice(0, held.length - 1));
     }
     await check.end();
-    while (held.length > 0) yield* handOut(held);
+    yield* lettingGo(held);
   } finally {
     check.close();
   }
 }
 
 // --- Internal ---
-
-function* handOut(held: Buffer[]): Generator<Buffer, void> {
-  const chunk = held.shift() as Buffer;
-  yield chunk;
-  letGo(chunk);
-}
 
 interface BodyCheck {
   readonly write: (chunk: Buffer) => Promise<void>;
