@@ -11,6 +11,7 @@ import { readYaml } from './read-yaml.ts';
 import { resolveConfig } from './resolve-config.ts';
 import type { Draft, Report } from './rules/draft.ts';
 import { rules } from './rules.ts';
+import { isObject } from './subschemas.ts';
 
 /**
  * Reads, checks and completes a configuration file. Throws `ConfigErrors` with everything that is wrong in it, or
@@ -101,9 +102,7 @@ function declaredNames(tree: unknown): Draft['declared'] {
   const names = (room: 'upstreams' | 'plans' | 'versions'): readonly string[] | undefined => {
     const value: unknown = typeof tree === 'object' && tree !== null ? Reflect.get(tree, room) : undefined;
     if (value === undefined && room !== 'upstreams') return [];
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? Object.keys(value)
-      : undefined;
+    return isObject(value) ? Object.keys(value) : undefined;
   };
   return { upstreams: names('upstreams'), plans: names('plans'), versions: names('versions') };
 }

@@ -1,3 +1,4 @@
+import { isObject } from '../config/subschemas.ts';
 import { isNetwork } from '../config/addresses.ts';
 import { parseInstant } from '../config/instants.ts';
 import { pathFault } from '../config/route-path.ts';
@@ -151,7 +152,7 @@ function readInstant(value: unknown, say: Say): number | undefined {
 }
 
 function readLabels(value: unknown, say: Say): Readonly<Record<string, string>> | undefined {
-  if (!isMapping(value)) return say('is no mapping of names to texts');
+  if (!isObject(value)) return say('is no mapping of names to texts');
   const labels = Object.entries(value);
   if (labels.length > labelsMax) return say(`has more than ${labelsMax} labels`);
   for (const [name, text] of labels) {
@@ -164,7 +165,7 @@ function readLabels(value: unknown, say: Say): Readonly<Record<string, string>> 
 }
 
 function readQuota(value: unknown, say: Say): OwnQuota | undefined {
-  if (!isMapping(value)) return say('is no mapping of name, limit, per and timezone');
+  if (!isObject(value)) return say('is no mapping of name, limit, per and timezone');
   const { name, limit, per, timezone } = value;
   const unknown = Object.keys(value).some((field) => !quotaFields.includes(field));
   if (unknown) say(`has a field other than ${quotaFields.join(', ')}`);
@@ -207,8 +208,4 @@ function isZone(name: string): boolean {
   } catch {
     return false;
   }
-}
-
-function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,3 +1,4 @@
+import { isObject } from '../config/subschemas.ts';
 import type { AuditEntry, AuditNote, KeyRecord, KeySecret, OwnQuota, RequestMark } from './key-store.ts';
 import { StoreUnavailable } from './ledger.ts';
 
@@ -107,12 +108,8 @@ function read(text: string, what: string): Readonly<Record<string, unknown>> {
 }
 
 function mapping(value: unknown): Readonly<Record<string, unknown>> {
-  if (!isMapping(value)) throw unreadable();
+  if (!isObject(value)) throw unreadable();
   return value;
-}
-
-function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Most lists of most keys are empty, and many keys may be kept: these share one. */
