@@ -140,9 +140,8 @@ export class Relay implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    if (this.#over || this.#complete) return;
+    if (this.#over) return;
     this.#complete = true;
-    clearTimeout(this.#deadline);
     whenAllIsRead(() => this.#finish());
   }
 

@@ -67,26 +67,29 @@ export function createLink(client: Client, deadlineMs: number): Link {
     void command(client, () => waiting).then(succeed, failed);
     return promise;
 
-    function giveUp(): void {
-      if (!waiting) return;
+    /** False when the call was answered already. */
+    function stopWaiting(): boolean {
+      const wasWaiting = waiting;
       waiting = false;
+      clearTimeout(timer);
+      return wasWaiting;
+    }
+
+    function giveUp(): void {
+      if (!stopWaiting()) return;
       noteFailure(`Redis did not answer within ${deadlineMs} ms`, breaker);
       reject(new StoreUnavailable(lastFailure, { mayHaveHappened: true }));
     }
 
     // An answer that comes late is no sign of health.
     function succeed(value: T): void {
-      if (!waiting) return;
-      waiting = false;
-      clearTimeout(timer);
+      if (!stopWaiting()) return;
       breaker?.succeeded();
       resolve(value);
     }
 
     function failed(thrown: unknown): void {
-      if (!waiting) return;
-      waiting = false;
-      clearTimeout(timer);
+      if (!stopWaiting()) return;
       const { error, general } = describeFailure(thrown);
       if (general) noteFailure(error.message, breaker);
       reject(error);
