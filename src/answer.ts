@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { bodyBroken } from './broken-body.ts';
+import { addHeaders } from './headers.ts';
 import { Refusal, type RefusalCode, type Wording } from './refusals.ts';
 import { whenAllIsRead } from './when-all-is-read.ts';
-import { bodyBroken } from './broken-body.ts';
 
 /** How much of a refused body is read and thrown away so that the client gets to read its refusal, and for how long. */
 const lingerBytesMax = 16 * 1024 * 1024;
@@ -45,7 +46,7 @@ export function createAnswerer(wording: Wording): Answerer {
       'X-Request-Id',
       req.visit.id,
     ];
-    for (const name in refusal.headers) headers.push(name, refusal.headers[name] as string);
+    addHeaders(headers, refusal.headers);
     res.writeHead(status, headers);
     if (unread) linger(req, res, body);
     else whenAllIsRead(() => res.end(body));

@@ -83,6 +83,11 @@ export function copyHeaders(from: readonly string[], to: string[], passes: Passe
   }
 }
 
+/** Adds headers to the end of a flat list. */
+export function addHeaders(to: string[], headers: Readonly<Record<string, string>>): void {
+  for (const name in headers) to.push(name, headers[name] as string);
+}
+
 /** Takes one header out of a flat list, by its folded name. Several of it are joined as HTTP does. */
 export function takeHeader(
   from: readonly string[],

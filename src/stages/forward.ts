@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Origin } from '../client-address.ts';
 import type { Route } from '../config/config.ts';
-import { announce, copyHeaders, type Passes } from '../headers.ts';
+import { addHeaders, announce, copyHeaders, type Passes } from '../headers.ts';
 import { Refusal } from '../refusals.ts';
 import type { Body } from '../upstream/body.ts';
 import type { Handshake } from '../upstream/join-sockets.ts';
@@ -57,7 +57,7 @@ export function forward(
   if (length === undefined) headers.push('transfer-encoding', 'chunked');
   else if (length > 0 || methodsWithBody.has(head.method)) headers.push('content-length', String(length));
   const answerHeaders = ['X-Request-Id', parcel.requestId];
-  for (const name in parcel.limits) answerHeaders.push(name, parcel.limits[name] as string);
+  addHeaders(answerHeaders, parcel.limits);
   if (route.version !== undefined) answerHeaders.push(...announce(route.version).flat());
   const switching = openSwitch(req, parcel, by.sockets);
   if (switching !== undefined) headers.push('connection', 'Upgrade', 'upgrade', 'websocket');
