@@ -109,7 +109,8 @@ function acceptorsOf(servers: readonly [Server, ...Server[]], claim?: Claim): Ac
   };
 }
 
-async function listening(server: Server, options: ListenOptions): Promise<void> {
+/** Resolves when the server listens. */
+export async function listening(server: Server, options: ListenOptions): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(options, () => {
@@ -119,7 +120,7 @@ async function listening(server: Server, options: ListenOptions): Promise<void> 
   });
 }
 
-/** A server that does not listen is closed. */
-async function closed(server: Server): Promise<void> {
+/** Resolves when the server's last connection is gone; one that does not listen is closed. */
+export async function closed(server: Server): Promise<void> {
   await new Promise<void>((resolve) => server.close(() => resolve()));
 }

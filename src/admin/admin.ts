@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';
+import { closed, listening } from '../acceptors.ts';
 import type { Address } from '../config/config.ts';
 import { http } from '../http.ts';
 import { describeCause } from '../log.ts';
@@ -87,19 +88,15 @@ export async function listenAdmin({ app, drain }: Admin, { host, port }: Address
   const server = http.createServer({ headersTimeout: 10_000, requestTimeout: 0 }, app);
   // "100 Continue" is for who reads the body to say.
   server.on('checkContinue', app);
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ host, port }, resolve);
-  });
+  await listening(server, { host, port });
   const bound = server.address() as AddressInfo;
   return {
     address: { host: bound.address, port: bound.port },
     drain,
     close: async () => {
-      await new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      });
+      const gone = closed(server);
+      server.closeAllConnections();
+      await gone;
     },
   };
 }
