@@ -36,56 +36,55 @@ export type Travel = (req: IncomingMessage, res: ServerResponse) => Promise<void
 export function createJourney(by: Provisions): Travel {
   return async function travel(req, res) {
     const { visit } = req;
+    let leave: (() => void) | undefined;
     try {
-      const leave = by.connections.enter(req, res); //                  503
+      leave = by.connections.enter(req, res); //                        503
+      const head = checkRequest(req, by.headRules); //                  400 417 431
+      visit.path = head.path;
+
+      const caller = await authenticate(head, visit.origin.client, by.recognition); // 401 429 500
+      visit.keyId = caller.keyId;
+      visit.plan = caller.plan;
+
+      if (head.path === by.usage.path) {
+        visit.route = usageRoute;
+        return await showUsage(res, { head, caller, requestId: visit.id }, by.usage); // 405 503
+      }
+
+      const route = findRoute(head, by.routes, Date.now()); //          404 405 410
+      visit.route = route.name;
+      visit.upstream = route.upstream;
+      authorise(caller, route, head.path); //                           403
+      const handshake = checkUpgrade(req, head, route); //              400
+
+      const grant = await admit(res, { caller, route }, by.admission); // 429 503
+      visit.owed = grant.owed;
       try {
-        const head = checkRequest(req, by.headRules); //                400 417 431
-        visit.path = head.path;
-
-        const caller = await authenticate(head, visit.origin.client, by.recognition); // 401 429 500
-        visit.keyId = caller.keyId;
-        visit.plan = caller.plan;
-
-        if (head.path === by.usage.path) {
-          visit.route = usageRoute;
-          return await showUsage(res, { head, caller, requestId: visit.id }, by.usage); // 405 503
-        }
-
-        const route = findRoute(head, by.routes, Date.now()); //        404 405 410
-        visit.route = route.name;
-        visit.upstream = route.upstream;
-        authorise(caller, route, head.path); //                         403
-        const handshake = checkUpgrade(req, head, route); //            400
-
-        const grant = await admit(res, { caller, route }, by.admission); // 429 503
-        visit.owed = grant.owed;
+        const order = { head, rule: route.body, rooms: by.bodyRooms, arrivals: visit };
+        const body = await readBody(req, res, order); //                400 408 413 415 503
         try {
-          const order = { head, rule: route.body, rooms: by.bodyRooms, arrivals: visit };
-          const body = await readBody(req, res, order); //              400 408 413 415 503
-          try {
-            const parcel = {
-              head,
-              caller,
-              route,
-              body,
-              handshake,
-              origin: visit.origin,
-              requestId: visit.id,
-              limits: tellLimits(grant, caller, by.admission),
-              progress: visit,
-            };
-            await forward(req, res, parcel, by.forwarding); //          499 502 504
-          } finally {
-            await body.release();
-          }
+          const parcel = {
+            head,
+            caller,
+            route,
+            body,
+            handshake,
+            origin: visit.origin,
+            requestId: visit.id,
+            limits: tellLimits(grant, caller, by.admission),
+            progress: visit,
+          };
+          await forward(req, res, parcel, by.forwarding); //            499 502 504
         } finally {
-          settle(grant, visit);
+          await body.release();
         }
       } finally {
-        leave();
+        settle(grant, visit);
       }
     } catch (refusal) {
       by.answer(req, res, refusal);
+    } finally {
+      leave?.();
     }
   };
 }
