@@ -31,9 +31,9 @@ const floors: readonly (readonly string[])[] = [
     'http.ts',
     'line-buffer.ts',
     'refusals.ts',
-    'when-all-is-read.ts',
     'settle-heap.ts',
     'tallies.ts',
+    'when-all-is-read.ts',
   ],
 ];
 
