@@ -26,9 +26,10 @@ const kernelDeals = platform() === 'linux';
 
 /**
  * One socket takes one connection in each turn of the event loop (libuv #3696). Under load a turn lasts tens of milliseconds: of
- * 512 clients that came at once some waited for seconds, with p99 at 1.4 s. With 16 sockets it was 0.3 s.
+ * 512 clients that came at once some waited for seconds, with p99 at 1.4 s. With 16 sockets it was 0.3 s, but of a thousand clients
+ * the last still waited for 2 s; with 64 for 1.3 s.
  */
-const socketsPerPort = 16;
+const socketsPerPort = 64;
 
 /** Opens the port of a server. Rejects when somebody else has it. */
 export async function openAcceptors(server: Server, options: AcceptorsOptions): Promise<Acceptors> {
