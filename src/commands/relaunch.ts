@@ -1,3 +1,5 @@
+import { getHeapStatistics } from 'node:v8';
+
 /**
  * Half of the young generation, in MB. While it is smaller than what is in flight, requests are taken for lasting and moved to
  * the old generation, whose collections are felt. With 4 the load of half the peak cost 30 % more CPU, with a p99 six
@@ -11,7 +13,20 @@ const youngGeneration = ['--max-semi-space-size=16', '--min-semi-space-size=16']
  */
 const noReducer = '--no-memory-reducer';
 
-export const memoryFlags: readonly string[] = [...youngGeneration, noReducer];
+/**
+ * The most of the old generation, in MB, unless Node allows less. Where it may become large V8 lets it grow to four times of what
+ * was alive before it looks again; where it may not, to one and a half. What is alive here is little: 512 requests in flight
+ * take 12 MB. Measured with these: 268 MB at most became 188 MB, for the same CPU.
+ */
+const oldGeneration = `--max-old-space-size=${Math.min(1024, nodesOwnMax())}`;
+
+export const memoryFlags: readonly string[] = [...youngGeneration, oldGeneration, noReducer];
+
+/**
+ * The C library keeps memory apart for each thread that once asked for some, and Node has ten that hardly do. One for all costs
+ * nothing that could be measured, and spares 11 MB.
+ */
+const sharedByThreads = { MALLOC_ARENA_MAX: '1' };
 
 /**
  * Puts the same command in the place of this process, under the same process id, with what Node takes only when it starts: how it
@@ -22,6 +37,21 @@ export function relaunch({ compileCache }: { readonly compileCache: string }): v
   const given = [...process.execArgv, process.env['NODE_OPTIONS'] ?? ''];
   const chosen = given.some((option) => option.includes('semi-space-size'));
   if (chosen || process.platform === 'win32' || process.execve === undefined) return;
-  const words = [process.execPath, ...memoryFlags, ...process.execArgv, ...process.argv.slice(1)];
-  process.execve(process.execPath, words, { NODE_COMPILE_CACHE: compileCache, ...process.env });
+  const flags = memoryFlags.filter((flag) => flag !== oldGeneration || !given.some(boundsOldGeneration));
+  const words = [process.execPath, ...flags, ...process.execArgv, ...process.argv.slice(1)];
+  process.execve(process.execPath, words, {
+    NODE_COMPILE_CACHE: compileCache,
+    ...sharedByThreads,
+    ...process.env,
+  });
+}
+
+/** In the environment it would lose against ours on the command line. */
+function boundsOldGeneration(options: string): boolean {
+  return /--max[-_](?:old[-_]space|heap)[-_]size/.test(options);
+}
+
+/** In MB, by the memory of the machine or the container. */
+function nodesOwnMax(): number {
+  return Math.floor(getHeapStatistics().heap_size_limit / 1024 / 1024);
 }

@@ -182,15 +182,36 @@ test('the ready line tells both addresses, and SIGTERM and SIGINT end an idle ga
 });
 
 test('however it is started, it bounds its own memory under the same process id', async (t) => {
-  const child = spawn(process.execPath, [main, 'serve', '--config', configured({})], { cwd: folder });
+  const { words, environment } = await startByItself(t, {});
+  assert.deepEqual(words.slice(1, 1 + memoryFlags.length), memoryFlags);
+  assert.ok(words.includes('serve'));
+  assert.ok(environment.includes('MALLOC_ARENA_MAX=1'));
+});
+
+test('what somebody chose for its memory stays', async (t) => {
+  const chosen = { NODE_OPTIONS: '--max-old-space-size=2000', MALLOC_ARENA_MAX: '3' };
+  const { words, environment } = await startByItself(t, chosen);
+  assert.ok(!words.some((word) => word.startsWith('--max-old-space-size')), words.join(' '));
+  assert.ok(words.includes('--max-semi-space-size=16'));
+  assert.ok(environment.includes('MALLOC_ARENA_MAX=3'));
+});
+
+/** Starts `serve` as a user does, and reads what became of its command line and environment once it is ready. */
+async function startByItself(
+  t: { after(undo: () => void): void },
+  env: Readonly<Record<string, string>>,
+): Promise<{ words: readonly string[]; environment: readonly string[] }> {
+  const child = spawn(process.execPath, [main, 'serve', '--config', configured({})], {
+    cwd: folder,
+    env: { ...process.env, ...env },
+  });
   t.after(() => child.kill('SIGKILL'));
   let stdout = '';
   child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
   await until(() => stdout.includes('"ready'));
-  const words = readFileSync(`/proc/${child.pid}/cmdline`, 'utf8').split('\0');
-  assert.deepEqual(words.slice(1, 1 + memoryFlags.length), memoryFlags);
-  assert.ok(words.includes('serve'));
-});
+  const read = (file: string): string[] => readFileSync(`/proc/${child.pid}/${file}`, 'utf8').split('\0');
+  return { words: read('cmdline'), environment: read('environ') };
+}
 
 test('SIGUSR1 opens no inspector', async (t) => {
   const gateway = await startGateway(t, {}, { upstream: upstream.url });
