@@ -89,12 +89,16 @@ export function createMetrics(countConnections: () => number): Metrics {
     labelNames: ['operation'],
     registers,
   });
+  const storeDurationTally = new HistogramTally((operation, seconds) =>
+    observeAll(storeDuration.labels(operation), seconds),
+  );
   const storeDuration = new Histogram({
     name: 'gatehouse_store_duration_seconds',
     help: 'Store calls, failed ones included.',
     labelNames: ['operation'],
     buckets: latencyBuckets,
     registers,
+    collect: () => storeDurationTally.handOn(),
   });
   const connections: Gauge = new Gauge({
     name: 'gatehouse_connections',
@@ -152,7 +156,7 @@ export function createMetrics(countConnections: () => number): Metrics {
       keyFailures.labels(slowed ? 'yes' : 'no').inc();
     },
     observeStore(operation, seconds, ok) {
-      storeDuration.labels(operation).observe(seconds);
+      storeDurationTally.observe(operation, seconds);
       if (!ok) storeErrors.labels(operation).inc();
     },
     countDecision(plan, outcome) {
