@@ -95,9 +95,7 @@ function keyOn(index: number): string {
 }
 
 async function moveSlot(slot: number, from: RedisServer, to: RedisServer): Promise<void> {
-  const [fromId, toId] = [await cluster.idOf(from), await cluster.idOf(to)];
-  assert.match(await to.say('CLUSTER', 'SETSLOT', slot, 'IMPORTING', fromId), /^\+OK/);
-  assert.match(await from.say('CLUSTER', 'SETSLOT', slot, 'MIGRATING', toId), /^\+OK/);
+  await beginMove(slot, from, to);
   const names = async (): Promise<string[]> => {
     const lines = (await from.say('CLUSTER', 'GETKEYSINSLOT', slot, 100)).split('\r\n');
     return lines.filter((line) => line.includes('{'));
@@ -105,8 +103,15 @@ async function moveSlot(slot: number, from: RedisServer, to: RedisServer): Promi
   for (let left = await names(); left.length > 0; left = await names()) {
     for (const name of left) await from.say('MIGRATE', '127.0.0.1', to.port, name, 0, 5_000);
   }
+  const toId = await cluster.idOf(to);
   for (const node of [to, from])
     assert.match(await node.say('CLUSTER', 'SETSLOT', slot, 'NODE', toId), /^\+OK/);
+}
+
+async function beginMove(slot: number, from: RedisServer, to: RedisServer): Promise<void> {
+  const [fromId, toId] = [await cluster.idOf(from), await cluster.idOf(to)];
+  assert.match(await to.say('CLUSTER', 'SETSLOT', slot, 'IMPORTING', fromId), /^\+OK/);
+  assert.match(await from.say('CLUSTER', 'SETSLOT', slot, 'MIGRATING', toId), /^\+OK/);
 }
 
 test('keys live in a cluster, and a change of one is heard', async (t) => {
@@ -129,4 +134,27 @@ test('keys live in a cluster, and a change of one is heard', async (t) => {
   assert.equal((await store.keys.listKeys('', 9)).length, 3);
   assert.equal((await store.keys.listAudit(undefined, 9)).length, 2);
   await until(() => heard.includes('added'), { within: 10_000 });
+});
+
+test('a key is found while the slot of all keys is moving, whichever half of it has moved', async (t) => {
+  const prefix = `${randomUUID()}:`;
+  const store = await openStore(parseStoreAddress(`${cluster.url}?prefix=${prefix}`), { deadlineMs: 2_000 });
+  t.after(() => store.close());
+  const records = [aKey(), aKey()];
+  await store.keys.addKeys(records, aNote());
+  const slot = slotOf(`${prefix}{keys}`);
+  const from = cluster.nodeOf(slot);
+  const to = cluster.nodes.find((node) => node !== from);
+  assert.ok(to !== undefined);
+  await beginMove(slot, from, to);
+  const names = (await from.say('CLUSTER', 'GETKEYSINSLOT', slot, 100)).split('\r\n');
+  const halves = [
+    names.find((name) => name.includes(':secret:')),
+    names.findLast((name) => name.includes(':record:')),
+  ];
+  for (const half of halves) await from.say('MIGRATE', '127.0.0.1', to.port, half ?? '', 0, 5_000);
+  for (const record of records) {
+    assert.deepEqual(await store.keys.findKey(record.secrets[0]?.digest ?? ''), record);
+  }
+  await moveSlot(slot, from, to);
 });

@@ -14,11 +14,13 @@ const FIRST_CONNECTION_MS = 1_000;
 /** Opens the store in Redis. Resolves without a connection too, and then goes on connecting. */
 export async function openRedis(address: RedisAddress, deadlineMs: number): Promise<Store> {
   const ca = await readCa(address);
-  const link = createLink(createClient(address, ca), deadlineMs);
+  const client = createClient(address, ca);
+  const link = createLink(client, deadlineMs);
   await link.ready(FIRST_CONNECTION_MS);
   return {
     keys: createRedisKeys(link, {
       prefix: address.prefix,
+      isCluster: client.isCluster,
       // A connection that listens can send nothing else.
       listen: (channel, onNews) => listenOn(createClient(address, ca), channel, onNews),
     }),

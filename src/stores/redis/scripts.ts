@@ -19,6 +19,7 @@ export const scripts = {
   pace: script(read('pace')),
   enter: script(read('enter')),
   stay: script(read('stay')),
+  findKey: script(read('find-key')),
   changeKey: script(read('change-key')),
   addKeys: script(read('add-keys')),
   keyChanges: script(read('key-changes')),
