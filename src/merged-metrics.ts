@@ -1,4 +1,4 @@
-import { AggregatorRegistry, collectDefaultMetrics, Registry } from 'prom-client';
+import { AggregatorRegistry } from 'prom-client';
 import type { MetricsSource } from './metrics.ts';
 
 /** All numbers of one process at one moment. */
@@ -10,14 +10,12 @@ export interface MergedMetrics {
   note(pid: number, snapshot: Snapshot): void;
   /** The process has ended: what it counted stays counted, or a counter that falls would look like a jump. */
   retire(pid: number): void;
-  /** The page, with the numbers of this process in it. */
+  /** The page, with the numbers of the leading process in it. */
   print(): Promise<string>;
   readonly contentType: MetricsSource['contentType'];
 }
 
-export function createMergedMetrics(): MergedMetrics {
-  const own = new Registry();
-  collectDefaultMetrics({ register: own });
+export function createMergedMetrics(own: MetricsSource): MergedMetrics {
   const latest = new Map<number, Snapshot>();
   let retired: Promise<Snapshot> = Promise.resolve([]);
   return {

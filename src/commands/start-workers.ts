@@ -7,8 +7,10 @@ import type { Address, Config } from '../config/config.ts';
 import type { Gateway } from '../gateway.ts';
 import type { Log } from '../log.ts';
 import { createMergedMetrics, type MergedMetrics } from '../merged-metrics.ts';
+import { createMetrics, type Metrics } from '../metrics.ts';
 import { openStore } from '../stores/open-store.ts';
 import type { Store } from '../stores/store.ts';
+import { watchStore } from '../watch-store.ts';
 import { Crew } from './crew.ts';
 
 /** A worker that is killed takes with it what it counted since it was last asked. */
@@ -18,7 +20,8 @@ const endPatienceMs = 5000;
 
 /** A gateway of several processes. This one leads: it replaces what dies, answers the operators, and writes the log. */
 export async function startWorkers(config: Config, log: Log): Promise<Gateway> {
-  const metrics = createMergedMetrics();
+  const own = createMetrics(() => 0);
+  const metrics = createMergedMetrics(own.registry);
   const crew = new Crew({
     count: config.workers,
     logger: log.logger,
@@ -28,7 +31,7 @@ export async function startWorkers(config: Config, log: Log): Promise<Gateway> {
   });
   process.once('exit', () => crew.kill());
   const readiness = readinessOf(crew, config.workers);
-  const store = await openAdminStore(config);
+  const store = await openAdminStore(config, own, log);
   const parts = {
     config,
     store,
@@ -71,8 +74,10 @@ export async function startWorkers(config: Config, log: Log): Promise<Gateway> {
 }
 
 /** The leading process serves nobody and needs no store, but for the operators. */
-async function openAdminStore({ admin, store, storeDeadlineMs }: Config): Promise<Store | undefined> {
-  return admin.tokens.length === 0 ? undefined : openStore(store, { deadlineMs: storeDeadlineMs });
+async function openAdminStore(config: Config, metrics: Metrics, log: Log): Promise<Store | undefined> {
+  const { admin, store, storeDeadlineMs } = config;
+  if (admin.tokens.length === 0) return undefined;
+  return watchStore(await openStore(store, { deadlineMs: storeDeadlineMs }), metrics, log.logger);
 }
 
 async function startCrew(

@@ -320,6 +320,18 @@ function apiRules({ ask, other, gateways }: Scene): void {
     const [entry] = (await ask('GET', `/v1/audit?key=${id}&limit=1`, { token: reader })).body.entries;
     assert.equal(entry?.actor, 'ada');
   });
+
+  test('what operators ask of the store is in the metrics, as what callers do', async () => {
+    const counted = /^gatehouse_store_duration_seconds_count\{operation="list_audit"\} (\d+)$/m;
+    const authorization = { headers: { authorization: `Bearer ${reader}` } };
+    const asked = async (): Promise<number> => {
+      const page = await (await fetch(`${gateways[0]?.adminUrl}/metrics`, authorization)).text();
+      return Number(counted.exec(page)?.[1] ?? 0);
+    };
+    const before = await asked();
+    for (let again = 0; again < 2; again += 1) await ask('GET', '/v1/audit');
+    assert.ok((await asked()) >= before + 2);
+  });
 }
 
 test('an outage of the store is 503, an import that it breaks off says how far it got', async (t) => {
