@@ -11,12 +11,15 @@ export interface Clock {
    * held up, what has come meanwhile is read first, so that nothing is called late that was not.
    */
   after(delayMs: number, callback: () => void): () => void;
+  /** Calls back at the end of this turn of the event loop, when what was asked of the store is on its way. */
+  whenAllIsRead(callback: () => void): void;
 }
 
 /** The real clocks. */
 export const systemClock: Clock = {
   wall: () => Date.now(),
   mono: () => performance.now(),
+  whenAllIsRead,
   after(delayMs, callback) {
     let cancelled = false;
     const callBack = (): void => {

@@ -92,11 +92,17 @@ class RateBook implements Rates {
       if (pace.cells > 0 && mono - pace.askedAt <= cellLifeMs) return takeCell(pace);
       if (mono < pace.deniedUntil) return tooFast(pace, pace.freeAt - mono);
     }
+    const joins = pace.asking;
     const answer = new Promise<Cell | TooFast>((resolve, reject) => {
-      pace.line.push({ deadline: mono + this.#deadlineMs, resolve, reject });
+      const waiter = { deadline: Number.POSITIVE_INFINITY, resolve, reject };
+      pace.line.push(waiter);
+      // As in the waiting room: its time begins when the store is asked.
+      this.#clock.whenAllIsRead(() => {
+        waiter.deadline = this.#clock.mono() + this.#deadlineMs;
+        if (joins && !pace.timed) this.#turnOutLater(pace);
+      });
     });
-    if (!pace.asking) this.#startAsking(keyId, pace);
-    else if (!pace.timed) this.#turnOutLater(pace);
+    if (!joins) this.#startAsking(keyId, pace);
     return answer;
   }
 
@@ -178,7 +184,7 @@ class RateBook implements Rates {
   /** The store's deadline bounds one call; who came while it was under way may need a second, and is bounded here. */
   #turnOutLater(pace: Pace): void {
     const [first] = pace.line;
-    if (first === undefined) return;
+    if (first === undefined || first.deadline === Number.POSITIVE_INFINITY) return;
     pace.timed = true;
     const mono = this.#clock.mono();
     this.#clock.after(Math.max(0, first.deadline - mono), () => {

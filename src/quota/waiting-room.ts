@@ -29,7 +29,7 @@ export class WaitingRoom {
       const waiter: Waiter = {
         lease,
         cost,
-        deadline: this.#clock.mono() + this.#waitMs,
+        deadline: Number.POSITIVE_INFINITY,
         resolve,
         reject,
         deafen: () => signal?.removeEventListener('abort', leave),
@@ -38,8 +38,14 @@ export class WaitingRoom {
       lease.waiting ??= new Set();
       lease.waiting.add(waiter);
       this.#everyone.add(waiter);
-      if (!this.#armed) this.#arm(this.#waitMs);
+      this.#clock.whenAllIsRead(() => this.#begin(waiter));
     });
+  }
+
+  /** Its time begins when the store is asked. A turn of the event loop that takes longer than the wait costs nobody theirs. */
+  #begin(waiter: Waiter): void {
+    waiter.deadline = this.#clock.mono() + this.#waitMs;
+    if (!this.#armed && this.#everyone.has(waiter)) this.#arm(this.#waitMs);
   }
 
   /** Takes a request out of its line; the caller answers it. */
@@ -62,6 +68,7 @@ export class WaitingRoom {
   #turnOutLate(): void {
     const now = this.#clock.mono();
     for (const waiter of this.#everyone) {
+      if (waiter.deadline === Number.POSITIVE_INFINITY) return;
       if (waiter.deadline > now) {
         this.#arm(waiter.deadline - now);
         return;

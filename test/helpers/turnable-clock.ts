@@ -22,6 +22,7 @@ export function createTurnableClock(start = Date.UTC(2026, 4, 5, 12)): TurnableC
       timers.set(timer, mono + delayMs);
       return () => timers.delete(timer);
     },
+    whenAllIsRead: (callback) => callback(),
     async pass(ms) {
       const end = mono + ms;
       for (;;) {

@@ -8,9 +8,12 @@ import { setImmediate } from 'node:timers/promises';
 import { createServer as createTlsServer } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import type { TestContext } from 'node:test';
+import { systemClock } from '../../src/quota/clock.ts';
+import { createQuotas } from '../../src/quota/quotas.ts';
 import { StoreUnavailable } from '../../src/stores/ledger.ts';
 import type { DrawOrder } from '../../src/stores/ledger.ts';
 import { nameKeys } from '../../src/stores/redis/names.ts';
+import { aPlan, aQuota } from '../helpers/lease-scene.ts';
 import { aCounter, aDraw, usedOf } from '../helpers/ledger-orders.ts';
 import { startRedisServer } from '../helpers/redis-server.ts';
 import { counters, failureOf, openWithDeadline, outcomeOf, recovers } from '../helpers/store-faults.ts';
@@ -72,6 +75,31 @@ test('an answer that came while the process was held up came in time', async (t)
     const freeAgain = performance.now() + 600;
     while (performance.now() < freeAgain);
     assert.equal((await drawn).kind, 'drawn');
+  }
+});
+
+test('a call has all of its time, and so has who waits for it, however long the process takes to send it', async (t) => {
+  const redis = await startRedisServer(t);
+  const store = await openWithDeadline(t, redis.url);
+  const quotas = createQuotas({
+    ledger: store.ledger,
+    clock: systemClock,
+    holder: 'one',
+    deadlineMs: 250,
+    costMax: 1,
+    onError: (error) => assert.ifError(error),
+  });
+  const plan = aPlan({ quotas: [aQuota(1000)] });
+  const paced = aPlan({ quotas: [], rate: { name: 'rate', limit: 1000, perMs: 1000, burst: 1000 } });
+  for (let call = 0; call < 3; call += 1) {
+    const drawn = store.ledger.draw(aDraw({ counters }));
+    const decisions = [plan, plan, paced, paced].map((limits) =>
+      quotas.reserve({ keyId: `k${call}`, plan: limits, cost: 1 }),
+    );
+    const freeAgain = performance.now() + 600;
+    while (performance.now() < freeAgain);
+    assert.equal((await drawn).kind, 'drawn');
+    for (const decision of decisions) assert.equal((await decision).kind, 'grant');
   }
 });
 

@@ -61,9 +61,13 @@ export function createLink(client: Client, deadlineMs: number): Link {
   function answerInTime<T>(command: Command<T>, breaker: Breaker | undefined): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     let waiting = true;
-    // The deadline is ours: a command that hangs in a socket or in a queue of the client has none of its own. An answer that
-    // came in time to a process that was held up is read first.
-    const timer = setTimeout(() => whenAllIsRead(giveUp), deadlineMs);
+    let timer: NodeJS.Timeout | undefined;
+    // The deadline is ours: a command that hangs in a socket or in a queue of the client has none of its own. It begins when
+    // this turn of the event loop ends, because then the command is sent. An answer that came in time to a process that was
+    // held up is read first.
+    whenAllIsRead(() => {
+      if (waiting) timer = setTimeout(() => whenAllIsRead(giveUp), deadlineMs);
+    });
     void command(client, () => waiting).then(succeed, failed);
     return promise;
 

@@ -109,6 +109,7 @@ function createWorld(seed: number, consistency: Consistency) {
         });
         return () => undefined;
       },
+      whenAllIsRead: (callback) => callback(),
     };
     Object.assign(worker, {
       leases: createLeases({
