@@ -6,8 +6,11 @@ import type { Store } from './stores/store.ts';
 /** An outage that follows another within this time is not told again: a store that flickers must not fill the log. */
 const quietMs = 5000;
 
-/** The same store, with every call counted and timed, and a line in the log when it goes away and when it is back. */
-export function watchStore(store: Store, metrics: Metrics, logger: Logger): Store {
+/**
+ * The same store, with every call counted and timed, and a line in the log when it goes away and when it is back. Whoever asks
+ * too seldom to notice the second gives no logger.
+ */
+export function watchStore(store: Store, metrics: Metrics, logger?: Logger): Store {
   const { keys, ledger } = store;
   let away = false;
   let toldAt = Number.NEGATIVE_INFINITY;
@@ -15,7 +18,7 @@ export function watchStore(store: Store, metrics: Metrics, logger: Logger): Stor
   function answered(): void {
     if (!away) return;
     away = false;
-    logger.info('the store answers again');
+    logger?.info('the store answers again');
   }
 
   function failed(error: unknown): void {
@@ -23,7 +26,7 @@ export function watchStore(store: Store, metrics: Metrics, logger: Logger): Stor
     if (away || !(error instanceof StoreUnavailable) || now - toldAt < quietMs) return;
     away = true;
     toldAt = now;
-    logger.error({ reason: error.message }, 'the store does not answer');
+    logger?.error({ reason: error.message }, 'the store does not answer');
   }
 
   function watch<Args extends readonly unknown[], Answer>(

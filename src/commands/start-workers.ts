@@ -31,7 +31,7 @@ export async function startWorkers(config: Config, log: Log): Promise<Gateway> {
   });
   process.once('exit', () => crew.kill());
   const readiness = readinessOf(crew, config.workers);
-  const store = await openAdminStore(config, own, log);
+  const store = await openAdminStore(config, own);
   const parts = {
     config,
     store,
@@ -74,10 +74,10 @@ export async function startWorkers(config: Config, log: Log): Promise<Gateway> {
 }
 
 /** The leading process serves nobody and needs no store, but for the operators. */
-async function openAdminStore(config: Config, metrics: Metrics, log: Log): Promise<Store | undefined> {
+async function openAdminStore(config: Config, metrics: Metrics): Promise<Store | undefined> {
   const { admin, store, storeDeadlineMs } = config;
   if (admin.tokens.length === 0) return undefined;
-  return watchStore(await openStore(store, { deadlineMs: storeDeadlineMs }), metrics, log.logger);
+  return watchStore(await openStore(store, { deadlineMs: storeDeadlineMs }), metrics);
 }
 
 async function startCrew(
