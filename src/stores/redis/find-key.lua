@@ -1,6 +1,6 @@
--- Reads the key that has a secret.
+-- Reads the key that has a secret. Not for a cluster: the record is not among KEYS, and its slot may be moving.
 -- KEYS     1 the secret
--- ARGV     1 what the names of records begin with; all have the hash tag of the secret, so they live where it does
+-- ARGV     1 what the names of records begin with
 -- Returns  its id, then its record with its version in front; nothing when no key has the secret
 
 local id = redis.call('GET', KEYS[1])
