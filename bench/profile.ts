@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { gatewayYaml } from './gateway-yaml.ts';
 import { runLoad } from './load.ts';
 import { cores, findProgram, here, root } from './machine.ts';
-import { memoryFlags } from '../src/commands/relaunch.ts';
+import { memory } from '../src/commands/relaunch.ts';
 import { freePort } from '../test/helpers/free-port.ts';
 import { start } from './processes.ts';
 import { byFunction, byPackage, readProfile, type Share } from './read-profile.ts';
@@ -52,7 +52,7 @@ async function profile({ keys, load }: (typeof scenarios)[number]): Promise<void
     const variant = { store, quotas, keysIn: 'file', uploads: false, workers: 1 } as const;
     writeFileSync(file, gatewayYaml(variant, ports, around));
     // Given what it would start itself anew with, it does not: a signal of the sampling (SIGPROF) ends the new process now and then.
-    const sampling = [...memoryFlags, '--cpu-prof', `--cpu-prof-dir=${folder}`, '--cpu-prof-interval=500'];
+    const sampling = [...memory.flags, '--cpu-prof', `--cpu-prof-dir=${folder}`, '--cpu-prof-interval=500'];
     const gateway = await start({
       command: process.execPath,
       args: [...sampling, join(root, 'src/main.ts'), 'serve', '--config', file],

@@ -26,7 +26,7 @@ function runTests(args: readonly string[]): number {
     process.execPath,
     [
       '--test',
-      // Much of a test is waiting: with one more at a time than there are cores two of them took 159 s instead of 184.
+      // Much of a test is waiting: with one more at a time than there are cores, two cores took 159 s instead of 184.
       `--test-concurrency=${availableParallelism() + 1}`,
       // A test that hangs fails with its name.
       '--test-timeout=100000',

@@ -11,16 +11,21 @@ const youngGeneration = ['--max-semi-space-size=16', '--min-semi-space-size=16']
  * In quiet times V8 would collect all there is, and forget the shape of objects of which none is alive: what had learnt it goes
  * a slower way for ever, 4 % of the time under load. It would have given back 3 MB.
  */
-const noReducer = '--no-memory-reducer';
+const noReducer = ['--no-memory-reducer'];
 
 /**
  * The most of the old generation, in MB, unless Node allows less. Where it may become large V8 lets it grow to four times of what
  * was alive before it looks again; where it may not, to one and a half. What is alive here is little: 512 requests in flight
  * take 12 MB. Measured with these: 268 MB at most became 188 MB, for the same CPU.
  */
-const oldGeneration = `--max-old-space-size=${Math.min(1024, nodesOwnMax())}`;
+const oldGeneration = [`--max-old-space-size=${Math.min(1024, nodesOwnMax())}`];
 
-export const memoryFlags: readonly string[] = [...youngGeneration, oldGeneration, noReducer];
+/** What can be chosen, and how a choice of somebody else is known. */
+const choices = [
+  { known: /semi-space-size/, flags: youngGeneration },
+  { known: /max-(?:old-space|heap)-size/, flags: oldGeneration },
+  { known: /memory-reducer/, flags: noReducer },
+];
 
 /**
  * The C library keeps memory apart for each thread that once asked for some, and Node has ten that hardly do. One for all costs
@@ -28,27 +33,24 @@ export const memoryFlags: readonly string[] = [...youngGeneration, oldGeneration
  */
 const sharedByThreads = { MALLOC_ARENA_MAX: '1' };
 
+/** What `serve` starts itself anew with, unless somebody has chosen. */
+export const memory = { flags: choices.flatMap(({ flags }) => flags), environment: sharedByThreads };
+
 /**
  * Puts the same command in the place of this process, under the same process id, with what Node takes only when it starts: how it
- * keeps its memory, and the folder where also the first file is kept compiled. Whoever has set these keeps theirs.
+ * keeps its memory, and the folder where also the first file is kept compiled. Whoever has set one of these keeps theirs.
  * Where a process cannot be replaced it goes on as it is.
  */
 export function relaunch({ compileCache }: { readonly compileCache: string }): void {
-  const given = [...process.execArgv, process.env['NODE_OPTIONS'] ?? ''];
-  const chosen = given.some((option) => option.includes('semi-space-size'));
-  if (chosen || process.platform === 'win32' || process.execve === undefined) return;
-  const flags = memoryFlags.filter((flag) => flag !== oldGeneration || !given.some(boundsOldGeneration));
+  const given = [...process.execArgv, process.env['NODE_OPTIONS'] ?? ''].join(' ').replaceAll('_', '-');
+  const flags = choices.flatMap(({ known, flags: ours }) => (known.test(given) ? [] : ours));
+  if (flags.length === 0 || process.platform === 'win32' || process.execve === undefined) return;
   const words = [process.execPath, ...flags, ...process.execArgv, ...process.argv.slice(1)];
   process.execve(process.execPath, words, {
     NODE_COMPILE_CACHE: compileCache,
     ...sharedByThreads,
     ...process.env,
   });
-}
-
-/** In the environment it would lose against ours on the command line. */
-function boundsOldGeneration(options: string): boolean {
-  return /--max[-_](?:old[-_]space|heap)[-_]size/.test(options);
 }
 
 /** In MB, by the memory of the machine or the container. */

@@ -19,7 +19,7 @@ import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
-import { memoryFlags } from '../../src/commands/relaunch.ts';
+import { memory } from '../../src/commands/relaunch.ts';
 import { until } from '../helpers/poll.ts';
 import { exchange, openRaw, requestBytes } from '../helpers/raw-socket.ts';
 import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
@@ -183,17 +183,24 @@ test('the ready line tells both addresses, and SIGTERM and SIGINT end an idle ga
 
 test('however it is started, it bounds its own memory under the same process id', async (t) => {
   const { words, environment } = await startByItself(t, {});
-  assert.deepEqual(words.slice(1, 1 + memoryFlags.length), memoryFlags);
+  assert.deepEqual(words.slice(1, 1 + memory.flags.length), memory.flags);
   assert.ok(words.includes('serve'));
   assert.ok(environment.includes('MALLOC_ARENA_MAX=1'));
 });
 
 test('what somebody chose for its memory stays', async (t) => {
-  const chosen = { NODE_OPTIONS: '--max-old-space-size=2000', MALLOC_ARENA_MAX: '3' };
-  const { words, environment } = await startByItself(t, chosen);
-  assert.ok(!words.some((word) => word.startsWith('--max-old-space-size')), words.join(' '));
-  assert.ok(words.includes('--max-semi-space-size=16'));
-  assert.ok(environment.includes('MALLOC_ARENA_MAX=3'));
+  const old = { NODE_OPTIONS: '--max-old-space-size=2000', MALLOC_ARENA_MAX: '3' };
+  const young = { NODE_OPTIONS: '--max_semi_space_size=32' };
+  for (const [chosen, named] of [
+    [old, /old-space/],
+    [young, /semi-space/],
+  ] as const) {
+    const { words, environment } = await startByItself(t, chosen);
+    const ours = memory.flags.filter((flag) => !named.test(flag));
+    assert.deepEqual(words.slice(1, words.indexOf(main)), ours);
+    for (const [option, value] of Object.entries(chosen))
+      assert.ok(environment.includes(`${option}=${value}`));
+  }
 });
 
 /** Starts `serve` as a user does, and reads what became of its command line and environment once it is ready. */

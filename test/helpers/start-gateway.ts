@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
-import { memoryFlags } from '../../src/commands/relaunch.ts';
+import { memory } from '../../src/commands/relaunch.ts';
 import { until } from './poll.ts';
 import type { Scene } from './poll.ts';
 
@@ -72,9 +72,9 @@ export async function startGateway(
   const yaml = typeof config === 'string' ? config : stringify(overlay(baseConfig(upstream, folder), config));
   await writeFile(configFile, yaml);
   // With these it need not replace itself first, which would be a tenth of what a start costs here.
-  const child = spawn(process.execPath, [...memoryFlags, main, 'serve', '--config', configFile], {
+  const child = spawn(process.execPath, [...memory.flags, main, 'serve', '--config', configFile], {
     cwd: folder,
-    env: { ...process.env, ...env },
+    env: { ...memory.environment, ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const exited = new Promise<Exit>((resolve) => {
