@@ -8,7 +8,7 @@ import { aKey, aNote, aSecret, digestOf } from '../helpers/a-key.ts';
 import { until } from '../helpers/poll.ts';
 import type { Answer, QuotaScene } from '../helpers/quota-scene.ts';
 import { call, keysOf, openQuotaScene, secretOf, usedBy, usedSettlesAt } from '../helpers/quota-scene.ts';
-import { startRedisServer } from '../helpers/redis-server.ts';
+import { durable, startRedisServer } from '../helpers/redis-server.ts';
 import type { RedisServer } from '../helpers/redis-server.ts';
 import type { Gateway } from '../helpers/start-gateway.ts';
 import { startGateway } from '../helpers/start-gateway.ts';
@@ -40,7 +40,7 @@ interface Outage {
 }
 
 async function prepare(t: TestContext): Promise<Outage> {
-  const redis = await startRedisServer(t, { args: ['--appendonly', 'yes', '--appendfsync', 'always'] });
+  const redis = await startRedisServer(t, { args: durable });
   const scene = await openQuotaScene(t, { plans, keys }, redis.url);
   return { redis, scene, gateway: await scene.start() };
 }

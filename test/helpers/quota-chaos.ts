@@ -11,7 +11,7 @@ import { startCallers } from './callers.ts';
 import type { Callers } from './callers.ts';
 import { call, openQuotaScene } from './quota-scene.ts';
 import type { QuotaScene } from './quota-scene.ts';
-import { startRedisServer } from './redis-server.ts';
+import { durable, startRedisServer } from './redis-server.ts';
 import type { RedisServer } from './redis-server.ts';
 import type { Gateway } from './start-gateway.ts';
 import { startTcpProxy } from './tcp-proxy.ts';
@@ -112,9 +112,6 @@ export async function startChaos(t: Scene, options: ChaosOptions): Promise<Chaos
 
   return { scene, gateways, callers, faults, arrived, served, spend, usage };
 }
-
-/** Every write is on disk before it is answered, so a killed Redis comes back with what it knew. */
-const durable = ['--appendonly', 'yes', '--appendfsync', 'always'];
 
 /** False too where a kept connection of a gateway that was replaced is tried once more. */
 async function allRefuse(gateways: readonly Gateway[]): Promise<boolean> {

@@ -1,4 +1,4 @@
-import { startRedisServer } from './redis-server.ts';
+import { durable, startRedisServer } from './redis-server.ts';
 import type { RedisServer } from './redis-server.ts';
 import type { Scene } from './temp-folder.ts';
 import { until } from './poll.ts';
@@ -24,7 +24,7 @@ export async function startRedisCluster(t: Scene): Promise<RedisCluster> {
     '--cluster-node-timeout',
     '2000',
   ];
-  const options = { args: [...args, '--cluster-require-full-coverage', 'no', '--appendonly', 'yes'] };
+  const options = { args: [...args, '--cluster-require-full-coverage', 'no', ...durable] };
   const nodes = await Promise.all([1, 2, 3].map(() => startRedisServer(t, options)));
   const share = Math.ceil(SLOTS / nodes.length);
   for (const [index, node] of nodes.entries()) {

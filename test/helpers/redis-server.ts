@@ -26,6 +26,9 @@ interface ServerOptions {
   readonly commandLine?: (port: number) => readonly string[];
 }
 
+/** Every write is on disk before it is answered. With less a killed Redis loses some where the disk is slow. */
+export const durable: readonly string[] = ['--appendonly', 'yes', '--appendfsync', 'always'];
+
 /** Starts a redis-server and stops it after the test. */
 export async function startRedisServer(t: Scene, options: ServerOptions = {}): Promise<RedisServer> {
   // A cluster node also listens on its port plus 10000, which must exist.

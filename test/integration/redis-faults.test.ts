@@ -15,7 +15,7 @@ import type { DrawOrder } from '../../src/stores/ledger.ts';
 import { nameKeys } from '../../src/stores/redis/names.ts';
 import { aPlan, aQuota } from '../helpers/lease-scene.ts';
 import { aCounter, aDraw, usedOf } from '../helpers/ledger-orders.ts';
-import { startRedisServer } from '../helpers/redis-server.ts';
+import { durable, startRedisServer } from '../helpers/redis-server.ts';
 import { counters, failureOf, openWithDeadline, outcomeOf, recovers } from '../helpers/store-faults.ts';
 import { startTcpProxy } from '../helpers/tcp-proxy.ts';
 import { until } from '../helpers/poll.ts';
@@ -104,7 +104,7 @@ test('a call has all of its time, and so has who waits for it, however long the 
 });
 
 test('a Redis that is restarted is found again, with the usage that it kept', async (t) => {
-  const redis = await startRedisServer(t, { args: ['--appendonly', 'yes'] });
+  const redis = await startRedisServer(t, { args: durable });
   const store = await openWithDeadline(t, redis.url);
   await store.ledger.draw(aDraw({ counters, want: 7 }));
   await redis.stop();
