@@ -49,33 +49,20 @@ export function createMetrics(countConnections: () => number): Metrics {
   collectDefaultMetrics({ register: registry });
   const registers = [registry];
   let inFlight = 0;
-  const requestTally = new CounterTally((labels, count) => requests.labels(...labels).inc(count));
-  const requests = new Counter({
+  const requests = gatheredCounter(registry, {
     name: 'gatehouse_requests_total',
     help: 'Requests by route, status class and refusal code ("none" when answered).',
     labelNames: ['route', 'status', 'refusal'],
-    registers,
-    collect: () => requestTally.handOn(),
   });
-  const durationTally = new HistogramTally((route, seconds) => observeAll(duration.labels(route), seconds));
-  const duration = new Histogram({
+  const duration = gatheredHistogram(registry, {
     name: 'gatehouse_request_duration_seconds',
     help: 'From the head of a request to the end of its answer.',
-    labelNames: ['route'],
-    buckets: latencyBuckets,
-    registers,
-    collect: () => durationTally.handOn(),
+    label: 'route',
   });
-  const upstreamDurationTally = new HistogramTally((upstream, seconds) =>
-    observeAll(upstreamDuration.labels(upstream), seconds),
-  );
-  const upstreamDuration = new Histogram({
+  const upstreamDuration = gatheredHistogram(registry, {
     name: 'gatehouse_upstream_duration_seconds',
     help: 'From the request sent to the upstream to the head of its answer.',
-    labelNames: ['upstream'],
-    buckets: latencyBuckets,
-    registers,
-    collect: () => upstreamDurationTally.handOn(),
+    label: 'upstream',
   });
   const upstreamErrors = new Counter({
     name: 'gatehouse_upstream_errors_total',
@@ -89,16 +76,10 @@ export function createMetrics(countConnections: () => number): Metrics {
     labelNames: ['operation'],
     registers,
   });
-  const storeDurationTally = new HistogramTally((operation, seconds) =>
-    observeAll(storeDuration.labels(operation), seconds),
-  );
-  const storeDuration = new Histogram({
+  const storeDuration = gatheredHistogram(registry, {
     name: 'gatehouse_store_duration_seconds',
     help: 'Store calls, failed ones included.',
-    labelNames: ['operation'],
-    buckets: latencyBuckets,
-    registers,
-    collect: () => storeDurationTally.handOn(),
+    label: 'operation',
   });
   const connections: Gauge = new Gauge({
     name: 'gatehouse_connections',
@@ -112,13 +93,10 @@ export function createMetrics(countConnections: () => number): Metrics {
     registers,
     collect: (): void => inFlightGauge.set(inFlight),
   });
-  const decisionTally = new CounterTally((labels, count) => decisions.labels(...labels).inc(count));
-  const decisions = new Counter({
+  const decisions = gatheredCounter(registry, {
     name: 'gatehouse_quota_decisions_total',
     help: 'Requests that reached their limits, by plan and outcome: granted, owed, client_gone or the refusal code.',
     labelNames: ['plan', 'outcome'],
-    registers,
-    collect: () => decisionTally.handOn(),
   });
   const nearLimit = new Counter({
     name: 'gatehouse_quota_near_limit_total',
@@ -140,14 +118,14 @@ export function createMetrics(countConnections: () => number): Metrics {
     leave(visit, status) {
       inFlight -= 1;
       const route = visit.route ?? noRoute;
-      requestTally.count(route, classOf(status), visit.refusal ?? 'none');
-      durationTally.observe(route, (performance.now() - visit.startedAt) / 1000);
+      requests.count(route, classOf(status), visit.refusal ?? 'none');
+      duration.observe(route, (performance.now() - visit.startedAt) / 1000);
       if (visit.upstreamMs !== undefined && visit.upstream !== undefined) {
-        upstreamDurationTally.observe(visit.upstream, visit.upstreamMs / 1000);
+        upstreamDuration.observe(visit.upstream, visit.upstreamMs / 1000);
       }
     },
     countUnreadable(status, refusal) {
-      requestTally.count(noRoute, classOf(status), refusal);
+      requests.count(noRoute, classOf(status), refusal);
     },
     countUpstreamError(upstream, kind) {
       upstreamErrors.labels(upstream, kind).inc();
@@ -156,11 +134,11 @@ export function createMetrics(countConnections: () => number): Metrics {
       keyFailures.labels(slowed ? 'yes' : 'no').inc();
     },
     observeStore(operation, seconds, ok) {
-      storeDurationTally.observe(operation, seconds);
+      storeDuration.observe(operation, seconds);
       if (!ok) storeErrors.labels(operation).inc();
     },
     countDecision(plan, outcome) {
-      decisionTally.count(plan, outcome);
+      decisions.count(plan, outcome);
     },
     countNearLimit(plan, quota) {
       nearLimit.labels(plan, quota).inc();
@@ -181,8 +159,33 @@ export function createMetrics(countConnections: () => number): Metrics {
   };
 }
 
-function observeAll(series: Histogram.Internal<string>, values: readonly number[]): void {
-  for (const value of values) series.observe(value);
+/** A counter of what happens in every request, by labels in their order. */
+function gatheredCounter(
+  registry: Registry,
+  about: { readonly name: string; readonly help: string; readonly labelNames: readonly string[] },
+): CounterTally {
+  const tally = new CounterTally((labels, count) => counter.labels(...labels).inc(count));
+  const counter = new Counter({ ...about, registers: [registry], collect: () => tally.handOn() });
+  return tally;
+}
+
+/** The seconds that something takes that happens in every request, by one label. */
+function gatheredHistogram(
+  registry: Registry,
+  { label, ...about }: { readonly name: string; readonly help: string; readonly label: string },
+): HistogramTally {
+  const tally = new HistogramTally((value, seconds) => {
+    const series = histogram.labels(value);
+    for (const each of seconds) series.observe(each);
+  });
+  const histogram = new Histogram({
+    ...about,
+    labelNames: [label],
+    buckets: latencyBuckets,
+    registers: [registry],
+    collect: () => tally.handOn(),
+  });
+  return tally;
 }
 
 const statusClasses = ['0xx', '1xx', '2xx', '3xx', '4xx', '5xx'] as const;
