@@ -100,7 +100,7 @@ function checkTogether(draft: Draft, report: Report): ReturnType<typeof compileB
 
 function declaredNames(tree: unknown): Draft['declared'] {
   const names = (room: 'upstreams' | 'plans' | 'versions'): readonly string[] | undefined => {
-    const value: unknown = typeof tree === 'object' && tree !== null ? Reflect.get(tree, room) : undefined;
+    const value = isObject(tree) ? tree[room] : undefined;
     if (value === undefined && room !== 'upstreams') return [];
     return isObject(value) ? Object.keys(value) : undefined;
   };

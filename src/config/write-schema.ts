@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { formatOf } from './formats.ts';
 import { schema } from './schema.ts';
+import { isObject } from './subschemas.ts';
 
 type Part = Readonly<Record<string, unknown>>;
 
@@ -26,29 +27,29 @@ function publish(part: Part): Part {
     ...rest,
     ...(pattern === undefined ? {} : { pattern: isScalar(part) ? `(${pattern})|${expandable}` : pattern }),
     ...namesOf(propertyNames, additionalProperties),
-    ...(isPart(properties) ? { properties: publishAll(properties) } : {}),
-    ...(isPart(items) ? { items: publish(items) } : {}),
+    ...(isObject(properties) ? { properties: publishAll(properties) } : {}),
+    ...(isObject(items) ? { items: publish(items) } : {}),
   };
   return isScalar(part) ? allowExpansion(published) : published;
 }
 
 function publishAll(parts: Part): Part {
   return Object.fromEntries(
-    Object.entries(parts).map(([name, part]) => [name, isPart(part) ? publish(part) : part]),
+    Object.entries(parts).map(([name, part]) => [name, isObject(part) ? publish(part) : part]),
   );
 }
 
 /** Names from a closed set become properties, which editors can complete; other names keep their pattern. */
 function namesOf(names: unknown, values: unknown): Part {
-  if (!isPart(values)) return values === undefined ? {} : { additionalProperties: values };
-  if (isPart(names) && Array.isArray(names['enum'])) {
+  if (!isObject(values)) return values === undefined ? {} : { additionalProperties: values };
+  if (isObject(names) && Array.isArray(names['enum'])) {
     const value = publish(values);
     return {
       additionalProperties: false,
       properties: Object.fromEntries(names['enum'].map((name) => [name, value])),
     };
   }
-  const pattern = isPart(names) ? formatOf(names['format'])?.pattern : undefined;
+  const pattern = isObject(names) ? formatOf(names['format'])?.pattern : undefined;
   return {
     ...(pattern === undefined ? {} : { propertyNames: { pattern } }),
     additionalProperties: publish(values),
@@ -71,10 +72,6 @@ function allowExpansion(part: Part): Part {
 
 function isScalar({ type }: Part): boolean {
   return [type].flat().every((name) => name === 'string' || name === 'integer' || name === 'boolean');
-}
-
-function isPart(value: unknown): value is Part {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 if (import.meta.main) writeFileSync(publishedAt, publishedSchema());
