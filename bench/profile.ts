@@ -56,6 +56,7 @@ async function profile({ keys, load }: (typeof scenarios)[number]): Promise<void
     const gateway = await start({
       command: process.execPath,
       args: [...sampling, join(root, 'src/main.ts'), 'serve', '--config', file],
+      env: memory.environment,
       cores: cores.subject,
       port: ports.listen,
       log: join(folder, 'gateway.log'),
