@@ -5,7 +5,7 @@ import { printSize } from '../config/units.ts';
 import { Refusal } from '../refusals.ts';
 import { readArriving, type ArrivingBody, type Arrivals } from '../uploads/arriving-body.ts';
 import { ChunkCount } from '../uploads/chunk-count.ts';
-import { lettingGo } from '../uploads/let-go.ts';
+import { lettingGo } from '../let-go.ts';
 import type { SpoolRoom } from '../uploads/spool.ts';
 import { noBody, type Body, type BytesBody } from '../upstream/body.ts';
 import type { Head } from './check-request.ts';

@@ -1,7 +1,7 @@
 import { printSize } from '../config/units.ts';
 import { createFileTypeCheck } from './check-file-type.ts';
 import { createFormCheck } from './check-form.ts';
-import { lettingGo } from './let-go.ts';
+import { lettingGo } from '../let-go.ts';
 import { readBoundary } from './read-boundary.ts';
 import { createMultipartReader } from './read-multipart.ts';
 import { readDeclaredType } from './read-part-header.ts';

@@ -4,6 +4,7 @@ import { writeAnswerHead } from './answer-head.ts';
 import { resetCode } from './connect.ts';
 import { takeHeader } from '../headers.ts';
 import { ClientGone, NonsenseAnswer, ResponseTimeout } from './failures.ts';
+import { letGoInOrder } from '../let-go.ts';
 import { Refusal } from '../refusals.ts';
 import { whenAllIsRead } from '../when-all-is-read.ts';
 
@@ -188,7 +189,7 @@ export class Relay implements Dispatcher.DispatchHandler {
   }
 
   #write(chunk: Buffer): void {
-    if (this.#res.write(chunk)) return;
+    if (this.#res.write(chunk, whenSent(chunk))) return;
     this.#controller?.pause();
     this.#res.once('drain', () => this.#controller?.resume());
   }
@@ -235,6 +236,17 @@ export class Relay implements Dispatcher.DispatchHandler {
 
 /** A larger body is worth a write of its own. */
 const heldBytesMax = 16 * 1024;
+
+/** A smaller piece is not worth a callback: it weighs little until it is collected. */
+const largeBytesMin = 16 * 1024;
+
+/** What could not be sent is left to the collector: the kernel may still be reading it. */
+function whenSent(chunk: Buffer): ((error: Error | null | undefined) => void) | undefined {
+  if (chunk.length < largeBytesMin) return undefined;
+  return (error) => {
+    if (!error) letGoInOrder(chunk);
+  };
+}
 
 /** To a client of HTTP/1.0 the end of the connection may be the end of the answer, so only a reset tells it the truth. */
 function breakOff(res: ServerResponse): void {

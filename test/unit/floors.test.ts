@@ -29,6 +29,7 @@ const floors: readonly (readonly string[])[] = [
     'exit-codes.ts',
     'headers.ts',
     'http.ts',
+    'let-go.ts',
     'line-buffer.ts',
     'refusals.ts',
     'settle-heap.ts',
