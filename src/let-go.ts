@@ -13,7 +13,7 @@ export async function* lettingGo(
  * young generation is full, because their bytes lie outside of it: 50 uploads at a time grew by 100 MB, and by 41 MB
  * with this. Memory that holds more than the chunk is left alone.
  */
-function letGo(chunk: Buffer): void {
+export function letGo(chunk: Buffer): void {
   const { buffer, byteLength } = chunk;
   if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
 }

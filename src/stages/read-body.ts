@@ -5,7 +5,7 @@ import { printSize } from '../config/units.ts';
 import { Refusal } from '../refusals.ts';
 import { readArriving, type ArrivingBody, type Arrivals } from '../uploads/arriving-body.ts';
 import { ChunkCount } from '../uploads/chunk-count.ts';
-import { lettingGo } from '../let-go.ts';
+import { letGo, lettingGo } from '../let-go.ts';
 import type { SpoolRoom } from '../uploads/spool.ts';
 import { noBody, type Body, type BytesBody } from '../upstream/body.ts';
 import type { Head } from './check-request.ts';
@@ -123,8 +123,9 @@ async function readAny(
   let first: Buffer = nothing;
   let size = 0;
   for (let next = await chunks.next(); next.done !== true; next = await chunks.next()) {
+    const { length } = next.value;
     first = append(first, size, { chunk: next.value, sizeMax });
-    size += next.value.length;
+    size += length;
     if (size > bufferedMax)
       return streamOnce(arriving, followedBy(first.subarray(0, size), chunks), undefined);
   }
@@ -235,13 +236,13 @@ function collect(req: IncomingMessage, sizeMax: number, memory: BodyMemory): Pro
     const count = new ChunkCount();
 
     function take(chunk: Buffer): void {
-      const tooMany = count.add(chunk.length);
+      const { length } = chunk;
+      const tooMany = count.add(length);
       if (tooMany !== undefined) return fail(tooMany);
-      if (size + chunk.length > sizeMax) return fail(tooLarge(sizeMax));
-      if (!memory.take(chunk.length))
-        return fail(new Refusal('overloaded', { headers: { 'Retry-After': '1' } }));
+      if (size + length > sizeMax) return fail(tooLarge(sizeMax));
+      if (!memory.take(length)) return fail(new Refusal('overloaded', { headers: { 'Retry-After': '1' } }));
       bytes = append(bytes, size, { chunk, sizeMax });
-      size += chunk.length;
+      size += length;
     }
     function finish(): void {
       stopListening();
@@ -267,6 +268,7 @@ function collect(req: IncomingMessage, sizeMax: number, memory: BodyMemory): Pro
 /**
  * Copies chunks together as they come, in a buffer that doubles: a client may send a body in chunks of one byte, and
  * millions of small buffers would cost a hundred times what was counted. A body in one piece is never copied.
+ * What was copied is let go, and has no length any more.
  */
 function append(bytes: Buffer, size: number, { chunk, sizeMax }: { chunk: Buffer; sizeMax: number }): Buffer {
   if (size === 0) return chunk;
@@ -275,8 +277,10 @@ function append(bytes: Buffer, size: number, { chunk, sizeMax }: { chunk: Buffer
   if (needed > bytes.length) {
     target = Buffer.allocUnsafe(Math.min(sizeMax, Math.max(needed, 2 * bytes.length)));
     bytes.copy(target, 0, 0, size);
+    letGo(bytes);
   }
   chunk.copy(target, size);
+  letGo(chunk);
   return target;
 }
 
