@@ -9,21 +9,32 @@ export class JsonProblem extends Error {
   }
 }
 
+/** What a text may at most make of itself. */
+export interface JsonBounds {
+  /** A scalar has depth 0, `[]` has depth 1. */
+  readonly depthMax: number;
+  /** Objects, arrays and scalars, all together. */
+  readonly valuesMax: number;
+}
+
 /**
  * Parses JSON that every parser reads the same way (I-JSON, RFC 7493), or throws a `JsonProblem`. Beside malformed
  * text it refuses what parsers are known to disagree about: duplicate keys, `__proto__`, NUL in a key, half surrogate
- * pairs, numbers too large for a double, a byte order mark. A scalar has depth 0, `[]` has depth 1.
- * Time is linear in the size of the body and no recursion follows its nesting.
+ * pairs, numbers too large for a double, a byte order mark.
+ * Time is linear in the size of the body and no recursion follows its nesting. Memory is that of the text and of the values
+ * allowed: they are counted before any is made, because `[]` takes three bytes in a text and over a hundred in a tree.
  */
-export function parseStrictJson(bytes: Buffer, depthMax: number): unknown {
+export function parseStrictJson(bytes: Buffer, { depthMax, valuesMax }: JsonBounds): unknown {
   const text = bytes.toString('utf8');
+  const escaped = text.includes('\\');
+  const counted = count(text, escaped);
+  if (counted.values > valuesMax) throw new JsonProblem('The body has too many values');
   const parsed = parse(text, bytes);
   // Decoding replaces bytes that are not UTF-8 with U+FFFD, so only a text that has one needs a second look.
   if (text.includes('\uFFFD') && !isUtf8(bytes)) throw new JsonProblem('The body is not valid UTF-8');
-  const escaped = text.includes('\\');
   const value = escaped && hasEscapedKey(text) ? parseEscapedKeys(text) : parsed;
   const strings = checkScalar(value, escaped) + checkLevels(value, escaped, depthMax);
-  if (strings !== countStrings(text)) throw new JsonProblem('The body has a duplicate key');
+  if (strings !== counted.strings) throw new JsonProblem('The body has a duplicate key');
   return value;
 }
 
@@ -103,20 +114,59 @@ function checkScalar(value: unknown, escaped: boolean): number {
   return 0;
 }
 
+interface Counted {
+  readonly strings: number;
+  readonly values: number;
+}
+
 /**
+ * Counts what stands in a text, which is right for all that turns out to be JSON; a backslash occurs only inside strings
+ * there, where it takes the next character with it.
  * Duplicate keys are found by counting. In the text every key and every string value is one pair of quotes; in the
  * tree a duplicate has replaced the earlier member, so its key (and whatever was inside) is missing there. The two
  * counts are equal exactly when no key was given twice, after unescaping, at any level.
- * A backslash occurs only inside strings of valid JSON, where it takes the next character with it.
  */
-function countStrings(text: string): number {
-  let quotes = 0;
+function count(text: string, escaped: boolean): Counted {
+  let strings = 0;
+  let values = 1;
+  let last = 0;
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
-    if (code === quote) quotes += 1;
-    else if (code === backslash) at += 1;
+    if (code <= blank) continue;
+    if (code === quote) {
+      strings += 1;
+      at = endOfString(text, at + 1, escaped);
+    } else if (code === comma || isOpening(code)) {
+      values += 1;
+    } else if (isOpening(last) && isClosing(code)) {
+      // What was counted when it opened is not in there.
+      values -= 1;
+    }
+    last = code;
   }
-  return quotes / 2;
+  return { strings, values };
+}
+
+/** Looking for the quote alone is several times faster, where none can be escaped: base64 in a field may be long. */
+function endOfString(text: string, from: number, escaped: boolean): number {
+  if (!escaped) {
+    const end = text.indexOf('"', from);
+    return end === -1 ? text.length : end;
+  }
+  for (let at = from; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === quote) return at;
+    if (code === backslash) at += 1;
+  }
+  return text.length;
+}
+
+function isOpening(code: number): boolean {
+  return code === openBracket || code === openBrace;
+}
+
+function isClosing(code: number): boolean {
+  return code === closeBracket || code === closeBrace;
 }
 
 type Container = unknown[] | Readonly<Record<string, unknown>>;
@@ -125,6 +175,12 @@ function isContainer(value: unknown): value is Container {
   return typeof value === 'object' && value !== null;
 }
 
+const blank = 0x20;
 const quote = 0x22;
+const comma = 0x2c;
+const openBracket = 0x5b;
 const backslash = 0x5c;
+const closeBracket = 0x5d;
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
 const surrogateSentence = 'The body has text that is not valid Unicode';

@@ -10,7 +10,7 @@ import { AdminProblem } from './problem.ts';
 
 /** The largest JSON body: a key with all that it may have is far below. */
 export const bodyBytesMax = 64 * 1024;
-const depthMax = 8;
+const bounds = { depthMax: 8, valuesMax: 10_000 };
 /** For all of a JSON body, and for any silence in the middle of an import. */
 const patienceMs = 30_000;
 
@@ -30,7 +30,7 @@ export async function readJsonBody(
   res: ServerResponse,
 ): Promise<Readonly<Record<string, unknown>>> {
   requireType(req, (type) => (type === 'application/json' ? true : undefined), 'application/json');
-  const value = parseStrictJson(await readBytes(req, res), depthMax);
+  const value = parseStrictJson(await readBytes(req, res), bounds);
   if (isObject(value)) return value;
   throw invalidFields([{ field: '', message: 'the body must be a JSON object' }]);
 }

@@ -187,6 +187,7 @@ export type BodyRule =
       readonly kind: 'json';
       readonly sizeMax: number;
       readonly depthMax: number;
+      readonly valuesMax: number;
       /** Take `application/*+json` beside `application/json`. */
       readonly suffixed: boolean;
       readonly check: BodyCheck | undefined;

@@ -148,8 +148,9 @@ function resolveRoute(route: RawRoute, { base, versions, check, requestMs }: Rou
 function resolveBody(body: RawRoute['body'], check: BodyCheck | undefined, requestMs: number): BodyRule {
   if (typeof body === 'string') return { kind: 'none' };
   if (body.json === undefined) return resolveUpload(body, check) ?? resolveAny(known(body.any), requestMs);
-  const { maxSize, maxDepth, suffixed } = body.json;
-  return { kind: 'json', sizeMax: size(maxSize), depthMax: maxDepth, suffixed, check };
+  const { maxSize, maxDepth, maxValues, suffixed } = body.json;
+  const bounds = { sizeMax: size(maxSize), depthMax: maxDepth, valuesMax: maxValues };
+  return { kind: 'json', ...bounds, suffixed, check };
 }
 
 function resolveAny(

@@ -9,7 +9,8 @@ import { invalidFields, KeyProblem } from './key-problem.ts';
 export type ImportForm = 'csv' | 'json';
 
 const lineLengthMax = 64 * 1024;
-const depthMax = 8;
+/** A key with all that it may have is far below. */
+const bounds = { depthMax: 8, valuesMax: 10_000 };
 
 /**
  * Reads keys from CSV with a heading, or from JSON lines: what is said, or whichever the first character says. Lines are
@@ -47,7 +48,7 @@ function attempt(number: number, text: string, readLine: (line: string) => Writt
 
 function readJson(line: string): WrittenFields {
   try {
-    const value = parseStrictJson(Buffer.from(line), depthMax);
+    const value = parseStrictJson(Buffer.from(line), bounds);
     if (isObject(value)) return value;
   } catch (error) {
     if (!(error instanceof JsonProblem)) throw error;

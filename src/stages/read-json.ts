@@ -1,6 +1,6 @@
 import type { BodyRule } from '../config/config.ts';
 import { Refusal } from '../refusals.ts';
-import { JsonProblem, parseStrictJson } from '../strict-json.ts';
+import { type JsonBounds, JsonProblem, parseStrictJson } from '../strict-json.ts';
 
 /** What a route of the kind `json` asks of a body. */
 export type JsonRule = Extract<BodyRule, { kind: 'json' }>;
@@ -10,7 +10,7 @@ export type JsonRule = Extract<BodyRule, { kind: 'json' }>;
  * schema; the bytes themselves are what is forwarded. Refuses with `body_malformed` and `body_invalid`.
  */
 export function readJson(bytes: Buffer, rule: JsonRule): void {
-  const value = parse(bytes, rule.depthMax);
+  const value = parse(bytes, rule);
   const problem = rule.check?.(value);
   if (problem !== undefined) throw new Refusal('body_invalid', { message: problem });
 }
@@ -26,9 +26,9 @@ export function requireJsonContentType(value: string | undefined, suffixed: bool
   throw new Refusal('content_type_unsupported', { message: 'Content-Type must be application/json' });
 }
 
-function parse(bytes: Buffer, depthMax: number): unknown {
+function parse(bytes: Buffer, bounds: JsonBounds): unknown {
   try {
-    return parseStrictJson(bytes, depthMax);
+    return parseStrictJson(bytes, bounds);
   } catch (error) {
     if (error instanceof JsonProblem) throw new Refusal('body_malformed', { message: error.message });
     throw error;

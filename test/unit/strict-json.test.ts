@@ -2,18 +2,20 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { hasEscapedKey } from '../../src/escaped-keys.ts';
-import { JsonProblem, parseStrictJson } from '../../src/strict-json.ts';
+import { type JsonBounds, JsonProblem, parseStrictJson } from '../../src/strict-json.ts';
+import { doesNotHang } from '../helpers/no-hang.ts';
 
 const depthMax = 32;
+const valuesMax = 200_000;
 
-function read(text: string | Uint8Array): unknown {
-  return parseStrictJson(Buffer.from(text as string), depthMax);
+function read(text: string | Uint8Array, bounds: Partial<JsonBounds> = {}): unknown {
+  return parseStrictJson(Buffer.from(text as string), { depthMax, valuesMax, ...bounds });
 }
 
 /** The sentence of the refusal, or undefined when the body was taken. */
-function problemOf(body: string | Uint8Array): string | undefined {
+function problemOf(body: string | Uint8Array, bounds: Partial<JsonBounds> = {}): string | undefined {
   try {
-    read(body);
+    read(body, bounds);
     return undefined;
   } catch (error) {
     assert.ok(error instanceof JsonProblem, `threw ${String(error)}`);
@@ -222,6 +224,29 @@ describe('parseStrictJson', () => {
     }
   });
 
+  it('takes as many values as are allowed, however they are written, and refuses one more', () => {
+    const value = fc.jsonValue({ maxDepth: 6, stringUnit: 'grapheme' });
+    fc.assert(
+      fc.property(value, fc.nat(2), (any, indent) => {
+        const text = JSON.stringify(any, undefined, indent);
+        fc.pre(!text.includes('__proto__'));
+        const values = countValues(any);
+        assert.equal(problemOf(text, { valuesMax: values }), undefined);
+        assert.equal(problemOf(text, { valuesMax: values - 1 }), 'The body has too many values');
+      }),
+    );
+  });
+
+  it('makes none of the values of a body that has too many', () => {
+    for (const one of ['[]', '{}', '[ ]', '0', '""', '{"a":{}}', '[[[]]]', '"[,]"']) {
+      const body = Buffer.from(`[${`${one},`.repeat(1_000_000)}0]`);
+      const before = process.memoryUsage().heapUsed;
+      doesNotHang(() => assert.equal(problemOf(body), 'The body has too many values'));
+      const grown = process.memoryUsage().heapUsed - before;
+      assert.ok(grown < 2 * body.length, `${grown} bytes for ${body.length} of ${one}`);
+    }
+  });
+
   it('reads escaped keys rightly whatever keys came before (nodejs/node#63785)', () => {
     for (const hint of ['\\', '\\u00', '\\u006', '\\n', '\\"']) {
       read(JSON.stringify({ a: 1, [hint]: 2 }));
@@ -332,4 +357,9 @@ function textOf(written: Written | undefined): string {
 
 function quoted(...bytes: number[]): Uint8Array {
   return Uint8Array.of(0x22, ...bytes, 0x22);
+}
+
+function countValues(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 1;
+  return Object.values(value).reduce((sum: number, one) => sum + countValues(one), 1);
 }

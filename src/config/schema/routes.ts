@@ -36,6 +36,12 @@ const json = {
       maximum: 1000,
       default: 32,
     },
+    maxValues: {
+      description: 'How many objects, arrays and other values there may be in all.',
+      type: 'integer',
+      minimum: 1,
+      default: 200_000,
+    },
     suffixed: {
       description: 'Take application/*+json beside application/json.',
       type: 'boolean',

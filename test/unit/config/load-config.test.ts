@@ -108,6 +108,7 @@ test('bodies without options get their defaults', (t) => {
     kind: 'json',
     sizeMax: 64 * 1024,
     depthMax: 32,
+    valuesMax: 200_000,
     suffixed: false,
     check: undefined,
   });

@@ -11,6 +11,7 @@ const rule: JsonRule = {
   kind: 'json',
   sizeMax: 16_384,
   depthMax: 3,
+  valuesMax: 200_000,
   suffixed: false,
   check: compileBodySchema({
     type: 'object',
