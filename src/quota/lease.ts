@@ -6,8 +6,6 @@ import type { PlanRule } from '../config/plan-rule.ts';
 export interface Waiter {
   readonly lease: Lease;
   readonly cost: number;
-  /** Infinity until its time begins. */
-  deadline: number;
   readonly resolve: (answer: Hold | Denial) => void;
   readonly reject: (error: unknown) => void;
   /** Stops listening for the client's leaving. */

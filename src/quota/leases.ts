@@ -4,12 +4,12 @@ import type { Clock } from './clock.ts';
 import { isNearEnd, sizeLease } from './lease-size.ts';
 import { Hold, createLease, deny, enterPeriods, remainingInStore } from './lease.ts';
 import type { Denial, Lease, Waiter } from './lease.ts';
+import { LeaseLines, demandOf } from './lease-lines.ts';
 import { LeaseSteps } from './lease-steps.ts';
 import type { PlanRule } from '../config/plan-rule.ts';
 import { StoreTime } from './store-time.ts';
 import { readUsage, withoutHeld } from './usage-reading.ts';
 import type { UsageReading } from './usage-reading.ts';
-import { WaitingRoom, demandOf } from './waiting-room.ts';
 
 export interface LeasesOptions {
   readonly ledger: Ledger;
@@ -85,7 +85,7 @@ class LeaseBook implements Leases {
   readonly #book = new Map<string, Lease>();
   #unswept = this.#book.values();
   readonly #draws = new Set<Promise<void>>();
-  readonly #room: WaitingRoom;
+  readonly #lines: LeaseLines;
   readonly #steps: LeaseSteps;
   #sweeping = false;
   #draining = false;
@@ -97,7 +97,7 @@ class LeaseBook implements Leases {
     this.#clock = clock;
     this.#holder = options.holder;
     this.#onError = onError;
-    this.#room = new WaitingRoom(clock, options.deadlineMs, (waiter) => {
+    this.#lines = new LeaseLines(clock, options.deadlineMs, (waiter) => {
       this.#failWaiter(waiter, new StoreUnavailable('No units came in time', { mayHaveHappened: false }));
     });
     this.#steps = new LeaseSteps({
@@ -221,7 +221,7 @@ class LeaseBook implements Leases {
       if (lease.units >= order.cost) return this.#take(lease, order.cost, mono);
       if (mono < lease.deniedUntil && order.cost - lease.units >= lease.deniedNeed) return deny(lease);
     }
-    const answer = this.#room.wait(lease, order.cost, order.signal);
+    const answer = this.#lines.wait(lease, order.cost, order.signal);
     if (!lease.drawing) this.#startDrawing(lease);
     return answer;
   }
@@ -360,7 +360,7 @@ class LeaseBook implements Leases {
     const most = lease.units + Math.min(remainingInStore(lease), order.need - 1);
     for (const waiter of lease.waiting ?? []) {
       if (waiter.cost <= most) continue;
-      this.#room.release(waiter);
+      this.#lines.release(waiter);
       waiter.resolve(deny(lease));
     }
   }
@@ -370,7 +370,7 @@ class LeaseBook implements Leases {
     if (!this.#isCurrent(lease, mono)) return;
     for (const waiter of lease.waiting ?? []) {
       if (waiter.cost > lease.units) return;
-      this.#room.release(waiter);
+      this.#lines.release(waiter);
       waiter.resolve(this.#take(lease, waiter.cost, mono));
     }
   }
@@ -387,7 +387,7 @@ class LeaseBook implements Leases {
 
   #failLine(lease: Lease, error: unknown): void {
     for (const waiter of lease.waiting ?? []) {
-      this.#room.release(waiter);
+      this.#lines.release(waiter);
       this.#failWaiter(waiter, error);
     }
   }

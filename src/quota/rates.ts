@@ -3,6 +3,7 @@ import type { Ledger, PaceAnswer } from '../stores/ledger.ts';
 import type { RateReading } from './answer-headers.ts';
 import type { Clock } from './clock.ts';
 import type { RateRule } from '../config/plan-rule.ts';
+import { WaitingRoom } from './waiting-room.ts';
 
 /** One request may pass now. */
 export interface Cell {
@@ -47,7 +48,7 @@ const denialMaxMs = 1000;
 const sweepMs = 1000;
 
 interface Waiter {
-  readonly deadline: number;
+  readonly pace: Pace;
   readonly resolve: (answer: Cell | TooFast) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -61,15 +62,14 @@ interface Pace {
   deniedUntil: number;
   freeAt: number;
   asking: boolean;
-  /** A timer runs for the first in line. */
-  timed: boolean;
-  readonly line: Waiter[];
+  /** In the order they came. */
+  readonly line: Set<Waiter>;
 }
 
 class RateBook implements Rates {
   readonly #ledger: Ledger;
   readonly #clock: Clock;
-  readonly #deadlineMs: number;
+  readonly #room: WaitingRoom<Waiter>;
   readonly #onError: (error: unknown) => void;
   readonly #book = new Map<string, Pace>();
   #sweeping = false;
@@ -77,7 +77,9 @@ class RateBook implements Rates {
   constructor(options: RatesOptions) {
     this.#ledger = options.ledger;
     this.#clock = options.clock;
-    this.#deadlineMs = options.deadlineMs;
+    this.#room = new WaitingRoom(options.clock, options.deadlineMs, (waiter) => {
+      this.#release(waiter).reject(new StoreUnavailable('No cell came in time', { mayHaveHappened: false }));
+    });
     this.#onError = options.onError;
   }
 
@@ -88,31 +90,40 @@ class RateBook implements Rates {
   take(keyId: string, rule: RateRule): Cell | TooFast | Promise<Cell | TooFast> {
     const mono = this.#clock.mono();
     const pace = this.#find(keyId, rule, mono);
-    if (pace.line.length === 0) {
+    if (pace.line.size === 0) {
       if (pace.cells > 0 && mono - pace.askedAt <= cellLifeMs) return takeCell(pace);
       if (mono < pace.deniedUntil) return tooFast(pace, pace.freeAt - mono);
     }
-    const joins = pace.asking;
     const answer = new Promise<Cell | TooFast>((resolve, reject) => {
-      const waiter = { deadline: Number.POSITIVE_INFINITY, resolve, reject };
-      pace.line.push(waiter);
-      // As in the waiting room: its time begins when the store is asked.
-      this.#clock.whenAllIsRead(() => {
-        waiter.deadline = this.#clock.mono() + this.#deadlineMs;
-        if (joins && !pace.timed) this.#turnOutLater(pace);
-      });
+      const waiter = { pace, resolve, reject };
+      pace.line.add(waiter);
+      this.#room.enter(waiter);
     });
-    if (!joins) this.#startAsking(keyId, pace);
+    if (!pace.asking) this.#startAsking(keyId, pace);
     return answer;
   }
 
   putBack(keyId: string): void {
     const pace = this.#book.get(keyId);
     if (pace === undefined || this.#clock.mono() - pace.askedAt > cellLifeMs) return;
-    const first = pace.line.shift();
     pace.cells += 1;
     pace.deniedUntil = 0;
-    first?.resolve(takeCell(pace));
+    this.#serve(pace);
+  }
+
+  /** Hands cells to the requests in line, first come, first served. */
+  #serve(pace: Pace): void {
+    for (const waiter of pace.line) {
+      if (pace.cells === 0) return;
+      this.#release(waiter).resolve(takeCell(pace));
+    }
+  }
+
+  /** Takes a request out of its line; the caller answers it. */
+  #release(waiter: Waiter): Waiter {
+    this.#room.leave(waiter);
+    waiter.pace.line.delete(waiter);
+    return waiter;
   }
 
   #find(keyId: string, rule: RateRule, mono: number): Pace {
@@ -129,8 +140,7 @@ class RateBook implements Rates {
       deniedUntil: 0,
       freeAt: 0,
       asking: false,
-      timed: false,
-      line: [],
+      line: new Set<Waiter>(),
     };
     this.#book.set(keyId, made);
     this.#armSweep();
@@ -146,9 +156,9 @@ class RateBook implements Rates {
   async #ask(keyId: string, pace: Pace): Promise<void> {
     pace.asking = true;
     try {
-      while (pace.line.length > 0) await this.#askOnce(keyId, pace);
+      while (pace.line.size > 0) await this.#askOnce(keyId, pace);
     } catch (error) {
-      for (const waiter of pace.line.splice(0)) waiter.reject(error);
+      for (const waiter of pace.line) this.#release(waiter).reject(error);
       throw error;
     } finally {
       pace.asking = false;
@@ -159,7 +169,7 @@ class RateBook implements Rates {
     const { rule } = pace;
     const intervalMs = rule.perMs / rule.limit;
     const askedAt = this.#clock.mono();
-    const want = Math.min(rule.burst, Math.max(pace.line.length, cellsAhead(intervalMs), 1));
+    const want = Math.min(rule.burst, Math.max(pace.line.size, cellsAhead(intervalMs), 1));
     const answer = await this.#ledger.pace({ keyId, name: rule.name, intervalMs, burst: rule.burst, want });
     if (pace.rule === rule) this.#answered(pace, answer, askedAt);
   }
@@ -170,7 +180,7 @@ class RateBook implements Rates {
       pace.cells = answer.cells;
       pace.remaining = answer.remaining;
       pace.deniedUntil = 0;
-      for (const waiter of pace.line.splice(0, pace.cells)) waiter.resolve(takeCell(pace));
+      this.#serve(pace);
       return;
     }
     const mono = this.#clock.mono();
@@ -178,28 +188,7 @@ class RateBook implements Rates {
     pace.remaining = 0;
     pace.freeAt = mono + answer.retryInMs;
     pace.deniedUntil = Math.min(askedAt + answer.retryInMs, mono + denialMaxMs);
-    for (const waiter of pace.line.splice(0)) waiter.resolve(tooFast(pace, answer.retryInMs));
-  }
-
-  /** The store's deadline bounds one call; who came while it was under way may need a second, and is bounded here. */
-  #turnOutLater(pace: Pace): void {
-    const [first] = pace.line;
-    if (first === undefined || first.deadline === Number.POSITIVE_INFINITY) return;
-    pace.timed = true;
-    const mono = this.#clock.mono();
-    this.#clock.after(Math.max(0, first.deadline - mono), () => {
-      pace.timed = false;
-      this.#turnOutLate(pace);
-      this.#turnOutLater(pace);
-    });
-  }
-
-  #turnOutLate(pace: Pace): void {
-    const mono = this.#clock.mono();
-    const inTime = pace.line.findIndex(({ deadline }) => deadline > mono);
-    const late = pace.line.splice(0, inTime < 0 ? pace.line.length : inTime);
-    const error = new StoreUnavailable('No cell came in time', { mayHaveHappened: false });
-    for (const waiter of late) waiter.reject(error);
+    for (const waiter of pace.line) this.#release(waiter).resolve(tooFast(pace, answer.retryInMs));
   }
 
   #armSweep(): void {

@@ -1,87 +1,64 @@
 import type { Clock } from './clock.ts';
-import type { Denial, Hold, Lease, Waiter } from './lease.ts';
 
 /**
- * Requests that wait for draws, each in the line of its key. All of them wait equally long at most, so they run out of
- * time in the order they came, and one timer serves them all.
+ * Those who wait for the store. One call has a deadline of its own; whoever came while it was under way needs another, and is
+ * bounded here. All wait equally long at most, so they run out of time in the order they came, and one timer serves them all.
  */
-export class WaitingRoom {
+export class WaitingRoom<Guest> {
   readonly #clock: Clock;
   readonly #waitMs: number;
-  readonly #onLate: (waiter: Waiter) => void;
-  readonly #everyone = new Set<Waiter>();
-  #armed = false;
+  readonly #turnOut: (guest: Guest) => void;
+  /** Infinity until their time begins. */
+  readonly #deadlines = new Map<Guest, number>();
+  #watching = false;
 
-  constructor(clock: Clock, waitMs: number, onLate: (waiter: Waiter) => void) {
+  /** Whoever is turned out has left already. */
+  constructor(clock: Clock, waitMs: number, turnOut: (guest: Guest) => void) {
     this.#clock = clock;
     this.#waitMs = waitMs;
-    this.#onLate = onLate;
+    this.#turnOut = turnOut;
   }
 
-  /** Puts a request at the end of its key's line. It leaves the line when it is answered, late, or aborted. */
-  async wait(lease: Lease, cost: number, signal: AbortSignal | undefined): Promise<Hold | Denial> {
-    signal?.throwIfAborted();
-    return await new Promise((resolve, reject) => {
-      const leave = (): void => {
-        this.release(waiter);
-        reject(signal?.reason);
-      };
-      const waiter: Waiter = {
-        lease,
-        cost,
-        deadline: Number.POSITIVE_INFINITY,
-        resolve,
-        reject,
-        deafen: () => signal?.removeEventListener('abort', leave),
-      };
-      signal?.addEventListener('abort', leave, { once: true });
-      lease.waiting ??= new Set();
-      lease.waiting.add(waiter);
-      this.#everyone.add(waiter);
-      this.#clock.whenAllIsRead(() => this.#begin(waiter));
-    });
+  /** Their time begins when the store is asked. A turn of the event loop that takes longer than the wait costs nobody theirs. */
+  enter(guest: Guest): void {
+    this.#deadlines.set(guest, Number.POSITIVE_INFINITY);
+    this.#clock.whenAllIsRead(() => this.#begin(guest));
   }
 
-  /** Its time begins when the store is asked. A turn of the event loop that takes longer than the wait costs nobody theirs. */
-  #begin(waiter: Waiter): void {
-    waiter.deadline = this.#clock.mono() + this.#waitMs;
-    if (!this.#armed && this.#everyone.has(waiter)) this.#arm(this.#waitMs);
+  leave(guest: Guest): void {
+    this.#deadlines.delete(guest);
   }
 
-  /** Takes a request out of its line; the caller answers it. */
-  release(waiter: Waiter): void {
-    waiter.deafen();
-    this.#everyone.delete(waiter);
-    const { lease } = waiter;
-    lease.waiting?.delete(waiter);
-    if (lease.waiting?.size === 0) lease.waiting = undefined;
+  #begin(guest: Guest): void {
+    if (!this.#deadlines.has(guest)) return;
+    this.#deadlines.set(guest, this.#clock.mono() + this.#waitMs);
+    if (!this.#watching) this.#lookAfter(this.#waitMs);
   }
 
-  #arm(delayMs: number): void {
-    this.#armed = true;
+  /**
+   * Whoever is late then has one more turn of the event loop, and all that is read in it: in a process that is held up the
+   * store was asked at the end of the last one, and could not have been heard yet.
+   */
+  #lookAfter(delayMs: number): void {
+    this.#watching = true;
     this.#clock.after(delayMs, () => {
-      this.#armed = false;
-      this.#turnOutLate();
+      const seenAt = this.#clock.mono();
+      this.#clock.after(0, () => {
+        this.#watching = false;
+        this.#turnOutLate(seenAt);
+      });
     });
   }
 
-  #turnOutLate(): void {
-    const now = this.#clock.mono();
-    for (const waiter of this.#everyone) {
-      if (waiter.deadline === Number.POSITIVE_INFINITY) return;
-      if (waiter.deadline > now) {
-        this.#arm(waiter.deadline - now);
+  #turnOutLate(seenAt: number): void {
+    for (const [guest, deadline] of this.#deadlines) {
+      if (deadline === Number.POSITIVE_INFINITY) return;
+      if (deadline > seenAt) {
+        this.#lookAfter(Math.max(0, deadline - this.#clock.mono()));
         return;
       }
-      this.release(waiter);
-      this.#onLate(waiter);
+      this.leave(guest);
+      this.#turnOut(guest);
     }
   }
-}
-
-/** Units that the requests in a line cost together. */
-export function demandOf(line: Iterable<Waiter> | undefined): number {
-  let units = 0;
-  if (line !== undefined) for (const { cost } of line) units += cost;
-  return units;
 }

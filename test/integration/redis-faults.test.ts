@@ -10,8 +10,9 @@ import { fileURLToPath } from 'node:url';
 import type { TestContext } from 'node:test';
 import { systemClock } from '../../src/quota/clock.ts';
 import { createQuotas } from '../../src/quota/quotas.ts';
+import type { Quotas } from '../../src/quota/quotas.ts';
 import { StoreUnavailable } from '../../src/stores/ledger.ts';
-import type { DrawOrder } from '../../src/stores/ledger.ts';
+import type { DrawOrder, Ledger } from '../../src/stores/ledger.ts';
 import { nameKeys } from '../../src/stores/redis/names.ts';
 import { aPlan, aQuota } from '../helpers/lease-scene.ts';
 import { aCounter, aDraw, usedOf } from '../helpers/ledger-orders.ts';
@@ -65,6 +66,17 @@ test('while Redis is stopped a flood of calls leaves next to nothing behind for 
   assert.ok(Number(calls) < 200, `${calls} calls ran`);
 });
 
+function quotasOn(ledger: Ledger): Quotas {
+  return createQuotas({
+    ledger,
+    clock: systemClock,
+    holder: 'one',
+    deadlineMs: 250,
+    costMax: 1,
+    onError: (error) => assert.ifError(error),
+  });
+}
+
 /** Keeps the process from doing anything else. */
 function holdUp(ms: number): void {
   const freeAgain = performance.now() + ms;
@@ -86,14 +98,7 @@ test('an answer that came while the process was held up came in time', async (t)
 test('a call has all of its time, and so has who waits for it, however long the process takes to send it', async (t) => {
   const redis = await startRedisServer(t);
   const store = await openWithDeadline(t, redis.url);
-  const quotas = createQuotas({
-    ledger: store.ledger,
-    clock: systemClock,
-    holder: 'one',
-    deadlineMs: 250,
-    costMax: 1,
-    onError: (error) => assert.ifError(error),
-  });
+  const quotas = quotasOn(store.ledger);
   const plan = aPlan({ quotas: [aQuota(1000)] });
   const paced = aPlan({ quotas: [], rate: { name: 'rate', limit: 1000, perMs: 1000, burst: 1000 } });
   for (let call = 0; call < 3; call += 1) {
@@ -105,6 +110,26 @@ test('a call has all of its time, and so has who waits for it, however long the 
     assert.equal((await drawn).kind, 'drawn');
     for (const decision of decisions) assert.equal((await decision).kind, 'grant');
   }
+});
+
+test('who waits for a second call gets its answer, however long each turn of the process is', async (t) => {
+  const redis = await startRedisServer(t);
+  const store = await openWithDeadline(t, redis.url);
+  const quotas = quotasOn(store.ledger);
+  const strict = aPlan({ quotas: [aQuota(1000)], consistency: 'strict' });
+  const paced = aPlan({ quotas: [], rate: { name: 'rate', limit: 10, perMs: 1000, burst: 10 } });
+  const ask = () => [strict, paced].map((plan, key) => quotas.reserve({ keyId: `k${key}`, plan, cost: 1 }));
+  let starved = true;
+  const starve = (): void => {
+    holdUp(300);
+    if (starved) globalThis.setImmediate(starve);
+  };
+  t.after(() => (starved = false));
+  starve();
+  const first = ask();
+  await setImmediate(); // the calls for these are sent
+  const second = ask();
+  for (const decision of [...first, ...second]) assert.equal((await decision).kind, 'grant');
 });
 
 test('a Redis that is restarted is found again, with the usage that it kept', async (t) => {
