@@ -104,6 +104,7 @@ export async function joinSockets({ client, upstream, idleMs, progress }: Join):
     for (const side of [socket, upstream]) {
       side.on('data', active).on('error', closeBoth).once('close', closed);
     }
+    socket.on('data', (chunk: Buffer) => (progress.bytesIn += chunk.length));
     upstream.on('data', (chunk: Buffer) => (progress.bytesOut += chunk.length));
     socket.pipe(upstream);
     upstream.pipe(socket);

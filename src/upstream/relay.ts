@@ -25,6 +25,8 @@ export interface Progress {
   cost: number | undefined;
   /** From the request sent to the head of the answer. */
   upstreamMs: number | undefined;
+  /** What a client said after its protocol was switched; the bytes of a body are told where it is read. */
+  bytesIn: number;
   bytesOut: number;
   /** Who broke off; `gateway` is set before the gateway cuts the client's connection. */
   cut: 'client' | 'upstream' | 'gateway' | undefined;
