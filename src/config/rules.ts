@@ -31,6 +31,7 @@ export const rules: readonly Rule[] = [
   routes.usageHasItsOwnPath,
   routes.bodiesFitMemory,
   routes.upgradesTakeGet,
+  routes.costHeadersCorrectACost,
   bodies.patternsAreQuick,
   uploads.filesFitBodies,
   uploads.fieldsFitMemory,

@@ -83,6 +83,13 @@ export const upgradesTakeGet: Rule = ({ config: { routes } }, report) => {
   }
 };
 
+export const costHeadersCorrectACost: Rule = ({ config: { routes } }, report) => {
+  for (const route of routes) {
+    if (route.costHeader === undefined || route.cost > 0 || report.isBroken(route, 'cost')) continue;
+    report.problem(route, 'costHeader', 'corrects a cost, and this route has none: give a cost of 1 or more');
+  }
+};
+
 export const errorFieldsAreOthers: Rule = ({ config: { errors } }, report) => {
   for (const { fields } of Object.values(errors)) {
     if (Object.hasOwn(fields, 'error'))

@@ -551,6 +551,11 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     ],
   },
   {
+    name: 'a header that corrects no cost',
+    text: `${upstream}routes: [{ path: /x, methods: [GET], upstream: a, cost: 0, costHeader: X-Cost }]\n`,
+    says: ['2:60: routes[0].costHeader: corrects a cost, and this route has none: give a cost of 1 or more'],
+  },
+  {
     name: 'a path for usage that a route has',
     text: `${least}usage: { path: /x }\n`,
     says: ['3:10: usage.path: is the path of routes[0] (line 2) too'],
