@@ -1,6 +1,8 @@
 import type { Config } from './config/config.ts';
 import type { PlanRule } from './config/plan-rule.ts';
 import { suggest } from './config/wording.ts';
+import { isKeyId } from './keys/key-id.ts';
+import { badCursor } from './keys/key-pages.ts';
 import { KeyProblem } from './keys/key-problem.ts';
 import { countersAt } from './quota/counters.ts';
 import { planOf, type Entitlement } from './quota/plan-of.ts';
@@ -12,6 +14,18 @@ export interface KeyUsage {
   readonly key: string;
   readonly plan: string;
   readonly quotas: readonly UsageReading[];
+}
+
+/** Which keys to list: those after the cursor, which is the id of the last one before. */
+export interface UsageQuery {
+  readonly cursor: string | undefined;
+  readonly limit: number;
+}
+
+export interface UsagePage {
+  readonly items: readonly KeyUsage[];
+  /** The cursor of the next page; null at the end. A page can be short before the end. */
+  readonly next: string | null;
 }
 
 /** What a reset has set to zero. */
@@ -26,6 +40,8 @@ export interface UsageReset {
  */
 export interface UsageBook {
   read(id: string): Promise<KeyUsage>;
+  /** Keys of the configuration in its order, then those of the store in the order of their ids. Revoked ones are left out. */
+  list(page: UsageQuery): Promise<UsagePage>;
   /** What a reset would set to zero: one quota, or all of the key. */
   planReset(id: string, quota: string | undefined): Promise<UsageReset>;
   reset(id: string, quota: string | undefined): Promise<UsageReset>;
@@ -34,7 +50,7 @@ export interface UsageBook {
 export interface UsageBookParts {
   readonly config: Pick<Config, 'keys' | 'plans'>;
   readonly store: {
-    readonly keys: Pick<Store['keys'], 'readKey'>;
+    readonly keys: Pick<Store['keys'], 'listKeys' | 'readKey'>;
     readonly ledger: Pick<Store['ledger'], 'readUsage' | 'resetUsage'>;
   };
   readonly now: () => number;
@@ -49,7 +65,7 @@ interface Holder extends Entitlement {
 export function createUsageBook({ config, store, now }: UsageBookParts): UsageBook {
   async function find(id: string): Promise<Holder> {
     const key = config.keys.find((one) => one.id === id);
-    if (key !== undefined) return { id, plan: key.plan, quotas: [] };
+    if (key !== undefined) return holderOf(key);
     const known = await store.keys.readKey(id);
     if (known !== undefined) return known.record;
     const ids = config.keys.map((one) => one.id);
@@ -70,11 +86,44 @@ export function createUsageBook({ config, store, now }: UsageBookParts): UsageBo
     throw new KeyProblem('conflict', `plan ${key.plan} of key ${key.id} has no quotas`);
   }
 
+  async function usageOf(key: Holder, plan: PlanRule): Promise<KeyUsage> {
+    const quotas = await readUsage(store.ledger, { keyId: key.id, plan, at: now() });
+    return { key: key.id, plan: key.plan, quotas };
+  }
+
+  /** A key whose plan is gone has no quotas, and is no reason to list no other. */
+  async function usageIn(key: Holder): Promise<KeyUsage> {
+    const plan = planOf(key, config.plans);
+    return plan === undefined ? { key: key.id, plan: key.plan, quotas: [] } : await usageOf(key, plan);
+  }
+
+  async function readIn(list: readonly Holder[]): Promise<KeyUsage[]> {
+    const items: KeyUsage[] = [];
+    for (let from = 0; from < list.length; from += keysAtOnce) {
+      const some = list.slice(from, from + keysAtOnce);
+      items.push(...(await Promise.all(some.map(usageIn))));
+    }
+    return items;
+  }
+
   return {
     async read(id) {
       const key = await find(id);
-      const quotas = await readUsage(store.ledger, { keyId: key.id, plan: rulesOf(key), at: now() });
-      return { key: key.id, plan: key.plan, quotas };
+      return await usageOf(key, rulesOf(key));
+    },
+    async list({ cursor, limit }) {
+      const at = config.keys.findIndex((key) => key.id === cursor);
+      const inFile = cursor === undefined || at >= 0;
+      if (!inFile && !isKeyId(cursor)) throw badCursor();
+      const own = inFile ? config.keys.slice(at + 1, at + 1 + limit).map(holderOf) : [];
+      if (own.length === limit) return { items: await readIn(own), next: own.at(-1)?.id ?? null };
+      const known = await store.keys.listKeys(inFile ? '' : cursor, limit - own.length);
+      const held = known.map(({ record }) => record).filter(({ revokedAt }) => revokedAt === undefined);
+      const isEnd = own.length + known.length < limit;
+      return {
+        items: await readIn([...own, ...held]),
+        next: isEnd ? null : (known.at(-1)?.record.id ?? null),
+      };
     },
     async planReset(id, quota) {
       const { key, quotas } = await chooseCounters(id, quota);
@@ -85,6 +134,28 @@ export function createUsageBook({ config, store, now }: UsageBookParts): UsageBo
       await store.ledger.resetUsage(key, counters);
       return { key, quotas };
     },
+  };
+}
+
+const keysAtOnce = 32;
+
+/** A key of the configuration has the quotas of its plan alone. */
+function holderOf({ id, plan }: Config['keys'][number]): Holder {
+  return { id, plan, quotas: [] };
+}
+
+/** What was used, as JSON shows it. */
+export interface UsageView extends Omit<KeyUsage, 'quotas'> {
+  readonly quotas: readonly (Omit<UsageReading, 'resetsAt'> & { readonly resetsAt: string | null })[];
+}
+
+export function viewUsage({ quotas, ...usage }: KeyUsage): UsageView {
+  return {
+    ...usage,
+    quotas: quotas.map(({ resetsAt, ...quota }) => ({
+      ...quota,
+      resetsAt: resetsAt === undefined ? null : new Date(resetsAt).toISOString(),
+    })),
   };
 }
 

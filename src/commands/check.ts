@@ -1,4 +1,3 @@
-import { styleText } from 'node:util';
 import { printAddress } from '../config/addresses.ts';
 import type { BodyRule, Config, Route, Version } from '../config/config.ts';
 import { loadConfig } from '../config/load-config.ts';
@@ -7,7 +6,7 @@ import { printStore } from '../config/print-store.ts';
 import { ConfigErrors, ConfigUnreadable } from '../config/problems.ts';
 import type { AllowedTypes, UploadRule } from '../config/upload-rule.ts';
 import { printSize } from '../config/units.ts';
-import { columns } from './columns.ts';
+import { alignRows, paint } from './terminal.ts';
 
 interface CheckOptions {
   readonly file: string;
@@ -25,7 +24,7 @@ export function check({ file, env, stdout, stderr }: CheckOptions): 0 | 1 {
     if (error instanceof ConfigErrors) {
       const count = error.problems.length;
       const total = count === 1 ? '1 error' : `${count} errors`;
-      stderr.write(`${error.message}\n${style('red', total, stderr)} in ${file}\n`);
+      stderr.write(`${error.message}\n${paint('red', total, stderr)} in ${file}\n`);
       return 1;
     }
     if (!(error instanceof ConfigUnreadable)) throw error;
@@ -51,15 +50,17 @@ function summary(config: Config, stream: NodeJS.WritableStream): string {
     ...(config.usagePath === undefined ? [] : [['usage', config.usagePath]]),
   ];
   const lines = [
-    `${config.file} ${style('green', 'is in order', stream)}`,
+    `${config.file} ${paint('green', 'is in order', stream)}`,
     '',
-    ...columns(facts),
+    ...alignRows(facts).map(indent),
     '',
-    ...columns(config.routes.map(routeCells)),
-    ...config.warnings.flatMap((warning) => ['', `${style('yellow', 'warning', stream)} ${warning}`]),
+    ...alignRows(config.routes.map(routeCells)).map(indent),
+    ...config.warnings.flatMap((warning) => ['', `${paint('yellow', 'warning', stream)} ${warning}`]),
   ];
   return `${lines.join('\n')}\n`;
 }
+
+const indent = (line: string): string => `  ${line}`;
 
 function tokensText({ tokens }: Config['admin']): string {
   if (tokens.length === 0) return 'loopback only, no token, no admin API';
@@ -122,8 +123,4 @@ function uploadText(rule: UploadRule): string {
 
 function fileText({ sizeMax, types }: { sizeMax: number; types: AllowedTypes }): string {
   return ` ≤ ${printSize(sizeMax)}${types === undefined ? '' : ` (${types.join(' ')})`}`;
-}
-
-function style(colour: 'red' | 'green' | 'yellow', text: string, stream: NodeJS.WritableStream): string {
-  return styleText(colour, text, { stream });
 }

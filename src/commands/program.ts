@@ -3,6 +3,9 @@ import { Argument, Command, Option } from 'commander';
 import { exitCodes } from '../exit-codes.ts';
 import type { Shell } from './completion.ts';
 import { addKeysCommands } from './keys/program.ts';
+import type { ListFlags } from './list-pages.ts';
+import { withPages } from './page-flags.ts';
+import type { UsageOptions } from './usage.ts';
 
 const completionHelp = `
 Examples:
@@ -77,12 +80,16 @@ function addCompletion(program: Command): void {
 function addUsage(program: Command): void {
   const usage = program.command('usage').description('read and reset what keys have used of their quotas');
 
-  usage
-    .command('show')
-    .description('show limit, use and reset of the quotas of a key, or of all keys in the configuration')
-    .argument('[key]', 'the id of a key')
-    .addOption(configOption())
-    .option('--json', 'print records for programs')
+  withPages(
+    usage
+      .command('show')
+      .description('show limit, use and reset of the quotas of a key, or of all keys')
+      .argument(
+        '[key]',
+        'the id of a key; those of the configuration and then those of the store when absent',
+      )
+      .addOption(configOption()),
+  )
     .addHelpText(
       'after',
       `
@@ -90,11 +97,12 @@ USED counts the units that gateways hold ahead of need, which are shown as LEASE
 
 Examples:
   $ gatehouse usage show
-  $ gatehouse usage show demo --json`,
+  $ gatehouse usage show demo --json
+  $ gatehouse usage show --all --json | jq -r 'select(any(.quotas[]; .remaining == 0)).key'`,
     )
-    .action(async (key: string | undefined, { config, json }: { config: string; json?: true }) => {
+    .action(async (key: string | undefined, options: UsageOptions & ListFlags) => {
       const { showUsage } = await import('./usage.ts');
-      process.exitCode = await showUsage({ config, key, json: json ?? false }, process);
+      process.exitCode = await showUsage(key, options);
     });
 
   usage
@@ -113,10 +121,9 @@ Examples:
   $ gatehouse usage reset demo
   $ gatehouse usage reset demo --quota monthly --yes`,
     )
-    .action(async (key: string, options: { config: string; quota?: string; yes?: true }) => {
+    .action(async (key: string, options: UsageOptions & { quota?: string; yes?: true }) => {
       const { resetUsage } = await import('./usage.ts');
-      const { config, quota, yes = false } = options;
-      process.exitCode = await resetUsage({ config, key, quota, yes }, process);
+      process.exitCode = await resetUsage(key, options);
     });
 }
 

@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 import { styleText } from 'node:util';
+import { exitCodes } from '../exit-codes.ts';
 
 /** Where a command reads from and writes to. */
 export interface Terminal {
@@ -15,8 +16,25 @@ export function processTerminal(): Terminal {
   return { stdin: process.stdin, stdout: process.stdout, stderr: process.stderr };
 }
 
-/** Asks for a yes. Undefined when nobody is there to ask. */
-export async function confirm(question: string, { stdin, stderr }: Terminal): Promise<boolean | undefined> {
+/** True, or the exit code with which to end: nothing is destroyed that nobody agreed to. */
+export async function agree(
+  question: string,
+  { yes }: { readonly yes?: boolean },
+  terminal: Terminal,
+): Promise<true | number> {
+  if (yes === true) return true;
+  const answer = await confirm(question, terminal);
+  if (answer === true) return true;
+  if (answer === false) {
+    terminal.stderr.write('Nothing was changed.\n');
+    return exitCodes.failed;
+  }
+  terminal.stderr.write('gatehouse: nobody is there to ask, add --yes to go on without asking\n');
+  return exitCodes.usage;
+}
+
+/** Undefined when nobody is there to ask. */
+async function confirm(question: string, { stdin, stderr }: Terminal): Promise<boolean | undefined> {
   if (!stdin.isTTY) return undefined;
   const lines = createInterface({ input: stdin, output: stderr });
   try {

@@ -1,136 +1,76 @@
-import { createInterface } from 'node:readline/promises';
-import type { Config } from '../config/config.ts';
-import { loadConfig } from '../config/load-config.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { KeyProblem } from '../keys/key-problem.ts';
-import type { UsageReading } from '../quota/usage-reading.ts';
-import { StoreUnavailable } from '../stores/ledger.ts';
-import { openStore } from '../stores/open-store.ts';
-import { createUsageBook, type UsageBook } from '../usage-book.ts';
-import { columns } from './columns.ts';
-import { explainConfig } from './lifecycle.ts';
+import { createUsageBook, viewUsage, type UsageBook, type UsageView } from '../usage-book.ts';
+import { atDesk } from './desk.ts';
+import { listPages, type ListFlags } from './list-pages.ts';
+import { agree, alignRows, paint, type Terminal } from './terminal.ts';
 
-/** Where a command reads and writes, so that it can be tried without a terminal. */
-export interface Console {
-  readonly env: NodeJS.ProcessEnv;
-  readonly stdin: NodeJS.ReadStream;
-  readonly stdout: NodeJS.WriteStream;
-  readonly stderr: NodeJS.WriteStream;
+/** What every command about usage is called with. */
+export interface UsageOptions {
+  readonly config: string;
 }
 
-/** A person can wait longer than a request. */
-const deadlineMs = 5000;
-const keysAtOnce = 32;
-
-/** `gatehouse usage show`: what keys have used, as a table or as JSON. Returns the exit code. */
-export async function showUsage(
-  { config: file, key, json }: { config: string; key: string | undefined; json: boolean },
-  io: Console,
-): Promise<number> {
-  return withStore(file, io, async (config, usage) => {
-    const ids = key === undefined ? config.keys.map(({ id }) => id) : [key];
-    const rows: Row[] = [];
-    for (let from = 0; from < ids.length; from += keysAtOnce) {
-      const some = await Promise.all(ids.slice(from, from + keysAtOnce).map((id) => usage.read(id)));
-      rows.push(
-        ...some.flatMap(({ quotas, ...holder }) => quotas.map((reading) => ({ ...holder, reading }))),
-      );
-    }
-    io.stdout.write(json ? `${JSON.stringify(rows.map(toJson), undefined, 2)}\n` : printTable(rows));
-  });
-}
-
-/** `gatehouse usage reset`: sets the usage of a key to zero, after asking. Returns the exit code. */
-export async function resetUsage(
-  options: { config: string; key: string; quota: string | undefined; yes: boolean },
-  io: Console,
-): Promise<number> {
-  return withStore(options.config, io, async (_config, usage) => {
-    const { key, quotas } = await usage.planReset(options.key, options.quota);
-    const names = quotas.join(', ');
-    if (!options.yes && !(await confirm(`Set ${names} of key ${key} to zero?`, io))) {
-      throw new Unusable('nothing was changed');
-    }
-    await usage.reset(options.key, options.quota);
-    io.stdout.write(`${names} of key ${key}: set to zero\n`);
-  });
-}
-
-/** What cannot be done as it was asked for, in one sentence. */
-class Unusable extends Error {
-  readonly exitCode: number;
-
-  constructor(message: string, exitCode: number = exitCodes.failed) {
-    super(message);
-    this.exitCode = exitCode;
-  }
-}
-
-interface Row {
-  readonly key: string;
-  readonly plan: string;
-  readonly reading: UsageReading;
-}
-
-async function withStore(
-  file: string,
-  { env, stderr }: Console,
-  work: (config: Config, usage: UsageBook) => Promise<void>,
-): Promise<number> {
-  let config: Config;
-  try {
-    config = loadConfig(file, env);
-  } catch (error) {
-    return explainConfig(error);
-  }
-  try {
-    const store = await openStore(config.store, { deadlineMs });
-    try {
-      await work(config, createUsageBook({ config, store, now: Date.now }));
-    } finally {
-      await store.close();
-    }
+/** `gatehouse usage show`: what one key or all of them have used, as a table or as JSON. */
+export function showUsage(key: string | undefined, options: UsageOptions & ListFlags): Promise<number> {
+  return atUsageBook(options, async (book, terminal) => {
+    if (key === undefined) return await listUsage(book, options, terminal);
+    const usage = viewUsage(await book.read(key));
+    const text = options.json === true ? `${JSON.stringify(usage, undefined, 2)}\n` : undefined;
+    terminal.stdout.write(text ?? printTable([usage], terminal.stdout));
     return exitCodes.ok;
-  } catch (error) {
-    const code = exitCodeOf(error);
-    if (code === undefined || !(error instanceof Error)) throw error;
-    stderr.write(`gatehouse: ${error.message}\n`);
-    return code;
-  }
+  });
 }
 
-function exitCodeOf(error: unknown): number | undefined {
-  if (error instanceof Unusable) return error.exitCode;
-  if (error instanceof KeyProblem) return exitCodes.failed;
-  return error instanceof StoreUnavailable ? exitCodes.store : undefined;
+/** `gatehouse usage reset`: sets the usage of a key to zero, after asking. */
+export function resetUsage(
+  id: string,
+  options: UsageOptions & { readonly quota?: string; readonly yes?: boolean },
+): Promise<number> {
+  return atUsageBook(options, async (book, terminal) => {
+    const { key, quotas } = await book.planReset(id, options.quota);
+    const names = quotas.join(', ');
+    const agreed = await agree(`Set ${names} of key ${key} to zero?`, options, terminal);
+    if (agreed !== true) return agreed;
+    await book.reset(id, options.quota);
+    terminal.stdout.write(`${names} of key ${key}: set to zero\n`);
+    return exitCodes.ok;
+  });
 }
 
-function toJson({ key, plan, reading }: Row): object {
-  const { resetsAt, name, ...numbers } = reading;
-  const resets = resetsAt === undefined ? null : new Date(resetsAt).toISOString();
-  return { key, plan, quota: name, ...numbers, resetsAt: resets };
+function atUsageBook(
+  { config: file }: UsageOptions,
+  work: (book: UsageBook, terminal: Terminal) => Promise<number>,
+): Promise<number> {
+  return atDesk(file, ({ config, store, terminal }) =>
+    work(createUsageBook({ config, store, now: Date.now }), terminal),
+  );
 }
 
-function printTable(rows: readonly Row[]): string {
-  if (rows.length === 0) return 'no key has a quota\n';
-  const lines = rows.map(({ key, plan, reading }) => [
+function listUsage(book: UsageBook, flags: ListFlags, terminal: Terminal): Promise<number> {
+  return listPages<UsageView>(flags, terminal, {
+    nothing: 'There is no key. Make one with: gatehouse keys create',
+    idOf: ({ key }) => key,
+    print: printTable,
+    read: async (cursor, limit) => {
+      const { items, next } = await book.list({ cursor, limit });
+      return { items: items.map(viewUsage), next };
+    },
+  });
+}
+
+const heading = ['KEY', 'PLAN', 'QUOTA', 'LIMIT', 'USED', 'LEASED', 'REMAINING', 'RESETS'];
+
+function printTable(usages: readonly UsageView[], stream: NodeJS.WritableStream): string {
+  const [first = '', ...rows] = alignRows([heading, ...usages.flatMap(rowsOf)]);
+  return `${[paint('dim', first, stream), ...rows].join('\n')}\n`;
+}
+
+function rowsOf({ key, plan, quotas }: UsageView): readonly (readonly string[])[] {
+  if (quotas.length === 0) return [[key, plan, 'none']];
+  return quotas.map(({ name, limit, used, leased, remaining, resetsAt }) => [
     key,
     plan,
-    reading.name,
-    ...[reading.limit, reading.used, reading.leased, reading.remaining].map(String),
-    reading.resetsAt === undefined ? 'never' : new Date(reading.resetsAt).toISOString().replace('.000', ''),
+    name,
+    ...[limit, used, leased, remaining].map(String),
+    resetsAt?.replace('.000', '') ?? 'never',
   ]);
-  const head = ['KEY', 'PLAN', 'QUOTA', 'LIMIT', 'USED', 'LEASED', 'REMAINING', 'RESETS'];
-  return `${columns([head, ...lines]).join('\n')}\n`;
-}
-
-async function confirm(question: string, { stdin, stdout }: Console): Promise<boolean> {
-  if (!stdin.isTTY)
-    throw new Unusable('there is no terminal to ask on, add --yes to do it anyway', exitCodes.usage);
-  const asking = createInterface({ input: stdin, output: stdout });
-  try {
-    return /^y(?:es)?$/i.test((await asking.question(`${question} [y/N] `)).trim());
-  } finally {
-    asking.close();
-  }
 }

@@ -113,6 +113,7 @@ function readLimit(limit = limitDefault): number {
   throw invalidFields([{ field: 'limit', message: `must be a whole number from 1 to ${limitMax}` }]);
 }
 
-function badCursor(): Error {
+/** What is said of a cursor that no list gave out. */
+export function badCursor(): Error {
   return invalidFields([{ field: 'cursor', message: 'is none that a page ended with' }]);
 }

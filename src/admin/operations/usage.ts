@@ -1,4 +1,4 @@
-import type { KeyUsage } from '../../usage-book.ts';
+import { viewUsage } from '../../usage-book.ts';
 import { operation, type Operation } from '../operation.ts';
 
 const tag = 'Usage';
@@ -38,13 +38,3 @@ export const usageOperations: readonly Operation[] = [
     },
   }),
 ];
-
-function viewUsage({ quotas, ...usage }: KeyUsage) {
-  return {
-    ...usage,
-    quotas: quotas.map(({ resetsAt, ...quota }) => ({
-      ...quota,
-      resetsAt: resetsAt === undefined ? null : new Date(resetsAt).toISOString(),
-    })),
-  };
-}

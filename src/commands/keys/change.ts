@@ -3,14 +3,14 @@ import { exitCodes } from '../../exit-codes.ts';
 import type { FreshSecret } from '../../keys/key-book.ts';
 import { invalidFields } from '../../keys/key-problem.ts';
 import type { KeyView } from '../../keys/key-view.ts';
-import { confirm, paint, type Terminal } from '../terminal.ts';
-import { atDesk, type Desk, type KeysOptions } from './open-book.ts';
+import { agree, paint, type Terminal } from '../terminal.ts';
+import { openBook, type KeysOptions } from './open-book.ts';
 import { moment, printKey } from './print-keys.ts';
 import { readFlags, type FieldFlags } from './written-fields.ts';
 
 /** `gatehouse keys create`: makes a key and shows its secret, once. */
 export function createKey(options: KeysOptions & FieldFlags & { readonly id?: string }): Promise<number> {
-  return atDesk(options.config, async ({ book, by, terminal }) => {
+  return openBook(options.config, async ({ book, by, terminal }) => {
     const fields = readFlags(options, Date.now());
     const fresh = await book.create(options.id === undefined ? fields : { ...fields, id: options.id }, by);
     const { id, plan, expiresAt } = fresh.key;
@@ -25,19 +25,19 @@ export function rotateKey(
   id: string,
   options: KeysOptions & { readonly overlap?: string; readonly now?: boolean; readonly yes?: boolean },
 ): Promise<number> {
-  return atDesk(options.config, async (desk) => {
+  return openBook(options.config, async (open) => {
     const overlapMs = readOverlap(options);
     if (overlapMs === 0) {
       const question = `The secrets of ${id} stop working at once. Go on?`;
-      const agreed = await agree(question, options, desk);
+      const agreed = await agree(question, options, open.terminal);
       if (agreed !== true) return agreed;
     }
-    const fresh = await desk.book.rotate(id, { overlapMs }, desk.by);
+    const fresh = await open.book.rotate(id, { overlapMs }, open.by);
     const others =
       fresh.othersUntil === null
         ? 'No other secret of it works any more.'
         : `The old secret works until ${moment(fresh.othersUntil)}.`;
-    showSecret(fresh, options, { terminal: desk.terminal, news: [`Key ${id} has a new secret. ${others}`] });
+    showSecret(fresh, options, { terminal: open.terminal, news: [`Key ${id} has a new secret. ${others}`] });
     return exitCodes.ok;
   });
 }
@@ -47,7 +47,7 @@ export function updateKey(
   id: string,
   options: KeysOptions & FieldFlags & { readonly clear?: readonly string[] },
 ): Promise<number> {
-  return atDesk(options.config, async ({ book, by, terminal }) => {
+  return openBook(options.config, async ({ book, by, terminal }) => {
     const cleared = Object.fromEntries((options.clear ?? []).map((field) => [field, null]));
     const written = Object.entries({ ...readFlags(options, Date.now()), ...cleared });
     const fields = Object.fromEntries(written.filter(([, value]) => value !== undefined));
@@ -75,36 +75,19 @@ export function switchKey(
   id: string,
   options: KeysOptions & { readonly yes?: boolean },
 ): Promise<number> {
-  return atDesk(options.config, async (desk) => {
+  return openBook(options.config, async (open) => {
     const consequence = consequences[action];
     if (consequence !== undefined) {
-      const { name } = await desk.book.show(id);
+      const { name } = await open.book.show(id);
       const which = name === '' ? id : `${id} (${name})`;
-      const agreed = await agree(`Key ${which} ${consequence}. Go on?`, options, desk);
+      const agreed = await agree(`Key ${which} ${consequence}. Go on?`, options, open.terminal);
       if (agreed !== true) return agreed;
     }
-    const key = await desk.book[action](id, desk.by);
-    if (options.json === true) show(key, options, desk.terminal);
-    else if (options.quiet !== true) desk.terminal.stderr.write(`Key ${id} was ${action}d.\n`);
+    const key = await open.book[action](id, open.by);
+    if (options.json === true) show(key, options, open.terminal);
+    else if (options.quiet !== true) open.terminal.stderr.write(`Key ${id} was ${action}d.\n`);
     return exitCodes.ok;
   });
-}
-
-/** True, or the exit code with which to end: nothing is destroyed that nobody agreed to. */
-async function agree(
-  question: string,
-  { yes }: { readonly yes?: boolean },
-  { terminal }: Desk,
-): Promise<true | number> {
-  if (yes === true) return true;
-  const answer = await confirm(question, terminal);
-  if (answer === true) return true;
-  if (answer === false) {
-    terminal.stderr.write('Nothing was changed.\n');
-    return exitCodes.failed;
-  }
-  terminal.stderr.write('gatehouse: nobody is there to ask, add --yes to go on without asking\n');
-  return exitCodes.usage;
 }
 
 function readOverlap({ overlap, now }: { readonly overlap?: string; readonly now?: boolean }): number {

@@ -4,7 +4,7 @@ import type { ImportReport } from '../../keys/import-keys.ts';
 import { readImport } from '../../keys/read-import.ts';
 import { StoreUnavailable } from '../../stores/ledger.ts';
 import type { Terminal } from '../terminal.ts';
-import { atDesk, type KeysOptions } from './open-book.ts';
+import { openBook, type KeysOptions } from './open-book.ts';
 
 export interface ImportFlags {
   readonly plan?: string;
@@ -16,7 +16,7 @@ const progressEveryMs = 250;
 
 /** `gatehouse keys import`: takes keys over from a file, or from standard input. */
 export function importKeys(file: string, options: KeysOptions & ImportFlags): Promise<number> {
-  return atDesk(options.config, async ({ book, by, terminal }) => {
+  return openBook(options.config, async ({ book, by, terminal }) => {
     const progress = createProgress(terminal);
     let faults = 0;
     try {

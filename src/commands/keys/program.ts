@@ -1,4 +1,5 @@
-import { InvalidArgumentError, Option, type Command } from 'commander';
+import { Option, type Command } from 'commander';
+import { withPages } from '../page-flags.ts';
 
 /** Adds `gatehouse keys …`. Nothing else is loaded before a command runs. */
 export function addKeysCommands(program: Command, configOption: () => Option): void {
@@ -179,19 +180,6 @@ function withFields(command: Command): Command {
     .option('--expires <moment>', 'valid until: a moment as above, or never');
 }
 
-function withPages(command: Command): Command {
-  return command
-    .option('--limit <number>', 'how many at most', wholeNumber, 50)
-    .option('--all', 'all of them')
-    .option('--cursor <cursor>', 'go on where a list ended')
-    .option('--json', 'print one JSON object per line');
-}
-
 function collect(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value];
-}
-
-function wholeNumber(text: string): number {
-  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('It is no whole number of at least 1.');
 }

@@ -5,7 +5,7 @@ import { invalidFields } from '../../keys/key-problem.ts';
 import type { Verdict } from '../../keys/verify-key.ts';
 import { verifyRequest } from '../../verify-request.ts';
 import { paint, type Terminal } from '../terminal.ts';
-import { atDesk, type KeysOptions } from './open-book.ts';
+import { openBook, type KeysOptions } from './open-book.ts';
 
 export interface VerifyFlags {
   readonly from?: string;
@@ -28,15 +28,15 @@ const reasons = {
 
 /** `gatehouse keys verify`: what the gateway would say to the key on standard input. */
 export function verifyKey(options: KeysOptions & VerifyFlags): Promise<number> {
-  return atDesk(options.config, async (desk) => {
+  return openBook(options.config, async (open) => {
     if (options.from !== undefined && isIP(options.from) === 0) {
       throw invalidFields([{ field: '--from', message: 'is no IP address' }]);
     }
-    const secret = await readSecret(desk.terminal);
+    const secret = await readSecret(open.terminal);
     const { from: client, path, method } = options;
-    const { answer, ...verdict } = await verifyRequest(secret, { client, path, method }, desk);
+    const { answer, ...verdict } = await verifyRequest(secret, { client, path, method }, open);
     const words = answer === null ? null : `${answer.status} ${answer.body}`;
-    const { stdout } = desk.terminal;
+    const { stdout } = open.terminal;
     if (options.json === true) {
       stdout.write(`${JSON.stringify({ ...verdict, answer: words }, undefined, 2)}\n`);
     } else if (options.quiet !== true) {

@@ -1,0 +1,61 @@
+import type { Config } from '../config/config.ts';
+import { loadConfig } from '../config/load-config.ts';
+import { ConfigErrors, ConfigUnreadable } from '../config/problems.ts';
+import { exitCodes } from '../exit-codes.ts';
+import { KeyProblem } from '../keys/key-problem.ts';
+import { StoreUnavailable } from '../stores/ledger.ts';
+import { openStore } from '../stores/open-store.ts';
+import type { Store } from '../stores/store.ts';
+import { processTerminal, type Terminal } from './terminal.ts';
+
+/** What a command works with that uses the store. */
+export interface Desk {
+  readonly config: Config;
+  readonly store: Store;
+  readonly terminal: Terminal;
+}
+
+/** Nobody waits for a request here, so a store may take its time. */
+const deadlineMs = 10_000;
+
+/** Opens the store of a configuration, lets the command work, and says in one line why it could not. */
+export async function atDesk(file: string, work: (desk: Desk) => Promise<number>): Promise<number> {
+  const terminal = processTerminal();
+  try {
+    const config = loadConfig(file, process.env);
+    const store = await openStore(config.store, { deadlineMs });
+    try {
+      await store.ping();
+      return await work({ config, store, terminal });
+    } finally {
+      await store.close();
+    }
+  } catch (error) {
+    return explain(error, terminal);
+  }
+}
+
+/** Says what is wrong, one line for each thing, and gives the exit code for it. */
+export function explain(error: unknown, { stderr }: Pick<Terminal, 'stderr'>): number {
+  if (error instanceof KeyProblem) {
+    const lines = error.faults.map(({ field, message }) => `${field} ${message}`.trim());
+    for (const line of lines.length > 0 ? lines : [error.message]) stderr.write(`gatehouse: ${line}\n`);
+    return error.code === 'invalid' ? exitCodes.usage : exitCodes.failed;
+  }
+  if (error instanceof StoreUnavailable) {
+    const doubt = error.mayHaveHappened
+      ? ' (it may have been done all the same, look before you repeat it)'
+      : '';
+    stderr.write(`gatehouse: the store cannot be used: ${error.message}${doubt}\n`);
+    return exitCodes.store;
+  }
+  if (error instanceof ConfigUnreadable) {
+    stderr.write(`gatehouse: ${error.message}\n`);
+    return exitCodes.noInput;
+  }
+  if (error instanceof ConfigErrors) {
+    stderr.write(`${error.message}\ngatehouse: the configuration is not valid, nothing was done\n`);
+    return exitCodes.config;
+  }
+  throw error;
+}

@@ -1,0 +1,60 @@
+import { once } from 'node:events';
+import { exitCodes } from '../exit-codes.ts';
+import type { Terminal } from './terminal.ts';
+
+/** The flags of commands that list. */
+export interface ListFlags {
+  readonly limit: number;
+  readonly all?: boolean;
+  readonly cursor?: string;
+  readonly json?: boolean;
+  readonly quiet?: boolean;
+}
+
+/** What a command lists. */
+export interface Listing<T> {
+  readonly read: (
+    cursor: string | undefined,
+    limit: number,
+  ) => Promise<{ readonly items: readonly T[]; readonly next: string | null }>;
+  readonly print: (items: readonly T[], stream: NodeJS.WritableStream) => string;
+  readonly idOf: (item: T) => string;
+  readonly nothing: string;
+}
+
+const pageMax = 500;
+
+/** Reads pages until there are enough, and writes each as it comes: there may be a million keys. */
+export async function listPages<T>(
+  options: ListFlags,
+  { stdout, stderr }: Terminal,
+  { read, print, idOf, nothing }: Listing<T>,
+): Promise<number> {
+  let cursor = options.cursor;
+  let left = options.all === true ? Infinity : options.limit;
+  let some = false;
+  while (left > 0) {
+    const { items, next } = await read(cursor, Math.min(left, pageMax));
+    left -= items.length;
+    some ||= items.length > 0;
+    await write(stdout, pageText(items));
+    if (next === null) {
+      if (!some && options.json !== true && options.quiet !== true) stderr.write(`${nothing}\n`);
+      return exitCodes.ok;
+    }
+    cursor = next;
+  }
+  stderr.write(`There may be more: add --all, or --cursor ${cursor}\n`);
+  return exitCodes.ok;
+
+  function pageText(items: readonly T[]): string {
+    if (items.length === 0) return '';
+    if (options.json === true) return items.map((item) => `${JSON.stringify(item)}\n`).join('');
+    if (options.quiet === true) return items.map((item) => `${idOf(item)}\n`).join('');
+    return print(items, stdout);
+  }
+}
+
+async function write(stdout: NodeJS.WriteStream, text: string): Promise<void> {
+  if (text !== '' && !stdout.write(text)) await once(stdout, 'drain');
+}

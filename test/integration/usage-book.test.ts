@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
+import { KeyProblem } from '../../src/keys/key-problem.ts';
+import { openStore } from '../../src/stores/open-store.ts';
+import { createUsageBook } from '../../src/usage-book.ts';
+import { aKey, aNote } from '../helpers/a-key.ts';
+import { aPlan, aQuota } from '../helpers/lease-scene.ts';
+import { tempFolder } from '../helpers/temp-folder.ts';
+
+test('the usage of all keys is listed page by page: those of the file, then those of the store', async (t) => {
+  const store = await openStore(parseStoreAddress(`sqlite:${tempFolder(t)}/usage.db`));
+  t.after(() => store.close());
+  const stored = ['s1', 's2', 's3', 's4', 's5'];
+  for (const id of stored) {
+    const to = aKey({
+      id,
+      plan: id === 's2' ? 'gone' : 'free',
+      revokedAt: id === 's3' ? 1 : undefined,
+      secrets: [],
+    });
+    await store.keys.changeKey({ from: undefined, to, note: aNote() });
+  }
+  const keys = ['z', 'a', 'm'].map((id) => ({
+    id,
+    plan: 'free',
+    digest: '',
+    enabled: true,
+    expiresAt: undefined,
+  }));
+  const plans = new Map([['free', { name: 'free', ...aPlan({ quotas: [aQuota(7)] }) }]]);
+  const book = createUsageBook({ config: { keys, plans }, store, now: Date.now });
+
+  for (const limit of [1, 2, 3, 4, 8, 500]) {
+    const listed = [];
+    let cursor: string | undefined;
+    for (let pages = 0; pages < 20; pages += 1) {
+      const { items, next } = await book.list({ cursor, limit });
+      assert.ok(items.length <= limit);
+      listed.push(...items.map(({ key, quotas }) => `${key} ${quotas.map((quota) => quota.limit).join()}`));
+      if (next === null) break;
+      cursor = next;
+    }
+    assert.deepEqual(listed, ['z 7', 'a 7', 'm 7', 's1 7', 's2 ', 's4 7', 's5 7'], `${limit} a page`);
+  }
+  await assert.rejects(book.list({ cursor: 'no such cursor', limit: 1 }), KeyProblem);
+});
