@@ -33,7 +33,7 @@ const gateway = await startGateway(scene, {
 /** What answers are cut from. */
 const noise = randomBytes(8 * megabyte);
 
-const answersEach = 24;
+const answersEach = 12;
 const parallel = 8;
 
 /** Left to the collector, it is reason for 15. */
