@@ -4,7 +4,7 @@ import { writeAnswerHead } from './answer-head.ts';
 import { resetCode } from './connect.ts';
 import { takeHeader } from '../headers.ts';
 import { ClientGone, NonsenseAnswer, ResponseTimeout } from './failures.ts';
-import { letGoInOrder } from '../let-go.ts';
+import { letGo } from '../let-go.ts';
 import { Refusal } from '../refusals.ts';
 import { whenAllIsRead } from '../when-all-is-read.ts';
 
@@ -242,11 +242,11 @@ const heldBytesMax = 16 * 1024;
 /** A smaller piece is not worth a callback: it weighs little until it is collected. */
 const largeBytesMin = 16 * 1024;
 
-/** What could not be sent is left to the collector: the kernel may still be reading it. */
+/** Called without an error, the kernel has the bytes, or nobody will read them any more. */
 function whenSent(chunk: Buffer): ((error: Error | null | undefined) => void) | undefined {
   if (chunk.length < largeBytesMin) return undefined;
   return (error) => {
-    if (!error) letGoInOrder(chunk);
+    if (!error) letGo(chunk);
   };
 }
 
