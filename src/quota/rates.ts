@@ -97,6 +97,7 @@ class RateBook implements Rates {
     const answer = new Promise<Cell | TooFast>((resolve, reject) => {
       const waiter = { pace, resolve, reject };
       pace.line.add(waiter);
+      // Whoever's call is lost hears of it from the store first, which says more: the room is the more patient one.
       this.#room.enter(waiter);
     });
     if (!pace.asking) this.#startAsking(keyId, pace);

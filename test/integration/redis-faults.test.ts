@@ -112,13 +112,14 @@ test('a call has all of its time, and so has who waits for it, however long the 
   }
 });
 
-test('who waits for a second call gets its answer, however long each turn of the process is', async (t) => {
+test('who waits for a second call gets its answer, although each turn of the process outlasts the deadline', async (t) => {
   const redis = await startRedisServer(t);
   const store = await openWithDeadline(t, redis.url);
   const quotas = quotasOn(store.ledger);
   const strict = aPlan({ quotas: [aQuota(1000)], consistency: 'strict' });
   const paced = aPlan({ quotas: [], rate: { name: 'rate', limit: 10, perMs: 1000, burst: 10 } });
-  const ask = () => [strict, paced].map((plan, key) => quotas.reserve({ keyId: `k${key}`, plan, cost: 1 }));
+  const ask = (keyId: string) => [strict, paced].map((plan) => quotas.reserve({ keyId, plan, cost: 1 }));
+  for (const decision of ask('other')) await decision; // Redis knows the scripts from now on
   let starved = true;
   const starve = (): void => {
     holdUp(300);
@@ -126,9 +127,9 @@ test('who waits for a second call gets its answer, however long each turn of the
   };
   t.after(() => (starved = false));
   starve();
-  const first = ask();
+  const first = ask('key');
   await setImmediate(); // the calls for these are sent
-  const second = ask();
+  const second = ask('key');
   for (const decision of [...first, ...second]) assert.equal((await decision).kind, 'grant');
 });
 
