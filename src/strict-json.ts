@@ -28,7 +28,7 @@ export function parseStrictJson(bytes: Buffer, { depthMax, valuesMax }: JsonBoun
   const text = bytes.toString('utf8');
   const escaped = text.includes('\\');
   const counted = count(text, escaped);
-  if (counted.values > valuesMax) throw new JsonProblem('The body has too many values');
+  if (counted.values > valuesMax) throw new JsonProblem(`The body must have at most ${valuesMax} values`);
   const parsed = parse(text, bytes);
   // Decoding replaces bytes that are not UTF-8 with U+FFFD, so only a text that has one needs a second look.
   if (text.includes('\uFFFD') && !isUtf8(bytes)) throw new JsonProblem('The body is not valid UTF-8');
