@@ -63,7 +63,7 @@ function place(parent: Parent, value: unknown): void {
 }
 
 /** The index after the closing quote of the string that holds the index `at`. */
-function endOfString(text: string, at: number): number {
+export function endOfString(text: string, at: number): number {
   let end = at;
   while (end < text.length && text.charCodeAt(end) !== quote) {
     end += text.charCodeAt(end) === backslash ? 2 : 1;
@@ -84,12 +84,12 @@ function skipBlanks(text: string, at: number): number {
 }
 
 const wordEnds = ',]} \t\r\n';
-const space = 0x20;
-const quote = 0x22;
-const comma = 0x2c;
+export const space = 0x20;
+export const quote = 0x22;
+export const comma = 0x2c;
 const colon = 0x3a;
-const openBracket = 0x5b;
+export const openBracket = 0x5b;
 const backslash = 0x5c;
-const closeBracket = 0x5d;
-const openBrace = 0x7b;
-const closeBrace = 0x7d;
+export const closeBracket = 0x5d;
+export const openBrace = 0x7b;
+export const closeBrace = 0x7d;

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isObject } from '../config/subschemas.ts';
 import { printSize } from '../config/units.ts';
+import { keyJsonBounds } from '../keys/key-limits.ts';
 import { invalidFields } from '../keys/key-problem.ts';
 import type { RequestMark } from '../stores/key-store.ts';
 import { parseStrictJson } from '../strict-json.ts';
@@ -10,7 +11,6 @@ import { AdminProblem } from './problem.ts';
 
 /** The largest JSON body: a key with all that it may have is far below. */
 export const bodyBytesMax = 64 * 1024;
-const bounds = { depthMax: 8, valuesMax: 10_000 };
 /** For all of a JSON body, and for any silence in the middle of an import. */
 const patienceMs = 30_000;
 
@@ -30,7 +30,7 @@ export async function readJsonBody(
   res: ServerResponse,
 ): Promise<Readonly<Record<string, unknown>>> {
   requireType(req, (type) => (type === 'application/json' ? true : undefined), 'application/json');
-  const value = parseStrictJson(await readBytes(req, res), bounds);
+  const value = parseStrictJson(await readBytes(req, res), keyJsonBounds);
   if (isObject(value)) return value;
   throw invalidFields([{ field: '', message: 'the body must be a JSON object' }]);
 }

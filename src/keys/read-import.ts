@@ -4,13 +4,12 @@ import { JsonProblem, parseStrictJson } from '../strict-json.ts';
 import { readLabels, readQuota } from './compact-fields.ts';
 import type { ImportLine } from './import-keys.ts';
 import type { WrittenFields } from './key-fields.ts';
+import { keyJsonBounds } from './key-limits.ts';
 import { invalidFields, KeyProblem } from './key-problem.ts';
 
 export type ImportForm = 'csv' | 'json';
 
 const lineLengthMax = 64 * 1024;
-/** A key with all that it may have is far below. */
-const bounds = { depthMax: 8, valuesMax: 10_000 };
 
 /**
  * Reads keys from CSV with a heading, or from JSON lines: what is said, or whichever the first character says. Lines are
@@ -48,7 +47,7 @@ function attempt(number: number, text: string, readLine: (line: string) => Writt
 
 function readJson(line: string): WrittenFields {
   try {
-    const value = parseStrictJson(Buffer.from(line), bounds);
+    const value = parseStrictJson(Buffer.from(line), keyJsonBounds);
     if (isObject(value)) return value;
   } catch (error) {
     if (!(error instanceof JsonProblem)) throw error;
