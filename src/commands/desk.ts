@@ -1,11 +1,11 @@
 import type { Config } from '../config/config.ts';
 import { loadConfig } from '../config/load-config.ts';
-import { ConfigErrors, ConfigUnreadable } from '../config/problems.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { KeyProblem } from '../keys/key-problem.ts';
 import { StoreUnavailable } from '../stores/ledger.ts';
 import { openStore } from '../stores/open-store.ts';
 import type { Store } from '../stores/store.ts';
+import { explainConfig } from './explain-config.ts';
 import { processTerminal, type Terminal } from './terminal.ts';
 
 /** What a command works with that uses the store. */
@@ -49,13 +49,5 @@ export function explain(error: unknown, { stderr }: Pick<Terminal, 'stderr'>): n
     stderr.write(`gatehouse: the store cannot be used: ${error.message}${doubt}\n`);
     return exitCodes.store;
   }
-  if (error instanceof ConfigUnreadable) {
-    stderr.write(`gatehouse: ${error.message}\n`);
-    return exitCodes.noInput;
-  }
-  if (error instanceof ConfigErrors) {
-    stderr.write(`${error.message}\ngatehouse: the configuration is not valid, nothing was done\n`);
-    return exitCodes.config;
-  }
-  throw error;
+  return explainConfig(error, { undone: 'done', stderr });
 }

@@ -1,6 +1,5 @@
 import { printAddress } from '../config/addresses.ts';
 import type { Address, Config } from '../config/config.ts';
-import { ConfigErrors, ConfigUnreadable } from '../config/problems.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { describeCause, type Log } from '../log.ts';
 import { StoreUnavailable } from '../stores/ledger.ts';
@@ -41,21 +40,6 @@ export function announce(up: { listen: Address; admin: Address }, config: Config
   const [listen, admin] = [printAddress(up.listen), printAddress(up.admin)];
   for (const warning of config.warnings) logger.warn(warning);
   logger.info({ listen, admin }, `ready: developers call http://${listen}, operators http://${admin}`);
-}
-
-/** Says on standard error what is wrong with the configuration, and gives the exit code for it. */
-export function explainConfig(error: unknown): number {
-  if (error instanceof ConfigUnreadable) {
-    process.stderr.write(`gatehouse: ${error.message}\n`);
-    return exitCodes.noInput;
-  }
-  if (error instanceof ConfigErrors) {
-    process.stderr.write(
-      `${error.message}\ngatehouse: the configuration is not valid, nothing was started\n`,
-    );
-    return exitCodes.config;
-  }
-  throw error;
 }
 
 /** A worker could not start, and has said why on standard error. */

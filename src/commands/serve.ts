@@ -4,14 +4,8 @@ import { exitCodes } from '../exit-codes.ts';
 import type { Gateway } from '../gateway.ts';
 import { createLog, createLogger, type Log } from '../log.ts';
 import { settleSoon } from '../settle-heap.ts';
-import {
-  announce,
-  endOnNextSignal,
-  explainConfig,
-  explainStart,
-  nextSignal,
-  watchForFaults,
-} from './lifecycle.ts';
+import { explainConfig } from './explain-config.ts';
+import { announce, endOnNextSignal, explainStart, nextSignal, watchForFaults } from './lifecycle.ts';
 
 /** `gatehouse serve`: runs the gateway until a signal stops it, and resolves with the exit code. */
 export async function serve(file: string): Promise<number> {
@@ -19,7 +13,7 @@ export async function serve(file: string): Promise<number> {
   try {
     config = loadConfig(file, process.env);
   } catch (error) {
-    return explainConfig(error);
+    return explainConfig(error, { undone: 'started', stderr: process.stderr });
   }
   const log = await createLog(config.log.level, config.log.format);
   watchForFaults(log);

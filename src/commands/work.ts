@@ -5,7 +5,8 @@ import { exitCodes } from '../exit-codes.ts';
 import { startGateway, type Gateway, type OperatorParts } from '../gateway.ts';
 import { createLog } from '../log.ts';
 import { settleSoon } from '../settle-heap.ts';
-import { explainConfig, explainStart, watchForFaults } from './lifecycle.ts';
+import { explainConfig } from './explain-config.ts';
+import { explainStart, watchForFaults } from './lifecycle.ts';
 import type { Order, Report } from './worker-messages.ts';
 
 interface WorkOptions {
@@ -27,7 +28,7 @@ export async function work({ file, logFormat, port }: WorkOptions): Promise<numb
   try {
     config = loadConfig(file, process.env);
   } catch (error) {
-    return explainConfig(error);
+    return explainConfig(error, { undone: 'started', stderr: process.stderr });
   }
   const log = await createLog(config.log.level, logFormat);
   watchForFaults(log);
