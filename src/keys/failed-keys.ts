@@ -1,4 +1,5 @@
 import { isIPv6 } from 'node:net';
+import { BoundedMap } from '../bounded-map.ts';
 
 /** Counts the keys that were not valid, for each network of clients, in bounded memory. */
 export interface FailedKeys {
@@ -32,7 +33,7 @@ interface Interval {
 
 /** Creates a counter without failures. */
 export function createFailedKeys({ failuresMax, perMs, now, report }: FailedKeysOptions): FailedKeys {
-  const intervals = new Map<string, Interval>();
+  const intervals = new BoundedMap<string, Interval>(networksMax);
   let reportAt = 0;
   let unreported = 0;
 
@@ -54,8 +55,6 @@ export function createFailedKeys({ failuresMax, perMs, now, report }: FailedKeys
       let interval = intervals.get(network);
       if (interval === undefined || at >= interval.endsAt || interval.endsAt > at + perMs) {
         interval = { endsAt: at + perMs, failures: 0 };
-        intervals.delete(network);
-        if (intervals.size >= networksMax) intervals.delete(intervals.keys().next().value ?? '');
         intervals.set(network, interval);
       }
       interval.failures += 1;

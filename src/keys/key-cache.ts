@@ -1,3 +1,4 @@
+import { BoundedMap } from '../bounded-map.ts';
 import type { FoundKey } from './found-key.ts';
 
 /** What the store said of a digest. */
@@ -38,8 +39,8 @@ interface Known {
 
 /** Creates an empty cache. */
 export function createKeyCache(): KeyCache {
-  const known = new Map<string, Known>();
-  const unknown = new Map<string, number>();
+  const known = new BoundedMap<string, Known>(knownKeysMax);
+  const unknown = new BoundedMap<string, number>(unknownKeysMax);
   const digestsOf = new Map<string, readonly string[]>();
   let changes = 0;
   let doubtedAt = 0;
@@ -48,19 +49,22 @@ export function createKeyCache(): KeyCache {
     const entry = known.get(digest);
     if (entry === undefined) return;
     known.delete(digest);
-    const { id } = entry.found.record;
-    const others = digestsOf.get(id)?.filter((one) => one !== digest) ?? [];
-    if (others.length > 0) digestsOf.set(id, others);
-    else digestsOf.delete(id);
+    unlist(entry);
+  }
+
+  function unlist({ found: { record, secret } }: Known): void {
+    const others = digestsOf.get(record.id)?.filter((one) => one !== secret.digest) ?? [];
+    if (others.length > 0) digestsOf.set(record.id, others);
+    else digestsOf.delete(record.id);
   }
 
   function keepKnown(digest: string, found: FoundKey, at: { readAt: number; asOf: number }): void {
     drop(digest);
     unknown.delete(digest);
-    if (known.size >= knownKeysMax) drop(oldestOf(known));
     // The record has the digest too. One string for both is a tenth less memory for each key.
     const { digest: kept } = found.secret;
-    known.set(kept, { found, ...at });
+    const forgotten = known.set(kept, { found, ...at });
+    if (forgotten !== undefined) unlist(forgotten);
     const { id } = found.record;
     digestsOf.set(id, [...(digestsOf.get(id) ?? []), kept]);
   }
@@ -80,11 +84,9 @@ export function createKeyCache(): KeyCache {
     keep(digest, found, at) {
       if (found !== undefined) return keepKnown(digest, found, at);
       drop(digest);
-      unknown.delete(digest);
       // Since it was asked for it may have been added.
-      if (at.asOf !== changes) return;
-      if (unknown.size >= unknownKeysMax) unknown.delete(oldestOf(unknown));
-      unknown.set(digest, at.readAt);
+      if (at.asOf === changes) unknown.set(digest, at.readAt);
+      else unknown.delete(digest);
     },
     forgetKey(keyId) {
       changes += 1;
@@ -101,8 +103,4 @@ export function createKeyCache(): KeyCache {
       unknown.clear();
     },
   };
-}
-
-function oldestOf(map: ReadonlyMap<string, unknown>): string {
-  return map.keys().next().value ?? '';
 }

@@ -1,3 +1,4 @@
+import { BoundedMap } from '../bounded-map.ts';
 import type { QuotaReading } from './quota-reading.ts';
 import type { Lease } from './lease.ts';
 
@@ -9,7 +10,7 @@ export interface Warnings {
 
 /** Creates the memory of warnings. It is bounded: when it is full the oldest is forgotten, and may be given again. */
 export function createWarnings(keptMax = 10_000): Warnings {
-  const given = new Map<string, number>();
+  const given = new BoundedMap<string, number>(keptMax);
   return {
     findNew(lease, readings) {
       let found: string[] | undefined;
@@ -18,10 +19,7 @@ export function createWarnings(keptMax = 10_000): Warnings {
         if (!reading.isNearLimit || periodStart === undefined) continue;
         const id = `${reading.name}:${lease.keyId}`;
         if (given.get(id) === periodStart) continue;
-        given.delete(id);
         given.set(id, periodStart);
-        const [oldest] = given.keys();
-        if (given.size > keptMax && oldest !== undefined) given.delete(oldest);
         found = [...(found ?? []), reading.name];
       }
       return found ?? noNames;

@@ -25,6 +25,7 @@ const floors: readonly (readonly string[])[] = [
   ['visit.ts'],
   ['broken-body.ts', 'client-address.ts', 'strict-json.ts'],
   [
+    'bounded-map.ts',
     'escaped-keys.ts',
     'exit-codes.ts',
     'headers.ts',
