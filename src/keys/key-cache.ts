@@ -9,15 +9,17 @@ export interface CachedKey {
   readonly isFresh: boolean;
 }
 
+/** When the store was asked, and where `changes` stood then. */
+export interface Reading {
+  readonly readAt: number;
+  readonly asOf: number;
+}
+
 /** What the store said lately, by digest, in bounded memory. */
 export interface KeyCache {
   get(digest: string): CachedKey | undefined;
-  /** Keeps an answer that was asked for when `changes` stood at `asOf`. What has been doubted since is kept in doubt. */
-  keep(
-    digest: string,
-    found: FoundKey | undefined,
-    at: { readonly readAt: number; readonly asOf: number },
-  ): void;
+  /** Keeps an answer. What has been doubted since it was asked for is kept in doubt. */
+  keep(digest: string, found: FoundKey | undefined, reading: Reading): void;
   /** Forgets one key, and everything that was unknown. */
   forgetKey(keyId: string): void;
   forgetUnknown(): void;
@@ -31,11 +33,7 @@ export interface KeyCache {
 export const knownKeysMax = 50_000;
 export const unknownKeysMax = 10_000;
 
-interface Known {
-  readonly found: FoundKey;
-  readonly readAt: number;
-  readonly asOf: number;
-}
+interface Known extends FoundKey, Reading {}
 
 /** Creates an empty cache. */
 export function createKeyCache(): KeyCache {
@@ -52,21 +50,20 @@ export function createKeyCache(): KeyCache {
     unlist(entry);
   }
 
-  function unlist({ found: { record, secret } }: Known): void {
-    const others = digestsOf.get(record.id)?.filter((one) => one !== secret.digest) ?? [];
-    if (others.length > 0) digestsOf.set(record.id, others);
-    else digestsOf.delete(record.id);
+  function unlist({ record: { id }, secret }: Known): void {
+    const others = digestsOf.get(id)?.filter((one) => one !== secret.digest) ?? [];
+    if (others.length > 0) digestsOf.set(id, others);
+    else digestsOf.delete(id);
   }
 
-  function keepKnown(digest: string, found: FoundKey, at: { readAt: number; asOf: number }): void {
+  function keepKnown(digest: string, { record, secret }: FoundKey, { readAt, asOf }: Reading): void {
     drop(digest);
     unknown.delete(digest);
-    // The record has the digest too. One string for both is a tenth less memory for each key.
-    const { digest: kept } = found.secret;
-    const forgotten = known.set(kept, { found, ...at });
+    // The record has the digest too, and one string serves both. What each key takes counts 50,000 times.
+    const kept = secret.digest;
+    const forgotten = known.set(kept, { record, secret, readAt, asOf });
     if (forgotten !== undefined) unlist(forgotten);
-    const { id } = found.record;
-    digestsOf.set(id, [...(digestsOf.get(id) ?? []), kept]);
+    digestsOf.set(record.id, (digestsOf.get(record.id) ?? []).concat(kept));
   }
 
   return {
@@ -76,16 +73,16 @@ export function createKeyCache(): KeyCache {
     get(digest) {
       const entry = known.get(digest);
       if (entry !== undefined) {
-        return { found: entry.found, readAt: entry.readAt, isFresh: entry.asOf >= doubtedAt };
+        return { found: entry, readAt: entry.readAt, isFresh: entry.asOf >= doubtedAt };
       }
       const readAt = unknown.get(digest);
       return readAt === undefined ? undefined : { found: undefined, readAt, isFresh: true };
     },
-    keep(digest, found, at) {
-      if (found !== undefined) return keepKnown(digest, found, at);
+    keep(digest, found, reading) {
+      if (found !== undefined) return keepKnown(digest, found, reading);
       drop(digest);
       // Since it was asked for it may have been added.
-      if (at.asOf === changes) unknown.set(digest, at.readAt);
+      if (reading.asOf === changes) unknown.set(digest, reading.readAt);
       else unknown.delete(digest);
     },
     forgetKey(keyId) {

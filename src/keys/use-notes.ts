@@ -9,16 +9,17 @@ export interface UseNotes {
   close(): Promise<void>;
 }
 
-/** Each secret is written once in this time at most. */
+/** Each secret is written once in this time at most, unless more are used in it than are gathered. */
 const flushEveryMs = 60_000;
+/** Once there are so many they are written at once: a million keys in use must not take memory until the minute is over. */
+export const gatheredMax = 10_000;
 const usesPerWrite = 500;
-/** More secrets than this within a minute are not noted: they will be in a later one. */
-const secretsMax = 100_000;
 
 /** Starts gathering. What cannot be written is dropped: it is no reason to burden a store that struggles. */
 export function createUseNotes(store: Pick<KeyStore, 'noteUses'>, everyMs = flushEveryMs): UseNotes {
   let gathered = new Map<string, KeyUse>();
-  let flushing: Promise<void> = Promise.resolve();
+  let writing: Promise<void> = Promise.resolve();
+  let writes = 0;
 
   async function write(uses: readonly KeyUse[]): Promise<void> {
     for (let at = 0; at < uses.length; at += usesPerWrite) {
@@ -27,10 +28,16 @@ export function createUseNotes(store: Pick<KeyStore, 'noteUses'>, everyMs = flus
   }
 
   function flush(): Promise<void> {
-    const uses = [...gathered.values()];
-    gathered = new Map();
-    if (uses.length > 0) flushing = flushing.then(() => write(uses)).catch(() => undefined);
-    return flushing;
+    if (gathered.size > 0) {
+      const uses = [...gathered.values()];
+      gathered = new Map();
+      writes += 1;
+      writing = writing
+        .then(() => write(uses))
+        .catch(() => undefined)
+        .finally(() => (writes -= 1));
+    }
+    return writing;
   }
 
   const timer = setInterval(() => void flush(), everyMs).unref();
@@ -38,8 +45,8 @@ export function createUseNotes(store: Pick<KeyStore, 'noteUses'>, everyMs = flus
     note({ record, secret }, now) {
       // Keys of the YAML are not in the store, and nothing about them is.
       if (record.version === 0) return;
-      const known = gathered.get(secret.digest);
-      if (known === undefined && gathered.size >= secretsMax) return;
+      if (gathered.size >= gatheredMax && writes === 0) void flush();
+      if (gathered.size >= gatheredMax && !gathered.has(secret.digest)) return;
       gathered.set(secret.digest, { keyId: record.id, secret: secret.number, at: now });
     },
     flush,

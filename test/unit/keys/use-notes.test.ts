@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { foundOf } from '../../../src/keys/found-key.ts';
-import { createUseNotes } from '../../../src/keys/use-notes.ts';
+import { createUseNotes, gatheredMax } from '../../../src/keys/use-notes.ts';
 import type { KeyUse } from '../../../src/stores/key-store.ts';
 import { aKey, aSecret, digestOf } from '../../helpers/a-key.ts';
+import { until } from '../../helpers/poll.ts';
 
 test('uses are written in batches, the last of each secret, and those of the file never', async (t) => {
   const written: (readonly KeyUse[])[] = [];
@@ -42,4 +43,30 @@ test('a store that fails costs the note and nothing else', async (t) => {
     await notes.flush();
   }
   assert.equal(tries, 2);
+});
+
+test('more than are gathered are written before their time, and what comes while a slow store writes is bounded', async (t) => {
+  const written: (readonly KeyUse[])[] = [];
+  const slow = Promise.withResolvers<void>();
+  const noteUses = async (uses: readonly KeyUse[]): Promise<void> => {
+    await slow.promise;
+    written.push(uses);
+  };
+  const notes = createUseNotes({ noteUses }, 3_600_000);
+  t.after(() => notes.close());
+  const use = (from: number, keys: number): void => {
+    for (let at = from; at < from + keys; at += 1) {
+      const secret = aSecret({ digest: digestOf(`${at}`) });
+      notes.note({ record: aKey({ id: `k${at}`, secrets: [secret] }), secret }, at);
+    }
+  };
+  use(0, 3 * gatheredMax);
+  slow.resolve();
+  await until(() => written.flat().length === gatheredMax);
+  use(3 * gatheredMax, 1);
+  await until(() => written.flat().length === 2 * gatheredMax);
+  assert.equal(new Set(written.flat().map(({ keyId }) => keyId)).size, 2 * gatheredMax);
+  await notes.flush();
+  assert.deepEqual(written.flat().at(-1)?.keyId, `k${3 * gatheredMax}`);
+  assert.equal(written.flat().length, 2 * gatheredMax + 1);
 });
