@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
-import { once } from 'node:events';
+import type { Socket } from 'node:net';
 import { after, test } from 'node:test';
 import { formBody } from '../helpers/form-body.ts';
+import { listen } from '../helpers/listen.ts';
 import { unnamedFiles } from '../helpers/unnamed-files.ts';
 import { until } from '../helpers/poll.ts';
 import { openRaw } from '../helpers/raw-socket.ts';
@@ -30,10 +30,9 @@ const upstream = createServer((socket) => {
     part(socket, () => bytes);
   });
 });
-await once(upstream.listen(0, '127.0.0.1'), 'listening');
+const upstreamPort = await listen(scene, upstream);
 after(() => {
   for (const socket of upstreamSockets) socket.destroy();
-  upstream.close();
 });
 const files = { file: { types: ['audio/wav'] } };
 const gateway = await startGateway(
@@ -45,7 +44,7 @@ const gateway = await startGateway(
       { path: '/v1/any', methods: ['POST'], body: { any: {} } },
     ],
   },
-  { upstream: `http://127.0.0.1:${(upstream.address() as AddressInfo).port}` },
+  { upstream: `http://127.0.0.1:${upstreamPort}` },
 );
 
 const body = formBody([{ name: 'file', fileName: 'a.wav', type: 'audio/wav', data: wav(300_000) }]);

@@ -3,13 +3,13 @@ import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { listen } from '../helpers/listen.ts';
 import { until } from '../helpers/poll.ts';
 
 const run = promisify(execFile);
@@ -108,8 +108,5 @@ function startDemo(t: TestContext, args: readonly string[]) {
 }
 
 async function takePort(t: TestContext): Promise<string> {
-  const server = createServer();
-  t.after(() => void server.close());
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  return String((server.address() as AddressInfo).port);
+  return String(await listen(t, createServer()));
 }

@@ -4,23 +4,23 @@ import { once } from 'node:events';
 import { Agent, createServer, request } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
-import type { AddressInfo, Server } from 'node:net';
 import { after, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { makeCertificate } from '../helpers/certificates.ts';
+import { listen } from '../helpers/listen.ts';
 import { demoKey, startGateway } from '../helpers/start-gateway.ts';
 
 const megabyte = 1024 * 1024;
 const scene = { after };
 const certificate = makeCertificate(scene, ['IP:127.0.0.1']);
-const plain = await listen(createServer((req, res) => void answer(req, res)));
-const secure = await listen(createSecureServer(certificate, (req, res) => void answer(req, res)));
+const plain = createServer((req, res) => void answer(req, res));
+const secure = createSecureServer(certificate, (req, res) => void answer(req, res));
 const body = { any: { maxSize: '10MB' } };
 const gateway = await startGateway(scene, {
   upstreams: {
-    recognition: { targets: [`http://127.0.0.1:${plain}`] },
-    secure: { targets: [`https://127.0.0.1:${secure}`], ca: certificate.cert },
+    recognition: { targets: [`http://127.0.0.1:${await listen(scene, plain)}`] },
+    secure: { targets: [`https://127.0.0.1:${await listen(scene, secure)}`], ca: certificate.cert },
   },
   routes: [
     { path: '/v1/buffered/*', methods: ['GET'] },
@@ -116,13 +116,6 @@ async function digestOf({ agent, method, path }: Call): Promise<string> {
     if (randomInt(16) === 0) await turn();
   }
   return hash.digest('hex');
-}
-
-async function listen(server: Server & { closeAllConnections(): void }): Promise<number> {
-  scene.after(() => void server.close());
-  scene.after(() => server.closeAllConnections());
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  return (server.address() as AddressInfo).port;
 }
 
 /** How often all of the heap was collected so far. */

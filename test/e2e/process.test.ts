@@ -13,13 +13,13 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 import { memory } from '../../src/commands/relaunch.ts';
+import { listen } from '../helpers/listen.ts';
 import { until } from '../helpers/poll.ts';
 import { exchange, openRaw, requestBytes } from '../helpers/raw-socket.ts';
 import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
@@ -29,10 +29,7 @@ import type { Yaml } from '../helpers/start-gateway.ts';
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const scene = { after };
 const upstream = await startRecordingUpstream(scene);
-const busy = createServer();
-after(() => void busy.close());
-await once(busy.listen(0, '127.0.0.1'), 'listening');
-const busyPort = (busy.address() as AddressInfo).port;
+const busyPort = await listen(scene, createServer());
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-process-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 const name = requestBytes(

@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { describe, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { pipeline } from 'node:stream/promises';
 import { Readable } from 'node:stream';
 import { formBody } from '../helpers/form-body.ts';
+import { listen } from '../helpers/listen.ts';
 import { until } from '../helpers/poll.ts';
 import { wav } from '../helpers/sample-files.ts';
 import { uploadBytes } from '../helpers/send-upload.ts';
@@ -74,9 +74,7 @@ async function startDrain(t: TestContext): Promise<string> {
   const server = createServer((req, res) => {
     req.resume().on('end', () => res.end('{}'));
   });
-  t.after(() => server.close());
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return `http://127.0.0.1:${await listen(t, server)}`;
 }
 
 function residentMegabytes({ pid }: Gateway): number {

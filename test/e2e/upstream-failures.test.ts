@@ -3,9 +3,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createSecureServer } from 'node:http2';
 import { connect, createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
 import { makeCertificate } from '../helpers/certificates.ts';
+import { listen } from '../helpers/listen.ts';
 import { until } from '../helpers/poll.ts';
 import { exchange, openRaw, requestBytes } from '../helpers/raw-socket.ts';
 import { startRawUpstream } from '../helpers/raw-upstream.ts';
@@ -342,9 +342,7 @@ async function startReluctant(): Promise<number> {
     socket.pause();
     setTimeout(() => socket.resume(), 1500);
   });
-  after(() => void server.close());
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  return (server.address() as AddressInfo).port;
+  return listen({ after }, server);
 }
 
 /** A listener whose process stands still and whose backlog is full: the kernel drops further attempts to connect. */
@@ -373,7 +371,5 @@ async function startTls({ cert, key }: { cert: string; key: string }): Promise<n
   });
   server.on('secureConnection', () => (connections += 1));
   server.on('sessionError', () => undefined);
-  after(() => void server.close());
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  return (server.address() as AddressInfo).port;
+  return listen({ after }, server);
 }

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { WebSocket, WebSocketServer } from 'ws';
+import { listen } from '../helpers/listen.ts';
 import { until } from '../helpers/poll.ts';
 import type { Scene } from '../helpers/poll.ts';
 import { openRaw, requestBytes } from '../helpers/raw-socket.ts';
@@ -300,10 +300,8 @@ async function startEcho(t: Scene) {
   });
   t.after(() => {
     for (const client of server.clients) client.terminate();
-    http.close();
   });
-  await once(http.listen(0, '127.0.0.1'), 'listening');
-  return { server, requests, url: `http://127.0.0.1:${(http.address() as AddressInfo).port}` };
+  return { server, requests, url: `http://127.0.0.1:${await listen(t, http)}` };
 }
 
 function connect(t: TestContext, { port }: Gateway, path: string, protocols: string[] = []): WebSocket {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { Agent, request } from 'node:http';
 import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { spawn } from 'node:child_process';
@@ -11,6 +10,7 @@ import { after, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
+import { listen } from '../helpers/listen.ts';
 import { until } from '../helpers/poll.ts';
 import { openRaw, requestBytes } from '../helpers/raw-socket.ts';
 import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
@@ -224,10 +224,7 @@ test('the workers end with the process that leads them', async (t) => {
 });
 
 test('what keeps one process from starting keeps all from it, with the same line and code', async (t) => {
-  const busy = createServer();
-  t.after(() => void busy.close());
-  await once(busy.listen(0, '127.0.0.1'), 'listening');
-  const taken = `127.0.0.1:${(busy.address() as AddressInfo).port}`;
+  const taken = `127.0.0.1:${await listen(t, createServer())}`;
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-workers-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   writeFileSync(join(folder, 'notes.txt'), 'These are notes, and not a database at all.\n'.repeat(200));

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
+import { listen } from './listen.ts';
 import type { Scene } from './poll.ts';
 
 /**
@@ -48,8 +49,7 @@ export async function startRawUpstream(t: Scene, script: RawScript = () => {}): 
     await closed;
   };
   t.after(close);
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const { port } = server.address() as AddressInfo;
+  const port = await listen(t, server);
   const upstream: RawUpstream = { port, url: `http://127.0.0.1:${port}`, received, sockets, script, close };
   return upstream;
 }

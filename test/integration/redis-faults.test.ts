@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { createServer as createTlsServer } from 'node:tls';
@@ -16,6 +15,7 @@ import type { DrawOrder, Ledger } from '../../src/stores/ledger.ts';
 import { nameKeys } from '../../src/stores/redis/names.ts';
 import { aPlan, aQuota } from '../helpers/lease-scene.ts';
 import { aCounter, aDraw, usedOf } from '../helpers/ledger-orders.ts';
+import { listen } from '../helpers/listen.ts';
 import { durable, startRedisServer } from '../helpers/redis-server.ts';
 import { counters, failureOf, openWithDeadline, outcomeOf, recovers } from '../helpers/store-faults.ts';
 import { startTcpProxy } from '../helpers/tcp-proxy.ts';
@@ -258,10 +258,7 @@ test('TLS is spoken with rediss, and only to a server that the authorities vouch
     for (const socket of [client, upstream]) socket.on('error', () => socket.destroy());
     t.after(() => client.destroy());
   });
-  tls.listen(0, '127.0.0.1');
-  t.after(() => tls.close());
-  await once(tls, 'listening');
-  const url = `rediss://127.0.0.1:${(tls.address() as AddressInfo).port}`;
+  const url = `rediss://127.0.0.1:${await listen(t, tls)}`;
   const trusting = await openWithDeadline(t, `${url}?ca=${fixture('server.pem')}`);
   assert.equal((await trusting.ledger.draw(aDraw({ counters }))).kind, 'drawn');
   const wary = await openWithDeadline(t, url);
@@ -427,8 +424,6 @@ async function startFake(t: TestContext, answer: (command: string, socket: Socke
       }
     });
     t.after(() => socket.destroy());
-  }).listen(0, '127.0.0.1');
-  t.after(() => server.close());
-  await once(server, 'listening');
-  return (server.address() as AddressInfo).port;
+  });
+  return listen(t, server);
 }

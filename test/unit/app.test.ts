@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { connect, type AddressInfo } from 'node:net';
+import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { createApp } from '../../src/app.ts';
 import { originFinder } from '../../src/client-address.ts';
 import { createLogger } from '../../src/log.ts';
 import { createMetrics } from '../../src/metrics.ts';
+import { listen } from '../helpers/listen.ts';
 
 test('a request that cannot even be refused ends its connection, and only the log tells why', async (t) => {
   const lines: string[] = [];
@@ -20,10 +20,7 @@ test('a request that cannot even be refused ends its connection, and only the lo
     logger,
     metrics: createMetrics(() => 0),
   });
-  const server = createServer(handle);
-  t.after(() => server.close());
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  const socket = connect(await listen(t, createServer(handle)), '127.0.0.1');
   socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
   assert.equal(await text(socket), '');
   assert.match(lines.join(''), /"level":"error".*"status":500,"refusal":"internal".*secret words/);

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { guessByName } from '../../../examples/recognition/names.ts';
 import { createRecognition } from '../../../examples/recognition/server.ts';
+import { listen } from '../../helpers/listen.ts';
 import { exchange, requestBytes } from '../../helpers/raw-socket.ts';
 import { encodeWav, tone } from '../../helpers/wav.ts';
 
@@ -144,10 +143,6 @@ test('a body that is too large is answered while it still arrives', async (t) =>
 
 async function startRecognition(t: TestContext): Promise<string> {
   const server = createRecognition();
-  t.after(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  t.after(() => server.closeAllConnections());
+  return `http://127.0.0.1:${await listen(t, server)}`;
 }
