@@ -46,6 +46,11 @@ export function decodeKeyRecord(id: string, version: number, text: string): KeyR
   };
 }
 
+/** The key, if the secret by which it was found is one that it still has. */
+export function stillHolding(record: KeyRecord | undefined, digest: string): KeyRecord | undefined {
+  return record?.secrets.some((secret) => secret.digest === digest) === true ? record : undefined;
+}
+
 /** Writes what the audit log keeps beside the moment and the number of keys. */
 export function encodeAuditNote({ actor, action, keyId, changes }: AuditNote): string {
   return JSON.stringify({ actor, action, keyId, changes });

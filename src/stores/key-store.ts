@@ -1,6 +1,6 @@
 /**
  * Keys as both stores keep them, by rules that one test suite holds against both:
- * - Secrets rest as SHA-256 only. A digest belongs to one key at most.
+ * - Secrets rest as SHA-256 only. A digest belongs to one key at most, also when that key no longer has it.
  * - Every change of a key, its entry in the audit log and its mention in the change feed are one atomic step.
  * - A change names the version it was made from; if the key has moved on, nothing happens.
  * - Looking up an unknown digest writes nothing.
@@ -95,12 +95,12 @@ export interface KeyChange {
   readonly note: AuditNote;
 }
 
-/** `taken`: one of the secrets belongs to another key. */
+/** `taken`: one of the secrets belongs to another key, or did. */
 export type ChangeAnswer = 'done' | 'exists' | 'missing' | 'outdated' | 'taken';
 
 export type AddAnswer =
   | { readonly kind: 'added' }
-  /** The secret is that of the key with this id. */
+  /** The secret is, or was, one of the key with this id. */
   | { readonly kind: 'known'; readonly id: string }
   /** The id belongs to another key. */
   | { readonly kind: 'id_taken' };

@@ -271,9 +271,13 @@ function bookRules(address: (t: TestContext) => StoreAddress): void {
     const third = await book.importKeys(changed, update, by);
     assert.deepEqual([third.updated, third.skipped], [1, 1]);
     assert.equal((await book.show('one')).plan, 'paid');
+    await book.rotate('one', { overlapMs: 0 }, by);
+    const fourth = await book.importKeys(linesOf(lines.slice(0, 1)), options, by);
+    assert.deepEqual([fourth.added, fourth.skipped], [0, 1], 'a secret that was replaced is known for good');
+    assert.equal((await book.verify('foreign-key-1')).valid, false);
     await book.revoke('one', by);
     await book.importKeys(linesOf(lines.slice(0, 1)), update, by);
-    assert.equal((await book.verify('foreign-key-1')).reason, 'revoked', 'a revoked key is not made anew');
+    assert.equal((await book.show('one')).state, 'revoked', 'a revoked key is not made anew');
   });
 
   test('what is not in order is refused with every fault and without what was given', async (t) => {

@@ -77,7 +77,7 @@ function keyRules(address: (t: TestContext) => StoreAddress): void {
     assert.equal((await keys.readKey(key.id))?.record.version, 2);
   });
 
-  test('a secret that belongs to a key is never given to another', async (t) => {
+  test('a secret that a key has or had is never given to another', async (t) => {
     const keys = await open(t);
     const key = await create(keys, aKey());
     const other = await create(keys, aKey());
@@ -86,6 +86,10 @@ function keyRules(address: (t: TestContext) => StoreAddress): void {
     assert.equal(await change(keys, other, { secrets: [...other.secrets, ...key.secrets] }), 'taken');
     assert.equal(await keys.readKey(thief.id), undefined);
     assert.deepEqual(await keys.findKey(key.secrets[0]!.digest), key);
+    assert.equal(await change(keys, key, { secrets: [aSecret()] }), 'done');
+    assert.equal(await keys.changeKey({ from: undefined, to: thief, note: aNote() }), 'taken');
+    assert.deepEqual(await keys.addKeys([thief], aNote()), [{ kind: 'known', id: key.id }]);
+    assert.equal(await keys.findKey(key.secrets[0]!.digest), undefined);
   });
 
   test('many keys are added at once, and those that are there stay as they are', async (t) => {

@@ -1,7 +1,8 @@
 -- Writes one key, its place in the list, its secrets, an entry of the audit log and one of the change feed.
--- KEYS     1 record, 2 ids, 3 audit, 4 changes, then the secrets it has, then those it had
--- ARGV     1 version it was made from ('' = new), 2 id, 3 record with its version in front, 4 how many secrets it has,
---          5 audit note, 6 audit entries at most, 7 audit kept in ms, 8 feed entries at most, 9 channel
+-- A secret that the key no longer has stays its own: an import of an old file must not make it work again.
+-- KEYS     1 record, 2 ids, 3 audit, 4 changes, then the secrets it has
+-- ARGV     1 version it was made from ('' = new), 2 id, 3 record with its version in front, 4 audit note,
+--          5 audit entries at most, 6 audit kept in ms, 7 feed entries at most, 8 channel
 -- Returns  done, exists, missing, outdated, taken
 
 local held = redis.call('GET', KEYS[1])
@@ -12,8 +13,7 @@ elseif not held then
 elseif string.match(held, '^%d+') ~= ARGV[1] then
   return 'outdated'
 end
-local last_of_secrets = 4 + tonumber(ARGV[4])
-for at = 5, last_of_secrets do
+for at = 5, #KEYS do
   local owner = redis.call('GET', KEYS[at])
   if owner and owner ~= ARGV[2] then return 'taken' end
 end
@@ -24,15 +24,12 @@ redis.call('XLEN', KEYS[4])
 
 redis.call('SET', KEYS[1], ARGV[3])
 redis.call('ZADD', KEYS[2], 0, ARGV[2])
-for at = 5, last_of_secrets do
+for at = 5, #KEYS do
   redis.call('SET', KEYS[at], ARGV[2])
 end
-for at = last_of_secrets + 1, #KEYS do
-  if redis.call('GET', KEYS[at]) == ARGV[2] then redis.call('DEL', KEYS[at]) end
-end
 local time = redis.call('TIME')
-redis.call('XADD', KEYS[3], 'MAXLEN', '~', ARGV[6], '*', 'keys', 1, 'note', ARGV[5])
-redis.call('XTRIM', KEYS[3], 'MINID', '~', string.format('%.0f', time[1] * 1000 - ARGV[7]))
-redis.call('XADD', KEYS[4], 'MAXLEN', '~', ARGV[8], '*', 'key', ARGV[1] == '' and '' or ARGV[2])
-redis.call('PUBLISH', ARGV[9], '')
+redis.call('XADD', KEYS[3], 'MAXLEN', '~', ARGV[5], '*', 'keys', 1, 'note', ARGV[4])
+redis.call('XTRIM', KEYS[3], 'MINID', '~', string.format('%.0f', time[1] * 1000 - ARGV[6]))
+redis.call('XADD', KEYS[4], 'MAXLEN', '~', ARGV[7], '*', 'key', ARGV[1] == '' and '' or ARGV[2])
+redis.call('PUBLISH', ARGV[8], '')
 return 'done'

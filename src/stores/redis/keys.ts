@@ -1,10 +1,15 @@
-import { decodeAuditEntry, decodeKeyRecord, encodeAuditNote, encodeKeyRecord } from '../key-record.ts';
+import {
+  decodeAuditEntry,
+  decodeKeyRecord,
+  encodeAuditNote,
+  encodeKeyRecord,
+  stillHolding,
+} from '../key-record.ts';
 import { AUDIT_ENTRIES_MAX, AUDIT_KEPT_MS, FEED_ENTRIES_MAX } from '../key-store.ts';
 import type {
   AddAnswer,
   AuditEntry,
   ChangeAnswer,
-  KeyChange,
   KeyEvent,
   KeyRecord,
   KeyStore,
@@ -74,8 +79,7 @@ export function createRedisKeys(link: Link, { prefix, isCluster, listen }: Redis
 
   return {
     async findKey(digest) {
-      const record = await (isCluster ? followSecret(digest) : lookUp(digest));
-      return record?.secrets.some((secret) => secret.digest === digest) === true ? record : undefined;
+      return stillHolding(await (isCluster ? followSecret(digest) : lookUp(digest)), digest);
     },
     async readKey(id) {
       const record = await readRecord(id);
@@ -95,16 +99,10 @@ export function createRedisKeys(link: Link, { prefix, isCluster, listen }: Redis
       return withUses(records);
     },
     async changeKey(change) {
-      const keys = [names.record(change.to.id), names.ids, names.audit, names.changes, ...secretsOf(change)];
       const { from, to, note } = change;
-      const args = [
-        from?.version ?? '',
-        to.id,
-        encode(to),
-        to.secrets.length,
-        encodeAuditNote(note),
-        ...logs,
-      ];
+      const secrets = to.secrets.map(({ digest }) => names.secret(digest));
+      const keys = [names.record(to.id), names.ids, names.audit, names.changes, ...secrets];
+      const args = [from?.version ?? '', to.id, encode(to), encodeAuditNote(note), ...logs];
       return readChangeAnswer(await link.run(scripts.changeKey, keys, args));
     },
     async addKeys(records, note) {
@@ -133,13 +131,6 @@ export function createRedisKeys(link: Link, { prefix, isCluster, listen }: Redis
     watch: (onEvent) =>
       watchChanges({ pollMs, read: readChanges, listen: (onNews) => listen(names.channel, onNews) }, onEvent),
   };
-
-  /** The secrets that the key has, then those that it had. */
-  function secretsOf({ from, to }: KeyChange): string[] {
-    const kept = to.secrets.map(({ digest }) => digest);
-    const gone = (from?.secrets ?? []).map(({ digest }) => digest).filter((digest) => !kept.includes(digest));
-    return [...kept, ...gone].map(names.secret);
-  }
 }
 
 function nameAll(prefix: string) {

@@ -1,5 +1,11 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { decodeAuditEntry, decodeKeyRecord, encodeAuditNote, encodeKeyRecord } from '../key-record.ts';
+import {
+  decodeAuditEntry,
+  decodeKeyRecord,
+  encodeAuditNote,
+  encodeKeyRecord,
+  stillHolding,
+} from '../key-record.ts';
 import { AUDIT_ENTRIES_MAX, AUDIT_KEPT_MS, FEED_ENTRIES_MAX } from '../key-store.ts';
 import type {
   AddAnswer,
@@ -49,6 +55,7 @@ export function prepareKeys(database: DatabaseSync, clock: () => number): KeyCal
     sql.pruneChanges.run(Number(told) - FEED_ENTRIES_MAX);
   }
 
+  /** A secret that the key no longer has stays its own: an import of an old file must not make it work again. */
   function write(record: KeyRecord): void {
     sql.put.run(record.id, record.version, encodeKeyRecord(record));
     for (const { digest } of record.secrets) sql.own.run(blob(digest), record.id);
@@ -61,8 +68,6 @@ export function prepareKeys(database: DatabaseSync, clock: () => number): KeyCal
     if (from !== undefined && held !== from.version) return 'outdated';
     const owners = to.secrets.map(({ digest }) => ownerOf(digest));
     if (owners.some((owner) => owner !== undefined && owner !== to.id)) return 'taken';
-    const kept = new Set(to.secrets.map(({ digest }) => digest));
-    for (const { digest } of from?.secrets ?? []) if (!kept.has(digest)) sql.disown.run(blob(digest));
     write(to);
     log(note, { keys: 1, event: from === undefined ? null : to.id });
     return 'done';
@@ -81,7 +86,7 @@ export function prepareKeys(database: DatabaseSync, clock: () => number): KeyCal
   return {
     findKey(digest) {
       const row = sql.find.get(blob(digest));
-      return row === undefined ? undefined : recordOf(row);
+      return stillHolding(row === undefined ? undefined : recordOf(row), digest);
     },
     readKey(id) {
       const row = sql.read.get(id);
@@ -146,7 +151,6 @@ function prepareKeyStatements(database: DatabaseSync) {
       INSERT INTO keys VALUES (?, ?, ?)
       ON CONFLICT DO UPDATE SET version = excluded.version, record = excluded.record`),
     own: database.prepare('INSERT INTO secrets VALUES (?, ?) ON CONFLICT DO NOTHING'),
-    disown: database.prepare('DELETE FROM secrets WHERE digest = ?'),
     uses: database.prepare('SELECT secret, used FROM uses WHERE key = ?'),
     use: database.prepare(`
       INSERT INTO uses VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET used = max(used, excluded.used)`),
