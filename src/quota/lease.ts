@@ -134,6 +134,11 @@ export function lowerUsed(lease: Lease, units: number): void {
   if (lease.used !== undefined) lease.used = lease.used.map((used) => Math.max(0, used - units));
 }
 
+/** Notes that units are charged to the store, so that nothing is drawn ahead of a quota that they exhaust. */
+export function raiseUsed(lease: Lease, units: number): void {
+  if (lease.used !== undefined) lease.used = lease.used.map((used) => used + units);
+}
+
 /** What is told to a request that the quotas turn away. */
 export function deny(lease: Lease): Denial {
   let until = 0;

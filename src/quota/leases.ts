@@ -2,7 +2,7 @@ import { StoreUnavailable } from '../stores/ledger.ts';
 import type { Counter, DrawAnswer, DrawOrder, Ledger } from '../stores/ledger.ts';
 import type { Clock } from './clock.ts';
 import { isNearEnd, sizeLease } from './lease-size.ts';
-import { Hold, createLease, deny, enterPeriods, remainingInStore } from './lease.ts';
+import { Hold, createLease, deny, enterPeriods, raiseUsed, remainingInStore } from './lease.ts';
 import type { Denial, Lease, Waiter } from './lease.ts';
 import { LeaseLines, demandOf } from './lease-lines.ts';
 import { LeaseSteps } from './lease-steps.ts';
@@ -183,10 +183,14 @@ class LeaseBook implements Leases {
     lease.deniedUntil = 0;
   }
 
+  /** What is held pays first. A key that owes more than that holds nothing then, so that its next request asks the store. */
   #charge({ lease, counters }: Hold, units: number): void {
-    const idle = lease.units >= units && lease.waiting === undefined;
-    if (idle && this.#isLive(lease, counters, this.time.tick())) lease.units -= units;
-    else this.#steps.charge(lease, counters, units);
+    const isLive = this.#isLive(lease, counters, this.time.tick());
+    const paid = isLive ? Math.min(lease.units, units) : 0;
+    lease.units -= paid;
+    if (paid === units) return;
+    if (isLive) raiseUsed(lease, units - paid);
+    this.#steps.charge(lease, counters, units - paid);
   }
 
   /** Whether a lease still spends units of the periods in which these counters were read. */

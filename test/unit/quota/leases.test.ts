@@ -359,6 +359,30 @@ test('a request that cost more is charged beyond the limit, one that cost less g
   assert.equal(scene.ledger.used('ada', 'month', may), 10);
 });
 
+test('a request that cost more than is left ends what was drawn ahead: the next one is refused', async () => {
+  const scene = createQuotaScene();
+  const leases = createLeases(scene.options);
+  const spent = await warmUp(scene, leases);
+  leases.settle(await take(leases), 1_000_000);
+  await runReady();
+  assert.equal(scene.ledger.used('ada', 'month', may), spent + 1_000_000);
+  assert.equal((await leases.reserve({ keyId: 'ada', plan, cost: 1 })).kind, 'exhausted');
+});
+
+test('of requests that cost more than they say none is granted beyond the quota when they come one by one', async () => {
+  const scene = createQuotaScene();
+  const few = aPlan({ quotas: [aQuota(10_000)] });
+  const leases = createLeases(scene.options);
+  let granted = 0;
+  for (; granted < 1000; granted += 1) {
+    const hold = await leases.reserve({ keyId: 'ada', plan: few, cost: 1 });
+    if (hold.kind !== 'hold') break;
+    leases.settle(hold, 50);
+    await scene.clock.pass(1);
+  }
+  assert.equal(granted, 200);
+});
+
 test('what was owed is charged once, although other requests of the outage are still open', async () => {
   const scene = createQuotaScene();
   const allowed = aPlan({ quotas: [aQuota(10)], onStoreFailure: 'allow' });
