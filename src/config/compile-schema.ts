@@ -16,18 +16,37 @@ export type BodyCheck = (value: unknown) => string | undefined;
  * Compiles a JSON Schema (2020-12) into a check of bodies, or throws `SchemaProblems`. Checking changes nothing in the
  * body: no coercion, no defaults. References reach no further than the schema itself.
  */
-export function compileBodySchema(schema: unknown): BodyCheck {
-  const validate = compile(checkSchema(schema));
+export function compileBodySchema(schema: unknown, stepsMax = stepsUsual): BodyCheck {
+  let steps = 0;
+  const validate = compile(checkSchema(schema), () => {
+    steps += 1;
+    if (steps > stepsMax) throw new TooManySteps();
+  });
   const fields = declaredFields(schema);
-  const check: BodyCheck = (value) =>
-    validate(value) ? undefined : describeErrors(validate.errors ?? [], fields, value);
+  const check: BodyCheck = (value) => {
+    steps = 0;
+    try {
+      return validate(value) ? undefined : describeErrors(validate.errors ?? [], fields, value);
+    } catch (error) {
+      if (error instanceof TooManySteps) return 'the body takes too many steps to check';
+      throw error;
+    }
+  };
   tryOut(check);
   return check;
 }
 
-function compile(schema: AnySchema): ValidateFunction {
+/**
+ * References that a check may follow. Where a schema refers to itself in two alternatives they double with every level of the
+ * body, so that 500 bytes could take minutes.
+ */
+const stepsUsual = 100_000;
+
+class TooManySteps extends Error {}
+
+function compile(schema: AnySchema, onReference: () => void): ValidateFunction {
   try {
-    return createAjv({ meta: false }).compile(schema);
+    return createAjv({ meta: false, onReference }).compile(schema);
   } catch (error) {
     if (error instanceof Ajv2020.MissingRefError) throw explainReference(schema, error.missingRef);
     const reason = error instanceof Error ? error.message : String(error);

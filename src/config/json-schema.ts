@@ -1,5 +1,6 @@
-import type { KeywordDefinition, Options } from 'ajv/dist/2020.js';
-import { Ajv2020 } from 'ajv/dist/2020.js';
+import type { CodeKeywordDefinition, KeywordCxt, KeywordDefinition, Options } from 'ajv/dist/2020.js';
+import { _, Ajv2020 } from 'ajv/dist/2020.js';
+import names from 'ajv/dist/compile/names.js';
 import addFormats from 'ajv-formats';
 import { isObject } from './subschemas.ts';
 
@@ -7,7 +8,11 @@ import { isObject } from './subschemas.ts';
  * A JSON Schema 2020-12 compiler with every format. Each schema gets its own, so that two routes may use the same `$id`.
  * With `meta: false` it knows no meta-schema, which saves most of its memory and time, and trusts what it compiles.
  */
-export function createAjv(options: { readonly meta: boolean }): Ajv2020 {
+export function createAjv(options: {
+  readonly meta: boolean;
+  /** Told of each reference that a check follows. What it throws ends the check. */
+  readonly onReference?: () => void;
+}): Ajv2020 {
   const ajv = new Ajv2020({
     ...ajvOptions,
     meta: options.meta,
@@ -21,6 +26,8 @@ export function createAjv(options: { readonly meta: boolean }): Ajv2020 {
   // Ajv resolves anchors and yet calls the keyword unknown.
   ajv.addKeyword('$anchor');
   boundFormats(ajv);
+  boundErrors(ajv);
+  if (options.onReference !== undefined) announceReferences(ajv, options.onReference);
   for (const keyword of [uniqueItems, multipleOf]) {
     ajv.removeKeyword(String(keyword.keyword));
     ajv.addKeyword(keyword);
@@ -61,6 +68,45 @@ function testOf(format: unknown): ((text: string) => boolean) | undefined {
   if (format instanceof RegExp) return (text) => format.test(text);
   if (typeof format === 'function') return (text) => Boolean(format(text));
   return isObject(format) && format['type'] !== 'number' ? testOf(format['validate']) : undefined;
+}
+
+/**
+ * Of alternatives that all failed Ajv keeps each error. Where a schema refers to itself in two of them these double with
+ * every level of the body: 500 bytes took all memory there is. The first ones tell enough.
+ */
+const errorsMax = 100;
+/** What they and their number are called in the code that Ajv writes. */
+const { vErrors, errors } = names.default;
+
+function boundErrors(ajv: Ajv2020): void {
+  for (const keyword of ['anyOf', 'oneOf']) {
+    prepareCode(ajv, keyword, (context) => {
+      const report = context.error.bind(context);
+      context.error = (...details) => {
+        context.gen.if(_`${errors} > ${errorsMax}`, () => {
+          context.gen.assign(_`${vErrors}.length`, errorsMax).assign(errors, errorsMax);
+        });
+        report(...details);
+      };
+    });
+  }
+}
+
+function announceReferences(ajv: Ajv2020, onReference: () => void): void {
+  for (const keyword of ['$ref', '$dynamicRef']) {
+    prepareCode(ajv, keyword, ({ gen }) => gen.code(_`${gen.scopeValue('func', { ref: onReference })}()`));
+  }
+}
+
+/** Has a keyword make its code as before, once its context was prepared. */
+function prepareCode(ajv: Ajv2020, keyword: string, prepare: (context: KeywordCxt) => void): void {
+  const rule = ajv.getKeyword(keyword) as CodeKeywordDefinition;
+  const code: CodeKeywordDefinition['code'] = (context) => {
+    prepare(context);
+    rule.code(context);
+  };
+  ajv.removeKeyword(keyword);
+  ajv.addKeyword({ ...rule, code });
 }
 
 /** Ajv compares every pair of items, which takes minutes for a megabyte; this takes time with the size. */

@@ -440,3 +440,38 @@ describe('compileBodySchema', () => {
     });
   });
 });
+
+describe('a schema that refers to itself in two alternatives', () => {
+  const filter = {
+    type: 'object',
+    required: ['kind'],
+    anyOf: [
+      { properties: { child: { $ref: '#/$defs/filter' }, kind: { const: 'all' } } },
+      { properties: { child: { $ref: '#/$defs/filter' }, kind: { const: 'any' } } },
+      { properties: { kind: { const: 'leaf' } } },
+    ],
+  };
+  const check = compileBodySchema({ $defs: { filter }, $ref: '#/$defs/filter' });
+
+  it('is followed as far as a body of use goes, and says what is wrong', () => {
+    assert.equal(check(nest(8, 'leaf')), undefined);
+    assert.match(check(nest(8, 'nope')) ?? '', /kind must have the one allowed value$/);
+  });
+
+  it('takes bounded time and memory, and the next body is none the worse', () => {
+    for (const kind of ['leaf', 'nope']) {
+      doesNotHang(() => assert.equal(check(nest(30, kind)), 'the body takes too many steps to check'));
+    }
+    assert.equal(check(nest(8, 'leaf')), undefined);
+  });
+
+  it('may be given more steps', () => {
+    const generous = compileBodySchema({ $defs: { filter }, $ref: '#/$defs/filter' }, 1_000_000);
+    assert.equal(check(nest(17, 'leaf')), 'the body takes too many steps to check');
+    assert.equal(generous(nest(17, 'leaf')), undefined);
+  });
+});
+
+function nest(depth: number, kind: string): object {
+  return Array.from({ length: depth }).reduce<object>((child) => ({ kind: 'any', child }), { kind });
+}
