@@ -12,37 +12,42 @@ const quietMs = 5000;
  */
 export function watchStore(store: Store, metrics: Metrics, logger?: Logger): Store {
   const { keys, ledger } = store;
-  let away = false;
+  let away: 'no' | 'for all' | 'for writes' = 'no';
   let toldAt = Number.NEGATIVE_INFINITY;
 
-  function answered(): void {
-    if (!away) return;
-    away = false;
+  /** A store that has no room left still answers questions: that ends no outage of its writes. */
+  function answered(writes: boolean): void {
+    if (away === 'no' || (away === 'for writes' && !writes)) return;
+    away = 'no';
     logger?.info('the store answers again');
   }
 
-  function failed(error: unknown): void {
+  function failed(error: unknown, writes: boolean): void {
+    if (!(error instanceof StoreUnavailable)) return;
     const now = performance.now();
-    if (away || !(error instanceof StoreUnavailable) || now - toldAt < quietMs) return;
-    away = true;
-    toldAt = now;
-    logger?.error({ reason: error.message }, 'the store does not answer');
+    if (away === 'no' && now - toldAt < quietMs) return;
+    if (away === 'no') {
+      toldAt = now;
+      logger?.error({ reason: error.message }, 'the store does not answer');
+    }
+    if (away !== 'for writes') away = writes ? 'for writes' : 'for all';
   }
 
   function watch<Args extends readonly unknown[], Answer>(
     operation: string,
     call: (...args: Args) => Promise<Answer>,
   ): (...args: Args) => Promise<Answer> {
+    const writes = !questions.has(operation);
     return async function watched(...args) {
       const startedAt = performance.now();
       let ok = false;
       try {
         const answer = await call(...args);
         ok = true;
-        answered();
+        answered(writes);
         return answer;
       } catch (error) {
-        failed(error);
+        failed(error, writes);
         throw error;
       } finally {
         metrics.observeStore(operation, (performance.now() - startedAt) / 1000, ok);
@@ -74,6 +79,10 @@ export function watchStore(store: Store, metrics: Metrics, logger?: Logger): Sto
       resetUsage: watch('reset_usage', (keyId, counters) => ledger.resetUsage(keyId, counters)),
     },
     ping: watch('ping', () => store.ping()),
+    probe: watch('probe', () => store.probe()),
     close: () => store.close(),
   };
 }
+
+/** Operations that write nothing. */
+const questions = new Set(['find_key', 'read_key', 'list_keys', 'list_audit', 'read_usage', 'ping']);

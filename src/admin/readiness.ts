@@ -24,7 +24,7 @@ export function createReadiness(store: Store, upstreams: Iterable<Upstream>): Re
 
   async function look(): Promise<Verdict> {
     const [storeReason, ...upstreamReasons] = await Promise.all([
-      reasonOf('the store does not answer', store.ping()),
+      reasonOf('the store does not answer', store.probe()),
       ...all.map((upstream) =>
         reasonOf(`no target of upstream ${upstream.name} can be reached`, upstream.probe()),
       ),

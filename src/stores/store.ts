@@ -7,5 +7,7 @@ export interface Store {
   readonly ledger: Ledger;
   /** Resolves when the store answers, rejects with the reason when it does not. */
   ping(): Promise<void>;
+  /** The same, and rejects also when the store takes no writes: without them no quota can be counted. */
+  probe(): Promise<void>;
   close(): Promise<void>;
 }

@@ -56,6 +56,11 @@ const outages = [
     begin: (redis: RedisServer) => redis.stop(),
     end: (redis: RedisServer) => redis.start(),
   },
+  {
+    name: 'a Redis that has no memory left',
+    begin: (redis: RedisServer) => redis.say('CONFIG', 'SET', 'maxmemory', 1),
+    end: (redis: RedisServer) => redis.say('CONFIG', 'SET', 'maxmemory', 0),
+  },
 ];
 
 for (const { name, begin, end } of outages) {
@@ -79,6 +84,7 @@ for (const { name, begin, end } of outages) {
     for (let turn = 0; turn < 20; turn += 1)
       assert.equal((await timed(call(gateway, { key: 'cyd' }))).status, 200);
     assert.equal((await fetch(`${gateway.adminUrl}/readyz`)).status, 503);
+    assert.ok(!says(gateway, 'the store answers again'), 'the outage is not over');
 
     await end(redis);
     await until(async () => (await call(gateway, { key: 'ada' })).status === 200, { within: recoveryMs });

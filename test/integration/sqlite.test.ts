@@ -140,6 +140,22 @@ for (const { name, happen } of vanishings) {
   });
 }
 
+test('a store that takes no writes answers a ping, and a probe says what is wrong', async (t) => {
+  const path = join(tempFolder(t), 'g.db');
+  const store = openSqlite(path, { deadlineMs: 50 });
+  t.after(() => store.close());
+  await store.probe();
+  const other = new DatabaseSync(path);
+  t.after(() => other.close());
+  other.exec('BEGIN IMMEDIATE');
+  await store.ping();
+  await assert.rejects(store.probe(), /locked for 50 ms/);
+  other.exec('ROLLBACK');
+  const written = statSync(`${path}-wal`).size;
+  await store.probe();
+  assert.ok(statSync(`${path}-wal`).size > written, 'only what is written finds a full disk');
+});
+
 test('a key is found in the file that took the place of the first', async (t) => {
   const path = join(tempFolder(t), 'g.db');
   const store = openSqlite(path);

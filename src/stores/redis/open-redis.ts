@@ -10,6 +10,7 @@ import { listenOn } from './listen-on.ts';
 
 /** How long opening waits for the first connection. A gateway may start before its Redis does. */
 const FIRST_CONNECTION_MS = 1_000;
+const PROBE_KEPT_MS = 60_000;
 
 /** Opens the store in Redis. Resolves without a connection too, and then goes on connecting. */
 export async function openRedis(address: RedisAddress, deadlineMs: number): Promise<Store> {
@@ -25,7 +26,8 @@ export async function openRedis(address: RedisAddress, deadlineMs: number): Prom
       listen: (channel, onNews) => listenOn(createClient(address, ca), channel, onNews),
     }),
     ledger: createRedisLedger(link, address.prefix),
-    ping: () => link.ping(),
+    ping: () => link.ask((redis) => redis.ping()),
+    probe: () => link.ask((redis) => redis.set(`${address.prefix}probe`, 1, 'PX', PROBE_KEPT_MS)),
     close: async () => link.close(),
   };
 }

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
+import { markAsOurs } from './database.ts';
 import { prepareKeys } from './keys.ts';
 import type { KeyCalls } from './keys.ts';
 import { prepareUnits } from './ledger.ts';
@@ -7,10 +8,12 @@ import { preparePlaces } from './places.ts';
 import type { PlaceCalls } from './places.ts';
 import { prepareRates } from './rates.ts';
 import type { RateCalls } from './rates.ts';
+import { transact } from './transact.ts';
 
 /** Everything that can be asked of the database. Each call is one transaction, and none of them waits. */
 export interface Calls extends KeyCalls, UnitsCalls, RateCalls, PlaceCalls {
   ping(): void;
+  probe(): void;
 }
 
 /** Prepares every statement on an open database. */
@@ -21,6 +24,9 @@ export function prepareCalls(database: DatabaseSync): Calls {
   return {
     ping() {
       for (const ping of pings) ping.get();
+    },
+    probe() {
+      transact(database, () => markAsOurs(database));
     },
     ...prepareKeys(database, Date.now),
     ...prepareUnits(database, Date.now),

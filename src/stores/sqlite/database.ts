@@ -28,6 +28,11 @@ export function openDatabase(path: string, options: { create: boolean }): Databa
   }
 }
 
+/** Writes into the first page that the file is ours. Done again it changes nothing, and is written all the same. */
+export function markAsOurs(database: DatabaseSync): void {
+  database.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
+}
+
 /** True when another connection holds the lock that the call needed; nothing was changed then. */
 export function isBusy(error: unknown): boolean {
   // The low byte is the primary code; BUSY_SNAPSHOT and BUSY_RECOVERY are extensions of it.
@@ -137,7 +142,8 @@ function migrate(database: DatabaseSync, path: string): void {
       });
     }
     for (const migration of migrations.slice(version)) database.exec(migration);
-    database.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${migrations.length}`);
+    markAsOurs(database);
+    database.exec(`PRAGMA user_version = ${migrations.length}`);
     database.exec('COMMIT');
   } catch (error) {
     if (database.isTransaction) database.exec('ROLLBACK');

@@ -45,10 +45,16 @@ export function openSqlite(path: string, { deadlineMs = 250 }: SqliteOptions = {
     await read((calls) => calls.ping());
   }
 
+  async function probe(): Promise<void> {
+    await ping();
+    await write((calls) => calls.probe());
+  }
+
   return {
     keys: { ...createKeys(read, write), findKey },
     ledger: createLedger(read, write),
     ping,
+    probe,
     close: async () => connection.close(),
   };
 }
