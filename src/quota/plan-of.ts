@@ -1,3 +1,4 @@
+import { BoundedMap } from '../bounded-map.ts';
 import type { PeriodUnit, PlanRule, QuotaRule } from '../config/plan-rule.ts';
 import type { OwnQuota } from '../stores/key-store.ts';
 
@@ -10,7 +11,7 @@ export interface Entitlement {
 /** Keys with quotas of their own whose rules are kept; more of them only means that rules are made again. */
 const keptMax = 10_000;
 
-const merged = new WeakMap<PlanRule, Map<string, PlanRule>>();
+const merged = new WeakMap<PlanRule, BoundedMap<string, PlanRule>>();
 
 /**
  * The limits of a key: those of its plan, with the key's own quotas in them. Undefined when the plan is not known. Equal keys
@@ -22,14 +23,12 @@ export function planOf(
 ): PlanRule | undefined {
   const plan = plans.get(name);
   if (plan === undefined || quotas.length === 0) return plan;
-  const known = merged.get(plan) ?? new Map<string, PlanRule>();
+  const known = merged.get(plan) ?? new BoundedMap<string, PlanRule>(keptMax);
   merged.set(plan, known);
   const words = JSON.stringify(quotas);
   const kept = known.get(words);
   if (kept !== undefined) return kept;
   const rule = { ...plan, quotas: mergeQuotas(plan.quotas, quotas) };
-  const [oldest] = known.keys();
-  if (known.size >= keptMax && oldest !== undefined) known.delete(oldest);
   known.set(words, rule);
   return rule;
 }
