@@ -134,6 +134,15 @@ test('an exhausted lifetime promises no return', async () => {
   assert.equal(refusal.headers['RateLimit'], '"lifetime";r=0');
 });
 
+test('a request that costs more than a quota ever has is not told to come back', async () => {
+  const { options } = createQuotaScene();
+  const quotas = createQuotas(options);
+  const plan = aPlan({ quotas: [aQuota(2)] });
+  const refusal = await quotas.reserve({ keyId: 'ada', plan, cost: 3 });
+  assert.ok(refusal.kind === 'refusal');
+  assert.equal(refusal.retryAfterSeconds, undefined);
+});
+
 const rate = { name: 'rate', limit: 1, perMs: 1000, burst: 1 };
 const concurrency = { name: 'in-flight', limit: 1, shared: false };
 
