@@ -37,6 +37,7 @@ export const catalogue = {
   upgrade_malformed: { status: 400, message: 'The WebSocket handshake is malformed', fault: 'client' },
   upgrade_refused: { status: 400, message: 'This endpoint does not upgrade the connection', fault: 'client' },
   // admit
+  plan_unknown: { status: 500, message: 'Internal server error', fault: 'gateway' },
   quota_exhausted: { status: 429, message: 'Quota exceeded', fault: 'client' },
   rate_exceeded: { status: 429, message: 'Too many requests, slow down', fault: 'client' },
   too_many_in_flight: { status: 429, message: 'Too many requests at the same time', fault: 'client' },

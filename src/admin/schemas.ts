@@ -73,6 +73,7 @@ const verdictProperties: Readonly<Record<keyof RequestVerdict, Schema>> = {
       'mistyped',
       'unknown',
       'wrong_network',
+      'plan_unknown',
       'revoked',
       'disabled',
       'not_yet_valid',

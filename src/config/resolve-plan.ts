@@ -4,8 +4,8 @@ import { parseAnchor, parsePercent, parseTime } from './period-words.ts';
 import type { RawPlan, RawQuota } from './schema.ts';
 
 /** How the rate and the concurrency of a plan are called in headers; no quota beside them has the name. */
-export const rateName = 'rate';
-export const concurrencyName = 'concurrency';
+const rateName = 'rate';
+const concurrencyName = 'concurrency';
 
 /** Turns a plan as written, which has been checked, into the rules that a request meets. */
 export function resolvePlan(plan: RawPlan, name: string): Plan {
@@ -49,4 +49,15 @@ function resolveRate({ limit, per, burst }: NonNullable<RawPlan['rate']>): RateR
 function resolveConcurrency(concurrency: NonNullable<RawPlan['concurrency']>): ConcurrencyRule {
   if (typeof concurrency === 'number') return { name: concurrencyName, limit: concurrency, shared: false };
   return { name: concurrencyName, limit: concurrency.limit, shared: concurrency.shared };
+}
+
+/** Whether answers tell of something else of the plan under this name. */
+export function isTaken(
+  plan: { readonly rate?: unknown; readonly concurrency?: unknown },
+  name: string,
+): boolean {
+  return (
+    (name === rateName && plan.rate !== undefined) ||
+    (name === concurrencyName && plan.concurrency !== undefined)
+  );
 }

@@ -2,7 +2,14 @@ import { hash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { AddAnswer, AuditNote, KeyRecord, KeyStore } from '../stores/key-store.ts';
 import { StoreUnavailable } from '../stores/ledger.ts';
-import { checkSpan, emptyFields, readKeyFields, type KeyFields, type WrittenFields } from './key-fields.ts';
+import {
+  checkQuotas,
+  checkSpan,
+  emptyFields,
+  readKeyFields,
+  type KeyFields,
+  type WrittenFields,
+} from './key-fields.ts';
 import { createKeyId, isKeyId } from './key-id.ts';
 import { invalidFields, KeyProblem } from './key-problem.ts';
 import type { KeyRules } from './key-rules.ts';
@@ -146,6 +153,7 @@ function readCandidate(
   if (fields.plan === undefined) throw invalidFields([{ field: 'plan', message: 'is missing' }]);
   const whole = { ...emptyFields, ...fields, plan: fields.plan };
   checkSpan(whole);
+  checkQuotas(whole, rules);
   if (id !== undefined && !isKeyId(id)) throw invalidFields([{ field: 'id', message: 'is no id' }]);
   if (rules.staticKeys.some((key) => key.id === id)) {
     throw invalidFields([{ field: 'id', message: 'is that of a key in the configuration file' }]);

@@ -8,7 +8,7 @@ import type {
   RequestMark,
 } from '../stores/key-store.ts';
 import { importKeys, type ImportLine, type ImportOptions, type ImportReport } from './import-keys.ts';
-import { checkSpan, emptyFields, readKeyFields, type WrittenFields } from './key-fields.ts';
+import { checkQuotas, checkSpan, emptyFields, readKeyFields, type WrittenFields } from './key-fields.ts';
 import { createKeyId, isKeyId, keyIdOf } from './key-id.ts';
 import {
   listAudit,
@@ -150,6 +150,7 @@ export function createKeyBook({ store, rules, now }: KeyBookParts): KeyBook {
     const fields = { ...emptyFields, ...readKeyFields(written, rules) };
     const plan = fields.plan ?? onlyPlan(rules);
     checkSpan(fields);
+    checkQuotas({ ...fields, plan }, rules);
     const at = now();
     const fresh = createSecret(rules, 1, at);
     const whole = { ...fields, plan, id, version: 1, revokedAt: undefined, createdAt: at };
@@ -218,6 +219,7 @@ export function createKeyBook({ store, rules, now }: KeyBookParts): KeyBook {
       return change(id, { ...by, action: 'update' }, (record) => {
         const to = { ...record, ...fields };
         checkSpan(to);
+        if (fields.plan !== undefined || fields.quotas !== undefined) checkQuotas(to, rules);
         return Object.keys(differences(record, to)).length === 0 ? record : to;
       });
     },
@@ -249,13 +251,14 @@ interface Act extends By {
 
 /** Where there is one plan only, nobody has to name it. */
 function onlyPlan({ plans }: KeyRules): string {
-  const [plan] = plans;
-  if (plan !== undefined && plans.length === 1) return plan;
+  const names = [...plans.keys()];
+  const [plan] = names;
+  if (plan !== undefined && names.length === 1) return plan;
   throw invalidFields([
     {
       field: 'plan',
       message:
-        plans.length === 0 ? 'cannot be: there are no plans' : `is needed, choose from ${plans.join(', ')}`,
+        names.length === 0 ? 'cannot be: there are no plans' : `is needed, choose from ${names.join(', ')}`,
     },
   ]);
 }

@@ -2,6 +2,8 @@ import { isObject } from '../config/subschemas.ts';
 import { isNetwork } from '../config/addresses.ts';
 import { parseInstant } from '../config/instants.ts';
 import { pathFault } from '../config/route-path.ts';
+import type { PlanRule } from '../config/plan-rule.ts';
+import { isTaken } from '../config/resolve-plan.ts';
 import { suggest } from '../config/wording.ts';
 import type { KeyRecord, OwnQuota } from '../stores/key-store.ts';
 import { invalidFields, type FieldFault } from './key-problem.ts';
@@ -82,6 +84,24 @@ export function checkSpan({ notBefore, expiresAt }: Pick<KeyFields, 'notBefore' 
   }
 }
 
+/** Refuses quotas that would not mean in the plan what was meant. */
+export function checkQuotas({ plan, quotas }: Pick<KeyFields, 'plan' | 'quotas'>, { plans }: KeyRules): void {
+  const rule = plans.get(plan);
+  if (rule === undefined) return;
+  const faults = quotas.flatMap((quota, index) => {
+    const message = quotaFault(quota, rule);
+    return message === undefined ? [] : [{ field: `quotas[${index}]`, message }];
+  });
+  if (faults.length > 0) throw invalidFields(faults);
+}
+
+function quotaFault({ name, per }: OwnQuota, plan: PlanRule): string | undefined {
+  if (isTaken(plan, name)) return `is how answers call the ${name} of the plan, choose another name`;
+  const names = plan.quotas.map((quota) => quota.name);
+  if (per !== undefined || names.includes(name)) return undefined;
+  return `has no period, and the plan has no quota of this name${suggest(name, names)}`;
+}
+
 /** Notes what is wrong. There is no value then. */
 type Say = (message: string, at?: string) => undefined;
 type Reader<T> = (value: unknown, say: Say, rules: KeyRules) => T | undefined;
@@ -125,9 +145,10 @@ function readLine(value: unknown, say: Say): string | undefined {
 
 function readPlan(value: unknown, say: Say, { plans }: KeyRules): string | undefined {
   if (typeof value !== 'string') return say('is no text');
-  if (plans.includes(value)) return value;
+  if (plans.has(value)) return value;
+  const names = [...plans.keys()];
   return say(
-    plans.length === 0 ? 'cannot be: there are no plans' : `is not among the plans${suggest(value, plans)}`,
+    names.length === 0 ? 'cannot be: there are no plans' : `is not among the plans${suggest(value, names)}`,
   );
 }
 

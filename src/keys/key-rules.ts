@@ -1,10 +1,11 @@
 import type { Config } from '../config/config.ts';
+import type { PlanRule } from '../config/plan-rule.ts';
 import { createKeyFormat, type KeyFormat } from './key-format.ts';
 
 /** What the configuration says that keys are held against. */
 export interface KeyRules {
   readonly format: KeyFormat;
-  readonly plans: readonly string[];
+  readonly plans: ReadonlyMap<string, PlanRule>;
   readonly routes: readonly { readonly name: string; readonly path: string }[];
   /** The keys of the YAML, by digest and by id: the store cannot have a key of the same id. */
   readonly staticKeys: Config['keys'];
@@ -14,7 +15,7 @@ export interface KeyRules {
 export function createKeyRules(config: Pick<Config, 'auth' | 'plans' | 'routes' | 'keys'>): KeyRules {
   return {
     format: createKeyFormat(config.auth.prefix),
-    plans: [...config.plans.keys()],
+    plans: config.plans,
     routes: config.routes,
     staticKeys: config.keys,
   };

@@ -9,7 +9,7 @@ import { allowsAddress, standingOf, type Standing } from './standing.ts';
 /** What the gateway would say to a key, and the reason, which it would keep to itself. */
 export interface Verdict {
   readonly valid: boolean;
-  readonly reason: Standing | 'missing' | 'mistyped' | 'unknown' | 'wrong_network';
+  readonly reason: Standing | 'missing' | 'mistyped' | 'unknown' | 'wrong_network' | 'plan_unknown';
   /** How the request would be refused; null when it would not. */
   readonly refusal: RefusalCode | null;
   /** The key that the secret belongs to; null for none. */
@@ -39,15 +39,21 @@ export async function verifyKey(
   }
   const found = fixed === undefined ? foundIn(await store.findKey(digest), digest) : foundOf(fixed);
   if (found === undefined) return { ...refused, reason: 'unknown' };
-  const reason = judge(found, client, now());
+  const reason = judge(found, client, { rules, now });
   const valid = reason === 'good';
+  const refusal = reason === 'plan_unknown' ? reason : 'key_invalid';
   const known = fixed === undefined ? await store.readKey(found.record.id) : undefined;
   const key = viewKey(known ?? { record: found.record, usedAt: new Map() }, now());
-  return { valid, reason, refusal: valid ? null : 'key_invalid', key, secret: found.secret.number };
+  return { valid, reason, refusal: valid ? null : refusal, key, secret: found.secret.number };
 }
 
-function judge(found: FoundKey, client: string | undefined, now: number): Verdict['reason'] {
-  const standing = standingOf(found, now);
-  if (standing !== 'good' || client === undefined) return standing;
-  return allowsAddress(found.record, client) ? 'good' : 'wrong_network';
+function judge(
+  found: FoundKey,
+  client: string | undefined,
+  { rules, now }: Pick<Surroundings, 'rules' | 'now'>,
+): Verdict['reason'] {
+  const standing = standingOf(found, now());
+  if (standing !== 'good') return standing;
+  if (client !== undefined && !allowsAddress(found.record, client)) return 'wrong_network';
+  return rules.plans.has(found.record.plan) ? 'good' : 'plan_unknown';
 }

@@ -38,7 +38,7 @@ export function admit(
 ): Grant | Promise<Grant> {
   const plan = planOf(caller, by.plans);
   // Without its plan nothing is known of the caller's limits, and an unlimited caller is worse than one turned away.
-  if (plan === undefined) throw new Refusal('internal', { detail: `no plan is called ${caller.plan}` });
+  if (plan === undefined) throw new Refusal('plan_unknown', { detail: `no plan is called ${caller.plan}` });
   const application = new Application(caller.keyId, plan, { cost: route.cost, res });
   const decision = by.quotas.reserve(application);
   if (!(decision instanceof Promise)) return judge(decision, caller, by);

@@ -31,7 +31,7 @@ export async function showUsage(
     throw new Refusal('method_not_allowed', { headers: { Allow: 'GET, HEAD' } });
   }
   const plan = planOf(caller, by.plans);
-  if (plan === undefined) throw new Refusal('internal', { detail: `no plan is called ${caller.plan}` });
+  if (plan === undefined) throw new Refusal('plan_unknown', { detail: `no plan is called ${caller.plan}` });
   const readings = await read(caller, plan, by.quotas);
   if (res.destroyed) throw new Refusal('client_gone');
   const body = JSON.stringify(describe(caller, plan, readings));

@@ -13,6 +13,7 @@ import type { KeyRules } from '../../src/keys/key-rules.ts';
 import { StoreUnavailable } from '../../src/stores/ledger.ts';
 import { openStore } from '../../src/stores/open-store.ts';
 import { digestOf } from '../helpers/a-key.ts';
+import { aPlan, aQuota } from '../helpers/lease-scene.ts';
 import { startRedisServer } from '../helpers/redis-server.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
 
@@ -25,7 +26,10 @@ const by = { actor: 'ada' };
 const format = createKeyFormat('gh');
 const rules: KeyRules = {
   format,
-  plans: ['free', 'paid'],
+  plans: new Map([
+    ['free', aPlan({ quotas: [aQuota(100)] })],
+    ['paid', aPlan({ rate: { name: 'rate', limit: 5, perMs: 1000, burst: 5 } })],
+  ]),
   routes: [
     { name: 'names', path: '/v1/name' },
     { name: '/v1/voice/*', path: '/v1/voice/*' },
@@ -40,6 +44,8 @@ for (const { name, address } of kinds) {
 interface Scene {
   readonly book: KeyBook;
   readonly clock: { now: number };
+  /** The same keys, held against other rules. */
+  readonly bookBy: (rules: KeyRules) => KeyBook;
 }
 
 function bookRules(address: (t: TestContext) => StoreAddress): void {
@@ -47,7 +53,9 @@ function bookRules(address: (t: TestContext) => StoreAddress): void {
     const store = await openStore(address(t), { deadlineMs: 2_000 });
     t.after(() => store.close());
     const clock = { now: Date.parse('2026-05-01T00:00:00Z') };
-    return { book: createKeyBook({ store: store.keys, rules, now: () => clock.now }), clock };
+    const bookBy = (held: KeyRules): KeyBook =>
+      createKeyBook({ store: store.keys, rules: held, now: () => clock.now });
+    return { book: bookBy(rules), clock, bookBy };
   };
 
   test('a key is made with a secret that is told once and is found nowhere else', async (t) => {
@@ -280,6 +288,34 @@ function bookRules(address: (t: TestContext) => StoreAddress): void {
     assert.equal((await book.show('one')).state, 'revoked', 'a revoked key is not made anew');
   });
 
+  test('a quota that would mean something else in the plan is refused, whoever brings key and plan together', async (t) => {
+    const { book } = await open(t);
+    assert.match(
+      await faultOf(book.create({ plan: 'free', ...own('mnth') }, by)),
+      /^quotas\[0\] has no period, and the plan has no quota of this name, did you mean "month"\?$/,
+    );
+    assert.match(
+      await faultOf(book.create({ plan: 'paid', ...own('rate', 'day') }, by)),
+      /is how answers call the rate/,
+    );
+    await book.create({ plan: 'free', ...own('rate', 'day') }, by);
+    const { key } = await book.create({ plan: 'free', ...own('month') }, by);
+    assert.match(await faultOf(book.update(key.id, { plan: 'paid' }, by)), /has no period/);
+    await book.update(key.id, { plan: 'paid', ...own('mine', 'day') }, by);
+    const faults: string[] = [];
+    const options = { update: false, onFault: (_line: number, message: string) => void faults.push(message) };
+    await book.importKeys(linesOf([{ plan: 'free', secret: 'foreign-key-9', ...own('mnth') }]), options, by);
+    assert.match(faults.join(), /has no period/);
+  });
+
+  test('a key whose plan has gone is told by its verdict', async (t) => {
+    const { book, bookBy } = await open(t);
+    const { secret } = await book.create({ plan: 'paid' }, by);
+    const fewer = { ...rules, plans: new Map([['free', aPlan()]]) };
+    const { valid, reason, refusal } = await bookBy(fewer).verify(secret);
+    assert.deepEqual([valid, reason, refusal], [false, 'plan_unknown', 'plan_unknown']);
+  });
+
   test('what is not in order is refused with every fault and without what was given', async (t) => {
     const { book } = await open(t);
     const attempt = book.create(
@@ -339,4 +375,17 @@ function isProblem(code: KeyProblem['code']) {
 
 async function* linesOf(fields: readonly Readonly<Record<string, unknown>>[]): AsyncGenerator<ImportLine> {
   for (const [at, line] of fields.entries()) yield { number: at + 1, fields: line };
+}
+
+function own(name: string, per?: string) {
+  return { quotas: [{ name, limit: 5, ...(per === undefined ? {} : { per }) }] };
+}
+
+async function faultOf(attempt: Promise<unknown>): Promise<string> {
+  const error = await attempt.then(
+    () => assert.fail('it was done'),
+    (thrown: unknown) => thrown,
+  );
+  assert.ok(error instanceof KeyProblem);
+  return error.faults.map(({ field, message }) => `${field} ${message}`).join();
 }

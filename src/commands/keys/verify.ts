@@ -19,6 +19,7 @@ const reasons = {
   mistyped: 'it begins as our keys do and has a mistake in it',
   unknown: 'no key has this secret',
   wrong_network: 'it may not be used from this address',
+  plan_unknown: 'its plan is not in the configuration',
   revoked: 'it was revoked',
   disabled: 'it is disabled',
   not_yet_valid: 'it is not valid yet',

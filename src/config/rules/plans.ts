@@ -1,6 +1,6 @@
-import { concurrencyName, rateName } from '../resolve-plan.ts';
+import { isTaken } from '../resolve-plan.ts';
 import { parseAnchor, type Anchor } from '../period-words.ts';
-import type { RawPlan, RawQuota } from '../schema.ts';
+import type { RawQuota } from '../schema.ts';
 import type { Report, Rule } from './draft.ts';
 
 export const quotaNamesAreDistinct: Rule = ({ config }, report) => {
@@ -36,13 +36,6 @@ export const costsFitQuotas: Rule = ({ config }, report) => {
     );
   }
 };
-
-function isTaken(plan: RawPlan, name: string): boolean {
-  return (
-    (name === rateName && plan.rate !== undefined) ||
-    (name === concurrencyName && plan.concurrency !== undefined)
-  );
-}
 
 /** The units whose start can be chosen, with the anchor that fits and how it is written. */
 const starts = {

@@ -9,6 +9,7 @@ import { readKeyFields } from '../../../src/keys/key-fields.ts';
 import { KeyProblem } from '../../../src/keys/key-problem.ts';
 import { viewKey } from '../../../src/keys/key-view.ts';
 import { aKey } from '../../helpers/a-key.ts';
+import { aPlan, aQuota } from '../../helpers/lease-scene.ts';
 
 const ajv = new Ajv2020({ strict: true, strictTypes: false });
 addFormats.default(ajv);
@@ -19,7 +20,10 @@ const [fitsChange, fitsKey] = ['KeyChange', 'Key'].map((name) =>
 );
 const rules = {
   format: createKeyFormat('gh'),
-  plans: ['free', 'paid'],
+  plans: new Map([
+    ['free', aPlan({ quotas: [aQuota(100)] })],
+    ['paid', aPlan()],
+  ]),
   routes: [{ name: 'names', path: '/v1/name' }],
   staticKeys: [],
 };
