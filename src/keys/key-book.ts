@@ -119,15 +119,20 @@ export function createKeyBook({ store, rules, now }: KeyBookParts): KeyBook {
     return answer === 'done';
   }
 
-  /** Reads a key, changes it and writes it. A change that comes to nothing is neither written nor audited. */
+  /**
+   * Reads a key, changes it and writes it. A change that comes to nothing is neither written nor audited. A revoked key can
+   * be revoked once more, and nothing else.
+   */
   async function change(id: string, act: Act, edit: (record: KeyRecord) => KeyRecord): Promise<KeyView> {
     for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
       const known = await find(id);
       const { record } = known;
       if (act.versions?.includes(record.version) === false) throw outdated();
+      if (record.revokedAt !== undefined && act.action !== 'revoke') {
+        throw new KeyProblem('conflict', 'the key was revoked');
+      }
       const to = edit(record);
       if (to === record) return viewKey(known, now());
-      if (record.revokedAt !== undefined) throw new KeyProblem('conflict', 'the key was revoked');
       const next = { ...to, version: record.version + 1 };
       if (await put(record, next, act)) return viewKey({ ...known, record: next }, now());
       if (act.versions !== undefined) throw outdated();

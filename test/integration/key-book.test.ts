@@ -128,6 +128,8 @@ function bookRules(address: (t: TestContext) => StoreAddress): void {
     assert.equal(await reason(), 'revoked');
     assert.equal((await book.revoke(key.id, by)).state, 'revoked');
     await assert.rejects(book.disable(key.id, by), isProblem('conflict'));
+    await assert.rejects(book.enable(key.id, by), isProblem('conflict'), 'not even as it is enabled');
+    await assert.rejects(book.update(key.id, { plan: 'free' }, by), isProblem('conflict'));
     await assert.rejects(book.rotate(key.id, { overlapMs: 0 }, by), isProblem('conflict'));
   });
 
