@@ -50,6 +50,8 @@ export const limitDefault = 100;
 const scanStep = 200;
 /** One call looks at no more keys than this: a filter that fits none of a million must not hold a gateway up. */
 const scanMax = 5_000;
+/** The ids of audit entries in both stores. Redis takes zero and what exceeds 64 bits for an error. */
+const auditCursor = /^[1-9]\d{0,14}(-\d{1,15})?$/;
 
 /** Lists keys in the order of their ids. */
 export async function listKeys(store: KeyStore, query: KeyQuery, now: () => number): Promise<KeyPage> {
@@ -75,7 +77,7 @@ export async function listAudit(store: KeyStore, query: AuditQuery): Promise<Aud
   const limit = readLimit(query.limit);
   const entries: AuditView[] = [];
   let before = query.cursor;
-  if (before !== undefined && !/^\d{1,20}(-\d{1,20})?$/.test(before)) throw badCursor();
+  if (before !== undefined && !auditCursor.test(before)) throw badCursor();
   for (let seen = 0; seen < scanMax; seen += scanStep) {
     const step = await store.listAudit(before, scanStep);
     for (const { keyId, at, ...entry } of step) {

@@ -224,6 +224,11 @@ function bookRules(address: (t: TestContext) => StoreAddress): void {
     );
     assert.deepEqual(entries[2]?.changes, { plan: ['free', 'paid'] });
     assert.deepEqual((await book.listAudit({ keyId: 'other' })).entries, []);
+    const { next } = await book.listAudit({ limit: 3 });
+    assert.deepEqual((await book.listAudit({ cursor: next ?? '' })).entries, entries.slice(3));
+    for (const cursor of ['', '-', '0-0', '99999999999999999999', '1-99999999999999999999']) {
+      await assert.rejects(book.listAudit({ cursor }), isProblem('invalid'), cursor);
+    }
   });
 
   test('lists are filtered and paged', async (t) => {
