@@ -10,8 +10,13 @@ export const exitCodes = {
   unavailable: 69,
   /** A fault of the gateway itself. */
   internal: 70,
+  /** Standard output could not be written. */
+  output: 73,
   /** The store could not be opened. */
   store: 74,
   /** The configuration is not valid. */
   config: 78,
 } as const;
+
+/** What a shell says of a process that a signal ended: 128 and its number. */
+export const endedBy = { SIGINT: 130, SIGTERM: 143, SIGPIPE: 141 } as const;

@@ -1,18 +1,18 @@
 import { printAddress } from '../config/addresses.ts';
 import type { Address, Config } from '../config/config.ts';
-import { exitCodes } from '../exit-codes.ts';
+import { endedBy, exitCodes } from '../exit-codes.ts';
 import { describeCause, type Log } from '../log.ts';
 import { StoreUnavailable } from '../stores/ledger.ts';
 import { SpoolUnavailable } from '../uploads/spool.ts';
 
-const signalNumbers = { SIGINT: 2, SIGTERM: 15 } as const;
+const stopSignals = ['SIGINT', 'SIGTERM'] as const;
 
 /** Resolves with the first signal that asks the process to stop. */
-export function nextSignal(): Promise<keyof typeof signalNumbers> {
+export function nextSignal(): Promise<(typeof stopSignals)[number]> {
   return new Promise((resolve) => {
     const stop = (signal: NodeJS.Signals): void => {
       process.off('SIGINT', stop).off('SIGTERM', stop);
-      resolve(signal as keyof typeof signalNumbers);
+      resolve(signal as (typeof stopSignals)[number]);
     };
     process.once('SIGINT', stop).once('SIGTERM', stop);
   });
@@ -20,9 +20,7 @@ export function nextSignal(): Promise<keyof typeof signalNumbers> {
 
 /** Of either kind: who asks twice, in whatever way, does not want to wait. */
 export function endOnNextSignal(): void {
-  for (const [signal, number] of Object.entries(signalNumbers)) {
-    process.once(signal, () => process.exit(128 + number));
-  }
+  for (const signal of stopSignals) process.once(signal, () => process.exit(endedBy[signal]));
 }
 
 /** A fault nobody caught leaves the process in an unknown state: it is logged, and the process ends to be started anew. */

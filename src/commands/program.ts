@@ -4,6 +4,7 @@ import { exitCodes } from '../exit-codes.ts';
 import type { Shell } from './completion.ts';
 import { addKeysCommands } from './keys/program.ts';
 import type { ListFlags } from './list-pages.ts';
+import { watchOutput } from './output.ts';
 import { withPages } from './page-flags.ts';
 import type { UsageOptions } from './usage.ts';
 
@@ -14,6 +15,7 @@ Examples:
 
 /** Runs what the command line asks for. */
 export async function runCommand(): Promise<void> {
+  watchOutput(process);
   const program = new Command('gatehouse')
     .description(
       'An authenticating gateway: API keys, quotas and checked bodies in front of an HTTP service.',

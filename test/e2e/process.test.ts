@@ -49,10 +49,14 @@ interface Ended {
 
 async function run(args: readonly string[], env: Record<string, string> = {}): Promise<Ended> {
   const child = spawn(process.execPath, [main, ...args], { cwd: folder, env: { ...process.env, ...env } });
+  return await ending(child);
+}
+
+async function ending(child: ChildProcess): Promise<Ended> {
   after(() => void child.kill('SIGKILL'));
   let [stdout, stderr] = ['', ''];
-  child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
-  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+  child.stdout?.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
+  child.stderr?.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
   const [code] = (await once(child, 'close')) as [number | null];
   return { code, stdout, stderr };
 }
@@ -161,6 +165,52 @@ describe('a start that fails, or is not one', { concurrency: 3 }, () => {
       assert.equal(code, 0);
     }
     assert.match((await run(['--version'])).stdout, /^\d+\.\d+\.\d+\n$/);
+  });
+});
+
+describe('an output that cannot be written', () => {
+  const config = configured({ plans: { free: {} } });
+
+  function runUnread(words: string): Promise<Ended> {
+    const child = spawn(process.execPath, [main, ...words.split(' '), '--config', config], { cwd: folder });
+    child.stdout.destroy();
+    return ending(child);
+  }
+
+  function runOnFullDisk(words: string): Promise<Ended> {
+    const full = openSync('/dev/full', 'w');
+    const child = spawn(process.execPath, [main, ...words.split(' '), '--config', config], {
+      cwd: folder,
+      stdio: ['ignore', full, 'pipe'],
+    });
+    closeSync(full);
+    return ending(child);
+  }
+
+  test('ends a command in silence when its reader has gone', async () => {
+    const all = ['check', 'keys pattern', 'usage show demo', 'usage show --all --json'];
+    const ended = await Promise.all(all.map(runUnread));
+    for (const { code, stderr } of ended) assert.deepEqual([code, stderr], [141, '']);
+  });
+
+  test('ends it with one plain line when the disk is full', async () => {
+    const { code, stderr } = await runOnFullDisk('check');
+    assert.deepEqual([code, stderr], [73, 'gatehouse: standard output cannot be written (ENOSPC)\n']);
+  });
+
+  test('is never silent about a secret that nobody has seen', async () => {
+    const full = await runOnFullDisk('keys create --plan free --id lost --quiet');
+    const lost = 'gatehouse: the new secret of key lost could not be shown';
+    assert.deepEqual([full.code, full.stderr], [73, `${lost} (ENOSPC): rotate the key to get another\n`]);
+    const unread = await runUnread('keys rotate lost --now --yes --json');
+    assert.deepEqual([unread.code, unread.stderr], [73, `${lost} (EPIPE): rotate the key to get another\n`]);
+    assert.match((await run(['keys', 'show', 'lost', '--config', config])).stdout, /secret 2/);
+  });
+
+  test('on standard error changes nothing', async () => {
+    const child = spawn(process.execPath, [main, 'serve', '--config', join(folder, 'missing.yaml')]);
+    child.stderr.destroy();
+    assert.equal((await ending(child)).code, 66);
   });
 });
 

@@ -3,6 +3,7 @@ import { exitCodes } from '../../exit-codes.ts';
 import type { FreshSecret } from '../../keys/key-book.ts';
 import { invalidFields } from '../../keys/key-problem.ts';
 import type { KeyView } from '../../keys/key-view.ts';
+import { writeSecret } from '../output.ts';
 import { agree, paint, type Terminal } from '../terminal.ts';
 import { openBook, type KeysOptions } from './open-book.ts';
 import { moment, printKey } from './print-keys.ts';
@@ -107,17 +108,15 @@ function readOverlap({ overlap, now }: { readonly overlap?: string; readonly now
 function showSecret(
   fresh: FreshSecret,
   { json, quiet }: KeysOptions,
-  { terminal: { stdout, stderr }, news }: { readonly terminal: Terminal; readonly news: readonly string[] },
+  { terminal, news }: { readonly terminal: Terminal; readonly news: readonly string[] },
 ): void {
-  if (json === true) {
-    stdout.write(`${JSON.stringify(fresh, undefined, 2)}\n`);
-    return;
-  }
-  if (quiet !== true) {
+  const { stderr } = terminal;
+  if (json !== true && quiet !== true) {
     const warning = paint('yellow', 'This is the only time that the secret is shown:', stderr);
     stderr.write(`${[...news, warning].join('\n')}\n`);
   }
-  stdout.write(`${fresh.secret}\n`);
+  const text = json === true ? JSON.stringify(fresh, undefined, 2) : fresh.secret;
+  writeSecret(`${text}\n`, fresh.key.id, terminal);
 }
 
 function show(key: KeyView, { json, quiet }: KeysOptions, { stdout }: Terminal): void {

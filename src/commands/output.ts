@@ -1,0 +1,34 @@
+import { endedBy, exitCodes } from '../exit-codes.ts';
+
+interface Output {
+  readonly stdout: NodeJS.WritableStream;
+  readonly stderr: NodeJS.WritableStream;
+}
+
+/**
+ * Ends the process when standard output cannot be written, in one place for all commands. A reader that has gone, as `head` does,
+ * has what it wanted: nothing is said, and the code is that of a program that SIGPIPE ends.
+ */
+export function watchOutput({ stdout, stderr }: Output): void {
+  stdout.on('error', (error) => {
+    if (codeOf(error) === 'EPIPE') process.exit(endedBy.SIGPIPE);
+    stderr.write(`gatehouse: standard output cannot be written (${codeOf(error)})\n`);
+    process.exit(exitCodes.output);
+  });
+  // Nobody is left to be told, and what was asked for is done all the same.
+  stderr.on('error', () => undefined);
+}
+
+/** Writes a secret that is shown this once. When nobody could see it that is said, also where its reader has gone. */
+export function writeSecret(text: string, keyId: string, { stdout, stderr }: Output): void {
+  stdout.write(text, (error) => {
+    if (!error) return;
+    const lost = `the new secret of key ${keyId} could not be shown (${codeOf(error)})`;
+    stderr.write(`gatehouse: ${lost}: rotate the key to get another\n`);
+    process.exit(exitCodes.output);
+  });
+}
+
+function codeOf(error: Error): string {
+  return 'code' in error ? String(error.code) : error.name;
+}
