@@ -1,6 +1,7 @@
-import { createInterface } from 'node:readline/promises';
+import { createInterface } from 'node:readline';
+import { text as wholeText } from 'node:stream/consumers';
 import { styleText } from 'node:util';
-import { exitCodes } from '../exit-codes.ts';
+import { endedBy, exitCodes } from '../exit-codes.ts';
 
 /** Where a command reads from and writes to. */
 export interface Terminal {
@@ -10,6 +11,9 @@ export interface Terminal {
   /** What people are told besides. */
   readonly stderr: NodeJS.WriteStream;
 }
+
+const ctrlC = '\u0003';
+const ctrlD = '\u0004';
 
 /** The terminal of this process. */
 export function processTerminal(): Terminal {
@@ -23,24 +27,49 @@ export async function agree(
   terminal: Terminal,
 ): Promise<true | number> {
   if (yes === true) return true;
-  const answer = await confirm(question, terminal);
-  if (answer === true) return true;
-  if (answer === false) {
-    terminal.stderr.write('Nothing was changed.\n');
-    return exitCodes.failed;
+  if (!terminal.stdin.isTTY) {
+    terminal.stderr.write('gatehouse: nobody is there to ask, add --yes to go on without asking\n');
+    return exitCodes.usage;
   }
-  terminal.stderr.write('gatehouse: nobody is there to ask, add --yes to go on without asking\n');
-  return exitCodes.usage;
+  const answer = await ask(`${question} [y/N] `, terminal);
+  if (/^y(es)?$/i.test(answer.trim())) return true;
+  const brokenOff = answer === ctrlC || answer === ctrlD;
+  terminal.stderr.write(`${brokenOff ? '\n' : ''}Nothing was changed.\n`);
+  return answer === ctrlC ? endedBy.SIGINT : exitCodes.failed;
 }
 
-/** Undefined when nobody is there to ask. */
-async function confirm(question: string, { stdin, stderr }: Terminal): Promise<boolean | undefined> {
-  if (!stdin.isTTY) return undefined;
+/** What was typed; Ctrl-C or Ctrl-D where that was struck instead. */
+async function ask(question: string, { stdin, stderr }: Terminal): Promise<string> {
   const lines = createInterface({ input: stdin, output: stderr });
+  const answer = await new Promise<string>((resolve) => {
+    lines.once('SIGINT', () => resolve(ctrlC));
+    lines.once('close', () => resolve(ctrlD));
+    lines.question(question, resolve);
+  });
+  lines.close();
+  return answer;
+}
+
+/**
+ * Undefined for Ctrl-C. A key never stands on a command line, where other users and the history of the shell can see it.
+ */
+export async function readSecret({ stdin, stderr }: Terminal): Promise<string | undefined> {
+  if (!stdin.isTTY) return (await wholeText(stdin)).trim();
+  stderr.write('Key (it is not shown): ');
+  stdin.setRawMode(true);
+  let typed = '';
   try {
-    return /^y(es)?$/i.test((await lines.question(`${question} [y/N] `)).trim());
+    for await (const chunk of stdin) {
+      for (const character of String(chunk)) {
+        if (character === '\r' || character === '\n' || character === ctrlD) return typed.trim();
+        if (character === ctrlC) return undefined;
+        typed = character === '\u007F' || character === '\b' ? typed.slice(0, -1) : typed + character;
+      }
+    }
+    return typed.trim();
   } finally {
-    lines.close();
+    stdin.setRawMode(false);
+    stderr.write('\n');
   }
 }
 

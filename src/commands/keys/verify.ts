@@ -1,10 +1,9 @@
 import { isIP } from 'node:net';
-import { text } from 'node:stream/consumers';
-import { exitCodes } from '../../exit-codes.ts';
+import { endedBy, exitCodes } from '../../exit-codes.ts';
 import { invalidFields } from '../../keys/key-problem.ts';
 import type { Verdict } from '../../keys/verify-key.ts';
 import { verifyRequest } from '../../verify-request.ts';
-import { paint, type Terminal } from '../terminal.ts';
+import { paint, readSecret } from '../terminal.ts';
 import { openBook, type KeysOptions } from './open-book.ts';
 
 export interface VerifyFlags {
@@ -34,6 +33,7 @@ export function verifyKey(options: KeysOptions & VerifyFlags): Promise<number> {
       throw invalidFields([{ field: '--from', message: 'is no IP address' }]);
     }
     const secret = await readSecret(open.terminal);
+    if (secret === undefined) return endedBy.SIGINT;
     const { from: client, path, method } = options;
     const { answer, ...verdict } = await verifyRequest(secret, { client, path, method }, open);
     const words = answer === null ? null : `${answer.status} ${answer.body}`;
@@ -49,25 +49,4 @@ export function verifyKey(options: KeysOptions & VerifyFlags): Promise<number> {
     }
     return verdict.valid ? exitCodes.ok : exitCodes.failed;
   });
-}
-
-/** A key never stands on a command line, where other users and the history of the shell can see it. */
-async function readSecret({ stdin, stderr }: Terminal): Promise<string> {
-  if (!stdin.isTTY) return (await text(stdin)).trim();
-  stderr.write('Key (it is not shown): ');
-  stdin.setRawMode(true);
-  let typed = '';
-  try {
-    for await (const chunk of stdin) {
-      for (const character of String(chunk)) {
-        if (character === '\r' || character === '\n' || character === '\u0004') return typed.trim();
-        if (character === '\u0003') return '';
-        typed = character === '\u007F' || character === '\b' ? typed.slice(0, -1) : typed + character;
-      }
-    }
-    return typed.trim();
-  } finally {
-    stdin.setRawMode(false);
-    stderr.write('\n');
-  }
 }

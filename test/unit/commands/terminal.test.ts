@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { test } from 'node:test';
+import { agree, readSecret, type Terminal } from '../../../src/commands/terminal.ts';
+
+const [ctrlC, ctrlD, enter] = ['\u0003', '\u0004', '\r'];
+
+/** A terminal on which these keys are struck. */
+function typing(keys: string) {
+  const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => undefined });
+  const stderr = Object.assign(new PassThrough(), { isTTY: true });
+  stdin.write(keys);
+  const terminal = { stdin, stdout: new PassThrough(), stderr } as unknown as Terminal;
+  return { terminal, said: () => text(stderr.end()) };
+}
+
+test('only a yes is a yes: an end of the input is a no, and Ctrl-C ends with its own code', async () => {
+  const answers = [
+    { keys: `y${enter}`, agreed: true },
+    { keys: `YES${enter}`, agreed: true },
+    { keys: enter, agreed: 1 },
+    { keys: `yep${enter}`, agreed: 1 },
+    { keys: ctrlD, agreed: 1 },
+    { keys: ctrlC, agreed: 130 },
+    { keys: `y${ctrlC}`, agreed: 130 },
+  ];
+  for (const { keys, agreed } of answers) {
+    const { terminal, said } = typing(keys);
+    assert.equal(await agree('Go on?', {}, terminal), agreed, JSON.stringify(keys));
+    assert.equal((await said()).endsWith('\nNothing was changed.\n'), agreed !== true);
+  }
+});
+
+test('a secret is typed unseen, and Ctrl-C is no secret', async () => {
+  const secrets = [
+    { keys: `s3x\u007Fcret${enter}`, secret: 's3cret' },
+    { keys: `s3cret${ctrlD}`, secret: 's3cret' },
+    { keys: enter, secret: '' },
+    { keys: `s3c${ctrlC}`, secret: undefined },
+  ];
+  for (const { keys, secret } of secrets) {
+    const { terminal, said } = typing(keys);
+    assert.equal(await readSecret(terminal), secret, JSON.stringify(keys));
+    assert.equal(await said(), 'Key (it is not shown): \n');
+  }
+});
