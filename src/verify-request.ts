@@ -1,15 +1,17 @@
 import type { Config } from './config/config.ts';
 import type { KeyBook } from './keys/key-book.ts';
-import { covers } from './keys/scopes.ts';
 import type { Verdict } from './keys/verify-key.ts';
-import { createWording, Refusal, type RefusalCode } from './refusals.ts';
+import { createWording, Refusal } from './refusals.ts';
+import { authorise } from './stages/authorise.ts';
+import { checkTarget } from './stages/check-request.ts';
 import { createRouteTable, findRoute } from './stages/find-route.ts';
+import { checkUsageMethod } from './stages/show-usage.ts';
 
 /** A request that somebody might send with a key. */
 export interface ImaginedRequest {
   /** An address; undefined for any that the key may be used from. */
   readonly client?: string | undefined;
-  /** Undefined for none in particular. */
+  /** As a request line has it, with its query if it has one; undefined for none in particular. */
   readonly path?: string | undefined;
   readonly method?: string | undefined;
 }
@@ -27,24 +29,32 @@ export async function verifyRequest(
   { book, config }: { readonly book: Pick<KeyBook, 'verify'>; readonly config: Config },
 ): Promise<RequestVerdict> {
   const verdict = await book.verify(secret, { client });
-  const refusal = verdict.refusal ?? refusalOnRoute(verdict, { path, method }, config);
-  if (refusal === null) return { ...verdict, answer: null };
-  const { status, body } = createWording(config.errors)(new Refusal(refusal));
-  return { ...verdict, valid: false, refusal, answer: { status, body } };
+  const refusal = refusalOf(verdict, { path, method }, config);
+  if (refusal === undefined) return { ...verdict, answer: null };
+  const { status, body } = createWording(config.errors)(refusal);
+  return { ...verdict, valid: false, refusal: refusal.code, answer: { status, body } };
 }
 
-/** How a request with this path would go on after its key was found to be in order. */
-function refusalOnRoute(
-  verdict: Verdict,
-  { path, method }: { readonly path: string | undefined; readonly method: string },
-  { routes }: Config,
-): RefusalCode | null {
-  if (path === undefined) return null;
+/** The stages that ask neither store nor upstream, in the order of the journey. */
+function refusalOf(
+  { refusal, key }: Verdict,
+  { path: target, method: written }: { readonly path: string | undefined; readonly method: string },
+  { routes, usagePath }: Config,
+): Refusal | undefined {
   try {
-    const route = findRoute({ path, method: method.toUpperCase() }, createRouteTable(routes), Date.now());
-    return covers(verdict.key?.scopes ?? [], route, path) ? null : 'key_not_allowed';
+    const path = target === undefined ? undefined : checkTarget(target).path;
+    if (refusal !== null) return new Refusal(refusal);
+    if (path === undefined) return undefined;
+    const method = written.toUpperCase();
+    if (path === usagePath) {
+      checkUsageMethod({ method });
+      return undefined;
+    }
+    const route = findRoute({ path, method }, createRouteTable(routes), Date.now());
+    authorise({ scopes: key?.scopes ?? [] }, route, path);
+    return undefined;
   } catch (error) {
-    if (error instanceof Refusal) return error.code;
+    if (error instanceof Refusal) return error;
     throw error;
   }
 }

@@ -141,7 +141,8 @@ const hidingEscape =
 /** Visible ASCII. A raw `#` would be a fragment, which some servers cut off and some do not (CVE-2021-32779). */
 const plainQuery = /^\?[!-~]*$/;
 
-function checkTarget(target: string): { path: string; query: string } {
+/** What a request asks for, as the request line has it → path and query. 400. */
+export function checkTarget(target: string): { path: string; query: string } {
   const mark = target.indexOf('?');
   const path = mark === -1 ? target : target.slice(0, mark);
   const query = mark === -1 ? '' : target.slice(mark);

@@ -27,9 +27,7 @@ export async function showUsage(
   { head, caller, requestId }: { head: Head; caller: Caller; requestId: string },
   by: UsageDesk,
 ): Promise<void> {
-  if (head.method !== 'GET' && head.method !== 'HEAD') {
-    throw new Refusal('method_not_allowed', { headers: { Allow: 'GET, HEAD' } });
-  }
+  checkUsageMethod(head);
   const plan = planOf(caller, by.plans);
   if (plan === undefined) throw new Refusal('plan_unknown', { detail: `no plan is called ${caller.plan}` });
   const readings = await read(caller, plan, by.quotas);
@@ -46,6 +44,12 @@ export async function showUsage(
     requestId,
   ]);
   res.end(body);
+}
+
+/** Usage can be read, and no more. 405. */
+export function checkUsageMethod({ method }: Pick<Head, 'method'>): void {
+  if (method === 'GET' || method === 'HEAD') return;
+  throw new Refusal('method_not_allowed', { headers: { Allow: 'GET, HEAD' } });
 }
 
 async function read(caller: Caller, plan: PlanRule, quotas: Quotas): Promise<readonly UsageReading[]> {

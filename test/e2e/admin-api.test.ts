@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { createAdminClient, type AdminClient } from '../helpers/admin-client.ts';
 import { until } from '../helpers/poll.ts';
+import { exchange, requestBytes } from '../helpers/raw-socket.ts';
 import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
 import { startRedisServer } from '../helpers/redis-server.ts';
 import { namePath, startGateway, type Gateway, type Yaml } from '../helpers/start-gateway.ts';
@@ -13,6 +14,7 @@ const WITHIN = { within: 1_000 };
 const writer = 'writer-token-0123456789';
 const reader = 'reader-token-0123456789';
 const hashed = 'hashed-token-0123456789';
+const usagePath = '/v1/usage';
 const upstream = await startRecordingUpstream({ after });
 const redis = await startRedisServer({ after });
 
@@ -26,6 +28,7 @@ const yaml: Yaml = {
     ],
   },
   auth: { guessing: { enabled: false } },
+  usage: { path: usagePath },
 };
 
 interface Scene {
@@ -285,6 +288,41 @@ function apiRules({ ask, other, gateways }: Scene): void {
     assert.equal((await ask('POST', '/v1/verify', { body: { secret, from: 'here' } })).status, 422);
     const { pattern } = (await ask('GET', '/v1/pattern', { token: reader })).body;
     assert.match(secret, new RegExp(pattern));
+  });
+
+  test('verify reads a path as a gateway does', async (t) => {
+    const { body } = await ask('POST', '/v1/keys', { body: { plan: 'free' } });
+    await everywhere(body.secret, 200);
+    const asked = [
+      ['POST', namePath],
+      ['POST', `${namePath}?x=1`],
+      ['POST', `/${namePath}`],
+      ['POST', `${namePath}/../name`],
+      ['POST', `${namePath}?x=1#y`],
+      ['DELETE', `${namePath}?x=1`],
+      ['GET', usagePath],
+      ['GET', `${usagePath}?x=1`],
+      ['POST', usagePath],
+      ['GET', `${usagePath}/`],
+      ['GET', '*'],
+    ] as const;
+    for (const secret of [body.secret, 'wrong']) {
+      for (const [method, path] of asked) {
+        const { valid, answer } = (await ask('POST', '/v1/verify', { body: { secret, path, method } })).body;
+        const headers = [
+          ['apiKey', secret],
+          ['Content-Type', 'application/json'],
+        ] as const;
+        const { status, text } = await exchange(
+          t,
+          gateways[0]!.port,
+          requestBytes(`${method} ${path}`, headers, '{"firstName":"A","lastName":"B"}'),
+        );
+        const said = { status, body: text };
+        assert.deepEqual(answer, status === 200 ? null : said, `${method} ${path}`);
+        assert.equal(valid, status === 200);
+      }
+    }
   });
 
   test('usage is shown and set to zero, of keys in the file too', async () => {

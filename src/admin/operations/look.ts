@@ -26,7 +26,11 @@ export const lookOperations: readonly Operation[] = [
           maxLength: 4096,
         },
         from: { description: 'As if it came from this address.', type: 'string', maxLength: 64 },
-        path: { description: 'As if this path was asked for.', type: 'string', maxLength: 4096 },
+        path: {
+          description: 'As if this path was asked for, with its query if it has one.',
+          type: 'string',
+          maxLength: 4096,
+        },
         method: {
           description: 'As if by this method; GET when absent.',
           type: 'string',
