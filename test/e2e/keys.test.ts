@@ -221,7 +221,7 @@ test('the command line leads a key through its life, and shows each secret once'
     looks.map(() => [0, '']),
   );
   assert.equal((await keys(['show', 'nobody'])).code, 1);
-  assert.equal((await keys(['create', '--plan', 'fre'])).code, 64);
+  assert.equal((await keys(['create', '--plan', 'fre', '--expires', '99999999d'])).code, 64);
 
   await call(gateway, secrets[2]!);
   const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text();

@@ -367,6 +367,7 @@ function bookRules(address: (t: TestContext) => StoreAddress): void {
       {},
       { plan: 'free', id: 'a b' },
       { plan: 'free', notBefore: '2026-05-02', expiresAt: '2026-05-01' },
+      { plan: 'free', expiresAt: '9999-12-31T23:59:59-23:59' },
     ];
     for (const fields of wrong) await assert.rejects(book.create(fields, by), isProblem('invalid'));
     await assert.rejects(book.create({ plan: 'free', id: 'demo' }, by), isProblem('conflict'));

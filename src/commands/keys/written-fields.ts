@@ -1,4 +1,4 @@
-import { parseInstant } from '../../config/instants.ts';
+import { lastInstant } from '../../config/instants.ts';
 import { parseDuration } from '../../config/units.ts';
 import type { WrittenFields } from '../../keys/key-fields.ts';
 import { readLabels, readQuota } from '../../keys/compact-fields.ts';
@@ -31,11 +31,9 @@ export function readFlags(flags: FieldFlags, now: number): WrittenFields {
   };
 }
 
-/** A date, or how long from now: `90d`. `never` empties the field. */
+/** A date, or how long from now: `90d`. `never` empties the field. What leads to no date is left as it is, to be refused. */
 function readMoment(text: string, now: number): string | null {
   if (text === 'never') return null;
-  const duration = parseDuration(text);
-  if (duration !== undefined && parseInstant(text) === undefined)
-    return new Date(now + duration).toISOString();
-  return text;
+  const at = now + (parseDuration(text) ?? Infinity);
+  return at <= lastInstant ? new Date(at).toISOString() : text;
 }

@@ -285,6 +285,13 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     says: ['5:56: keys[0].expires: "2026-02-30" is not a date, write 2026-12-31 or 2026-12-31T18:00:00Z'],
   },
   {
+    name: 'a date that is beyond the year 9999 in UTC',
+    text: keys('{ id: a, plan: free, secret: aaaaaaaaaaaaaaaaaaaa, expires: "9999-12-31T23:59:59-00:01" }'),
+    says: [
+      '5:56: keys[0].expires: "9999-12-31T23:59:59-00:01" is not a date, write 2026-12-31 or 2026-12-31T18:00:00Z',
+    ],
+  },
+  {
     name: 'a secret without a space before it',
     text: keys('{ id: demo, plan: free, secret:demo-secret-0123456789 }'),
     says: [
