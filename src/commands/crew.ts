@@ -12,6 +12,7 @@ export interface CrewOptions {
   readonly fork: () => Worker;
   /** Told of the last numbers of a worker that ends in good order. */
   readonly note: (pid: number, metrics: Snapshot) => void;
+  /** Told when a worker has ended and all that it said has been heard. */
   readonly ended: (pid: number) => void;
 }
 
@@ -62,13 +63,21 @@ export class Crew {
     }
   }
 
-  /** Asks every worker that is ready. Those that do not answer in time are not in the result. */
-  async ask<About extends keyof Answers>(about: About): Promise<{ pid: number; answer: Answers[About] }[]> {
+  /**
+   * Asks every worker that is ready, and tells of each answer when it comes: a moment later its worker may have ended. Resolves
+   * when all have answered, or had the time for it.
+   */
+  async ask<About extends keyof Answers>(
+    about: About,
+    heard: (answer: Answers[About], pid: number) => void,
+  ): Promise<void> {
     const ready = [...this.#members].filter(({ readyAt }) => readyAt !== undefined);
-    const answers = await Promise.all(
-      ready.map(async (member) => ({ pid: member.pid, answer: await this.#askOne(member, about) })),
+    await Promise.all(
+      ready.map(async (member) => {
+        const answer = await this.#askOne(member, about);
+        if (answer !== undefined) heard(answer, member.pid);
+      }),
     );
-    return answers.filter((one): one is { pid: number; answer: Answers[About] } => one.answer !== undefined);
   }
 
   /** Lets every worker finish what it has in flight, and resolves when all have ended; after `patienceMs` they are killed. */
@@ -107,7 +116,8 @@ export class Crew {
         logger.debug({ pid: member.pid }, 'a worker is ready');
         resolve(report.listen);
       });
-      worker.once('exit', (code: number | null, signal: string | null) => {
+      // And not 'exit', after which there may still be something to hear.
+      worker.process.once('close', (code: number | null, signal: string | null) => {
         this.#leave(member, { code, signal });
         reject(new CannotStart(code ?? exitCodes.internal));
       });

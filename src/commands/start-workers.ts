@@ -110,7 +110,7 @@ function relayed(worker: Worker, log: Log): Worker {
 }
 
 async function collect(crew: Crew, metrics: MergedMetrics): Promise<void> {
-  for (const { pid, answer } of await crew.ask('metrics')) metrics.note(pid, answer);
+  await crew.ask('metrics', (snapshot, pid) => metrics.note(pid, snapshot));
 }
 
 function metricsOf(crew: Crew, metrics: MergedMetrics) {
@@ -132,7 +132,8 @@ function readinessOf(crew: Crew, count: number): Readiness {
     },
     async check(): Promise<Verdict> {
       if (draining) return { ready: false, reasons: ['the gateway is stopping'] };
-      const verdicts = (await crew.ask('readiness')).map(({ answer }) => answer);
+      const verdicts: Verdict[] = [];
+      await crew.ask('readiness', (verdict) => verdicts.push(verdict));
       const missing = count - verdicts.length;
       const reasons = new Set(verdicts.flatMap((verdict) => verdict.reasons));
       if (missing > 0) reasons.add(`${missing} of ${count} workers do not answer`);

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import type { Worker } from 'node:cluster';
+import { EventEmitter } from 'node:events';
+import { test } from 'node:test';
+import { Crew } from '../../../src/commands/crew.ts';
+import type { Order } from '../../../src/commands/worker-messages.ts';
+import { createLogger } from '../../../src/log.ts';
+
+const listen = { host: '127.0.0.1', port: 8080 };
+const counted = [{ name: 'things', help: 'Things.', type: 'counter', values: [], aggregator: 'sum' }];
+
+/** A worker as far as a crew knows one, which answers when the test has it answer. */
+class StandIn extends EventEmitter {
+  readonly orders: Order[] = [];
+  readonly process: EventEmitter & { pid: number; kill: () => void };
+
+  constructor(pid: number) {
+    super();
+    this.process = Object.assign(new EventEmitter(), { pid, kill: () => this.end(null, 'SIGKILL') });
+  }
+
+  isConnected(): boolean {
+    return true;
+  }
+
+  send(order: Order): void {
+    this.orders.push(order);
+  }
+
+  answer(): void {
+    for (const order of this.orders.splice(0)) {
+      if (order.kind === 'ask') this.emit('message', { kind: 'answer', id: order.id, answer: counted });
+    }
+  }
+
+  /** Its process ends, and a moment later all that it said has been heard. */
+  end(code: number | null, signal: string | null = null): void {
+    this.emit('exit', code, signal);
+    this.emit('message', { kind: 'farewell', metrics: counted });
+    this.process.emit('close', code, signal);
+  }
+}
+
+async function startCrew(count: number) {
+  const workers: StandIn[] = [];
+  const told: string[] = [];
+  const log: Record<string, unknown>[] = [];
+  const crew = new Crew({
+    count,
+    logger: createLogger('info', {
+      write: (line) => void log.push(JSON.parse(line) as Record<string, unknown>),
+    }),
+    fork: () => {
+      const worker = new StandIn(workers.length + 1);
+      workers.push(worker);
+      queueMicrotask(() => worker.emit('message', { kind: 'ready', listen }));
+      return worker as unknown as Worker;
+    },
+    note: (pid) => void told.push(`numbers of ${pid}`),
+    ended: (pid) => void told.push(`end of ${pid}`),
+  });
+  await crew.start();
+  const [first, second] = workers as [StandIn, StandIn];
+  return { crew, told, log, workers, first, second };
+}
+
+test('what a worker said is told before its end is, however late others answer', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { crew, told, first, second } = await startCrew(2);
+  const asked = crew.ask('metrics', (_, pid) => told.push(`answer of ${pid}`));
+  second.answer();
+  await new Promise(setImmediate);
+  second.end(null, 'SIGKILL');
+  first.answer();
+  await asked;
+  assert.deepEqual(told, ['answer of 2', 'numbers of 2', 'end of 2', 'answer of 1']);
+});
