@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Upstream } from '../upstream/upstream.ts';
 import type { Store } from '../stores/store.ts';
 
@@ -16,18 +17,33 @@ export interface Verdict {
 
 /** Probes come often and from several sides; the answer is at most this old. */
 const keptForMs = 1000;
+/**
+ * How long an answer waits for what it looks at, as those who ask often give up after a second. What takes longer counts as it
+ * last turned out: a connection that comes to nothing takes its time.
+ */
+const patienceMs = 300;
 
-export function createReadiness(store: Store, upstreams: Iterable<Upstream>): Readiness {
-  const all = [...upstreams];
+export function createReadiness(
+  store: Pick<Store, 'probe'>,
+  upstreams: Iterable<Pick<Upstream, 'name' | 'probe'>>,
+): Readiness {
+  const lookAtStore = createLook(() => store.probe(), {
+    failed: 'the store does not answer',
+    unknown: 'the store has not answered yet',
+  });
+  const looksAtUpstreams = [...upstreams].map((upstream) =>
+    createLook(() => upstream.probe(), {
+      failed: `no target of upstream ${upstream.name} can be reached`,
+      unknown: `no target of upstream ${upstream.name} has been reached yet`,
+    }),
+  );
   let draining = false;
   let last: { at: number; verdict: Promise<Verdict> } | undefined;
 
-  async function look(): Promise<Verdict> {
+  async function judge(): Promise<Verdict> {
     const [storeReason, ...upstreamReasons] = await Promise.all([
-      reasonOf('the store does not answer', store.probe()),
-      ...all.map((upstream) =>
-        reasonOf(`no target of upstream ${upstream.name} can be reached`, upstream.probe()),
-      ),
+      lookAtStore(),
+      ...looksAtUpstreams.map((look) => look()),
     ]);
     const reasons = [storeReason, ...upstreamReasons].filter((reason) => reason !== undefined);
     const reachable = upstreamReasons.some((reason) => reason === undefined);
@@ -38,7 +54,7 @@ export function createReadiness(store: Store, upstreams: Iterable<Upstream>): Re
     async check() {
       if (draining) return { ready: false, reasons: ['the gateway is stopping'] };
       const now = performance.now();
-      if (last === undefined || now - last.at > keptForMs) last = { at: now, verdict: look() };
+      if (last === undefined || now - last.at > keptForMs) last = { at: now, verdict: judge() };
       return await last.verdict;
     },
     drain() {
@@ -47,11 +63,25 @@ export function createReadiness(store: Store, upstreams: Iterable<Upstream>): Re
   };
 }
 
-async function reasonOf(reason: string, attempt: Promise<void>): Promise<string | undefined> {
-  try {
-    await attempt;
-    return undefined;
-  } catch {
-    return reason;
+/** Makes one attempt at a time, and resolves with what is wrong as far as is known by now; undefined = nothing. */
+function createLook(
+  attempt: () => Promise<void>,
+  { failed, unknown }: { failed: string; unknown: string },
+): () => Promise<string | undefined> {
+  let reason: string | undefined = unknown;
+  let running: Promise<void> | undefined;
+  async function run(): Promise<void> {
+    try {
+      await attempt();
+      reason = undefined;
+    } catch {
+      reason = failed;
+    }
+    running = undefined;
   }
+  return async () => {
+    running ??= run();
+    await Promise.race([running, pause(patienceMs, undefined, { ref: false })]);
+    return reason;
+  };
 }

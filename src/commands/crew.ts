@@ -32,7 +32,8 @@ interface Question {
 const steadyMs = 10_000;
 const backoffMinMs = 100;
 const backoffMaxMs = 10_000;
-const answerPatienceMs = 1000;
+/** More than a worker takes for its readiness, and less than those wait who ask for that of all. */
+const answerPatienceMs = 700;
 
 /** The workers: as many as asked for, each replaced when it ends, until they are drained. */
 export class Crew {

@@ -10,6 +10,7 @@ import { after, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
+import { openBlackHole } from '../helpers/black-hole.ts';
 import { listen } from '../helpers/listen.ts';
 import { until } from '../helpers/poll.ts';
 import { openRaw, requestBytes } from '../helpers/raw-socket.ts';
@@ -30,8 +31,19 @@ const over: Yaml = {
   log: { level: 'debug' },
 };
 const upstream = await startRecordingUpstream({ after });
+const hole = await openBlackHole({ after });
 /** Serves the tests in turn, up to the one that drains it. */
-const gateway = await startGateway({ after }, over, { upstream: upstream.url });
+const gateway = await startGateway(
+  { after },
+  overlay(over, {
+    upstreams: { hole: { targets: [`http://127.0.0.1:${hole}`] } },
+    routes: [
+      { path: '/v1/*', methods: ['GET'], body: 'none' },
+      { path: '/hole', methods: ['GET'], upstream: 'hole' },
+    ],
+  }),
+  { upstream: upstream.url },
+);
 const get = (path: string): Buffer => requestBytes(`GET ${path}`, [['apiKey', demoKey]]);
 
 /** The workers that have become ready so far, the first first. */
@@ -60,6 +72,13 @@ async function answeredSoFar(): Promise<number> {
   const page = await (await fetch(`${gateway.adminUrl}/metrics`)).text();
   const lines = page.matchAll(/^gatehouse_requests_total\{.*status="2xx".*\} (\d+)$/gm);
   return [...lines].reduce((sum, [, count]) => sum + Number(count), 0);
+}
+
+/** What a ready gateway has to tell, for those who wait as long as Kubernetes does. */
+async function reasonsInTime(): Promise<string[]> {
+  const answer = await fetch(`${gateway.adminUrl}/readyz`, { signal: AbortSignal.timeout(1000) });
+  assert.equal(answer.status, 200);
+  return ((await answer.json()) as { reasons: string[] }).reasons;
 }
 
 /** One connection for each client, which asks and asks again until it is told to stop. */
@@ -129,6 +148,11 @@ test('a worker that is killed under load costs what it had in flight and nothing
   const [loss] = gateway.logs().filter(({ msg }) => String(msg).startsWith('a worker ended'));
   assert.deepEqual([loss?.['level'], loss?.['pid'], loss?.['signal']], ['error', victim, 'SIGKILL']);
   assert.equal((await fetch(`${gateway.adminUrl}/readyz`)).status, 200);
+});
+
+test('an upstream that takes no connection keeps nobody who asks for the readiness waiting', async () => {
+  const reason = 'no target of upstream hole can be reached';
+  await until(async () => (await reasonsInTime()).join() === reason);
 });
 
 test('a quota holds for all workers together, also when one is killed in between', async (t) => {

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createReadiness } from '../../../src/admin/readiness.ts';
+import { until } from '../../helpers/poll.ts';
+
+/** Something that is looked at, and answers each attempt when the test says so. */
+function createTarget() {
+  const attempts: PromiseWithResolvers<void>[] = [];
+  return {
+    attempts,
+    attempt: (): Promise<void> => {
+      attempts.push(Promise.withResolvers());
+      return attempts.at(-1)!.promise;
+    },
+  };
+}
+
+const works = async (): Promise<void> => undefined;
+
+test('what takes long keeps nobody waiting: it counts as it last turned out', async () => {
+  const slow = createTarget();
+  const readiness = createReadiness({ probe: works }, [
+    { name: 'near', probe: works },
+    { name: 'slow', probe: slow.attempt },
+  ]);
+  const startedAt = performance.now();
+  const unknown = { ready: true, reasons: ['no target of upstream slow has been reached yet'] };
+  assert.deepEqual(await readiness.check(), unknown);
+  assert.ok(performance.now() - startedAt < 900);
+
+  const failed = { ready: true, reasons: ['no target of upstream slow can be reached'] };
+  slow.attempts[0]?.reject(new Error('no connection'));
+  await until(async () => (await readiness.check()).reasons[0] !== unknown.reasons[0]);
+  assert.deepEqual(await readiness.check(), failed);
+  await until(async () => (await readiness.check()) && slow.attempts.length === 2);
+  assert.deepEqual(await readiness.check(), failed);
+
+  slow.attempts[1]?.resolve();
+  await until(async () => (await readiness.check()).reasons.length === 0);
+  await until(async () => (await readiness.check()) && slow.attempts.length === 3);
+  assert.deepEqual(await readiness.check(), { ready: true, reasons: [] });
+});
+
+test('a store that has never answered is no ground to send traffic', async () => {
+  const readiness = createReadiness({ probe: createTarget().attempt }, [{ name: 'near', probe: works }]);
+  const verdict = { ready: false, reasons: ['the store has not answered yet'] };
+  assert.deepEqual(await readiness.check(), verdict);
+});
