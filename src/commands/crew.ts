@@ -4,7 +4,7 @@ import { exitCodes } from '../exit-codes.ts';
 import type { Logger } from '../log.ts';
 import type { Snapshot } from '../merged-metrics.ts';
 import { CannotStart } from './lifecycle.ts';
-import type { Answers, Order, Report } from './worker-messages.ts';
+import type { Answers, Beginning, Order, Report } from './worker-messages.ts';
 
 export interface CrewOptions {
   readonly count: number;
@@ -40,6 +40,7 @@ export class Crew {
   readonly #options: CrewOptions;
   readonly #members = new Set<Member>();
   readonly #questions = new Map<number, Question>();
+  #beginning: Beginning | undefined;
   #asked = 0;
   /** Workers in a row that ended soon after their start. */
   #shortLives = 0;
@@ -50,7 +51,8 @@ export class Crew {
   }
 
   /** Starts them all. What keeps the first from starting keeps all from it, so that is the end, with its exit code. */
-  async start(): Promise<Address> {
+  async start(beginning: Beginning): Promise<Address> {
+    this.#beginning = beginning;
     try {
       const listen = await this.#begin();
       const others = Array.from({ length: this.#options.count - 1 }, () => this.#begin());
@@ -104,12 +106,14 @@ export class Crew {
   /** Starts one, and resolves when it is ready. */
   #begin(): Promise<Address> {
     const { fork, note, logger } = this.#options;
+    const beginning = this.#beginning;
     return new Promise((resolve, reject) => {
       const worker = fork();
       const member: Member = { worker, pid: worker.process.pid ?? 0, readyAt: undefined };
       this.#members.add(member);
       worker.on('error', () => undefined); // a message to a worker that is gone; its exit says the rest
       worker.on('message', (report: Report) => {
+        if (report.kind === 'awake' && beginning) send(worker, { kind: 'begin', beginning });
         if (report.kind === 'farewell') note(member.pid, report.metrics);
         if (report.kind === 'answer') this.#questions.get(report.id)?.settle(report.answer);
         if (report.kind !== 'ready') return;

@@ -52,17 +52,10 @@ export async function runCommand(): Promise<void> {
   addUsage(program);
   addKeysCommands(program, configOption);
   addCompletion(program);
-  program
-    .command('worker', { hidden: true })
-    .addOption(configOption())
-    .addOption(new Option('--log-format <format>').choices(['json', 'pretty']).default('json'))
-    .option('--port <port>', 'the port to share', Number, 0)
-    .action(
-      async ({ config, ...options }: { config: string; logFormat: 'json' | 'pretty'; port: number }) => {
-        const { work } = await import('./work.ts');
-        process.exit(await work({ file: config, ...options }));
-      },
-    );
+  program.command('worker', { hidden: true }).action(async () => {
+    const { work } = await import('./work.ts');
+    process.exit(await work());
+  });
 
   await program.parseAsync();
 }

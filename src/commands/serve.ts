@@ -1,5 +1,7 @@
 import type { Config } from '../config/config.ts';
-import { loadConfig } from '../config/load-config.ts';
+import { handOver, type HandedConfig } from '../config/hand-over.ts';
+import { readConfig } from '../config/load-config.ts';
+import { resolveConfig } from '../config/resolve-config.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { Gateway } from '../gateway.ts';
 import { createLog, createLogger, type Log } from '../log.ts';
@@ -9,12 +11,13 @@ import { announce, endOnNextSignal, explainStart, nextSignal, watchForFaults } f
 
 /** `gatehouse serve`: runs the gateway until a signal stops it, and resolves with the exit code. */
 export async function serve(file: string): Promise<number> {
-  let config: Config;
+  let loaded: Loaded;
   try {
-    config = loadConfig(file, process.env);
+    loaded = load(file);
   } catch (error) {
     return explainConfig(error, { undone: 'started', stderr: process.stderr });
   }
+  const { config } = loaded;
   const log = await createLog(config.log.level, config.log.format);
   watchForFaults(log);
   // Workers run the same code, so once is enough.
@@ -27,7 +30,7 @@ export async function serve(file: string): Promise<number> {
   }
   let gateway: Gateway;
   try {
-    gateway = await start(config, log);
+    gateway = await start(loaded, log);
   } catch (error) {
     return explainStart(error, config);
   }
@@ -37,13 +40,26 @@ export async function serve(file: string): Promise<number> {
   return exitCodes.ok;
 }
 
-async function start(config: Config, log: Log): Promise<Gateway> {
-  if (config.workers === 1) {
+interface Loaded {
+  readonly config: Config;
+  /** For the workers; undefined = there are none. */
+  readonly handed: HandedConfig | undefined;
+}
+
+/** Apart from what runs as long as the process does, which would keep the secrets as they were read. */
+function load(file: string): Loaded {
+  const checked = readConfig(file, process.env);
+  const config = resolveConfig(checked);
+  return { config, handed: config.workers === 1 ? undefined : handOver(checked) };
+}
+
+async function start({ config, handed }: Loaded, log: Log): Promise<Gateway> {
+  if (handed === undefined) {
     const { startGateway } = await import('../gateway.ts');
     return await startGateway(config, log.logger);
   }
   const { startWorkers } = await import('./start-workers.ts');
-  return await startWorkers(config, log);
+  return await startWorkers(config, handed, log);
 }
 
 async function run(gateway: Gateway, config: Config, log: Log): Promise<void> {

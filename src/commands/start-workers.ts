@@ -4,6 +4,7 @@ import { claimPort, type Claim } from '../acceptors.ts';
 import { createAdmin, listenAdmin } from '../admin/admin.ts';
 import type { Readiness, Verdict } from '../admin/readiness.ts';
 import type { Address, Config } from '../config/config.ts';
+import type { HandedConfig } from '../config/hand-over.ts';
 import type { Gateway } from '../gateway.ts';
 import type { Log } from '../log.ts';
 import { createMergedMetrics, type MergedMetrics } from '../merged-metrics.ts';
@@ -19,7 +20,7 @@ const noteEveryMs = 2000;
 const endPatienceMs = 5000;
 
 /** A gateway of several processes. This one leads: it replaces what dies, answers the operators, and writes the log. */
-export async function startWorkers(config: Config, log: Log): Promise<Gateway> {
+export async function startWorkers(config: Config, handed: HandedConfig, log: Log): Promise<Gateway> {
   const own = createMetrics(() => 0);
   const metrics = createMergedMetrics(own.registry);
   const crew = new Crew({
@@ -51,7 +52,13 @@ export async function startWorkers(config: Config, log: Log): Promise<Gateway> {
   let listen: Address;
   try {
     claim = await claimPort(config.listen);
-    listen = await startCrew(config, { log, crew, port: claim.port });
+    // The numbers of a schema may be such as JSON has no words for.
+    cluster.setupPrimary({
+      args: ['worker'],
+      stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+      serialization: 'advanced',
+    });
+    listen = await crew.start({ config: handed, logFormat: log.format, port: claim.port });
   } catch (error) {
     claim?.release();
     await close();
@@ -78,17 +85,6 @@ async function openAdminStore(config: Config, metrics: Metrics): Promise<Store |
   const { admin, store, storeDeadlineMs } = config;
   if (admin.tokens.length === 0) return undefined;
   return watchStore(await openStore(store, { deadlineMs: storeDeadlineMs }), metrics);
-}
-
-async function startCrew(
-  config: Config,
-  { log, crew, port }: { log: Log; crew: Crew; port: number },
-): Promise<Address> {
-  cluster.setupPrimary({
-    args: ['worker', '--config', config.file, '--log-format', log.format, '--port', String(port)],
-    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
-  });
-  return await crew.start();
 }
 
 /**

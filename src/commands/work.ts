@@ -1,35 +1,22 @@
 import cluster, { type Worker } from 'node:cluster';
-import type { Config, LogFormat } from '../config/config.ts';
-import { loadConfig } from '../config/load-config.ts';
+import { takeOver } from '../config/hand-over.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { startGateway, type Gateway, type OperatorParts } from '../gateway.ts';
 import { createLog } from '../log.ts';
 import { settleSoon } from '../settle-heap.ts';
-import { explainConfig } from './explain-config.ts';
 import { explainStart, watchForFaults } from './lifecycle.ts';
-import type { Order, Report } from './worker-messages.ts';
-
-interface WorkOptions {
-  readonly file: string;
-  readonly logFormat: LogFormat;
-  /** Which one it is where the file says 0. */
-  readonly port: number;
-}
+import type { Beginning, Order, Report } from './worker-messages.ts';
 
 /** One of the processes that `workers` asks for. It serves; the process that started it leads it and speaks for it. */
-export async function work({ file, logFormat, port }: WorkOptions): Promise<number> {
+export async function work(): Promise<number> {
   const { worker } = cluster;
   if (worker === undefined) {
     process.stderr.write('gatehouse: a worker is started by "gatehouse serve", when `workers` asks for it\n');
     return exitCodes.usage;
   }
   const stop = nextStop(worker);
-  let config: Config;
-  try {
-    config = loadConfig(file, process.env);
-  } catch (error) {
-    return explainConfig(error, { undone: 'started', stderr: process.stderr });
-  }
+  const { config: handed, logFormat, port } = await nextBeginning(worker);
+  const config = takeOver(handed);
   const log = await createLog(config.log.level, logFormat);
   watchForFaults(log);
   let gateway: Gateway;
@@ -55,6 +42,15 @@ export async function work({ file, logFormat, port }: WorkOptions): Promise<numb
   const metrics = await parts?.metrics.registry.getMetricsAsJSON();
   if (metrics !== undefined) await report(worker, { kind: 'farewell', metrics });
   return exitCodes.ok;
+}
+
+async function nextBeginning(worker: Worker): Promise<Beginning> {
+  return await new Promise((resolve) => {
+    worker.on('message', (order: Order) => {
+      if (order.kind === 'begin') resolve(order.beginning);
+    });
+    void report(worker, { kind: 'awake' });
+  });
 }
 
 /**

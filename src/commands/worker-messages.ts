@@ -1,14 +1,27 @@
 import type { Verdict } from '../admin/readiness.ts';
 import type { Address } from '../config/config.ts';
+import type { HandedConfig } from '../config/hand-over.ts';
+import type { Log } from '../log.ts';
 import type { Snapshot } from '../merged-metrics.ts';
+
+/** What a worker needs to begin: all of them run what the leading process has read, whatever became of the file. */
+export interface Beginning {
+  readonly config: HandedConfig;
+  readonly logFormat: Log['format'];
+  /** Which one it is where the file says 0. */
+  readonly port: number;
+}
 
 /** What the leading process says to a worker. */
 export type Order =
+  | { readonly kind: 'begin'; readonly beginning: Beginning }
   | { readonly kind: 'drain' }
   | { readonly kind: 'ask'; readonly id: number; readonly about: keyof Answers };
 
 /** What a worker says to the leading process. */
 export type Report =
+  /** It listens to orders. What is said to it sooner is lost. */
+  | { readonly kind: 'awake' }
   | { readonly kind: 'ready'; readonly listen: Address }
   | { readonly kind: 'answer'; readonly id: number; readonly answer: Answers[keyof Answers] }
   /** The last numbers of a worker that is about to end. */

@@ -8,7 +8,10 @@ import type { RawRoute } from './schema.ts';
 const stepsPerValue = 2;
 
 /** The compiled schema of each route that has one. Schemas that do not compile are reported at their own line. */
-export function compileBodies(routes: readonly RawRoute[], report: Report): ReadonlyMap<RawRoute, BodyCheck> {
+export function compileBodies(
+  routes: readonly RawRoute[],
+  report: Pick<Report, 'problemBelow'>,
+): ReadonlyMap<RawRoute, BodyCheck> {
   const checks = new Map<RawRoute, BodyCheck>();
   for (const route of routes) {
     if (typeof route.body === 'string') continue;

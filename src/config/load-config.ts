@@ -8,7 +8,7 @@ import type { Problem } from './problems.ts';
 import { readText, UnusableText } from './read-text.ts';
 import { readTree } from './read-tree.ts';
 import { readYaml } from './read-yaml.ts';
-import { resolveConfig } from './resolve-config.ts';
+import { resolveConfig, type CheckedConfig } from './resolve-config.ts';
 import type { Draft, Report } from './rules/draft.ts';
 import { rules } from './rules.ts';
 import { isObject } from './subschemas.ts';
@@ -18,6 +18,11 @@ import { isObject } from './subschemas.ts';
  * `ConfigUnreadable` when there is no file to correct. No message shows a secret or anything from the environment.
  */
 export function loadConfig(file: string, env: NodeJS.ProcessEnv): Config {
+  return resolveConfig(readConfig(file, env));
+}
+
+/** The same before it is completed. Secrets are in it as they were written: whoever asks for it must not keep it. */
+export function readConfig(file: string, env: NodeJS.ProcessEnv): CheckedConfig {
   const { source, faults } = readYaml(readConfigText(file));
   const places = new Places(source.lines);
   const findings = collectFindings(file, places);
@@ -45,7 +50,7 @@ export function loadConfig(file: string, env: NodeJS.ProcessEnv): Config {
   findings.throwIfAny();
   if (raw === undefined || checks === undefined)
     throw new Error('A configuration without errors must be complete');
-  return resolveConfig({ file, raw, checks, warnings: findings.warnings() });
+  return { file, raw, checks, warnings: findings.warnings() };
 }
 
 function readConfigText(file: string): string {

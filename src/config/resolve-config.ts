@@ -24,7 +24,8 @@ import { methodsOf } from './rules/routes.ts';
 import type { RawConfig, RawKey, RawRoute } from './schema.ts';
 import { duration, known, size } from './known.ts';
 
-interface Checked {
+/** A configuration in which nothing is wrong, as it was written. */
+export interface CheckedConfig {
   readonly file: string;
   readonly raw: RawConfig;
   readonly checks: ReadonlyMap<RawRoute, BodyCheck>;
@@ -32,7 +33,7 @@ interface Checked {
 }
 
 /** Turns a checked configuration into the one the gateway runs on: numbers for texts, one frozen object. */
-export function resolveConfig({ file, raw, checks, warnings }: Checked): Config {
+export function resolveConfig({ file, raw, checks, warnings }: CheckedConfig): Config {
   const versions = mapOf(raw.versions, resolveVersion);
   const base = raw.basePath === '/' ? '' : raw.basePath;
   return freeze({

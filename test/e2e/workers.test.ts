@@ -126,6 +126,10 @@ test('a worker that is killed under load costs what it had in flight and nothing
   const clients = 16; // some of them at the one that is killed: the kernel deals them out by chance
   upstream.handler = (_, res) => void res.end('ok');
   const [victim = 0, survivor = 0] = workersOf(gateway);
+  writeFileSync(
+    gateway.configFile,
+    'this takes effect at the next start: or it would be told as a mistake\n',
+  );
   const before = startLoad(t, clients);
   await until(() => before.seen.answered > 300);
   await before.stop();

@@ -4,6 +4,7 @@ import { EventEmitter } from 'node:events';
 import { test } from 'node:test';
 import { Crew } from '../../../src/commands/crew.ts';
 import type { Order } from '../../../src/commands/worker-messages.ts';
+import type { HandedConfig } from '../../../src/config/hand-over.ts';
 import { createLogger } from '../../../src/log.ts';
 
 const listen = { host: '127.0.0.1', port: 8080 };
@@ -59,7 +60,7 @@ async function startCrew(count: number) {
     note: (pid) => void told.push(`numbers of ${pid}`),
     ended: (pid) => void told.push(`end of ${pid}`),
   });
-  await crew.start();
+  await crew.start({ config: {} as HandedConfig, logFormat: 'json', port: 8080 });
   const [first, second] = workers as [StandIn, StandIn];
   return { crew, told, log, workers, first, second };
 }

@@ -1,0 +1,51 @@
+import { compileBodies } from './compile-bodies.ts';
+import type { Config } from './config.ts';
+import { digestOf, plainTokenName, tokenDigest } from './digest.ts';
+import { known } from './known.ts';
+import { resolveConfig, type CheckedConfig } from './resolve-config.ts';
+import type { RawConfig, RawToken } from './schema.ts';
+
+/** A checked configuration in a form that can be sent to another process: plain values, with hashes for the keys and tokens. */
+export interface HandedConfig {
+  readonly file: string;
+  readonly raw: RawConfig;
+}
+
+/** Whoever gets it need not read the file, which may have been changed meanwhile. */
+export function handOver({ file, raw }: CheckedConfig): HandedConfig {
+  const { token, tokens } = raw.admin;
+  const plain: RawToken[] = token === '' ? [] : [{ name: plainTokenName, token, role: 'write' }];
+  return {
+    file,
+    raw: {
+      ...raw,
+      keys: raw.keys.map((key) => {
+        const { secret: _, ...rest } = key;
+        return { ...rest, hash: written(digestOf(key)) };
+      }),
+      admin: {
+        ...raw.admin,
+        token: '',
+        tokens: [...plain, ...tokens].map((one) => ({
+          name: one.name,
+          role: one.role,
+          hash: written(tokenDigest(one)),
+        })),
+      },
+    },
+  };
+}
+
+/** What was handed over is complete and has been checked. Its warnings have been told by who checked it. */
+export function takeOver({ file, raw }: HandedConfig): Config {
+  const checks = compileBodies(raw.routes, {
+    problemBelow: (_, pointer, message) => {
+      throw new Error(`A schema that was checked does not compile: ${pointer} ${message}`);
+    },
+  });
+  return resolveConfig({ file, raw, checks, warnings: [] });
+}
+
+function written(digest: string | undefined): string {
+  return `sha256:${known(digest)}`;
+}
