@@ -8,6 +8,8 @@ import { Refusal } from './refusals.ts';
 interface Connection {
   /** Few, so a list is faster than a map. */
   readonly inFlight: ServerResponse[];
+  /** The last request that was answered before all of its body had come. */
+  unread: IncomingMessage | undefined;
   /** Bytes that had left for the client when the last look found some waiting, and when that was. */
   sentBytes: number;
   waitingSince: number | undefined;
@@ -41,6 +43,7 @@ export class Connections {
   opened(socket: Socket): void {
     const connection: Connection = {
       inFlight: [],
+      unread: undefined,
       sentBytes: 0,
       waitingSince: undefined,
       givenUp: false,
@@ -66,6 +69,7 @@ export class Connections {
     connection.inFlight.push(res);
     res.on('close', () => {
       remove(connection.inFlight, res);
+      if (!req.complete) connection.unread = req;
       if (connection.givenUp && connection.inFlight.length === 0) req.socket.destroySoon();
     });
     // Refusals that nobody reads pile up too. Reading no further would not do: nobody would hear the client leave.
@@ -107,17 +111,33 @@ export class Connections {
   }
 
   /**
-   * The connections that should have sent their head, or all of a body, by now. Node looks for them only until the server
-   * is closed, so while the gateway stops, half a request would hold it up for the whole drain.
+   * The connections that should have sent their head, or all of a body, by now. Node looks for them too, but it gives every
+   * body the longest time that a route does, and it looks only until the server is closed: while the gateway stops, half a
+   * request would hold it up for the whole drain.
    */
-  overdue(now: number, { headerTimeoutMs, requestTimeoutMs }: Limits): Socket[] {
-    const since = this.#drainingSince;
-    if (since === undefined) return [];
-    const late = [...this.#open].filter(([, { inFlight }]) => {
-      if (inFlight.length === 0) return now - since >= headerTimeoutMs;
-      return inFlight.some(({ req }) => !req.complete && now - req.visit.startedAt >= requestTimeoutMs);
-    });
+  overdue(now: number, limits: Limits): Socket[] {
+    const late = [...this.#open].filter(
+      ([, connection]) =>
+        this.#isUnreadTooLong(connection, now) || this.#delaysDrain(connection, now, limits),
+    );
     return late.map(([socket]) => socket);
+  }
+
+  /** Who reads a body holds it to its time; of one that is answered already, nobody reads the rest. */
+  #isUnreadTooLong({ unread }: Connection, now: number): boolean {
+    if (unread === undefined || unread.complete) return false;
+    return now - unread.visit.startedAt >= this.#limits.requestTimeoutMs;
+  }
+
+  #delaysDrain(
+    { inFlight }: Connection,
+    now: number,
+    { headerTimeoutMs, requestTimeoutMs }: Limits,
+  ): boolean {
+    const since = this.#drainingSince;
+    if (since === undefined) return false;
+    if (inFlight.length === 0) return now - since >= headerTimeoutMs;
+    return inFlight.some(({ req }) => !req.complete && now - req.visit.startedAt >= requestTimeoutMs);
   }
 
   /** Cuts whatever is left, and has the requests say that it was us. */

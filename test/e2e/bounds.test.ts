@@ -24,6 +24,7 @@ const door = await openDoor(
       stalledReader: '1s',
       bodyMemory: '4MB',
     },
+    usage: { path: '/v1/usage' },
     routes: [
       { path: '/v1/alive', methods: ['GET'] },
       { path: '/v1/hold', methods: ['GET', 'POST'], body: { any: {} } },
@@ -31,6 +32,8 @@ const door = await openDoor(
       { path: '/v1/begun', methods: ['GET'] },
       { path: '/v1/json', methods: ['POST'], body: { json: { maxSize: '2MB', schema: {} } } },
       { path: '/v1/upload', methods: ['POST'], body: { any: { maxSize: '2MB' } } },
+      // Its bodies have ten minutes, and nobody else's.
+      { path: '/v1/file', methods: ['POST'], body: { upload: { files: { file: { types: ['audio/*'] } } } } },
     ],
   },
 );
@@ -168,6 +171,21 @@ describe('who is slow is cut in time', { concurrency: true }, () => {
       const answer = (await raw.responses(1, 30_000)).find(({ status }) => status >= 200);
       assertRefused(answer, 'request_timeout');
       await raw.receivedUntilClose(30_000);
+    });
+  }
+
+  const unwanted: [name: string, head: string, status: number][] = [
+    ['without a key', 'POST /v1/file HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n', 401],
+    ['of an unknown route', upload('Content-Length: 1000\r\n', '/v1/unknown'), 404],
+    ['of a question', `GET /v1/usage HTTP/1.1\r\n${keyed}Content-Length: 1000\r\n\r\n`, 200],
+  ];
+  for (const [name, head, status] of unwanted) {
+    it(`one that lets a body ${name} trickle is answered at once, and closed`, async (t) => {
+      const raw = await open(t, head);
+      const timer = setInterval(() => raw.write('x'), 100);
+      t.after(() => clearInterval(timer));
+      assert.equal((await raw.responses(1))[0]?.status, status);
+      await raw.receivedUntilClose(15_000);
     });
   }
 
