@@ -80,6 +80,9 @@ export class Relay implements Dispatcher.DispatchHandler {
   readonly #onClose = (): void => this.#giveUp(new ClientGone());
   #controller: Dispatcher.DispatchController | undefined;
   #over = false;
+  /** What has come of the answer's head. */
+  #head: { readonly status: number; readonly raw: readonly string[] } | undefined;
+  /** The head is on its way to the client; until then there can still be a refusal. */
   #begun = false;
   #heard = false;
   /** All of the answer has come; the client may still leave before it is sent. */
@@ -117,17 +120,11 @@ export class Relay implements Dispatcher.DispatchHandler {
   onResponseStart(controller: Dispatcher.DispatchController, status: number): void {
     if (status < 200 || this.#over) return; // 1xx ends here: it speaks of the hop to the upstream only
     clearTimeout(this.#deadline);
+    this.#heard = true;
     this.#progress.upstreamMs = performance.now() - this.#startedAt;
-    try {
-      writeAnswerHead(this.#res, status, { raw: this.#readHeaders(controller), own: this.#own });
-    } catch (error) {
-      this.#giveUp(error instanceof Error ? error : new NonsenseAnswer('an unknown fault'));
-      return;
-    }
-    this.#begun = true;
-    this.#progress.answered = status;
+    this.#head = { status, raw: toStrings(controller.rawHeaders) };
     // The head of a stream must not wait for its first event; with a body in the same packet one write carries both.
-    whenAllIsRead(() => this.startFlowing());
+    whenAllIsRead(() => this.#startFlowing());
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -138,7 +135,7 @@ export class Relay implements Dispatcher.DispatchHandler {
       this.#held = chunk;
       return;
     }
-    this.startFlowing();
+    this.#startFlowing();
     this.#write(chunk);
   }
 
@@ -154,7 +151,7 @@ export class Relay implements Dispatcher.DispatchHandler {
   }
 
   #finish(): void {
-    if (this.#over) return;
+    if (!this.#begin()) return;
     this.#stop();
     // One string of head and body costs one write of text, which is much less than one of a list of buffers.
     if (this.#held === undefined) this.#res.end();
@@ -162,8 +159,23 @@ export class Relay implements Dispatcher.DispatchHandler {
     this.#settle.resolve({ status: this.#res.statusCode, cut: undefined });
   }
 
-  #readHeaders({ rawHeaders }: Dispatcher.DispatchController): readonly string[] {
-    const raw = toStrings(rawHeaders);
+  /** Gives the head to the client's response. False when there is no answer to pass on, or no longer. */
+  #begin(): boolean {
+    if (this.#over || this.#head === undefined) return false;
+    if (this.#begun) return true;
+    const { status, raw } = this.#head;
+    try {
+      writeAnswerHead(this.#res, status, { raw: this.#takeCost(raw), own: this.#own });
+    } catch (error) {
+      this.#giveUp(error instanceof Error ? error : new NonsenseAnswer('an unknown fault'));
+      return false;
+    }
+    this.#begun = true;
+    this.#progress.answered = status;
+    return true;
+  }
+
+  #takeCost(raw: readonly string[]): readonly string[] {
     if (this.#costHeader === undefined) return raw;
     const { value, rest } = takeHeader(raw, this.#costHeader);
     this.#progress.cost = readUnits(value);
@@ -182,8 +194,8 @@ export class Relay implements Dispatcher.DispatchHandler {
   }
 
   /** Sends what has come of the answer. */
-  startFlowing(): void {
-    if (this.#flowing || this.#over || this.#complete) return;
+  #startFlowing(): void {
+    if (this.#flowing || this.#complete || !this.#begin()) return;
     this.#flowing = true;
     if (this.#held !== undefined) this.#write(this.#held);
     if (this.#progress.bytesOut === 0 && !this.#res.destroyed) this.#res.flushHeaders();
@@ -191,6 +203,7 @@ export class Relay implements Dispatcher.DispatchHandler {
   }
 
   #write(chunk: Buffer): void {
+    if (this.#over) return;
     if (this.#res.write(chunk, whenSent(chunk))) return;
     this.#controller?.pause();
     this.#res.once('drain', () => this.#controller?.resume());
@@ -208,7 +221,8 @@ export class Relay implements Dispatcher.DispatchHandler {
   #lookOnce(responseMs: number): void {
     const since = this.#startedAt;
     whenAllIsRead(() => {
-      if (!this.#begun && since === this.#startedAt) this.#giveUp(new ResponseTimeout(responseMs));
+      if (this.#head === undefined && since === this.#startedAt)
+        this.#giveUp(new ResponseTimeout(responseMs));
     });
   }
 
@@ -224,6 +238,7 @@ export class Relay implements Dispatcher.DispatchHandler {
       this.#settle.resolve({ status: this.#res.statusCode, cut });
       return;
     }
+    this.#progress.bytesOut = 0; // what was held is not sent any more
     const silent = !this.#heard && 'code' in error && silentCodes.has(String(error.code));
     this.#stop();
     this.#settle.reject(new ExchangeFailed(error, { sent: this.#controller !== undefined, silent }));

@@ -258,8 +258,9 @@ export class StreamedExchange implements Dispatcher.DispatchController {
     this.#outgoing?.destroy();
   }
 
+  /** What becomes of the connection behind a whole answer is no concern of its client. */
   #fail(error: Error): void {
-    if (!this.#finishing) this.#relay.onResponseError(this, error);
+    if (this.#answer?.complete !== true) this.#relay.onResponseError(this, error);
   }
 
   #stop(): void {

@@ -90,6 +90,7 @@ test('uploads one after the other share a connection', async (t) => {
   assert.equal(recording.connections, connections);
 });
 
+const chunkedHead = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
 const nonsense: readonly { name: string; answer: string; status: number; refusal: string | undefined }[] = [
   { name: 'status 000', answer: 'HTTP/1.1 000 x\r\n\r\n', status: 502, refusal: 'upstream_broken' },
   {
@@ -117,6 +118,18 @@ const nonsense: readonly { name: string; answer: string; status: number; refusal
     status: 502,
     refusal: 'upstream_broken',
   },
+  {
+    name: 'a chunk of no size',
+    answer: `${chunkedHead}3\r\nabc\r\nzz\r\nqq`,
+    status: 502,
+    refusal: 'upstream_broken',
+  },
+  {
+    name: 'a chunk near 2^68',
+    answer: `${chunkedHead}fffffffffffffffff\r\nabc`,
+    status: 502,
+    refusal: 'upstream_broken',
+  },
   { name: 'nothing', answer: '', status: 504, refusal: 'upstream_timeout' },
   { name: 'only 100s', answer: 'HTTP/1.1 100 Continue\r\n\r\n', status: 504, refusal: 'upstream_timeout' },
   {
@@ -134,8 +147,51 @@ for (const { name, answer, status, refusal } of nonsense) {
     assert.equal(response.status, status);
     assert.equal(response.headers['x-gatehouse-refusal'], refusal);
     assert.equal(response.headers['x-a'], undefined);
+    const id = response.headers['x-request-id'];
+    const line = await until(() => gateway.logs().find(({ requestId }) => requestId === id));
+    assert.equal(line['cut'], undefined);
+    assert.equal(line['bytesOut'], 0);
     if (status !== 200) await until(() => raw.sockets.size === 0);
   });
+}
+
+const noBody = 'HTTP/1.1 204 No Content\r\n';
+const notModified = 'HTTP/1.1 304 Not Modified\r\n';
+const oddEnds: readonly { name: string; answer: string; status: number; text: string }[] = [
+  { name: '204 with a body', answer: `${noBody}Content-Length: 3\r\n\r\nabc`, status: 204, text: '' },
+  {
+    name: '204 with chunks',
+    answer: `${noBody}Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n`,
+    status: 204,
+    text: '',
+  },
+  { name: '304 with a body', answer: `${notModified}Content-Length: 3\r\n\r\nabc`, status: 304, text: '' },
+  {
+    name: 'more than its length',
+    answer: 'HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabcdefgh',
+    status: 200,
+    text: 'abc',
+  },
+  {
+    name: 'a second answer behind the answer',
+    answer: 'HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc'.repeat(2),
+    status: 200,
+    text: 'abc',
+  },
+];
+for (const { name, answer, status, text } of oddEnds) {
+  for (const [lane, sent] of Object.entries({ buffered: Buffer.from('x'), streamed: large })) {
+    test(`an upstream that answers ${name} gives a whole ${status} in the ${lane} lane`, async (t) => {
+      raw.script = (socket) => void socket.write(answer);
+      const response = await answerTo(t, gateway.port, { ...upload, body: sent, path: '/v1/raw' });
+      assert.equal(response.status, status);
+      assert.equal(response.text, text);
+      const id = response.headers['x-request-id'];
+      const line = await until(() => gateway.logs().find(({ requestId }) => requestId === id));
+      assert.equal(line['msg'], 'answered');
+      await until(() => raw.sockets.size === 0);
+    });
+  }
 }
 
 const broken: readonly { name: string; begin: string; end: 'end' | 'reset' | 'silence' }[] = [
