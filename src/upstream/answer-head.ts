@@ -2,6 +2,9 @@ import type { ServerResponse } from 'node:http';
 import { copyHeaders, responseHeaderPasses, type Passes } from '../headers.ts';
 import { NonsenseAnswer } from './failures.ts';
 
+/** Bytes that the headers of an answer may have, whichever way it comes. */
+export const answerHeadersMax = 32 * 1024;
+
 /**
  * Writes the head of an upstream's answer to the client, cleaned the same way as a request's: hop-by-hop and nominated
  * headers stay here, names that are ours are dropped, then ours are added. The upstream's reason phrase is dropped too:

@@ -4,6 +4,7 @@ import { Socket } from 'node:net';
 import { Stream } from 'node:stream';
 import type ProxyServer from 'http-proxy';
 import { http } from '../http.ts';
+import { answerHeadersMax } from './answer-head.ts';
 
 /** A request to one target, complete but for its body. */
 export interface OpenRequest {
@@ -49,8 +50,9 @@ export function createRequestOpener(): RequestOpener {
     if (outgoing === undefined) throw new Error('http-proxy opened no request');
     // It joins slashes and completes `http:/` inside a path: these are the bytes that were checked and matched.
     outgoing.path = path;
-    // Node hides headers beyond its count (CVE-2026-58044); their size is bounded.
+    // Node hides headers beyond its count (CVE-2026-58044); their size is bounded. http-proxy passes no option on for that.
     outgoing.maxHeadersCount = 0;
+    Reflect.set(outgoing, 'maxHeaderSize', answerHeadersMax);
     return outgoing;
   };
 }

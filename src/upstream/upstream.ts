@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { connect as connectTcp } from 'node:net';
 import { Pool } from 'undici';
 import type { UpstreamConfig } from '../config/config.ts';
+import { answerHeadersMax } from './answer-head.ts';
 import { createConnector } from './connect.ts';
 import type { Body } from './body.ts';
 import { ClientGone, failureKind, refuse, ResponseTimeout, type FailureKind } from './failures.ts';
@@ -152,7 +153,7 @@ function createTarget(origin: string, config: UpstreamConfig): Target {
     headersTimeout: 0, // the relay keeps the deadline for the head
     bodyTimeout: timeouts.idleMs,
     connect: createConnector({ hostname, timeoutMs: timeouts.connectMs, ca }),
-    maxHeaderSize: 32 * 1024,
+    maxHeaderSize: answerHeadersMax,
   });
   return { url, hostname, pool, lane: createStreamedLane(url, config), asideUntil: 0, isAway: false };
 }

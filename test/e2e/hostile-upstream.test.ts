@@ -369,6 +369,12 @@ const headers: readonly Case[] = [
     expect: [502],
   },
   { name: 'headers without end', wire: endless(`${head200}X-Big: ${'v'.repeat(8000)}\r\n`), expect: [502] },
+  {
+    name: 'headers of 31 KB',
+    wire: whole.replace('\r\n', `\r\nX-Big: ${'v'.repeat(31_000)}\r\n`),
+    expect: [200],
+    text: 'ok',
+  },
   { name: '1500 headers', wire: whole.replace('\r\n', `\r\n${many(1500)}`), expect: [200], text: 'ok' },
   { name: '20000 headers', wire: whole.replace('\r\n', `\r\n${many(20_000)}`), expect: [502] },
   { name: 'half a head, then the end', wire: thenEnd('HTTP/1.1 200 OK\r\nContent-Le'), expect: [502] },

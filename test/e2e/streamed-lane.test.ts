@@ -119,6 +119,18 @@ const nonsense: readonly { name: string; answer: string; status: number; refusal
     refusal: 'upstream_broken',
   },
   {
+    name: 'headers of 31 KB',
+    answer: `HTTP/1.1 200 OK\r\nX-Big: ${'v'.repeat(31_000)}\r\nContent-Length: 0\r\n\r\n`,
+    status: 200,
+    refusal: undefined,
+  },
+  {
+    name: 'headers of 40 KB',
+    answer: `HTTP/1.1 200 OK\r\nX-Big: ${'v'.repeat(40_000)}\r\nContent-Length: 0\r\n\r\n`,
+    status: 502,
+    refusal: 'upstream_broken',
+  },
+  {
     name: 'a chunk of no size',
     answer: `${chunkedHead}3\r\nabc\r\nzz\r\nqq`,
     status: 502,
