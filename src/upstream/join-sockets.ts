@@ -78,14 +78,16 @@ export interface Join {
 }
 
 /**
- * Passes bytes both ways, with backpressure, until either side ends or neither said anything for the idle time. Both are closed
- * when it resolves, which it always does.
+ * Passes bytes both ways, with backpressure, until either side ends or neither said anything for the idle time. A side that
+ * ends is passed on as an end, and the other has a moment for its last words: a WebSocket that is open only one way has no
+ * meaning (RFC 6455 §7.1.1), and would keep its place. Both are closed when it resolves, which it always does.
  */
 export async function joinSockets({ client, upstream, idleMs, progress }: Join): Promise<void> {
   const { socket } = client;
   await new Promise<void>((resolve) => {
     let open = 2;
     const idle = setTimeout(closeBoth, idleMs);
+    let lastWords: NodeJS.Timeout | undefined;
     function closeBoth(): void {
       socket.destroySoon();
       upstream.destroy();
@@ -94,15 +96,19 @@ export async function joinSockets({ client, upstream, idleMs, progress }: Join):
       client.activeAt = performance.now();
       idle.refresh();
     }
+    function ended(): void {
+      lastWords ??= setTimeout(closeBoth, lastWordsMs);
+    }
     function closed(): void {
       closeBoth();
       open -= 1;
       if (open > 0) return;
       clearTimeout(idle);
+      clearTimeout(lastWords);
       resolve();
     }
     for (const side of [socket, upstream]) {
-      side.on('data', active).on('error', closeBoth).once('close', closed);
+      side.on('data', active).on('error', closeBoth).once('end', ended).once('close', closed);
     }
     socket.on('data', (chunk: Buffer) => (progress.bytesIn += chunk.length));
     upstream.on('data', (chunk: Buffer) => (progress.bytesOut += chunk.length));
@@ -114,6 +120,7 @@ export async function joinSockets({ client, upstream, idleMs, progress }: Join):
 // --- Internal ---
 
 const heldMax = 64 * 1024;
+const lastWordsMs = 3000;
 const websocketGuid = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 
 function passesWithoutFraming(name: string): boolean {

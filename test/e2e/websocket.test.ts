@@ -248,6 +248,37 @@ test('sockets on which nobody says anything are closed on both sides', async (t)
   await until(() => echo.server.clients.size === 0);
 });
 
+const switched = `HTTP/1.1 101 x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: ${accepted}\r\n\r\n`;
+
+for (const side of ['client', 'upstream'] as const) {
+  test(`when the ${side} ends, what is left passes both ways, and both are closed though the other does not end`, async (t) => {
+    await until(() => upstream.sockets.size === 0, { what: 'the sockets of other tests to be gone' });
+    const at = upstream.received.length;
+    const raw = await openRaw(t, gateway.port);
+    raw.socket.allowHalfOpen = true;
+    raw.write(handshakeWith());
+    await until(() => upstream.received[at]?.includes('\r\n\r\n'));
+    const [socket] = [...upstream.sockets];
+    assert.ok(socket);
+    socket.allowHalfOpen = true;
+    t.after(() => void socket.destroy());
+    socket.write(switched);
+    await raw.receivedUntil((bytes) => bytes.includes('101'));
+    const last = 'x'.repeat(300_000);
+    if (side === 'client') {
+      raw.socket.end(last);
+      await until(() => upstream.received[at]?.toString().endsWith(last));
+      socket.write('and bye');
+      await raw.receivedUntil((bytes) => bytes.toString().endsWith('and bye'));
+    } else {
+      socket.end(last);
+      await raw.receivedUntil((bytes) => bytes.toString().endsWith(last));
+    }
+    await raw.receivedUntilClose(10_000);
+    await nothingInFlight();
+  });
+}
+
 test('a drain closes open sockets on both sides and ends', async (t) => {
   const ending = await startGateway(t, { ...config, drain: { timeout: '10s' } });
   const client = connect(t, ending, echoPath);
@@ -271,7 +302,6 @@ test('a drain that somebody keeps talking through is bounded', async (t) => {
 
 test('resets at every phase of an upgrade end no process and leave no socket', async (t) => {
   await until(() => upstream.sockets.size === 0, { what: 'the sockets of other tests to be gone' });
-  const answer = `HTTP/1.1 101 x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: ${accepted}\r\n\r\n`;
   for (const phase of ['before', 'after'] as const) {
     for (const side of ['client', 'upstream'] as const) {
       for (let turn = 0; turn < 10; turn += 1) {
@@ -281,7 +311,7 @@ test('resets at every phase of an upgrade end no process and leave no socket', a
         await until(() => upstream.received[arrived]?.includes('\r\n\r\n'));
         const [socket] = [...upstream.sockets];
         if (phase === 'after') {
-          socket?.write(answer);
+          socket?.write(switched);
           await raw.receivedUntil((bytes) => bytes.includes('101'));
         }
         (side === 'client' ? raw.socket : socket)?.resetAndDestroy();
@@ -290,16 +320,20 @@ test('resets at every phase of an upgrade end no process and leave no socket', a
       }
     }
   }
-  await until(
-    async () =>
-      /^gatehouse_requests_in_flight 0$/m.test(await (await fetch(`${gateway.adminUrl}/metrics`)).text()),
-    { what: 'nothing in flight' },
-  );
+  await nothingInFlight();
 });
 
 test('a plain request to a route with upgrades is a plain request', async () => {
   assert.equal((await fetch(`${gateway.url}${plainPath}`, withKey)).status, 200);
 });
+
+async function nothingInFlight(): Promise<void> {
+  await until(
+    async () =>
+      /^gatehouse_requests_in_flight 0$/m.test(await (await fetch(`${gateway.adminUrl}/metrics`)).text()),
+    { what: 'nothing in flight' },
+  );
+}
 
 async function startEcho(t: Scene) {
   const http = createServer();
