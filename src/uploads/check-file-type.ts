@@ -76,7 +76,8 @@ class ClaimsCheck implements FileTypeCheck {
 
   async settle(): Promise<void> {
     if (this.settled() || (!this.#ended && this.#sampleBytes < sampleBytesMax)) return;
-    const signature = await readSignature(Buffer.concat(this.#sample));
+    const sample = Buffer.concat(this.#sample);
+    const signature = await readSignature(sample);
     const provable = await typesWithSignature();
     const { type, fileName } = this.#claims;
     const extension = fileName === undefined ? undefined : readExtension(fileName);
@@ -90,7 +91,10 @@ class ClaimsCheck implements FileTypeCheck {
     this.#sample = [];
     if (agreed.some((each) => !isTextType(each) && isProven(each, { signature, provable, claimed }))) {
       this.#verdict = 'signature';
-    } else if (claimed.length > 0 && agreed.some((each) => isTextType(each) && mayBeText(each, signature))) {
+    } else if (
+      claimed.length > 0 &&
+      agreed.some((each) => isTextType(each) && mayBeText(each, { signature, sample }))
+    ) {
       if (!this.#isText || !isUtf8Charset(this.#claims.charset)) throw this.#unsupported('not UTF-8 text');
       this.#verdict = 'text';
     } else {
@@ -125,26 +129,36 @@ function isProven(type: string, { signature, provable, claimed }: Evidence): boo
 }
 
 /**
- * Signatures of three letters or fewer, which begin an honest text as well (`BMW;…` in a CSV file looks like a bitmap).
- * They do not count against a file that is proven to be text to its last byte.
+ * A text may begin with the letters of a format of bytes (`MAC Address;…` like Monkey's Audio), because no file of that
+ * format is text to its last byte; not like a format that is itself written in text and is not what was claimed.
  */
-const shortSignatures = new Set([
-  'application/postscript',
-  'application/x-bzip2',
-  'application/x-msdownload',
-  'application/x-shockwave-flash',
-  'audio/mpeg',
-  'audio/x-musepack',
-  'image/bmp',
-  'image/gif',
-]);
-
-function mayBeText(type: string, signature: readonly string[] | undefined): boolean {
+function mayBeText(type: string, { signature, sample }: Content): boolean {
   if (!signature || signature.includes(type)) return true;
   if (type === 'text/plain' && signature.some(isTextType)) return true;
   if (signature.includes('application/xml')) return type.endsWith('+xml') || type === 'text/html';
-  return signature.some((each) => shortSignatures.has(each));
+  return beginsInLetters(sample) && !signature.some((each) => isWrittenInText(each, sample));
 }
+
+interface Content {
+  readonly signature: readonly string[] | undefined;
+  readonly sample: Buffer;
+}
+
+/** Whether no control character stands where signatures are looked for, so that all of one is printable. */
+function beginsInLetters(sample: Buffer): boolean {
+  return /^[\t\n\f\r -\xff]*$/.test(sample.toString('latin1', 0, signatureBytesMax));
+}
+
+const signatureBytesMax = 512;
+
+/** Whether a file of the type can be text from its first byte to its last, which then proves nothing against the type. */
+function isWrittenInText(type: string, sample: Buffer): boolean {
+  // The library takes `%!` alone for PostScript, and a LaTeX file begins with `%!TEX`.
+  if (type === 'application/postscript') return sample.includes('%!PS');
+  return isTextType(type) || writtenInText.has(type);
+}
+
+const writtenInText: ReadonlySet<string> = new Set(['application/eps', 'application/pdf', 'application/rtf']);
 
 function isUtf8Charset(charset: string | undefined): boolean {
   return charset === undefined || charset === 'utf-8' || charset === 'utf8' || charset === 'us-ascii';

@@ -105,6 +105,13 @@ const refused: readonly Case[] = [
   ['exe', 'a.txt', 'text/plain', 'text/plain'],
   ['png', 'a.txt', 'text/plain', 'text/*'],
   ['pdf', 'a.txt', 'text/plain', 'text/plain'],
+  ['pdf', 'a.txt', 'text/plain', 'text/plain application/pdf'],
+  ['rtf', 'a.txt', 'text/plain', 'text/plain'],
+  ['postScript', 'a.txt', 'text/plain', 'text/plain'],
+  ['webvtt', 'a.csv', 'text/csv', 'text/csv'],
+  ['aiff', 'a.txt', 'text/plain', 'text/plain'],
+  ['amr', 'a.txt', 'text/plain', 'text/plain'],
+  ['zip', 'a.txt', 'text/plain', 'text/plain'],
   ['xml', 'a.csv', 'text/csv', 'text/csv'],
   ['html', 'a.csv', 'text/html', 'text/csv'],
   ['csv', undefined, undefined, 'text/csv'],
@@ -126,6 +133,66 @@ describe('a file is refused when one claim does not agree', () => {
       await assert.rejects(check(samples[sample], { fileName, type, allowed }), isUnsupported);
     });
   }
+});
+
+describe('letters that begin a format of bytes are no evidence against a text', () => {
+  const beginnings = [
+    'MAC Address,IP',
+    'MAC addresses of the office',
+    'FORM 10-K',
+    'SQLite notes',
+    'LZIP howto',
+    'solid state drives are good',
+    'The free lunch',
+    'RIFFs by WAVE',
+    'ID3 tags and how to read them',
+    'BMW',
+    'BZh',
+    '070707,1',
+    'Obj',
+    'OggS is the mark that begins each page of the container',
+    '%!TEX root = main.tex',
+    '-----BEGIN PGP MESSAGE-----',
+    '\ufeffMAC Address,IP',
+  ];
+  for (const beginning of beginnings) {
+    it(`takes a text that begins with ${JSON.stringify(beginning)}`, async () => {
+      const text = Buffer.from(`${beginning}\n${'a line of words\n'.repeat(20)}`);
+      await check(text, { fileName: 'a.csv', type: 'text/csv', allowed: 'text/csv' });
+      await check(text, { fileName: 'a.txt', type: 'text/plain', allowed: 'text/plain application/pdf' });
+    });
+  }
+
+  it('holds such a text to its last byte', async () => {
+    const late = Buffer.from(`MAC ${'x'.repeat(20_000)}\0`);
+    await assert.rejects(
+      check(late, { fileName: 'a.txt', type: 'text/plain', allowed: 'text/plain' }),
+      isUnsupported,
+    );
+  });
+
+  it('has to be claimed', async () => {
+    const text = Buffer.from('MAC Address,IP\n');
+    await assert.rejects(
+      check(text, { fileName: undefined, type: undefined, allowed: 'text/csv' }),
+      isUnsupported,
+    );
+    await assert.rejects(
+      check(text, { fileName: 'a.ape', type: undefined, allowed: 'text/csv' }),
+      isUnsupported,
+    );
+  });
+
+  it('is about letters: control characters that begin a format are evidence', async () => {
+    await assert.rejects(
+      check(Buffer.from('\x04"M\x18 begins LZ4, and words follow\n'), {
+        fileName: 'a.txt',
+        type: 'text/plain',
+        allowed: 'text/plain',
+      }),
+      isUnsupported,
+    );
+  });
 });
 
 describe('the check of a file type', () => {
