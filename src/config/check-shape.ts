@@ -76,17 +76,18 @@ function errorsOf(tree: unknown): readonly ShapeError[] {
   return fits(tree) ? [] : (fits.errors ?? []);
 }
 
-function convert(tree: unknown, { keyword, params, data, instancePath }: ShapeError): boolean {
-  if (keyword !== 'type' || typeof data !== 'string') return false;
-  const value = scalarOf(data, params['type']);
+/** A text may be wrong for its format only because a number stands for it: `workers` is a number or "auto". */
+function convert(tree: unknown, { keyword, parentSchema, data, instancePath }: ShapeError): boolean {
+  if ((keyword !== 'type' && keyword !== 'format') || typeof data !== 'string') return false;
+  const value = scalarOf(data, [parentSchema?.['type']].flat());
   const spot = spotOf(tree, instancePath);
   if (value === undefined || spot === undefined) return false;
   return Reflect.set(spot.holder, spot.key, value);
 }
 
-function scalarOf(text: string, type: unknown): number | boolean | undefined {
-  if (type === 'boolean') return text === 'true' ? true : text === 'false' ? false : undefined;
-  if (type === 'integer') return /^-?\d{1,15}$/.test(text) ? Number(text) : undefined;
+function scalarOf(text: string, types: readonly unknown[]): number | boolean | undefined {
+  if (types.includes('boolean') && /^(?:true|false)$/.test(text)) return text === 'true';
+  if (types.includes('integer') && /^-?\d{1,15}$/.test(text)) return Number(text);
   return undefined;
 }
 

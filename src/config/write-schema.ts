@@ -25,12 +25,12 @@ function publish(part: Part): Part {
   const pattern = formatOf(format)?.pattern;
   const published: Part = {
     ...rest,
-    ...(pattern === undefined ? {} : { pattern: isScalar(part) ? `(${pattern})|${expandable}` : pattern }),
+    ...(pattern === undefined ? {} : { pattern: mayBeScalar(part) ? `(${pattern})|${expandable}` : pattern }),
     ...namesOf(propertyNames, additionalProperties),
     ...(isObject(properties) ? { properties: publishAll(properties) } : {}),
     ...(isObject(items) ? { items: publish(items) } : {}),
   };
-  return isScalar(part) ? allowExpansion(published) : published;
+  return mayBeScalar(part) ? allowExpansion(published) : published;
 }
 
 function publishAll(parts: Part): Part {
@@ -70,8 +70,9 @@ function allowExpansion(part: Part): Part {
   };
 }
 
-function isScalar({ type }: Part): boolean {
-  return [type].flat().every((name) => name === 'string' || name === 'integer' || name === 'boolean');
+/** Whether the value may be a number, a boolean or a text of any kind, and so come from the environment. */
+function mayBeScalar({ type }: Part): boolean {
+  return type === 'string' || [type].flat().some((name) => name === 'integer' || name === 'boolean');
 }
 
 if (import.meta.main) writeFileSync(publishedAt, publishedSchema());

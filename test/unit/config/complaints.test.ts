@@ -197,6 +197,19 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     says: ['3:1: workers: "many" is not a number of workers, write 1, 2, … or auto'],
   },
   {
+    name: 'workers and a concurrency from the environment that are no numbers',
+    text: `${least}workers: "\${W:-many}"\nplans: { free: { concurrency: "\${C:-few}" } }\n`,
+    says: [
+      '3:1: workers: the value is not a number of workers, write 1, 2, … or auto',
+      '4:18: plans.free.concurrency: must be a whole number or a mapping (option: value)',
+    ],
+  },
+  {
+    name: 'too many workers from the environment',
+    text: `${least}workers: "\${W:-257}"\n`,
+    says: ['3:1: workers: the value is too large, the most is 256'],
+  },
+  {
     name: 'a public admin address',
     text: `${least}admin: { listen: 0.0.0.0:9090 }\n`,
     says: ['3:10: admin.listen: is not a loopback address, so admin.token or admin.tokens is needed'],

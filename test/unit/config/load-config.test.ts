@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHash, hash } from 'node:crypto';
+import { availableParallelism } from 'node:os';
 import { test } from 'node:test';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import { ConfigErrors, ConfigUnreadable } from '../../../src/config/problems.ts';
@@ -188,6 +189,18 @@ limits: { inFlight: "\${N:-7}" }
   assert.equal(config.forwarded, true);
   assert.equal(config.limits.inFlight, 7);
   assert.equal(config.keys[0]?.digest, createHash('sha256').update('1234567890123456').digest('hex'));
+});
+
+test('a number from the environment is taken where a word or a mapping would be too', (t) => {
+  const text = `${least}workers: \${WORKERS:-2}
+plans: { free: { concurrency: "\${C:-8}" } }
+`;
+  const numbers = (env: NodeJS.ProcessEnv) => {
+    const { workers, plans } = loadConfig(writeTemporary(t, text), env);
+    return [workers, plans.get('free')?.concurrency?.limit];
+  };
+  assert.deepEqual(numbers({}), [2, 8]);
+  assert.deepEqual(numbers({ WORKERS: 'auto', C: '3' }), [availableParallelism(), 3]);
 });
 
 test('a file is read without its last newline, and $${ stands for ${', (t) => {

@@ -21,6 +21,9 @@ const accepted: readonly [string, unknown][] = [
   ['a boolean from the environment', { forwarded: '${F:-true}' }],
   ['a word of a set from the environment', { log: { level: '${LEVEL:-info}' } }],
   ['a duration from the environment', { drain: { timeout: '${T}' } }],
+  ['workers from the environment', { workers: '${WORKERS:-2}' }],
+  ['a concurrency from the environment', { plans: { free: { concurrency: '${C:-8}' } } }],
+  ['a concurrency that is shared', { plans: { free: { concurrency: { limit: 8, shared: true } } } }],
   ['a bare port', { listen: 8080 }],
   ['as many workers as cores', { workers: 'auto' }],
 ];
@@ -30,6 +33,7 @@ const refused: readonly [string, unknown][] = [
   ['a duration without a unit', { drain: { timeout: '30' } }],
   ['half a worker', { workers: 0.5 }],
   ['a negative limit', { limits: { inFlight: -1 } }],
+  ['a concurrency in words', { plans: { free: { concurrency: 'few' } } }],
   ['a word outside its set', { log: { level: 'inf' } }],
 ];
 const base = { upstreams: { a: { targets: ['http://h'] } }, routes: [{ path: '/x', methods: ['GET'] }] };
