@@ -14,7 +14,7 @@ async function drawAll({ address, counters, unitsPerDraw }: DrawerTask): Promise
     try {
       const answer = await store.ledger.draw(order);
       if (answer.kind !== 'drawn') break;
-      process.send?.(answer.units);
+      await tell(answer.units);
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error;
       await cancel(() => store.ledger.cancelDraw(order));
@@ -22,6 +22,11 @@ async function drawAll({ address, counters, unitsPerDraw }: DrawerTask): Promise
   }
   await store.close();
   process.disconnect?.();
+}
+
+/** Resolves when the units are on their way: what waited in here would be lost with a process that is killed. */
+function tell(units: number): Promise<void> {
+  return new Promise((resolve) => process.send?.(units, undefined, undefined, () => resolve()));
 }
 
 async function cancel(attempt: () => Promise<void>): Promise<void> {
