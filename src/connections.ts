@@ -63,6 +63,8 @@ export class Connections {
     const connection = this.#open.get(req.socket);
     if (this.#drainingSince !== undefined) res.shouldKeepAlive = false;
     if (connection === undefined) return ignore;
+    // Behind an answer that ends the connection there is no other: what is not begun, the client can safely ask for again.
+    const ending = req.socket.writableEnded || connection.inFlight.at(-1)?.shouldKeepAlive === false;
     const crowded =
       this.#inFlight >= this.#limits.inFlight ||
       connection.inFlight.length >= this.#limits.inFlightPerConnection;
@@ -74,7 +76,7 @@ export class Connections {
     });
     // Refusals that nobody reads pile up too. Reading no further would not do: nobody would hear the client leave.
     if (connection.inFlight.length >= 2 * this.#limits.inFlightPerConnection) req.socket.destroy();
-    if (crowded) {
+    if (crowded || ending) {
       res.shouldKeepAlive = false;
       throw new Refusal('overloaded', { headers: { 'Retry-After': '1' } });
     }
@@ -104,7 +106,7 @@ export class Connections {
     return (this.#open.get(socket)?.inFlight.length ?? 0) > 0;
   }
 
-  /** From now on every answer ends its connection, also those that have promised to keep it already. */
+  /** From now on every connection ends with its last answer under way, also where that has promised to keep it already. */
   drain(): void {
     this.#drainingSince = performance.now();
     for (const [socket, connection] of this.#open) endAfterAnswers(socket, connection);
@@ -192,15 +194,18 @@ function closeResponses({ inFlight }: Connection): void {
   }
 }
 
-/** An answer whose head is out has promised to keep the connection already, so the connection is ended behind it. */
+/**
+ * Only the last answer says so: behind the first that does, Node ends the connection, and the others would be lost. One whose
+ * head is out has promised to keep the connection already, so the connection is ended behind it.
+ */
 function endAfterAnswers(socket: Socket, { inFlight }: Connection): void {
-  const endIfIdle = (): void => {
-    if (inFlight.length === 0) socket.end();
-  };
-  for (const res of inFlight) {
-    if (res.headersSent) res.once('close', endIfIdle);
-    else res.shouldKeepAlive = false;
-  }
+  const last = inFlight.at(-1);
+  if (last === undefined) return;
+  if (!last.headersSent) last.shouldKeepAlive = false;
+  else
+    last.once('close', () => {
+      if (inFlight.length === 0) socket.end();
+    });
 }
 
 /** What a request may still do once its connection is cut: a store that does not answer must not hold up the end. */

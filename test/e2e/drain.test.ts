@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { request, Agent } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { until } from '../helpers/poll.ts';
@@ -56,6 +57,41 @@ test('an answer that streams when the drain begins ends whole, and its connectio
   const startedAt = performance.now();
   assert.deepEqual(await gateway.exited, { code: 0, signal: null });
   assert.ok(performance.now() - startedAt < 15_000, `${performance.now() - startedAt} ms`);
+});
+
+test('of pipelined requests every one that is at work is answered, and none is begun behind the last', async (t) => {
+  const upstream = await startRecordingUpstream(t);
+  const held: ServerResponse[] = [];
+  upstream.handler = (_, res) => held.push(res);
+  const gateway = await startGateway(t, { ...over, drain: { timeout: '20s' } }, { upstream: upstream.url });
+  const raw = await openRaw(t, gateway.port);
+  raw.write(Buffer.concat([get('/v1/first'), get('/v1/second')]));
+  await until(() => held.length === 2);
+  gateway.child.kill('SIGTERM');
+  const isClosed = () => openRaw(t, gateway.port).then(...([() => false, () => true] as const));
+  await until(isClosed);
+  raw.write(get('/v1/third'));
+  await until(async () => inFlightOf(await metrics(gateway.adminUrl)) === 3);
+  for (const res of held) res.end('done');
+  const answers = await raw.responses(2);
+  assert.deepEqual(
+    answers.map(({ text, headers }) => [text, headers['connection']]),
+    [
+      ['done', 'keep-alive'],
+      ['done', 'close'],
+    ],
+  );
+  assert.deepEqual(await gateway.exited, { code: 0, signal: null });
+  const lines = gateway.logs().filter(({ status }) => status !== undefined);
+  assert.deepEqual(
+    lines.map(({ status, msg, refusal }) => [status, msg, refusal]),
+    [
+      [200, 'answered', undefined],
+      [200, 'answered', undefined],
+      [503, 'refused', 'overloaded'],
+    ],
+  );
+  assert.equal(upstream.requests.length, 2);
 });
 
 const hangers: readonly { name: string; hang: (raw: RawSocket) => void }[] = [

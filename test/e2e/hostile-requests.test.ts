@@ -555,6 +555,18 @@ for (const [name, bytes] of bare) {
   });
 }
 
+test('nonsense behind requests in flight takes none of their answers away', async () => {
+  const answers = await door.send(`${get('/v1/files/1')}${get('/v1/files/2')}nonsense\r\n\r\n`, 3);
+  assert.deepEqual(
+    answers.map((answer) => [answer.status, answer.headers['connection']]),
+    [
+      [200, 'keep-alive'],
+      [200, 'close'],
+    ],
+  );
+  door.reached();
+});
+
 const forged = [
   'X-Gatehouse-Key-Id: root',
   'x-gatehouse-key-id: root',
