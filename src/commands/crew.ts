@@ -21,6 +21,8 @@ interface Member {
   readonly pid: number;
   /** When it was ready; undefined until it is. */
   readyAt: number | undefined;
+  /** Rounds since it last answered anything. */
+  silentRounds: number;
 }
 
 interface Question {
@@ -32,6 +34,12 @@ interface Question {
 const steadyMs = 10_000;
 const backoffMinMs = 100;
 const backoffMaxMs = 10_000;
+/**
+ * A silent worker is told of after the one number of rounds, and killed after the other, 30 s, which no honest pause takes. Rounds
+ * are counted and not time: a machine that sleeps has none.
+ */
+const toldRounds = 3;
+const killedRounds = 16;
 /** More than a worker takes for its readiness, and less than those wait who ask for that of all. */
 const answerPatienceMs = 700;
 
@@ -83,6 +91,22 @@ export class Crew {
     );
   }
 
+  /**
+   * Begins a round: what is asked next should have an answer before the next one. A worker that hangs goes on being dealt
+   * connections that nobody takes, so it does not stay.
+   */
+  beginRound(): void {
+    if (this.#state !== 'running') return;
+    for (const member of this.#members) {
+      if (member.readyAt === undefined) continue;
+      member.silentRounds += 1;
+      if (member.silentRounds === toldRounds) this.#tell(member, 'a worker does not answer');
+      if (member.silentRounds < killedRounds) continue;
+      this.#tell(member, 'a worker has not answered for too long and is killed');
+      member.worker.process.kill('SIGKILL');
+    }
+  }
+
   /** Lets every worker finish what it has in flight, and resolves when all have ended; after `patienceMs` they are killed. */
   async drain(patienceMs: number): Promise<void> {
     this.#state = 'ending';
@@ -109,13 +133,13 @@ export class Crew {
     const beginning = this.#beginning;
     return new Promise((resolve, reject) => {
       const worker = fork();
-      const member: Member = { worker, pid: worker.process.pid ?? 0, readyAt: undefined };
+      const member: Member = { worker, pid: worker.process.pid ?? 0, readyAt: undefined, silentRounds: 0 };
       this.#members.add(member);
       worker.on('error', () => undefined); // a message to a worker that is gone; its exit says the rest
       worker.on('message', (report: Report) => {
         if (report.kind === 'awake' && beginning) send(worker, { kind: 'begin', beginning });
         if (report.kind === 'farewell') note(member.pid, report.metrics);
-        if (report.kind === 'answer') this.#questions.get(report.id)?.settle(report.answer);
+        if (report.kind === 'answer') this.#hear(member, report);
         if (report.kind !== 'ready') return;
         member.readyAt = performance.now();
         logger.debug({ pid: member.pid }, 'a worker is ready');
@@ -127,6 +151,19 @@ export class Crew {
         reject(new CannotStart(code ?? exitCodes.internal));
       });
     });
+  }
+
+  /** An answer that comes too late for its question still shows that the worker lives. */
+  #hear(member: Member, { id, answer }: Extract<Report, { kind: 'answer' }>): void {
+    if (member.silentRounds >= toldRounds) {
+      this.#options.logger.info({ pid: member.pid }, 'a worker answers again');
+    }
+    member.silentRounds = 0;
+    this.#questions.get(id)?.settle(answer);
+  }
+
+  #tell({ pid }: Member, sentence: string): void {
+    this.#options.logger.error({ pid }, sentence);
   }
 
   #leave(member: Member, end: { code: number | null; signal: string | null }): void {

@@ -14,8 +14,8 @@ import type { Store } from '../stores/store.ts';
 import { watchStore } from '../watch-store.ts';
 import { Crew } from './crew.ts';
 
-/** A worker that is killed takes with it what it counted since it was last asked. */
-const noteEveryMs = 2000;
+/** How long a round is. A worker that is killed takes with it what it counted since it was last asked. */
+const roundMs = 2000;
 /** Beyond the drain of a worker, for it to close its parts and end. */
 const endPatienceMs = 5000;
 
@@ -64,7 +64,10 @@ export async function startWorkers(config: Config, handed: HandedConfig, log: Lo
     await close();
     throw error;
   }
-  const timer = setInterval(() => void collect(crew, metrics), noteEveryMs);
+  const timer = setInterval(() => {
+    crew.beginRound();
+    void collect(crew, metrics);
+  }, roundMs);
   return {
     listen,
     admin: admin.address,
@@ -119,7 +122,10 @@ function metricsOf(crew: Crew, metrics: MergedMetrics) {
   };
 }
 
-/** The whole is ready as long as one worker is: the port is open, and that one takes the connections. */
+/**
+ * The whole is ready as long as one worker is. Connections that were dealt to one that hangs wait in vain until it is killed,
+ * but to take everything away from the others would be worse.
+ */
 function readinessOf(crew: Crew, count: number): Readiness {
   let draining = false;
   return {

@@ -74,9 +74,9 @@ async function answeredSoFar(): Promise<number> {
   return [...lines].reduce((sum, [, count]) => sum + Number(count), 0);
 }
 
-/** What a ready gateway has to tell, for those who wait as long as Kubernetes does. */
+/** What a ready gateway has to tell, for those who wait as long as deploy/kubernetes.yaml says. */
 async function reasonsInTime(): Promise<string[]> {
-  const answer = await fetch(`${gateway.adminUrl}/readyz`, { signal: AbortSignal.timeout(1000) });
+  const answer = await fetch(`${gateway.adminUrl}/readyz`, { signal: AbortSignal.timeout(2000) });
   assert.equal(answer.status, 200);
   return ((await answer.json()) as { reasons: string[] }).reasons;
 }
@@ -214,6 +214,17 @@ test('there is one ready line, and every line of the log is whole, however long'
   assert.doesNotThrow(() => lines.map((line) => JSON.parse(line) as unknown));
   assert.equal(answered(), 160);
   assert.equal(gateway.logs().filter(({ msg }) => String(msg).startsWith('ready')).length, 1);
+});
+
+test('a worker that hangs is told of, and so is its next answer', async () => {
+  const hung = workersOf(gateway).find(lives) ?? 0;
+  const told = (msg: string): Promise<unknown> =>
+    until(() => gateway.logs().some((line) => line['msg'] === msg && line['pid'] === hung));
+  process.kill(hung, 'SIGSTOP');
+  await told('a worker does not answer');
+  assert.ok((await reasonsInTime()).includes('1 of 2 workers do not answer'));
+  process.kill(hung, 'SIGCONT');
+  await told('a worker answers again');
 });
 
 test('a drain waits for what every worker has in flight, and all of them end', async (t) => {

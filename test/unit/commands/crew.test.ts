@@ -76,3 +76,43 @@ test('what a worker said is told before its end is, however late others answer',
   await asked;
   assert.deepEqual(told, ['answer of 2', 'numbers of 2', 'end of 2', 'answer of 1']);
 });
+
+const said = (log: readonly Record<string, unknown>[]) =>
+  log.map(({ level, pid, msg }) => [level, pid, msg].join(' '));
+
+test('a worker that does not answer is told of, and so is its next answer', async () => {
+  const { crew, log, first, second } = await startCrew(2);
+  const round = async (...answering: StandIn[]): Promise<void> => {
+    crew.beginRound();
+    const asked = crew.ask('metrics', () => undefined);
+    for (const worker of answering) worker.answer();
+    if (answering.length === 2) await asked;
+  };
+  for (let rounds = 0; rounds < 20; rounds += 1) await round(first, second);
+  assert.deepEqual(log, []);
+  for (let rounds = 0; rounds < 5; rounds += 1) await round(first);
+  assert.deepEqual(said(log), ['error 2 a worker does not answer']);
+  await round(first, second);
+  await round(first, second);
+  assert.deepEqual(said(log).slice(1), ['info 2 a worker answers again']);
+});
+
+test('a worker that goes on not answering is killed and replaced', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { crew, log, told, workers, first } = await startCrew(2);
+  for (let rounds = 0; rounds < 15; rounds += 1) {
+    crew.beginRound();
+    void crew.ask('metrics', () => undefined);
+    first.answer();
+  }
+  assert.equal(told.length, 0);
+  crew.beginRound();
+  assert.deepEqual(told, ['numbers of 2', 'end of 2']);
+  t.mock.timers.runAll();
+  assert.equal(workers.length, 3);
+  assert.deepEqual(said(log), [
+    'error 2 a worker does not answer',
+    'error 2 a worker has not answered for too long and is killed',
+    'error 2 a worker ended, another takes its place',
+  ]);
+});
