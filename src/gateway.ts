@@ -33,8 +33,11 @@ import { watchStore } from './watch-store.ts';
 export interface Gateway {
   readonly listen: Address;
   readonly admin: Address;
-  /** Stops accepting, lets what is in flight end within `drain.timeout`, and closes everything. */
-  drain(): Promise<void>;
+  /**
+   * Stops accepting after `drain.delay`, or after the delay that is given, lets what is in flight end within `drain.timeout`, and
+   * closes everything.
+   */
+  drain(delayMs?: number): Promise<void>;
 }
 
 /** How the operators' side is reached. A worker has none of its own: the process that leads it asks. */
@@ -126,9 +129,9 @@ export async function startGateway(
     return {
       listen: listener.address,
       admin: admin.address,
-      drain: async () => {
+      drain: async (delayMs = config.drain.delayMs) => {
         readiness.drain();
-        await pause(config.drain.delayMs);
+        await pause(delayMs);
         sockets.drain(config.drain.timeoutMs);
         await listener.close(config.drain.timeoutMs);
         await within(config.drain.timeoutMs, admin.drain());

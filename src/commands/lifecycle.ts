@@ -6,15 +6,18 @@ import { StoreUnavailable } from '../stores/ledger.ts';
 import { SpoolUnavailable } from '../uploads/spool.ts';
 
 const stopSignals = ['SIGINT', 'SIGTERM'] as const;
+type StopSignal = (typeof stopSignals)[number] | 'SIGHUP';
 
 /** Resolves with the first signal that asks the process to stop. */
-export function nextSignal(): Promise<(typeof stopSignals)[number]> {
+export function nextSignal(): Promise<StopSignal> {
   return new Promise((resolve) => {
     const stop = (signal: NodeJS.Signals): void => {
       process.off('SIGINT', stop).off('SIGTERM', stop);
-      resolve(signal as (typeof stopSignals)[number]);
+      resolve(signal as StopSignal);
     };
     process.once('SIGINT', stop).once('SIGTERM', stop);
+    // Heard for ever: a terminal that is closed often says so twice, once by its shell, and nobody there is in a hurry.
+    process.on('SIGHUP', stop);
   });
 }
 
@@ -32,6 +35,14 @@ export function watchForFaults({ logger, flush }: Log): void {
   process.once('uncaughtException', end);
   process.once('unhandledRejection', end);
 }
+
+/** How long a worker may take from the word to drain to its end. */
+export function drainPatienceMs({ drain }: Config): number {
+  return drain.delayMs + drain.timeoutMs + endPatienceMs;
+}
+
+/** For a process that has drained to close its parts and end. */
+export const endPatienceMs = 5000;
 
 /** Says once that the gateway is up, and where, with what is doubtful in its configuration. */
 export function announce(up: { listen: Address; admin: Address }, config: Config, { logger }: Log): void {

@@ -13,11 +13,10 @@ import { openStore } from '../stores/open-store.ts';
 import type { Store } from '../stores/store.ts';
 import { watchStore } from '../watch-store.ts';
 import { Crew } from './crew.ts';
+import { drainPatienceMs, endPatienceMs } from './lifecycle.ts';
 
 /** How long a round is. A worker that is killed takes with it what it counted since it was last asked. */
 const roundMs = 2000;
-/** Beyond the drain of a worker, for it to close its parts and end. */
-const endPatienceMs = 5000;
 
 /** A gateway of several processes. This one leads: it replaces what dies, answers the operators, and writes the log. */
 export async function startWorkers(config: Config, handed: HandedConfig, log: Log): Promise<Gateway> {
@@ -75,7 +74,7 @@ export async function startWorkers(config: Config, handed: HandedConfig, log: Lo
       readiness.drain();
       const changes = admin.drain();
       claim.release();
-      await crew.drain(config.drain.delayMs + config.drain.timeoutMs + endPatienceMs);
+      await crew.drain(drainPatienceMs(config));
       clearInterval(timer);
       await Promise.race([changes, pause(endPatienceMs, undefined, { ref: false })]);
       await close();

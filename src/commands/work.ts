@@ -1,10 +1,11 @@
 import cluster, { type Worker } from 'node:cluster';
+import type { Config } from '../config/config.ts';
 import { takeOver } from '../config/hand-over.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { startGateway, type Gateway, type OperatorParts } from '../gateway.ts';
 import { createLog } from '../log.ts';
 import { settleSoon } from '../settle-heap.ts';
-import { explainStart, watchForFaults } from './lifecycle.ts';
+import { drainPatienceMs, explainStart, watchForFaults } from './lifecycle.ts';
 import type { Beginning, Order, Report } from './worker-messages.ts';
 
 /** One of the processes that `workers` asks for. It serves; the process that started it leads it and speaks for it. */
@@ -36,8 +37,9 @@ export async function work(): Promise<number> {
   if (parts !== undefined) answerQuestions(worker, parts);
   await report(worker, { kind: 'ready', listen: gateway.listen });
   settleSoon();
-  await stop;
-  await gateway.drain();
+  await Promise.race([stop, nextDesertion(worker, config)]);
+  // With nobody left to say 503 a delay is of no use, and whoever leads next needs the port.
+  await gateway.drain(worker.isConnected() ? config.drain.delayMs : 0);
   await log.flush();
   const metrics = await parts?.metrics.registry.getMetricsAsJSON();
   if (metrics !== undefined) await report(worker, { kind: 'farewell', metrics });
@@ -54,15 +56,29 @@ async function nextBeginning(worker: Worker): Promise<Beginning> {
 }
 
 /**
- * SIGTERM to one worker drains it, and another takes its place. SIGINT is left to the leading process: a terminal sends it
- * to all of them at once.
+ * SIGTERM to one worker drains it, and another takes its place. SIGINT and SIGHUP are left to the leading process: a terminal
+ * sends them to all at once.
  */
 async function nextStop(worker: Worker): Promise<void> {
-  process.on('SIGINT', () => undefined);
+  process.on('SIGINT', () => undefined).on('SIGHUP', () => undefined);
   await new Promise<void>((resolve) => {
     process.on('SIGTERM', () => resolve());
     worker.on('message', (order: Order) => {
       if (order.kind === 'drain') resolve();
+    });
+  });
+}
+
+/**
+ * Resolves when the leading process is gone. Left alone, Node ends a worker at once then, with all that it has in flight. It may
+ * finish that, but nobody watches any more whether it comes to an end.
+ */
+async function nextDesertion(worker: Worker, config: Config): Promise<void> {
+  await new Promise<void>((resolve) => {
+    worker.once('disconnect', () => {
+      worker.exitedAfterDisconnect = true;
+      setTimeout(() => process.exit(exitCodes.internal), drainPatienceMs(config)).unref();
+      resolve();
     });
   });
 }

@@ -202,6 +202,7 @@ test('a second signal ends it at once', async (t) => {
     gateway.child.kill(first);
     await until(() => gateway.logs().some(({ msg }) => String(msg).startsWith('stopping')));
     const startedAt = performance.now();
+    gateway.child.kill('SIGHUP');
     gateway.child.kill(second);
     assert.deepEqual(await gateway.exited, { code, signal: null });
     assert.ok(performance.now() - startedAt < 15_000);

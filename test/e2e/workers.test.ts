@@ -256,9 +256,17 @@ test('a second signal ends all of them at once', async (t) => {
   await until(() => !workersOf(stubborn).some(lives), { within: 20_000 });
 });
 
-test('the workers end with the process that leads them', async (t) => {
-  const orphaned = await startGateway(t, over);
+test('the workers end with the process that leads them, and finish what they have in flight', async (t) => {
+  const waiting: (() => void)[] = [];
+  upstream.handler = (_, res) => void waiting.push(() => res.end('late'));
+  const orphaned = await startGateway(t, { ...over, drain: { delay: '1m' } }, { upstream: upstream.url });
+  const client = await openRaw(t, orphaned.port);
+  client.write(get('/v1/slow'));
+  await until(() => waiting.length === 1);
   await orphaned.stop('SIGKILL');
+  await until(() => isRefused(t, orphaned.port));
+  for (const answer of waiting) answer();
+  assert.equal((await client.responses(1))[0]?.text, 'late');
   await until(() => !workersOf(orphaned).some(lives), { within: 20_000 });
 });
 
