@@ -24,16 +24,7 @@ Scenarios: ${scenarios.map(({ name }) => name).join(', ')}
 Subjects: ${subjects.map(({ name }) => name).join(', ')}
 `;
 
-const { values: flags } = parseArgs({
-  options: {
-    quick: { type: 'boolean', default: false },
-    only: { type: 'string', multiple: true, default: [] },
-    subject: { type: 'string', multiple: true, default: [] },
-    rounds: { type: 'string' },
-    seconds: { type: 'string' },
-    help: { type: 'boolean', short: 'h', default: false },
-  },
-});
+const flags = readFlags();
 
 const pace: Pace = {
   rounds: Number(flags.rounds ?? (flags.quick ? 1 : 3)),
@@ -43,14 +34,34 @@ const pace: Pace = {
 
 process.exitCode = flags.help ? showHelp() : await bench();
 
+function readFlags() {
+  try {
+    return parseArgs({
+      options: {
+        quick: { type: 'boolean', default: false },
+        only: { type: 'string', multiple: true, default: [] },
+        subject: { type: 'string', multiple: true, default: [] },
+        rounds: { type: 'string' },
+        seconds: { type: 'string' },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
+    }).values;
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    process.stderr.write(`${error.message.split('. ')[0]} (add --help for what is understood)\n`);
+    return process.exit(64);
+  }
+}
+
 function showHelp(): number {
   process.stdout.write(help);
   return 0;
 }
 
 async function bench(): Promise<number> {
-  const chosen = scenarios.filter(isChosen);
-  if (chosen.length === 0 || !(pace.rounds > 0) || !(pace.seconds > 0)) {
+  const chosen = scenarios.filter((scenario) => isChosen(scenario) && namesOf(scenario).length > 0);
+  const unknown = flags.subject.filter((name) => !subjects.some((subject) => subject.name === name));
+  if (chosen.length === 0 || unknown.length > 0 || !(pace.rounds > 0) || !(pace.seconds > 0)) {
     process.stderr.write(help);
     return 64;
   }
@@ -61,7 +72,6 @@ async function bench(): Promise<number> {
   const leftOut: LeftOut[] = [];
   for (const scenario of chosen) {
     const names = namesOf(scenario);
-    if (names.length === 0) continue;
     const outcome = await measure(scenario, {
       names,
       pace,
