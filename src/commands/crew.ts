@@ -174,10 +174,11 @@ export class Crew {
     this.#options.ended(member.pid);
     if (this.#state !== 'running') return;
     const livedMs = member.readyAt === undefined ? 0 : performance.now() - member.readyAt;
-    const steady = livedMs >= steadyMs;
-    const afterMs = steady ? 0 : Math.min(backoffMaxMs, backoffMinMs * 2 ** this.#shortLives);
-    this.#shortLives = steady ? 0 : this.#shortLives + 1;
     const asked = end.code === exitCodes.ok;
+    const failed = !asked && livedMs < steadyMs;
+    const afterMs = failed ? Math.min(backoffMaxMs, backoffMinMs * 2 ** this.#shortLives) : 0;
+    // That somebody asked one to end says nothing of the others.
+    if (!asked) this.#shortLives = failed ? this.#shortLives + 1 : 0;
     this.#options.logger[asked ? 'info' : 'error'](
       { pid: member.pid, ...end, livedMs: Math.round(livedMs), afterMs },
       'a worker ended, another takes its place',

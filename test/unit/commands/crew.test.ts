@@ -116,3 +116,23 @@ test('a worker that goes on not answering is killed and replaced', async (t) => 
     'error 2 a worker ended, another takes its place',
   ]);
 });
+
+test('a worker that was asked to end is replaced at once, however young, and what fails waits longer and longer', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { log, workers } = await startCrew(2);
+  for (const code of [0, 70, 0, 70]) {
+    workers.at(-1)?.end(code);
+    t.mock.timers.runAll();
+    await new Promise(setImmediate);
+  }
+  const ends = log.filter(({ msg }) => String(msg).startsWith('a worker ended'));
+  assert.deepEqual(
+    ends.map(({ level, code, afterMs }) => [level, code, afterMs]),
+    [
+      ['info', 0, 0],
+      ['error', 70, 100],
+      ['info', 0, 0],
+      ['error', 70, 200],
+    ],
+  );
+});
