@@ -1,28 +1,188 @@
-/**
- * Whether a regular expression repeats without bound what repeats without bound itself, as `(a+)+` does. A text that
- * nearly fits can take it time that doubles with each character (CWE-1333). Some of those are harmless, such as
- * `(a+,)+`: telling them apart would take the sets of characters, and a warning asks for a look only.
- */
-export function isSlowPattern(pattern: string): boolean {
-  const groups: { repeats: boolean }[] = [{ repeats: false }];
-  for (const [token] of pattern.matchAll(tokens)) {
-    const group = groups.at(-1) ?? { repeats: false };
-    if (token.startsWith('(')) groups.push({ repeats: false });
-    else if (token.startsWith(')')) {
-      const outer = groups.at(-2) ?? group;
-      const repeated = isEndless(token.slice(1));
-      if (group.repeats && repeated) return true;
-      outer.repeats ||= group.repeats || repeated;
-      if (groups.length > 1) groups.pop();
-    } else if (isEndless(token)) group.repeats = true;
+import { drawPattern } from './pattern-graph.ts';
+import type { PatternState } from './pattern-graph.ts';
+import { parsePattern, PatternTooLarge } from './pattern-tree.ts';
+
+/** Why a hostile text can take a regular expression long (CWE-1333), and the characters of the pattern it is about. */
+export type Slowness =
+  /** The same characters can be read in two ways over and over: the time doubles with each. */
+  | { readonly kind: 'doubling'; readonly at: string }
+  /** A text can be divided between two repetitions anywhere: the time grows with the square of the length, or more. */
+  | { readonly kind: 'dividing'; readonly at: readonly [string, string] }
+  /** The same, as the search begins anew at each character of a repetition. */
+  | { readonly kind: 'searching'; readonly at: string }
+  /** It is too large to be told in time. */
+  | { readonly kind: 'unknown' };
+
+/** Undefined for a pattern whose time grows no faster than the text, and for one that is not well formed. */
+export function slownessOf(pattern: string): Slowness | undefined {
+  if (!isWellFormed(pattern)) return undefined;
+  try {
+    const tree = parsePattern(pattern);
+    const steps = { left: stepsMax };
+    return (
+      findDoubling(loopsOf(drawPattern(tree, longFrom)), steps) ??
+      findGrowing(loopsOf(drawPattern(tree, Infinity)), steps)
+    );
+  } catch (error) {
+    if (error instanceof PatternTooLarge) return { kind: 'unknown' };
+    throw error;
+  }
+}
+
+// --- Internal ---
+
+/** Some 30 ms. */
+const stepsMax = 200_000;
+/** Every character of any sample. */
+const everything = -1n;
+/** Between two counts of so many a text can be divided in about as many ways as between two without end. */
+const longFrom = 10;
+
+/** A state that may be met again and again without the search coming to an end. */
+interface Loop {
+  readonly id: number;
+  readonly takes: bigint;
+  readonly text: string;
+  readonly next: { readonly state: Loop; readonly ways: number }[];
+  /** States that lead to each other and back are of one circle; undefined for a state that is met once. */
+  circle: number | undefined;
+}
+
+interface Steps {
+  left: number;
+}
+
+function isWellFormed(pattern: string): boolean {
+  try {
+    RegExp(pattern, 'u');
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function loopsOf(graph: readonly PatternState[]): readonly Loop[] {
+  const loops = graph.map(({ takes, text }, id): Loop => ({ id, takes, text, next: [], circle: undefined }));
+  for (const [id, { next }] of graph.entries()) {
+    for (const [to, ways] of next) {
+      const state = graph[to]?.ends === false && !graph[id]?.ends ? loops[to] : undefined;
+      if (state !== undefined && state.takes !== 0n) loops[id]?.next.push({ state, ways });
+    }
+  }
+  markCircles(loops);
+  return loops;
+}
+
+/** Tarjan's search for the parts of a graph that are strongly connected. */
+function markCircles(loops: readonly Loop[]): void {
+  const seen = new Map<Loop, { order: number; lowest: number }>();
+  const open: Loop[] = [];
+  const visit = (loop: Loop): number => {
+    const mark = { order: seen.size, lowest: seen.size };
+    seen.set(loop, mark);
+    open.push(loop);
+    for (const { state } of loop.next) {
+      const known = seen.get(state);
+      if (known === undefined) mark.lowest = Math.min(mark.lowest, visit(state));
+      else if (open.includes(state)) mark.lowest = Math.min(mark.lowest, known.order);
+    }
+    if (mark.lowest === mark.order) {
+      const circle = open.splice(open.indexOf(loop));
+      const isCircle = circle.length > 1 || loop.next.some(({ state }) => state === loop);
+      if (isCircle) for (const each of circle) each.circle = loop.id;
+    }
+    return mark.lowest;
+  };
+  for (const loop of loops) if (!seen.has(loop)) visit(loop);
+}
+
+/** Looks for two ways round a circle that take the same characters and meet again. */
+function findDoubling(loops: readonly Loop[], steps: Steps): Slowness | undefined {
+  const queue: (readonly [Loop, Loop])[] = [];
+  for (const loop of loops) {
+    if (loop.circle === undefined) continue;
+    const twice = loop.next.find(({ state, ways }) => ways > 1 && state.circle === loop.circle);
+    if (twice !== undefined) return { kind: 'doubling', at: twice.state.text };
+    queue.push([loop, loop]);
+  }
+  const seen = new Set<string>();
+  for (const [one, other] of queue) {
+    for (const { first, second } of pairsAfter(one, other, steps)) {
+      if (first.circle !== one.circle || second.circle !== one.circle) continue;
+      if (first === second && one !== other) return { kind: 'doubling', at: first.text };
+      const key = `${Math.min(first.id, second.id)} ${Math.max(first.id, second.id)}`;
+      if (first === second || seen.has(key)) continue;
+      seen.add(key);
+      queue.push([first, second]);
+    }
+  }
+  return undefined;
+}
+
+/** Looks for a text that one repetition takes, that a later one takes, and that leads from the one to the other. */
+function findGrowing(loops: readonly Loop[], steps: Steps): Slowness | undefined {
+  const circles = Map.groupBy(loops, ({ circle }) => circle);
+  for (const [circle, members] of circles) {
+    if (circle === undefined) continue;
+    const later = [...reachedFrom(members, steps)].filter(
+      (each) => each.circle !== undefined && each.circle !== circle,
+    );
+    for (const from of members) {
+      const to = later.find((each) => canDivide(from, each, steps));
+      if (to === undefined) continue;
+      if (from.id === 0) return { kind: 'searching', at: to.text };
+      return { kind: 'dividing', at: [from.text, to.text] };
+    }
+  }
+  return undefined;
+}
+
+function reachedFrom(members: readonly Loop[], steps: Steps): ReadonlySet<Loop> {
+  const reached = new Set(members);
+  for (const loop of reached) {
+    for (const state of nextOf(loop, everything, steps)) reached.add(state);
+  }
+  return reached;
+}
+
+function canDivide(from: Loop, to: Loop, steps: Steps): boolean {
+  const queue: (readonly [stays: Loop, goes: Loop, waits: Loop])[] = [[from, from, to]];
+  const seen = new Set<string>();
+  for (const [stays, goes, waits] of queue) {
+    for (const { first, second, takes } of pairsAfter(stays, goes, steps)) {
+      if (first.circle !== from.circle) continue;
+      for (const third of nextOf(waits, takes, steps)) {
+        if (third.circle !== to.circle) continue;
+        if (first === from && second === to && third === to) return true;
+        const key = `${first.id} ${second.id} ${third.id}`;
+        if (seen.has(key)) continue;
+        seen.add(key);
+        queue.push([first, second, third]);
+      }
+    }
   }
   return false;
 }
 
-/** Escapes and classes are taken whole, so what they hold is no group and no quantifier. */
-const tokens =
-  /\\[^]|\[(?:\\[^]|[^\]\\])*\]|\((?:\?(?:<?[=!]|:|<\w+>))?|\)(?:[*+?]|\{\d+(?:,\d*)?\})?|[*+]|\{\d+,\}/g;
+/** Where two ways through a pattern may be after one more character that both of them take. */
+function* pairsAfter(one: Loop, other: Loop, steps: Steps): Generator<Pair> {
+  for (const { state: first } of one.next) {
+    for (const second of nextOf(other, first.takes, steps)) {
+      yield { first, second, takes: first.takes & second.takes };
+    }
+  }
+}
 
-function isEndless(quantifier: string): boolean {
-  return /^(?:[*+]|\{\d+,\})$/.test(quantifier);
+interface Pair {
+  readonly first: Loop;
+  readonly second: Loop;
+  readonly takes: bigint;
+}
+
+function* nextOf(loop: Loop, takes: bigint, steps: Steps): Generator<Loop> {
+  for (const { state } of loop.next) {
+    steps.left -= 1;
+    if (steps.left < 0) throw new PatternTooLarge();
+    if ((state.takes & takes) !== 0n) yield state;
+  }
 }

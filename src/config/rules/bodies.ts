@@ -1,32 +1,63 @@
-import { isSlowPattern } from '../slow-pattern.ts';
+import { slownessOf } from '../slow-pattern.ts';
+import type { Slowness } from '../slow-pattern.ts';
 import { isObject, subschemas } from '../subschemas.ts';
 import { show } from '../wording.ts';
 import type { Rule } from './draft.ts';
 
 /** Up to this length even a pattern that doubles its time with each character ends within milliseconds. */
-const harmlessLengthMax = 16;
+const doublingLengthMax = 16;
+/** The same for a pattern whose time grows with the square of the length. */
+const growingLengthMax = 1000;
 
 /** The pattern of a body schema runs on texts that clients choose, and nothing else is answered meanwhile. */
 export const patternsAreQuick: Rule = ({ config: { routes } }, report) => {
   for (const { body } of routes) {
     if (typeof body === 'string') continue;
     for (const { schema } of subschemas(body.json?.schema ?? body.upload?.fields.schema)) {
-      const { pattern, patternProperties, maxLength } = schema;
-      const short = typeof maxLength === 'number' && maxLength <= harmlessLengthMax;
-      if (typeof pattern === 'string' && !short && isSlowPattern(pattern))
-        report.warning(
-          schema,
-          'pattern',
-          `${slow(pattern)}, or set maxLength to ${harmlessLengthMax} or less`,
-        );
+      const { pattern, patternProperties, propertyNames, maxLength } = schema;
+      if (typeof pattern === 'string') {
+        const fault = faultOf(pattern, maxLength);
+        if (fault)
+          report.warning(schema, 'pattern', `${fault.why}, or set maxLength to ${fault.lengthMax} or less`);
+      }
       if (!isObject(patternProperties)) continue;
+      const nameLengthMax = isObject(propertyNames) ? propertyNames['maxLength'] : undefined;
       for (const key of Object.keys(patternProperties)) {
-        if (isSlowPattern(key)) report.warning(patternProperties, key, slow(key));
+        const fault = faultOf(key, nameLengthMax);
+        if (fault)
+          report.warning(
+            patternProperties,
+            key,
+            `${fault.why}, or set propertyNames: { maxLength: ${fault.lengthMax} }`,
+          );
       }
     }
   }
 };
 
-function slow(pattern: string): string {
-  return `${show(pattern)} repeats a repetition, and a hostile text can make it hold up every request: rewrite it with one`;
+interface Fault {
+  readonly why: string;
+  /** No longer text can make it slow. */
+  readonly lengthMax: number;
+}
+
+function faultOf(pattern: string, textLengthMax: unknown): Fault | undefined {
+  const slowness = slownessOf(pattern);
+  if (slowness === undefined) return undefined;
+  const isGrowing = slowness.kind === 'dividing' || slowness.kind === 'searching';
+  const lengthMax = isGrowing ? growingLengthMax : doublingLengthMax;
+  if (typeof textLengthMax === 'number' && textLengthMax <= lengthMax) return undefined;
+  return { why: `${show(pattern)} ${reasonOf(slowness)}`, lengthMax };
+}
+
+const hold = 'a hostile text can make it hold up every request';
+
+function reasonOf(slowness: Slowness): string {
+  if (slowness.kind === 'doubling')
+    return `can read what its ${show(slowness.at)} repeats in ever more ways, and ${hold}: let each character fit in one way`;
+  if (slowness.kind === 'dividing')
+    return `can divide a text anywhere between its ${slowness.at.map(show).join(' and ')}, and ${hold} for seconds: let the two share no character`;
+  if (slowness.kind === 'searching')
+    return `searches for its ${show(slowness.at)} anew from each character, and ${hold} for seconds: begin it with "^"`;
+  return `is too large to tell whether ${hold}: make it smaller`;
 }

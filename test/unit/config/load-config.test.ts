@@ -240,15 +240,29 @@ test('a time that is too short for honest clients is a warning', (t) => {
 });
 
 test('a pattern that a hostile text can slow down is a warning, one of its properties too', (t) => {
-  const schema = `{ properties: { a: { pattern: '^(a+)+$' }, b: { pattern: '^(a+)+$', maxLength: 16 } }, patternProperties: { '^(x*y)*$': {} } }`;
-  const text = `${routed}routes:\n  - path: /v1/x\n    methods: [POST]\n    body:\n      json:\n        schema: ${schema}\n`;
+  const schema = `
+          properties:
+            a: { pattern: '^(a+)+$' }
+            b: { pattern: '^(a+)+$', maxLength: 16 }
+            c: { pattern: '^(a+)+$', maxLength: 17 }
+            d: { pattern: '^\\s+|\\s+$' }
+            e: { pattern: '^\\d+\\w+!$', maxLength: 1001 }
+            f: { pattern: '^\\d+\\w+!$', maxLength: 1000 }
+          patternProperties: { '^(x*y*)*$': {} }
+          additionalProperties: { propertyNames: { maxLength: 16 }, patternProperties: { '^(x*y*)*$': {} } }
+`;
+  const text = `${routed}routes:\n  - path: /v1/x\n    methods: [POST]\n    body:\n      json:\n        schema:${schema}`;
   const file = writeTemporary(t, text);
-  const says =
-    'repeats a repetition, and a hostile text can make it hold up every request: rewrite it with one';
+  const hold = 'and a hostile text can make it hold up every request';
+  const doubling = (at: string): string =>
+    `can read what its "${at}" repeats in ever more ways, ${hold}: let each character fit in one way`;
   const warnings = loadConfig(file, {}).warnings.map((line) => line.replace(/^.*?schema\./, ''));
   assert.deepEqual(warnings, [
-    `properties.a.pattern: "^(a+)+$" ${says}, or set maxLength to 16 or less`,
-    `patternProperties["…"]: "^(x*y)*$" ${says}`,
+    `properties.a.pattern: "^(a+)+$" ${doubling('a')}, or set maxLength to 16 or less`,
+    `properties.c.pattern: "^(a+)+$" ${doubling('a')}, or set maxLength to 16 or less`,
+    String.raw`properties.d.pattern: "^\\s+|\\s+$" searches for its "\\s" anew from each character, ${hold} for seconds: begin it with "^", or set maxLength to 1000 or less`,
+    String.raw`properties.e.pattern: "^\\d+\\w+!$" can divide a text anywhere between its "\\d" and "\\w", ${hold} for seconds: let the two share no character, or set maxLength to 1000 or less`,
+    `patternProperties["…"]: "^(x*y*)*$" ${doubling('x')}, or set propertyNames: { maxLength: 16 }`,
   ]);
 });
 

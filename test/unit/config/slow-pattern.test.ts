@@ -1,39 +1,125 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { isSlowPattern } from '../../../src/config/slow-pattern.ts';
+import { describe, it } from 'node:test';
+import { slownessOf } from '../../../src/config/slow-pattern.ts';
 
-const slow = [
+const doubling = [
   '^(a+)+$',
-  '(a*)*',
-  '(?:a+){2,}',
-  '(?<word>[a-z]+)*',
-  '((a+)b?)+',
-  '(x(?:y{1,}))*?',
-  '([)]+)+',
+  '^(a*)*$',
+  '^(?:a+){2,}$',
+  '^(?<word>[a-z]+)*$',
+  '^((a+)b?)+$',
+  '^(x(?:y{1,})*)*?$',
+  '^([)]+)+$',
   '(\\w+\\s?)*$',
-  '^(?=a)(a|b*)+',
+  '^(?=a)(a|b*)+$',
+  '^(\\w|\\d)+$',
+  '^(a|a)*$',
+  '^(a|b|ab)*c$',
+  '^(ab|aba|ba)*$',
+  '^(\\p{L}|\\p{Lu})+$',
+  '^(\\u{e9}|[à-ü])+$',
+  '^(.*,)*$',
+  '^(\\w+\\.?)*$',
+  '(x+x+)+y',
+  '^(a+){10}$',
+  '^([a-z]{1,20}){1,20}$',
+  '^(a{2,5})+$',
+  '(?=(a+)+$)b',
+  '^(?:(a+)+b)?c$',
+  '^(a+)+(?!.)',
+  '^[a-z]+@([a-z]+\\.?)+$',
 ];
-for (const pattern of slow) {
-  test(`${pattern} repeats a repetition`, () => assert.equal(isSlowPattern(pattern), true));
-}
+const dividing = [
+  '^\\d+\\d+$',
+  '^\\d*\\w+!$',
+  '^.*,.*$',
+  '^(a+){3}$',
+  '^[^@\\s]+@[^@\\s]+\\.[^@\\s]+$',
+  '^(?=.*a.*b)',
+  '^a*(?:a{2}d?|cd?)b?a+$',
+];
+const searching = ['^\\s+|\\s+$', '\\s+$', 'a+b', '.*x', '(?=.*\\d)(?=.*[a-z]).+', '(ab)+(cd)+', '(?!.*x)'];
 
 const quick = [
   '',
   '^[a-z]+$',
+  '\\S',
+  '\\S+',
+  '^\\S(.*\\S)?$',
+  '^\\s*\\S[\\s\\S]*$',
+  '^.{1,50}$',
+  '^.*$',
+  '^.+\\.pdf$',
+  '\\.(?:jpg|png)$',
   '^(ab)+$',
   '(a+)?',
-  '(a+){3}',
-  '(a+){1,3}',
+  '(a+)+',
   '(a{2})+',
-  '(?=.*\\d)(?=.*[a-z]).+',
-  '(\\+)+',
-  '([+*])+',
+  '^(?:a{12}-?)+$',
+  '^(\\+)+$',
+  '^([+*])+$',
   '[(a+)+]',
   '\\(a+\\)+',
-  '(a{2,5})+',
-  '(ab)+(cd)+',
+  '^(?=.*\\d)(?=.*[a-z]).{8,}$',
+  '^(?:(?!--).)*$',
+  '^(["\']).{0,20}\\1$',
+  '^\\+?[0-9 ]{7,20}$',
+  '^\\+[1-9]\\d{1,14}$',
+  '^[a-zA-Z0-9._%+-]+@[a-zA-Z0-9.-]+\\.[a-zA-Z]{2,}$',
+  '^[\\w.+-]+@\\w+\\.\\w{2,}$',
+  '^[^@\\s]+@[^@\\s]+$',
+  '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$',
+  '^\\d{4}-\\d{2}-\\d{2}$',
+  '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}(?:\\.\\d+)?(?:Z|[+-]\\d{2}:\\d{2})$',
+  '^-?\\d+(?:\\.\\d+)?$',
+  '^(?:\\d{1,3}\\.){3}\\d{1,3}$',
+  '^#[0-9a-fA-F]{6}$',
+  '^https?://[^\\s/$.?#].[^\\s]*$',
+  '^[a-z0-9]+(?:-[a-z0-9]+)*$',
+  '^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\\.)+[a-z]{2,}$',
+  '^\\w+(?:\\.\\w+)*$',
+  "^\\p{L}[\\p{L}\\p{M}' -]*$",
+  '^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$',
+  '^[\\w-]+\\.[\\w-]+\\.[\\w-]+$',
+  '^(0|[1-9]\\d*)\\.(0|[1-9]\\d*)\\.(0|[1-9]\\d*)(?:-((?:0|[1-9]\\d*|\\d*[a-zA-Z-][0-9a-zA-Z-]*)(?:\\.(?:0|[1-9]\\d*|\\d*[a-zA-Z-][0-9a-zA-Z-]*))*))?(?:\\+([0-9a-zA-Z-]+(?:\\.[0-9a-zA-Z-]+)*))?$',
 ];
-for (const pattern of quick) {
-  test(`${pattern === '' ? 'nothing' : pattern} repeats none`, () =>
-    assert.equal(isSlowPattern(pattern), false));
-}
+
+describe('the time that a hostile text can take a pattern', () => {
+  for (const [kind, patterns] of Object.entries({ doubling, dividing, searching })) {
+    for (const pattern of patterns) {
+      it(`${pattern} is slow by ${kind}`, () => assert.equal(slownessOf(pattern)?.kind, kind));
+    }
+  }
+  for (const pattern of quick) {
+    it(`${pattern === '' ? 'nothing' : pattern} is quick`, () =>
+      assert.equal(slownessOf(pattern), undefined));
+  }
+
+  it('is told with the parts of the pattern that it is about', () => {
+    assert.deepEqual(slownessOf('^(\\w|\\d)+$'), { kind: 'doubling', at: '\\w' });
+    assert.deepEqual(slownessOf('^\\d*\\w+!$'), { kind: 'dividing', at: ['\\d', '\\w'] });
+    assert.deepEqual(slownessOf('^\\s+|\\s+$'), { kind: 'searching', at: '\\s' });
+  });
+
+  it('is not told of what is no pattern', () => assert.equal(slownessOf('(a+'), undefined));
+
+  for (const [name, pattern] of [
+    ['long', 'a*'.repeat(20_000)],
+    ['nested', `${'('.repeat(900)}a${')+'.repeat(900)}`],
+    ['multiplied', `${'(?:'.repeat(60)}a${'){2}'.repeat(60)}`],
+    ['wide', `^(?:${Array.from({ length: 300 }, (_, at) => 'a'.repeat(1 + (at % 15))).join('|')})*$`],
+    ['branched', `^${'(?:a|b|c|d)*e'.repeat(200)}$`],
+  ] as const) {
+    it(`is not looked for without end in a pattern that is ${name}`, () => {
+      assert.deepEqual(slownessOf(pattern), { kind: 'unknown' });
+    });
+  }
+
+  it('is told of a list of many words', () => {
+    const words = Array.from('ABCDEFGHIJKLM', (first) =>
+      Array.from('NOPQRSTUVW', (second) => first + second),
+    );
+    const word = words.flat().join('|');
+    assert.equal(slownessOf(`^(?:${word})(?:,(?:${word}))*$`), undefined);
+  });
+});
