@@ -1,6 +1,6 @@
 import { readExtension } from './check-file-name.ts';
 import { createTextCheck } from './check-text.ts';
-import { canonicalType, isTextType, matchesType, typesOfDeclared, typesOfExtension } from './media-types.ts';
+import { canonicalType, isTextType, matchesType, typesOfDeclared, typesOfExtension } from '../media-types.ts';
 import { readSignature, sampleBytesMax, typesWithSignature } from './read-signature.ts';
 import { UploadProblem } from './upload-problem.ts';
 

@@ -1,4 +1,4 @@
-import { typesOfSignature } from './media-types.ts';
+import { typesOfSignature } from '../media-types.ts';
 
 /** How much of a file's beginning the signature is read from. */
 export const sampleBytesMax = 16 * 1024;

@@ -32,6 +32,7 @@ const floors: readonly (readonly string[])[] = [
     'http.ts',
     'let-go.ts',
     'line-buffer.ts',
+    'media-types.ts',
     'refusals.ts',
     'settle-heap.ts',
     'tallies.ts',

@@ -1,5 +1,8 @@
+import { matchesType, typesOfExtension } from '../../media-types.ts';
 import type { RawRoute } from '../schema.ts';
 import { parseSize, printSize } from '../units.ts';
+import { isObject } from '../subschemas.ts';
+import { showName } from '../wording.ts';
 import type { Draft, Rule } from './draft.ts';
 
 /** Text fields are held in memory while a form is checked, so one form may not hold many large ones. */
@@ -34,6 +37,53 @@ export const fieldsFitMemory: Rule = ({ config }, report) => {
       'maxSize',
       `times maxCount is more than ${printSize(fieldsBytesMax)}, and text fields are held in memory`,
     );
+  }
+};
+
+/** An extension says of what type a file is, so it has to be one that is taken. */
+export const extensionsFitTypes: Rule = ({ config }, report) => {
+  for (const field of formsOf(config).flatMap(({ files }) => Object.values(files))) {
+    const { types, extensions } = field;
+    if (types === undefined || extensions === undefined || report.isBroken(field, 'types', 'extensions'))
+      continue;
+    for (const [at, extension] of extensions.entries()) {
+      const meant = typesOfExtension(extension);
+      if (meant.some((type) => types.some((pattern) => matchesType(type, pattern)))) continue;
+      const type = report.isHidden(extensions, String(at)) ? 'its type' : meant.join(' or ');
+      const why =
+        meant.length === 0
+          ? 'is of no type that is known, so a file with it is always refused: remove it, or leave out types'
+          : `fits none of types, so a file with it is always refused: add ${type} to types, or remove it`;
+      report.problem(extensions, String(at), why);
+    }
+  }
+};
+
+/** A text field that must be there must be one that is taken. */
+export const requiredFieldsAreTaken: Rule = ({ config }, report) => {
+  for (const { files, fields } of formsOf(config)) {
+    const { names, schema } = fields;
+    if (!isObject(schema) || !Array.isArray(schema['required']) || report.isBroken(fields, 'names')) continue;
+    for (const name of schema['required'].filter((each) => typeof each === 'string')) {
+      const isFile = Object.hasOwn(files, name);
+      if (!isFile && (names?.includes(name) ?? true)) continue;
+      const why = isFile
+        ? 'is one of files and no text field, so every form is refused: remove it here'
+        : 'is not one of names, so every form is refused: add it to names, or remove it here';
+      report.problem(schema, 'required', `asks for ${showName(name)}, which ${why}`);
+    }
+  }
+};
+
+export const fieldNamesAreNoFiles: Rule = ({ config }, report) => {
+  for (const { files, fields } of formsOf(config)) {
+    const { names } = fields;
+    if (names === undefined || report.isBroken(fields, 'names')) continue;
+    for (const [at, name] of names.entries()) {
+      if (!Object.hasOwn(files, name)) continue;
+      const why = 'is the name of one of files too, where text is always refused';
+      report.problem(names, String(at), `${why}: remove it here, or give one of them another name`);
+    }
   }
 };
 

@@ -626,6 +626,44 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     ],
   },
   {
+    name: 'an extension of no type that is taken',
+    text: routes(
+      upload(
+        'files: { a: { types: [audio/wav], extensions: [mp3] }, b: { types: ["*/*"], extensions: [wav, nope] }, c: { types: [audio/*, text/csv], extensions: [wav, opus, csv] } }',
+      ),
+    ),
+    says: [
+      '4:102: routes[0].body.upload.files.a.extensions[0]: fits none of types, so a file with it is always refused: add audio/mpeg to types, or remove it',
+      '4:149: routes[0].body.upload.files.b.extensions[1]: is of no type that is known, so a file with it is always refused: remove it, or leave out types',
+    ],
+  },
+  {
+    name: 'a required text field that is not taken',
+    text: routes(
+      upload(
+        'files: { f: {} }, fields: { names: [a], schema: { required: [b, a, f], properties: { c: {} } } }',
+      ),
+    ),
+    says: [
+      '4:105: routes[0].body.upload.fields.schema.required: asks for "b", which is not one of names, so every form is refused: add it to names, or remove it here',
+      '4:105: routes[0].body.upload.fields.schema.required: asks for "f", which is one of files and no text field, so every form is refused: remove it here',
+    ],
+  },
+  {
+    name: 'a required text field that is a file, where any name is taken',
+    text: routes(upload('files: { f: {} }, fields: { schema: { required: [f] } }')),
+    says: [
+      '4:93: routes[0].body.upload.fields.schema.required: asks for "f", which is one of files and no text field, so every form is refused: remove it here',
+    ],
+  },
+  {
+    name: 'a text field with the name of a file',
+    text: routes(upload('files: { f: {} }, fields: { names: [a, f] }')),
+    says: [
+      '4:94: routes[0].body.upload.fields.names[1]: is the name of one of files too, where text is always refused: remove it here, or give one of them another name',
+    ],
+  },
+  {
     name: 'a mistake in the schema of text fields',
     text: routes(upload('files: {}, fields: { schema: { type: text } }')),
     says: ['4:86: routes[0].body.upload.fields.schema.type: unknown type "text"'],

@@ -1,4 +1,5 @@
-import { extensions as registeredExtensions } from 'mime-types';
+import { createRequire } from 'node:module';
+import type * as MimeTypes from 'mime-types';
 
 /** One name for a type that goes by several: lower case, aliases resolved, parameters kept out by the caller. */
 export function canonicalType(type: string): string {
@@ -130,11 +131,12 @@ const moreExtensions: readonly (readonly [extension: string, ...types: string[]]
 
 let table: Map<string, Set<string>> | undefined;
 
-/** Built when first asked for: most gateways have no route with an upload. */
+/** Made when first asked for, and the registry loaded then: most gateways have no route with an upload. */
 function extensionTable(): Map<string, Set<string>> {
   if (table) return table;
   table = new Map();
-  const registered = Object.entries(registeredExtensions).flatMap(([type, names]) =>
+  const { extensions } = createRequire(import.meta.url)('mime-types') as typeof MimeTypes;
+  const registered = Object.entries(extensions).flatMap(([type, names]) =>
     names.map((name) => [name, type] as const),
   );
   const more = moreExtensions.flatMap(([name, ...types]) => types.map((type) => [name, type] as const));
