@@ -29,7 +29,7 @@ const flags = readFlags();
 const pace: Pace = {
   rounds: Number(flags.rounds ?? (flags.quick ? 1 : 3)),
   seconds: Number(flags.seconds ?? (flags.quick ? 2 : 5)),
-  warmSeconds: flags.quick ? 1 : 8,
+  warmSeconds: flags.quick ? 1 : 16,
 };
 
 process.exitCode = flags.help ? showHelp() : await bench();
