@@ -65,7 +65,7 @@ export const namePath = '/v1/voice-gender-recognition/api/name';
 export async function startGateway(
   t: Scene,
   config: string | Yaml = {},
-  { upstream = 'http://127.0.0.1:9', env = {}, within = 10_000 }: GatewayOptions = {},
+  { upstream = 'http://127.0.0.1:9', env = {}, within = 30_000 }: GatewayOptions = {},
 ): Promise<Gateway> {
   const folder = await mkdtemp(join(tmpdir(), 'gatehouse-test-'));
   const configFile = join(folder, 'gateway.yaml');
