@@ -686,7 +686,7 @@ async function sendAll(all: readonly Buffer[]): Promise<RawResponse[]> {
   );
 }
 
-const quietMs = 60;
+const quietMs = 100;
 const insideUnkeyed = 'GET /v1/things/smuggled HTTP/1.1\r\nHost: a\r\n\r\n';
 const odd = [
   '\0',
