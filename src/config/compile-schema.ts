@@ -17,23 +17,25 @@ export type BodyCheck = (value: unknown) => string | undefined;
  * body: no coercion, no defaults. References reach no further than the schema itself.
  */
 export function compileBodySchema(schema: unknown, stepsMax = stepsUsual): BodyCheck {
-  let steps = 0;
+  let stepsLeft = Infinity;
   const validate = compile(checkSchema(schema), () => {
-    steps += 1;
-    if (steps > stepsMax) throw new TooManySteps();
+    stepsLeft -= 1;
+    if (stepsLeft < 0) throw new TooManySteps();
   });
   const fields = declaredFields(schema);
-  const check: BodyCheck = (value) => {
-    steps = 0;
+  const judge: BodyCheck = (value) =>
+    validate(value) ? undefined : describeErrors(validate.errors ?? [], fields, value);
+  // Before there is a bound, which would hide that the schema has no end.
+  tryOut(judge);
+  return (value) => {
+    stepsLeft = stepsMax;
     try {
-      return validate(value) ? undefined : describeErrors(validate.errors ?? [], fields, value);
+      return judge(value);
     } catch (error) {
       if (error instanceof TooManySteps) return 'the body takes too many steps to check';
       throw error;
     }
   };
-  tryOut(check);
-  return check;
 }
 
 /**

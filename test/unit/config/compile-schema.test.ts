@@ -465,6 +465,10 @@ describe('a schema that refers to itself in two alternatives', () => {
     assert.equal(check(nest(8, 'leaf')), undefined);
   });
 
+  it('is not taken for one with an end because its steps are few', () => {
+    assert.throws(() => compileBodySchema({ $ref: '#' }, 2), SchemaProblems);
+  });
+
   it('may be given more steps', () => {
     const generous = compileBodySchema({ $defs: { filter }, $ref: '#/$defs/filter' }, 1_000_000);
     assert.equal(check(nest(17, 'leaf')), 'the body takes too many steps to check');
