@@ -43,16 +43,15 @@ function refusalOf(
 ): Refusal | undefined {
   try {
     const path = target === undefined ? undefined : checkTarget(target).path;
-    if (refusal !== null) return new Refusal(refusal);
-    if (path === undefined) return undefined;
+    if (refusal !== null && refusal !== 'plan_unknown') return new Refusal(refusal);
     const method = written.toUpperCase();
-    if (path === usagePath) {
-      checkUsageMethod({ method });
-      return undefined;
+    if (path !== undefined && path === usagePath) checkUsageMethod({ method });
+    else if (path !== undefined) {
+      const route = findRoute({ path, method }, createRouteTable(routes), Date.now());
+      authorise({ scopes: key?.scopes ?? [] }, route, path);
     }
-    const route = findRoute({ path, method }, createRouteTable(routes), Date.now());
-    authorise({ scopes: key?.scopes ?? [] }, route, path);
-    return undefined;
+    // What the plan allows is asked last.
+    return refusal === null ? undefined : new Refusal(refusal);
   } catch (error) {
     if (error instanceof Refusal) return error;
     throw error;
