@@ -48,7 +48,7 @@ export function createJourney(by: Provisions): Travel {
 
       if (head.path === by.usage.path) {
         visit.route = usageRoute;
-        return await showUsage(res, { head, caller, requestId: visit.id }, by.usage); // 405 503
+        return await showUsage(res, { head, caller, requestId: visit.id }, by.usage); // 405 500 503
       }
 
       const route = findRoute(head, by.routes, Date.now()); //          404 405 410
@@ -57,7 +57,7 @@ export function createJourney(by: Provisions): Travel {
       authorise(caller, route, head.path); //                           403
       const handshake = checkUpgrade(req, head, route); //              400
 
-      const grant = await admit(res, { caller, route }, by.admission); // 429 503
+      const grant = await admit(res, { caller, route }, by.admission); // 429 500 503
       visit.owed = grant.owed;
       try {
         const order = { head, rule: route.body, rooms: by.bodyRooms, arrivals: visit };

@@ -33,6 +33,20 @@ test('the README has every refusal with its status and words, and no other', () 
   assert.deepEqual(told, real);
 });
 
+test('the picture of the journey has the statuses of each stage', () => {
+  const picture = /## The journey of a request\n\n```\n([\s\S]*?)```/.exec(readme)?.[1] ?? '';
+  const told = [...picture.matchAll(/^ *((?:\d{3} )+)◄/gm)].map(([, statuses]) => statuses?.trim());
+  const stages = read('src/refusals.ts')
+    .split(/^  \/\/ (?:.*)$/m)
+    .slice(1, -1)
+    .map((stage) => new Set([...stage.matchAll(/status: (\d{3})/g)].map(([, status]) => Number(status))));
+  for (const stage of stages) stage.delete(499); // said to nobody: the client is gone
+  assert.deepEqual(
+    told,
+    stages.map((stage) => [...stage].toSorted((a, b) => a - b).join(' ')),
+  );
+});
+
 test('operations.md has a section for every refusal, and for no other', () => {
   const told = [...read('docs/operations.md').matchAll(/^### (\w+)$/gm)].map(([, code]) => code);
   assert.deepEqual(told, refusalCodes);
