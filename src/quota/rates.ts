@@ -39,9 +39,8 @@ export function createRates(options: RatesOptions): Rates {
   return new RateBook(options);
 }
 
-/** Cells are drawn this far ahead, for rates of at least `aheadPerSecondMin`, and thrown away when they are old. */
+/** As many cells are drawn ahead as the key took here in this time, and thrown away when they are old. */
 const aheadMs = 20;
-const aheadPerSecondMin = 50;
 const cellLifeMs = 50;
 /** A denial is kept no longer than this, so that an edited rate is felt soon and no idle key stays in memory. */
 const denialMaxMs = 1000;
@@ -56,6 +55,8 @@ interface Waiter {
 interface Pace {
   rule: RateRule;
   cells: number;
+  /** Cells that requests took since they were last asked for. */
+  taken: number;
   remaining: number;
   /** Monotonic times: when the cells were asked for, and until when nothing is asked because none is free. */
   askedAt: number;
@@ -136,6 +137,7 @@ class RateBook implements Rates {
     const made = {
       rule,
       cells: 0,
+      taken: 0,
       remaining: 0,
       askedAt: mono,
       deniedUntil: 0,
@@ -170,7 +172,8 @@ class RateBook implements Rates {
     const { rule } = pace;
     const intervalMs = rule.perMs / rule.limit;
     const askedAt = this.#clock.mono();
-    const want = Math.min(rule.burst, Math.max(pace.line.size, cellsAhead(intervalMs), 1));
+    const want = Math.min(rule.burst, pace.line.size + cellsAhead(pace, askedAt));
+    pace.taken = 0;
     const answer = await this.#ledger.pace({ keyId, name: rule.name, intervalMs, burst: rule.burst, want });
     if (pace.rule === rule) this.#answered(pace, answer, askedAt);
   }
@@ -207,12 +210,15 @@ class RateBook implements Rates {
   }
 }
 
-function cellsAhead(intervalMs: number): number {
-  return intervalMs * aheadPerSecondMin <= 1000 ? Math.ceil(aheadMs / intervalMs) : 0;
+/** A key that comes seldom draws none ahead: what is thrown away the other processes would lack. */
+function cellsAhead({ rule, taken, askedAt }: Pace, now: number): number {
+  const pace = taken / Math.max(now - askedAt, aheadMs);
+  return Math.floor(Math.min(pace, rule.limit / rule.perMs) * aheadMs);
 }
 
 function takeCell(pace: Pace): Cell {
   pace.cells -= 1;
+  pace.taken += 1;
   return { kind: 'cell', reading: read(pace, undefined) };
 }
 
