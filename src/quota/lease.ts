@@ -43,7 +43,6 @@ export interface Lease {
   /** Until then the store is not asked again for `deniedNeed` units or more: it has just said no. */
   deniedUntil: number;
   deniedNeed: number;
-  exhausted: readonly number[];
   /** No longer in the book: what comes back for it goes to the store. */
   gone: boolean;
 }
@@ -52,7 +51,7 @@ export interface Lease {
 export interface Denial {
   readonly kind: 'exhausted';
   readonly lease: Lease;
-  /** When the last of the exhausted periods ends, by the store's clock; the end of time for a lifetime. */
+  /** When the last period of which too little is left ends, by the store's clock; the end of time if waiting is in vain. */
   readonly until: number;
 }
 
@@ -94,7 +93,6 @@ export function createLease(keyId: string, plan: PlanRule, mono: number): Lease 
     waiting: undefined,
     deniedUntil: 0,
     deniedNeed: 0,
-    exhausted: [],
     gone: false,
   };
 }
@@ -119,6 +117,18 @@ export function enterPeriods(lease: Lease, at: number, trust: number): void {
   lease.deniedUntil = 0;
 }
 
+/** Sets how much is held ahead. Of a small lease each draw is noticed anyway, so none is drawn before the end of another. */
+export function resize(lease: Lease, size: number): void {
+  lease.size = size;
+  lease.refillBelow = size >= 8 ? Math.floor(size / 4) : -1;
+}
+
+/** Lets what is known of the pace count half, so that what comes now counts as much as all that came before. */
+export function forgetHalf(lease: Lease, elapsedMs: number): void {
+  lease.spent /= 2;
+  lease.drawnAt += elapsedMs / 2;
+}
+
 /** Units that the key has left over all of its quotas at the store's last word, without those held here. */
 export function remainingInStore(lease: Lease): number {
   if (lease.used === undefined) return Number.MAX_SAFE_INTEGER;
@@ -139,9 +149,14 @@ export function raiseUsed(lease: Lease, units: number): void {
   if (lease.used !== undefined) lease.used = lease.used.map((used) => used + units);
 }
 
-/** What is told to a request that the quotas turn away. */
-export function deny(lease: Lease): Denial {
+/** What is told to a request that the quotas turn away: a dearer one may have to wait for another period than a cheap one. */
+export function deny(lease: Lease, cost: number): Denial {
   let until = 0;
-  for (const index of lease.exhausted) until = Math.max(until, lease.counters[index]?.periodEnd ?? 0);
+  for (const [index, { limit, periodEnd }] of lease.counters.entries()) {
+    const left = limit - (lease.used?.[index] ?? 0) + lease.units;
+    if (left >= cost) continue;
+    // Whoever asks for more than a quota ever has waits in vain, as does who has used up a lifetime.
+    until = Math.max(until, limit < cost ? Number.MAX_SAFE_INTEGER : periodEnd);
+  }
   return { kind: 'exhausted', lease, until: until === 0 ? lease.until : until };
 }

@@ -2,7 +2,16 @@ import { StoreUnavailable } from '../stores/ledger.ts';
 import type { Counter, DrawAnswer, DrawOrder, Ledger } from '../stores/ledger.ts';
 import type { Clock } from './clock.ts';
 import { isNearEnd, sizeLease } from './lease-size.ts';
-import { Hold, createLease, deny, enterPeriods, raiseUsed, remainingInStore } from './lease.ts';
+import {
+  Hold,
+  createLease,
+  deny,
+  enterPeriods,
+  forgetHalf,
+  raiseUsed,
+  remainingInStore,
+  resize,
+} from './lease.ts';
 import type { Denial, Lease, Waiter } from './lease.ts';
 import { LeaseLines, demandOf } from './lease-lines.ts';
 import { LeaseSteps } from './lease-steps.ts';
@@ -223,7 +232,8 @@ class LeaseBook implements Leases {
     lease.touchedAt = mono;
     if (lease.waiting === undefined) {
       if (lease.units >= order.cost) return this.#take(lease, order.cost, mono);
-      if (mono < lease.deniedUntil && order.cost - lease.units >= lease.deniedNeed) return deny(lease);
+      if (mono < lease.deniedUntil && order.cost - lease.units >= lease.deniedNeed)
+        return deny(lease, order.cost);
     }
     const answer = this.#lines.wait(lease, order.cost, order.signal);
     if (!lease.drawing) this.#startDrawing(lease);
@@ -343,7 +353,7 @@ class LeaseBook implements Leases {
     lease.units += units;
     lease.used = [...used];
     lease.deniedUntil = 0;
-    lease.refillBelow = lease.size >= 8 ? Math.floor(lease.size / 4) : -1;
+    resize(lease, lease.size);
     const mono = this.time.tick();
     this.#serve(lease, mono);
     // Requests that left while the draw was under way leave a surplus behind.
@@ -356,7 +366,6 @@ class LeaseBook implements Leases {
 
   #exhausted(lease: Lease, order: DrawOrder, answer: Extract<DrawAnswer, { kind: 'exhausted' }>): void {
     lease.used = [...answer.used];
-    lease.exhausted = answer.exhausted;
     lease.size = 0;
     lease.refillBelow = -1;
     lease.deniedUntil = this.time.tick() + denialMs;
@@ -365,7 +374,7 @@ class LeaseBook implements Leases {
     for (const waiter of lease.waiting ?? []) {
       if (waiter.cost <= most) continue;
       this.#lines.release(waiter);
-      waiter.resolve(deny(lease));
+      waiter.resolve(deny(lease, waiter.cost));
     }
   }
 
@@ -449,13 +458,32 @@ class LeaseBook implements Leases {
     const restedMs = mono - lease.touchedAt;
     const idle = restedMs >= idleMs;
     const wanted = !idle && this.#isCurrent(lease, mono) && !this.#isStranded(lease, restedMs);
-    if (lease.units > 0 && !wanted && this.#steps.outbox.hasRoom) this.#retire(lease);
+    if (lease.units > 0 && this.#steps.outbox.hasRoom) {
+      if (wanted) this.#slim(lease, mono);
+      else this.#retire(lease);
+    }
     if (lease.units === 0 && idle) {
       // What was held has been spent, which nobody has told the store yet.
       if (lease.told > 0) this.#steps.sendBack(lease, lease.counters, 0);
       lease.gone = true;
       this.#book.delete(lease.keyId);
     }
+  }
+
+  /**
+   * What a key that has slowed down does not need any more goes back: no process keeps a large lease from the others for a
+   * request now and then.
+   */
+  #slim(lease: Lease, mono: number): void {
+    const elapsedMs = mono - lease.drawnAt;
+    if (elapsedMs < idleMs) return;
+    const { spent, units } = lease;
+    const needed = sizeLease({ spent, elapsedMs, last: lease.size, remaining: remainingInStore(lease) });
+    forgetHalf(lease, elapsedMs);
+    if (units < 2 * needed) return;
+    lease.units = needed;
+    resize(lease, needed);
+    this.#steps.sendBack(lease, lease.counters, units - needed);
   }
 
   /** Near the end of a quota units rest here only for a moment: another process may have use for them. */

@@ -1,7 +1,7 @@
 import type { Lease } from './lease.ts';
 import type { StoreTime } from './store-time.ts';
 
-/** What is known here of one quota of a key. Other processes may hold a little of the rest, so more is never told. */
+/** What is known here of one quota of a key. What other processes drew since the last draw of this one is not known. */
 export interface QuotaReading {
   readonly name: string;
   readonly limit: number;

@@ -175,10 +175,8 @@ class LimitBook implements Quotas {
     const { leases, clock } = this.#office;
     const mono = clock.mono();
     const quotas = readQuotas(lease, leases.time, mono);
-    // Whoever asks for more than a quota ever has waits in vain, as does who has used up a lifetime.
-    const tooDear = lease.exhausted.some((index) => (lease.counters[index]?.limit ?? 0) < draft.request.cost);
-    const endless = tooDear || until === Number.MAX_SAFE_INTEGER;
-    const wait = endless ? undefined : Math.max(1, secondsUntil(until, leases.time.earliest(mono)));
+    const inVain = until === Number.MAX_SAFE_INTEGER;
+    const wait = inVain ? undefined : Math.max(1, secondsUntil(until, leases.time.earliest(mono)));
     const readings = { quotas, rate: draft.rate, concurrency: draft.place?.reading };
     return refuse('quota_exhausted', wait, writeLimitHeaders(readings));
   }

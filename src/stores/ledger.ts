@@ -63,13 +63,7 @@ export interface DrawOrder {
 
 export type DrawAnswer =
   | { readonly kind: 'drawn'; readonly units: number; readonly used: readonly number[]; readonly now: number }
-  | {
-      readonly kind: 'exhausted';
-      /** Indexes of the counters that had less than `need` left. */
-      readonly exhausted: readonly number[];
-      readonly used: readonly number[];
-      readonly now: number;
-    }
+  | { readonly kind: 'exhausted'; readonly used: readonly number[]; readonly now: number }
   /** The store's clock is outside one of the periods: compute them again for `now`. */
   | { readonly kind: 'not_current'; readonly now: number };
 

@@ -81,8 +81,8 @@ export function createMemoryLedger(options: MemoryLedgerOptions): MemoryLedger {
       return { kind: 'not_current', now: now() };
     }
     const left = counters.map((counter) => counter.limit - row(keyId, counter).used);
-    const exhausted = left.flatMap((units, index) => (units < order.need ? [index] : []));
-    if (exhausted.length > 0) return { kind: 'exhausted', exhausted, used: usedOf(order), now: now() };
+    if (left.some((units) => units < order.need))
+      return { kind: 'exhausted', used: usedOf(order), now: now() };
     const units = Math.min(order.want, ...left);
     add(order, units);
     tell(keyId, order.holder, Math.max(0, order.held + units));
@@ -90,7 +90,7 @@ export function createMemoryLedger(options: MemoryLedgerOptions): MemoryLedger {
   };
 
   const runDraw = (order: DrawOrder): DrawAnswer => {
-    if (undone.has(order.id)) return { kind: 'exhausted', exhausted: [], used: usedOf(order), now: now() };
+    if (undone.has(order.id)) return { kind: 'exhausted', used: usedOf(order), now: now() };
     const answer = answers.get(order.id) ?? decide(order);
     answers.set(order.id, answer);
     return answer;

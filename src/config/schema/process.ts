@@ -12,7 +12,7 @@ export const store = {
 
 export const storeDeadline = {
   description:
-    'How long a request waits for the store at most; what happens then is `onStoreFailure` of its plan.',
+    'How long one question to the store is waited for; what happens then is `onStoreFailure` of its plan.',
   type: 'string',
   format: 'duration',
   default: '250ms',

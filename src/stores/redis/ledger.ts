@@ -1,5 +1,5 @@
 import { StoreUnavailable } from '../ledger.ts';
-import type { Counter, DrawAnswer, DrawOrder, Ledger, PaceAnswer, UnitsOrder, Usage } from '../ledger.ts';
+import type { Counter, DrawAnswer, Ledger, PaceAnswer, UnitsOrder, Usage } from '../ledger.ts';
 import { checkDraw, checkPace, checkUnits } from '../orders.ts';
 import type { Link } from './link.ts';
 import { nameKeys } from './names.ts';
@@ -38,7 +38,7 @@ export function createRedisLedger(link: Link, prefix: string): Ledger {
         periodEnd,
       ]);
       const args = [stepId(order.id), holder, need, want, held, ...periods];
-      return readDraw(order, await link.run(scripts.draw, stepKeys(order), args));
+      return readDraw(await link.run(scripts.draw, stepKeys(order), args));
     },
     giveBack: (order) => add(order, -order.units),
     charge: (order) => add(order, order.units),
@@ -87,19 +87,14 @@ function stepId(id: string): string {
   return `:${id}`;
 }
 
-function readDraw({ counters, need }: DrawOrder, answer: unknown): DrawAnswer {
+function readDraw(answer: unknown): DrawAnswer {
   const [kind, ...words] = String(answer).split(' ').filter(Boolean);
   const [now = 0, ...numbers] = words.map(Number);
   if (kind === '1') {
     const [units = 0, ...used] = numbers;
     return { kind: 'drawn', units, used, now };
   }
-  if (kind === '2') {
-    const left = (index: number): number =>
-      Math.max((counters[index]?.limit ?? 0) - (numbers[index] ?? 0), 0);
-    const exhausted = [...counters.keys()].filter((index) => left(index) < need);
-    return { kind: 'exhausted', exhausted, used: numbers, now };
-  }
+  if (kind === '2') return { kind: 'exhausted', used: numbers, now };
   if (kind === '3') return { kind: 'not_current', now };
   throw new StoreUnavailable('the draw was cancelled before it ran', { mayHaveHappened: false });
 }

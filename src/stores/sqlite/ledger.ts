@@ -95,8 +95,7 @@ function judgeDraw(sql: Statements, order: DrawOrder, now: number): DrawAnswer {
     Number(sql.readCounter.get(...place(keyId, counter))?.['used'] ?? 0),
   );
   const left = counters.map((counter, index) => Math.max(counter.limit - (used[index] ?? 0), 0));
-  const exhausted = left.flatMap((units, index) => (units < need ? [index] : []));
-  if (exhausted.length > 0) return { kind: 'exhausted', exhausted, used, now };
+  if (left.some((units) => units < need)) return { kind: 'exhausted', used, now };
   const units = Math.min(want, ...left);
   const held = Math.max(order.held + units, 0);
   for (const counter of counters) tellLease(sql, order, counter, { units: held, now });

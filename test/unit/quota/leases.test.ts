@@ -71,6 +71,35 @@ test('units that are not spent go back when the key is idle, and nothing stays i
   assert.equal(scene.clock.timers, 0, 'no timer runs for nobody');
 });
 
+test('a key that slows down gives back what its pace does not need, though it never rests', async () => {
+  const scene = createQuotaScene();
+  const leases = createLeases(scene.options);
+  let spent = 0;
+  for (let turn = 0; turn < 200; turn += 1) {
+    for (let count = 0; count < 10; count += 1) await take(leases);
+    spent += 10;
+    await scene.clock.pass(10);
+  }
+  assert.ok(scene.ledger.used('ada', 'month', may) - spent > 100, 'a second of a thousand is held');
+  for (let turn = 0; turn < 20; turn += 1) {
+    await take(leases);
+    spent += 1;
+    await scene.clock.pass(600);
+  }
+  const held = scene.ledger.used('ada', 'month', may) - spent;
+  assert.ok(held <= 2, `${held} are held for a request now and then`);
+});
+
+test('a lease that fits the pace is left alone', async () => {
+  const scene = createQuotaScene();
+  const leases = createLeases(scene.options);
+  await warmUp(scene, leases);
+  const before = scene.ledger.calls.get('giveBack') ?? 0;
+  await warmUp(scene, leases);
+  await warmUp(scene, leases);
+  assert.equal(scene.ledger.calls.get('giveBack') ?? 0, before);
+});
+
 test('a drain gives back what is held', async () => {
   const scene = createQuotaScene();
   const leases = createLeases(scene.options);

@@ -134,6 +134,18 @@ test('an exhausted lifetime promises no return', async () => {
   assert.equal(refusal.headers['RateLimit'], '"lifetime";r=0');
 });
 
+test('a dearer request waits for the quota that is too small for it, whoever was turned away before', async () => {
+  const { options } = createQuotaScene(Date.UTC(2026, 4, 31, 22, 59, 49));
+  const quotas = createQuotas(options);
+  const plan = aPlan({ quotas: [aQuota(6, 'minute'), aQuota(10, 'day')] });
+  for (let count = 0; count < 6; count += 1) await grant(quotas, plan);
+  const waits = [1, 5, 1, 7].map(async (cost) => {
+    const refusal = await quotas.reserve({ keyId: 'ada', plan, cost });
+    return refusal.kind === 'refusal' ? refusal.retryAfterSeconds : refusal.kind;
+  });
+  assert.deepEqual(await Promise.all(waits), [11, 3611, 11, undefined]);
+});
+
 test('a request that costs more than a quota ever has is not told to come back', async () => {
   const { options } = createQuotaScene();
   const quotas = createQuotas(options);
