@@ -11,7 +11,7 @@ import { closeSurroundings, openSurroundings } from './surroundings.ts';
 export interface Pace {
   readonly rounds: number;
   readonly seconds: number;
-  /** For what warms up; anything else gets one second. */
+  /** For what warms up, without pauses: half of the load would compile half as much. Anything else gets one second. */
   readonly warmSeconds: number;
 }
 
@@ -82,7 +82,7 @@ export async function measure(scenario: Scenario, options: MeasureOptions): Prom
     for (const { subject, started } of running) {
       progress(`${scenario.name}: ${subject.name} warms up`);
       const seconds = subject.warmsUp ? pace.warmSeconds : 1;
-      await runLoad(load, { port: started.port, seconds, cores: cores.load, folder });
+      await runLoad(scenario.load, { port: started.port, seconds, cores: cores.load, folder });
     }
     for (let round = 1; round <= pace.rounds; round += 1) {
       for (const one of running) {

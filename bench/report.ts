@@ -37,7 +37,7 @@ export function printPage({ lines, leftOut }: Outcome, pace: Pace): string {
     '# Results',
     '',
     `Written by \`npm run bench -- --rounds ${pace.rounds} --seconds ${pace.seconds}\`. ${describeMachine()}. What is measured has one core, load (wrk), upstream and Redis another.`,
-    `Medians of ${pace.rounds} rounds of ${pace.seconds} s, in turn, after ${pace.warmSeconds} s for what Node compiles on its way. CPU is that of the process and its children, memory the peak`,
+    `Medians of ${pace.rounds} rounds of ${pace.seconds} s, in turn, after ${pace.warmSeconds} s at full load for what Node compiles on its way. CPU is that of the process and its children, memory the peak`,
     'of the scenario. Compare lines with each other, not with other machines.',
     '',
     '![Throughput and CPU per request](results.svg)',
