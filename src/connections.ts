@@ -6,8 +6,10 @@ import { Refusal } from './refusals.ts';
 
 /** What is known of one client connection. */
 interface Connection {
-  /** Few, so a list is faster than a map. */
+  /** In the order they came. Few, so a list is faster than a map. */
   readonly inFlight: ServerResponse[];
+  /** Since when there was nothing in flight, if there is nothing. */
+  idleSince: number;
   /** The last request that was answered before all of its body had come. */
   unread: IncomingMessage | undefined;
   /** Bytes that had left for the client when the last look found some waiting, and when that was. */
@@ -43,6 +45,7 @@ export class Connections {
   opened(socket: Socket): void {
     const connection: Connection = {
       inFlight: [],
+      idleSince: performance.now(),
       unread: undefined,
       sentBytes: 0,
       waitingSince: undefined,
@@ -71,6 +74,7 @@ export class Connections {
     connection.inFlight.push(res);
     res.on('close', () => {
       remove(connection.inFlight, res);
+      connection.idleSince = performance.now();
       if (!req.complete) connection.unread = req;
       if (connection.givenUp && connection.inFlight.length === 0) req.socket.destroySoon();
     });
@@ -84,6 +88,16 @@ export class Connections {
     return () => {
       this.#inFlight -= 1;
     };
+  }
+
+  /**
+   * Waits until what came before on the connection is answered. Only safe methods are worked on side by side: who pipelines a
+   * PUT and a GET means them in this order (RFC 9112 §9.3.2). Nearly always there is nothing to wait for.
+   */
+  turn(req: IncomingMessage, res: ServerResponse): Promise<void> | undefined {
+    const inFlight = this.#open.get(req.socket)?.inFlight;
+    if (inFlight === undefined || inFlight.length < 2 || inFlight.every(isSafe)) return undefined;
+    return afterAll(inFlight.slice(0, -1), res);
   }
 
   /** The request of a connection whose body is still arriving, if there is one. */
@@ -120,7 +134,9 @@ export class Connections {
   overdue(now: number, limits: Limits): Socket[] {
     const late = [...this.#open].filter(
       ([, connection]) =>
-        this.#isUnreadTooLong(connection, now) || this.#delaysDrain(connection, now, limits),
+        this.#isUnreadTooLong(connection, now) ||
+        this.#isIdleTooLong(connection, now) ||
+        this.#delaysDrain(connection, now, limits),
     );
     return late.map(([socket]) => socket);
   }
@@ -129,6 +145,12 @@ export class Connections {
   #isUnreadTooLong({ unread }: Connection, now: number): boolean {
     if (unread === undefined || unread.complete) return false;
     return now - unread.visit.startedAt >= this.#limits.requestTimeoutMs;
+  }
+
+  /** Line ends between requests are no request (RFC 9112 §2.2), but to Node each is a sign of life. */
+  #isIdleTooLong({ inFlight, idleSince }: Connection, now: number): boolean {
+    const { keepAliveMs, headerTimeoutMs } = this.#limits;
+    return inFlight.length === 0 && now - idleSince >= keepAliveMs + headerTimeoutMs;
   }
 
   #delaysDrain(
@@ -177,6 +199,17 @@ export class Connections {
 }
 
 function ignore(): void {}
+
+const safeMethods: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
+
+function isSafe({ req }: ServerResponse): boolean {
+  return safeMethods.has(req.method);
+}
+
+async function afterAll(ahead: readonly ServerResponse[], res: ServerResponse): Promise<void> {
+  await Promise.all(ahead.map((earlier) => new Promise((resolve) => void earlier.once('close', resolve))));
+  if (res.destroyed) throw new Refusal('client_gone');
+}
 
 function remove(inFlight: ServerResponse[], res: ServerResponse): void {
   const at = inFlight.indexOf(res);

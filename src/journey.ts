@@ -39,6 +39,8 @@ export function createJourney(by: Provisions): Travel {
     let leave: (() => void) | undefined;
     try {
       leave = by.connections.enter(req, res); //                        503
+      const turn = by.connections.turn(req, res);
+      if (turn !== undefined) await turn; //                            499
       const head = checkRequest(req, by.headRules); //                  400 417 431
       visit.path = head.path;
 

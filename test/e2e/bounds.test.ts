@@ -95,6 +95,45 @@ test('a client that pipelines 2,000 requests and reads nothing gets no further t
   assert.ok(peakMegabytes() - peak < 60, `${peakMegabytes() - peak} MB more`);
 });
 
+test('of pipelined requests those that are not safe are worked on alone, in their order', async (t) => {
+  held.length = 0;
+  const earlier = upstream.requests.length;
+  const seen = (): unknown[] => upstream.requests.slice(earlier).map(({ method }) => method);
+  const post = upload('Content-Length: 2\r\n', '/v1/hold') + 'ab';
+  await open(t, get('/v1/hold').repeat(2) + post + get('/v1/hold'));
+  await until(() => held.length === 2);
+  await door.stillServes();
+  assert.deepEqual(seen().slice(0, 2), ['GET', 'GET']);
+  held.splice(0).forEach((res) => res.end());
+  await until(() => held.length === 1);
+  await door.stillServes();
+  assert.equal(seen().filter((method) => method === 'POST').length, 1);
+  const [posted] = held.splice(0);
+  assert.equal(posted?.req.method, 'POST');
+  posted?.end();
+  await until(() => held.length === 1);
+  held[0]?.end();
+  await nothingInFlight();
+});
+
+test('a request whose turn never comes, because the client leaves, does not reach the upstream', async (t) => {
+  held.length = 0;
+  const raw = await open(t, get('/v1/hold') + upload('Content-Length: 2\r\n', '/v1/hold') + 'ab');
+  await until(() => held.length === 1);
+  raw.socket.destroy();
+  await nothingInFlight();
+  await door.stillServes();
+  assert.equal(held.length, 1);
+});
+
+test('line ends now and then do not keep a connection', async (t) => {
+  const raw = await open(t, get('/v1/alive'));
+  await raw.responses(1);
+  const drip = setInterval(() => raw.write('\r\n'), 100);
+  t.after(() => clearInterval(drip));
+  await until(() => raw.closed, { within: 10_000 });
+});
+
 test('more requests than the process may have in flight are refused with 503, and taken again later', async (t) => {
   held.length = 0;
   await Promise.all(Array.from({ length: 8 }, () => open(t, get('/v1/hold').repeat(5))));
