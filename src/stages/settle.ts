@@ -14,9 +14,13 @@ export function settle(grant: Grant, exchange: Exchange): void {
   grant.leave();
 }
 
-/** An answer that the upstream broke off is a failure of the upstream; one that the client broke off was answered. */
+/**
+ * An answer that the upstream broke off is a failure of the upstream; one that the client broke off was answered. So was one that
+ * switched protocols: whoever ends the connection then ends no answer.
+ */
 function outcomeOf({ sent, answered, cut }: Exchange): Outcome {
   if (!sent) return { kind: 'unsent' };
-  if (answered === undefined || cut === 'upstream' || cut === 'gateway') return { kind: 'unanswered' };
+  const isBroken = (cut === 'upstream' || cut === 'gateway') && answered !== 101;
+  if (answered === undefined || isBroken) return { kind: 'unanswered' };
   return { kind: 'answered', status: answered };
 }

@@ -26,9 +26,13 @@ export function checkSwitch(answer: IncomingMessage, key: string): void {
 }
 
 /** Tells the client that the protocol is switched; from here on its socket carries no HTTP. */
-export function writeSwitch(res: ServerResponse, answer: IncomingMessage, own: readonly string[]): void {
+export function writeSwitch(
+  res: ServerResponse,
+  rawHeaders: readonly string[],
+  own: readonly string[],
+): void {
   const headers = ['Connection', 'Upgrade', 'Upgrade', 'websocket'];
-  copyHeaders(answer.rawHeaders, headers, passesWithoutFraming);
+  copyHeaders(rawHeaders, headers, passesWithoutFraming);
   try {
     res.writeHead(101, [...headers, ...own]);
   } catch (cause) {

@@ -165,7 +165,7 @@ export class Relay implements Dispatcher.DispatchHandler {
     if (this.#begun) return true;
     const { status, raw } = this.#head;
     try {
-      writeAnswerHead(this.#res, status, { raw: this.#takeCost(raw), own: this.#own });
+      writeAnswerHead(this.#res, status, { raw: this.takeCost(raw), own: this.#own });
     } catch (error) {
       this.#giveUp(error instanceof Error ? error : new NonsenseAnswer('an unknown fault'));
       return false;
@@ -175,7 +175,8 @@ export class Relay implements Dispatcher.DispatchHandler {
     return true;
   }
 
-  #takeCost(raw: readonly string[]): readonly string[] {
+  /** What the upstream says of the cost is for us; the rest is for the client. */
+  takeCost(raw: readonly string[]): readonly string[] {
     if (this.#costHeader === undefined) return raw;
     const { value, rest } = takeHeader(raw, this.#costHeader);
     this.#progress.cost = readUnits(value);
@@ -187,9 +188,10 @@ export class Relay implements Dispatcher.DispatchHandler {
     this.#giveUp(reason);
   }
 
-  /** The client's connection is no longer this relay's: its protocol was switched. */
+  /** The client's connection is no longer this relay's: its protocol was switched, and that was the answer. */
   handOver(): void {
     this.#progress.upstreamMs = performance.now() - this.#startedAt;
+    this.#progress.answered = 101;
     this.#stop();
   }
 
@@ -276,7 +278,7 @@ const silentCodes = new Set(['UND_ERR_SOCKET', resetCode, 'ECONNRESET', 'EPIPE']
 
 /** Anything but plain digits is no cost: what the upstream says is hostile too. */
 function readUnits(text: string | undefined): number | undefined {
-  return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
+  return text !== undefined && /^[ \t]*\d{1,15}[ \t]*$/.test(text) ? Number(text) : undefined;
 }
 
 function toStrings(raw: Dispatcher.DispatchController['rawHeaders']): string[] {

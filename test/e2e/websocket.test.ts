@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { after, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { WebSocket, WebSocketServer } from 'ws';
@@ -39,6 +40,8 @@ function handshakeWith(...changes: readonly (readonly [name: string, value: stri
     [...headers, ...extra].filter(([, value]) => value !== ''),
   );
 }
+
+const price = { cost: 1, costHeader: 'X-Cost' };
 
 const scene = { after };
 const echo = await startEcho(scene);
@@ -248,6 +251,18 @@ test('sockets on which nobody says anything are closed on both sides', async (t)
   await until(() => echo.server.clients.size === 0);
 });
 
+test('a silent socket lasts as long as its route says, not as long as an idle connection', async (t) => {
+  const limits = { keepAlive: '200ms', headerTimeout: '300ms' };
+  const slow = { path: '/v1/echo/*', methods: ['GET'], upstream: 'echo' };
+  const routes = [{ ...slow, upgrade: { websocket: { idleTimeout: '2500ms' } } }];
+  const patient = await startGateway(t, { ...config, limits, routes });
+  const client = connect(t, patient, echoPath);
+  await once(client, 'open');
+  const openedAt = performance.now();
+  await once(client, 'close');
+  assert.ok(performance.now() - openedAt > 2400);
+});
+
 const switched = `HTTP/1.1 101 x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: ${accepted}\r\n\r\n`;
 
 for (const side of ['client', 'upstream'] as const) {
@@ -278,6 +293,39 @@ for (const side of ['client', 'upstream'] as const) {
     await nothingInFlight();
   });
 }
+
+test('each socket is charged, however it ends, until the quota is used up', async (t) => {
+  await until(() => upstream.sockets.size === 0, { what: 'the sockets of other tests to be gone' });
+  const quotas = [{ name: 'sockets', limit: 7, per: 'lifetime' }];
+  const priced = config.routes.map((route) => (route.path === '/v1/raw/*' ? { ...route, ...price } : route));
+  const counting = await startGateway(t, { ...config, routes: priced, plans: { free: { quotas } } });
+  const ends: readonly { path: string; end: (client: WebSocket) => void }[] = [
+    { path: echoPath, end: (client) => client.close() },
+    { path: echoPath, end: (client) => client.terminate() },
+    { path: echoPath, end: () => echo.server.clients.forEach((client) => client.terminate()) },
+    { path: '/v1/idle/live', end: () => {} },
+  ];
+  for (const { path, end } of ends) {
+    const client = connect(t, counting, path);
+    await once(client, 'open');
+    end(client);
+    await once(client, 'close');
+  }
+  const arrived = upstream.received.length;
+  const raw = await openRaw(t, counting.port);
+  raw.write(handshakeWith());
+  await until(() => upstream.received[arrived]?.includes('\r\n\r\n'));
+  for (const socket of upstream.sockets) socket.write(switched.replace('\r\n\r\n', '\r\nX-Cost: 3 \r\n\r\n'));
+  const answer = await raw.receivedUntil((bytes) => bytes.includes('\r\n\r\n'));
+  assert.ok(!answer.toString().includes('X-Cost'));
+  raw.socket.destroy();
+  await until(() => counting.logs().filter(({ status }) => status === 101).length === 5);
+  const [, denied] = (await once(connect(t, counting, echoPath), 'unexpected-response')) as [
+    unknown,
+    IncomingMessage,
+  ];
+  assert.equal(denied.headers['x-gatehouse-refusal'], 'quota_exhausted');
+});
 
 test('a drain closes open sockets on both sides and ends', async (t) => {
   const ending = await startGateway(t, { ...config, drain: { timeout: '10s' } });
