@@ -22,7 +22,8 @@ export const limits = {
       default: 1000,
     },
     inFlightPerConnection: {
-      description: 'Pipelined requests of one connection being worked on.',
+      description:
+        'Pipelined requests of one connection being worked on, or waiting for their turn: unsafe ones go one by one.',
       type: 'integer',
       minimum: 1,
       maximum: 1000,
