@@ -56,6 +56,13 @@ export class LeaseSteps {
     this.outbox.post({ expendable: true, repeatable: false, run: () => this.#ledger.giveBack(order) });
   }
 
+  /** Sends back all that is held. */
+  retire(lease: Lease): void {
+    const { units } = lease;
+    lease.units = 0;
+    if (units > 0) this.sendBack(lease, lease.counters, units);
+  }
+
   cancel({ id, keyId, counters, holder }: DrawOrder): void {
     this.#onStep();
     this.outbox.post({
@@ -72,11 +79,11 @@ export class LeaseSteps {
     this.outbox.post({ expendable: false, repeatable: true, run: () => this.#ledger.charge(order) });
   }
 
-  /** Charges what keys owe, as far as there is room; `find` tells what is held for a key. */
-  chargeOwed(find: (keyId: string) => Lease | undefined): void {
+  /** Charges what keys owe, as far as there is room. */
+  chargeOwed(book: ReadonlyMap<string, Lease>): void {
     if (!this.outbox.hasRoom) return;
     for (const { keyId, counter, units } of this.owed.collect()) {
-      this.charge(find(keyId) ?? { keyId, units: 0 }, [counter], units);
+      this.charge(book.get(keyId) ?? { keyId, units: 0 }, [counter], units);
       if (!this.outbox.hasRoom) return;
     }
   }

@@ -1,6 +1,7 @@
 import type { Counter } from '../stores/ledger.ts';
 import { countersAt } from './counters.ts';
 import type { PlanRule } from '../config/plan-rule.ts';
+import type { StoreTime } from './store-time.ts';
 
 /** A request that waits for a draw. */
 export interface Waiter {
@@ -127,6 +128,17 @@ export function resize(lease: Lease, size: number): void {
 export function forgetHalf(lease: Lease, elapsedMs: number): void {
   lease.spent /= 2;
   lease.drawnAt += elapsedMs / 2;
+}
+
+/** Whether what the lease holds may be spent now: all of its periods run, and no clock has jumped since. */
+export function isCurrent(lease: Lease, time: StoreTime, mono: number): boolean {
+  const at = time.latest(mono);
+  return lease.from <= at && at < lease.until && lease.trust === time.trust;
+}
+
+/** Whether a lease still spends units of the periods in which these counters were read. */
+export function isLive(lease: Lease, counters: readonly Counter[], time: StoreTime, mono: number): boolean {
+  return !lease.gone && lease.counters === counters && isCurrent(lease, time, mono);
 }
 
 /** Units that the key has left over all of its quotas at the store's last word, without those held here. */
