@@ -168,6 +168,7 @@ const refused: [name: string, schema: unknown, body: unknown, sentence: string][
   ['int32', of({ type: 'integer', format: 'int32' }), { a: 2 ** 31 }, 'a must be a valid int32'],
   ['uuid', of({ format: 'uuid' }), { a: 'secret' }, 'a must be a valid uuid'],
   ['an endless uri', of({ format: 'uri' }), { a: `http://${'a'.repeat(1e6)}` }, 'a must be a valid uri'],
+  ['a long regex', of({ format: 'regex' }), { a: '(?<a>a)|'.repeat(100) }, 'a must be a valid regex'],
   ['const', of({ const: 1 }), { a: 2 }, 'a must have the one allowed value'],
   ['not', of({ not: { type: 'string' } }), { a: 'x' }, 'a has a form that is not allowed'],
   ['dependentRequired', { dependentRequired: { card: ['cvc'] } }, { card: 1 }, 'cvc is required beside card'],
