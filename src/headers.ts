@@ -35,6 +35,9 @@ const ownedPrefixes = ['x-gatehouse-', 'x-forwarded-'];
 /** Names a `Connection` header may not take away from the upstream: they carry the request itself (CVE-2026-105299). */
 const notNominable = new Set(['content-type', 'content-length', 'host']);
 
+/** What the gateway judges a body by. It reads these names alone, so an upstream is not shown what only imitates them. */
+const judgedBy = new Set(['content-encoding', 'content-type']);
+
 export function fold(name: string): string {
   const lower = name.toLowerCase();
   return /[_.]/.test(lower) ? lower.replace(/[_.]/g, '-') : lower;
@@ -49,16 +52,20 @@ export type Passes = (name: string) => boolean;
 
 /** Decides, once per spelling of a name, whether a request header passes to the upstream. */
 export function requestHeaderFilter(keyHeader: string, forwardKey: boolean): Passes {
-  const folded = fold(keyHeader);
+  const key = fold(keyHeader);
   return remember(
-    (name) =>
-      (forwardKey || name !== folded) && !hopByHop.has(name) && !smuggling.has(name) && !isOwned(name),
+    (folded, name) =>
+      (forwardKey || folded !== key) &&
+      !hopByHop.has(folded) &&
+      !smuggling.has(folded) &&
+      !isOwned(folded) &&
+      (!judgedBy.has(folded) || name.toLowerCase() === folded),
   );
 }
 
 /** Decides, once per spelling of a name, whether an upstream's response header passes to the client. */
 export const responseHeaderPasses: Passes = remember(
-  (name) => !hopByHop.has(name) && name !== 'x-request-id' && !name.startsWith('x-gatehouse-'),
+  (folded) => !hopByHop.has(folded) && folded !== 'x-request-id' && !folded.startsWith('x-gatehouse-'),
 );
 
 /** The folded names that a `Connection` header nominates as hop-by-hop; undefined for the everyday values. */
@@ -116,12 +123,12 @@ function connectionOf(headers: readonly string[]): string | undefined {
 }
 
 /** Remembers answers by spelling. Spellings come from clients, so the memory is bounded. */
-function remember(decide: (folded: string) => boolean): Passes {
+function remember(decide: (folded: string, name: string) => boolean): Passes {
   const answers = new Map<string, boolean>();
   return function passes(name) {
     let answer = answers.get(name);
     if (answer === undefined) {
-      answer = decide(fold(name));
+      answer = decide(fold(name), name);
       if (answers.size < 1000) answers.set(name, answer);
     }
     return answer;

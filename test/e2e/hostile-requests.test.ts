@@ -602,6 +602,10 @@ const forged = [
   'TE: trailers',
   'Trailer: X-Late',
   'HTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA',
+  'Content_Type: application/xml',
+  'CONTENT.TYPE: application/xml',
+  'Content_Encoding: gzip',
+  'content.encoding: gzip',
   'Connection: X-Nominated, X-Gatehouse-Key-Id, Host, Content-Type\r\nX-Nominated: 1',
   'Connection: x_nominated\r\nX-Nominated: 1',
 ];
