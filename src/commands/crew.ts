@@ -58,20 +58,16 @@ export class Crew {
     this.#options = options;
   }
 
-  /** Starts them all. What keeps the first from starting keeps all from it, so that is the end, with its exit code. */
+  /**
+   * Starts them all. What keeps the first from starting keeps all from it, so that is the end, with its exit code. Of the
+   * others each is replaced when it ends, as the first is from then on.
+   */
   async start(beginning: Beginning): Promise<Address> {
     this.#beginning = beginning;
-    try {
-      const listen = await this.#begin();
-      const others = Array.from({ length: this.#options.count - 1 }, () => this.#begin());
-      await Promise.all(others);
-      this.#state = 'running';
-      return listen;
-    } catch (error) {
-      this.#state = 'ending';
-      this.kill();
-      throw error;
-    }
+    const listen = await this.#begin();
+    this.#state = 'running';
+    await Promise.allSettled(Array.from({ length: this.#options.count - 1 }, () => this.#begin()));
+    return listen;
   }
 
   /**

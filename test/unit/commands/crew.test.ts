@@ -28,6 +28,10 @@ class StandIn extends EventEmitter {
     this.orders.push(order);
   }
 
+  ready(): void {
+    this.emit('message', { kind: 'ready', listen });
+  }
+
   answer(): void {
     for (const order of this.orders.splice(0)) {
       if (order.kind === 'ask') this.emit('message', { kind: 'answer', id: order.id, answer: counted });
@@ -42,7 +46,16 @@ class StandIn extends EventEmitter {
   }
 }
 
+const beginning = { config: {} as HandedConfig, logFormat: 'json', port: 8080 } as const;
+
 async function startCrew(count: number) {
+  const made = makeCrew(count, (worker) => worker.ready());
+  await made.crew.start(beginning);
+  const [first, second] = made.workers as [StandIn, StandIn];
+  return { ...made, first, second };
+}
+
+function makeCrew(count: number, forked: (worker: StandIn) => void) {
   const workers: StandIn[] = [];
   const told: string[] = [];
   const log: Record<string, unknown>[] = [];
@@ -54,15 +67,13 @@ async function startCrew(count: number) {
     fork: () => {
       const worker = new StandIn(workers.length + 1);
       workers.push(worker);
-      queueMicrotask(() => worker.emit('message', { kind: 'ready', listen }));
+      queueMicrotask(() => forked(worker));
       return worker as unknown as Worker;
     },
     note: (pid) => void told.push(`numbers of ${pid}`),
     ended: (pid) => void told.push(`end of ${pid}`),
   });
-  await crew.start({ config: {} as HandedConfig, logFormat: 'json', port: 8080 });
-  const [first, second] = workers as [StandIn, StandIn];
-  return { crew, told, log, workers, first, second };
+  return { crew, told, log, workers };
 }
 
 test('what a worker said is told before its end is, however late others answer', async (t) => {
@@ -135,4 +146,41 @@ test('a worker that was asked to end is replaced at once, however young, and wha
       ['error', 70, 200],
     ],
   );
+});
+
+test('a worker that ends while others still start is replaced', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { crew, log, workers } = makeCrew(3, (worker) => {
+    if (worker.process.pid !== 3) worker.ready();
+  });
+  const started = crew.start(beginning);
+  await new Promise(setImmediate);
+  const [first, second, third] = workers as [StandIn, StandIn, StandIn];
+  first.end(null, 'SIGKILL');
+  second.end(null, 'SIGKILL');
+  t.mock.timers.runAll();
+  third.ready();
+  assert.deepEqual(await started, listen);
+  assert.equal(workers.length, 5);
+  assert.deepEqual(said(log).slice(0, 2), [
+    'error 1 a worker ended, another takes its place',
+    'error 2 a worker ended, another takes its place',
+  ]);
+});
+
+test('a worker that does not start keeps the others from nothing', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { crew, workers } = makeCrew(2, (worker) => {
+    if (worker.process.pid === 2) worker.end(70);
+    else worker.ready();
+  });
+  assert.deepEqual(await crew.start(beginning), listen);
+  t.mock.timers.runAll();
+  assert.equal(workers.length, 3);
+});
+
+test('what keeps the first worker from starting is the end of all', async () => {
+  const { crew, workers } = makeCrew(2, (worker) => worker.end(69));
+  await assert.rejects(crew.start(beginning), { exitCode: 69 });
+  assert.equal(workers.length, 1);
 });
