@@ -6,17 +6,26 @@ export interface CharacterSets {
 
 /**
  * What each of these parts of a pattern takes (`a`, `\w`, `[^,]`), asked of the engine itself. The sample is ASCII, a few
- * of the other kinds, and every character that one of the parts names: enough to tell whether two parts overlap.
+ * of the other kinds, every character that one of the parts names, and one of each kind that those parts tell apart which
+ * look beyond ASCII: enough to tell whether two parts overlap.
  */
 export function characterSets(parts: readonly string[]): CharacterSets {
-  const sample = [...new Set([...ascii, ...others, ...[...new Set(parts)].flatMap(namedIn)])];
+  const different = [...new Set(parts)];
+  const kinds = kindsOf(different.filter((part) => looksBeyondAscii.test(part) && !backReference.test(part)));
+  const sample = [...new Set([...ascii, ...others, ...kinds, ...different.flatMap(namedIn)])];
   const all = (1n << BigInt(sample.length)) - 1n;
   const known = new Map<string, bigint>();
+  const anything = all & ~1n; // less one, as `[^]` alone is known to take all
   const read = (part: string): bigint => {
     // What an earlier group took may be anything.
-    if (/^\\(?:[1-9]|k)/.test(part)) return all;
+    if (backReference.test(part)) return anything;
     const expression = new RegExp(`^(?:${part})$`, 'u');
-    return sample.reduce((set, one, at) => (expression.test(one) ? set | (1n << BigInt(at)) : set), 0n);
+    const set = sample.reduce(
+      (bits, one, at) => (expression.test(one) ? bits | (1n << BigInt(at)) : bits),
+      0n,
+    );
+    // Of what the sample lacks nothing is known.
+    return set === 0n ? anything : set;
   };
   const of = (part: string): bigint => {
     const set = known.get(part) ?? read(part);
@@ -30,6 +39,35 @@ export function characterSets(parts: readonly string[]): CharacterSets {
 
 const ascii = Array.from({ length: 128 }, (_, code) => String.fromCharCode(code));
 const others = Array.from('\u0085\u00a0éÉßж\u0301\u0660中한\u2028\ufeff€😀');
+const backReference = /^(?:\(\?[ims]+:)?\\(?:[1-9]|k)/;
+const looksBeyondAscii = /\\p|[^\0-\x7f]|\[.*\\[ux]/isu;
+
+/** One character of each kind that these parts tell apart. */
+function kindsOf(parts: readonly string[]): string[] {
+  if (parts.length === 0) return [];
+  let kinds = [(beyondAscii ??= listBeyondAscii())];
+  for (const part of parts) {
+    const taken = new RegExp(`(?:${part})+`, 'gu');
+    kinds = kinds.flatMap((kind) => [(kind.match(taken) ?? []).join(''), kind.replace(taken, '')]);
+    kinds = kinds.filter((kind) => kind !== '');
+  }
+  return kinds.map((kind) => String.fromCodePoint(kind.codePointAt(0) ?? 0));
+}
+
+let beyondAscii: string | undefined;
+
+function listBeyondAscii(): string {
+  const codes = manyKinds.flatMap(([from, to]) => Array.from({ length: to - from }, (_, at) => from + at));
+  return codes.map((code) => String.fromCodePoint(code)).join('');
+}
+
+/** Most scripts and signs, but not the long blocks of one kind: ideographs, Hangul, private use. */
+const manyKinds = [
+  [0x80, 0x3400],
+  [0xa000, 0xac00],
+  [0xf900, 0x1_2000],
+  [0x1_d000, 0x1_fb00],
+] as const;
 
 function namedIn(part: string): string[] {
   const escaped = [

@@ -1,11 +1,14 @@
-import { characterSets } from './character-sets.ts';
+import type { CharacterSets } from './character-sets.ts';
 import { PatternTooLarge } from './pattern-tree.ts';
 import type { PatternTree } from './pattern-tree.ts';
+import { waysThrough } from './pattern-ways.ts';
 
 /** One character of a pattern, and what may come after it. */
 export interface PatternState {
   /** The characters it takes; none where only a place such as `$` fits. */
   readonly takes: bigint;
+  /** Whether these are all signs of words, where the pattern asks for that with `\b` or `\B`. */
+  readonly isWord: boolean;
   /** As it is written. */
   readonly text: string;
   /** How many ways lead to each next state. */
@@ -15,12 +18,20 @@ export interface PatternState {
 }
 
 /**
- * Which character of a pattern may be taken after which (Glushkov's automaton). State 0 takes any
- * character: a search that failed begins anew one further on. A count of `longFrom` or more is taken for a repetition
- * without end, a smaller one for one or two: the ways to read a text are much the same.
+ * Which character of a pattern may be taken after which (Glushkov's automaton). A state without text is in front and takes any
+ * character: a search that failed begins anew one further on. A count that leaves `endlessFrom` ways or more to read a text
+ * is taken for a repetition without end, another for one or two.
  */
-export function drawPattern(tree: PatternTree, longFrom: number): readonly PatternState[] {
-  return new Graph(tree, longFrom).states;
+export function drawPattern(
+  tree: PatternTree,
+  { sets, endlessFrom }: { sets: CharacterSets; endlessFrom: number },
+): readonly PatternState[] {
+  return new Graph(tree, sets, endlessFrom).states;
+}
+
+/** Whether a place may be anywhere in a text, as `\b` and `\B` may. */
+export function isBorder(text: string): boolean {
+  return /^\\b$/i.test(text);
 }
 
 // --- Internal ---
@@ -39,16 +50,21 @@ const nothing: Piece = { first: [], last: [], empty: true };
 
 class Graph {
   readonly states: PatternState[] = [];
-  readonly #longFrom: number;
-  readonly #sets: ReturnType<typeof characterSets>;
+  readonly #endlessFrom: number;
+  readonly #sets: CharacterSets;
+  /** The signs of words, where it matters which these are. */
+  readonly #word: bigint | undefined;
+  readonly #start: readonly number[];
   /** States after which something is still looked for, which may fail. */
   readonly #held = new Set<number>();
   #ways = 0;
 
-  constructor(tree: PatternTree, longFrom: number) {
-    this.#longFrom = longFrom;
-    this.#sets = characterSets(charactersOf(tree));
-    const start = this.#add(this.#sets.all, '');
+  constructor(tree: PatternTree, sets: CharacterSets, endlessFrom: number) {
+    this.#endlessFrom = endlessFrom;
+    this.#sets = sets;
+    this.#word = hasBorder(tree) ? this.#sets.of(String.raw`\w`) : undefined;
+    const start = this.#take(this.#sets.all, '');
+    this.#start = start.last;
     const whole = this.#draw(tree);
     this.#link(start.last, [...start.first, ...whole.first]);
     this.#end(whole.empty ? [...whole.last, ...start.last] : whole.last);
@@ -58,9 +74,9 @@ class Graph {
   #draw(part: PatternTree): Piece {
     switch (part.kind) {
       case 'character':
-        return this.#add(this.#sets.of(part.text), part.text);
+        return this.#take(this.#sets.of(part.text), part.text);
       case 'place':
-        return this.#add(0n, part.text);
+        return this.#add({ takes: 0n, text: part.text, isWord: false });
       case 'look':
         return this.#look(this.#draw(part.part));
       case 'choice':
@@ -83,7 +99,7 @@ class Graph {
     let piece = nothing;
     for (const part of parts) {
       if (part.kind === 'look')
-        for (const state of piece.empty ? [0, ...piece.last] : piece.last) this.#held.add(state);
+        for (const state of piece.empty ? [...this.#start, ...piece.last] : piece.last) this.#held.add(state);
       piece = this.#follow(piece, this.#draw(part));
     }
     return piece;
@@ -97,12 +113,13 @@ class Graph {
 
   #repeatOnceOrMore(part: PatternTree, { least, most }: { least: number; most: number }): Piece {
     const piece = this.#draw(part);
-    const isOneLength = least === most && part.kind === 'character';
-    if (most === Infinity || (most >= this.#longFrom && !isOneLength)) {
+    if (most === 1) return piece;
+    if (most === Infinity || waysThrough({ kind: 'repeat', part, least, most }) >= this.#endlessFrom) {
       this.#link(piece.last, piece.first);
+      // Which of the rounds that must be take nothing is another choice.
+      if (piece.empty && least > 1) this.#link(piece.last, piece.first);
       return piece;
     }
-    if (most === 1) return piece;
     const again = this.#draw(part);
     return this.#follow(piece, least === most ? again : { ...again, empty: true });
   }
@@ -116,10 +133,21 @@ class Graph {
     };
   }
 
-  #add(takes: bigint, text: string): Piece {
+  /** Where it matters what is a sign of a word, those that are and those that are not have a state each. */
+  #take(takes: bigint, text: string): Piece {
+    if (this.#word === undefined) return this.#add({ takes, text, isWord: false });
+    const word = takes & this.#word;
+    const rest = takes & ~this.#word;
+    const pieces: Piece[] = [];
+    if (word !== 0n) pieces.push(this.#add({ takes: word, text, isWord: true }));
+    if (rest !== 0n) pieces.push(this.#add({ takes: rest, text, isWord: false }));
+    return oneOf(pieces);
+  }
+
+  #add(state: Pick<PatternState, 'takes' | 'text' | 'isWord'>): Piece {
     if (this.states.length >= statesMax) throw new PatternTooLarge();
-    const state = this.states.push({ takes, text, next: new Map(), ends: false }) - 1;
-    return { first: [state], last: [state], empty: false };
+    const at = this.states.push({ ...state, next: new Map(), ends: false }) - 1;
+    return { first: [at], last: [at], empty: false };
   }
 
   #link(from: readonly number[], to: readonly number[]): void {
@@ -156,8 +184,8 @@ function oneOf(pieces: readonly Piece[]): Piece {
   };
 }
 
-function charactersOf(part: PatternTree): readonly string[] {
-  if (part.kind === 'character') return [part.text];
-  if (part.kind === 'place') return [];
-  return ('parts' in part ? part.parts : [part.part]).flatMap(charactersOf);
+function hasBorder(part: PatternTree): boolean {
+  if (part.kind === 'character') return false;
+  if (part.kind === 'place') return isBorder(part.text);
+  return ('parts' in part ? part.parts : [part.part]).some(hasBorder);
 }

@@ -1,6 +1,6 @@
 /** A regular expression as its parts, as far as they matter for the time it takes. */
 export type PatternTree =
-  /** One character; of any set, as it is written. */
+  /** One character; of any set, as it is written, with the modifiers around it: `\d`, `(?i:a)`. */
   | { readonly kind: 'character'; readonly text: string }
   /** Holds at some places only, and takes no character: `^`, `$`, `\b`. */
   | { readonly kind: 'place'; readonly text: string }
@@ -15,14 +15,14 @@ export class PatternTooLarge extends Error {}
 /** The parts of a regular expression that is well formed with the flag `u`. Throws `PatternTooLarge`. */
 export function parsePattern(pattern: string): PatternTree {
   if (pattern.length > lengthMax) throw new PatternTooLarge();
-  const groups: Group[] = [{ kind: 'group', choices: [[]] }];
+  const groups: Group[] = [{ kind: 'group', modifiers: '', choices: [[]] }];
   for (const { groups: token = {} } of pattern.matchAll(tokens)) {
     const group = groups.at(-1);
     const sequence = group?.choices.at(-1);
     if (group === undefined || sequence === undefined) break;
     if (groups.length > depthMax) throw new PatternTooLarge();
     if (token['open'] !== undefined) {
-      groups.push({ kind: /^\(\?<?[=!]/.test(token['open']) ? 'look' : 'group', choices: [[]] });
+      groups.push(opened(token['open'], group.modifiers));
     } else if (token['close'] !== undefined) {
       groups.pop();
       groups.at(-1)?.choices.at(-1)?.push(closed(group));
@@ -30,10 +30,17 @@ export function parsePattern(pattern: string): PatternTree {
     else if (token['quantifier'] !== undefined) {
       const part = sequence.pop();
       if (part !== undefined) sequence.push({ kind: 'repeat', part, ...bounds(token['quantifier']) });
-    } else if (token['place'] !== undefined) sequence.push({ kind: 'place', text: token['place'] });
-    else sequence.push({ kind: 'character', text: token['character'] ?? '' });
+    } else if (token['place'] !== undefined) sequence.push(place(token['place'], group.modifiers));
+    else sequence.push({ kind: 'character', text: modified(token['character'] ?? '', group.modifiers) });
   }
   return closed(groups[0]);
+}
+
+/** Every one of its characters, as it is written. */
+export function charactersOf(part: PatternTree): readonly string[] {
+  if (part.kind === 'character') return [part.text];
+  if (part.kind === 'place') return [];
+  return ('parts' in part ? part.parts : [part.part]).flatMap(charactersOf);
 }
 
 // --- Internal ---
@@ -43,13 +50,15 @@ const depthMax = 100;
 
 interface Group {
   readonly kind: 'group' | 'look';
+  /** Which of `i`, `m` and `s` hold inside. */
+  readonly modifiers: string;
   readonly choices: PatternTree[][];
 }
 
 /** Escapes and classes are taken whole, so what they hold is no group and no quantifier. */
 const tokens = new RegExp(
   [
-    String.raw`(?<open>\((?:\?(?:<?[=!]|:|<[^>]*>))?)`,
+    String.raw`(?<open>\((?:\?(?:<?[=!]|[ims]*(?:-[ims]*)?:|<[^>]*>))?)`,
     String.raw`(?<close>\))`,
     String.raw`(?<or>\|)`,
     String.raw`(?<quantifier>(?:[*+?]|\{\d+(?:,\d*)?\})\??)`,
@@ -58,6 +67,23 @@ const tokens = new RegExp(
   ].join('|'),
   'gu',
 );
+
+function opened(open: string, outer: string): Group {
+  const kind = /^\(\?<?[=!]/.test(open) ? 'look' : 'group';
+  const { on = '', off = '' } = /^\(\?(?<on>[ims]*)(?:-(?<off>[ims]*))?:/.exec(open)?.groups ?? {};
+  const modifiers = Array.from('ims').filter((one) => (outer + on).includes(one) && !off.includes(one));
+  return { kind, modifiers: modifiers.join(''), choices: [[]] };
+}
+
+function modified(text: string, modifiers: string): string {
+  return modifiers === '' ? text : `(?${modifiers}:${text})`;
+}
+
+/** With `m` the ends of lines may be anywhere. */
+function place(text: string, modifiers: string): PatternTree {
+  if (modifiers.includes('m') && /[$^]/.test(text)) return { kind: 'sequence', parts: [] };
+  return { kind: 'place', text };
+}
 
 function closed(group: Group | undefined): PatternTree {
   const parts = (group?.choices ?? []).map((sequence): PatternTree => ({

@@ -1,6 +1,7 @@
-import { drawPattern } from './pattern-graph.ts';
+import { characterSets } from './character-sets.ts';
+import { drawPattern, isBorder } from './pattern-graph.ts';
 import type { PatternState } from './pattern-graph.ts';
-import { parsePattern, PatternTooLarge } from './pattern-tree.ts';
+import { charactersOf, parsePattern, PatternTooLarge } from './pattern-tree.ts';
 
 /** Why a hostile text can take a regular expression long (CWE-1333), and the characters of the pattern it is about. */
 export type Slowness =
@@ -19,9 +20,10 @@ export function slownessOf(pattern: string): Slowness | undefined {
   try {
     const tree = parsePattern(pattern);
     const steps = { left: stepsMax };
+    const sets = characterSets(charactersOf(tree));
     return (
-      findDoubling(loopsOf(drawPattern(tree, longFrom)), steps) ??
-      findGrowing(loopsOf(drawPattern(tree, Infinity)), steps)
+      findDoubling(loopsOf(drawPattern(tree, { sets, endlessFrom })), steps) ??
+      findGrowing(loopsOf(drawPattern(tree, { sets, endlessFrom: Infinity })), steps)
     );
   } catch (error) {
     if (error instanceof PatternTooLarge) return { kind: 'unknown' };
@@ -35,8 +37,8 @@ export function slownessOf(pattern: string): Slowness | undefined {
 const stepsMax = 200_000;
 /** Every character of any sample. */
 const everything = -1n;
-/** Between two counts of so many a text can be divided in about as many ways as between two without end. */
-const longFrom = 10;
+/** Some 10 ms: counts that leave so many ways to read a text are as bad as repetitions without end. */
+const endlessFrom = 100_000;
 
 /** A state that may be met again and again without the search coming to an end. */
 interface Loop {
@@ -63,14 +65,35 @@ function isWellFormed(pattern: string): boolean {
 
 function loopsOf(graph: readonly PatternState[]): readonly Loop[] {
   const loops = graph.map(({ takes, text }, id): Loop => ({ id, takes, text, next: [], circle: undefined }));
-  for (const [id, { next }] of graph.entries()) {
-    for (const [to, ways] of next) {
-      const state = graph[to]?.ends === false && !graph[id]?.ends ? loops[to] : undefined;
-      if (state !== undefined && state.takes !== 0n) loops[id]?.next.push({ state, ways });
+  for (const [from, loop] of loops.entries()) {
+    for (const [to, ways] of nextCharacters(graph, from)) {
+      const state = loops[to];
+      if (state !== undefined) loop.next.push({ state, ways });
     }
   }
   markCircles(loops);
   return loops;
+}
+
+/** The characters that may come next, whatever borders of words are in between, and how many ways lead to each. */
+function nextCharacters(graph: readonly PatternState[], id: number): ReadonlyMap<number, number> {
+  const next = new Map<number, number>();
+  const from = graph[id];
+  const passed = new Set(from === undefined || from.ends ? [] : [from]);
+  for (const at of passed) {
+    for (const [toId, ways] of at.next) {
+      const to = graph[toId];
+      if (from === undefined || to === undefined || to.ends) continue;
+      if (to.takes === 0n) {
+        if (isBorder(to.text) && (at === from || at.text === to.text)) passed.add(to);
+      } else if (at === from || isBetween(at.text, from, to)) next.set(toId, (next.get(toId) ?? 0) + ways);
+    }
+  }
+  return next;
+}
+
+function isBetween(border: string, before: PatternState, after: PatternState): boolean {
+  return (before.isWord === after.isWord) === (border === String.raw`\B`);
 }
 
 /** Tarjan's search for the parts of a graph that are strongly connected. */
@@ -130,7 +153,7 @@ function findGrowing(loops: readonly Loop[], steps: Steps): Slowness | undefined
     for (const from of members) {
       const to = later.find((each) => canDivide(from, each, steps));
       if (to === undefined) continue;
-      if (from.id === 0) return { kind: 'searching', at: to.text };
+      if (from.text === '') return { kind: 'searching', at: to.text };
       return { kind: 'dividing', at: [from.text, to.text] };
     }
   }

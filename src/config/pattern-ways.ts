@@ -1,0 +1,26 @@
+import type { PatternTree } from './pattern-tree.ts';
+
+/** In how many ways a text can be read by a part of a pattern, at most: its counts and its alternatives are all that differ. */
+export function waysThrough(part: PatternTree): number {
+  switch (part.kind) {
+    case 'sequence':
+      return part.parts.reduce((product, each) => product * waysThrough(each), 1);
+    case 'choice':
+      return part.parts.reduce((sum, each) => sum + waysThrough(each), 0);
+    case 'repeat': {
+      const most = Math.min(part.most, part.least + enough);
+      const ways = waysThrough(part.part);
+      return ways === 1 ? most - part.least + 1 : Math.min(ways ** most, Number.MAX_VALUE);
+    }
+    case 'character':
+    case 'place':
+    case 'look':
+    default:
+      return 1;
+  }
+}
+
+// --- Internal ---
+
+/** With or without an end, so many rounds more than must be are ways enough. */
+const enough = 20;
