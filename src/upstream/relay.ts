@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import type { Dispatcher } from 'undici';
+import { AnswerBody } from './answer-body.ts';
 import { writeAnswerHead } from './answer-head.ts';
 import { resetCode } from './connect.ts';
 import { takeHeader } from '../headers.ts';
 import { ClientGone, NonsenseAnswer, ResponseTimeout } from './failures.ts';
-import { letGo } from '../let-go.ts';
 import { Refusal } from '../refusals.ts';
 import { whenAllIsRead } from '../when-all-is-read.ts';
 
@@ -91,6 +91,8 @@ export class Relay implements Dispatcher.DispatchHandler {
   #flowing = false;
   /** The start of the body, which until then may turn out to be all of it. */
   #held: Buffer | undefined;
+  /** All that is not held. */
+  #body: AnswerBody | undefined;
 
   constructor(res: ServerResponse, { own, costHeader, progress, responseMs, settle }: RelayParts) {
     this.#res = res;
@@ -154,6 +156,7 @@ export class Relay implements Dispatcher.DispatchHandler {
     if (!this.#begin()) return;
     this.#stop();
     // One string of head and body costs one write of text, which is much less than one of a list of buffers.
+    this.#body?.flush();
     if (this.#held === undefined) this.#res.end();
     else this.#res.end(this.#held.toString('latin1'), 'latin1');
     this.#settle.resolve({ status: this.#res.statusCode, cut: undefined });
@@ -206,7 +209,8 @@ export class Relay implements Dispatcher.DispatchHandler {
 
   #write(chunk: Buffer): void {
     if (this.#over) return;
-    if (this.#res.write(chunk, whenSent(chunk))) return;
+    this.#body ??= new AnswerBody(this.#res);
+    if (this.#body.write(chunk)) return;
     this.#controller?.pause();
     this.#res.once('drain', () => this.#controller?.resume());
   }
@@ -255,17 +259,6 @@ export class Relay implements Dispatcher.DispatchHandler {
 
 /** A larger body is worth a write of its own. */
 const heldBytesMax = 16 * 1024;
-
-/** A smaller piece is not worth a callback: it weighs little until it is collected. */
-const largeBytesMin = 16 * 1024;
-
-/** Called without an error, the kernel has the bytes, or nobody will read them any more. */
-function whenSent(chunk: Buffer): ((error: Error | null | undefined) => void) | undefined {
-  if (chunk.length < largeBytesMin) return undefined;
-  return (error) => {
-    if (!error) letGo(chunk);
-  };
-}
 
 /** To a client of HTTP/1.0 the end of the connection may be the end of the answer, so only a reset tells it the truth. */
 function breakOff(res: ServerResponse): void {

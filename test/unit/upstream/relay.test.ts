@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { test } from 'node:test';
+import type { TestContext } from 'node:test';
+import type { Dispatcher } from 'undici';
+import { Relay } from '../../../src/upstream/relay.ts';
+import type { Outcome, Progress } from '../../../src/upstream/relay.ts';
+import { until } from '../../helpers/poll.ts';
+import { openRaw } from '../../helpers/raw-socket.ts';
+
+const progress = (): Progress => ({
+  sent: false,
+  answered: undefined,
+  cost: undefined,
+  upstreamMs: undefined,
+  bytesIn: 0,
+  bytesOut: 0,
+  cut: undefined,
+  cause: undefined,
+});
+
+/** An upstream that stops when it is told to. */
+class Source {
+  paused = false;
+  readonly aborted = false;
+  readonly reason = null;
+  readonly rawHeaders = [];
+  pause = () => void (this.paused = true);
+  resume = () => void (this.paused = false);
+  abort = () => undefined;
+}
+
+/** A request of a client that reads nothing as yet, and its relay. */
+async function startRelay(t: TestContext) {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close());
+  const client = await openRaw(t, (server.address() as AddressInfo).port);
+  client.socket.pause();
+  client.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+  const [, res] = (await once(server, 'request')) as [unknown, ServerResponse];
+  const writes = t.mock.method(res, 'write').mock;
+  const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
+  const relay = new Relay(res, {
+    own: [],
+    costHeader: undefined,
+    progress: progress(),
+    responseMs: 60_000,
+    settle: { resolve, reject },
+  });
+  const source = new Source();
+  const controller = source as unknown as Dispatcher.DispatchController;
+  relay.onRequestStart(controller);
+  relay.onResponseStart(controller, 200);
+  return { client, relay, res, source, controller, writes, outcome: promise };
+}
+
+test('small pieces of an answer that has to wait are gathered, and it arrives whole', async (t) => {
+  const { client, relay, res, source, controller, writes, outcome } = await startRelay(t);
+  const letters: Buffer[] = [];
+  const send = (bytes: Buffer): void => {
+    letters.push(Buffer.from(bytes));
+    relay.onResponseData(controller, bytes);
+  };
+  while (res.writableLength === 0) {
+    send(Buffer.alloc(32 * 1024, '.'));
+    for (let turn = 0; turn < 3; turn += 1) await new Promise(setImmediate);
+  }
+  const before = writes.callCount();
+  for (let at = 0; at < 100_000 && !source.paused; at += 1) send(Buffer.from([97 + (at % 26)]));
+  assert.ok(source.paused, 'the upstream goes on and on');
+  assert.ok(writes.callCount() - before < 10, `${writes.callCount() - before} writes wait`);
+
+  const answers = client.responses(1);
+  client.socket.resume();
+  await until(() => !source.paused);
+  for (let at = 0; at < 100; at += 1) send(Buffer.from([65 + (at % 26)]));
+  relay.onResponseEnd();
+  const [answer] = await answers;
+  assert.equal((await outcome).cut, undefined);
+  assert.ok(answer?.body.equals(Buffer.concat(letters)));
+});
