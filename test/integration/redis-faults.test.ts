@@ -303,11 +303,21 @@ const answers = [
   { answer: '-MISCONF Redis is configured to save RDB snapshots', says: /snapshots to disk/ },
   { answer: '-MASTERDOWN Link with MASTER is down', says: /lost its master/ },
   { answer: '-NOPERM this user has no permissions to run evalsha', says: /does not permit/ },
+  {
+    answer:
+      "-ERR ACL failure in script: User u has no permissions to run the 'publish' command script: on @user_script:1.",
+    says: /does not permit our user the command publish$/,
+  },
+  {
+    answer: '-ERR ACL failure in script: No permissions to access a channel script: on @user_script:1.',
+    says: /does not permit our user the channel/,
+  },
+  { answer: '-NOPERM No permissions to access a key', says: /does not permit our user the names/ },
   { answer: '-MOVED 1 127.0.0.1:1', says: /serves this slot elsewhere/ },
   { answer: '-ERR swordfish', says: /not known/ },
 ];
 for (const { answer, says } of answers) {
-  test(`the answer ${answer.split(' ')[0]} is understood`, async (t) => {
+  test(`the answer ${answer.slice(0, 50)} is understood`, async (t) => {
     const store = await openWithDeadline(t, `redis://127.0.0.1:${await startLiar(t, answer)}`);
     const failure = await failureOf(store.ledger.draw(aDraw({ counters })));
     assert.match(failure.message, says);

@@ -18,6 +18,10 @@ for number = 1, (#KEYS - 3) / 2 do
   elseif redis.call('EXISTS', record) == 1 then
     answers[number] = '!'
   else
+    if added == 0 then
+      -- Before the first write, so that a user who may not publish changes nothing. The message leaves when the script is over.
+      redis.call('PUBLISH', ARGV[5], '')
+    end
     redis.call('SET', record, text)
     redis.call('SET', secret, id)
     redis.call('ZADD', KEYS[1], 0, id)
@@ -30,6 +34,5 @@ if added > 0 then
   redis.call('XADD', KEYS[2], 'MAXLEN', '~', ARGV[2], '*', 'keys', added, 'note', ARGV[1])
   redis.call('XTRIM', KEYS[2], 'MINID', '~', string.format('%.0f', time[1] * 1000 - ARGV[3]))
   redis.call('XADD', KEYS[3], 'MAXLEN', '~', ARGV[4], '*', 'key', '')
-  redis.call('PUBLISH', ARGV[5], '')
 end
 return answers

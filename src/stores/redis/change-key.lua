@@ -22,6 +22,8 @@ redis.call('ZSCORE', KEYS[2], ARGV[2])
 redis.call('XLEN', KEYS[3])
 redis.call('XLEN', KEYS[4])
 
+-- Before the first write, so that a user who may not publish changes nothing. The message leaves when the script is over.
+redis.call('PUBLISH', ARGV[8], '')
 redis.call('SET', KEYS[1], ARGV[3])
 redis.call('ZADD', KEYS[2], 0, ARGV[2])
 for at = 5, #KEYS do
@@ -31,5 +33,4 @@ local time = redis.call('TIME')
 redis.call('XADD', KEYS[3], 'MAXLEN', '~', ARGV[5], '*', 'keys', 1, 'note', ARGV[4])
 redis.call('XTRIM', KEYS[3], 'MINID', '~', string.format('%.0f', time[1] * 1000 - ARGV[6]))
 redis.call('XADD', KEYS[4], 'MAXLEN', '~', ARGV[7], '*', 'key', ARGV[1] == '' and '' or ARGV[2])
-redis.call('PUBLISH', ARGV[8], '')
 return 'done'

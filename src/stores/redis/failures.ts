@@ -35,6 +35,31 @@ const refusals: readonly { code: string; means: string; general: boolean }[] = [
   { code: 'NOPERM', means: 'does not permit our user what it needs', general: true },
 ];
 
+/**
+ * What an ACL denies to us or to a script of ours, in the words of Redis 6.2, of 7.0 and of later ones. Keys are asked for
+ * before a script runs, and a script publishes before it writes: only a command can be denied in its middle.
+ */
+const denials: readonly { says: RegExp; what: string; general: boolean; midway: boolean }[] = [
+  {
+    says: /permissions to run|can't run this command/,
+    what: 'a command that it needs',
+    general: true,
+    midway: true,
+  },
+  {
+    says: /permissions to access .*\bkey|can't access at least one of the keys/,
+    what: 'the names that it needs',
+    general: true,
+    midway: false,
+  },
+  {
+    says: /permissions to access .*\bchannel|can't publish to the channel/,
+    what: 'the channel that tells of changed keys',
+    general: false,
+    midway: false,
+  },
+];
+
 /** Errors of sockets that can only arise before anything was sent. */
 const neverSent = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
 
@@ -45,6 +70,8 @@ const neverSent = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREA
 export function describeFailure(thrown: unknown): Failure {
   const { name, message, code } = read(thrown);
   if (name === 'ReplyError') {
+    const denial = findDenial(message);
+    if (denial !== undefined) return denial;
     const refusal = findRefusal(message);
     if (refusal !== undefined)
       return fail(refusal.means, { mayHaveHappened: false, general: refusal.general });
@@ -72,6 +99,18 @@ export function isReadOnly(thrown: unknown): boolean {
 
 function findRefusal(message: string): (typeof refusals)[number] | undefined {
   return refusals.find(({ code }) => new RegExp(`(?:^|[\\s-])${code}\\b`).test(message));
+}
+
+function findDenial(message: string): Failure | undefined {
+  const denial = denials.find(({ says }) => says.test(message));
+  if (denial === undefined) return undefined;
+  const command = /permissions to run the '([a-z|]+)'/.exec(message)?.[1];
+  const what = command === undefined ? denial.what : `the command ${command}`;
+  const inScript = !message.startsWith('NOPERM');
+  return fail(`does not permit our user ${what}`, {
+    mayHaveHappened: inScript && denial.midway,
+    general: denial.general,
+  });
 }
 
 function fail(

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test, type TestContext } from 'node:test';
+import type { Store } from '../../src/stores/store.ts';
+import { aKey, aNote, aSecret } from '../helpers/a-key.ts';
+import { aDraw } from '../helpers/ledger-orders.ts';
+import { until } from '../helpers/poll.ts';
+import { startRedisServer, type RedisServer } from '../helpers/redis-server.ts';
+import { counters, failureOf, openWithDeadline } from '../helpers/store-faults.ts';
+
+const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+const advised = /^ACL SETUSER gatehouse .*$/m.exec(readme)?.[0].split(' ') ?? [];
+
+test('the user of the README is permitted all that a store does', async (t) => {
+  const { redis, store } = await openAsUser(t);
+  const { keys, ledger } = store;
+  t.after(keys.watch(() => undefined));
+  await store.ping();
+  await store.probe();
+
+  const key = aKey();
+  assert.equal(await create(store, key), 'done');
+  await keys.changeKey({ from: key, to: { ...key, version: key.version + 1, name: 'new' }, note: aNote() });
+  await keys.addKeys([aKey()], aNote());
+  await keys.noteUses([{ keyId: key.id, secret: 1, at: 1 }]);
+  await keys.findKey(key.secrets[0]?.digest ?? '');
+  assert.equal((await keys.readKey(key.id))?.record.name, 'new');
+  assert.equal((await keys.listKeys('', 10)).length, 2);
+  assert.equal((await keys.listAudit(undefined, 10)).length, 3);
+
+  const order = aDraw({ counters });
+  await ledger.draw(order);
+  await ledger.cancelDraw(order);
+  await ledger.charge({ ...order, id: 'charge', units: 2, held: 1 });
+  await ledger.giveBack({ ...order, id: 'give back', units: 1, held: 0 });
+  await ledger.readUsage(order.keyId, counters);
+  await ledger.resetUsage(order.keyId, counters);
+  await ledger.pace({ keyId: order.keyId, name: 'rate', intervalMs: 1, burst: 1, want: 1 });
+  const place = { keyId: order.keyId, placeId: 'p', limit: 1, expiresInMs: 1_000 };
+  await ledger.enter(place);
+  await ledger.stay(place);
+  await ledger.leave(place.keyId, place.placeId);
+
+  const listeners = () => redis.say('PUBSUB', 'NUMSUB', 'gatehouse:key-changes');
+  await until(async () => (await listeners()).endsWith(':1\r\n'));
+  assert.equal(await redis.say('ACL', 'LOG'), '*0\r\n', 'nothing was denied');
+});
+
+const mutes = [
+  { lacks: 'the channel', rule: 'resetchannels', says: /does not permit our user the channel/ },
+  { lacks: 'the command', rule: '-publish', says: /does not permit our user (?:a|the) command/ },
+];
+for (const { lacks, rule, says } of mutes) {
+  test(`a change of keys of which nobody can be told, as the user lacks ${lacks}, is not made`, async (t) => {
+    const { redis, store } = await openAsUser(t);
+    const there = aKey();
+    await create(store, there);
+    await redis.say('ACL', 'SETUSER', 'gatehouse', rule);
+    const before = await dump(redis);
+    const to = { ...there, version: there.version + 1, secrets: [aSecret({ number: 2 })] };
+    for (const change of [
+      () => create(store, aKey()),
+      () => store.keys.changeKey({ from: there, to, note: aNote() }),
+      () => store.keys.addKeys([aKey(), aKey()], aNote()),
+    ]) {
+      assert.match((await failureOf(change())).message, says);
+    }
+    assert.deepEqual(await dump(redis), before);
+    assert.equal((await store.ledger.draw(aDraw({ counters }))).kind, 'drawn', 'quotas do not need it');
+  });
+}
+
+/** A store that its Redis knows as the user of the README. */
+async function openAsUser(t: TestContext): Promise<{ redis: RedisServer; store: Store }> {
+  const redis = await startRedisServer(t);
+  assert.equal(await redis.say(...advised), '+OK\r\n');
+  const url = redis.url.replace('//', '//gatehouse:password@');
+  return { redis, store: await openWithDeadline(t, url) };
+}
+
+async function create({ keys }: Store, to = aKey()): Promise<string> {
+  return keys.changeKey({ from: undefined, to, note: aNote() });
+}
+
+/** All that Redis holds, name by name. */
+async function dump(redis: RedisServer): Promise<readonly string[]> {
+  const names = (await redis.say('KEYS', '*')).split('\r\n').filter((line) => line.startsWith('gatehouse:'));
+  return Promise.all(names.toSorted().map(async (name) => name + (await redis.say('DUMP', name))));
+}
