@@ -70,6 +70,21 @@ for (const { lacks, rule, says } of mutes) {
   });
 }
 
+const unfits = [
+  { lacks: 'scripts', rules: ['-@scripting'], says: /does not permit our user the command evalsha/ },
+  { lacks: 'writing', rules: ['-@write'], says: /does not permit our user (?:a|the) command/ },
+  { lacks: 'our names', rules: ['resetkeys', '~other:*'], says: /does not permit our user the names/ },
+];
+for (const { lacks, rules, says } of unfits) {
+  test(`a probe says that the user is not permitted ${lacks}`, async (t) => {
+    const { redis, store } = await openAsUser(t);
+    await store.probe();
+    await redis.say('ACL', 'SETUSER', 'gatehouse', ...rules);
+    assert.match((await failureOf(store.probe())).message, says);
+    await store.ping();
+  });
+}
+
 /** A store that its Redis knows as the user of the README. */
 async function openAsUser(t: TestContext): Promise<{ redis: RedisServer; store: Store }> {
   const redis = await startRedisServer(t);

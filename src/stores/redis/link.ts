@@ -17,7 +17,7 @@ export interface Link {
   /** Resolves when connected, or when a first attempt has failed; the connecting goes on either way. */
   ready(withinMs: number): Promise<void>;
   /** Asks Redis itself, past the breaker: a readiness check must see how it is now. */
-  ask(command: (client: Client) => Promise<unknown>): Promise<void>;
+  ask(command: Command<unknown>): Promise<void>;
   close(): void;
 }
 
@@ -110,16 +110,7 @@ export function createLink(client: Client, deadlineMs: number): Link {
 
   return {
     send,
-    run: (script, keys, args) => {
-      const words = [...keys, ...args];
-      const [first = ''] = keys;
-      return send(first, (redis, waiting) =>
-        redis.evalsha(script.sha, keys.length, ...words).catch((thrown: unknown) => {
-          if (!asksToAskAgain(thrown) || !waiting()) throw thrown;
-          return redis.eval(script.source, keys.length, ...words);
-        }),
-      );
-    },
+    run: (script, keys, args) => send(keys[0] ?? '', callOf(script, keys, args)),
     ready: (withinMs) => becomeReady(client, withinMs),
     ask: async (command) => {
       if (client.status !== 'ready') await refuse(`Redis is not connected: ${lastFailure}`);
@@ -127,6 +118,20 @@ export function createLink(client: Client, deadlineMs: number): Link {
     },
     close: () => client.disconnect(),
   };
+}
+
+/** The command that runs a script: by its SHA-1, and in full where Redis does not know that. */
+export function callOf(
+  script: Script,
+  keys: readonly string[],
+  args: readonly (string | number)[],
+): Command<unknown> {
+  const words = [...keys, ...args];
+  return (client, waiting) =>
+    client.evalsha(script.sha, keys.length, ...words).catch((thrown: unknown) => {
+      if (!asksToAskAgain(thrown) || !waiting()) throw thrown;
+      return client.eval(script.source, keys.length, ...words);
+    });
 }
 
 function refuse(message: string): Promise<never> {

@@ -5,8 +5,9 @@ import type { Store } from '../store.ts';
 import { createClient } from './client.ts';
 import { createRedisKeys } from './keys.ts';
 import { createRedisLedger } from './ledger.ts';
-import { createLink } from './link.ts';
+import { callOf, createLink } from './link.ts';
 import { listenOn } from './listen-on.ts';
+import { scripts } from './scripts.ts';
 
 /** How long opening waits for the first connection. A gateway may start before its Redis does. */
 const FIRST_CONNECTION_MS = 1_000;
@@ -27,7 +28,8 @@ export async function openRedis(address: RedisAddress, deadlineMs: number): Prom
     }),
     ledger: createRedisLedger(link, address.prefix),
     ping: () => link.ask((redis) => redis.ping()),
-    probe: () => link.ask((redis) => redis.set(`${address.prefix}probe`, 1, 'PX', PROBE_KEPT_MS)),
+    // By a script, because no quota can be counted by a user who may run none.
+    probe: () => link.ask(callOf(scripts.probe, [`${address.prefix}probe`], [PROBE_KEPT_MS])),
     close: async () => link.close(),
   };
 }

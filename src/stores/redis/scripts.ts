@@ -9,7 +9,7 @@ export interface Script {
 
 const shared = read('step');
 
-/** The scripts that change the ledger, one for each kind of step, and those for keys. */
+/** The scripts that change the ledger, one for each kind of step, those for keys, and the probe. */
 export const scripts = {
   draw: script(shared + read('draw')),
   add: script(shared + read('add')),
@@ -23,6 +23,7 @@ export const scripts = {
   changeKey: script(read('change-key')),
   addKeys: script(read('add-keys')),
   keyChanges: script(read('key-changes')),
+  probe: script(read('probe')),
 } as const satisfies Record<string, Script>;
 
 function read(name: string): string {

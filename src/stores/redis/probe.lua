@@ -1,0 +1,6 @@
+-- Writes, to find out whether a script may do so.
+-- KEYS     1 what is written
+-- ARGV     1 kept for in ms
+-- Returns  nothing
+
+redis.call('SET', KEYS[1], '1', 'PX', ARGV[1])
