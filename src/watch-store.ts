@@ -3,17 +3,22 @@ import type { Metrics } from './metrics.ts';
 import { StoreUnavailable } from './stores/ledger.ts';
 import type { Store } from './stores/store.ts';
 
-/** An outage that follows another within this time is not told again: a store that flickers must not fill the log. */
+/**
+ * An outage that follows another within this time is not told again, nor is a further reason: a store that flickers must not fill
+ * the log.
+ */
 const quietMs = 5000;
 
 /**
- * The same store, with every call counted and timed, and a line in the log when it goes away and when it is back. Whoever asks
+ * The same store, with every call counted and timed, and a line in the log when it goes away, for each reason, and when it is back. Whoever asks
  * too seldom to notice the second gives no logger.
  */
 export function watchStore(store: Store, metrics: Metrics, logger?: Logger): Store {
   const { keys, ledger } = store;
   let away: 'no' | 'for all' | 'for writes' = 'no';
   let toldAt = Number.NEGATIVE_INFINITY;
+  /** In this outage. */
+  const told = new Set<string>();
 
   /** A store that has no room left still answers questions: that ends no outage of its writes. */
   function answered(writes: boolean): void {
@@ -25,9 +30,12 @@ export function watchStore(store: Store, metrics: Metrics, logger?: Logger): Sto
   function failed(error: unknown, writes: boolean): void {
     if (!(error instanceof StoreUnavailable)) return;
     const now = performance.now();
-    if (away === 'no' && now - toldAt < quietMs) return;
-    if (away === 'no') {
+    const quiet = now - toldAt < quietMs;
+    if (away === 'no' && quiet) return;
+    if (away === 'no') told.clear();
+    if (!quiet && !told.has(error.message)) {
       toldAt = now;
+      told.add(error.message);
       logger?.error({ reason: error.message }, 'the store does not answer');
     }
     if (away !== 'for writes') away = writes ? 'for writes' : 'for all';

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createLogger } from '../../src/log.ts';
+import { createMetrics } from '../../src/metrics.ts';
+import { StoreUnavailable } from '../../src/stores/ledger.ts';
+import type { Store } from '../../src/stores/store.ts';
+import { watchStore } from '../../src/watch-store.ts';
+
+test('each reason of an outage is told once, and no two within five seconds', async (t) => {
+  let now = 0;
+  t.mock.method(performance, 'now', () => now);
+  let reason: string | undefined;
+  async function ping(): Promise<void> {
+    if (reason !== undefined) throw new StoreUnavailable(reason, { mayHaveHappened: false });
+  }
+  const lines: string[] = [];
+  const logger = createLogger('info', { write: (line: string) => void lines.push(line) });
+  const bare = { keys: {}, ledger: {}, ping } as unknown as Store;
+  const watched = watchStore(
+    bare,
+    createMetrics(() => 0),
+    logger,
+  );
+  for (const [at, said] of [
+    [0, 'gone'],
+    [1, 'another'],
+    [6, 'gone'],
+    [6, 'another'],
+    [12, 'gone'],
+    [12, 'another'],
+    [12, undefined],
+    [20, 'gone'],
+  ] as const) {
+    now = at * 1000;
+    reason = said;
+    await watched.ping().catch(() => undefined);
+  }
+  const told = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+  assert.deepEqual(
+    told.map((line) => line['reason'] ?? line['msg']),
+    ['gone', 'another', 'the store answers again', 'gone'],
+  );
+});
