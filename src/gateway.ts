@@ -64,7 +64,10 @@ export async function startGateway(
   const spools = await openSpoolRoom(config);
   const connections = new Connections(config.limits);
   const metrics = createMetrics(() => connections.count);
-  const opened = await openStore(config.store, { deadlineMs: config.storeDeadlineMs });
+  const opened = await openStore(config.store, {
+    deadlineMs: config.storeDeadlineMs,
+    onCreate: (file) => logger.info({ file }, 'a new store was made'),
+  });
   const store = watchStore(opened, metrics, logger);
   const quotas = startQuotas(config, store, { metrics, logger });
   const upstreams = createUpstreams(config, { metrics, logger });

@@ -15,15 +15,31 @@ export interface Desk {
   readonly terminal: Terminal;
 }
 
+export interface DeskOptions {
+  readonly config: string;
+  /** Whether an SQLite file that is not there is made. Default false. */
+  readonly create?: boolean;
+}
+
 /** Nobody waits for a request here, so a store may take its time. */
 const deadlineMs = 10_000;
 
-/** Opens the store of a configuration, lets the command work, and says in one line why it could not. */
-export async function atDesk(file: string, work: (desk: Desk) => Promise<number>): Promise<number> {
+/**
+ * Opens the store of a configuration, lets the command work, and says in one line why it could not. Only a command that makes
+ * keys may make the store as well, and says so: somebody may stand in the wrong folder.
+ */
+export async function atDesk(
+  { config: file, create = false }: DeskOptions,
+  work: (desk: Desk) => Promise<number>,
+): Promise<number> {
   const terminal = processTerminal();
   try {
     const config = loadConfig(file, process.env);
-    const store = await openStore(config.store, { deadlineMs });
+    const store = await openStore(config.store, {
+      deadlineMs,
+      create,
+      onCreate: (path) => void terminal.stderr.write(`gatehouse: a new store was made at ${path}\n`),
+    });
     try {
       await store.ping();
       return await work({ config, store, terminal });

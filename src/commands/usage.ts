@@ -37,10 +37,10 @@ export function resetUsage(
 }
 
 function atUsageBook(
-  { config: file }: UsageOptions,
+  options: UsageOptions,
   work: (book: UsageBook, terminal: Terminal) => Promise<number>,
 ): Promise<number> {
-  return atDesk(file, ({ config, store, terminal }) =>
+  return atDesk(options, ({ config, store, terminal }) =>
     work(createUsageBook({ config, store, now: Date.now }), terminal),
   );
 }

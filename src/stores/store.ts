@@ -11,3 +11,13 @@ export interface Store {
   probe(): Promise<void>;
   close(): Promise<void>;
 }
+
+/** How a store is opened. */
+export interface StoreOptions {
+  /** How long a call may take before it rejects with `StoreUnavailable`. Default 250. */
+  readonly deadlineMs?: number;
+  /** Whether an SQLite file that is not there is made. Default true. */
+  readonly create?: boolean;
+  /** Hears of a file that was made. */
+  readonly onCreate?: (path: string) => void;
+}

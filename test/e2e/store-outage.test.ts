@@ -10,6 +10,7 @@ import type { Answer, QuotaScene } from '../helpers/quota-scene.ts';
 import { call, keysOf, openQuotaScene, secretOf, usedBy, usedSettlesAt } from '../helpers/quota-scene.ts';
 import { durable, startRedisServer } from '../helpers/redis-server.ts';
 import type { RedisServer } from '../helpers/redis-server.ts';
+import { runCli } from '../helpers/run-cli.ts';
 import type { Gateway } from '../helpers/start-gateway.ts';
 import { startGateway } from '../helpers/start-gateway.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
@@ -170,6 +171,35 @@ test('when the SQLite file is deleted, an unknown key is 500, never 401, and the
   assert.equal(answer.text, '{"error":"Internal server error"}');
   await until(async () => (await readyz(gateway)).status === 503);
   assert.deepEqual((await readyz(gateway)).reasons, ['the store does not answer']);
+});
+
+test('no command gives a gateway whose SQLite file was deleted an empty one in its place', async (t) => {
+  const folder = tempFolder(t);
+  const file = `${folder}/gatehouse.db`;
+  const scene = await openQuotaScene(t, { plans, keys }, `sqlite:${file}`);
+  const gateway = await scene.start();
+  assert.equal((await call(gateway, { key: 'nobody' })).status, 401);
+  for (const end of ['', '-wal', '-shm']) rmSync(file + end, { force: true });
+  const run = (...words: string[]) => runCli([...words, '--config', gateway.configFile]);
+  const looks = [
+    ['usage', 'show'],
+    ['keys', 'list'],
+  ];
+  for (const { code, stderr } of await Promise.all(looks.map((words) => run(...words)))) {
+    assert.equal(code, 74);
+    assert.equal(stderr, `gatehouse: the store cannot be used: cannot open ${file}: there is no such file\n`);
+  }
+  const { code, stderr } = await run('keys', 'create', '--plan', 'free', '--quiet');
+  assert.deepEqual([code, stderr], [0, `gatehouse: a new store was made at ${file}\n`]);
+
+  assert.equal((await call(gateway, { key: 'somebody' })).refusal, 'keys_unavailable');
+  assert.equal((await call(gateway, { key: 'ada' })).refusal, 'quota_unavailable');
+  const reason = `${file} is not the database that it was at the start`;
+  await until(() => gateway.logs().some((line) => line['reason'] === reason));
+  await until(async () => (await readyz(gateway)).status === 503);
+  await gateway.stop();
+  const next = await scene.start();
+  assert.equal((await call(next, { key: 'ada' })).status, 200, 'until a restart');
 });
 
 test('an SQLite file that cannot be opened ends the start with code 74', async (t) => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, existsSync, openSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { DatabaseSync } from 'node:sqlite';
@@ -113,7 +113,7 @@ test('a file that is deleted fails calls instead of counting into nowhere, and i
     },
     { within: 10_000 },
   );
-  await assert.rejects(store.ping(), /cannot open .*g\.db/);
+  await assert.rejects(store.ping(), /cannot open .*g\.db: there is no such file/);
   assert.equal(existsSync(path), false);
 });
 
@@ -156,18 +156,42 @@ test('a store that takes no writes answers a ping, and a probe says what is wron
   assert.ok(statSync(`${path}-wal`).size > written, 'only what is written finds a full disk');
 });
 
-test('a key is found in the file that took the place of the first', async (t) => {
+test('a store goes on with a copy of its database, and not with another in its place', async (t) => {
   const path = join(tempFolder(t), 'g.db');
   const store = openSqlite(path);
   t.after(() => store.close());
-  await store.ping();
+  await store.keys.changeKey(made);
+  sql(path, `VACUUM INTO '${path}.copy'`).close();
   removeStore(path);
-  const second = openSqlite(path);
-  await second.keys.changeKey(made);
-  await second.close();
+  await openSqlite(path).close();
+  for (const call of [
+    () => store.keys.findKey('unknown'),
+    () => store.ledger.draw(aDraw({ counters: [aCounter({})] })),
+    () => store.ping(),
+  ]) {
+    await assert.rejects(call(), /g\.db is not the database that it was at the start/);
+  }
+  removeStore(path);
+  renameSync(`${path}.copy`, path);
+  await until(async () =>
+    store.ping().then(
+      () => true,
+      () => false,
+    ),
+  );
   assert.deepEqual(await store.keys.findKey(digest), record);
   assert.equal(await store.keys.findKey('unknown'), undefined);
-  await store.ping();
+});
+
+test('a file is made where that is wanted, and that is told', async (t) => {
+  const path = join(tempFolder(t), 'g.db');
+  const told: string[] = [];
+  const onCreate = (file: string) => void told.push(file);
+  assert.throws(() => openSqlite(path, { create: false, onCreate }), /there is no such file/);
+  assert.equal(existsSync(path), false);
+  await openSqlite(path, { onCreate }).close();
+  for (const create of [true, false]) await openSqlite(path, { create, onCreate }).close();
+  assert.deepEqual(told, [path]);
 });
 
 test('a file that is damaged fails calls, and the process lives', async (t) => {
@@ -176,10 +200,7 @@ test('a file that is damaged fails calls, and the process lives', async (t) => {
   const first = openSqlite(path);
   await first.ledger.draw(aDraw({ counters }));
   await first.close();
-  const file = openSync(path, 'r+');
-  // All pages but the first, which makes it a database.
-  writeSync(file, Buffer.alloc(statSync(path).size - 4_096, 0xff), 0, undefined, 4_096);
-  closeSync(file);
+  damageTables(path);
   const store = openSqlite(path);
   t.after(() => store.close());
   await assert.rejects(store.ping(), /malformed/);
@@ -204,6 +225,17 @@ test('the event loop goes on while a call waits for a lock', async (t) => {
   delay.disable();
   assert.ok(delay.max < 100e6, `${delay.max / 1e6} ms`);
 });
+
+/** Writes over every page, but for the first, which makes it a database, and the one of its identity. */
+function damageTables(path: string): void {
+  const database = sql(path, '');
+  const find = database.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'identity'");
+  const start = (Number(find.get()?.['rootpage']) - 1) * 4_096;
+  database.close();
+  const bytes = readFileSync(path);
+  bytes.fill(0xff, 4_096, start).fill(0xff, start + 4_096);
+  writeFileSync(path, bytes);
+}
 
 function removeStore(path: string): void {
   for (const end of ['', '-wal', '-shm']) rmSync(path + end, { force: true });

@@ -11,7 +11,7 @@ import { readFlags, type FieldFlags } from './written-fields.ts';
 
 /** `gatehouse keys create`: makes a key and shows its secret, once. */
 export function createKey(options: KeysOptions & FieldFlags & { readonly id?: string }): Promise<number> {
-  return openBook(options.config, async ({ book, by, terminal }) => {
+  return openBook({ ...options, create: true }, async ({ book, by, terminal }) => {
     const fields = readFlags(options, Date.now());
     const fresh = await book.create(options.id === undefined ? fields : { ...fields, id: options.id }, by);
     const { id, plan, expiresAt } = fresh.key;
@@ -26,7 +26,7 @@ export function rotateKey(
   id: string,
   options: KeysOptions & { readonly overlap?: string; readonly now?: boolean; readonly yes?: boolean },
 ): Promise<number> {
-  return openBook(options.config, async (open) => {
+  return openBook(options, async (open) => {
     const overlapMs = readOverlap(options);
     if (overlapMs === 0) {
       const question = `The secrets of ${id} stop working at once. Go on?`;
@@ -48,7 +48,7 @@ export function updateKey(
   id: string,
   options: KeysOptions & FieldFlags & { readonly clear?: readonly string[] },
 ): Promise<number> {
-  return openBook(options.config, async ({ book, by, terminal }) => {
+  return openBook(options, async ({ book, by, terminal }) => {
     const cleared = Object.fromEntries((options.clear ?? []).map((field) => [field, null]));
     const written = Object.entries({ ...readFlags(options, Date.now()), ...cleared });
     const fields = Object.fromEntries(written.filter(([, value]) => value !== undefined));
@@ -76,7 +76,7 @@ export function switchKey(
   id: string,
   options: KeysOptions & { readonly yes?: boolean },
 ): Promise<number> {
-  return openBook(options.config, async (open) => {
+  return openBook(options, async (open) => {
     const consequence = consequences[action];
     if (consequence !== undefined) {
       const { name } = await open.book.show(id);

@@ -16,7 +16,7 @@ const progressEveryMs = 250;
 
 /** `gatehouse keys import`: takes keys over from a file, or from standard input. */
 export function importKeys(file: string, options: KeysOptions & ImportFlags): Promise<number> {
-  return openBook(options.config, async ({ book, by, terminal }) => {
+  return openBook({ ...options, create: true }, async ({ book, by, terminal }) => {
     const progress = createProgress(terminal);
     let faults = 0;
     try {

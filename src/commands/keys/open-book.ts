@@ -2,7 +2,7 @@ import { userInfo } from 'node:os';
 import type { Config } from '../../config/config.ts';
 import { createKeyBook, type KeyBook } from '../../keys/key-book.ts';
 import { createKeyRules } from '../../keys/key-rules.ts';
-import { atDesk } from '../desk.ts';
+import { atDesk, type DeskOptions } from '../desk.ts';
 import type { Terminal } from '../terminal.ts';
 
 /** What every command about keys is called with. */
@@ -21,8 +21,8 @@ export interface OpenBook {
 }
 
 /** Opens the key book of a configuration and lets the command work, as `atDesk` does. */
-export function openBook(file: string, work: (open: OpenBook) => Promise<number>): Promise<number> {
-  return atDesk(file, async ({ config, store, terminal }) => {
+export function openBook(options: DeskOptions, work: (open: OpenBook) => Promise<number>): Promise<number> {
+  return atDesk(options, async ({ config, store, terminal }) => {
     const book = createKeyBook({ store: store.keys, rules: createKeyRules(config), now: Date.now });
     return await work({ book, config, terminal, by: { actor: actor() } });
   });

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { RedisAddress } from '../../config/config.ts';
 import { StoreUnavailable } from '../ledger.ts';
-import type { Store } from '../store.ts';
+import type { Store, StoreOptions } from '../store.ts';
 import { createClient } from './client.ts';
 import { createRedisKeys } from './keys.ts';
 import { createRedisLedger } from './ledger.ts';
@@ -14,7 +14,7 @@ const FIRST_CONNECTION_MS = 1_000;
 const PROBE_KEPT_MS = 60_000;
 
 /** Opens the store in Redis. Resolves without a connection too, and then goes on connecting. */
-export async function openRedis(address: RedisAddress, deadlineMs: number): Promise<Store> {
+export async function openRedis(address: RedisAddress, { deadlineMs = 250 }: StoreOptions): Promise<Store> {
   const ca = await readCa(address);
   const client = createClient(address, ca);
   const link = createLink(client, deadlineMs);

@@ -1,9 +1,10 @@
 import { statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { StoreUnavailable } from '../ledger.ts';
+import type { StoreOptions } from '../store.ts';
 import { prepareCalls } from './calls.ts';
 import type { Calls } from './calls.ts';
-import { describeFailure, isBusy, openDatabase } from './database.ts';
+import { createDatabase, describeFailure, isBusy, openDatabase, readIdentity } from './database.ts';
 
 /** The open file, opened again after it has failed. */
 export interface Connection {
@@ -22,24 +23,39 @@ const REOPEN_AFTER_MS = 100;
 
 interface Open {
   readonly database: DatabaseSync;
+  readonly identity: string;
   readonly calls: Calls;
   readonly inode: number;
 }
 
-/** Opens the file, and creates it if it is not there. */
-export function openConnection(path: string): Connection {
-  let open: Open | undefined = connect(path, true);
+/** Opens the file. Later it is opened again, but never made, and never another in its place. */
+export function openConnection(path: string, { create = true, onCreate }: StoreOptions): Connection {
+  const isNew = create && createDatabase(path);
+  const first = connect(path, { patient: true });
+  if (isNew) onCreate?.(path);
+  const { identity } = first;
+  let open: Open | undefined = first;
   let failure: { readonly error: StoreUnavailable; readonly at: number } | undefined;
 
   function reopen(): Open {
     if (failure !== undefined && performance.now() - failure.at < REOPEN_AFTER_MS) throw failure.error;
     try {
-      open = connect(path, false);
+      open = connectAgain();
       return open;
     } catch (error) {
       failure = { error: describeFailure(error, `cannot open ${path}`), at: performance.now() };
       throw failure.error;
     }
+  }
+
+  function connectAgain(): Open {
+    const again = connect(path, { patient: false });
+    if (again.identity === identity) return again;
+    // In a new one every quota would be unspent, and every key unknown.
+    again.database.close();
+    throw new StoreUnavailable(`${path} is not the database that it was at the start`, {
+      mayHaveHappened: false,
+    });
   }
 
   function close(): void {
@@ -72,7 +88,13 @@ export function openConnection(path: string): Connection {
   };
 }
 
-function connect(path: string, create: boolean): Open {
-  const database = openDatabase(path, { create });
-  return { database, calls: prepareCalls(database), inode: statSync(path).ino };
+function connect(path: string, how: { patient: boolean }): Open {
+  const database = openDatabase(path, how);
+  try {
+    const identity = readIdentity(database);
+    return { database, identity, calls: prepareCalls(database), inode: statSync(path).ino };
+  } catch (error) {
+    database.close();
+    throw describeFailure(error, `cannot open ${path}`);
+  }
 }

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
@@ -14,18 +14,32 @@ const SQLITE_NOTADB = 26;
 const OPEN_TIMEOUT_MS = 5_000;
 const OPEN_PAUSE_MS = 5;
 
-/**
- * Opens the file, brings its tables up to date and returns the connection. With `create: false` a missing file is an
- * error: a file that vanishes under a running gateway must not come back empty, with every quota unspent.
- */
-export function openDatabase(path: string, options: { create: boolean }): DatabaseSync {
+/** Makes the file, still empty, and its folder. False when it is there already. */
+export function createDatabase(path: string): boolean {
   try {
-    if (options.create) createFile(path);
-    // At the start there is time to wait for others that migrate; later, nothing may block the event loop.
-    return options.create ? connectPatiently(path) : connect(path, 0);
+    return createFile(path);
   } catch (error) {
     throw describeFailure(error, `cannot open ${path}`);
   }
+}
+
+/**
+ * Opens the file, brings its tables up to date and returns the connection. A missing file is an error: one that vanishes
+ * under a running gateway must not come back empty, with every quota unspent. At the start there is time to wait for
+ * others that migrate; later, nothing may block the event loop.
+ */
+export function openDatabase(path: string, { patient }: { patient: boolean }): DatabaseSync {
+  try {
+    if (statSync(path, { throwIfNoEntry: false }) === undefined) throw new Error('there is no such file');
+    return patient ? connectPatiently(path) : connect(path, 0);
+  } catch (error) {
+    throw describeFailure(error, `cannot open ${path}`);
+  }
+}
+
+/** What tells a database from another that came in its place. */
+export function readIdentity(database: DatabaseSync): string {
+  return String(database.prepare('SELECT id FROM identity').get()?.['id']);
 }
 
 /** Writes into the first page that the file is ours. Done again it changes nothing, and is written all the same. */
@@ -58,14 +72,16 @@ function isSqliteError(error: unknown): error is SqliteError {
   return error instanceof Error && 'errcode' in error && 'errstr' in error;
 }
 
-function createFile(path: string): void {
+function createFile(path: string): boolean {
   makeFolder(dirname(path));
   try {
     // Only a new file is opened here. Closing a descriptor of a file that this process has open in SQLite would drop
     // SQLite's POSIX locks (https://sqlite.org/howtocorrupt.html §2.2). The -wal and -shm files take over this mode.
     closeSync(openSync(path, 'wx', 0o600));
+    return true;
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false;
+    throw error;
   }
 }
 

@@ -97,4 +97,9 @@ export const migrations: readonly string[] = [
     key TEXT
   ) STRICT;
   `,
+  // Tells this file from another that comes in its place. A copy of it is the same.
+  `
+  CREATE TABLE identity (id TEXT NOT NULL) STRICT;
+  INSERT INTO identity VALUES (lower(hex(randomblob(16))));
+  `,
 ];

@@ -2,27 +2,22 @@ import { resolve } from 'node:path';
 import type { KeyRecord, KeyStore } from '../key-store.ts';
 import type { Ledger } from '../ledger.ts';
 import { checkDraw, checkPace, checkUnits } from '../orders.ts';
-import type { Store } from '../store.ts';
+import type { Store, StoreOptions } from '../store.ts';
 import { watchChanges, type Feed } from '../watch-changes.ts';
 import type { Calls } from './calls.ts';
 import { createCheckpointer } from './checkpoint.ts';
 import { openConnection } from './connection.ts';
 import { createPatience } from './patience.ts';
 
-export interface SqliteOptions {
-  /** How long a call may take before it rejects with `StoreUnavailable`. Default 250. */
-  readonly deadlineMs?: number;
-}
-
 /** Runs a call on the file, in time. One that writes as much as many others says as how many. */
 type Ask = <T>(call: (calls: Calls) => T, worth?: number) => Promise<T>;
 
 /** Opens the embedded store. Throws when the file cannot be used: not a database, of another program, too new. */
-export function openSqlite(path: string, { deadlineMs = 250 }: SqliteOptions = {}): Store {
+export function openSqlite(path: string, options: StoreOptions = {}): Store {
   const file = resolve(path);
-  const connection = openConnection(file);
+  const connection = openConnection(file, options);
   const checkpointer = createCheckpointer(file, () => void connection.checkPlace());
-  const patience = createPatience(deadlineMs);
+  const patience = createPatience(options.deadlineMs ?? 250);
 
   function read<T>(call: (calls: Calls) => T): Promise<T> {
     return patience.pass(() => connection.run(call));

@@ -4,7 +4,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import type { Counter } from '../../../src/stores/ledger.ts';
-import { openDatabase } from '../../../src/stores/sqlite/database.ts';
+import { createDatabase, openDatabase } from '../../../src/stores/sqlite/database.ts';
 import { prepareUnits } from '../../../src/stores/sqlite/ledger.ts';
 import type { UnitsCalls } from '../../../src/stores/sqlite/ledger.ts';
 import { preparePlaces } from '../../../src/stores/sqlite/places.ts';
@@ -70,7 +70,9 @@ function daily(day: number): Counter[] {
 }
 
 function scene(t: TestContext): { units: UnitsCalls; clock: { now: number }; database: DatabaseSync } {
-  const database = openDatabase(join(tempFolder(t), 'g.db'), { create: true });
+  const path = join(tempFolder(t), 'g.db');
+  createDatabase(path);
+  const database = openDatabase(path, { patient: true });
   t.after(() => database.close());
   const clock = { now: START };
   return { units: prepareUnits(database, () => clock.now), clock, database };
