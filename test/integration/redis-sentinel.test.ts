@@ -5,7 +5,7 @@ import type { DrawOrder } from '../../src/stores/ledger.ts';
 import { aCounter, aDraw, usedOf } from '../helpers/ledger-orders.ts';
 import { startRedisSentinel } from '../helpers/redis-sentinel.ts';
 import type { RedisServer } from '../helpers/redis-server.ts';
-import { openWithDeadline, outcomeOf } from '../helpers/store-faults.ts';
+import { failureOf, openWithDeadline, outcomeOf } from '../helpers/store-faults.ts';
 import { until } from '../helpers/poll.ts';
 
 /** What replication may be behind by: the draws in flight when the master died, of each of these. */
@@ -51,6 +51,12 @@ test('when the master dies its replica takes over by itself, and loses no more d
       `${failed} calls failed; ${lost} of ${atDeath} acknowledged units were lost`,
   );
   assert.ok(lost <= DRAWING, `${lost} units were lost`);
+});
+
+test('a master that no sentinel knows is told as that', async (t) => {
+  const { url } = await startRedisSentinel(t);
+  const store = await openWithDeadline(t, url.replace(/\/[^/]*$/, '/wrong'));
+  assert.match((await failureOf(store.ping())).message, /has no master of this name, say its sentinels/);
 });
 
 async function isMaster(server: RedisServer): Promise<boolean> {

@@ -80,6 +80,9 @@ export function describeFailure(thrown: unknown): Failure {
   if (/enableOfflineQueue/.test(message)) {
     return fail('is not connected', { mayHaveHappened: false, general: true });
   }
+  if (/No such master with that name/.test(message)) {
+    return fail('has no master of this name, say its sentinels', { mayHaveHappened: false, general: true });
+  }
   const socket = /^[A-Z][A-Z0-9_]{2,40}$/.test(code) ? ` (${code})` : '';
   return fail(`closed the connection or cannot be reached${socket}`, {
     mayHaveHappened: !neverSent.has(code),
