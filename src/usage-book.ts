@@ -51,9 +51,8 @@ export interface UsageBookParts {
   readonly config: Pick<Config, 'keys' | 'plans'>;
   readonly store: {
     readonly keys: Pick<Store['keys'], 'listKeys' | 'readKey'>;
-    readonly ledger: Pick<Store['ledger'], 'readUsage' | 'resetUsage'>;
+    readonly ledger: Pick<Store['ledger'], 'readTime' | 'readUsage' | 'resetUsage'>;
   };
-  readonly now: () => number;
 }
 
 /** A key, whether of the configuration or of the store. */
@@ -62,7 +61,7 @@ interface Holder extends Entitlement {
 }
 
 /** Opens the book on a store. */
-export function createUsageBook({ config, store, now }: UsageBookParts): UsageBook {
+export function createUsageBook({ config, store }: UsageBookParts): UsageBook {
   async function find(id: string): Promise<Holder> {
     const key = config.keys.find((one) => one.id === id);
     if (key !== undefined) return holderOf(key);
@@ -81,13 +80,15 @@ export function createUsageBook({ config, store, now }: UsageBookParts): UsageBo
 
   async function chooseCounters(id: string, quota: string | undefined) {
     const key = await find(id);
-    const counters = countersAt(chooseQuota(rulesOf(key), quota), now());
+    const plan = chooseQuota(rulesOf(key), quota);
+    const counters = countersAt(plan, await store.ledger.readTime(key.id));
     if (counters.length > 0) return { key: key.id, counters, quotas: counters.map(({ name }) => name) };
     throw new KeyProblem('conflict', `plan ${key.plan} of key ${key.id} has no quotas`);
   }
 
   async function usageOf(key: Holder, plan: PlanRule): Promise<KeyUsage> {
-    const quotas = await readUsage(store.ledger, { keyId: key.id, plan, at: now() });
+    const at = await store.ledger.readTime(key.id);
+    const quotas = await readUsage(store.ledger, { keyId: key.id, plan, at });
     return { key: key.id, plan: key.plan, quotas };
   }
 

@@ -83,6 +83,7 @@ export function watchStore(store: Store, metrics: Metrics, logger?: Logger): Sto
       enter: watch('enter', (order) => ledger.enter(order)),
       stay: watch('stay', (order) => ledger.stay(order)),
       leave: watch('leave', (keyId, placeId) => ledger.leave(keyId, placeId)),
+      readTime: watch('read_time', (keyId) => ledger.readTime(keyId)),
       readUsage: watch('read_usage', (keyId, counters) => ledger.readUsage(keyId, counters)),
       resetUsage: watch('reset_usage', (keyId, counters) => ledger.resetUsage(keyId, counters)),
     },
@@ -93,4 +94,12 @@ export function watchStore(store: Store, metrics: Metrics, logger?: Logger): Sto
 }
 
 /** Operations that write nothing. */
-const questions = new Set(['find_key', 'read_key', 'list_keys', 'list_audit', 'read_usage', 'ping']);
+const questions = new Set([
+  'find_key',
+  'read_key',
+  'list_keys',
+  'list_audit',
+  'read_time',
+  'read_usage',
+  'ping',
+]);

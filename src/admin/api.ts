@@ -137,11 +137,10 @@ export function isApiPath(target: string): boolean {
 }
 
 function openDesk(config: Config, store: Pick<Store, 'keys' | 'ledger'>): Desk {
-  const now = Date.now;
   return {
     config,
-    book: createKeyBook({ store: store.keys, rules: createKeyRules(config), now }),
-    usage: createUsageBook({ config, store, now }),
+    book: createKeyBook({ store: store.keys, rules: createKeyRules(config), now: Date.now }),
+    usage: createUsageBook({ config, store }),
   };
 }
 

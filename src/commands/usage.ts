@@ -40,9 +40,7 @@ function atUsageBook(
   options: UsageOptions,
   work: (book: UsageBook, terminal: Terminal) => Promise<number>,
 ): Promise<number> {
-  return atDesk(options, ({ config, store, terminal }) =>
-    work(createUsageBook({ config, store, now: Date.now }), terminal),
-  );
+  return atDesk(options, ({ config, store, terminal }) => work(createUsageBook({ config, store }), terminal));
 }
 
 function listUsage(book: UsageBook, flags: ListFlags, terminal: Terminal): Promise<number> {

@@ -30,6 +30,8 @@ export interface Ledger {
   /** Keeps a place for another `expiresInMs`. One that was lost is taken again whatever the limit: it is in flight. */
   stay(order: PlaceOrder): Promise<void>;
   leave(keyId: string, placeId: string): Promise<void>;
+  /** What the clock shows that decides the periods of this key: in a cluster each node has its own. */
+  readTime(keyId: string): Promise<number>;
   readUsage(keyId: string, counters: readonly Counter[]): Promise<readonly Usage[]>;
   /** Sets the counters to zero. Units that processes hold at that moment stay theirs to spend. */
   resetUsage(keyId: string, counters: readonly Counter[]): Promise<void>;

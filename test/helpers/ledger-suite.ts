@@ -280,6 +280,13 @@ function unitsRules(kind: StoreKind): void {
 }
 
 function usageRules(kind: StoreKind): void {
+  test('the time that is told is the one that draws go by', async (t) => {
+    const { ledger } = await open(t, kind);
+    const before = await ledger.readTime('key');
+    const { now } = await ledger.draw(aDraw({ counters: [aCounter({})] }));
+    assert.ok(before <= now && now <= (await ledger.readTime('key')));
+  });
+
   test('usage tells what is used and what processes hold of it', async (t) => {
     const { ledger } = await open(t, kind);
     const counters = [aCounter({ limit: 100 })];

@@ -164,6 +164,7 @@ export function createMemoryLedger(options: MemoryLedgerOptions): MemoryLedger {
       step('leave', () => {
         placesOf(keyId).delete(placeId);
       }),
+    readTime: () => step('readTime', now),
     readUsage: (keyId, counters) =>
       step('readUsage', () => counters.map((counter) => readRow(keyId, counter))),
     resetUsage: (keyId, counters) =>

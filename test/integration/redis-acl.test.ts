@@ -33,6 +33,7 @@ test('the user of the README is permitted all that a store does', async (t) => {
   await ledger.cancelDraw(order);
   await ledger.charge({ ...order, id: 'charge', units: 2, held: 1 });
   await ledger.giveBack({ ...order, id: 'give back', units: 1, held: 0 });
+  await ledger.readTime(order.keyId);
   await ledger.readUsage(order.keyId, counters);
   await ledger.resetUsage(order.keyId, counters);
   await ledger.pace({ keyId: order.keyId, name: 'rate', intervalMs: 1, burst: 1, want: 1 });

@@ -2,11 +2,16 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
 import { KeyProblem } from '../../src/keys/key-problem.ts';
+import { countersAt } from '../../src/quota/counters.ts';
 import { openStore } from '../../src/stores/open-store.ts';
 import { createUsageBook } from '../../src/usage-book.ts';
 import { aKey, aNote } from '../helpers/a-key.ts';
 import { aPlan, aQuota } from '../helpers/lease-scene.ts';
+import { aDraw } from '../helpers/ledger-orders.ts';
+import { createMemoryLedger } from '../helpers/memory-ledger.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
+
+const plans = new Map([['free', { name: 'free', ...aPlan({ quotas: [aQuota(7)] }) }]]);
 
 test('the usage of all keys is listed page by page: those of the file, then those of the store', async (t) => {
   const store = await openStore(parseStoreAddress(`sqlite:${tempFolder(t)}/usage.db`));
@@ -21,15 +26,8 @@ test('the usage of all keys is listed page by page: those of the file, then thos
     });
     await store.keys.changeKey({ from: undefined, to, note: aNote() });
   }
-  const keys = ['z', 'a', 'm'].map((id) => ({
-    id,
-    plan: 'free',
-    digest: '',
-    enabled: true,
-    expiresAt: undefined,
-  }));
-  const plans = new Map([['free', { name: 'free', ...aPlan({ quotas: [aQuota(7)] }) }]]);
-  const book = createUsageBook({ config: { keys, plans }, store, now: Date.now });
+  const keys = ['z', 'a', 'm'].map(keyOf);
+  const book = createUsageBook({ config: { keys, plans }, store });
 
   for (const limit of [1, 2, 3, 4, 8, 500]) {
     const listed = [];
@@ -45,3 +43,20 @@ test('the usage of all keys is listed page by page: those of the file, then thos
   }
   await assert.rejects(book.list({ cursor: 'no such cursor', limit: 1 }), KeyProblem);
 });
+
+test('usage is read and reset in the period of the store, whatever the clock here shows', async (t) => {
+  const store = await openStore(parseStoreAddress(`sqlite:${tempFolder(t)}/usage.db`));
+  t.after(() => store.close());
+  const now = Date.now() + 400 * 24 * 3_600_000;
+  const ledger = createMemoryLedger({ now: () => now });
+  const book = createUsageBook({ config: { keys: [keyOf('ada')], plans }, store: { ...store, ledger } });
+  const counters = countersAt(plans.get('free')!, now);
+  await ledger.draw(aDraw({ keyId: 'ada', counters, need: 3, want: 3 }));
+  assert.equal((await book.read('ada')).quotas[0]?.used, 3);
+  await book.reset('ada', undefined);
+  assert.equal((await ledger.readUsage('ada', counters))[0]?.used, 0);
+});
+
+function keyOf(id: string) {
+  return { id, plan: 'free', digest: '', enabled: true, expiresAt: undefined };
+}

@@ -70,6 +70,7 @@ export function createRedisLedger(link: Link, prefix: string): Ledger {
       const places = nameKeys(prefix, keyId).places();
       await link.send(places, (redis) => redis.zrem(places, placeId));
     },
+    readTime: async (keyId) => Number(await link.run(scripts.time, [nameKeys(prefix, keyId).places()], [])),
     async readUsage(keyId, counters) {
       if (counters.length === 0) return [];
       const answer = await link.run(scripts.usage, counters.map(nameKeys(prefix, keyId).counter), []);

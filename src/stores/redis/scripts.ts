@@ -14,6 +14,7 @@ export const scripts = {
   draw: script(shared + read('draw')),
   add: script(shared + read('add')),
   cancel: script(shared + read('cancel')),
+  time: script(read('time')),
   usage: script(read('usage')),
   reset: script(read('reset')),
   pace: script(read('pace')),

@@ -98,6 +98,7 @@ function createLedger(read: Ask, write: Ask): Ledger {
     enter: (order) => write((calls) => calls.enter(order)),
     stay: (order) => write((calls) => calls.stay(order)),
     leave: (keyId, placeId) => write((calls) => calls.leave(keyId, placeId)),
+    readTime: async () => Date.now(),
     readUsage: (keyId, counters) => read((calls) => calls.readUsage(keyId, counters)),
     resetUsage: (keyId, counters) => write((calls) => calls.resetUsage(keyId, counters)),
   };
