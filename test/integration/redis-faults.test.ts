@@ -325,6 +325,31 @@ for (const { answer, says } of answers) {
   });
 }
 
+for (const answer of ['$-1', ':1', '+well', '*0', '*1\r\n$-1']) {
+  test(`what answers ${JSON.stringify(answer)} to everything is not listened to, and ends no process`, async (t) => {
+    let asked = 0;
+    const port = await startFake(t, (_command, socket) => {
+      asked += 1;
+      socket.write(`${answer}\r\n`);
+    });
+    const { keys } = await openWithDeadline(t, `redis://127.0.0.1:${port}`);
+    t.after(keys.watch(() => undefined));
+    // Two connections say something when they are made; and the feed is asked for again and again.
+    await until(() => asked > 8);
+  });
+
+  test(`an answer of another kind (${JSON.stringify(answer)}) is a failure of the store`, async (t) => {
+    const { ledger } = await openWithDeadline(t, `redis://127.0.0.1:${await startLiar(t, answer)}`);
+    for (const call of [
+      () => ledger.draw(aDraw({ counters })),
+      () => ledger.pace({ keyId: 'key', name: 'rate', intervalMs: 1, burst: 1, want: 1 }),
+      () => ledger.readUsage('key', counters),
+    ]) {
+      assert.match((await failureOf(call())).message, /something that is not known/);
+    }
+  });
+}
+
 test('a draw whose answer is lost may have happened, and cancelling it gives its units back', async (t) => {
   const redis = await startRedisServer(t);
   const proxy = await startTcpProxy(t, redis.port);
@@ -422,7 +447,8 @@ async function startCutter(t: TestContext, subscriptions: { seen: number }): Pro
 }
 
 function greet(command: string, socket: Socket): void {
-  socket.write(command === 'info' ? '$0\r\n\r\n' : '+OK\r\n');
+  const greetings: Readonly<Record<string, string>> = { info: '$0\r\n\r\n', ping: '+PONG\r\n' };
+  socket.write(greetings[command] ?? '+OK\r\n');
 }
 
 async function startFake(t: TestContext, answer: (command: string, socket: Socket) => void): Promise<number> {

@@ -15,9 +15,9 @@ import type {
   KeyStore,
   KnownKey,
 } from '../key-store.ts';
-import { StoreUnavailable } from '../ledger.ts';
 import { watchChanges, type FeedAnswer } from '../watch-changes.ts';
 import type { Link } from './link.ts';
+import { notUnderstood } from './not-understood.ts';
 import { scripts } from './scripts.ts';
 
 export interface RedisKeysOptions {
@@ -189,8 +189,4 @@ function entryOf([id, fields]: [id: string, fields: string[]]): AuditEntry {
 function strings(answer: unknown): string[] {
   if (!Array.isArray(answer)) throw notUnderstood();
   return answer.map(String);
-}
-
-function notUnderstood(): StoreUnavailable {
-  return new StoreUnavailable('Redis answered with something that is not known', { mayHaveHappened: true });
 }

@@ -3,6 +3,7 @@ import type { Counter, DrawAnswer, Ledger, PaceAnswer, UnitsOrder, Usage } from 
 import { checkDraw, checkPace, checkUnits } from '../orders.ts';
 import type { Link } from './link.ts';
 import { nameKeys } from './names.ts';
+import { notUnderstood } from './not-understood.ts';
 import { scripts } from './scripts.ts';
 
 /** The ledger in Redis: one script per step, by Redis's own clock. */
@@ -38,7 +39,7 @@ export function createRedisLedger(link: Link, prefix: string): Ledger {
         periodEnd,
       ]);
       const args = [stepId(order.id), holder, need, want, held, ...periods];
-      return readDraw(await link.run(scripts.draw, stepKeys(order), args));
+      return readDraw(counters.length, await link.run(scripts.draw, stepKeys(order), args));
     },
     giveBack: (order) => add(order, -order.units),
     charge: (order) => add(order, order.units),
@@ -56,11 +57,9 @@ export function createRedisLedger(link: Link, prefix: string): Ledger {
       return readPace(answer);
     },
     async enter({ keyId, placeId, limit, expiresInMs }) {
-      const entered = await link.run(
-        scripts.enter,
-        [nameKeys(prefix, keyId).places()],
-        [placeId, limit, expiresInMs],
-      );
+      const places = nameKeys(prefix, keyId).places();
+      const answer = await link.run(scripts.enter, [places], [placeId, limit, expiresInMs]);
+      const [entered] = numbersOf([answer], 1);
       return { kind: entered === 1 ? 'entered' : 'full' };
     },
     async stay({ keyId, placeId, expiresInMs }) {
@@ -70,7 +69,10 @@ export function createRedisLedger(link: Link, prefix: string): Ledger {
       const places = nameKeys(prefix, keyId).places();
       await link.send(places, (redis) => redis.zrem(places, placeId));
     },
-    readTime: async (keyId) => Number(await link.run(scripts.time, [nameKeys(prefix, keyId).places()], [])),
+    async readTime(keyId) {
+      const [now = 0] = numbersOf([await link.run(scripts.time, [nameKeys(prefix, keyId).places()], [])], 1);
+      return now;
+    },
     async readUsage(keyId, counters) {
       if (counters.length === 0) return [];
       const answer = await link.run(scripts.usage, counters.map(nameKeys(prefix, keyId).counter), []);
@@ -88,28 +90,41 @@ function stepId(id: string): string {
   return `:${id}`;
 }
 
-function readDraw(answer: unknown): DrawAnswer {
+function readDraw(counters: number, answer: unknown): DrawAnswer {
   const [kind, ...words] = String(answer).split(' ').filter(Boolean);
-  const [now = 0, ...numbers] = words.map(Number);
   if (kind === '1') {
-    const [units = 0, ...used] = numbers;
+    const [now = 0, units = 0, ...used] = numbersOf(words, 2 + counters);
     return { kind: 'drawn', units, used, now };
   }
-  if (kind === '2') return { kind: 'exhausted', used: numbers, now };
-  if (kind === '3') return { kind: 'not_current', now };
+  if (kind === '2') {
+    const [now = 0, ...used] = numbersOf(words, 1 + counters);
+    return { kind: 'exhausted', used, now };
+  }
+  if (kind === '3') {
+    const [now = 0] = numbersOf(words, 1);
+    return { kind: 'not_current', now };
+  }
+  if (kind !== '-') throw notUnderstood();
   throw new StoreUnavailable('the draw was cancelled before it ran', { mayHaveHappened: false });
 }
 
 function readPace(answer: unknown): PaceAnswer {
-  const [cells = 0, remaining = 0, retryInMs = 0, now = 0] = answer as readonly number[];
+  const [cells = 0, remaining = 0, retryInMs = 0, now = 0] = numbersOf(answer, 4);
   return cells > 0 ? { kind: 'paced', cells, remaining, now } : { kind: 'too_fast', retryInMs, now };
 }
 
 function readUsage(counters: readonly Counter[], answer: unknown): readonly Usage[] {
-  const numbers = String(answer).split(' ').map(Number);
+  const numbers = numbersOf(String(answer).split(' '), 2 * counters.length);
   return counters.map(({ name }, index) => ({
     name,
     used: numbers[index * 2] ?? 0,
     leased: numbers[index * 2 + 1] ?? 0,
   }));
+}
+
+/** So many numbers, as they are or as text: Lua's own are not exact near 2^53. */
+function numbersOf(words: unknown, count: number): readonly number[] {
+  const numbers = Array.isArray(words) ? words.map((word) => Number.parseFloat(String(word))) : [];
+  if (numbers.length !== count || numbers.some(Number.isNaN)) throw notUnderstood();
+  return numbers;
 }

@@ -9,7 +9,12 @@ export function listenOn(client: Client, channel: string, onNews: () => void): (
   client.on('error', () => undefined);
   client.on('message', onNews);
   client.on('ready', () => {
-    client.subscribe(channel).then(onNews, () => undefined);
+    subscribe().then(onNews, () => undefined);
   });
   return () => client.disconnect();
+
+  /** Only where a Redis answers: one that is none may say to SUBSCRIBE what ends the process (ioredis 6.0.0). */
+  async function subscribe(): Promise<void> {
+    if ((await client.ping()) === 'PONG') await client.subscribe(channel);
+  }
 }
