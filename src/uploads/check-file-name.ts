@@ -2,11 +2,14 @@ import { ambiguous, UploadProblem } from './upload-problem.ts';
 import { unsafeText } from './read-part-header.ts';
 import type { FileRule } from '../config/upload-rule.ts';
 
+/** What a rule says about the names of files. */
+export type FileNameRule = Pick<FileRule, 'required' | 'extensions' | 'nameLengthMax'>;
+
 /**
  * Refuses a file name that could be a path, hide its extension or be stored under another name than it is shown with.
- * `field` is the field's name in the rule, for the sentence.
+ * `field` is how the file is called in a sentence.
  */
-export function checkFileName(fileName: string, field: string, rule: FileRule): void {
+export function checkFileName(fileName: string, field: string, rule: FileNameRule): void {
   // busboy 1 takes a part with an empty file name for a text field, others for a file. Browsers send it for an empty input.
   if (fileName === '') {
     if (rule.required) throw new UploadProblem('file_missing', `${field} is missing`, 'empty file name');
@@ -18,13 +21,16 @@ export function checkFileName(fileName: string, field: string, rule: FileRule): 
   if (Array.from(fileName).length > rule.nameLengthMax) {
     throw new UploadProblem(
       'body_invalid',
-      `The file name of ${field} must be at most ${rule.nameLengthMax} characters`,
+      `${field} must have a file name of at most ${rule.nameLengthMax} characters`,
     );
   }
   const extension = readExtension(fileName);
   if (rule.extensions && (extension === undefined || !rule.extensions.includes(extension))) {
     const allowed = rule.extensions.map((each) => `.${each}`).join(', ');
-    throw new UploadProblem('file_unsupported', `The file name of ${field} must end in one of ${allowed}`);
+    throw new UploadProblem(
+      'file_unsupported',
+      `${field} must have a file name that ends in one of ${allowed}`,
+    );
   }
 }
 

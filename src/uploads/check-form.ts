@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { printSize } from '../config/units.ts';
-import { checkFileName } from './check-file-name.ts';
+import { checkFileName, type FileNameRule } from './check-file-name.ts';
 import { createFileTypeCheck } from './check-file-type.ts';
 import type { FileTypeCheck } from './check-file-type.ts';
 import type { PartHandler } from './read-multipart.ts';
@@ -30,6 +30,9 @@ export function createFormCheck(rule: FormRule): FormCheck {
 
 /** Bounds what the gateway remembers of a form, where the rule itself allows any number of other files. */
 const partsMax = 1000;
+
+/** How a file may be called that `others: allow` lets through. */
+const otherNames: FileNameRule = { required: false, extensions: undefined, nameLengthMax: 255 };
 
 const byteOrderMark = Buffer.from('\ufeff');
 
@@ -144,6 +147,7 @@ class RunningFormCheck implements FormCheck {
     const rule = this.#rule.files.get(name);
     if (!rule) {
       if (this.#rule.others === 'refuse') throw this.#unexpectedFile();
+      checkFileName(fileName, 'Every file', otherNames);
       this.#filesBegun += 1;
       return { kind: 'file', field: 'The file', rule: undefined, types: undefined };
     }

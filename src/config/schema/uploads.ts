@@ -118,7 +118,8 @@ export const upload = {
       additionalProperties: fileField,
     },
     others: {
-      description: 'What becomes of files in other fields. Allowed ones are bounded by maxSize alone.',
+      description:
+        'What becomes of files in other fields. Of allowed ones the name alone is checked, and maxSize bounds them.',
       type: 'string',
       enum: ['refuse', 'allow'],
       default: 'refuse',

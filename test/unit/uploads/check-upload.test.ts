@@ -115,16 +115,31 @@ const refused: Readonly<Record<string, Case>> = {
   'an extension that is not listed': {
     parts: [file],
     rule: withFile({ extensions: ['mp3', 'ogg'] }),
-    says: ['file_unsupported', 'The file name of file must end in one of .mp3, .ogg'],
+    says: ['file_unsupported', 'file must have a file name that ends in one of .mp3, .ogg'],
   },
   'a name without the extension that is asked for': {
     parts: [{ ...file, fileName: 'wav' }],
     rule: withFile({ extensions: ['wav'] }),
-    says: ['file_unsupported', 'The file name of file must end in one of .wav'],
+    says: ['file_unsupported', 'file must have a file name that ends in one of .wav'],
   },
   'a long file name': {
     parts: [{ ...file, fileName: `${'n'.repeat(100)}.wav` }],
-    says: ['body_invalid', 'The file name of file must be at most 100 characters'],
+    says: ['body_invalid', 'file must have a file name of at most 100 characters'],
+  },
+  'an empty file name where other files are allowed': {
+    parts: [file, { ...file, name: 'other', fileName: '' }],
+    rule: { ...form, others: 'allow' },
+    says: ['file_ambiguous', 'The form is not in canonical form: a file has an empty file name'],
+  },
+  'a long file name where other files are allowed': {
+    parts: [file, { ...file, name: 'other', fileName: 'n'.repeat(256) }],
+    rule: { ...form, others: 'allow' },
+    says: ['body_invalid', 'Every file must have a file name of at most 255 characters'],
+  },
+  'a path as a file name where other files are allowed': {
+    parts: [file, { ...file, name: 'other', fileName: '../a.wav' }],
+    rule: { ...form, others: 'allow' },
+    says: ['file_unsupported', 'Every file must have a plain file name'],
   },
   'too many text fields': {
     parts: [note, note, note, file],
