@@ -5,7 +5,7 @@ import { ambiguous } from './upload-problem.ts';
 export interface PartHeader {
   readonly name: string;
   readonly fileName: string | undefined;
-  /** Lower case, without parameters. */
+  /** Lower case, without parameters; every file has one, and no text field. */
   readonly type: string | undefined;
   readonly charset: string | undefined;
   /** The part's own Content-Length. Some clients send it; it is believed by nobody, so it has to be true. */
@@ -33,9 +33,12 @@ export function readPartHeader(block: Buffer): PartHeader {
   const declared = readDeclaredType(headers.get('content-type'));
   if (/^(?:multipart|message)\//.test(declared.type ?? ''))
     throw ambiguous('multipart bodies must not be nested');
-  // Some parsers take a part for a file by its file name, others (formidable 3) by its Content-Type.
+  // Some parsers take a part for a file by its file name, others (formidable 3) by its Content-Type: a file has both.
   if (fileName === undefined && declared.type !== undefined) {
     throw ambiguous('a text field declares a content type');
+  }
+  if (fileName !== undefined && declared.type === undefined) {
+    throw ambiguous('a file declares no content type');
   }
   return { name, fileName, ...declared, length: readLength(headers.get('content-length')) };
 }
@@ -82,8 +85,9 @@ const known = new Set(['content-disposition', 'content-type', 'content-length'])
  */
 const disposition = /^form-data; name="([^"\\]*)"(?:; filename="([^"\\]*)")?$/;
 
+/** Type and subtype have 127 characters each at most (RFC 6838 §4.2). */
 const contentType =
-  /^([a-z0-9][\w!#$&^.+-]*\/[a-z0-9][\w!#$&^.+-]*)(?:; ?[\w.+-]+=(?:[\w!#$&'*+.^`|~-]+|"[\x20\x21\x23-\x5b\x5d-\x7e]*"))*$/i;
+  /^([a-z0-9][\w!#$&^.+-]{0,126}\/[a-z0-9][\w!#$&^.+-]{0,126})(?:; ?[\w.+-]+=(?:[\w!#$&'*+.^`|~-]+|"[\x20\x21\x23-\x5b\x5d-\x7e]*"))*$/i;
 
 function readDisposition(value: string | undefined): Pick<PartHeader, 'name' | 'fileName'> {
   const match = value === undefined ? null : disposition.exec(value);

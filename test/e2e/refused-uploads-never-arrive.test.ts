@@ -114,7 +114,7 @@ const forms: Readonly<Record<string, { body: Buffer; status: number; refusal: st
     refusal: 'body_invalid',
   },
   'a file in the place of a field': {
-    body: formBody([good, { name: 'note', fileName: 'n.wav', data: sound }]),
+    body: formBody([good, { name: 'note', fileName: 'n.wav', type: 'audio/wav', data: sound }]),
     status: 400,
     refusal: 'body_invalid',
   },

@@ -7,18 +7,22 @@ import { UploadProblem } from '../../../src/uploads/upload-problem.ts';
 import { formBody } from '../../helpers/form-body.ts';
 
 const head = 'Content-Disposition: form-data; name="file"; filename="a.wav"\r\nContent-Type: audio/wav';
-const disposition = 'Content-Disposition: form-data; name="file"; filename="a.wav"';
+const [disposition = '', audioType = ''] = head.split('\r\n');
 
 /** A body with boundary B whose single part has these header lines. */
 const withHeaders = (lines: string): string => `--B\r\n${lines}\r\n\r\ndata\r\n--B--\r\n`;
+/** The same for a file with this disposition. */
+const withDisposition = (line: string): string => withHeaders(`${line}\r\n${audioType}`);
 const withFileName = (name: string): string =>
-  withHeaders(`Content-Disposition: form-data; name="f"; filename="${name}"`);
+  withDisposition(`Content-Disposition: form-data; name="f"; filename="${name}"`);
 const withName = (name: string): string => withHeaders(`Content-Disposition: form-data; name="${name}"`);
 const withContent = (content: string): string => `--B\r\n${head}\r\n\r\n${content}\r\n--B--\r\n`;
 
 const accepted: Readonly<Record<string, string>> = {
   'a file': withHeaders(head),
-  'a file without a content type': withHeaders(disposition),
+  'the longest content type': withHeaders(
+    `${disposition}\r\nContent-Type: ${'t'.repeat(127)}/${'s'.repeat(127)}`,
+  ),
   'a text field': withHeaders('Content-Disposition: form-data; name="a"'),
   'an empty part': `--B\r\n${head}\r\n\r\n\r\n--B--\r\n`,
   'no line break after the end': `--B\r\n${head}\r\n\r\ndata\r\n--B--`,
@@ -87,27 +91,27 @@ const ambiguous: Readonly<Record<string, string>> = {
   'a part without headers': '--B\r\n\r\ndata\r\n--B--\r\n',
   'a part without a disposition': withHeaders('Content-Type: audio/wav'),
   'an empty header line first': withHeaders(`\r\n${head}`),
-  'a header line without a colon': withHeaders(`${disposition}\r\nnonsense`),
-  'a header without a name': withHeaders(`${disposition}\r\n: x`),
+  'a header line without a colon': withHeaders(`${head}\r\nnonsense`),
+  'a header without a name': withHeaders(`${head}\r\n: x`),
   'a header without a value': withHeaders(`${disposition}\r\nContent-Type:`),
   'a header with an empty value': withHeaders(`${disposition}\r\nContent-Type: `),
-  'a space before the colon': withHeaders(disposition.replace(':', ' :')),
-  'a tab before the colon': withHeaders(disposition.replace(':', '\t:')),
-  'no space after the colon': withHeaders(disposition.replace(': ', ':')),
-  'two spaces after the colon': withHeaders(disposition.replace(': ', ':  ')),
-  'a tab after the colon': withHeaders(disposition.replace(': ', ':\t')),
-  'a space at the end of a header': withHeaders(`${disposition} `),
-  'a space before a header': withHeaders(` ${disposition}`),
-  'a folded header': withHeaders(disposition.replace('; filename', ';\r\n filename')),
-  'a header folded with a tab': withHeaders(disposition.replace('; filename', ';\r\n\tfilename')),
-  'a header broken by LF': withHeaders(disposition.replace('; filename', ';\n filename')),
+  'a space before the colon': withHeaders(head.replace(':', ' :')),
+  'a tab before the colon': withHeaders(head.replace(':', '\t:')),
+  'no space after the colon': withHeaders(head.replace(': ', ':')),
+  'two spaces after the colon': withHeaders(head.replace(': ', ':  ')),
+  'a tab after the colon': withHeaders(head.replace(': ', ':\t')),
+  'a space at the end of a header': withDisposition(`${disposition} `),
+  'a space before a header': withDisposition(` ${disposition}`),
+  'a folded header': withHeaders(head.replace('; filename', ';\r\n filename')),
+  'a header folded with a tab': withHeaders(head.replace('; filename', ';\r\n\tfilename')),
+  'a header broken by LF': withHeaders(head.replace('; filename', ';\n filename')),
   'an LF between headers': withHeaders(head.replace('\r\n', '\n')),
   'a CR between headers': withHeaders(head.replace('\r\n', '\r')),
   'an LF before the empty line': `--B\r\n${head}\n\r\ndata\r\n--B--\r\n`,
   'an empty line of LF': `--B\r\n${head}\n\ndata\r\n--B--\r\n`,
-  'a NUL in a header name': withHeaders(disposition.replace('Content', 'Con\0tent')),
+  'a NUL in a header name': withHeaders(head.replace('Content', 'Con\0tent')),
   'a NUL in a header value': withHeaders(`${disposition}\r\nContent-Type: audio/wav\0`),
-  'a repeated disposition': withHeaders(`${disposition}\r\n${disposition.replace('a.wav', 'b.exe')}`),
+  'a repeated disposition': withHeaders(`${head}\r\n${disposition.replace('a.wav', 'b.exe')}`),
   'a repeated content type': withHeaders(`${head}\r\nContent-Type: text/html`),
   'a repeated content type in another case': withHeaders(`${head}\r\ncontent-type: text/html`),
   'a repeated Content-Length': withHeaders(`${head}\r\nContent-Length: 4\r\nContent-Length: 4`),
@@ -126,37 +130,39 @@ const ambiguous: Readonly<Record<string, string>> = {
   'a __proto__ header': withHeaders(`${head}\r\n__proto__: 1`),
   'headers beyond every limit': withHeaders(`${head}; x="${'y'.repeat(5000)}"`),
   'a thousand headers': withHeaders(`${head}${'\r\nX: 1'.repeat(1000)}`),
-  'attachment instead of form-data': withHeaders(disposition.replace('form-data', 'attachment')),
-  'form-data in capitals': withHeaders(disposition.replace('form-data', 'Form-Data')),
+  'attachment instead of form-data': withHeaders(head.replace('form-data', 'attachment')),
+  'form-data in capitals': withHeaders(head.replace('form-data', 'Form-Data')),
   'a disposition without a name': withHeaders('Content-Disposition: form-data'),
-  'a disposition with a file name alone': withHeaders('Content-Disposition: form-data; filename="a.wav"'),
-  'the file name before the name': withHeaders(
+  'a disposition with a file name alone': withDisposition('Content-Disposition: form-data; filename="a.wav"'),
+  'the file name before the name': withDisposition(
     'Content-Disposition: form-data; filename="a.wav"; name="file"',
   ),
-  'an extended file name': withHeaders(`${disposition}; filename*=UTF-8''evil.exe`),
-  'an extended file name alone': withHeaders(
+  'an extended file name': withDisposition(`${disposition}; filename*=UTF-8''evil.exe`),
+  'an extended file name alone': withDisposition(
     `Content-Disposition: form-data; name="f"; filename*=UTF-8''evil.exe`,
   ),
-  'an extended name': withHeaders(`Content-Disposition: form-data; name*=UTF-8''x; filename="a.wav"`),
-  'a continued file name': withHeaders(
+  'an extended name': withDisposition(`Content-Disposition: form-data; name*=UTF-8''x; filename="a.wav"`),
+  'a continued file name': withDisposition(
     'Content-Disposition: form-data; name="f"; filename*0="a"; filename*1=".wav"',
   ),
-  'two file names': withHeaders(`${disposition}; filename="b.exe"`),
+  'two file names': withDisposition(`${disposition}; filename="b.exe"`),
   'two names': withHeaders('Content-Disposition: form-data; name="a"; name="b"'),
-  'another parameter': withHeaders(`${disposition}; size=4`),
-  'an unquoted name': withHeaders('Content-Disposition: form-data; name=file; filename="a.wav"'),
-  'an unquoted file name': withHeaders('Content-Disposition: form-data; name="file"; filename=a.wav'),
+  'another parameter': withDisposition(`${disposition}; size=4`),
+  'an unquoted name': withDisposition('Content-Disposition: form-data; name=file; filename="a.wav"'),
+  'an unquoted file name': withDisposition('Content-Disposition: form-data; name="file"; filename=a.wav'),
   'a name in single quotes': withHeaders("Content-Disposition: form-data; name='file'"),
   'a quote that does not close': withHeaders('Content-Disposition: form-data; name="file'),
   'an escaped quote': withFileName('a\\".wav'),
   'a backslash': withFileName('C:\\a.wav'),
   'an unescaped quote': withFileName('a".wav'),
-  'text after a quoted value': withHeaders('Content-Disposition: form-data; name="file"x; filename="a.wav"'),
-  'a trailing semicolon': withHeaders(`${disposition};`),
-  'no space after a semicolon': withHeaders(disposition.replace('; f', ';f')),
-  'a space before a semicolon': withHeaders(disposition.replace('; filename', ' ; filename')),
-  'a space around the equals sign': withHeaders(disposition.replace('name=', 'name =')),
-  'a parameter in capitals': withHeaders(disposition.replace('filename', 'FileName')),
+  'text after a quoted value': withDisposition(
+    'Content-Disposition: form-data; name="file"x; filename="a.wav"',
+  ),
+  'a trailing semicolon': withDisposition(`${disposition};`),
+  'no space after a semicolon': withHeaders(head.replace('; f', ';f')),
+  'a space before a semicolon': withHeaders(head.replace('; filename', ' ; filename')),
+  'a space around the equals sign': withHeaders(head.replace('name=', 'name =')),
+  'a parameter in capitals': withHeaders(head.replace('filename', 'FileName')),
   'a NUL in a file name': withFileName('a.exe\0.wav'),
   'an LF in a file name': withFileName('a\n.wav'),
   'a CR in a file name': withFileName('a\r.wav'),
@@ -187,6 +193,8 @@ const ambiguous: Readonly<Record<string, string>> = {
     'Content-Disposition: form-data; name="a"\r\nContent-Type: multipart/mixed; boundary=C',
   ),
   'a nested message': withHeaders(`${disposition}\r\nContent-Type: message/rfc822`),
+  'a file without a content type': withHeaders(disposition),
+  'a content type that is too long': withHeaders(`${disposition}\r\nContent-Type: audio/${'w'.repeat(128)}`),
   'a content type without a subtype': withHeaders(`${disposition}\r\nContent-Type: audio`),
   'two content types in one header': withHeaders(`${disposition}\r\nContent-Type: audio/wav, text/html`),
   'a broken parameter of a content type': withHeaders(`${disposition}\r\nContent-Type: audio/wav; x`),
