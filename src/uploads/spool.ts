@@ -100,13 +100,11 @@ class RoomSpool implements Spool {
     const file = this.#file;
     this.#file = undefined;
     this.#pieces = [];
-    this.#usage.memory -= this.#memory;
-    this.#memory = 0;
+    this.#leaveMemory();
     try {
       await file?.close();
     } finally {
-      this.#usage.disk -= this.#disk;
-      this.#disk = 0;
+      this.#leaveDisk();
     }
   }
 
@@ -122,15 +120,18 @@ class RoomSpool implements Spool {
     } else {
       await this.#writeToDisk([...this.#pieces, chunk]);
       this.#pieces = [];
-      this.#usage.memory -= this.#memory;
-      this.#memory = 0;
+      this.#leaveMemory();
     }
     this.#bytes = total;
   }
 
   async #writeToDisk(chunks: readonly Buffer[]): Promise<void> {
     const size = chunks.reduce((sum, { length }) => sum + length, 0);
-    if (this.#usage.disk + size > this.#limits.diskMax) throw full('the limit of the process is reached');
+    if (this.#usage.disk + size > this.#limits.diskMax) {
+      // Now and not when its file is closed: meanwhile every other upload would ask for more and fail as well.
+      this.#leaveDisk();
+      throw full('the limit of the process is reached');
+    }
     this.#usage.disk += size;
     this.#disk += size;
     try {
@@ -144,6 +145,16 @@ class RoomSpool implements Spool {
       if (isDiskFull(error)) throw full('the disk is full');
       throw error;
     }
+  }
+
+  #leaveMemory(): void {
+    this.#usage.memory -= this.#memory;
+    this.#memory = 0;
+  }
+
+  #leaveDisk(): void {
+    this.#usage.disk -= this.#disk;
+    this.#disk = 0;
   }
 
   async *read(): AsyncGenerator<Buffer, void> {

@@ -346,24 +346,30 @@ test('any: a body that turns out too large is never complete at the upstream', a
   }
 });
 
-test('a spool that is full is said to be so, and is free again afterwards', async (t) => {
+test('a full spool refuses the uploads that do not fit and no others, and is free again afterwards', async (t) => {
   const body = formBody([
-    { ...good, data: wav(900_000) },
-    { ...good, data: wav(900_000) },
+    { ...good, data: wav(960_000) },
+    { ...good, data: wav(960_000) },
   ]);
   const { head } = uploadBytes({ path: '/v1/whole/form', body });
-  const waiting = await Promise.all(
+  // Six fit.
+  const uploads = await Promise.all(
     Array.from({ length: 8 }, async () => {
       const raw = await openRaw(t, gateway.port);
       raw.write(Buffer.concat([head, body.subarray(0, -10)]));
       return raw;
     }),
   );
-  const refused = await until(() => waiting.find((raw) => raw.received().length > 0));
-  const [answer] = await refused.responses(1);
-  assert.equal(answer?.status, 503);
-  assert.equal(answer.headers['x-gatehouse-refusal'], 'spool_full');
-  for (const raw of waiting) raw.socket.destroy();
+  await until(() => uploads.filter((raw) => raw.received().length > 0).length >= 2);
+  for (const raw of uploads) raw.write(body.subarray(-10));
+  const answers = await Promise.all(uploads.map(async (raw) => (await raw.responses(1))[0]));
+  const refused = answers.filter((answer) => answer?.status === 503);
+  assert.deepEqual(
+    refused.map((answer) => answer?.headers['x-gatehouse-refusal']),
+    ['spool_full', 'spool_full'],
+  );
+  assert.equal(answers.filter((answer) => answer?.status === 200).length, 6);
+  for (const raw of uploads) raw.socket.destroy();
   await nothingLeft();
   assert.equal((await answerTo(t, gateway.port, { path: '/v1/whole/form', body })).status, 200);
 });

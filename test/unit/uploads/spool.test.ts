@@ -123,6 +123,18 @@ describe('the room of the spools is bounded', () => {
     assert.equal(room.diskBytes(), 0);
   });
 
+  it('on disk: one that does not fit makes room for all others at once', async (t) => {
+    const { room } = await openRoom(t, { diskMax: 1400 * KB });
+    const uploads = Array.from({ length: 8 }, async () => {
+      const spool = room.open();
+      t.after(() => spool.close());
+      for (let piece = 0; piece < 20; piece += 1) await spool.write(randomBytes(10 * KB));
+    });
+    const outcomes = await Promise.allSettled(uploads);
+    assert.equal(outcomes.filter(({ status }) => status === 'rejected').length, 1);
+    assert.equal(room.diskBytes(), 1400 * KB);
+  });
+
   it('in memory: small uploads go to disk when others hold the memory', async (t) => {
     const { room } = await openRoom(t, { memoryMax: 100 * KB });
     const spools = [room.open(), room.open(), room.open()];
