@@ -16,6 +16,6 @@ export async function* lettingGo(
  */
 export function letGo(chunk: Buffer): void {
   const { buffer, byteLength } = chunk;
-  if (!(buffer instanceof ArrayBuffer) || buffer.detached) return;
+  if (byteLength === 0 || !(buffer instanceof ArrayBuffer)) return;
   if (buffer.byteLength === byteLength) buffer.transfer(0);
 }

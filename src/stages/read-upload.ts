@@ -43,12 +43,15 @@ export function requireUploadHead({ contentType, contentLength }: Head, rule: Up
   throw new Refusal(code, { message: `${subject} must be at most ${printSize(rule.sizeMax)}` });
 }
 
-/** The bytes of text fields that a form of this declared length can make the gateway hold. */
+/** The bytes of text fields, names and all, that a form of this declared length can make the gateway hold. */
 export function heldBytesMax(rule: UploadRule, contentLength: number | undefined): number {
   if (rule.kind === 'file') return 0;
-  const fields = rule.fields.countMax * rule.fields.sizeMax;
+  const fields = rule.fields.countMax * (rule.fields.sizeMax + fieldHeadMax);
   return Math.min(fields, rule.sizeMax, contentLength ?? rule.sizeMax);
 }
+
+/** What a text field has besides its value: a name of up to 256 characters, and a line of its own for that. */
+const fieldHeadMax = 1024;
 
 function missing(rule: UploadRule): string {
   if (rule.kind === 'file') return 'The file is missing';

@@ -1,4 +1,5 @@
 import { readExtension } from './check-file-name.ts';
+import { CollectedBytes } from './collected-bytes.ts';
 import { createTextCheck } from './check-text.ts';
 import { canonicalType, isTextType, matchesType, typesOfDeclared, typesOfExtension } from '../media-types.ts';
 import { readSignature, sampleBytesMax, typesWithSignature } from './read-signature.ts';
@@ -41,8 +42,7 @@ class ClaimsCheck implements FileTypeCheck {
   readonly #allowed: readonly string[];
   readonly #claims: FileClaims;
   readonly #text = createTextCheck();
-  #sample: Buffer[] = [];
-  #sampleBytes = 0;
+  readonly #sample = new CollectedBytes();
   #ended = false;
   #isText = true;
   #verdict: Verdict = 'pending';
@@ -56,11 +56,8 @@ class ClaimsCheck implements FileTypeCheck {
     if (this.#verdict === 'signature') return;
     if (this.#isText) this.#isText = this.#text.write(chunk);
     if (this.#verdict === 'text' && !this.#isText) throw this.#unsupported('not text');
-    if (this.#verdict === 'pending' && this.#sampleBytes < sampleBytesMax) {
-      // Copied, because the memory of a chunk is taken away once it was passed on.
-      const piece = Buffer.from(chunk.subarray(0, sampleBytesMax - this.#sampleBytes));
-      this.#sample.push(piece);
-      this.#sampleBytes += piece.length;
+    if (this.#verdict === 'pending' && this.#sample.length < sampleBytesMax) {
+      this.#sample.add(chunk.subarray(0, sampleBytesMax - this.#sample.length));
     }
   }
 
@@ -75,8 +72,8 @@ class ClaimsCheck implements FileTypeCheck {
   }
 
   async settle(): Promise<void> {
-    if (this.settled() || (!this.#ended && this.#sampleBytes < sampleBytesMax)) return;
-    const sample = Buffer.concat(this.#sample);
+    if (this.settled() || (!this.#ended && this.#sample.length < sampleBytesMax)) return;
+    const sample = this.#sample.take();
     const signature = await readSignature(sample);
     const provable = await typesWithSignature();
     const { type, fileName } = this.#claims;
@@ -88,7 +85,6 @@ class ClaimsCheck implements FileTypeCheck {
     const agreed = candidates(this.#allowed, [...claimed, signature ?? []]).filter((candidate) =>
       claimed.every((types) => types.includes(candidate)),
     );
-    this.#sample = [];
     if (agreed.some((each) => !isTextType(each) && isProven(each, { signature, provable, claimed }))) {
       this.#verdict = 'signature';
     } else if (

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { printSize } from '../config/units.ts';
 import { checkFileName, type FileNameRule } from './check-file-name.ts';
+import { CollectedBytes } from './collected-bytes.ts';
 import { createFileTypeCheck } from './check-file-type.ts';
 import type { FileTypeCheck } from './check-file-type.ts';
 import type { PartHandler } from './read-multipart.ts';
@@ -11,8 +12,6 @@ import type { FileRule, FormRule } from '../config/upload-rule.ts';
 
 /** Holds the parts of one form against its rule while they arrive. */
 export interface FormCheck extends PartHandler {
-  /** What was found so far, for the comparison with the second reading. */
-  readonly facts: readonly PartFact[];
   /** Whether a file has begun and the type of every file that has begun is known to be allowed. */
   readonly typesPassed: () => boolean;
   /** Decides the types that can be decided. To be awaited after every chunk. */
@@ -21,14 +20,14 @@ export interface FormCheck extends PartHandler {
   readonly finish: () => void;
 }
 
-/** Starts the check of one form. */
-export function createFormCheck(rule: FormRule): FormCheck {
-  return new RunningFormCheck(rule);
+/** Starts the check of one form, which tells of every part that it has read to its end. */
+export function createFormCheck(rule: FormRule, partRead: (fact: PartFact) => void): FormCheck {
+  return new RunningFormCheck(rule, partRead);
 }
 
 // --- Internal ---
 
-/** Bounds what the gateway remembers of a form, where the rule itself allows any number of other files. */
+/** Bounds the work for a form, where the rule itself allows any number of other files: an empty part costs as much as a large one. */
 const partsMax = 1000;
 
 /** How a file may be called that `others: allow` lets through. */
@@ -46,33 +45,35 @@ interface OpenFile {
 
 interface OpenField {
   readonly kind: 'field';
-  readonly pieces: Buffer[];
+  readonly value: CollectedBytes;
 }
 
 class RunningFormCheck implements FormCheck {
-  readonly facts: PartFact[] = [];
   readonly #rule: FormRule;
+  readonly #partRead: (fact: PartFact) => void;
   readonly #counts = new Map<string, number>();
   readonly #values = new Map<string, string[]>();
+  #partCount = 0;
   #fieldCount = 0;
   #unsettled: FileTypeCheck[] = [];
   #filesBegun = 0;
   #fact: PartFact | undefined;
   #part: OpenFile | OpenField | undefined;
 
-  constructor(rule: FormRule) {
+  constructor(rule: FormRule, partRead: (fact: PartFact) => void) {
     this.#rule = rule;
+    this.#partRead = partRead;
   }
 
   readonly partBegins = (header: PartHeader): void => {
-    if (this.facts.length === partsMax) {
+    this.#partCount += 1;
+    if (this.#partCount > partsMax) {
       throw new UploadProblem('body_invalid', `The form must have at most ${partsMax} parts`);
     }
     const { name, fileName, type } = header;
     const kind = fileName === undefined ? 'field' : 'file';
     this.#part = fileName === undefined ? this.#openField(name) : this.#openFile(header, fileName);
     this.#fact = { kind, name, fileName, type: type ?? 'text/plain', bytes: 0 };
-    this.facts.push(this.#fact);
   };
 
   readonly partData = (data: Buffer): void => {
@@ -92,7 +93,7 @@ class RunningFormCheck implements FormCheck {
     if (fact.bytes > sizeMax) {
       throw new UploadProblem('body_too_large', `A form field must be at most ${printSize(sizeMax)}`);
     }
-    part.pieces.push(Buffer.from(data));
+    part.value.add(data);
   };
 
   readonly partEnds = (): void => {
@@ -100,19 +101,10 @@ class RunningFormCheck implements FormCheck {
     if (part.kind === 'file') {
       this.#checkSizeMin(part, fact.bytes);
       part.types?.end();
-      return;
+    } else {
+      this.#checkValue(fact.name, part.value.take());
     }
-    const value = Buffer.concat(part.pieces);
-    if (!isUtf8(value) || value.includes(0)) {
-      throw new UploadProblem('body_invalid', 'A form field must be UTF-8 text', 'not UTF-8 or NUL');
-    }
-    // Some decoders drop the mark, others keep it.
-    if (value.subarray(0, 3).equals(byteOrderMark))
-      throw ambiguous('a text field begins with a byte order mark');
-    if (this.#rule.fields.check === undefined) return;
-    const values = this.#values.get(fact.name) ?? [];
-    values.push(value.toString('utf8'));
-    this.#values.set(fact.name, values);
+    this.#partRead(fact);
   };
 
   typesPassed(): boolean {
@@ -130,7 +122,7 @@ class RunningFormCheck implements FormCheck {
         throw new UploadProblem('file_missing', `${field} is missing`);
     }
     // Some parsers take the bare closing delimiter for an empty form, others for a broken one.
-    if (this.facts.length === 0) throw ambiguous('it has no parts');
+    if (this.#partCount === 0) throw ambiguous('it has no parts');
     const fields = Object.fromEntries(
       [...this.#values].map(([name, values]) => [name, values.length === 1 ? values[0] : values]),
     );
@@ -178,13 +170,26 @@ class RunningFormCheck implements FormCheck {
     if (this.#fieldCount > countMax) {
       throw new UploadProblem('body_invalid', `The form must have at most ${countMax} text fields`);
     }
-    return { kind: 'field', pieces: [] };
+    return { kind: 'field', value: new CollectedBytes() };
   }
 
   #checkSizeMin({ field, rule }: OpenFile, bytes: number): void {
     if (!rule || bytes >= rule.sizeMin) return;
     if (bytes === 0) throw new UploadProblem('file_missing', `${field} is empty`);
     throw new UploadProblem('body_invalid', `${field} must be at least ${printSize(rule.sizeMin)}`);
+  }
+
+  #checkValue(name: string, value: Buffer): void {
+    if (!isUtf8(value) || value.includes(0)) {
+      throw new UploadProblem('body_invalid', 'A form field must be UTF-8 text', 'not UTF-8 or NUL');
+    }
+    // Some decoders drop the mark, others keep it.
+    if (value.subarray(0, 3).equals(byteOrderMark))
+      throw ambiguous('a text field begins with a byte order mark');
+    if (this.#rule.fields.check === undefined) return;
+    const values = this.#values.get(name) ?? [];
+    values.push(value.toString('utf8'));
+    this.#values.set(name, values);
   }
 
   #unexpectedFile(): UploadProblem {

@@ -1,7 +1,8 @@
 import { printSize } from '../config/units.ts';
+import { CollectedBytes } from './collected-bytes.ts';
 import { createFileTypeCheck } from './check-file-type.ts';
 import { createFormCheck } from './check-form.ts';
-import { lettingGo } from '../let-go.ts';
+import { letGo, lettingGo } from '../let-go.ts';
 import { readBoundary } from './read-boundary.ts';
 import { createMultipartReader } from './read-multipart.ts';
 import { readDeclaredType } from './read-part-header.ts';
@@ -26,7 +27,8 @@ export interface UploadRequest {
 export async function* checkUpload(request: UploadRequest, rule: UploadRule): AsyncGenerator<Buffer, void> {
   if (request.contentLength !== undefined) checkSize(request.contentLength, rule);
   const check = rule.kind === 'form' ? await openForm(request, rule) : openRawFile(request, rule);
-  const held: Buffer[] = [];
+  const waiting = new CollectedBytes();
+  let last: Buffer = nothing;
   let bytes = 0;
   try {
     for await (const chunk of request.body) {
@@ -34,17 +36,28 @@ export async function* checkUpload(request: UploadRequest, rule: UploadRule): As
       bytes += chunk.length;
       checkSize(bytes, rule);
       await check.write(chunk);
-      held.push(chunk);
-      if (check.typesPassed()) yield* lettingGo(held.splice(0, held.length - 1));
+      if (check.typesPassed()) {
+        yield* lettingGo(all(waiting, last));
+      } else {
+        waiting.add(last);
+        letGo(last);
+      }
+      last = chunk;
     }
     await check.end();
-    yield* lettingGo(held);
+    yield* lettingGo(all(waiting, last));
   } finally {
     check.close();
   }
 }
 
 // --- Internal ---
+
+const nothing = Buffer.alloc(0);
+
+function all(waiting: CollectedBytes, last: Buffer): Buffer[] {
+  return [waiting.take(), last].filter(({ length }) => length > 0);
+}
 
 interface BodyCheck {
   readonly write: (chunk: Buffer) => Promise<void>;
@@ -55,9 +68,9 @@ interface BodyCheck {
 
 async function openForm({ contentType }: UploadRequest, rule: FormRule): Promise<BodyCheck> {
   const boundary = readBoundary(contentType);
-  const form = createFormCheck(rule);
-  const reader = createMultipartReader(boundary, form);
   const second = await createSecondReading(boundary);
+  const form = createFormCheck(rule, (fact) => second.expect(fact));
+  const reader = createMultipartReader(boundary, form);
   return {
     write: async (chunk) => {
       reader.write(chunk);
@@ -68,7 +81,7 @@ async function openForm({ contentType }: UploadRequest, rule: FormRule): Promise
     end: async () => {
       reader.end();
       form.finish();
-      await second.end(form.facts);
+      await second.end();
     },
     close: () => second.close(),
   };

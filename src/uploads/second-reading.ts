@@ -10,12 +10,13 @@ export interface PartFact {
   bytes: number;
 }
 
-/** Reads the same body with a second parser. */
+/** Reads the same body with a second parser, behind the first, and throws `file_ambiguous` unless it finds the same parts. */
 export interface SecondReading {
+  /** To be told of every part that the first reading has read to its end, before the chunk in which it ends is written. */
+  readonly expect: (fact: PartFact) => void;
   /** Resolves when the parser has taken the chunk, so that it never holds more than one. */
   readonly write: (chunk: Buffer) => Promise<void>;
-  /** Throws `file_ambiguous` unless the parser found the same parts. */
-  readonly end: (facts: readonly PartFact[]) => Promise<void>;
+  readonly end: () => Promise<void>;
   readonly close: () => void;
 }
 
@@ -37,9 +38,15 @@ export async function createSecondReading(boundary: string): Promise<SecondReadi
 
 // --- Internal ---
 
+interface FoundPart extends PartFact {
+  whole: boolean;
+}
+
 class BusboyReading implements SecondReading {
   readonly #parser: BusboyInstance;
-  readonly #facts: PartFact[] = [];
+  /** What either reading found and the other has not come to yet. */
+  readonly #expected: PartFact[] = [];
+  readonly #found: FoundPart[] = [];
   #failed = false;
   /** Ends the step that is under way. */
   #proceed: (() => void) | undefined;
@@ -49,29 +56,50 @@ class BusboyReading implements SecondReading {
     parser.on('error', this.#fail);
     parser.on('finish', () => this.#proceed?.());
     parser.on('field', (name, value, _nameCut, _valueCut, _encoding, type) => {
-      this.#facts.push({ kind: 'field', name, fileName: undefined, type, bytes: Buffer.byteLength(value) });
+      const bytes = Buffer.byteLength(value);
+      this.#found.push({ kind: 'field', name, fileName: undefined, type, bytes, whole: true });
     });
     parser.on('file', (name, stream, fileName, _encoding, type) => {
-      const fact: PartFact = { kind: 'file', name, fileName, type, bytes: 0 };
-      this.#facts.push(fact);
+      const part: FoundPart = { kind: 'file', name, fileName, type, bytes: 0, whole: false };
+      this.#found.push(part);
       stream.on('error', this.#fail);
       stream.on('data', (chunk: Buffer) => {
-        fact.bytes += chunk.length;
+        part.bytes += chunk.length;
+      });
+      stream.on('end', () => {
+        part.whole = true;
       });
     });
   }
 
-  async write(chunk: Buffer): Promise<void> {
-    await this.#step((done) => this.#parser.write(chunk, () => done()));
+  expect(fact: PartFact): void {
+    this.#expected.push(fact);
   }
 
-  async end(expected: readonly PartFact[]): Promise<void> {
+  async write(chunk: Buffer): Promise<void> {
+    await this.#step((done) => this.#parser.write(chunk, () => done()));
+    this.#compare();
+    // At most one of them has begun a part, or not said yet that it is over.
+    if (Math.abs(this.#expected.length - this.#found.length) > 1) throw disagreement();
+  }
+
+  async end(): Promise<void> {
     await this.#step(() => this.#parser.end());
-    if (!agree(expected, this.#facts)) throw disagreement();
+    this.#compare();
+    if (this.#expected.length > 0 || this.#found.length > 0) throw disagreement();
   }
 
   close(): void {
     this.#parser.destroy();
+  }
+
+  /** Compares the parts that both have read, and forgets them. */
+  #compare(): void {
+    const open = this.#found.findIndex(({ whole }) => !whole);
+    const count = Math.min(this.#expected.length, open === -1 ? this.#found.length : open);
+    if (count === 0) return;
+    const [expected, found] = [this.#expected.splice(0, count), this.#found.splice(0, count)];
+    if (!expected.every((fact, index) => agree(fact, found[index]))) throw disagreement();
   }
 
   readonly #fail = (): void => {
@@ -91,20 +119,13 @@ class BusboyReading implements SecondReading {
   }
 }
 
-function agree(expected: readonly PartFact[], found: readonly PartFact[]): boolean {
+function agree(fact: PartFact, other: PartFact | undefined): boolean {
   return (
-    expected.length === found.length &&
-    expected.every((fact, index) => {
-      const other = found[index];
-      return (
-        other !== undefined &&
-        fact.kind === other.kind &&
-        fact.name === other.name &&
-        fact.fileName === other.fileName &&
-        fact.type === other.type &&
-        fact.bytes === other.bytes
-      );
-    })
+    fact.kind === other?.kind &&
+    fact.name === other.name &&
+    fact.fileName === other.fileName &&
+    fact.type === other.type &&
+    fact.bytes === other.bytes
   );
 }
 

@@ -13,6 +13,8 @@ export interface Upload {
   readonly path: string;
   readonly body: Buffer;
   readonly framing?: Framing;
+  /** Of a chunked body. */
+  readonly chunkSize?: number;
   readonly contentType?: string;
   readonly method?: string;
   readonly headers?: readonly (readonly [name: string, value: string])[];
@@ -23,12 +25,20 @@ export const formType = `multipart/form-data; boundary=${boundary}`;
 
 /** The head of the request and the body in its framing. */
 export function uploadBytes(upload: Upload): { readonly head: Buffer; readonly body: Buffer } {
-  const { path, body, framing = 'declared', contentType = formType, method = 'POST', headers = [] } = upload;
+  const {
+    path,
+    body,
+    framing = 'declared',
+    chunkSize,
+    contentType = formType,
+    method = 'POST',
+    headers = [],
+  } = upload;
   const length =
     framing === 'declared' ? ['Content-Length', String(body.length)] : ['Transfer-Encoding', 'chunked'];
   const all = [['apiKey', demoKey], ['Content-Type', contentType], length as [string, string], ...headers];
   const head = requestBytes(`${method} ${path}`, all as [string, string][]);
-  return { head, body: framing === 'declared' ? body : chunked(body) };
+  return { head, body: framing === 'declared' ? body : chunked(body, chunkSize) };
 }
 
 /** Sends the request and returns the connection. */

@@ -52,6 +52,7 @@ describe('the second reading', () => {
   it('can be closed anywhere', async () => {
     for (let end = 0; end < 600; end += 7) {
       const second = await createSecondReading(boundary);
+      second.expect(note);
       await second.write(body.subarray(0, end));
       second.close();
       await setImmediate();
@@ -59,9 +60,23 @@ describe('the second reading', () => {
   });
 });
 
-async function read(bytes: Buffer, facts: readonly PartFact[], size?: number): Promise<void> {
+/** Tells of each part with the chunk in which one ends, and of parts too many with the last chunk. */
+async function read(bytes: Buffer, facts: readonly PartFact[], size = 65_536): Promise<void> {
   const second = await createSecondReading(boundary);
-  for await (const chunk of chunksOf(bytes, size)) await second.write(chunk);
-  await second.end(facts);
+  const delimiter = `\r\n--${boundary}`;
+  const ends: number[] = [];
+  for (let at = bytes.indexOf(delimiter); at !== -1; at = bytes.indexOf(delimiter, at + 1)) {
+    ends.push(at + delimiter.length);
+  }
+  let written = 0;
+  let told = 0;
+  for await (const chunk of chunksOf(bytes, size)) {
+    written += chunk.length;
+    for (; told < facts.length && written >= (ends[told] ?? bytes.length); told += 1) {
+      second.expect(facts[told]!);
+    }
+    await second.write(chunk);
+  }
+  await second.end();
   second.close();
 }
