@@ -46,13 +46,23 @@ function expiry(deadline: AbortSignal): Promise<never> {
   });
 }
 
+/** Of a Matroska track (RFC 9559 §5.1.4.1.21). Not every `V_`, which sound may hold by chance. */
+const pictureCodec =
+  /V_(?:VP[89]|AV1|AVS|MPEG|MS\/|THEORA|MJPEG|REAL|QUICKTIME|UNCOMPRESSED|PRORES|FFV1|DIRAC)/;
+
+/** A page that begins a track (RFC 3533 §6) of Theora, Dirac, VP8 or Ogg Media. */
+// oxlint-disable-next-line no-control-regex
+const oggPictures = /OggS\0\x02[^]{20}\x01[^](?:\x80theora|BBCD\0|OVP80|\x01video\0)/;
+
 /**
  * Whether a container that could hold sound alone announces a video track. It is looked for in the sample only: an MP4
  * file may describe its tracks at its end, and then passes for either.
  */
 function showsPictures(mime: string, sample: Buffer): boolean {
-  if (mime === 'video/webm' || mime === 'video/matroska')
-    return /V_(?:VP|AV1|MPEG|MS\/)/.test(sample.toString('latin1'));
-  if (mime === 'video/mp4') return /hdlr[^]{8}vide/.test(sample.toString('latin1'));
+  if (mime === 'video/webm' || mime === 'video/matroska') return pictureCodec.test(sample.toString('latin1'));
+  if (mime === 'video/mp4' || mime.startsWith('video/3gpp'))
+    return /hdlr[^]{8}vide/.test(sample.toString('latin1'));
+  // The first page of an Ogg tells one of its tracks; the others follow, each in a page of its own.
+  if (sample.toString('latin1', 0, 4) === 'OggS') return oggPictures.test(sample.toString('latin1'));
   return false;
 }

@@ -9,11 +9,17 @@ export const samples = {
   oggVorbis: ogg(Buffer.from('\x01vorbis\0\0\0\0\x02\x44\xac\0\0', 'latin1')),
   oggOpus: ogg(Buffer.from('OpusHead\x01\x02\0\0\x80\xbb\0\0\0\0\0', 'latin1')),
   oggTheora: ogg(Buffer.from('\x80theora\x03\x02\x01\0\0\0\0\0\0\0', 'latin1')),
+  oggOpusTheora: Buffer.concat([
+    ogg(Buffer.from('OpusHead\x01\x02')),
+    ogg(Buffer.from('\x80theora\x03\x02\x01\0\0\0\0\0\0\0', 'latin1')),
+  ]),
   m4a: mp4('M4A '),
   mp4Sound: mp4('isom', handler('soun')),
   mp4Pictures: mp4('isom', handler('vide')),
   webmSound: webm('A_OPUS'),
+  threeGpPictures: mp4('3gp4', handler('vide')),
   webmPictures: webm('V_VP9'),
+  webmTheora: webm('V_THEORA'),
   aac: Buffer.concat(
     Array.from({ length: 4 }, () => Buffer.from('fff15080029ffcdeadbeef0102030405060708090a', 'hex')),
   ),
