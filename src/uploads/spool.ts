@@ -63,6 +63,14 @@ interface Usage {
 
 const readBytes = 64 * 1024;
 
+/** What the system has no more of, by the error it then gives. It passes, other than a fault of the folder. */
+const lacks: ReadonlyMap<unknown, string> = new Map([
+  ['ENOSPC', 'the disk is full'],
+  ['EDQUOT', 'the disk is full'],
+  ['EMFILE', 'too many files are open'],
+  ['ENFILE', 'too many files are open'],
+]);
+
 class RoomSpool implements Spool {
   readonly #limits: SpoolLimits;
   readonly #usage: Usage;
@@ -142,8 +150,9 @@ class RoomSpool implements Spool {
         position += chunk.length;
       }
     } catch (error) {
-      if (isDiskFull(error)) throw full('the disk is full');
-      throw error;
+      const code = error instanceof Error && 'code' in error ? error.code : undefined;
+      const lack = lacks.get(code);
+      throw lack === undefined ? error : full(lack);
     }
   }
 
@@ -195,11 +204,6 @@ async function writeAll(file: FileHandle, chunk: Buffer, position: number): Prom
     const { bytesWritten } = await file.write(chunk, written, chunk.length - written, position + written);
     written += bytesWritten;
   }
-}
-
-function isDiskFull(error: unknown): boolean {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  return code === 'ENOSPC' || code === 'EDQUOT';
 }
 
 function full(detail: string): UploadProblem {

@@ -152,17 +152,19 @@ describe('the room of the spools is bounded', () => {
     assert.equal(room.diskBytes(), 0);
   });
 
-  it('and a full disk is spool_full', async (t) => {
-    const { room } = await openRoom(t);
-    const spool = room.open();
-    await spool.write(randomBytes(100 * KB));
-    const full = Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
-    t.mock.method(await fileHandlePrototype(), 'write', () => Promise.reject(full));
-    await assert.rejects(spool.write(randomBytes(KB)), { code: 'spool_full' });
-    await assert.rejects(readAll(spool), /closed/);
-    await spool.close();
-    assert.equal(room.diskBytes(), 0);
-  });
+  for (const code of ['ENOSPC', 'EDQUOT', 'EMFILE', 'ENFILE']) {
+    it(`and ${code} is spool_full`, async (t) => {
+      const { room } = await openRoom(t);
+      const spool = room.open();
+      await spool.write(randomBytes(100 * KB));
+      const lack = Object.assign(new Error('no more of it'), { code });
+      t.mock.method(await fileHandlePrototype(), 'write', () => Promise.reject(lack));
+      await assert.rejects(spool.write(randomBytes(KB)), { code: 'spool_full' });
+      await assert.rejects(readAll(spool), /closed/);
+      await spool.close();
+      assert.equal(room.diskBytes(), 0);
+    });
+  }
 });
 
 /** Copies each chunk: it is ours only until the next is asked for. */
