@@ -96,8 +96,8 @@ export class Connections {
    */
   turn(req: IncomingMessage, res: ServerResponse): Promise<void> | undefined {
     const inFlight = this.#open.get(req.socket)?.inFlight;
-    if (inFlight === undefined || inFlight.length < 2 || inFlight.every(isSafe)) return undefined;
-    return afterAll(inFlight.slice(0, -1), res);
+    const ahead = inFlight?.at(-2);
+    return ahead === undefined || inFlight?.every(isSafe) === true ? undefined : after(ahead, res);
   }
 
   /** The request of a connection whose body is still arriving, if there is one. */
@@ -206,8 +206,9 @@ function isSafe({ req }: ServerResponse): boolean {
   return safeMethods.has(req.method);
 }
 
-async function afterAll(ahead: readonly ServerResponse[], res: ServerResponse): Promise<void> {
-  await Promise.all(ahead.map((earlier) => new Promise((resolve) => void earlier.once('close', resolve))));
+/** Answers leave in their order, so the one that is next ahead is the last of all that are. */
+async function after(ahead: ServerResponse, res: ServerResponse): Promise<void> {
+  await new Promise((resolve) => void ahead.once('close', resolve));
   if (res.destroyed) throw new Refusal('client_gone');
 }
 
