@@ -215,6 +215,8 @@ export class LeaseDraws {
       this.#lines.release(waiter);
       waiter.resolve(deny(lease, waiter.cost));
     }
+    // With what too little is held of here, another process may have enough.
+    if (lease.waiting === undefined) this.#steps.retire(lease);
   }
 
   #drawFailed(lease: Lease, order: DrawOrder, error: unknown): void {

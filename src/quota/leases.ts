@@ -164,7 +164,6 @@ class LeaseBook implements Leases {
       lease.until = 0;
     }
     this.#draws.refresh(lease, mono);
-    lease.touchedAt = mono;
     if (lease.waiting === undefined) {
       if (lease.units >= order.cost) return this.#draws.take(lease, order.cost, mono);
       if (mono < lease.deniedUntil && order.cost - lease.units >= lease.deniedNeed)

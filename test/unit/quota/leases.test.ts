@@ -141,6 +141,21 @@ test('near its end a quota is drawn one by one, to the last unit', async () => {
   assert.equal((await leases.reserve({ keyId: 'ada', plan: few, cost: 1 })).kind, 'exhausted');
 });
 
+test('the last units are spent by dear requests too, however many processes try for them without a rest', async () => {
+  const scene = createQuotaScene();
+  const rule = aPlan({ quotas: [aQuota(10_000)] });
+  const all = Array.from({ length: 6 }, (_, at) => createLeases({ ...scene.options, holder: `${at}` }));
+  let passed = 0;
+  for (let turn = 0; turn < 200; turn += 1) {
+    for (const leases of all) {
+      const answer = await leases.reserve({ keyId: 'ada', plan: rule, cost: 100 });
+      if (answer.kind === 'hold') passed += 1;
+    }
+    await scene.clock.pass(10);
+  }
+  assert.equal(passed, 100);
+});
+
 test('strict never draws more than requests wait for', async () => {
   const scene = createQuotaScene();
   const strict = aPlan({ quotas: [aQuota(100_000)], consistency: 'strict' });
