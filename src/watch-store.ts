@@ -10,8 +10,8 @@ import type { Store } from './stores/store.ts';
 const quietMs = 5000;
 
 /**
- * The same store, with every call counted and timed, and a line in the log when it goes away, for each reason, and when it is back. Whoever asks
- * too seldom to notice the second gives no logger.
+ * The same store, with every call counted and timed, and a line in the log when it goes away, for each reason, and when it is
+ * back. Whoever asks too seldom to notice the second gives no logger.
  */
 export function watchStore(store: Store, metrics: Metrics, logger?: Logger): Store {
   const { keys, ledger } = store;
