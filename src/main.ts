@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { enableCompileCache } from 'node:module';
+import module from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { exitCodes } from './exit-codes.ts';
 import { relaunch } from './commands/relaunch.ts';
@@ -11,6 +11,7 @@ const compileCache = fileURLToPath(new URL('../node_modules/.cache/gatehouse', i
 // By default this signal opens the inspector, and with it everything in memory, to whoever may send signals.
 process.on('SIGUSR1', () => undefined);
 
+// Until here no file may ask by name for what an old Node lacks: it would not link, and nobody would be told why.
 if (isOlder(process.versions.node, nodeVersionMin)) {
   process.stderr.write(
     `gatehouse: needs Node.js ${nodeVersionMin.join('.')} or later, this is ${process.version}\n`,
@@ -20,7 +21,7 @@ if (isOlder(process.versions.node, nodeVersionMin)) {
   if (process.argv[2] === 'serve') relaunch({ compileCache });
   // What is loaded from here on is compiled once and kept: later starts take half the time and 25 MB less. Where the folder
   // cannot be written, as in a read-only container, nothing is kept and nothing is lost.
-  enableCompileCache(compileCache);
+  module.enableCompileCache(compileCache);
   const { runCommand } = await import('./commands/program.ts');
   await runCommand();
 }
