@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { Argument, Command, Option } from 'commander';
+import { Argument, Command, CommanderError, Option } from 'commander';
 import { exitCodes } from '../exit-codes.ts';
 import type { Shell } from './completion.ts';
 import { addKeysCommands } from './keys/program.ts';
@@ -22,7 +22,7 @@ export async function runCommand(): Promise<void> {
     )
     .version(readVersion())
     .showHelpAfterError('(add --help for what is understood)')
-    .exitOverride((error) => process.exit(error.exitCode === 0 ? exitCodes.ok : exitCodes.usage));
+    .exitOverride();
 
   program
     .command('serve')
@@ -57,7 +57,13 @@ export async function runCommand(): Promise<void> {
     process.exit(await work());
   });
 
-  await program.parseAsync();
+  try {
+    await program.parseAsync();
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    // And no exit at once: whether the help could be written shows a moment later.
+    process.exitCode = error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
+  }
 }
 
 function addCompletion(program: Command): void {

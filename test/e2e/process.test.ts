@@ -168,6 +168,27 @@ describe('a start that fails, or is not one', { concurrency: 3 }, () => {
   });
 });
 
+test('a Node that is too old ends every command with one clear line and code 69', async () => {
+  // What it lacks is not there to be imported either.
+  const old = `
+    import { registerHooks } from 'node:module';
+    Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.20.2' } });
+    registerHooks({
+      load: (url, context, next) => url === 'old:module'
+        ? { format: 'module', source: 'export default {}', shortCircuit: true }
+        : next(url, context),
+      resolve: (name, context, next) => name === 'node:module'
+        ? { url: 'old:module', shortCircuit: true }
+        : next(name, context),
+    });`;
+  const NODE_OPTIONS = `--import data:text/javascript,${encodeURIComponent(old)}`;
+  for (const args of [['serve'], ['check'], ['--version'], []]) {
+    const { code, stdout, stderr } = await run(args, { NODE_OPTIONS });
+    assert.match(stderr, /^gatehouse: needs Node\.js [\d.]+ or later, this is v[\d.]+\n$/);
+    assert.deepEqual([code, stdout], [69, '']);
+  }
+});
+
 describe('an output that cannot be written', () => {
   const config = configured({ plans: { free: {} } });
 
@@ -194,8 +215,14 @@ describe('an output that cannot be written', () => {
   });
 
   test('ends it with one plain line when the disk is full', async () => {
-    const { code, stderr } = await runOnFullDisk('check');
-    assert.deepEqual([code, stderr], [73, 'gatehouse: standard output cannot be written (ENOSPC)\n']);
+    for (const words of ['check', '--help', '--version', 'keys --help']) {
+      const { code, stderr } = await runOnFullDisk(words);
+      assert.deepEqual(
+        [code, stderr],
+        [73, 'gatehouse: standard output cannot be written (ENOSPC)\n'],
+        words,
+      );
+    }
   });
 
   test('is never silent about a secret that nobody has seen', async () => {
