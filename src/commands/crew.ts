@@ -1,6 +1,6 @@
 import type { Worker } from 'node:cluster';
 import type { Address } from '../config/config.ts';
-import { exitCodes } from '../exit-codes.ts';
+import { endedBy, exitCodes } from '../exit-codes.ts';
 import type { Logger } from '../log.ts';
 import type { Snapshot } from '../merged-metrics.ts';
 import { CannotStart } from './lifecycle.ts';
@@ -144,7 +144,8 @@ export class Crew {
       // And not 'exit', after which there may still be something to hear.
       worker.process.once('close', (code: number | null, signal: string | null) => {
         this.#leave(member, { code, signal });
-        reject(new CannotStart(code ?? exitCodes.internal));
+        // Ctrl-C reaches all processes of a terminal, those too that have not learnt yet to leave it to the leading one.
+        reject(new CannotStart(code ?? (signal === 'SIGINT' ? endedBy.SIGINT : exitCodes.internal)));
       });
     });
   }

@@ -1,30 +1,9 @@
 import { printAddress } from '../config/addresses.ts';
 import type { Address, Config } from '../config/config.ts';
-import { endedBy, exitCodes } from '../exit-codes.ts';
+import { exitCodes } from '../exit-codes.ts';
 import { describeCause, type Log } from '../log.ts';
 import { StoreUnavailable } from '../stores/ledger.ts';
 import { SpoolUnavailable } from '../uploads/spool.ts';
-
-const stopSignals = ['SIGINT', 'SIGTERM'] as const;
-type StopSignal = (typeof stopSignals)[number] | 'SIGHUP';
-
-/** Resolves with the first signal that asks the process to stop. */
-export function nextSignal(): Promise<StopSignal> {
-  return new Promise((resolve) => {
-    const stop = (signal: NodeJS.Signals): void => {
-      process.off('SIGINT', stop).off('SIGTERM', stop);
-      resolve(signal as StopSignal);
-    };
-    process.once('SIGINT', stop).once('SIGTERM', stop);
-    // Heard for ever: a terminal that is closed often says so twice, once by its shell, and nobody there is in a hurry.
-    process.on('SIGHUP', stop);
-  });
-}
-
-/** Of either kind: who asks twice, in whatever way, does not want to wait. */
-export function endOnNextSignal(): void {
-  for (const signal of stopSignals) process.once(signal, () => process.exit(endedBy[signal]));
-}
 
 /** A fault nobody caught leaves the process in an unknown state: it is logged, and the process ends to be started anew. */
 export function watchForFaults({ logger, flush }: Log): void {

@@ -6,6 +6,7 @@ import { addKeysCommands } from './keys/program.ts';
 import type { ListFlags } from './list-pages.ts';
 import { watchOutput } from './output.ts';
 import { withPages } from './page-flags.ts';
+import { nextStop } from './stop-signals.ts';
 import type { UsageOptions } from './usage.ts';
 
 const completionHelp = `
@@ -30,8 +31,10 @@ export async function runCommand(): Promise<void> {
     .addOption(configOption())
     .addHelpText('after', '\nExample:\n  $ gatehouse serve --config config/gateway.yaml')
     .action(async ({ config }: { config: string }) => {
+      // Heard before the rest is loaded: the first process of a container would never get a signal that nobody listens for.
+      const stop = nextStop();
       const { serve } = await import('./serve.ts');
-      process.exit(await serve(config));
+      process.exit(await serve(config, stop));
     });
 
   program

@@ -7,10 +7,14 @@ import type { Gateway } from '../gateway.ts';
 import { createLog, createLogger, type Log } from '../log.ts';
 import { settleSoon } from '../settle-heap.ts';
 import { explainConfig } from './explain-config.ts';
-import { announce, endOnNextSignal, explainStart, nextSignal, watchForFaults } from './lifecycle.ts';
+import { announce, explainStart, watchForFaults } from './lifecycle.ts';
+import type { StopSignal } from './stop-signals.ts';
 
-/** `gatehouse serve`: runs the gateway until a signal stops it, and resolves with the exit code. */
-export async function serve(file: string): Promise<number> {
+/**
+ * `gatehouse serve`: runs the gateway until it is to stop, and resolves with the exit code. One that is to stop while it starts
+ * starts first: its workers may already be at work.
+ */
+export async function serve(file: string, stop: Promise<StopSignal>): Promise<number> {
   let loaded: Loaded;
   try {
     loaded = load(file);
@@ -36,7 +40,7 @@ export async function serve(file: string): Promise<number> {
   }
   announce(gateway, config, log);
   settleSoon();
-  await run(gateway, config, log);
+  await run(gateway, stop, { config, log });
   return exitCodes.ok;
 }
 
@@ -62,9 +66,12 @@ async function start({ config, handed }: Loaded, log: Log): Promise<Gateway> {
   return await startWorkers(config, handed, log);
 }
 
-async function run(gateway: Gateway, config: Config, log: Log): Promise<void> {
-  const signal = await nextSignal();
-  endOnNextSignal();
+async function run(
+  gateway: Gateway,
+  stop: Promise<StopSignal>,
+  { config, log }: { readonly config: Config; readonly log: Log },
+): Promise<void> {
+  const signal = await stop;
   log.logger.info({ signal }, `stopping: what is in flight has ${config.drain.timeoutMs / 1000} s to finish`);
   await gateway.drain();
   log.logger.info('stopped');

@@ -1,15 +1,24 @@
 import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, open, rm } from 'node:fs/promises';
 import { request, Agent } from 'node:http';
 import type { ServerResponse } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text as wholeText } from 'node:stream/consumers';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { stringify } from 'yaml';
 import { until } from '../helpers/poll.ts';
 import { openRaw, requestBytes } from '../helpers/raw-socket.ts';
 import type { RawSocket } from '../helpers/raw-socket.ts';
 import { startRawUpstream } from '../helpers/raw-upstream.ts';
 import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
-import { demoKey, startGateway } from '../helpers/start-gateway.ts';
+import { baseConfig, demoKey, startGateway } from '../helpers/start-gateway.ts';
 
+const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const over = {
   routes: [{ path: '/v1/*', methods: ['GET', 'POST'], body: { any: {} } }],
   drain: { timeout: '800ms' },
@@ -46,6 +55,29 @@ test('on SIGTERM readiness goes at once, what is in flight ends, connections clo
   assert.equal(answer.headers['connection'], 'close');
   assert.deepEqual(await gateway.exited, { code: 0, signal: null });
 });
+
+for (const workers of [1, 2]) {
+  test(`a SIGTERM during the start is heard, with workers: ${workers}`, async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), 'gatehouse-drain-'));
+    t.after(() => rm(folder, { recursive: true }));
+    const file = join(folder, 'gateway.yaml');
+    execFileSync('mkfifo', [file]);
+    const child = spawn(process.execPath, [main, 'serve', '--config', file], {
+      cwd: folder,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    t.after(() => child.kill('SIGKILL'));
+    const exited = once(child, 'exit');
+    const log = wholeText(child.stdout);
+    // Open as soon as it reads there.
+    const config = await open(file, 'w');
+    child.kill('SIGTERM');
+    await config.writeFile(stringify({ ...baseConfig('http://127.0.0.1:9', folder), workers }));
+    await config.close();
+    assert.deepEqual(await exited, [0, null]);
+    assert.match(await log, /"ready.*"stopping.*"stopped"/s);
+  });
+}
 
 test('an answer that streams when the drain begins ends whole, and its connection holds nothing up', async (t) => {
   const upstream = await startRawUpstream(

@@ -184,3 +184,8 @@ test('what keeps the first worker from starting is the end of all', async () => 
   await assert.rejects(crew.start(beginning), { exitCode: 69 });
   assert.equal(workers.length, 1);
 });
+
+test('Ctrl-C during the start, which reaches young workers too, ends it with the code of Ctrl-C', async () => {
+  const { crew } = makeCrew(2, (worker) => worker.end(null, 'SIGINT'));
+  await assert.rejects(crew.start(beginning), { exitCode: 130 });
+});
