@@ -26,7 +26,8 @@ import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
 import { baseConfig, demoKey, namePath, overlay, startGateway } from '../helpers/start-gateway.ts';
 import type { Yaml } from '../helpers/start-gateway.ts';
 
-const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const main = join(root, 'src/main.ts');
 const scene = { after };
 const upstream = await startRecordingUpstream(scene);
 const busyPort = await listen(scene, createServer());
@@ -254,6 +255,31 @@ test('the ready line tells both addresses, and SIGTERM, SIGINT and SIGHUP end an
     assert.equal(gateway.logs().at(-1)?.['msg'], 'stopped');
   }
 });
+
+for (const { title, send } of [
+  { title: 'SIGTERM to npm start', send: (npm: number) => process.kill(npm, 'SIGTERM') },
+  // A terminal sends it to all, and npm hands it on once more.
+  { title: 'Ctrl-C under npm start', send: (npm: number) => process.kill(-npm, 'SIGINT') },
+]) {
+  test(`${title} lets the gateway finish`, async (t) => {
+    const npm = spawn('npm', ['start', '--', '--config', configured({})], { cwd: root, detached: true });
+    const output = ending(npm);
+    t.after(() => endGroup(npm));
+    let log = '';
+    npm.stdout.on('data', (chunk: Buffer) => (log += chunk.toString()));
+    await until(() => log.includes('"ready'));
+    send(npm.pid!);
+    assert.match((await output).stdout, /"stopping.*"stopped"/s);
+  });
+}
+
+function endGroup({ pid }: ChildProcess): void {
+  try {
+    process.kill(-pid!, 'SIGKILL');
+  } catch {
+    // It is gone already.
+  }
+}
 
 test('however it is started, it bounds its own memory under the same process id', async (t) => {
   const { words, environment } = await startByItself(t, {});

@@ -252,7 +252,7 @@ test('a second signal ends all of them at once', async (t) => {
   await until(() => upstream.requests.length > arrived);
   stubborn.child.kill('SIGTERM');
   await until(() => stubborn.logs().some(({ msg }) => String(msg).startsWith('stopping')));
-  assert.deepEqual(await stubborn.stop(), { code: 143, signal: null });
+  assert.deepEqual(await stubborn.stop('SIGINT'), { code: 130, signal: null });
   await until(() => !workersOf(stubborn).some(lives), { within: 20_000 });
 });
 

@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { nextStop } from '../../../src/commands/stop-signals.ts';
+
+const kinds = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+for (const { title, signals, code } of [
+  { title: 'a signal and its echo', signals: ['SIGINT 0', 'SIGINT 100'], code: undefined },
+  { title: 'a terminal that is closed', signals: ['SIGHUP 0', 'SIGHUP 100', 'SIGHUP 900'], code: undefined },
+  { title: 'the same signal again', signals: ['SIGINT 0', 'SIGINT 900'], code: 130 },
+  { title: 'another signal', signals: ['SIGINT 0', 'SIGTERM 100'], code: 143 },
+  { title: 'a signal behind a SIGHUP', signals: ['SIGHUP 0', 'SIGINT 100'], code: 130 },
+]) {
+  test(`${title} ${code === undefined ? 'asks the process to stop' : 'ends it at once'}`, async (t) => {
+    let now = 0;
+    t.mock.method(performance, 'now', () => now);
+    const codes: unknown[] = [];
+    t.mock.method(process, 'exit', (exitCode: unknown) => codes.push(exitCode));
+    t.after(() => kinds.forEach((kind) => process.removeAllListeners(kind)));
+    const stop = nextStop();
+    for (const [kind = '', at] of signals.map((each) => each.split(' '))) {
+      now = Number(at);
+      process.emit(kind as NodeJS.Signals);
+    }
+    assert.equal(await stop, signals[0]?.split(' ')[0]);
+    assert.deepEqual(codes, code === undefined ? [] : [code]);
+  });
+}
