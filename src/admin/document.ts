@@ -119,8 +119,7 @@ function describe(operation: Operation): Schema {
 }
 
 /** The statuses with which an operation may refuse. */
-function problemStatusesOf({ path, method, query, body, conditional, role }: Operation): readonly number[] {
-  const takesValues = Object.keys(query).length > 0 || body.kind !== 'none';
+function problemStatusesOf({ path, body, conditional, role }: Operation): readonly number[] {
   return [
     400,
     401,
@@ -130,7 +129,7 @@ function problemStatusesOf({ path, method, query, body, conditional, role }: Ope
     ...(conditional ? [412] : []),
     ...(body.kind === 'none' ? [] : [413, 415]),
     421,
-    ...(takesValues || method === 'GET' ? [422] : []),
+    422,
     429,
     500,
     503,

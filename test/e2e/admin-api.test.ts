@@ -3,6 +3,7 @@ import { hash, randomBytes, randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
+import { operations } from '../../src/admin/operations.ts';
 import { createAdminClient, type AdminClient } from '../helpers/admin-client.ts';
 import { until } from '../helpers/poll.ts';
 import { exchange, requestBytes } from '../helpers/raw-socket.ts';
@@ -217,6 +218,16 @@ function apiRules({ ask, other, gateways }: Scene): void {
       200,
       'the first request is still known',
     );
+  });
+
+  test('an unknown parameter is refused by every operation', async () => {
+    const { key } = (await ask('POST', '/v1/keys', { body: { plan: 'free' } })).body;
+    for (const { method, path, body } of operations) {
+      const sent = body.kind === 'none' ? {} : { body: body.kind === 'lines' ? 'secret\n' : {} };
+      const headers = body.kind === 'lines' ? { 'content-type': 'text/csv' } : {};
+      const answer = await ask(method, `${path.replace('{id}', key.id)}?other=1`, { ...sent, headers });
+      assert.deepEqual([answer.status, answer.body.code], [422, 'invalid'], `${method} ${path}`);
+    }
   });
 
   test('a chosen id is taken once', async () => {
