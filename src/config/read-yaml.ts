@@ -32,19 +32,30 @@ export function readYaml(text: string): { source: Source; faults: readonly Synta
     uniqueKeys: false,
     version: '1.2',
   });
-  return { source: { document, lines }, faults: faultsOf(document) };
+  return { source: { document, lines }, faults: faultsOf(document, text) };
 }
 
-function faultsOf(document: Document.Parsed): readonly SyntaxFault[] {
-  const all: readonly YAMLError[] = [...document.errors, ...document.warnings];
-  // Nesting that exhausts the parser brings thousands of follow-up errors, all of them about the same place.
-  const exhausted = all.filter(({ code }) => code === 'RESOURCE_EXHAUSTION').slice(0, 1);
-  const shown = exhausted.length > 0 ? exhausted : all.slice(0, reportedMax);
-  const faults = shown.map(({ code, pos }) => ({ offset: pos[0], message: sentences[code] }));
-  if (document.directives.yaml.version !== '1.2')
-    faults.push({ offset: 0, message: 'only YAML 1.2 is read, remove the %YAML line' });
-  return faults;
+function faultsOf(document: Document.Parsed, text: string): readonly SyntaxFault[] {
+  const faults = worthTelling([...document.errors, ...document.warnings], text);
+  if (document.directives.yaml.version === '1.2') return faults;
+  return [...faults, { offset: 0, message: 'only YAML 1.2 is read, remove the %YAML line' }];
 }
+
+/** One mistake may make the parser stumble thousands of times, and what it says after that is about the same mistake. */
+function worthTelling(errors: readonly YAMLError[], text: string): readonly SyntaxFault[] {
+  const exhausted = errors.find(({ code }) => code === 'RESOURCE_EXHAUSTION');
+  if (exhausted !== undefined) return [faultOf(exhausted)];
+  const unquoted = errors.findIndex(({ pos: [at] }) => text.startsWith('${', at - 1));
+  if (unquoted === -1) return errors.slice(0, reportedMax).map(faultOf);
+  const offset = (errors[unquoted]?.pos[0] ?? 1) - 1;
+  return [...errors.slice(0, unquoted).map(faultOf), { offset, message: unquotedSentence }];
+}
+
+function faultOf({ code, pos }: YAMLError): SyntaxFault {
+  return { offset: pos[0], message: sentences[code] };
+}
+
+const unquotedSentence = "inside {} and [] a value with ${…} must be in quotes, such as '${NAME}'";
 
 /** Our own sentences: the parser's repeat pieces of the text, which may be a secret. */
 const sentences: Readonly<Record<ErrorCode, string>> = {

@@ -38,7 +38,9 @@ export function missingSpace(name: string): string | undefined {
 export function suggest(wrong: string, names: readonly string[]): string {
   const best = nearest(wrong, names);
   if (best !== undefined) return `, did you mean "${best}"?`;
-  return names.length > 0 ? `, choose from ${names.slice(0, namesMax).join(', ')}` : '';
+  if (names.length === 0) return '';
+  const more = names.length > namesMax ? ` or ${names.length - namesMax} more` : '';
+  return `, choose from ${names.slice(0, namesMax).join(', ')}${more}`;
 }
 
 /** A line that is indented too far and lacks the space after its colon becomes part of the value above it, secret and all. */

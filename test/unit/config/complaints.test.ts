@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { refusalCodes } from '../../../src/refusals.ts';
 import { complaints } from '../../helpers/config-file.ts';
 
 const upstream = 'upstreams: { a: { targets: ["http://127.0.0.1:9000"] } }\n';
@@ -22,6 +23,13 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     text: 'log: "x',
     says: ['1:8: something is missing here: a ":", a comma, a closing quote or a bracket'],
   },
+  ...['{ id: a, secret: ${X}, plan: b }', '[a, ${file:/x}]', '[http://${X}:80]'].map((value) => ({
+    name: `a "\${" without quotes in ${value}`,
+    text: `keys:\n  - ${value}\n  - { id: b }\nroutes: []\n`,
+    says: [
+      `2:${value.indexOf('$') + 5}: inside {} and [] a value with \${…} must be in quotes, such as '\${NAME}'`,
+    ],
+  })),
   {
     name: 'two documents',
     text: `${least}---\n${least}`,
@@ -115,6 +123,13 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     name: 'yes',
     text: `${least}forwarded: yes\n`,
     says: ['3:1: forwarded: must be true or false, not "yes"'],
+  },
+  {
+    name: 'a refusal like no other',
+    text: `${least}errors: { nope: {} }\n`,
+    says: [
+      `3:11: errors.nope: there is no refusal "nope", choose from ${refusalCodes.slice(0, 20).join(', ')} or ${refusalCodes.length - 20} more`,
+    ],
   },
   {
     name: 'an unknown refusal',
