@@ -32,11 +32,16 @@ export function createMergedMetrics(own: MetricsSource): MergedMetrics {
       const living = [...latest.values()];
       return await AggregatorRegistry.aggregate([
         await retired,
-        await own.getMetricsAsJSON(),
+        (await own.getMetricsAsJSON()).map(speakForAll),
         ...living,
       ]).metrics();
     },
   };
+}
+
+/** What cannot be added up, as the time of the start, is left out of sums: there the leading process, the first, tells its own. */
+function speakForAll(metric: Snapshot[number]): Snapshot[number] {
+  return metric.aggregator === 'omit' ? { ...metric, aggregator: 'first' } : metric;
 }
 
 /** What a process counted outlives it; what it measured of itself does not. */

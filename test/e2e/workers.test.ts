@@ -10,6 +10,7 @@ import { after, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
+import { createMetrics } from '../../src/metrics.ts';
 import { openBlackHole } from '../helpers/black-hole.ts';
 import { listen } from '../helpers/listen.ts';
 import { until } from '../helpers/poll.ts';
@@ -121,6 +122,19 @@ function startLoad(t: TestContext, clients: number, apiKey = demoKey) {
     },
   };
 }
+
+test('the metrics of several processes have every name that those of one have', async () => {
+  const page = await (await fetch(`${gateway.adminUrl}/metrics`)).text();
+  const names = createMetrics(() => 0)
+    .registry.getMetricsAsArray()
+    .map(({ name }) => name);
+  assert.deepEqual(
+    names.filter((name) => !page.includes(`# TYPE ${name} `)),
+    [],
+  );
+  const startedAt = Number(/^process_start_time_seconds (\d+)$/m.exec(page)?.[1]);
+  assert.ok(Math.abs(Date.now() / 1000 - startedAt) < 300, String(startedAt));
+});
 
 test('a worker that is killed under load costs what it had in flight and nothing else, and is replaced', async (t) => {
   const clients = 16; // some of them at the one that is killed: the kernel deals them out by chance
