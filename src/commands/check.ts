@@ -118,6 +118,7 @@ function uploadText(rule: UploadRule): string {
   const way = rule.forward === 'whole' ? 'whole' : 'streamed';
   if (rule.kind === 'file') return `file${fileText(rule)}, ${way}`;
   const files = [...rule.files].map(([name, file]) => `${name}${file.required ? '' : '?'}${fileText(file)}`);
+  if (rule.others === 'allow') files.push(files.length === 0 ? 'any files' : 'any others');
   return `form ≤ ${printSize(rule.sizeMax)}: ${files.join(', ') || 'no files'}, ${way}`;
 }
 

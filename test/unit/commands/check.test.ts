@@ -80,12 +80,14 @@ routes:
     methods: [POST]
     upstream: a
     body: { upload: { maxSize: 2MB, files: { file: { maxSize: 1MB, types: [audio/wav] }, more: { required: false } } } }
+  - { path: /open, methods: [POST], upstream: a, body: { upload: { maxSize: 2MB, files: {}, others: allow } } }
   - { path: /file, methods: [PUT], upstream: a, body: { file: { forward: stream } } }
   - { path: /live, methods: [GET], upstream: a, upgrade: websocket }
 `,
   );
   const { stdout } = run(file);
   assert.match(stdout, /\/form .*form ≤ 2 MB: file ≤ 1 MB \(audio\/wav\), more\? ≤ 2 MB, whole/);
+  assert.match(stdout, /\/open .*form ≤ 2 MB: any files, whole/);
   assert.match(stdout, /\/file .*file ≤ 10 MB, streamed/);
   assert.match(stdout, /\/live .*no body .*WebSocket/);
 });
