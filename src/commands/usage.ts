@@ -14,8 +14,8 @@ export function showUsage(key: string | undefined, options: UsageOptions & ListF
   return atUsageBook(options, async (book, terminal) => {
     if (key === undefined) return await listUsage(book, options, terminal);
     const usage = viewUsage(await book.read(key));
-    const text = options.json === true ? `${JSON.stringify(usage, undefined, 2)}\n` : undefined;
-    terminal.stdout.write(text ?? printTable([usage], terminal.stdout));
+    const { stdout } = terminal;
+    stdout.write(options.json === true ? `${JSON.stringify(usage)}\n` : printTable([usage], stdout));
     return exitCodes.ok;
   });
 }

@@ -291,6 +291,7 @@ test('the own quotas of a key take the place of those of its plan, for callers a
   const own = await call(gateway, { key: 'eve', path: usagePath, method: 'GET' });
   const { quotas: told } = JSON.parse(own.text) as { quotas: { name: string; limit: number }[] };
   const shown = await run(gateway.folder, 'usage', 'show', 'eve', '--json', '--config', gateway.configFile);
+  assert.match(shown.stdout, /^\{.*\}\n$/);
   const { quotas: seen } = JSON.parse(shown.stdout) as {
     quotas: { name: string; limit: number; used: number }[];
   };
