@@ -25,7 +25,7 @@ export class ConfigErrors extends Error {
 /** The configuration file could not be opened or read at all, so there is nothing to correct in it. */
 export class ConfigUnreadable extends Error {
   constructor(file: string, reason: string) {
-    super(`${file} ${reason}`);
+    super(`${file === '' ? '""' : file} ${reason}`);
     this.name = 'ConfigUnreadable';
   }
 }

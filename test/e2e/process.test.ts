@@ -135,6 +135,12 @@ describe('a start that fails, or is not one', { concurrency: 3 }, () => {
     }
   });
 
+  test('a configuration that is named by nothing is called ""', async () => {
+    const ended = await run(['serve'], { GATEHOUSE_CONFIG: '' });
+    assert.equal(ended.stderr, 'gatehouse: "" cannot be read: there is no such file\n');
+    assert.equal(ended.code, 66);
+  });
+
   test('a configuration that is not valid ends with its errors and code 78', async () => {
     const ended = await run(['serve'], { GATEHOUSE_CONFIG: configured({ lisen: 80 }) });
     assert.match(ended.stderr, /:\d+:\d+: .*lisen.*listen/s);
