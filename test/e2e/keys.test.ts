@@ -221,7 +221,21 @@ test('the command line leads a key through its life, and shows each secret once'
     looks.map(() => [0, '']),
   );
   assert.equal((await keys(['show', 'nobody'])).code, 1);
-  assert.equal((await keys(['create', '--plan', 'fre', '--expires', '99999999d'])).code, 64);
+  const mistakes = [
+    [['create', '--plan', 'fre'], /^gatehouse: plan is not among the plans, did you mean "free"\?\n$/],
+    [
+      ['create', '--plan', 'free', '--expires', '99999999d'],
+      /^gatehouse: --expires is no moment, .* never\n$/,
+    ],
+    [['update', 'k1', '--not-before', 'soon'], /^gatehouse: --not-before is no moment/],
+    [['update', 'k1', '--clear', 'expires'], /Choose from name, .*, expiresAt\./],
+    [['update', 'k1', '--clear', 'plan'], /Choose from name, /],
+  ] as const;
+  const explained = await Promise.all(mistakes.map(([words]) => keys(words)));
+  for (const [at, [, sentence]] of mistakes.entries()) {
+    assert.match(explained[at]!.stderr, sentence);
+    assert.equal(explained[at]!.code, 64);
+  }
 
   await call(gateway, secrets[2]!);
   const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text();

@@ -1,4 +1,5 @@
-import { Option, type Command } from 'commander';
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import type { KeyFields } from '../../keys/key-fields.ts';
 import { withPages } from '../page-flags.ts';
 
 /** Adds `gatehouse keys …`. Nothing else is loaded before a command runs. */
@@ -57,11 +58,7 @@ function addChanges(add: Add): void {
       'update key_01 --expires never --clear scopes',
     ]),
   )
-    .option(
-      '--clear <field>',
-      'empty a field: name, owner, quotas, scopes, labels, networks, notBefore or expiresAt',
-      collect,
-    )
+    .option('--clear <field>', `empty a field: ${clearable.join(', ')}`, collectClearable)
     .option('--json', 'print the key as JSON')
     .option('-q, --quiet', 'print nothing')
     .action(async (id: string, options) => {
@@ -178,6 +175,23 @@ function withFields(command: Command): Command {
     )
     .option('--not-before <moment>', 'valid from: 2026-12-31, 2026-12-31T18:00:00Z or 7d')
     .option('--expires <moment>', 'valid until: a moment as above, or never');
+}
+
+/** The others always have a value. */
+const clearable: readonly string[] = [
+  'name',
+  'owner',
+  'quotas',
+  'scopes',
+  'labels',
+  'networks',
+  'notBefore',
+  'expiresAt',
+] satisfies (keyof KeyFields)[];
+
+function collectClearable(value: string, before?: readonly string[]): readonly string[] {
+  if (clearable.includes(value)) return collect(value, before);
+  throw new InvalidArgumentError(`Choose from ${clearable.join(', ')}.`);
 }
 
 function collect(value: string, before: readonly string[] = []): readonly string[] {

@@ -1,7 +1,8 @@
-import { lastInstant } from '../../config/instants.ts';
+import { lastInstant, parseInstant } from '../../config/instants.ts';
 import { parseDuration } from '../../config/units.ts';
 import type { WrittenFields } from '../../keys/key-fields.ts';
 import { readLabels, readQuota } from '../../keys/compact-fields.ts';
+import { invalidFields } from '../../keys/key-problem.ts';
 
 /** The flags by which the fields of a key are given. */
 export interface FieldFlags {
@@ -26,14 +27,18 @@ export function readFlags(flags: FieldFlags, now: number): WrittenFields {
     labels: flags.label === undefined ? undefined : readLabels(flags.label),
     networks: flags.network,
     quotas: flags.quota?.map(readQuota),
-    notBefore: flags.notBefore === undefined ? undefined : readMoment(flags.notBefore, now),
-    expiresAt: flags.expires === undefined ? undefined : readMoment(flags.expires, now),
+    notBefore: readMoment('--not-before', flags.notBefore, now),
+    expiresAt: readMoment('--expires', flags.expires, now),
   };
 }
 
-/** A date, or how long from now: `90d`. `never` empties the field. What leads to no date is left as it is, to be refused. */
-function readMoment(text: string, now: number): string | null {
+/** A date, or how long from now: `90d`. `never` empties the field. */
+function readMoment(flag: string, text: string | undefined, now: number): string | null | undefined {
+  if (text === undefined) return undefined;
   if (text === 'never') return null;
   const at = now + (parseDuration(text) ?? Infinity);
-  return at <= lastInstant ? new Date(at).toISOString() : text;
+  if (at <= lastInstant) return new Date(at).toISOString();
+  if (parseInstant(text) !== undefined) return text;
+  const message = 'is no moment, write 2026-12-31, 2026-12-31T18:00:00Z, 7d or never';
+  throw invalidFields([{ field: flag, message }]);
 }
