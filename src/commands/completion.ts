@@ -6,7 +6,14 @@ export type Shell = 'bash' | 'zsh' | 'fish';
 interface Place {
   /** `keys list`; '' for the program itself. */
   readonly path: string;
-  readonly words: readonly { readonly word: string; readonly description: string }[];
+  readonly words: readonly Word[];
+}
+
+interface Word {
+  readonly word: string;
+  readonly description: string;
+  /** Such as `--config`, behind which a file can stand. */
+  readonly takesValue?: boolean;
 }
 
 /** A script that teaches a shell the commands and options of the program, made from what the program knows itself. */
@@ -22,25 +29,36 @@ function placesOf(command: Command, path: string): readonly Place[] {
   const all = command.createHelp().visibleCommands(command);
   const visible = all.filter((child) => child.name() !== 'help');
   const commands = visible.map((child) => ({ word: child.name(), description: child.description() }));
-  const options = command.options.flatMap(({ long, description }) =>
-    typeof long === 'string' ? [{ word: long, description }] : [],
+  const choices = command.registeredArguments.flatMap(({ argChoices = [], description }) =>
+    argChoices.map((word) => ({ word, description })),
+  );
+  const options = command.options.flatMap(({ long, description, required }) =>
+    typeof long === 'string' ? [{ word: long, description, takesValue: required }] : [],
   );
   const here = {
     path,
-    words: [...commands, ...options, { word: '--help', description: 'explain the command' }],
+    words: [...commands, ...choices, ...options, { word: '--help', description: 'explain the command' }],
   };
   return [here, ...visible.flatMap((child) => placesOf(child, `${path} ${child.name()}`.trim()))];
 }
 
-/** Words that are no option and no command are values; they stand after the command, whose words go on being offered. */
+/**
+ * Words that are no option and no command are values; they stand after the command, whose words go on being offered. What is
+ * offered for the value of an option are files, as a shell does by itself where nothing else is.
+ */
 function bashScript(name: string, places: readonly Place[]): string {
   const longestFirst = places.toSorted((a, b) => b.path.length - a.path.length);
   const cases = longestFirst.map(({ path, words }) => {
     const pattern = path === '' ? '*' : `" ${path}"*`;
     return `    ${pattern}) words="${words.map(({ word }) => word).join(' ')}" ;;`;
   });
+  const valued = new Set(
+    places.flatMap(({ words }) => words.filter((each) => each.takesValue)).map(({ word }) => word),
+  );
   return `_${name}() {
   local word words path=""
+  COMPREPLY=()
+  case "\${COMP_WORDS[COMP_CWORD-1]}" in -c|${[...valued].join('|')}) return ;; esac
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     case "$word" in -*) ;; *) path="$path $word" ;; esac
   done
@@ -62,8 +80,9 @@ function fishScript(name: string, places: readonly Place[]): string {
       .map((word) => `__fish_seen_subcommand_from ${word}`);
     const unseen = deeper.length === 0 ? [] : [`not __fish_seen_subcommand_from ${deeper.join(' ')}`];
     const condition = [...seen, ...unseen].join('; and ');
-    return words.map(({ word, description }) => {
-      const offer = word.startsWith('--') ? `-l ${word.slice(2)}` : `-f -a ${word}`;
+    return words.map(({ word, description, takesValue }) => {
+      const option = `-l ${word.slice(2)}${takesValue === true ? ' -r' : ''}`;
+      const offer = word.startsWith('--') ? option : `-f -a ${word}`;
       return `complete -c ${name} -n ${quote(condition)} ${offer} -d ${quote(description)}`;
     });
   });

@@ -11,10 +11,12 @@ for (const { words, offers } of [
   { words: ['gatehouse', 'keys', 'ro'], offers: ['rotate'] },
   { words: ['gatehouse', 'keys', 'rotate', 'key_01', '--o'], offers: ['--overlap'] },
   { words: ['gatehouse', 'completion', '--h'], offers: ['--help'] },
+  { words: ['gatehouse', 'completion', "''"], offers: ['bash', 'zsh', 'fish', '--help'] },
+  { words: ['gatehouse', 'check', '--config', "''"], offers: [] },
 ]) {
-  test(`bash offers ${offers.join(' ')} for ${words.join(' ')}`, () => {
+  test(`bash offers ${offers.join(' ') || 'files'} for ${words.join(' ')}`, () => {
     const line = `COMP_WORDS=(${words.join(' ')}); COMP_CWORD=${words.length - 1}; _gatehouse; echo "\${COMPREPLY[@]}"`;
     const offered = execFileSync('bash', ['-c', `${script}\n${line}`], { encoding: 'utf8' });
-    assert.deepEqual(offered.trim().split(' '), offers);
+    assert.equal(offered.trim(), offers.join(' '));
   });
 }
