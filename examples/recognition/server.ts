@@ -73,13 +73,18 @@ function parseJson(bytes: Buffer): object {
 }
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({ options: { port: { type: 'string', default: '9000' } } });
+  const { values } = parseArgs({
+    options: {
+      host: { type: 'string', default: '127.0.0.1' },
+      port: { type: 'string', default: '9000' },
+    },
+  });
   const server = createRecognition();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => server.close());
   }
-  await once(server.listen(Number(values.port), '127.0.0.1'), 'listening');
-  console.log(`recognition listens on http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  await once(server.listen(Number(values.port), values.host), 'listening');
+  console.log(`recognition listens on http://${values.host}:${(server.address() as AddressInfo).port}`);
 }
 
 if (import.meta.main) {

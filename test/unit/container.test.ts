@@ -86,10 +86,15 @@ test('in Kubernetes no container may write to its root file system or gain right
 });
 
 test('under Compose both services are read-only and the upstream is reached through the gateway alone', () => {
-  const { services } = parse(read('deploy/compose.yaml')) as {
+  const { services, networks } = parse(read('deploy/compose.yaml')) as {
     services: Record<string, Record<string, unknown>>;
+    networks: unknown;
   };
   for (const service of Object.values(services)) assert.equal(service['read_only'], true);
-  assert.equal(services['upstream']?.['network_mode'], 'service:gateway');
+  assert.deepEqual(services['upstream']?.['networks'], ['behind']);
+  assert.deepEqual(networks, { behind: { internal: true } });
+  assert.deepEqual(services['gateway']?.['networks'], ['default', 'behind']);
   assert.equal(services['upstream']?.['ports'], undefined);
+  // Compose stops what depends on another first.
+  assert.deepEqual(services['gateway']?.['depends_on'], ['upstream']);
 });
