@@ -32,7 +32,10 @@ export function createGuard({ admin }: Pick<Config, 'admin'>, logger: Logger): G
   });
   return {
     checkHost(req) {
-      if (!isLoopback(admin.listen) || isOurs(req.headers.host ?? '', admin.listen)) return;
+      // Where there are two, the one that was meant may be the other.
+      const hosts = req.headersDistinct['host'] ?? [];
+      const isOne = hosts.length === 1 && isOurs(hosts[0] ?? '', admin.listen);
+      if (isOne || !isLoopback(admin.listen)) return;
       throw new AdminProblem(
         'misdirected',
         'This listener answers to localhost, a loopback address or the host of admin.listen',

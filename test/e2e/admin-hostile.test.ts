@@ -247,6 +247,8 @@ test('a page of another site reaches nothing under a name of its own (DNS rebind
     assert.equal(await statusOf(name), 421, name);
     assert.equal(await statusOf(name, '/metrics'), 421, name);
   }
+  const two = [['Host', 'localhost'], ['Host', 'evil.example'], bearer] as const;
+  assert.equal((await exchange(t, port, requestBytes('GET /v1/keys', two))).status, 421);
   for (const name of ['localhost', `LOCALHOST:${port}`, '127.0.0.1', '127.1.2.3:80', `[::1]:${port}`]) {
     assert.equal(await statusOf(name), 200, name);
   }
