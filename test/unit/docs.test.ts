@@ -76,6 +76,21 @@ test('the line that the README shows has known fields only', () => {
   );
 });
 
+test('the lines that operations.md says are logged are logged', () => {
+  const [, table = ''] =
+    /## Lines that belong to no request\n([^]*?)\n## /.exec(read('docs/operations.md')) ?? [];
+  const told = [...table.matchAll(/^\| (`.*?`) \|/gm)].flatMap(
+    ([, lines = '']) => lines.match(/(?<=`)[a-z][^`]*(?=`)/g) ?? [],
+  );
+  assert.ok(told.length > 15);
+  const source = filesIn('src').map(read).join('');
+  const missing = told.filter((line) => {
+    const text = line.replace(/ …$/, '');
+    return !source.includes(`'${text}`) && !source.includes(`\`${text}`);
+  });
+  assert.deepEqual(missing, []);
+});
+
 test('operations.md names only metrics that exist', () => {
   const real = rowsOf('metric').map(([name]) => bare(name));
   const told = read('docs/operations.md').match(/gatehouse_\w+/g) ?? [];
