@@ -23,7 +23,7 @@ const fileBytes = 10_000_000;
 /** In megabytes. Memory that grew with the uploads would be 500. */
 const growthMax = 60;
 /** The same for the forms that hold as much as they can: 60 and more. */
-const growthOfFormsMax = 40;
+const growthOfFormsMax = 30;
 
 // Each waits a while for idle connections to be closed.
 describe('uploads', { concurrency: true }, () => {
@@ -79,7 +79,7 @@ describe('uploads in flight that hold as much as they can', { concurrency: true 
       const { head, body } = uploadBytes({ path: '/v1/up', body: bytes, framing, chunkSize: 20 });
       const growth = watchGrowth(t, gateway);
       const uploads = await Promise.all(
-        Array.from({ length: 12 }, async () => {
+        Array.from({ length: 8 }, async () => {
           const raw = await openRaw(t, gateway.port);
           raw.write(head);
           raw.write(body);
