@@ -1,12 +1,4 @@
-import { hash } from 'node:crypto';
-import type {
-  AuditEntry,
-  KeyRecord,
-  KeySecret,
-  KeyStore,
-  KnownKey,
-  RequestMark,
-} from '../stores/key-store.ts';
+import type { AuditEntry, KeyRecord, KeyStore, KnownKey, RequestMark } from '../stores/key-store.ts';
 import { importKeys, type ImportLine, type ImportOptions, type ImportReport } from './import-keys.ts';
 import { checkQuotas, checkSpan, emptyFields, readKeyFields, type WrittenFields } from './key-fields.ts';
 import { createKeyId, isKeyId, keyIdOf } from './key-id.ts';
@@ -21,7 +13,8 @@ import {
 import { invalidFields, KeyProblem } from './key-problem.ts';
 import type { KeyRules } from './key-rules.ts';
 import { differences, viewKey, type KeyView } from './key-view.ts';
-import { hasExpired } from './standing.ts';
+import { isMarked, remember } from './request-marks.ts';
+import { createSecret, outlive } from './secrets.ts';
 import { verifyKey, type Verdict } from './verify-key.ts';
 
 /** Who changes a key, and from which version of it. */
@@ -92,9 +85,6 @@ export interface KeyBookParts {
 
 /** The longest that old secrets may go on working beside a new one. */
 export const overlapMsMax = 90 * 86_400_000;
-const secretsMax = 8;
-/** Named requests of one key that are remembered. */
-const requestsMax = 8;
 /** When somebody else changes the key meanwhile, and no version was asked for, the change is made anew this often. */
 const attemptsMax = 5;
 
@@ -176,7 +166,6 @@ export function createKeyBook({ store, rules, now }: KeyBookParts): KeyBook {
       secret = '';
       if (request !== undefined && isMarked(record, request)) return record;
       const others = outlive(record.secrets, { at, overlapMs });
-      if (others.length >= secretsMax) throw tooManySecrets();
       const fresh = createSecret(rules, Math.max(0, ...record.secrets.map(({ number }) => number)) + 1, at);
       secret = fresh.secret;
       othersUntil = others.length === 0 ? undefined : Math.max(...others.map(({ expiresAt }) => expiresAt));
@@ -281,47 +270,6 @@ function readId(id: unknown, { staticKeys }: KeyRules): string {
   return id;
 }
 
-function createSecret(
-  { format }: KeyRules,
-  number: number,
-  createdAt: number,
-): { readonly secret: string; readonly kept: KeySecret } {
-  const secret = format.create();
-  const kept = {
-    number,
-    digest: hash('sha256', secret),
-    start: format.start(secret),
-    createdAt,
-    expiresAt: undefined,
-  };
-  return { secret, kept };
-}
-
-/** The secrets that go on working for a while, none of them for longer than it would have. */
-function outlive(
-  secrets: readonly KeySecret[],
-  { at, overlapMs }: { readonly at: number; readonly overlapMs: number },
-): (KeySecret & { readonly expiresAt: number })[] {
-  if (overlapMs === 0) return [];
-  return secrets
-    .filter((secret) => !hasExpired(secret, at))
-    .map((secret) => ({ ...secret, expiresAt: Math.min(secret.expiresAt ?? Infinity, at + overlapMs) }));
-}
-
-/** Whether the request has been made before. Throws when another one was, under its name. */
-function isMarked({ requests }: KeyRecord, { name, content }: RequestMark): boolean {
-  const mark = requests.find((one) => one.name === name);
-  if (mark === undefined || mark.content === content) return mark !== undefined;
-  throw new KeyProblem('reused', 'this idempotency key belongs to another request');
-}
-
-/** The first is kept for good: it may be the one that made the key. */
-function remember({ requests }: KeyRecord, request: RequestMark | undefined): readonly RequestMark[] {
-  if (request === undefined) return requests;
-  const kept = requests.length < requestsMax ? requests : requests.toSpliced(1, 1);
-  return [...kept, request];
-}
-
 function isConflict(error: unknown): boolean {
   return error instanceof KeyProblem && error.code === 'conflict';
 }
@@ -337,11 +285,4 @@ function chosenTwice(): KeyProblem {
       message: 'cannot be chosen beside an idempotency key: a key of a chosen id is made once anyway',
     },
   ]);
-}
-
-function tooManySecrets(): KeyProblem {
-  return new KeyProblem(
-    'conflict',
-    `the key has ${secretsMax} secrets that still work, rotate it without an overlap or wait for one to expire`,
-  );
 }

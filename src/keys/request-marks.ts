@@ -1,0 +1,19 @@
+import type { KeyRecord, RequestMark } from '../stores/key-store.ts';
+import { KeyProblem } from './key-problem.ts';
+
+/** Named requests of one key that are remembered. */
+const requestsMax = 8;
+
+/** Whether the request has been made before. Throws when another one was, under its name. */
+export function isMarked({ requests }: KeyRecord, { name, content }: RequestMark): boolean {
+  const mark = requests.find((one) => one.name === name);
+  if (mark === undefined || mark.content === content) return mark !== undefined;
+  throw new KeyProblem('reused', 'this idempotency key belongs to another request');
+}
+
+/** The first is kept for good: it may be the one that made the key. */
+export function remember({ requests }: KeyRecord, request: RequestMark | undefined): readonly RequestMark[] {
+  if (request === undefined) return requests;
+  const kept = requests.length < requestsMax ? requests : requests.toSpliced(1, 1);
+  return [...kept, request];
+}
