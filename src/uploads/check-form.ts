@@ -139,6 +139,8 @@ class RunningFormCheck implements FormCheck {
     const rule = this.#rule.files.get(name);
     if (!rule) {
       if (this.#rule.others === 'refuse') throw this.#unexpectedFile();
+      // formidable 3 takes it for a text field, and as that it might be one that the rule would not let through.
+      if (type === undefined) throw ambiguous('a file that no rule names declares no content type');
       checkFileName(fileName, 'Every file', otherNames);
       this.#filesBegun += 1;
       return { kind: 'file', field: 'The file', rule: undefined, types: undefined };

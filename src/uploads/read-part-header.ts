@@ -5,7 +5,7 @@ import { ambiguous } from './upload-problem.ts';
 export interface PartHeader {
   readonly name: string;
   readonly fileName: string | undefined;
-  /** Lower case, without parameters; every file has one, and no text field. */
+  /** Lower case, without parameters; no text field has one. */
   readonly type: string | undefined;
   readonly charset: string | undefined;
   /** The part's own Content-Length. Some clients send it; it is believed by nobody, so it has to be true. */
@@ -33,12 +33,9 @@ export function readPartHeader(block: Buffer): PartHeader {
   const declared = readDeclaredType(headers.get('content-type'));
   if (/^(?:multipart|message)\//.test(declared.type ?? ''))
     throw ambiguous('multipart bodies must not be nested');
-  // Some parsers take a part for a file by its file name, others (formidable 3) by its Content-Type: a file has both.
+  // Some parsers take a part for a file by its file name, others (formidable 3) by its Content-Type.
   if (fileName === undefined && declared.type !== undefined) {
     throw ambiguous('a text field declares a content type');
-  }
-  if (fileName !== undefined && declared.type === undefined) {
-    throw ambiguous('a file declares no content type');
   }
   return { name, fileName, ...declared, length: readLength(headers.get('content-length')) };
 }

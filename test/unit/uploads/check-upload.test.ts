@@ -126,9 +126,13 @@ const refused: Readonly<Record<string, Case>> = {
     parts: [{ ...file, fileName: `${'n'.repeat(100)}.wav` }],
     says: ['body_invalid', 'file must have a file name of at most 100 characters'],
   },
-  'a file without a declared type': {
-    parts: [{ name: 'file', fileName: 'a.wav', data: samples.wav }],
-    says: ['file_ambiguous', 'The form is not in canonical form: a file declares no content type'],
+  'a file without a declared type in a field of its own': {
+    parts: [file, { name: 'language', fileName: 'a.wav', data: samples.wav }],
+    rule: { ...form, others: 'allow' },
+    says: [
+      'file_ambiguous',
+      'The form is not in canonical form: a file that no rule names declares no content type',
+    ],
   },
   'an empty file name where other files are allowed': {
     parts: [file, { ...file, name: 'other', fileName: '' }],
@@ -243,6 +247,7 @@ describe('a form that keeps its rule comes out byte for byte', () => {
       [file, { ...file, fileName: 'b.mp3', type: 'audio/mpeg', data: samples.mp3 }],
       withFile({ countMax: 2 }),
     ],
+    'a file without a declared type': [[{ name: 'file', fileName: 'a.wav', data: samples.wav }], form],
     'a file of no type in particular': [[{ ...file, type: 'application/octet-stream' }], form],
     'a file of exactly the limit': [
       [file],

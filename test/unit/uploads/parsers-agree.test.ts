@@ -44,6 +44,7 @@ const data = fc.oneof(
 );
 const part: fc.Arbitrary<Part> = fc.oneof(
   fc.record({ name, data: text.map((value) => Buffer.from(value)) }),
+  fc.record({ name, fileName, data }),
   fc.record({
     name,
     fileName,
@@ -143,11 +144,16 @@ async function compare(body: Buffer): Promise<boolean> {
   const expected = read(body);
   if (!expected) return false;
   for (const [parserName, parse] of Object.entries(otherParsers)) {
+    const skipsFiles = parserName.startsWith('formidable');
+    if (skipsFiles && expected.some((each) => isFileByNameAlone(each) && !isUtf8(each.data))) continue;
     // The runtime finds a form broken that holds the boundary without its dashes; it does not read it differently.
     if (parserName.startsWith('FormData') && expected.some(({ data: bytes }) => bytes.includes(boundary)))
       continue;
     const found = await parse(contentType, body);
-    assert.deepEqual(found.map(comparable).toSorted(), expected.map(comparable).toSorted(), parserName);
+    const wanted: OtherPart[] = expected.map((each): OtherPart => {
+      return skipsFiles && isFileByNameAlone(each) ? { ...each, kind: 'field', fileName: undefined } : each;
+    });
+    assert.deepEqual(found.map(comparable).toSorted(), wanted.map(comparable).toSorted(), parserName);
   }
   return true;
 }
@@ -186,6 +192,14 @@ function read(body: Buffer): OtherPart[] | undefined {
 /** What the form check takes from a text field. */
 function isReadable({ kind, data: bytes }: OtherPart): boolean {
   return kind === 'file' || (isUtf8(bytes) && !bytes.includes(0) && !bytes.toString().startsWith('\ufeff'));
+}
+
+/**
+ * formidable takes a part for a file by its content type: a file without one becomes a text field there. It is let through in a
+ * field that is meant for files alone.
+ */
+function isFileByNameAlone({ kind, type }: OtherPart): boolean {
+  return kind === 'file' && type === undefined;
 }
 
 function comparable({ kind, name: found, fileName: file, type, data: bytes }: OtherPart): string {

@@ -20,6 +20,7 @@ const withContent = (content: string): string => `--B\r\n${head}\r\n\r\n${conten
 
 const accepted: Readonly<Record<string, string>> = {
   'a file': withHeaders(head),
+  'a file without a content type': withHeaders(disposition),
   'the longest content type': withHeaders(
     `${disposition}\r\nContent-Type: ${'t'.repeat(127)}/${'s'.repeat(127)}`,
   ),
@@ -193,7 +194,6 @@ const ambiguous: Readonly<Record<string, string>> = {
     'Content-Disposition: form-data; name="a"\r\nContent-Type: multipart/mixed; boundary=C',
   ),
   'a nested message': withHeaders(`${disposition}\r\nContent-Type: message/rfc822`),
-  'a file without a content type': withHeaders(disposition),
   'a content type that is too long': withHeaders(`${disposition}\r\nContent-Type: audio/${'w'.repeat(128)}`),
   'a content type without a subtype': withHeaders(`${disposition}\r\nContent-Type: audio`),
   'two content types in one header': withHeaders(`${disposition}\r\nContent-Type: audio/wav, text/html`),
