@@ -1,11 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { bodyBroken, breakBody, brokenBy } from '../broken-body.ts';
+import { CollectedBytes } from '../collected-bytes.ts';
 import type { BodyRule } from '../config/config.ts';
 import { printSize } from '../config/units.ts';
 import { Refusal } from '../refusals.ts';
 import { readArriving, type ArrivingBody, type Arrivals } from '../uploads/arriving-body.ts';
 import { ChunkCount } from '../uploads/chunk-count.ts';
-import { letGo, lettingGo } from '../let-go.ts';
+import { lettingGo } from '../let-go.ts';
 import type { SpoolRoom } from '../uploads/spool.ts';
 import { noBody, type Body, type BytesBody } from '../upstream/body.ts';
 import type { Head } from './check-request.ts';
@@ -120,17 +121,15 @@ async function readAny(
   if (head.contentLength !== undefined && head.contentLength > bufferedMax) {
     return streamOnce(arriving, chunks, head.contentLength);
   }
-  let first: Buffer = nothing;
-  let size = 0;
+  const collected = new CollectedBytes(sizeMax);
   for (let next = await chunks.next(); next.done !== true; next = await chunks.next()) {
-    const { length } = next.value;
-    first = append(first, size, { chunk: next.value, sizeMax });
-    size += length;
-    if (size > bufferedMax)
-      return streamOnce(arriving, followedBy(first.subarray(0, size), chunks), undefined);
+    collected.takeOver(next.value);
+    if (collected.length > bufferedMax)
+      return streamOnce(arriving, followedBy(collected.take(), chunks), undefined);
   }
-  if (!rooms.memory.take(size)) throw new Refusal('overloaded', { headers: { 'Retry-After': '1' } });
-  return inMemory(first.subarray(0, size), rooms.memory);
+  if (!rooms.memory.take(collected.length))
+    throw new Refusal('overloaded', { headers: { 'Retry-After': '1' } });
+  return inMemory(collected.take(), rooms.memory);
 }
 
 async function readUploaded(
@@ -231,26 +230,24 @@ function collect(req: IncomingMessage, sizeMax: number, memory: BodyMemory): Pro
       reject(reason);
       return;
     }
-    let bytes: Buffer = nothing;
-    let size = 0;
+    const collected = new CollectedBytes(sizeMax);
     const count = new ChunkCount();
 
     function take(chunk: Buffer): void {
       const { length } = chunk;
       const tooMany = count.add(length);
       if (tooMany !== undefined) return fail(tooMany);
-      if (size + length > sizeMax) return fail(tooLarge(sizeMax));
+      if (collected.length + length > sizeMax) return fail(tooLarge(sizeMax));
       if (!memory.take(length)) return fail(new Refusal('overloaded', { headers: { 'Retry-After': '1' } }));
-      bytes = append(bytes, size, { chunk, sizeMax });
-      size += length;
+      collected.takeOver(chunk);
     }
     function finish(): void {
       stopListening();
-      resolve(bytes.subarray(0, size));
+      resolve(collected.take());
     }
     function fail(error: Refusal): void {
       stopListening();
-      memory.giveBack(size);
+      memory.giveBack(collected.length);
       reject(error);
     }
     function leave(): void {
@@ -263,25 +260,6 @@ function collect(req: IncomingMessage, sizeMax: number, memory: BodyMemory): Pro
 
     req.on('data', take).on('end', finish).on('close', leave).on('error', leave).on(bodyBroken, fail);
   });
-}
-
-/**
- * Copies chunks together as they come, in a buffer that doubles: a client may send a body in chunks of one byte, and
- * millions of small buffers would cost a hundred times what was counted. A body in one piece is never copied.
- * What was copied is let go, and has no length any more.
- */
-function append(bytes: Buffer, size: number, { chunk, sizeMax }: { chunk: Buffer; sizeMax: number }): Buffer {
-  if (size === 0) return chunk;
-  const needed = size + chunk.length;
-  let target = bytes;
-  if (needed > bytes.length) {
-    target = Buffer.allocUnsafe(Math.min(sizeMax, Math.max(needed, 2 * bytes.length)));
-    bytes.copy(target, 0, 0, size);
-    letGo(bytes);
-  }
-  chunk.copy(target, size);
-  letGo(chunk);
-  return target;
 }
 
 function ignore(): void {}

@@ -1,5 +1,5 @@
 import { readExtension } from './check-file-name.ts';
-import { CollectedBytes } from './collected-bytes.ts';
+import { CollectedBytes } from '../collected-bytes.ts';
 import { createTextCheck } from './check-text.ts';
 import { canonicalType, isTextType, matchesType, typesOfDeclared, typesOfExtension } from '../media-types.ts';
 import { readSignature, sampleBytesMax, typesWithSignature } from './read-signature.ts';

@@ -1,5 +1,5 @@
 import { printSize } from '../config/units.ts';
-import { CollectedBytes } from './collected-bytes.ts';
+import { CollectedBytes } from '../collected-bytes.ts';
 import { createFileTypeCheck } from './check-file-type.ts';
 import { createFormCheck } from './check-form.ts';
 import { letGo, lettingGo } from '../let-go.ts';

@@ -23,7 +23,7 @@ const floors: readonly (readonly string[])[] = [
   ['acceptors.ts', 'log.ts', 'metrics.ts'],
   ['config'],
   ['visit.ts'],
-  ['broken-body.ts', 'client-address.ts', 'strict-json.ts'],
+  ['broken-body.ts', 'client-address.ts', 'collected-bytes.ts', 'strict-json.ts'],
   [
     'bounded-map.ts',
     'escaped-keys.ts',

@@ -1,0 +1,58 @@
+import { letGo } from './let-go.ts';
+
+/**
+ * Bytes that are kept from chunks, in one buffer that doubles: a client may send them one by one, and millions of small buffers
+ * would cost a hundred times what they hold.
+ */
+export class CollectedBytes {
+  readonly #lengthMax: number;
+  #buffer: Buffer = nothing;
+  #length = 0;
+
+  /** Who adds more than `lengthMax` finds out alone. */
+  constructor(lengthMax = Number.MAX_SAFE_INTEGER) {
+    this.#lengthMax = lengthMax;
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  /** Copies the chunk. */
+  add(chunk: Buffer): void {
+    const needed = this.#length + chunk.length;
+    if (needed > this.#buffer.length) {
+      const larger = Buffer.allocUnsafeSlow(
+        Math.max(needed, Math.min(2 * this.#buffer.length, this.#lengthMax)),
+      );
+      this.#buffer.copy(larger, 0, 0, this.#length);
+      letGo(this.#buffer);
+      this.#buffer = larger;
+    }
+    chunk.copy(this.#buffer, this.#length);
+    this.#length = needed;
+  }
+
+  /** Takes the chunk over: a single one is never copied, and one that was copied is let go and has no length any more. */
+  takeOver(chunk: Buffer): void {
+    if (this.#length > 0) {
+      this.add(chunk);
+      letGo(chunk);
+      return;
+    }
+    this.#buffer = chunk;
+    this.#length = chunk.length;
+  }
+
+  /** All that was added, and begins anew. */
+  take(): Buffer {
+    const taken = this.#buffer.subarray(0, this.#length);
+    this.#buffer = nothing;
+    this.#length = 0;
+    return taken;
+  }
+}
+
+// --- Internal ---
+
+const nothing = Buffer.alloc(0);
