@@ -1,4 +1,4 @@
-import { isIP } from 'node:net';
+import { isIP, type Socket } from 'node:net';
 import { buildConnector } from 'undici';
 
 /** The code of a connection that an upstream reset under an answer. */
@@ -24,16 +24,23 @@ export function createConnector({
   const servername = isIP(hostname) === 0 ? { servername: hostname } : {};
   return function connectTarget({ servername: _chosenByHost, ...options }, callback) {
     connect({ ...options, ...servername }, (...result) => {
-      result[1]?.prependListener('error', nameReset);
+      result[1]?.prependListener('error', describeBreak);
       callback(...result);
     });
   };
 }
 
+/** Whether a connection that broke had brought anything before: answers to earlier requests, if none to this one. */
+export function hadAnswers(error: Error): boolean {
+  return 'socket' in error && Number((error.socket as { bytesRead?: unknown } | null)?.bytesRead) > 0;
+}
+
 /**
  * undici takes ECONNRESET for the end of an answer that has neither a length nor chunks, so a broken transfer would look
- * whole. Under a code that it does not know, a reset is an error like any other.
+ * whole. Under a code that it does not know, a reset is an error like any other. What it says itself of a connection that was
+ * closed, `socket`, an error of the system has then as well.
  */
-function nameReset(error: NodeJS.ErrnoException): void {
+function describeBreak(this: Socket, error: NodeJS.ErrnoException): void {
   if (error.code === 'ECONNRESET') error.code = resetCode;
+  Object.assign(error, { socket: { bytesRead: this.bytesRead } });
 }

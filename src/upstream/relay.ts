@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { AnswerBody } from './answer-body.ts';
 import { writeAnswerHead } from './answer-head.ts';
-import { resetCode } from './connect.ts';
+import { hadAnswers, resetCode } from './connect.ts';
 import { takeHeader } from '../headers.ts';
 import { ClientGone, NonsenseAnswer, ResponseTimeout } from './failures.ts';
 import { Refusal } from '../refusals.ts';
@@ -37,7 +37,7 @@ export interface Progress {
 export class ExchangeFailed extends Error {
   /** False when nothing of the request had left for the upstream. */
   readonly sent: boolean;
-  /** True when the upstream closed without a single byte of answer, as an idle connection does that it had just given up. */
+  /** True when a kept connection was closed without a byte of answer, as an idle one is that the upstream had just given up. */
   readonly silent: boolean;
   override readonly cause: Error;
 
@@ -245,7 +245,7 @@ export class Relay implements Dispatcher.DispatchHandler {
       return;
     }
     this.#progress.bytesOut = 0; // what was held is not sent any more
-    const silent = !this.#heard && 'code' in error && silentCodes.has(String(error.code));
+    const silent = !this.#heard && closedCodes.has(codeOf(error)) && hadAnswers(error);
     this.#stop();
     this.#settle.reject(new ExchangeFailed(error, { sent: this.#controller !== undefined, silent }));
   }
@@ -266,8 +266,12 @@ function breakOff(res: ServerResponse): void {
   else res.destroy();
 }
 
-/** What undici and the kernel say when a kept connection turns out to be closed. */
-const silentCodes = new Set(['UND_ERR_SOCKET', resetCode, 'ECONNRESET', 'EPIPE']);
+/** What undici and the kernel say when a connection turns out to be closed. */
+const closedCodes = new Set(['UND_ERR_SOCKET', resetCode, 'ECONNRESET', 'EPIPE']);
+
+function codeOf(error: Error): string {
+  return 'code' in error ? String(error.code) : '';
+}
 
 /** Anything but plain digits is no cost: what the upstream says is hostile too. */
 function readUnits(text: string | undefined): number | undefined {

@@ -105,7 +105,8 @@ export function createUpstream(config: UpstreamConfig, events: UpstreamEvents): 
         failure = error;
         if (error.cause instanceof ClientGone || error.cause instanceof Refusal) break;
         // All its connections are in use: it can be reached, and another target would only be made to wait as well.
-        if (error.cause instanceof ResponseTimeout && !error.sent) break;
+        const isWaiting = error.cause instanceof ResponseTimeout && !error.sent;
+        if (isWaiting && target.pool.stats.connected > 0) break;
         if (!error.sent) setAside(target, error.cause);
         if (!mayRepeat(error, request, attempt, targets.length)) break;
       }

@@ -48,6 +48,7 @@ const routes = [
   'narrow',
   'early',
   'busy',
+  'half',
 ];
 const gateway = await startGateway(scene, {
   upstreams: {
@@ -72,6 +73,10 @@ const gateway = await startGateway(scene, {
       preserveHost: true,
     },
     pair: { targets: [one.url, two.url], timeouts: patient },
+    half: {
+      targets: [one.url, `http://127.0.0.1:${full}`],
+      timeouts: { connect: '10s', response: '2s', idle: '5s' },
+    },
     kept: { targets: [kept.url], timeouts: { ...timeouts, idle: '5s' } },
     early: { targets: [early.url], timeouts },
     narrow: { targets: [narrow.url], timeouts: { ...timeouts, idle: '5s' }, connections: 1 },
@@ -222,6 +227,8 @@ for (const { method, sent, status } of [
 }
 
 test('an upstream that gives up every time is asked twice and no more', async (t) => {
+  kept.script = (socket) => void socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+  await ask(t, 'GET /kept/warm');
   let seen = 0;
   kept.script = (socket) => {
     seen += 1;
@@ -229,6 +236,27 @@ test('an upstream that gives up every time is asked twice and no more', async (t
   };
   assert.equal((await ask(t, 'GET /kept/x')).status, 502);
   assert.equal(seen, 2);
+});
+
+for (const end of ['closes', 'resets'] as const) {
+  test(`a GET on a connection of its own that the upstream ${end} is not sent again: it may have been worked on`, async (t) => {
+    let seen = 0;
+    kept.script = (socket) => {
+      seen += 1;
+      if (end === 'closes') socket.end();
+      else socket.resetAndDestroy();
+    };
+    // The one before left no connection that could be used once more.
+    assert.equal((await ask(t, 'GET /kept/x')).status, 502);
+    assert.equal(seen, 1);
+  });
+}
+
+test('a target that takes no connection is left aside though answers have less time than connections', async (t) => {
+  for (let i = 0; i < 4; i += 1) assert.equal((await ask(t, 'POST /half/x', [], 'body')).status, 200);
+  assert.deepEqual(await until(() => (told('half').length < 1 ? undefined : told('half'))), [
+    [`http://127.0.0.1:${full}`, 'warn', 'a target cannot be reached'],
+  ]);
 });
 
 test('an answer that has begun and breaks is not asked for again', async (t) => {
