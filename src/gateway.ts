@@ -14,7 +14,7 @@ import { requestHeaderFilter } from './headers.ts';
 import { createJourney } from './journey.ts';
 import { createRecognition } from './recognition.ts';
 import { listen, type Unread } from './listener.ts';
-import { describeCause, type Logger } from './log.ts';
+import { describeCause, storeReporter, type Logger } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { createWording } from './refusals.ts';
 import { systemClock } from './quota/clock.ts';
@@ -33,6 +33,8 @@ import { watchStore } from './watch-store.ts';
 export interface Gateway {
   readonly listen: Address;
   readonly admin: Address;
+  /** Which database it works with, if that can be told from others. */
+  readonly storeIdentity: string | undefined;
   /**
    * Stops accepting after `drain.delay`, or after the delay that is given, lets what is in flight end within `drain.timeout`, and
    * closes everything.
@@ -48,6 +50,8 @@ export interface Setting {
   readonly openAdmin: OpenAdmin;
   readonly listen: Address;
   readonly sharesPort: boolean;
+  /** The database that the others work with. */
+  readonly storeIdentity?: string | undefined;
 }
 
 /** What the operators' side is made of. */
@@ -59,14 +63,18 @@ export interface OperatorParts extends AdminParts {
 export async function startGateway(
   config: Config,
   logger: Logger,
-  { openAdmin, listen: address, sharesPort }: Setting = { ...alone, listen: config.listen },
+  { openAdmin, listen: address, sharesPort, storeIdentity: identity }: Setting = {
+    ...alone,
+    listen: config.listen,
+  },
 ): Promise<Gateway> {
   const spools = await openSpoolRoom(config);
   const connections = new Connections(config.limits);
   const metrics = createMetrics(() => connections.count);
   const opened = await openStore(config.store, {
     deadlineMs: config.storeDeadlineMs,
-    onCreate: (file) => logger.info({ file }, 'a new store was made'),
+    identity,
+    onCreate: storeReporter(logger),
   });
   const store = watchStore(opened, metrics, logger);
   const quotas = startQuotas(config, store, { metrics, logger });
@@ -132,6 +140,7 @@ export async function startGateway(
     return {
       listen: listener.address,
       admin: admin.address,
+      storeIdentity: store.identity,
       drain: async (delayMs = config.drain.delayMs) => {
         readiness.drain();
         await pause(delayMs);

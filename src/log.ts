@@ -140,6 +140,13 @@ export function describeCause(cause: unknown): {
   return { type: cause.name, message: cause.message, ...code, ...stack };
 }
 
+/** Tells of a store that was made: the old one may be somewhere else. */
+export function storeReporter(logger: Logger) {
+  return function report(file: string): void {
+    logger.info({ file }, 'a new store was made');
+  };
+}
+
 function round(ms: number): number {
   return Math.round(ms * 100) / 100;
 }

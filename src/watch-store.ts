@@ -87,6 +87,7 @@ export function watchStore(store: Store, metrics: Metrics, logger?: Logger): Sto
       readUsage: watch('read_usage', (keyId, counters) => ledger.readUsage(keyId, counters)),
       resetUsage: watch('reset_usage', (keyId, counters) => ledger.resetUsage(keyId, counters)),
     },
+    identity: store.identity,
     ping: watch('ping', () => store.ping()),
     probe: watch('probe', () => store.probe()),
     close: () => store.close(),

@@ -4,7 +4,7 @@ import { endedBy, exitCodes } from '../exit-codes.ts';
 import type { Logger } from '../log.ts';
 import type { Snapshot } from '../merged-metrics.ts';
 import { CannotStart } from './lifecycle.ts';
-import type { Answers, Beginning, Order, Report } from './worker-messages.ts';
+import type { Answers, Beginning, Order, Report, Ready } from './worker-messages.ts';
 
 export interface CrewOptions {
   readonly count: number;
@@ -64,7 +64,8 @@ export class Crew {
    */
   async start(beginning: Beginning): Promise<Address> {
     this.#beginning = beginning;
-    const listen = await this.#begin();
+    const { listen, storeIdentity } = await this.#begin();
+    this.#beginning = { ...beginning, storeIdentity };
     this.#state = 'running';
     await Promise.allSettled(Array.from({ length: this.#options.count - 1 }, () => this.#begin()));
     return listen;
@@ -124,7 +125,7 @@ export class Crew {
   }
 
   /** Starts one, and resolves when it is ready. */
-  #begin(): Promise<Address> {
+  #begin(): Promise<Ready> {
     const { fork, note, logger } = this.#options;
     const beginning = this.#beginning;
     return new Promise((resolve, reject) => {
@@ -139,7 +140,7 @@ export class Crew {
         if (report.kind !== 'ready') return;
         member.readyAt = performance.now();
         logger.debug({ pid: member.pid }, 'a worker is ready');
-        resolve(report.listen);
+        resolve(report);
       });
       // And not 'exit', after which there may still be something to hear.
       worker.process.once('close', (code: number | null, signal: string | null) => {

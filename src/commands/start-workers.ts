@@ -6,7 +6,7 @@ import type { Readiness, Verdict } from '../admin/readiness.ts';
 import type { Address, Config } from '../config/config.ts';
 import type { HandedConfig } from '../config/hand-over.ts';
 import type { Gateway } from '../gateway.ts';
-import type { Log } from '../log.ts';
+import { storeReporter, type Log } from '../log.ts';
 import { createMergedMetrics, type MergedMetrics } from '../merged-metrics.ts';
 import { createMetrics, type Metrics } from '../metrics.ts';
 import { openStore } from '../stores/open-store.ts';
@@ -31,7 +31,7 @@ export async function startWorkers(config: Config, handed: HandedConfig, log: Lo
   });
   process.once('exit', () => crew.kill());
   const readiness = readinessOf(crew, config.workers);
-  const store = await openAdminStore(config, own);
+  const store = await openAdminStore(config, own, log);
   const parts = {
     config,
     store,
@@ -70,6 +70,7 @@ export async function startWorkers(config: Config, handed: HandedConfig, log: Lo
   return {
     listen,
     admin: admin.address,
+    storeIdentity: undefined,
     drain: async () => {
       readiness.drain();
       const changes = admin.drain();
@@ -83,10 +84,13 @@ export async function startWorkers(config: Config, handed: HandedConfig, log: Lo
 }
 
 /** The leading process serves nobody and needs no store, but for the operators. */
-async function openAdminStore(config: Config, metrics: Metrics): Promise<Store | undefined> {
-  const { admin, store, storeDeadlineMs } = config;
+async function openAdminStore(
+  { admin, store, storeDeadlineMs: deadlineMs }: Config,
+  metrics: Metrics,
+  { logger }: Log,
+): Promise<Store | undefined> {
   if (admin.tokens.length === 0) return undefined;
-  return watchStore(await openStore(store, { deadlineMs: storeDeadlineMs }), metrics);
+  return watchStore(await openStore(store, { deadlineMs, onCreate: storeReporter(logger) }), metrics);
 }
 
 /**

@@ -16,7 +16,7 @@ export async function work(): Promise<number> {
     return exitCodes.usage;
   }
   const stop = nextStop(worker);
-  const { config: handed, logFormat, port } = await nextBeginning(worker);
+  const { config: handed, logFormat, port, storeIdentity } = await nextBeginning(worker);
   const config = takeOver(handed);
   const log = await createLog(config.log.level, logFormat);
   watchForFaults(log);
@@ -26,6 +26,7 @@ export async function work(): Promise<number> {
     gateway = await startGateway(config, log.logger, {
       listen: { host: config.listen.host, port },
       sharesPort: true,
+      storeIdentity,
       openAdmin: async (given, address) => {
         parts = given;
         return { address, drain: async () => undefined, close: async () => undefined };
@@ -35,7 +36,8 @@ export async function work(): Promise<number> {
     return explainStart(error, config);
   }
   if (parts !== undefined) answerQuestions(worker, parts);
-  await report(worker, { kind: 'ready', listen: gateway.listen });
+  const { listen, storeIdentity: opened } = gateway;
+  await report(worker, { kind: 'ready', listen, storeIdentity: opened });
   settleSoon();
   await Promise.race([stop, nextDesertion(worker, config)]);
   // With nobody left to say 503 a delay is of no use, and whoever leads next needs the port.

@@ -10,6 +10,8 @@ export interface Beginning {
   readonly logFormat: Log['format'];
   /** Which one it is where the file says 0. */
   readonly port: number;
+  /** The database that the first of them has opened: whoever comes later takes no other. */
+  readonly storeIdentity?: string | undefined;
 }
 
 /** What the leading process says to a worker. */
@@ -18,11 +20,17 @@ export type Order =
   | { readonly kind: 'drain' }
   | { readonly kind: 'ask'; readonly id: number; readonly about: keyof Answers };
 
+/** A worker that is at work. */
+export interface Ready {
+  readonly listen: Address;
+  readonly storeIdentity: string | undefined;
+}
+
 /** What a worker says to the leading process. */
 export type Report =
   /** It listens to orders. What is said to it sooner is lost. */
   | { readonly kind: 'awake' }
-  | { readonly kind: 'ready'; readonly listen: Address }
+  | ({ readonly kind: 'ready' } & Ready)
   | { readonly kind: 'answer'; readonly id: number; readonly answer: Answers[keyof Answers] }
   /** The last numbers of a worker that is about to end. */
   | { readonly kind: 'farewell'; readonly metrics: Snapshot };

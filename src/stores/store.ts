@@ -5,6 +5,8 @@ import type { Ledger } from './ledger.ts';
 export interface Store {
   readonly keys: KeyStore;
   readonly ledger: Ledger;
+  /** Tells an SQLite database from another that comes in its place. */
+  readonly identity: string | undefined;
   /** Resolves when the store answers, rejects with the reason when it does not. */
   ping(): Promise<void>;
   /** The same, and rejects also when the store takes no writes: without them no quota can be counted. */
@@ -18,6 +20,8 @@ export interface StoreOptions {
   readonly deadlineMs?: number;
   /** Whether an SQLite file that is not there is made. Default true. */
   readonly create?: boolean;
+  /** The SQLite database that it must be, which is not made then. */
+  readonly identity?: string | undefined;
   /** Hears of a file that was made. */
   readonly onCreate?: (path: string) => void;
 }

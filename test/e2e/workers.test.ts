@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { Agent, request } from 'node:http';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { spawn } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,6 +11,7 @@ import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 import { createMetrics } from '../../src/metrics.ts';
+import { openStore } from '../../src/stores/open-store.ts';
 import { openBlackHole } from '../helpers/black-hole.ts';
 import { listen } from '../helpers/listen.ts';
 import { until } from '../helpers/poll.ts';
@@ -188,6 +189,24 @@ test('a quota holds for all workers together, also when one is killed in between
   const reached = upstream.requests.length - arrived;
   assert.ok(reached <= limit, `${reached} reached the upstream`);
   assert.deepEqual([...new Set([...load.seen.wrong, ...another.seen.wrong])], ['status 429']);
+});
+
+test('a worker that is replaced makes no store in the place of one that vanished, and takes no other', async (t) => {
+  const bereft = await startGateway(t, over, { upstream: upstream.url });
+  const file = join(bereft.folder, 'gatehouse.db');
+  const theirs = (end: string): string => `${bereft.folder}/theirs.db${end}`;
+  const starts = (reason: string): number =>
+    bereft.logText().split(`the store cannot be opened: ${reason}`).length - 1;
+  await until(() => workersOf(bereft).length === 2);
+  for (const end of ['', '-wal', '-shm']) renameSync(file + end, theirs(end));
+  process.kill(workersOf(bereft)[0] ?? 0, 'SIGKILL');
+  await until(() => starts(`cannot open ${file}: there is no such file`) > 0);
+  assert.ok(!existsSync(file));
+  await (await openStore({ kind: 'sqlite', path: file })).close();
+  await until(() => starts(`${file} is not the database that it was at the start`) > 0);
+  for (const end of ['', '-wal', '-shm']) rmSync(file + end, { force: true });
+  for (const end of ['', '-wal', '-shm']) renameSync(theirs(end), file + end);
+  await until(() => workersOf(bereft).length === 3);
 });
 
 test('SIGTERM to one worker lets it finish, and another takes its place', async (t) => {

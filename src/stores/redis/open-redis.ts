@@ -27,6 +27,7 @@ export async function openRedis(address: RedisAddress, { deadlineMs = 250 }: Sto
       listen: (channel, onNews) => listenOn(createClient(address, ca), channel, onNews),
     }),
     ledger: createRedisLedger(link, address.prefix),
+    identity: undefined,
     ping: () => link.ask((redis) => redis.ping()),
     // By a script, because no quota can be counted by a user who may run none.
     probe: () => link.ask(callOf(scripts.probe, [`${address.prefix}probe`], [PROBE_KEPT_MS])),

@@ -8,6 +8,7 @@ import { createDatabase, describeFailure, isBusy, openDatabase, readIdentity } f
 
 /** The open file, opened again after it has failed. */
 export interface Connection {
+  readonly identity: string;
   /** Runs a call. Throws `Locked` when another process holds the lock, with nothing changed; else `StoreUnavailable`. */
   run<T>(call: (calls: Calls) => T): T;
   /** Closes the file if it is not the one any more that lies at the path. False when the next call must open another. */
@@ -29,9 +30,12 @@ interface Open {
 }
 
 /** Opens the file. Later it is opened again, but never made, and never another in its place. */
-export function openConnection(path: string, { create = true, onCreate }: StoreOptions): Connection {
-  const isNew = create && createDatabase(path);
-  const first = connect(path, { patient: true });
+export function openConnection(
+  path: string,
+  { create = true, identity: known, onCreate }: StoreOptions,
+): Connection {
+  const isNew = create && known === undefined && createDatabase(path);
+  const first = connect(path, { identity: known, patient: true });
   if (isNew) onCreate?.(path);
   const { identity } = first;
   let open: Open | undefined = first;
@@ -40,22 +44,12 @@ export function openConnection(path: string, { create = true, onCreate }: StoreO
   function reopen(): Open {
     if (failure !== undefined && performance.now() - failure.at < REOPEN_AFTER_MS) throw failure.error;
     try {
-      open = connectAgain();
+      open = connect(path, { identity, patient: false });
       return open;
     } catch (error) {
       failure = { error: describeFailure(error, `cannot open ${path}`), at: performance.now() };
       throw failure.error;
     }
-  }
-
-  function connectAgain(): Open {
-    const again = connect(path, { patient: false });
-    if (again.identity === identity) return again;
-    // In a new one every quota would be unspent, and every key unknown.
-    again.database.close();
-    throw new StoreUnavailable(`${path} is not the database that it was at the start`, {
-      mayHaveHappened: false,
-    });
   }
 
   function close(): void {
@@ -68,6 +62,7 @@ export function openConnection(path: string, { create = true, onCreate }: StoreO
   }
 
   return {
+    identity,
     run(call) {
       const { calls } = open ?? reopen();
       try {
@@ -88,13 +83,21 @@ export function openConnection(path: string, { create = true, onCreate }: StoreO
   };
 }
 
-function connect(path: string, how: { patient: boolean }): Open {
+function connect(path: string, how: { identity: string | undefined; patient: boolean }): Open {
   const database = openDatabase(path, how);
   try {
     const identity = readIdentity(database);
+    // In another one every quota would be unspent, and every key unknown.
+    if (identity !== (how.identity ?? identity)) throw anotherDatabase(path);
     return { database, identity, calls: prepareCalls(database), inode: statSync(path).ino };
   } catch (error) {
     database.close();
     throw describeFailure(error, `cannot open ${path}`);
   }
+}
+
+function anotherDatabase(path: string): StoreUnavailable {
+  return new StoreUnavailable(`${path} is not the database that it was at the start`, {
+    mayHaveHappened: false,
+  });
 }

@@ -48,6 +48,7 @@ export function openSqlite(path: string, options: StoreOptions = {}): Store {
   return {
     keys: { ...createKeys(read, write), findKey },
     ledger: createLedger(read, write),
+    identity: connection.identity,
     ping,
     probe,
     close: async () => connection.close(),
