@@ -1,5 +1,5 @@
 import { isIP, type Socket } from 'node:net';
-import { buildConnector } from 'undici';
+import { buildConnector, errors } from 'undici';
 
 /** The code of a connection that an upstream reset under an answer. */
 export const resetCode = 'UPSTREAM_RESET';
@@ -23,9 +23,17 @@ export function createConnector({
   // undici would take the name to verify from the Host header, which with `preserveHost` is the client's to choose.
   const servername = isIP(hostname) === 0 ? { servername: hostname } : {};
   return function connectTarget({ servername: _chosenByHost, ...options }, callback) {
+    let isLate = false;
+    // undici keeps its own to the second, and who wants a tenth of one wants the next target to have its turn.
+    const timer = setTimeout(() => {
+      isLate = true;
+      callback(new errors.ConnectTimeoutError(), null);
+    }, timeoutMs);
     connect({ ...options, ...servername }, (...result) => {
+      clearTimeout(timer);
       result[1]?.prependListener('error', describeBreak);
-      callback(...result);
+      if (isLate) result[1]?.destroy();
+      else callback(...result);
     });
   };
 }

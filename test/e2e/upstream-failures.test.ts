@@ -55,7 +55,6 @@ const gateway = await startGateway(scene, {
     recognition: undefined,
     refused: { targets: ['http://127.0.0.1:1'], timeouts },
     unresolvable: { targets: ['http://no-such-host.invalid'], timeouts },
-    // undici's connect timeout is only exact to a second.
     full: { targets: [`http://127.0.0.1:${full}`], timeouts: { connect: '100ms', response: '5s' } },
     silent: { targets: [silent.url], timeouts },
     tls: { targets: [`https://127.0.0.1:${tls}`], ca: trusted.cert, timeouts: patient, preserveHost: true },
@@ -178,6 +177,12 @@ test('an https upstream is verified against `ca`, speaks HTTP/1.1, and its heade
 test("the name that is verified is the target's own, never the Host that a client sends", async (t) => {
   assert.equal((await ask(t, 'GET /misnamed/x', [['Host', 'localhost']])).status, 502);
   assert.equal((await ask(t, 'GET /named/x', [['Host', 'elsewhere.test']])).status, 200);
+});
+
+test('the time to connect is kept to the tenth of a second', async (t) => {
+  const startedAt = performance.now();
+  assert.equal((await ask(t, 'GET /full/x')).status, 504);
+  assert.ok(performance.now() - startedAt < 800, `${performance.now() - startedAt} ms`);
 });
 
 test('two targets take turns; one that is down is left aside without a failure, and comes back', async (t) => {
