@@ -30,8 +30,8 @@ const CHECKPOINT = `
   } catch {}
 `;
 
-/** Creates a checkpointer, which looks at the file's place each time. One that fails is tried again after as many calls. */
-export function createCheckpointer(path: string, checkPlace: () => void): Checkpointer {
+/** Creates a checkpointer. A checkpoint that fails is tried again after as many calls. */
+export function createCheckpointer(path: string): Checkpointer {
   let calls = 0;
   let running = false;
   return {
@@ -40,7 +40,6 @@ export function createCheckpointer(path: string, checkPlace: () => void): Checkp
       if (calls < CALLS_PER_CHECKPOINT || running) return;
       calls = 0;
       running = true;
-      checkPlace();
       const workerData = { address: existing(path).href, pagesMax: LOG_PAGES_MAX };
       const worker = new Worker(CHECKPOINT, {
         eval: true,

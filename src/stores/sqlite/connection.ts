@@ -22,6 +22,9 @@ export class Locked extends Error {}
 /** How long a file that could not be opened again is left alone. */
 const REOPEN_AFTER_MS = 100;
 
+/** How often a file in use is looked for in its place. */
+const LOOK_EVERY_MS = 1_000;
+
 interface Open {
   readonly database: DatabaseSync;
   readonly identity: string;
@@ -39,6 +42,7 @@ export function openConnection(
   if (isNew) onCreate?.(path);
   const { identity } = first;
   let open: Open | undefined = first;
+  let lookedAt = performance.now();
   let failure: { readonly error: StoreUnavailable; readonly at: number } | undefined;
 
   function reopen(): Open {
@@ -52,6 +56,13 @@ export function openConnection(
     }
   }
 
+  function checkPlace(): boolean {
+    lookedAt = performance.now();
+    // SQLite goes on writing to a file that was deleted or replaced, and all of that would be lost.
+    if (open !== undefined && statSync(path, { throwIfNoEntry: false })?.ino !== open.inode) close();
+    return open !== undefined;
+  }
+
   function close(): void {
     try {
       open?.database.close();
@@ -63,7 +74,9 @@ export function openConnection(
 
   return {
     identity,
+    checkPlace,
     run(call) {
+      if (performance.now() - lookedAt >= LOOK_EVERY_MS) checkPlace();
       const { calls } = open ?? reopen();
       try {
         return call(calls);
@@ -73,11 +86,6 @@ export function openConnection(
         if (!(error instanceof StoreUnavailable)) close();
         throw describeFailure(error, 'the database cannot answer');
       }
-    },
-    checkPlace() {
-      // SQLite goes on writing to a file that was deleted or replaced, and all of that would be lost.
-      if (open !== undefined && statSync(path, { throwIfNoEntry: false })?.ino !== open.inode) close();
-      return open !== undefined;
     },
     close,
   };
