@@ -18,6 +18,7 @@ import { describeCause, storeReporter, type Logger } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { createWording } from './refusals.ts';
 import { systemClock } from './quota/clock.ts';
+import type { LeaseCounts } from './quota/leases.ts';
 import { createQuotas, type Quotas } from './quota/quotas.ts';
 import type { Admission } from './stages/admit.ts';
 import { createRouteTable } from './stages/find-route.ts';
@@ -110,6 +111,7 @@ export async function startGateway(
   async function closeParts(): Promise<void> {
     await Promise.all([...upstreams.values()].map((upstream) => upstream.close()));
     await Promise.all([quotas.drain(), keys.close()]);
+    tellLosses(quotas.counts, logger);
     await store.close();
   }
 
@@ -217,6 +219,11 @@ function startQuotas(config: Config, { ledger }: Store, { metrics, logger }: Wit
   });
   metrics.showLeases(() => quotas.counts);
   return quotas;
+}
+
+function tellLosses({ owingKeys, waitingSteps }: LeaseCounts, logger: Logger): void {
+  if (owingKeys + waitingSteps === 0) return;
+  logger.error({ owingKeys, waitingSteps }, 'the store is still away: what was owed is lost');
 }
 
 function createAdmission({ plans }: Config, quotas: Quotas, { metrics, logger }: Witnesses): Admission {

@@ -53,7 +53,7 @@ export interface Leases {
    * spent. Rejects with `StoreUnavailable`.
    */
   read(keyId: string, plan: PlanRule): Promise<readonly UsageReading[]>;
-  /** Gives back all that is held, and resolves when the store has taken it or does not answer. */
+  /** Gives back all that is held, charges what is owed, and resolves when the store has taken it or does not answer in time. */
   drain(): Promise<void>;
   readonly counts: LeaseCounts;
 }
@@ -78,9 +78,14 @@ export function createLeases(options: LeasesOptions): Leases {
   return new LeaseBook(options);
 }
 
+/** A store that is away when the gateway stops is waited for a little: it may be started anew together with it. */
+const lastTriesMs = 3000;
+const lastTriesEveryMs = 100;
+
 class LeaseBook implements Leases {
   readonly time: StoreTime;
   readonly #ledger: Ledger;
+  readonly #clock: Clock;
   readonly #book = new Map<string, Lease>();
   readonly #steps: LeaseSteps;
   readonly #draws: LeaseDraws;
@@ -93,6 +98,7 @@ class LeaseBook implements Leases {
     const steps = new LeaseSteps({ ...options, stepsMax, owingKeysMax, onStep });
     this.time = time;
     this.#ledger = options.ledger;
+    this.#clock = clock;
     this.#steps = steps;
     this.#draws = new LeaseDraws({ ...options, time, steps });
     this.#sweep = new LeaseSweep({ clock, time, steps, book: this.#book });
@@ -143,10 +149,12 @@ class LeaseBook implements Leases {
       lease.gone = true;
     }
     this.#book.clear();
-    // Twice: what had no room in the outbox at first has some then.
-    for (let turn = 0; turn < 2; turn += 1) {
+    const until = this.#clock.mono() + lastTriesMs;
+    for (;;) {
       this.#steps.chargeOwed(this.#book);
       await this.#steps.outbox.flush();
+      if (this.#steps.owed.size + this.#steps.outbox.size === 0 || this.#clock.mono() >= until) return;
+      await new Promise<void>((resolve) => void this.#clock.after(lastTriesEveryMs, resolve));
     }
   }
 

@@ -113,7 +113,25 @@ test('a drain ends although the store does not answer', async () => {
   const leases = createLeases(scene.options);
   await warmUp(scene, leases);
   scene.weather.refuses = true;
-  await leases.drain();
+  const drained = leases.drain();
+  await scene.clock.pass(4000);
+  await drained;
+  assert.ok(leases.counts.waitingSteps > 0, 'and it is known what is lost');
+});
+
+test('a drain waits a little for a store that is away, so that what is owed is charged', async () => {
+  const scene = createQuotaScene();
+  const leases = createLeases(scene.options);
+  const allowed = aPlan({ quotas: [aQuota(10)], onStoreFailure: 'allow' });
+  scene.weather.refuses = true;
+  leases.settle(await take(leases, allowed), 1);
+  const drained = leases.drain();
+  await scene.clock.pass(1000);
+  scene.weather.refuses = false;
+  await scene.clock.pass(1000);
+  await drained;
+  assert.equal(scene.ledger.used('ada', 'month', may), 1);
+  assert.deepEqual([leases.counts.waitingSteps, leases.counts.owingKeys], [0, 0]);
 });
 
 test('when the minute rolls over, the share of the month is not lost and the old minute is not spent', async () => {
