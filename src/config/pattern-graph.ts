@@ -29,10 +29,8 @@ export function drawPattern(
   return new Graph(tree, sets, endlessFrom).states;
 }
 
-/** Whether a place may be anywhere in a text, as `\b` and `\B` may. */
-export function isBorder(text: string): boolean {
-  return /^\\b$/i.test(text);
-}
+/** The text of the place where a pattern goes on after a look. */
+export const lookedFrom = '(?)';
 
 // --- Internal ---
 
@@ -54,9 +52,6 @@ class Graph {
   readonly #sets: CharacterSets;
   /** The signs of words, where it matters which these are. */
   readonly #word: bigint | undefined;
-  readonly #start: readonly number[];
-  /** States after which something is still looked for, which may fail. */
-  readonly #held = new Set<number>();
   #ways = 0;
 
   constructor(tree: PatternTree, sets: CharacterSets, endlessFrom: number) {
@@ -64,7 +59,6 @@ class Graph {
     this.#sets = sets;
     this.#word = hasBorder(tree) ? this.#sets.of(String.raw`\w`) : undefined;
     const start = this.#take(this.#sets.all, '');
-    this.#start = start.last;
     const whole = this.#draw(tree);
     this.#link(start.last, [...start.first, ...whole.first]);
     this.#end(whole.empty ? [...whole.last, ...start.last] : whole.last);
@@ -82,27 +76,18 @@ class Graph {
       case 'choice':
         return oneOf(part.parts.map((each) => this.#draw(each)));
       case 'sequence':
-        return this.#sequence(part.parts);
+        return part.parts.reduce((piece, each) => this.#follow(piece, this.#draw(each)), nothing);
       case 'repeat':
       default:
         return this.#repeat(part);
     }
   }
 
-  /** What is looked for is tried in all its ways until it is found once; what was taken before goes on as if it were not. */
+  /** What is looked for is tried in all its ways until it is found once; the pattern goes on at a place that may fail. */
   #look({ first, last }: Piece): Piece {
     this.#end(last);
-    return { first, last: [], empty: true };
-  }
-
-  #sequence(parts: readonly PatternTree[]): Piece {
-    let piece = nothing;
-    for (const part of parts) {
-      if (part.kind === 'look')
-        for (const state of piece.empty ? [...this.#start, ...piece.last] : piece.last) this.#held.add(state);
-      piece = this.#follow(piece, this.#draw(part));
-    }
-    return piece;
+    const place = this.#add({ takes: 0n, text: lookedFrom, isWord: false });
+    return { ...place, first: [...first, ...place.first] };
   }
 
   #repeat({ part, least, most }: Extract<PatternTree, { kind: 'repeat' }>): Piece {
@@ -162,7 +147,7 @@ class Graph {
   #end(last: readonly number[]): void {
     for (const at of last) {
       const state = this.states[at];
-      if (state !== undefined && !this.#held.has(at)) state.ends = true;
+      if (state !== undefined) state.ends = true;
     }
   }
 
@@ -186,6 +171,6 @@ function oneOf(pieces: readonly Piece[]): Piece {
 
 function hasBorder(part: PatternTree): boolean {
   if (part.kind === 'character') return false;
-  if (part.kind === 'place') return isBorder(part.text);
+  if (part.kind === 'place') return /^\\b$/i.test(part.text);
   return ('parts' in part ? part.parts : [part.part]).some(hasBorder);
 }

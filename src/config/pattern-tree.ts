@@ -4,7 +4,7 @@ export type PatternTree =
   | { readonly kind: 'character'; readonly text: string }
   /** Holds at some places only, and takes no character: `^`, `$`, `\b`. */
   | { readonly kind: 'place'; readonly text: string }
-  /** Looks from here without taking a character: `(?=…)`. */
+  /** Looks from here without taking a character: `(?=…)`. What looks behind has its parts as they are read: from its end. */
   | { readonly kind: 'look'; readonly part: PatternTree }
   | { readonly kind: 'sequence' | 'choice'; readonly parts: readonly PatternTree[] }
   | { readonly kind: 'repeat'; readonly part: PatternTree; readonly least: number; readonly most: number };
@@ -15,14 +15,14 @@ export class PatternTooLarge extends Error {}
 /** The parts of a regular expression that is well formed with the flag `u`. Throws `PatternTooLarge`. */
 export function parsePattern(pattern: string): PatternTree {
   if (pattern.length > lengthMax) throw new PatternTooLarge();
-  const groups: Group[] = [{ kind: 'group', modifiers: '', choices: [[]] }];
+  const groups: Group[] = [{ kind: 'group', isBehind: false, modifiers: '', choices: [[]] }];
   for (const { groups: token = {} } of pattern.matchAll(tokens)) {
     const group = groups.at(-1);
     const sequence = group?.choices.at(-1);
     if (group === undefined || sequence === undefined) break;
     if (groups.length > depthMax) throw new PatternTooLarge();
     if (token['open'] !== undefined) {
-      groups.push(opened(token['open'], group.modifiers));
+      groups.push(opened(token['open'], group));
     } else if (token['close'] !== undefined) {
       groups.pop();
       groups.at(-1)?.choices.at(-1)?.push(closed(group));
@@ -30,7 +30,7 @@ export function parsePattern(pattern: string): PatternTree {
     else if (token['quantifier'] !== undefined) {
       const part = sequence.pop();
       if (part !== undefined) sequence.push({ kind: 'repeat', part, ...bounds(token['quantifier']) });
-    } else if (token['place'] !== undefined) sequence.push(place(token['place'], group.modifiers));
+    } else if (token['place'] !== undefined) sequence.push(place(token['place'], group));
     else sequence.push({ kind: 'character', text: modified(token['character'] ?? '', group.modifiers) });
   }
   return closed(groups[0]);
@@ -50,6 +50,8 @@ const depthMax = 100;
 
 interface Group {
   readonly kind: 'group' | 'look';
+  /** Whether it is read from its end, as `(?<=…)` is. */
+  readonly isBehind: boolean;
   /** Which of `i`, `m` and `s` hold inside. */
   readonly modifiers: string;
   readonly choices: PatternTree[][];
@@ -68,27 +70,32 @@ const tokens = new RegExp(
   'gu',
 );
 
-function opened(open: string, outer: string): Group {
+function opened(open: string, outer: Group): Group {
   const kind = /^\(\?<?[=!]/.test(open) ? 'look' : 'group';
   const { on = '', off = '' } = /^\(\?(?<on>[ims]*)(?:-(?<off>[ims]*))?:/.exec(open)?.groups ?? {};
-  const modifiers = Array.from('ims').filter((one) => (outer + on).includes(one) && !off.includes(one));
-  return { kind, modifiers: modifiers.join(''), choices: [[]] };
+  const modifiers = Array.from('ims').filter(
+    (one) => (outer.modifiers + on).includes(one) && !off.includes(one),
+  );
+  const isBehind = kind === 'look' ? open.startsWith('(?<') : outer.isBehind;
+  return { kind, isBehind, modifiers: modifiers.join(''), choices: [[]] };
 }
 
 function modified(text: string, modifiers: string): string {
   return modifiers === '' ? text : `(?${modifiers}:${text})`;
 }
 
-/** With `m` the ends of lines may be anywhere. */
-function place(text: string, modifiers: string): PatternTree {
-  if (modifiers.includes('m') && /[$^]/.test(text)) return { kind: 'sequence', parts: [] };
+/** With `m` the ends of lines may be anywhere. What is read from its end has the begin of the text for its end. */
+function place(text: string, { modifiers, isBehind }: Group): PatternTree {
+  const isEnd = /[$^]/.test(text);
+  if (isEnd && modifiers.includes('m')) return { kind: 'sequence', parts: [] };
+  if (isEnd && isBehind) return { kind: 'place', text: text === '^' ? '$' : '^' };
   return { kind: 'place', text };
 }
 
 function closed(group: Group | undefined): PatternTree {
   const parts = (group?.choices ?? []).map((sequence): PatternTree => ({
     kind: 'sequence',
-    parts: sequence,
+    parts: group?.isBehind === true ? sequence.toReversed() : sequence,
   }));
   const choice: PatternTree = { kind: 'choice', parts };
   return group?.kind === 'look' ? { kind: 'look', part: choice } : choice;

@@ -1,5 +1,5 @@
 import { characterSets } from './character-sets.ts';
-import { drawPattern, isBorder } from './pattern-graph.ts';
+import { drawPattern, lookedFrom } from './pattern-graph.ts';
 import type { PatternState } from './pattern-graph.ts';
 import { charactersOf, parsePattern, PatternTooLarge } from './pattern-tree.ts';
 
@@ -22,8 +22,8 @@ export function slownessOf(pattern: string): Slowness | undefined {
     const steps = { left: stepsMax };
     const sets = characterSets(charactersOf(tree));
     return (
-      findDoubling(loopsOf(drawPattern(tree, { sets, endlessFrom })), steps) ??
-      findGrowing(loopsOf(drawPattern(tree, { sets, endlessFrom: Infinity })), steps)
+      findDoubling(loopsOf(drawPattern(tree, { sets, endlessFrom }), steps), steps) ??
+      findGrowing(loopsOf(drawPattern(tree, { sets, endlessFrom: Infinity }), steps), steps)
     );
   } catch (error) {
     if (error instanceof PatternTooLarge) return { kind: 'unknown' };
@@ -39,6 +39,7 @@ const stepsMax = 200_000;
 const everything = -1n;
 /** Some 10 ms: counts that leave so many ways to read a text are as bad as repetitions without end. */
 const endlessFrom = 100_000;
+const borders = [String.raw`\b`, String.raw`\B`];
 
 /** A state that may be met again and again without the search coming to an end. */
 interface Loop {
@@ -63,10 +64,10 @@ function isWellFormed(pattern: string): boolean {
   }
 }
 
-function loopsOf(graph: readonly PatternState[]): readonly Loop[] {
+function loopsOf(graph: readonly PatternState[], steps: Steps): readonly Loop[] {
   const loops = graph.map(({ takes, text }, id): Loop => ({ id, takes, text, next: [], circle: undefined }));
   for (const [from, loop] of loops.entries()) {
-    for (const [to, ways] of nextCharacters(graph, from)) {
+    for (const [to, ways] of nextCharacters(graph, from, steps)) {
       const state = loops[to];
       if (state !== undefined) loop.next.push({ state, ways });
     }
@@ -75,18 +76,26 @@ function loopsOf(graph: readonly PatternState[]): readonly Loop[] {
   return loops;
 }
 
-/** The characters that may come next, whatever borders of words are in between, and how many ways lead to each. */
-function nextCharacters(graph: readonly PatternState[], id: number): ReadonlyMap<number, number> {
+/** The characters that may come next, whatever borders of words and looks are in between, and how many ways lead to each. */
+function nextCharacters(
+  graph: readonly PatternState[],
+  id: number,
+  steps: Steps,
+): ReadonlyMap<number, number> {
   const next = new Map<number, number>();
   const from = graph[id];
-  const passed = new Set(from === undefined || from.ends ? [] : [from]);
-  for (const at of passed) {
-    for (const [toId, ways] of at.next) {
-      const to = graph[toId];
-      if (from === undefined || to === undefined || to.ends) continue;
-      if (to.takes === 0n) {
-        if (isBorder(to.text) && (at === from || at.text === to.text)) passed.add(to);
-      } else if (at === from || isBetween(at.text, from, to)) next.set(toId, (next.get(toId) ?? 0) + ways);
+  if (from === undefined || from.ends) return next;
+  // Of the two borders only one fits between the same two characters.
+  for (const border of borders) {
+    const passed: Set<PatternState> = new Set([from]);
+    for (const at of passed) {
+      for (const [toId, ways] of at.next) {
+        if (at !== from) spend(steps);
+        const to = graph[toId];
+        if (to === undefined || to.ends) continue;
+        if (to.text === lookedFrom || to.text === border) passed.add(to);
+        else if (to.takes !== 0n && isBetween(border, from, to)) next.set(toId, (next.get(toId) ?? 0) + ways);
+      }
     }
   }
   return next;
@@ -204,8 +213,12 @@ interface Pair {
 
 function* nextOf(loop: Loop, takes: bigint, steps: Steps): Generator<Loop> {
   for (const { state } of loop.next) {
-    steps.left -= 1;
-    if (steps.left < 0) throw new PatternTooLarge();
+    spend(steps);
     if ((state.takes & takes) !== 0n) yield state;
   }
+}
+
+function spend(steps: Steps): void {
+  steps.left -= 1;
+  if (steps.left < 0) throw new PatternTooLarge();
 }
