@@ -1,3 +1,5 @@
+import { PatternTooLarge } from './pattern-tree.ts';
+
 /** Sets of characters, a bit for each character of a sample. */
 export interface CharacterSets {
   readonly of: (text: string) => bigint;
@@ -7,12 +9,13 @@ export interface CharacterSets {
 /**
  * What each of these parts of a pattern takes (`a`, `\w`, `[^,]`), asked of the engine itself. The sample is ASCII, a few
  * of the other kinds, every character that one of the parts names, and one of each kind that those parts tell apart which
- * look beyond ASCII: enough to tell whether two parts overlap.
+ * look beyond ASCII: enough to tell whether two parts overlap. Throws `PatternTooLarge`.
  */
 export function characterSets(parts: readonly string[]): CharacterSets {
   const different = [...new Set(parts)];
-  const kinds = kindsOf(different.filter((part) => looksBeyondAscii.test(part) && !backReference.test(part)));
+  const kinds = kindsOf(different.filter((part) => isClassBeyondAscii(part)));
   const sample = [...new Set([...ascii, ...others, ...kinds, ...different.flatMap(namedIn)])];
+  if (different.length * sample.length > testsMax) throw new PatternTooLarge();
   const all = (1n << BigInt(sample.length)) - 1n;
   const known = new Map<string, bigint>();
   const anything = all & ~1n; // less one, as `[^]` alone is known to take all
@@ -41,10 +44,20 @@ const ascii = Array.from({ length: 128 }, (_, code) => String.fromCharCode(code)
 const others = Array.from('\u0085\u00a0éÉßж\u0301\u0660中한\u2028\ufeff€😀');
 const backReference = /^(?:\(\?[ims]+:)?\\(?:[1-9]|k)/;
 const looksBeyondAscii = /\\p|[^\0-\x7f]|\[.*\\[ux]/isu;
+const oneCharacter = /^[^]$/u;
+/** Some 100 and 200 ms. */
+const testsMax = 1_000_000;
+const classesMax = 32;
+
+/** A character by itself is in the sample anyway. */
+function isClassBeyondAscii(part: string): boolean {
+  return looksBeyondAscii.test(part) && !backReference.test(part) && !oneCharacter.test(part);
+}
 
 /** One character of each kind that these parts tell apart. */
 function kindsOf(parts: readonly string[]): string[] {
   if (parts.length === 0) return [];
+  if (parts.length > classesMax) throw new PatternTooLarge();
   let kinds = [(beyondAscii ??= listBeyondAscii())];
   for (const part of parts) {
     const taken = new RegExp(`(?:${part})+`, 'gu');
