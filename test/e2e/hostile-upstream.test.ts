@@ -542,7 +542,7 @@ test('what an upstream adds behind an answer is never taken for the answer to th
 });
 
 const seed = Number(process.env['FUZZ_SEED'] ?? 20_261_120);
-const rounds = Number(process.env['FUZZ_ROUNDS'] ?? 400);
+const rounds = Number(process.env['FUZZ_ROUNDS'] ?? 250);
 
 test(`${rounds} mutated answers (seed ${seed}) end honestly, and the gateway goes on`, async (t) => {
   const random = mulberry32(seed);

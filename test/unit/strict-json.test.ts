@@ -287,7 +287,7 @@ describe('parseStrictJson', () => {
         const { text, repeats } = written as Exclude<Written, string>;
         assert.equal(problemOf(text), repeats ? 'The body has a duplicate key' : undefined, text);
       }),
-      { numRuns: 2000 },
+      { numRuns: 1200 },
     );
   });
 
@@ -306,7 +306,7 @@ describe('parseStrictJson', () => {
           if (!hasEscapedKey(text)) assert.deepEqual(read(body), JSON.parse(text));
         }
       }),
-      { numRuns: 5000 },
+      { numRuns: 3000 },
     );
   });
 

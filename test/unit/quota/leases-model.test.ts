@@ -17,7 +17,7 @@ import { settle as runReady } from '../../helpers/turnable-clock.ts';
  * happen. The seed of a failing run is in its message; QUOTA_MODEL_SEED repeats that run alone, and
  * QUOTA_MODEL_RUNS makes more of them.
  */
-const runs = Number(process.env['QUOTA_MODEL_RUNS'] ?? 40);
+const runs = Number(process.env['QUOTA_MODEL_RUNS'] ?? 25);
 const onlySeed = process.env['QUOTA_MODEL_SEED'];
 const steps = 120;
 const keys = ['ada', 'bob'];

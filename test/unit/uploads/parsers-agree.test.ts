@@ -11,7 +11,7 @@ import { otherParsers } from '../../helpers/other-parsers.ts';
 import type { OtherPart } from '../../helpers/other-parsers.ts';
 
 // How many bodies each property tries; raise it for a long run.
-const numRuns = Number(process.env['GATEHOUSE_TEST_RUNS'] ?? 400);
+const numRuns = Number(process.env['GATEHOUSE_TEST_RUNS'] ?? 250);
 const contentType = `multipart/form-data; boundary=${boundary}`;
 
 const fileRule = {

@@ -287,7 +287,7 @@ describe('the verdict does not depend on the chunks', () => {
           assert.deepEqual(verdict(cutAt(body, cuts)), verdict([body]));
         },
       ),
-      { numRuns: 2000 },
+      { numRuns: 1200 },
     );
   });
 });
