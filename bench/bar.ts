@@ -91,7 +91,7 @@ export function judge(lines: readonly Line[]): readonly (readonly string[])[] {
   const peaks = lines
     .filter(
       ({ subject, scenario }) =>
-        /^gatehouse(?: strict| sqlite.*)?$/.test(subject.name) && scenario !== 'upload',
+        /^gatehouse(?!.*(?:cores|workers))/.test(subject.name) && scenario !== 'upload',
     )
     .map((line) => line.peakMb ?? 0);
   const memory: Goal = {
