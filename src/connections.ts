@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Limits } from './config/config.ts';
 import { Refusal } from './refusals.ts';
+import { safeMethods } from './safe-methods.ts';
 
 /** What is known of one client connection. */
 interface Connection {
@@ -199,8 +200,6 @@ export class Connections {
 }
 
 function ignore(): void {}
-
-const safeMethods: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
 
 function isSafe({ req }: ServerResponse): boolean {
   return safeMethods.has(req.method);

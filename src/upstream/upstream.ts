@@ -10,6 +10,7 @@ import { ExchangeFailed, Relay, type Outcome, type Progress } from './relay.ts';
 import type { Switching } from './streamed-exchange.ts';
 import { createStreamedLane, type StreamedLane } from './streamed-lane.ts';
 import { Refusal } from '../refusals.ts';
+import { safeMethods } from '../safe-methods.ts';
 import { whenAllIsRead } from '../when-all-is-read.ts';
 
 /** A request as it leaves for an upstream; its headers are finished but for `Host`. */
@@ -64,8 +65,6 @@ interface Target {
 const asideMs = 2000;
 /** A larger body is sent in pieces, so that the time for the answer starts when all of it has been taken. */
 const wholeBytesMax = 64 * 1024;
-/** Methods that may be sent again when a kept connection turned out to be closed: they change nothing (RFC 9110 §9.2.1). */
-const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 export function createUpstream(config: UpstreamConfig, events: UpstreamEvents): Upstream {
   const targets = config.targets.map((origin) => createTarget(origin, config));

@@ -34,6 +34,7 @@ const floors: readonly (readonly string[])[] = [
     'line-buffer.ts',
     'media-types.ts',
     'refusals.ts',
+    'safe-methods.ts',
     'settle-heap.ts',
     'tallies.ts',
     'when-all-is-read.ts',
