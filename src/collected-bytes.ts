@@ -9,7 +9,7 @@ export class CollectedBytes {
   #buffer: Buffer = nothing;
   #length = 0;
 
-  /** Who adds more than `lengthMax` finds out alone. */
+  /** The buffer doubles up to `lengthMax`, and beyond it to what is needed. */
   constructor(lengthMax = Number.MAX_SAFE_INTEGER) {
     this.#lengthMax = lengthMax;
   }
