@@ -195,7 +195,11 @@ test('no command gives a gateway whose SQLite file was deleted an empty one in i
   assert.equal((await call(gateway, { key: 'somebody' })).refusal, 'keys_unavailable');
   assert.equal((await call(gateway, { key: 'ada' })).refusal, 'quota_unavailable');
   const reason = `${file} is not the database that it was at the start`;
-  await until(() => gateway.logs().some((line) => line['reason'] === reason));
+  // A further reason of an outage is told by a call that fails five seconds after the last.
+  await until(async () => {
+    await readyz(gateway);
+    return gateway.logs().some((line) => line['reason'] === reason);
+  });
   await until(async () => (await readyz(gateway)).status === 503);
   await gateway.stop();
   const next = await scene.start();
