@@ -17,10 +17,10 @@ import { openRaw } from '../helpers/raw-socket.ts';
 import { startGateway } from '../helpers/start-gateway.ts';
 import type { Gateway } from '../helpers/start-gateway.ts';
 
-const parallel = 50;
+const parallel = 30;
 const fileBytes = 10_000_000;
 
-/** In megabytes. Memory that grew with the uploads would be 500. */
+/** In megabytes. Memory that grew with the uploads would be 300. */
 const growthMax = 60;
 /** The same for the forms that hold as much as they can: 60 and more. */
 const growthOfFormsMax = 30;

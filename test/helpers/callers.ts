@@ -22,7 +22,7 @@ export function startCallers(t: Scene, count: number, gateways: () => readonly G
       const gateway = all[turn % all.length];
       const outcome = gateway === undefined ? 'nobody' : await outcomeOf(call(gateway));
       tally.set(outcome, (tally.get(outcome) ?? 0) + 1);
-      if (outcome !== '200') await pause(5);
+      if (outcome !== '200') await pause(25);
     }
   }
 

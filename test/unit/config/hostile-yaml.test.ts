@@ -102,10 +102,10 @@ test('no secret is in any sentence, however the file is broken around it', (t) =
   }
 });
 
-test('three hundred random mutations of the example load or give errors with lines', (t) => {
+test('random mutations of the example load or give errors with lines', (t) => {
   const random = createRandom(20_261_031);
   let loaded = 0;
-  for (let round = 0; round < 300; round += 1) {
+  for (let round = 0; round < 150; round += 1) {
     const text = mutate(example, random);
     try {
       loadConfig(rewrite(t, text), { DEMO_KEY: 'a-demo-key-for-the-fuzz' });
@@ -118,7 +118,7 @@ test('three hundred random mutations of the example load or give errors with lin
       }
     }
   }
-  assert.ok(loaded > 0 && loaded < 300, `${loaded} of 300 loaded`);
+  assert.ok(loaded > 0 && loaded < 150, `${loaded} of 150 loaded`);
 });
 
 let scratch: string | undefined;

@@ -126,7 +126,7 @@ for (const { name, file, status } of unreadable) {
   });
 }
 
-test('ten minutes of sound take no longer than a moment', () => {
-  const sound = { sampleRate: 16_000, samples: tone(110, { seconds: 600 }) };
+test('two minutes of sound take no longer than a moment', () => {
+  const sound = { sampleRate: 16_000, samples: tone(110, { seconds: 120 }) };
   doesNotHang(() => guessByVoice(sound));
 });
