@@ -6,6 +6,7 @@ import { hadAnswers, resetCode } from './connect.ts';
 import { takeHeader } from '../headers.ts';
 import { ClientGone, NonsenseAnswer, ResponseTimeout } from './failures.ts';
 import { Refusal } from '../refusals.ts';
+import type { Seats } from './seats.ts';
 import { whenAllIsRead } from '../when-all-is-read.ts';
 
 /** How an exchange with an upstream ended, once its answer had begun. */
@@ -39,14 +40,17 @@ export class ExchangeFailed extends Error {
   readonly sent: boolean;
   /** True when a kept connection was closed without a byte of answer, as an idle one is that the upstream had just given up. */
   readonly silent: boolean;
+  /** True when it was still waiting for one of the target's connections, which others had. */
+  readonly inLine: boolean;
   override readonly cause: Error;
 
-  constructor(cause: Error, { sent, silent }: { sent: boolean; silent: boolean }) {
+  constructor(cause: Error, { sent = false, silent = false, inLine = false } = {}) {
     super(cause.message);
     this.name = 'ExchangeFailed';
     this.cause = cause;
     this.sent = sent;
     this.silent = silent;
+    this.inLine = inLine;
   }
 }
 
@@ -56,6 +60,8 @@ export interface RelayParts {
   readonly costHeader: string | undefined;
   readonly progress: Progress;
   readonly responseMs: number;
+  /** Where the relay has its seat, or waits for one. */
+  readonly seats: Seats;
   readonly settle: Settle;
 }
 
@@ -74,6 +80,7 @@ export class Relay implements Dispatcher.DispatchHandler {
   readonly #own: readonly string[];
   readonly #costHeader: string | undefined;
   readonly #progress: Progress;
+  readonly #seats: Seats;
   readonly #settle: Settle;
   #startedAt = performance.now();
   readonly #deadline: NodeJS.Timeout;
@@ -94,11 +101,12 @@ export class Relay implements Dispatcher.DispatchHandler {
   /** All that is not held. */
   #body: AnswerBody | undefined;
 
-  constructor(res: ServerResponse, { own, costHeader, progress, responseMs, settle }: RelayParts) {
+  constructor(res: ServerResponse, { own, costHeader, progress, responseMs, seats, settle }: RelayParts) {
     this.#res = res;
     this.#own = own;
     this.#costHeader = costHeader;
     this.#progress = progress;
+    this.#seats = seats;
     this.#settle = settle;
     // Ours rather than undici's: an upstream that sends 1xx for ever would put undici's off for ever. It runs twice, once
     // for the wait for a free connection and once from the request that is sent.
@@ -141,13 +149,26 @@ export class Relay implements Dispatcher.DispatchHandler {
     this.#write(chunk);
   }
 
+  /** Until here or `onResponseError` undici holds on to the request, also when it was given up long ago. */
   onResponseEnd(): void {
+    this.#seats.leave(this);
+    this.answerEnded();
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#seats.leave(this);
+    this.answerFailed(error);
+  }
+
+  /** All of the answer has come. */
+  answerEnded(): void {
     if (this.#over) return;
     this.#complete = true;
     whenAllIsRead(() => this.#finish());
   }
 
-  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+  /** The answer broke, or there will be none. */
+  answerFailed(error: Error): void {
     // What becomes of a connection behind a whole answer is no concern of its client.
     if (!this.#complete) this.#fail(error);
   }
@@ -247,7 +268,9 @@ export class Relay implements Dispatcher.DispatchHandler {
     this.#progress.bytesOut = 0; // what was held is not sent any more
     const silent = !this.#heard && closedCodes.has(codeOf(error)) && hadAnswers(error);
     this.#stop();
-    this.#settle.reject(new ExchangeFailed(error, { sent: this.#controller !== undefined, silent }));
+    const inLine = this.#seats.leaveLine(this);
+    const sent = this.#controller !== undefined;
+    this.#settle.reject(new ExchangeFailed(error, { sent, silent, inLine }));
   }
 
   #stop(): void {

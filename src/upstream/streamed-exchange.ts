@@ -15,6 +15,7 @@ import {
 } from './join-sockets.ts';
 import type { OpenSocket } from './open-sockets.ts';
 import { type ExchangeFailed, Relay, type RelayParts } from './relay.ts';
+import type { Seats } from './seats.ts';
 
 /** A request whose body is read while it is sent. */
 export interface StreamedRequest {
@@ -31,13 +32,17 @@ export interface Switching {
   readonly handshake: Handshake;
 }
 
-/** What a relay is made of, but for its deadline. */
-export type LaneParts = Omit<RelayParts, 'responseMs'>;
+/** What a relay is made of, but for its deadline and its seat. */
+export type LaneParts = Omit<RelayParts, 'responseMs' | 'seats'>;
 
 interface ExchangeParts {
   readonly parts: LaneParts;
   readonly timeouts: UpstreamConfig['timeouts'];
+  readonly seats: Seats;
 }
+
+/** Opens the request that leaves, and tells of its failure. */
+type OpenRequest = (onError: (error: Error) => void) => ClientRequest;
 
 const noDeadline = 0x7fffffff;
 const restMs = 3000;
@@ -53,6 +58,7 @@ export class StreamedExchange implements Dispatcher.DispatchController {
   readonly #res: ServerResponse;
   readonly #relay: Relay;
   readonly #timeouts: UpstreamConfig['timeouts'];
+  readonly #seats: Seats;
   #outgoing: ClientRequest | undefined;
   #answer: IncomingMessage | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -71,12 +77,14 @@ export class StreamedExchange implements Dispatcher.DispatchController {
   reason: Error | null = null;
   rawHeaders: string[] = [];
 
-  constructor({ body, switching }: StreamedRequest, res: ServerResponse, { parts, timeouts }: ExchangeParts) {
+  constructor({ body, switching }: StreamedRequest, res: ServerResponse, by: ExchangeParts) {
+    const { parts, timeouts, seats } = by;
     this.#body = body;
     this.#switching = switching;
     this.#parts = parts;
     this.#res = res;
     this.#timeouts = timeouts;
+    this.#seats = seats;
     const settle = {
       resolve: (outcome: Parameters<LaneParts['settle']['resolve']>[0]) => {
         this.#stop();
@@ -88,11 +96,17 @@ export class StreamedExchange implements Dispatcher.DispatchController {
       },
     };
     // The relay's own deadline would run while the body is still arriving; ours starts when it has been sent.
-    this.#relay = new Relay(res, { ...parts, settle, responseMs: noDeadline });
+    this.#relay = new Relay(res, { ...parts, settle, seats, responseMs: noDeadline });
   }
 
-  begin(open: (onError: (error: Error) => void) => ClientRequest): void {
-    if (this.#res.destroyed) this.#relay.breakOff(new ClientGone());
+  begin(open: OpenRequest): void {
+    this.#arm(this.#timeouts.responseMs, (ms) => new ResponseTimeout(ms));
+    // One turn of the loop before a kept connection is taken: what an upstream sent on it unasked is found out by then
+    // and not taken for the answer (CVE-2026-48931).
+    this.#seats.take(this.#relay, () => setImmediate(() => this.#open(open)));
+  }
+
+  #open(open: OpenRequest): void {
     if (this.#over) return;
     try {
       this.#outgoing = open((error) => this.#fail(error));
@@ -105,7 +119,6 @@ export class StreamedExchange implements Dispatcher.DispatchController {
   }
 
   #listen(outgoing: ClientRequest): void {
-    this.#arm(this.#timeouts.responseMs, (ms) => new ResponseTimeout(ms));
     outgoing.once('socket', (socket) => {
       const secure = socket instanceof TLSSocket;
       if (!socket.connecting && !(secure && !outgoing.reusedSocket)) return this.#connected();
@@ -221,6 +234,7 @@ export class StreamedExchange implements Dispatcher.DispatchController {
       this.#over = true;
       clearTimeout(this.#timer);
       this.#relay.handOver();
+      this.#seats.leave(this.#relay);
       const { client, handshake } = switching;
       await joinSockets({ client, upstream, idleMs: handshake.idleMs, progress });
       settle.resolve({ status: 101, cut: undefined });
@@ -240,7 +254,7 @@ export class StreamedExchange implements Dispatcher.DispatchController {
       await this.#body.release();
       await discardRest(this.#res.req);
     }
-    this.#relay.onResponseEnd();
+    this.#relay.answerEnded();
   }
 
   #expectMore(): void {
@@ -260,13 +274,14 @@ export class StreamedExchange implements Dispatcher.DispatchController {
 
   /** What becomes of the connection behind a whole answer is no concern of its client. */
   #fail(error: Error): void {
-    if (this.#answer?.complete !== true) this.#relay.onResponseError(this, error);
+    if (this.#answer?.complete !== true) this.#relay.answerFailed(error);
   }
 
   #stop(): void {
     this.#over = true;
     clearTimeout(this.#timer);
     clearTimeout(this.#patience);
+    this.#seats.leave(this.#relay);
     const outgoing = this.#outgoing;
     if (outgoing === undefined) return;
     // A connection is kept only when both sides are done with it.

@@ -4,6 +4,7 @@ import { isIP } from 'node:net';
 import type { UpstreamConfig } from '../config/config.ts';
 import { http } from '../http.ts';
 import { createRequestOpener, type RequestOpener } from './open-request.ts';
+import { Seats } from './seats.ts';
 import { type LaneParts, StreamedExchange, type StreamedRequest } from './streamed-exchange.ts';
 
 /** The way to one target for bodies that are not in memory, and for WebSockets. */
@@ -15,24 +16,24 @@ export interface StreamedLane {
 
 export function createStreamedLane(target: URL, config: UpstreamConfig): StreamedLane {
   let open: RequestOpener | undefined;
-  const agent = createAgent(target, config, { keepAlive: true, maxSockets: config.connections });
+  const { connections, timeouts } = config;
+  const kept = {
+    agent: createAgent(target, config, { keepAlive: true, maxSockets: connections }),
+    seats: new Seats(connections),
+  };
   // WebSockets last, so they have connections of their own and are bounded by their routes.
-  const switchAgent = createAgent(target, config, { keepAlive: false });
+  const own = { agent: createAgent(target, config, { keepAlive: false }), seats: new Seats(Infinity) };
   return {
     send(request, res, parts) {
       open ??= createRequestOpener();
       const opener = open;
-      // One turn of the loop before a kept connection is taken: what an upstream sent on it unasked is found out by then
-      // and not taken for the answer (CVE-2026-48931).
-      setImmediate(() => {
-        const exchange = new StreamedExchange(request, res, { parts, timeouts: config.timeouts });
-        const through = request.switching === undefined ? agent : switchAgent;
-        exchange.begin((onError) => opener({ ...request, target, agent: through, onError }));
-      });
+      const { agent, seats } = request.switching === undefined ? kept : own;
+      const exchange = new StreamedExchange(request, res, { parts, timeouts, seats });
+      exchange.begin((onError) => opener({ ...request, target, agent, onError }));
     },
     close: () => {
-      agent.destroy();
-      switchAgent.destroy();
+      kept.agent.destroy();
+      own.agent.destroy();
     },
   };
 }

@@ -5,9 +5,10 @@ import type { UpstreamConfig } from '../config/config.ts';
 import { answerHeadersMax } from './answer-head.ts';
 import { createConnector } from './connect.ts';
 import type { Body } from './body.ts';
-import { ClientGone, failureKind, refuse, ResponseTimeout, type FailureKind } from './failures.ts';
+import { ClientGone, failureKind, refuse, type FailureKind } from './failures.ts';
 import { ExchangeFailed, Relay, type Outcome, type Progress } from './relay.ts';
 import type { Switching } from './streamed-exchange.ts';
+import { Seats } from './seats.ts';
 import { createStreamedLane, type StreamedLane } from './streamed-lane.ts';
 import { Refusal } from '../refusals.ts';
 import { safeMethods } from '../safe-methods.ts';
@@ -55,6 +56,8 @@ interface Target {
   /** Without the brackets of an IPv6 address. */
   readonly hostname: string;
   readonly pool: Pool;
+  /** In the pool. */
+  readonly seats: Seats;
   readonly lane: StreamedLane;
   /** Left aside until then, because it could not be reached. */
   asideUntil: number;
@@ -104,9 +107,8 @@ export function createUpstream(config: UpstreamConfig, events: UpstreamEvents): 
         failure = error;
         if (error.cause instanceof ClientGone || error.cause instanceof Refusal) break;
         // All its connections are in use: it can be reached, and another target would only be made to wait as well.
-        const isWaiting = error.cause instanceof ResponseTimeout && !error.sent;
-        if (isWaiting && target.pool.stats.connected > 0) break;
-        if (!error.sent) setAside(target, error.cause);
+        if (error.inLine && !target.isAway) break;
+        if (!error.sent && !error.inLine) setAside(target, error.cause);
         if (!mayRepeat(error, request, attempt, targets.length)) break;
       }
     }
@@ -155,7 +157,8 @@ function createTarget(origin: string, config: UpstreamConfig): Target {
     connect: createConnector({ hostname, timeoutMs: timeouts.connectMs, ca }),
     maxHeaderSize: answerHeadersMax,
   });
-  return { url, hostname, pool, lane: createStreamedLane(url, config), asideUntil: 0, isAway: false };
+  const seats = new Seats(connections);
+  return { url, hostname, pool, seats, lane: createStreamedLane(url, config), asideUntil: 0, isAway: false };
 }
 
 function exchange(
@@ -165,7 +168,7 @@ function exchange(
 ): Promise<Outcome> {
   return new Promise((resolve, reject) => {
     if (res.destroyed) {
-      reject(new ExchangeFailed(new ClientGone(), { sent: false, silent: false }));
+      reject(new ExchangeFailed(new ClientGone()));
       return;
     }
     const { method, target: path, body, answerHeaders: own, costHeader } = request;
@@ -179,11 +182,13 @@ function exchange(
       return;
     }
     const { responseMs } = config.timeouts;
-    const relay = new Relay(res, { own, costHeader, progress, responseMs, settle });
+    const { seats } = target;
+    const relay = new Relay(res, { own, costHeader, progress, responseMs, seats, settle });
     const bytes = body.bytes.length > 0 ? body.bytes : null;
     // The name is the same for every request, or undici would connect anew whenever a client's Host differs from the last.
     const options = { method, path, headers, body: bytes, servername: target.hostname };
-    whenAllIsRead(() => target.pool.dispatch(options, relay));
+    const dispatch = (): unknown => target.pool.dispatch(options, relay);
+    seats.take(relay, () => whenAllIsRead(dispatch));
   });
 }
 

@@ -325,20 +325,28 @@ test('requests that gave up waiting for a connection never reach the upstream, a
   assert.equal(narrow.received.length, 1);
 });
 
-test('a target whose connections are all in use is neither unreachable nor set aside, nor is another made to wait', async (t) => {
-  for (const busy of [busyOne, busyTwo]) {
-    busy.script = (socket) => void socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no');
-  }
-  const held = [await openRaw(t, gateway.port), await openRaw(t, gateway.port)];
-  for (const raw of held) raw.write(requestBytes('GET /busy/slow', [['apiKey', demoKey]]));
-  await until(() => busyOne.sockets.size === 1 && busyTwo.sockets.size === 1);
-  const answer = await ask(t, 'GET /busy/late');
-  assert.equal(answer.status, 504);
-  const id = answer.headers['x-request-id'];
-  const line = await until(() => gateway.logs().find(({ requestId }) => requestId === id));
-  assert.equal(line['refusal'], 'upstream_timeout');
-  assert.deepEqual(told('busy'), []);
-});
+for (const [lane, method, body] of [
+  ['buffered', 'GET', ''],
+  ['streamed', 'POST', 'x'.repeat(100_000)],
+] as const) {
+  test(`a target whose connections are all in use is neither unreachable nor set aside, nor is another made to wait: ${lane}`, async (t) => {
+    for (const busy of [busyOne, busyTwo]) {
+      busy.script = (socket) => void socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no');
+    }
+    await until(() => busyOne.sockets.size + busyTwo.sockets.size === 0);
+    const held = [await openRaw(t, gateway.port), await openRaw(t, gateway.port)];
+    for (const raw of held) raw.write(requestBytes(`${method} /busy/slow`, [['apiKey', demoKey]], body));
+    await until(() => busyOne.sockets.size === 1 && busyTwo.sockets.size === 1);
+    const answer = await ask(t, `${method} /busy/late`, [], body);
+    assert.equal(answer.status, 504);
+    const id = answer.headers['x-request-id'];
+    const line = await until(() => gateway.logs().find(({ requestId }) => requestId === id));
+    assert.equal(line['refusal'], 'upstream_timeout');
+    // Twice that would be the time of another target as well.
+    assert.ok(Number(line['ms']) < 590, `it took ${String(line['ms'])} ms`);
+    assert.deepEqual(told('busy'), []);
+  });
+}
 
 test('the time for the answer starts when a large body has been taken, however long that takes', async (t) => {
   const body = JSON.stringify('x'.repeat(bodyBytes - 2));

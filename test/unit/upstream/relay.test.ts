@@ -8,6 +8,7 @@ import type { TestContext } from 'node:test';
 import type { Dispatcher } from 'undici';
 import { Relay } from '../../../src/upstream/relay.ts';
 import type { Outcome, Progress } from '../../../src/upstream/relay.ts';
+import { Seats } from '../../../src/upstream/seats.ts';
 import { until } from '../../helpers/poll.ts';
 import { openRaw } from '../../helpers/raw-socket.ts';
 
@@ -50,6 +51,7 @@ async function startRelay(t: TestContext) {
     costHeader: undefined,
     progress: progress(),
     responseMs: 60_000,
+    seats: new Seats(1),
     settle: { resolve, reject },
   });
   const source = new Source();

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import { test } from 'node:test';
+import type { TestContext } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import type { Progress } from '../../../src/upstream/relay.ts';
+import { createUpstream } from '../../../src/upstream/upstream.ts';
+import { listen } from '../../helpers/listen.ts';
+import { until } from '../../helpers/poll.ts';
+import { openRaw } from '../../helpers/raw-socket.ts';
+import { startRawUpstream } from '../../helpers/raw-upstream.ts';
+
+const progress = (): Progress => ({
+  sent: false,
+  answered: undefined,
+  cost: undefined,
+  upstreamMs: undefined,
+  bytesIn: 0,
+  bytesOut: 0,
+  cut: undefined,
+  cause: undefined,
+});
+
+for (const [lane, size] of Object.entries({ buffered: 10_000, streamed: 100_000 })) {
+  test(`what waits for a connection is let go when its client leaves: ${lane}`, async (t) => {
+    const { ask, started } = await startScene(t, size);
+    const patient = await ask();
+    await until(() => started.silent.received.length === 1);
+    const hasty = await Promise.all([ask(), ask(), ask()]);
+    await until(() => started.bodies.length === 4);
+    for (const { socket } of hasty) socket.destroy();
+    await until(() => started.refusals.length === 3);
+    assert.deepEqual(started.refusals, ['client_gone', 'client_gone', 'client_gone']);
+    await until(() => {
+      collectGarbage();
+      return started.bodies.filter((body) => body.deref() !== undefined).length <= 1;
+    });
+    // Whoever comes next gets the connection.
+    const next = await ask();
+    await until(() => started.bodies.length === 5);
+    const nothing = 'HTTP/1.1 204 No Content\r\n\r\n';
+    started.silent.script = (socket) => socket.write(nothing);
+    for (const socket of started.silent.sockets) socket.write(nothing);
+    assert.equal((await patient.responses(1))[0]?.status, 204);
+    assert.equal((await next.responses(1))[0]?.status, 204);
+  });
+}
+
+/** An upstream with one connection that is silent, and clients whose requests all go there. */
+async function startScene(t: TestContext, size: number) {
+  const silent = await startRawUpstream(t);
+  const upstream = createUpstream(
+    {
+      name: 'one',
+      targets: [silent.url],
+      timeouts: { connectMs: 5000, responseMs: 60_000, idleMs: 60_000 },
+      connections: 1,
+      preserveHost: false,
+      ca: undefined,
+    },
+    { countError: () => undefined, setAside: assert.fail, usedAgain: assert.fail },
+  );
+  t.after(() => upstream.close());
+  const started = { silent, bodies: [] as WeakRef<Buffer>[], refusals: [] as unknown[] };
+  const port = await listen(
+    t,
+    createServer((_req, res) => {
+      const bytes = Buffer.alloc(size);
+      started.bodies.push(new WeakRef(bytes));
+      const request = {
+        method: 'POST',
+        target: '/',
+        headers: ['content-length', String(size)],
+        body: { kind: 'bytes' as const, bytes, release: () => undefined },
+        host: 'a',
+        answerHeaders: [],
+        costHeader: undefined,
+        switching: undefined,
+      };
+      upstream.send(request, res, progress()).catch((error: unknown) => {
+        started.refusals.push(error instanceof Error && 'code' in error ? error.code : error);
+      });
+    }),
+  );
+  const ask = async () => {
+    const raw = await openRaw(t, port);
+    raw.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+    return raw;
+  };
+  return { ask, started };
+}
+
+function collectGarbage(): void {
+  setFlagsFromString('--expose-gc');
+  const collect: unknown = runInNewContext('gc');
+  if (typeof collect === 'function') collect();
+}
