@@ -14,6 +14,7 @@ import {
   writeSwitch,
 } from './join-sockets.ts';
 import type { OpenSocket } from './open-sockets.ts';
+import { whenAllIsRead } from '../when-all-is-read.ts';
 import { type ExchangeFailed, Relay, type RelayParts } from './relay.ts';
 import type { Seats } from './seats.ts';
 
@@ -165,6 +166,8 @@ export class StreamedExchange implements Dispatcher.DispatchController {
     const outgoing = this.#outgoing as ClientRequest;
     try {
       for await (const chunk of chunksOf(this.#body)) {
+        // Also an answer that came early: a write to a connection that the upstream has closed since would lose it unread.
+        await new Promise<void>(whenAllIsRead);
         if (outgoing.destroyed || this.#over) return;
         await this.#write(outgoing, chunk);
       }
