@@ -15,8 +15,8 @@ export function checkUpgrade(req: IncomingMessage, head: Head, route: Route): Ha
   if (rule === undefined || head.upgrade.toLowerCase() !== 'websocket') throw new Refusal('upgrade_refused');
   if (head.contentLength !== 0 || head.expectsContinue) throw new Refusal('body_unexpected');
   if (head.method !== 'GET' || req.httpVersion !== '1.1' || !asksForUpgrade(req)) throw malformed();
-  const [version] = valuesOf(req, 'sec-websocket-version');
-  if (version !== '13') {
+  const versions = valuesOf(req, 'sec-websocket-version');
+  if (versions.length !== 1 || versions[0] !== '13') {
     throw new Refusal('upgrade_malformed', {
       message: 'Only version 13 of the WebSocket protocol is spoken here',
       headers: { 'Sec-WebSocket-Version': '13' },

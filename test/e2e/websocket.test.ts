@@ -108,6 +108,12 @@ const refused: readonly { name: string; bytes: Buffer; status: number; refusal: 
     refusal: 'upgrade_malformed',
   },
   {
+    name: 'of two versions',
+    bytes: handshakeWith(['sec-websocket-version', '8']),
+    status: 400,
+    refusal: 'upgrade_malformed',
+  },
+  {
     name: 'with a short handshake key',
     bytes: handshakeWith(['Sec-WebSocket-Key', 'abc=']),
     status: 400,
