@@ -231,7 +231,7 @@ function collect(req: IncomingMessage, sizeMax: number, memory: BodyMemory): Pro
       return;
     }
     const collected = new CollectedBytes(sizeMax);
-    const count = new ChunkCount();
+    const count = new ChunkCount(req);
 
     function take(chunk: Buffer): void {
       const { length } = chunk;

@@ -13,7 +13,10 @@ export interface Arrivals {
 /** A body that is being read. */
 export interface ArrivingBody {
   readonly chunks: AsyncGenerator<Buffer, void>;
-  /** Ends the reading: whoever waits for a chunk gets an error at once instead of waiting for the client. */
+  /**
+   * Ends the reading, begun or not, and lets the rest of the request flow for whoever discards it: who waits for a chunk gets
+   * an error at once instead of waiting for the client.
+   */
   readonly stop: () => void;
 }
 
@@ -69,8 +72,9 @@ class Arrival {
   readonly #windowMs: number;
   readonly #timeout: NodeJS.Timeout;
   readonly #chunks: Buffer[] = [];
-  readonly #count = new ChunkCount();
+  readonly #count: ChunkCount;
   #ended = false;
+  #closed = false;
   #failure: Refusal | undefined;
   #wake: (() => void) | undefined;
   /** Of the running window: how long the client was waited for, and what it sent. */
@@ -80,6 +84,7 @@ class Arrival {
   constructor(req: IncomingMessage, rule: ReadingRule) {
     this.#req = req;
     this.#rule = rule;
+    this.#count = new ChunkCount(req);
     this.#windowMs = rule.rateWindowMs ?? rateWindowMs;
     this.#timeout = setTimeout(() => this.#fail(late(rule)), rule.pace.timeoutMs);
     req.on('data', this.#take).on('end', this.#end).on('close', this.#leave).on('error', this.#leave);
@@ -98,9 +103,12 @@ class Arrival {
 
   stop(): void {
     this.#fail(new Refusal('internal', { detail: 'the body was no longer wanted' }));
+    this.close();
   }
 
   close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
     clearTimeout(this.#timeout);
     const req = this.#req;
     req.off('data', this.#take).off('end', this.#end).off('close', this.#leave).off('error', this.#leave);
