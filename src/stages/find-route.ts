@@ -18,8 +18,8 @@ export interface RouteTable {
   readonly exact: ReadonlyMap<string, Place>;
   /** Most specific first. */
   readonly patterns: readonly Place[];
-  /** The same places under folded literals, to find a request that only nearly matches one. */
-  readonly folded: readonly Place[];
+  /** All of them in that order, to find a request that only nearly matches one. */
+  readonly all: readonly Place[];
 }
 
 /**
@@ -53,7 +53,7 @@ export function createRouteTable(routes: readonly Route[]): RouteTable {
   return {
     exact: new Map(sorted.filter(isExact).map((place) => [place.path, place])),
     patterns: sorted.filter((place) => !isExact(place)),
-    folded: sorted,
+    all: sorted,
   };
 }
 
@@ -65,7 +65,7 @@ function findPlace(path: string, table: RouteTable): Place | undefined {
   const place = table.patterns.find((candidate) => matches(candidate.segments, segments, same));
   if (place === undefined) return undefined;
   const bare = segments.at(-1) === '' ? segments.slice(0, -1) : segments;
-  const nearest = table.folded.find((candidate) => matches(candidate.segments, bare, sameFolded));
+  const nearest = table.all.find((candidate) => matches(candidate.segments, bare, sameFolded));
   return nearest === undefined || byExactness(nearest.segments, place.segments) >= 0 ? place : undefined;
 }
 
@@ -102,5 +102,10 @@ function same(a: string, b: string): boolean {
 }
 
 function sameFolded(a: string, b: string): boolean {
-  return a.toLowerCase() === b.toLowerCase();
+  return a === b || fold(a) === fold(b);
+}
+
+/** Also what only an upper case has in common, `ı` and `i`, `ſ` and `s`: some compare in that. */
+function fold(text: string): string {
+  return text.toUpperCase().toLowerCase();
 }
