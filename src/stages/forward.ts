@@ -81,6 +81,8 @@ function openSwitch(
   sockets: OpenSockets,
 ): Switching | undefined {
   if (handshake === undefined) return undefined;
+  // It left while its key was looked up, and would never be heard to leave its place.
+  if (req.socket.destroyed) throw new Refusal('client_gone');
   const client = sockets.enter(route.name, handshake.socketsMax, req.socket);
   if (client === undefined) throw new Refusal('overloaded', { headers: { 'Retry-After': '1' } });
   return { client, handshake };

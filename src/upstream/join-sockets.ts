@@ -65,6 +65,8 @@ export function holdBytes(socket: Socket): HeldBytes {
     socket.destroy();
   }
   socket.on('data', hold).on('end', leave);
+  // It may have ended while its key was looked up, and that is not said twice.
+  if (socket.readableEnded) leave();
   return {
     putBack: () => {
       socket.off('data', hold).off('end', leave).pause();

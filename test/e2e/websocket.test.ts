@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import { after, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { WebSocket, WebSocketServer } from 'ws';
@@ -12,8 +13,11 @@ import type { Scene } from '../helpers/poll.ts';
 import { openRaw, requestBytes } from '../helpers/raw-socket.ts';
 import { startRawUpstream } from '../helpers/raw-upstream.ts';
 import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
+import { startRedisServer } from '../helpers/redis-server.ts';
+import { runCli } from '../helpers/run-cli.ts';
 import { demoKey, startGateway } from '../helpers/start-gateway.ts';
 import type { Gateway } from '../helpers/start-gateway.ts';
+import { startTcpProxy } from '../helpers/tcp-proxy.ts';
 
 /** What stands behind each path. */
 const echoPath = '/v1/echo/live';
@@ -333,6 +337,30 @@ test('each socket is charged, however it ends, until the quota is used up', asyn
   assert.equal(denied.headers['x-gatehouse-refusal'], 'quota_exhausted');
 });
 
+for (const [name, leave] of [
+  ['ends', (socket: Socket) => socket.end()],
+  ['is reset', (socket: Socket) => socket.resetAndDestroy()],
+] as const) {
+  test(`a socket that ${name} while its key is looked up keeps no place`, async (t) => {
+    const redis = await startRedisServer(t);
+    const proxy = await startTcpProxy(t, redis.port);
+    const store = `redis://127.0.0.1:${proxy.port}`;
+    const slow = await startGateway(t, { ...config, store, storeDeadline: '5s' });
+    const made = await runCli(['keys', 'create', '--plan', 'free', '--quiet', '--config', slow.configFile]);
+    const known = ['apiKey', made.stdout.trim()] as const;
+    const bytes = Buffer.from(handshakeWith(known).toString('latin1').replace(rawPath, '/v1/one/live'));
+    proxy.answers = { lateByMs: 300 };
+    const hasty = await openRaw(t, slow.port);
+    hasty.write(bytes);
+    await until(async () => (await inFlight(slow)) === 1);
+    leave(hasty.socket);
+    await until(() => slow.logs().some(({ refusal }) => refusal === 'client_gone'));
+    const next = await openRaw(t, slow.port);
+    next.write(bytes);
+    await next.receivedUntil((answer) => answer.includes('HTTP/1.1 101'));
+  });
+}
+
 test('a drain closes open sockets on both sides and ends', async (t) => {
   const ending = await startGateway(t, { ...config, drain: { timeout: '10s' } });
   const client = connect(t, ending, echoPath);
@@ -382,11 +410,12 @@ test('a plain request to a route with upgrades is a plain request', async () => 
 });
 
 async function nothingInFlight(): Promise<void> {
-  await until(
-    async () =>
-      /^gatehouse_requests_in_flight 0$/m.test(await (await fetch(`${gateway.adminUrl}/metrics`)).text()),
-    { what: 'nothing in flight' },
-  );
+  await until(async () => (await inFlight(gateway)) === 0, { what: 'nothing in flight' });
+}
+
+async function inFlight({ adminUrl }: Gateway): Promise<number> {
+  const metrics = await (await fetch(`${adminUrl}/metrics`)).text();
+  return Number(/^gatehouse_requests_in_flight (\d+)$/m.exec(metrics)?.[1]);
 }
 
 async function startEcho(t: Scene) {
