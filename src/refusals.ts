@@ -106,10 +106,6 @@ export class Refusal extends Error {
     this.detail = options.detail;
     this.headers = options.headers ?? noHeaders;
   }
-
-  get fault(): Fault {
-    return catalogue[this.code].fault;
-  }
 }
 
 const noHeaders = Object.freeze({});

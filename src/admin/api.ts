@@ -131,7 +131,7 @@ export function createApi({ config, store, logger }: ApiParts): Api {
   };
 }
 
-/** The words of a path, below the prefix. */
+/** Whether the path is one of the API, known or not. */
 export function isApiPath(target: string): boolean {
   return /^\/v1(?:[/?]|$)/.test(target);
 }

@@ -123,7 +123,10 @@ const exampleKey = {
   ],
 };
 
-/** The schemas of what is asked with a body of single values stand with their operations. Every other schema of the document, by its name under `components.schemas`. */
+/**
+ * The schemas of the document, by their names under `components.schemas`; those of bodies of single values stand with their
+ * operations.
+ */
 export const schemas: Readonly<Record<string, Schema>> = {
   Key: { ...keySchema, examples: [exampleKey] },
   Secret: secretSchema,

@@ -44,6 +44,6 @@ function refuseCodings(raw: readonly string[]): void {
   }
 }
 
-/** RFC 9110 §8.6 forbids a length on a 204; an upstream that sends one with a body must not confuse the client. */
-const passesWithoutLength: Passes = (name) =>
+/** RFC 9110 §8.6 forbids a length on a 101 or 204; an upstream that sends one with a body must not confuse the client. */
+export const passesWithoutLength: Passes = (name) =>
   name.toLowerCase() !== 'content-length' && responseHeaderPasses(name);

@@ -4,13 +4,18 @@ import { buildConnector, errors } from 'undici';
 /** The code of a connection that an upstream reset under an answer. */
 export const resetCode = 'UPSTREAM_RESET';
 
+/** The host of a target, without the brackets of an IPv6 address. */
+export function bareHost({ hostname }: URL): string {
+  return hostname.replace(/^\[|\]$/g, '');
+}
+
 /** Makes connections to one target, and mends what undici leaves to chance about them. */
 export function createConnector({
   hostname,
   timeoutMs,
   ca,
 }: {
-  /** Of the target, without brackets. */
+  /** The bare host of the target. */
   readonly hostname: string;
   readonly timeoutMs: number;
   readonly ca: string | undefined;

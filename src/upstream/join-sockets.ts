@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { copyHeaders, responseHeaderPasses } from '../headers.ts';
+import { copyHeaders } from '../headers.ts';
+import { passesWithoutLength } from './answer-head.ts';
 import { NonsenseAnswer } from './failures.ts';
 import type { OpenSocket } from './open-sockets.ts';
 import type { Progress } from './relay.ts';
@@ -32,7 +33,7 @@ export function writeSwitch(
   own: readonly string[],
 ): void {
   const headers = ['Connection', 'Upgrade', 'Upgrade', 'websocket'];
-  copyHeaders(rawHeaders, headers, passesWithoutFraming);
+  copyHeaders(rawHeaders, headers, passesWithoutLength);
   try {
     res.writeHead(101, [...headers, ...own]);
   } catch (cause) {
@@ -128,7 +129,3 @@ export async function joinSockets({ client, upstream, idleMs, progress }: Join):
 const heldMax = 64 * 1024;
 const lastWordsMs = 3000;
 const websocketGuid = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
-
-function passesWithoutFraming(name: string): boolean {
-  return name.toLowerCase() !== 'content-length' && responseHeaderPasses(name);
-}

@@ -5,6 +5,7 @@ import { Stream } from 'node:stream';
 import type ProxyServer from 'http-proxy';
 import { http } from '../http.ts';
 import { answerHeadersMax } from './answer-head.ts';
+import { bareHost } from './connect.ts';
 
 /** A request to one target, complete but for its body. */
 export interface OpenRequest {
@@ -43,7 +44,7 @@ export function createRequestOpener(): RequestOpener {
     message.headers = toObject(headers);
     const takeover = new Takeover();
     const { protocol, port } = target;
-    const hostname = target.hostname.replace(/^\[|\]$/g, '');
+    const hostname = bareHost(target);
     const options = { target: { protocol, hostname, host: hostname, port }, agent, buffer: takeover };
     proxy.web(message, new http.ServerResponse(message), options, onError);
     const outgoing = takeover.outgoing;

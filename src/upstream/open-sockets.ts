@@ -15,11 +15,7 @@ const lookEveryMs = 100;
 export class OpenSockets {
   readonly #byRoute = new Map<string, Set<OpenSocket>>();
 
-  get count(): number {
-    return this.#all().length;
-  }
-
-  /** Counts a socket in until it closes; undefined when the route has as many as it may. */
+  /** Counts an open socket in until it closes; undefined when the route has as many as it may. */
   enter(route: string, socketsMax: number, socket: Socket): OpenSocket | undefined {
     const open = this.#byRoute.get(route) ?? new Set();
     this.#byRoute.set(route, open);

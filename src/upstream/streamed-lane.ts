@@ -3,6 +3,7 @@ import { Agent as HttpsAgent } from 'node:https';
 import { isIP } from 'node:net';
 import type { UpstreamConfig } from '../config/config.ts';
 import { http } from '../http.ts';
+import { bareHost } from './connect.ts';
 import { createRequestOpener, type RequestOpener } from './open-request.ts';
 import { Seats } from './seats.ts';
 import { type LaneParts, StreamedExchange, type StreamedRequest } from './streamed-exchange.ts';
@@ -46,7 +47,7 @@ const idleConnectionMs = 4000;
 function createAgent(target: URL, { ca }: UpstreamConfig, bounds: AgentOptions): Agent {
   const options = { ...bounds, maxFreeSockets: 32, timeout: idleConnectionMs };
   if (target.protocol === 'http:') return new http.Agent(options);
-  const hostname = target.hostname.replace(/^\[|\]$/g, '');
+  const hostname = bareHost(target);
   // Node would take the name to verify from the Host header, which with `preserveHost` is the client's to choose.
   const servername = isIP(hostname) === 0 ? hostname : '';
   return new HttpsAgent({ ...options, servername, ...(ca === undefined ? {} : { ca }) });

@@ -3,7 +3,7 @@ import { connect as connectTcp } from 'node:net';
 import { Pool } from 'undici';
 import type { UpstreamConfig } from '../config/config.ts';
 import { answerHeadersMax } from './answer-head.ts';
-import { createConnector } from './connect.ts';
+import { bareHost, createConnector } from './connect.ts';
 import type { Body } from './body.ts';
 import { ClientGone, failureKind, refuse, type FailureKind } from './failures.ts';
 import { ExchangeFailed, Relay, type Outcome, type Progress } from './relay.ts';
@@ -53,7 +53,6 @@ export interface UpstreamEvents {
 
 interface Target {
   readonly url: URL;
-  /** Without the brackets of an IPv6 address. */
   readonly hostname: string;
   readonly pool: Pool;
   /** In the pool. */
@@ -148,7 +147,7 @@ function mayRepeat(
 function createTarget(origin: string, config: UpstreamConfig): Target {
   const { timeouts, connections, ca } = config;
   const url = new URL(origin);
-  const hostname = url.hostname.replace(/^\[|\]$/g, '');
+  const hostname = bareHost(url);
   const pool = new Pool(origin, {
     connections,
     pipelining: 1,
