@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { AddAnswer, AuditNote, KeyRecord, KeyStore } from '../stores/key-store.ts';
 import { StoreUnavailable } from '../stores/ledger.ts';
+import { amendKey } from './amend-key.ts';
 import {
   checkQuotas,
   checkSpan,
@@ -79,25 +80,35 @@ export async function importKeys(
     options.onFault(number, message);
   }
 
-  async function settle({ number, id, record, fields }: Candidate, answer: AddAnswer): Promise<void> {
+  /** Does work on a line that may turn out to be wrong. */
+  async function tryLine(number: number, work: () => Promise<void> | void): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      if (!(error instanceof KeyProblem)) throw error;
+      refuse(number, error.message);
+    }
+  }
+
+  async function settle({ number, id, fields }: Candidate, answer: AddAnswer): Promise<void> {
     if (answer.kind === 'added') counts.added += 1;
     else if (answer.kind === 'id_taken') refuse(number, 'the id belongs to another key');
     else if (id !== undefined && id !== answer.id) refuse(number, 'the secret belongs to another key');
-    else if (options.update && (await bring(answer.id, fields, record.createdAt))) counts.updated += 1;
+    else if (options.update && (await bring(answer.id, fields))) counts.updated += 1;
     else counts.skipped += 1;
   }
 
-  async function bring(id: string, fields: Partial<KeyFields>, at: number): Promise<boolean> {
+  async function bring(id: string, fields: Partial<KeyFields>): Promise<boolean> {
     for (let attempt = 0; attempt < 3; attempt += 1) {
       const from = (await by.store.readKey(id))?.record;
       if (from === undefined || from.revokedAt !== undefined) return false;
-      const to = { ...from, ...fields, version: from.version + 1 };
-      const changes = differences(from, to);
-      if (Object.keys(changes).length === 0) return false;
-      const note = { actor: options.actor, action: 'import', keyId: id, changes };
+      const amended = amendKey(from, fields, by.rules);
+      if (amended === from) return false;
+      const to = { ...amended, version: from.version + 1 };
+      const note = { actor: options.actor, action: 'import', keyId: id, changes: differences(from, to) };
       if ((await by.store.changeKey({ from, to, note })) === 'done') return true;
     }
-    throw new KeyProblem('conflict', `somebody else keeps changing a key (${new Date(at).toISOString()})`);
+    throw new KeyProblem('conflict', 'somebody else keeps changing the key');
   }
 
   /** A store that worked a moment ago gets another chance: what a lost answer has added is known by its secrets. */
@@ -121,20 +132,17 @@ export async function importKeys(
     const answers = records.length === 0 ? [] : await add(records, note);
     for (const [at, candidate] of candidates.entries()) {
       const answer = answers[at];
-      if (answer !== undefined) await settle(candidate, answer);
+      if (answer !== undefined) await tryLine(candidate.number, () => settle(candidate, answer));
     }
     options.onProgress?.({ ...counts });
   }
 
   for await (const line of lines) {
     counts.lines += 1;
-    try {
+    await tryLine(line.number, () => {
       if ('fault' in line) refuse(line.number, line.fault);
       else batch.push(readCandidate(line.number, line.fields, { ...by, plan: options.plan }));
-    } catch (error) {
-      if (!(error instanceof KeyProblem)) throw error;
-      refuse(line.number, error.message);
-    }
+    });
     if (batch.length >= batchSize) await flush();
   }
   await flush();

@@ -1,4 +1,5 @@
 import type { AuditEntry, KeyRecord, KeyStore, KnownKey, RequestMark } from '../stores/key-store.ts';
+import { amendKey } from './amend-key.ts';
 import { importKeys, type ImportLine, type ImportOptions, type ImportReport } from './import-keys.ts';
 import { checkQuotas, checkSpan, emptyFields, readKeyFields, type WrittenFields } from './key-fields.ts';
 import { createKeyId, isKeyId, keyIdOf } from './key-id.ts';
@@ -210,12 +211,7 @@ export function createKeyBook({ store, rules, now }: KeyBookParts): KeyBook {
     },
     update(id, written, by) {
       const fields = readKeyFields(written, rules);
-      return change(id, { ...by, action: 'update' }, (record) => {
-        const to = { ...record, ...fields };
-        checkSpan(to);
-        if (fields.plan !== undefined || fields.quotas !== undefined) checkQuotas(to, rules);
-        return Object.keys(differences(record, to)).length === 0 ? record : to;
-      });
+      return change(id, { ...by, action: 'update' }, (record) => amendKey(record, fields, rules));
     },
     rotate: (id, { overlapMs }, by) => rotate(id, overlapMs, by),
     async rotateOnce(id, { overlapMs }, by, request) {

@@ -315,6 +315,29 @@ function bookRules(address: (t: TestContext) => StoreAddress): void {
     assert.match(faults.join(), /has no period/);
   });
 
+  test('an import brings a key to nothing that an update would refuse, and the other lines go on', async (t) => {
+    const { book } = await open(t);
+    const faults: string[] = [];
+    const options = {
+      update: true,
+      onFault: (line: number, message: string) => void faults.push(`${line}: ${message}`),
+    };
+    const [one, two] = [{ secret: 'foreign-key-1' }, { secret: 'foreign-key-2' }];
+    const first = { ...one, plan: 'free', id: 'one', notBefore: '2026-06-01', ...own('month') };
+    await book.importKeys(linesOf([first, { ...two, plan: 'free' }]), options, by);
+    const before = await book.show('one');
+    const changed = [
+      { ...one, plan: 'paid' },
+      { ...one, plan: 'free', expiresAt: '2026-05-02' },
+      { ...two, plan: 'paid' },
+    ];
+    const report = await book.importKeys(linesOf(changed), options, by);
+    assert.deepEqual(report, { lines: 3, added: 0, updated: 1, skipped: 0, refused: 2 });
+    assert.match(faults[0] ?? '', /^1: quotas\[0\] has no period/);
+    assert.equal(faults[1], '2: expiresAt must be after notBefore');
+    assert.deepEqual(await book.show('one'), before);
+  });
+
   test('a key whose plan has gone is told by its verdict', async (t) => {
     const { book, bookBy } = await open(t);
     const { secret } = await book.create({ plan: 'paid' }, by);
