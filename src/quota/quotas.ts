@@ -140,8 +140,18 @@ class LimitBook implements Quotas {
   #askQuotas(draft: Draft): Decision | Promise<Decision> {
     const { plan, cost } = draft.request;
     if (plan.quotas.length === 0 || cost === 0) return this.#grant(draft, undefined);
-    const hold = this.#office.leases.reserve(draft.request);
+    const hold = this.#takeUnits(draft);
     return hold instanceof Promise ? this.#wait(draft, hold, this.#drawn) : this.#drawn(draft, hold);
+  }
+
+  /** A key may have come from a machine that knows more time zones: the period of such a quota cannot be reckoned here. */
+  #takeUnits(draft: Draft): Hold | Denial | Promise<Hold | Denial> {
+    try {
+      return this.#office.leases.reserve(draft.request);
+    } catch (error) {
+      this.#undo(draft);
+      throw error;
+    }
   }
 
   readonly #drawn: Next<Hold | Denial> = (draft, hold) => {

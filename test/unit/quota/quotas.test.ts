@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Grant, Outcome } from '../../../src/quota/grants.ts';
 import type { Charge, PlanRule } from '../../../src/config/plan-rule.ts';
+import { createPeriodRule } from '../../../src/quota/periods.ts';
 import { createQuotas } from '../../../src/quota/quotas.ts';
 import type { Decision, Quotas } from '../../../src/quota/quotas.ts';
 import { aPlan, aQuota, createQuotaScene } from '../../helpers/lease-scene.ts';
@@ -177,6 +178,17 @@ test('a refusal undoes what was taken before it: the place and the cell', async 
   assert.equal(tooFast.headers['Retry-After'], '1');
   const again = await ask(quotas, free);
   assert.ok(again.kind === 'refusal' && again.code === 'rate_exceeded', 'a refused rate frees the place');
+});
+
+test('a quota that cannot be reckoned fails its requests, and leaves nothing taken', async () => {
+  const { options } = createQuotaScene();
+  const quotas = createQuotas(options);
+  const period = createPeriodRule('day', 'Nowhere/Atlantis');
+  const unknown = aPlan({ quotas: [aQuota(9, 'day', { period })], rate, concurrency });
+  for (let count = 0; count < 3; count += 1) {
+    await assert.rejects(async () => await ask(quotas, unknown), /time zone/i);
+  }
+  await grant(quotas, aPlan({ rate, concurrency }));
 });
 
 test('a request that costs nothing passes an exhausted quota', async () => {
