@@ -13,6 +13,8 @@ interface RecognitionParts {
   readonly logger: Logger;
 }
 
+const mono = (): number => performance.now();
+
 /** Puts together what callers are recognised with. */
 export function createRecognition(
   auth: AuthConfig,
@@ -25,13 +27,13 @@ export function createRecognition(
     format: createKeyFormat(auth.prefix),
     cacheForMs: auth.cacheForMs,
     graceOnOutageMs: auth.graceOnOutageMs,
-    now: Date.now,
+    mono,
   });
   const uses = createUseNotes(store);
   const failed = createFailedKeys({
     failuresMax: auth.guessing?.failuresMax,
     perMs: auth.guessing?.perMs ?? 0,
-    now: Date.now,
+    mono,
     report: (report) => logger.warn(report, 'too many keys that are not valid: somebody may be guessing'),
   });
   return {

@@ -26,7 +26,7 @@ export function createGuard({ admin }: Pick<Config, 'admin'>, logger: Logger): G
   const failed = createFailedKeys({
     failuresMax,
     perMs,
-    now: Date.now,
+    mono: () => performance.now(),
     report: (report) =>
       logger.warn(report, 'too many admin tokens that are not valid: somebody may be guessing'),
   });

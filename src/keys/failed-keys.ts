@@ -11,7 +11,8 @@ export interface FailedKeysOptions {
   /** How many a network may have in an interval before it is told to slow down; undefined = any number. */
   readonly failuresMax: number | undefined;
   readonly perMs: number;
-  readonly now: () => number;
+  /** Monotonic milliseconds: nobody is held for longer because the wall clock was set back. */
+  readonly mono: () => number;
   /** Told when networks went over the limit, at most once in an interval. */
   readonly report: (report: GuessingReport) => void;
 }
@@ -32,7 +33,7 @@ interface Interval {
 }
 
 /** Creates a counter without failures. */
-export function createFailedKeys({ failuresMax, perMs, now, report }: FailedKeysOptions): FailedKeys {
+export function createFailedKeys({ failuresMax, perMs, mono, report }: FailedKeysOptions): FailedKeys {
   const intervals = new BoundedMap<string, Interval>(networksMax);
   let reportAt = 0;
   let unreported = 0;
@@ -50,10 +51,10 @@ export function createFailedKeys({ failuresMax, perMs, now, report }: FailedKeys
   return {
     count(client) {
       if (failuresMax === undefined) return undefined;
-      const at = now();
+      const at = mono();
       const network = networkOf(client);
       let interval = intervals.get(network);
-      if (interval === undefined || at >= interval.endsAt || interval.endsAt > at + perMs) {
+      if (interval === undefined || at >= interval.endsAt) {
         interval = { endsAt: at + perMs, failures: 0 };
         intervals.set(network, interval);
       }

@@ -20,12 +20,13 @@ export interface KeyringOptions {
   readonly cacheForMs: number;
   /** A store that is down does not lock out a key it vouched for this recently. */
   readonly graceOnOutageMs: number;
-  readonly now: () => number;
+  /** Monotonic milliseconds: nothing is believed for longer because the wall clock was set back. */
+  readonly mono: () => number;
 }
 
 /** Creates a keyring that follows the changes of the store. */
 export function createKeyring(options: KeyringOptions): Keyring {
-  const { staticKeys, format, store, cacheForMs, graceOnOutageMs, now } = options;
+  const { staticKeys, format, store, cacheForMs, graceOnOutageMs, mono } = options;
   const fixed = new Map(staticKeys.map((key) => [key.digest, foundOf(key)]));
   const cache = createKeyCache();
   /** For each answer that is awaited, the keys that have changed since it was asked for. */
@@ -49,12 +50,12 @@ export function createKeyring(options: KeyringOptions): Keyring {
     try {
       const found = foundIn(await store.findKey(digest), digest);
       if (found === undefined || !changed.has(found.record.id)) {
-        cache.keep(digest, found, { readAt: now(), asOf });
+        cache.keep(digest, found, { readAt: mono(), asOf });
       }
       return found;
     } catch (error) {
       const last = cache.get(digest);
-      if (last?.found !== undefined && now() - last.readAt < graceOnOutageMs) return last.found;
+      if (last?.found !== undefined && mono() - last.readAt < graceOnOutageMs) return last.found;
       throw error;
     } finally {
       underWay.delete(changed);
@@ -80,7 +81,7 @@ export function createKeyring(options: KeyringOptions): Keyring {
       if (found !== undefined) return found;
       if (format.judge(secret) === 'mistyped') return undefined;
       const cached = cache.get(digest);
-      if (cached?.isFresh === true && now() - cached.readAt < cacheForMs) return cached.found;
+      if (cached?.isFresh === true && mono() - cached.readAt < cacheForMs) return cached.found;
       return askOnce(digest);
     },
     close: stop,

@@ -18,7 +18,7 @@ function scene(options: Partial<KeyringOptions> = {}) {
     format: createKeyFormat('gh'),
     cacheForMs: 60_000,
     graceOnOutageMs: 900_000,
-    now: () => state.now,
+    mono: () => state.now,
     store: {
       async findKey(digest) {
         state.asked += 1;
