@@ -1,7 +1,7 @@
 import type { Worker } from 'node:cluster';
 import type { Address } from '../config/config.ts';
 import { endedBy, exitCodes } from '../exit-codes.ts';
-import type { Logger } from '../log.ts';
+import { describeCause, type Logger } from '../log.ts';
 import type { Snapshot } from '../merged-metrics.ts';
 import { CannotStart } from './lifecycle.ts';
 import type { Answers, Beginning, Order, Report, Ready } from './worker-messages.ts';
@@ -50,7 +50,7 @@ export class Crew {
   readonly #questions = new Map<number, Question>();
   #beginning: Beginning | undefined;
   #asked = 0;
-  /** Workers in a row that ended soon after their start. */
+  /** Workers in a row that ended soon after their start, or before it. */
   #shortLives = 0;
   #state: 'starting' | 'running' | 'ending' = 'starting';
 
@@ -67,7 +67,7 @@ export class Crew {
     const { listen, storeIdentity } = await this.#begin();
     this.#beginning = { ...beginning, storeIdentity };
     this.#state = 'running';
-    await Promise.allSettled(Array.from({ length: this.#options.count - 1 }, () => this.#begin()));
+    await Promise.all(Array.from({ length: this.#options.count - 1 }, () => this.#add()));
     return listen;
   }
 
@@ -174,22 +174,45 @@ export class Crew {
     const livedMs = member.readyAt === undefined ? 0 : performance.now() - member.readyAt;
     const asked = end.code === exitCodes.ok;
     const failed = !asked && livedMs < steadyMs;
-    const afterMs = failed ? Math.min(backoffMaxMs, backoffMinMs * 2 ** this.#shortLives) : 0;
     // That somebody asked one to end says nothing of the others.
-    if (!asked) this.#shortLives = failed ? this.#shortLives + 1 : 0;
+    if (!asked && !failed) this.#shortLives = 0;
+    const afterMs = this.#replaceLater(failed);
     this.#options.logger[asked ? 'info' : 'error'](
       { pid: member.pid, ...end, livedMs: Math.round(livedMs), afterMs },
       'a worker ended, another takes its place',
     );
-    setTimeout(() => this.#replace(), afterMs);
   }
 
-  #replace(): void {
+  /** Sees that another takes a place, later and later while one after the other fails, and says after how long. */
+  #replaceLater(failed: boolean): number {
+    const afterMs = failed ? Math.min(backoffMaxMs, backoffMinMs * 2 ** this.#shortLives) : 0;
+    if (failed) this.#shortLives += 1;
+    setTimeout(() => void this.#replace(), afterMs);
+    return afterMs;
+  }
+
+  async #replace(): Promise<void> {
     if (this.#state !== 'running') return;
-    const { logger } = this.#options;
-    this.#begin().then(
-      () => logger.info('a worker has taken the place'),
-      () => undefined, // its end has been logged, and the next attempt is under way
+    if (await this.#add()) this.#options.logger.info('a worker has taken the place');
+  }
+
+  /** Starts one more, and says whether it is ready. If not, the next attempt is under way. */
+  async #add(): Promise<boolean> {
+    try {
+      await this.#begin();
+      return true;
+    } catch (error) {
+      // The end of a process has been logged, and has had another take its place.
+      if (!(error instanceof CannotStart)) this.#missProcess(error);
+      return false;
+    }
+  }
+
+  #missProcess(error: unknown): void {
+    const afterMs = this.#replaceLater(true);
+    this.#options.logger.error(
+      { cause: describeCause(error), afterMs },
+      'no process can be made for a worker',
     );
   }
 

@@ -59,12 +59,14 @@ function makeCrew(count: number, forked: (worker: StandIn) => void) {
   const workers: StandIn[] = [];
   const told: string[] = [];
   const log: Record<string, unknown>[] = [];
+  const machine = { hasMemory: true };
   const crew = new Crew({
     count,
     logger: createLogger('info', {
       write: (line) => void log.push(JSON.parse(line) as Record<string, unknown>),
     }),
     fork: () => {
+      if (!machine.hasMemory) throw new Error('spawn ENOMEM');
       const worker = new StandIn(workers.length + 1);
       workers.push(worker);
       queueMicrotask(() => forked(worker));
@@ -73,7 +75,7 @@ function makeCrew(count: number, forked: (worker: StandIn) => void) {
     note: (pid) => void told.push(`numbers of ${pid}`),
     ended: (pid) => void told.push(`end of ${pid}`),
   });
-  return { crew, told, log, workers };
+  return { crew, told, log, workers, machine };
 }
 
 test('what a worker said is told before its end is, however late others answer', async (t) => {
@@ -148,6 +150,31 @@ test('a worker that was asked to end is replaced at once, however young, and wha
   );
 });
 
+test('a place for which no process can be made is taken when one can', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { first, log, workers, machine } = await startCrew(2);
+  const retry = async (): Promise<void> => {
+    t.mock.timers.runAll();
+    await new Promise(setImmediate);
+  };
+  first.end(0);
+  machine.hasMemory = false;
+  await retry();
+  await retry();
+  machine.hasMemory = true;
+  await retry();
+  assert.equal(workers.length, 3);
+  assert.deepEqual(
+    log.map(({ msg, afterMs }) => [msg, afterMs]),
+    [
+      ['a worker ended, another takes its place', 0],
+      ['no process can be made for a worker', 100],
+      ['no process can be made for a worker', 200],
+      ['a worker has taken the place', undefined],
+    ],
+  );
+});
+
 test('a worker that ends while others still start is replaced', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const { crew, log, workers } = makeCrew(3, (worker) => {
@@ -177,6 +204,18 @@ test('a worker that does not start keeps the others from nothing', async (t) => 
   assert.deepEqual(await crew.start(beginning), listen);
   t.mock.timers.runAll();
   assert.equal(workers.length, 3);
+});
+
+test('a worker for which no process can be made keeps the others from nothing', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { crew, workers, machine } = makeCrew(2, (worker) => {
+    machine.hasMemory = false;
+    worker.ready();
+  });
+  assert.deepEqual(await crew.start(beginning), listen);
+  machine.hasMemory = true;
+  t.mock.timers.runAll();
+  assert.equal(workers.length, 2);
 });
 
 test('what keeps the first worker from starting is the end of all', async () => {
