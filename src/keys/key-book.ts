@@ -1,4 +1,4 @@
-import type { AuditEntry, KeyRecord, KeyStore, KnownKey, RequestMark } from '../stores/key-store.ts';
+import type { KeyRecord, KeyStore, KnownKey, RequestMark } from '../stores/key-store.ts';
 import { amendKey } from './amend-key.ts';
 import { importKeys, type ImportLine, type ImportOptions, type ImportReport } from './import-keys.ts';
 import { checkQuotas, checkSpan, emptyFields, readKeyFields, type WrittenFields } from './key-fields.ts';
@@ -232,8 +232,6 @@ export function createKeyBook({ store, rules, now }: KeyBookParts): KeyBook {
     listAudit: (query) => listAudit(store, query),
   };
 }
-
-export type { AuditEntry };
 
 interface Act extends By {
   readonly action: string;
