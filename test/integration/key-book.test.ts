@@ -155,6 +155,25 @@ function bookRules(address: (t: TestContext) => StoreAddress): void {
     assert.equal(calls, 6);
   });
 
+  test('a key that somebody else keeps changing does not keep an import from the other lines', async (t) => {
+    const store = await openStore(address(t), { deadlineMs: 2_000 });
+    t.after(() => store.close());
+    const changeKey: typeof store.keys.changeKey = async (change) =>
+      change.to.id === 'busy' ? 'outdated' : store.keys.changeKey(change);
+    const book = createKeyBook({ store: { ...store.keys, changeKey }, rules, now: Date.now });
+    const faults: string[] = [];
+    const options = {
+      update: true,
+      onFault: (line: number, message: string) => void faults.push(`${line}: ${message}`),
+    };
+    const lines = ['busy', 'calm'].map((id) => ({ id, plan: 'free', secret: `foreign-key-of-${id}` }));
+    await book.importKeys(linesOf(lines), options, by);
+    const changed = lines.map((line) => ({ ...line, plan: 'paid' }));
+    const report = await book.importKeys(linesOf(changed), options, by);
+    assert.deepEqual([report.updated, report.refused], [1, 1]);
+    assert.deepEqual(faults, ['1: somebody else keeps changing the key']);
+  });
+
   test('a named request makes one key, and its repeat is told apart from another request', async (t) => {
     const { book } = await open(t);
     const request = { name: 'order-1', content: 'a' };
