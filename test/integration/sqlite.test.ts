@@ -8,6 +8,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { StoreUnavailable } from '../../src/stores/ledger.ts';
 import { openStore } from '../../src/stores/open-store.ts';
+import { CALLS_PER_CHECKPOINT, createCheckpointer } from '../../src/stores/sqlite/checkpoint.ts';
 import { openSqlite } from '../../src/stores/sqlite/open-sqlite.ts';
 import { aKey, aNote, aSecret } from '../helpers/a-key.ts';
 import { aCounter, aDraw } from '../helpers/ledger-orders.ts';
@@ -221,6 +222,26 @@ test('the event loop goes on while a call waits for a lock', async (t) => {
   });
   delay.disable();
   assert.ok(delay.max < 100e6, `${delay.max / 1e6} ms`);
+});
+
+test('a checkpoint leaves the version alone that a newer Gatehouse writes in the meantime', async (t) => {
+  const path = join(tempFolder(t), 'g.db');
+  const store = openSqlite(path);
+  t.after(() => store.close());
+  const newer = sql(path, 'BEGIN IMMEDIATE; PRAGMA user_version = 99');
+  t.after(() => newer.close());
+  const read = (pragma: string): unknown => newer.prepare(`PRAGMA ${pragma}`).get()?.[pragma];
+  const checkpointer = createCheckpointer(path);
+  const copied = statSync(path).size;
+  checkpointer.noteCalls(CALLS_PER_CHECKPOINT);
+  await until(() => statSync(path).size > copied, { what: 'the log is copied, and the lock waited for' });
+  newer.exec('COMMIT');
+  const committed = read('data_version');
+  await until(() => {
+    checkpointer.noteCalls(CALLS_PER_CHECKPOINT);
+    return read('data_version') !== committed;
+  });
+  assert.equal(read('user_version'), 99);
 });
 
 /** Writes over every page, but for the first, which makes it a database, and the one of its identity. */

@@ -8,7 +8,7 @@ export interface Checkpointer {
 }
 
 /** A call writes about five pages, so the log grows to some 20 MB in between. */
-const CALLS_PER_CHECKPOINT = 1_024;
+export const CALLS_PER_CHECKPOINT = 1_024;
 /** From this many pages on (64 MB) the log is started again even if that makes writers wait for a moment. */
 const LOG_PAGES_MAX = 16_384;
 
@@ -16,6 +16,7 @@ const LOG_PAGES_MAX = 16_384;
  * Runs on a thread of its own for as long as it takes. It is JavaScript in a string so that the thread loads nothing.
  * PASSIVE holds nobody up; where other processes write all the time it never reaches the end of the log, hence RESTART.
  * Whoever writes first after a complete checkpoint waits for another sync: the empty transaction does that here.
+ * It reads the version that it writes again under the lock, because a newer Gatehouse may be migrating the file.
  */
 const CHECKPOINT = `
   const { DatabaseSync } = require('node:sqlite');
@@ -24,8 +25,9 @@ const CHECKPOINT = `
     const database = new DatabaseSync(new URL(workerData.address), { timeout: 50 });
     const { log, checkpointed } = database.prepare('PRAGMA wal_checkpoint(PASSIVE)').get();
     if (log > workerData.pagesMax && log > checkpointed) database.exec('PRAGMA wal_checkpoint(RESTART)');
+    database.exec('BEGIN IMMEDIATE');
     const { user_version: version } = database.prepare('PRAGMA user_version').get();
-    database.exec('BEGIN IMMEDIATE; PRAGMA user_version = ' + version + '; COMMIT');
+    database.exec('PRAGMA user_version = ' + version + '; COMMIT');
     database.close();
   } catch {}
 `;
