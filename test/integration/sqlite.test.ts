@@ -6,9 +6,14 @@ import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
+import { setImmediate as immediate } from 'node:timers/promises';
 import { StoreUnavailable } from '../../src/stores/ledger.ts';
 import { openStore } from '../../src/stores/open-store.ts';
-import { CALLS_PER_CHECKPOINT, createCheckpointer } from '../../src/stores/sqlite/checkpoint.ts';
+import {
+  CALLS_PER_CHECKPOINT,
+  createCheckpointer,
+  LOG_BYTES_KEPT,
+} from '../../src/stores/sqlite/checkpoint.ts';
 import { openSqlite } from '../../src/stores/sqlite/open-sqlite.ts';
 import { aKey, aNote, aSecret } from '../helpers/a-key.ts';
 import { aCounter, aDraw } from '../helpers/ledger-orders.ts';
@@ -242,6 +247,25 @@ test('a checkpoint leaves the version alone that a newer Gatehouse writes in the
     return read('data_version') !== committed;
   });
   assert.equal(read('user_version'), 99);
+});
+
+test('the log is cut back while writers never rest', async (t) => {
+  const path = join(tempFolder(t), 'g.db');
+  const store = openSqlite(path, { deadlineMs: 5_000 });
+  t.after(() => store.close());
+  sql(
+    path,
+    `PRAGMA wal_autocheckpoint = 0; CREATE TABLE bulk (x); INSERT INTO bulk VALUES (zeroblob(${LOG_BYTES_KEPT}))`,
+  ).close();
+  const size = (): number => statSync(`${path}-wal`).size;
+  assert.ok(size() > LOG_BYTES_KEPT);
+  const counters = [aCounter({ limit: 1_000_000 })];
+  const draw = (): Promise<unknown> => store.ledger.draw(aDraw({ counters }));
+  while (size() > LOG_BYTES_KEPT && size() < 2 * LOG_BYTES_KEPT) {
+    await Promise.all(Array.from({ length: 64 }, draw));
+    await immediate();
+  }
+  assert.ok(size() <= LOG_BYTES_KEPT, `${size()} bytes`);
 });
 
 /** Writes over every page, but for the first, which makes it a database, and the one of its identity. */

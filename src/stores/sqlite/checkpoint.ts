@@ -7,24 +7,28 @@ export interface Checkpointer {
   noteCalls(count: number): void;
 }
 
-/** A call writes about five pages, so the log grows to some 20 MB in between. */
+/** A call writes about five pages, so the log grows by some 20 MB in between. */
 export const CALLS_PER_CHECKPOINT = 1_024;
 /** From this many pages on (64 MB) the log is started again even if that makes writers wait for a moment. */
 const LOG_PAGES_MAX = 16_384;
+/** What the log has grown to beyond this is cut off. It is no less, because to cut makes writers wait for longer. */
+export const LOG_BYTES_KEPT = 134_217_728;
 
 /**
  * Runs on a thread of its own for as long as it takes. It is JavaScript in a string so that the thread loads nothing.
- * PASSIVE holds nobody up; where other processes write all the time it never reaches the end of the log, hence RESTART.
- * Whoever writes first after a complete checkpoint waits for another sync: the empty transaction does that here.
- * It reads the version that it writes again under the lock, because a newer Gatehouse may be migrating the file.
+ * PASSIVE holds nobody up, but the log starts again only if nobody has written meanwhile: under steady writes that takes
+ * RESTART, which has little left to copy. Whoever writes first after a complete checkpoint waits for another sync, and
+ * cuts the log: the empty transaction does that here. It reads the version that it writes again under the lock, because
+ * a newer Gatehouse may be migrating the file.
  */
 const CHECKPOINT = `
   const { DatabaseSync } = require('node:sqlite');
-  const { workerData } = require('node:worker_threads');
+  const { workerData: address } = require('node:worker_threads');
   try {
-    const database = new DatabaseSync(new URL(workerData.address), { timeout: 50 });
-    const { log, checkpointed } = database.prepare('PRAGMA wal_checkpoint(PASSIVE)').get();
-    if (log > workerData.pagesMax && log > checkpointed) database.exec('PRAGMA wal_checkpoint(RESTART)');
+    const database = new DatabaseSync(new URL(address), { timeout: 50 });
+    database.exec('PRAGMA journal_size_limit = ${LOG_BYTES_KEPT}');
+    const { log } = database.prepare('PRAGMA wal_checkpoint(PASSIVE)').get();
+    if (log > ${LOG_PAGES_MAX}) database.exec('PRAGMA wal_checkpoint(RESTART)');
     database.exec('BEGIN IMMEDIATE');
     const { user_version: version } = database.prepare('PRAGMA user_version').get();
     database.exec('PRAGMA user_version = ' + version + '; COMMIT');
@@ -42,10 +46,9 @@ export function createCheckpointer(path: string): Checkpointer {
       if (calls < CALLS_PER_CHECKPOINT || running) return;
       calls = 0;
       running = true;
-      const workerData = { address: existing(path).href, pagesMax: LOG_PAGES_MAX };
       const worker = new Worker(CHECKPOINT, {
         eval: true,
-        workerData,
+        workerData: existing(path).href,
         name: 'checkpoint',
         execArgv: [],
         env: {},
