@@ -1,9 +1,21 @@
-import type { DrawOrder, PaceOrder, UnitsOrder } from './ledger.ts';
+import type { Counter, DrawOrder, PaceOrder, UnitsOrder } from './ledger.ts';
 
-/** How long a counter outlives its period, so that late steps still find it. */
-export const COUNTER_KEPT_MS = 86_400_000;
+/** A counter outlives its period by so many more, within these bounds: those of short periods would pile up in a day. */
+const PERIODS_KEPT = 24;
+const COUNTER_KEPT_MIN_MS = 60_000;
+const COUNTER_KEPT_MAX_MS = 86_400_000;
 /** A process that has told nothing of its lease for so long has died; what it told is not shown any more. */
 export const LEASE_TOLD_MS = 3_600_000;
+
+/**
+ * Until when a counter is kept, so that late steps still find it, and whoever comes when the store's clock has been ahead
+ * for a moment: `Number.MAX_SAFE_INTEGER` for a lifetime.
+ */
+export function keptUntil({ periodStart, periodEnd }: Counter): number {
+  if (periodEnd === Number.MAX_SAFE_INTEGER) return periodEnd;
+  const keptMs = Math.min(PERIODS_KEPT * (periodEnd - periodStart), COUNTER_KEPT_MAX_MS);
+  return periodEnd + Math.max(keptMs, COUNTER_KEPT_MIN_MS);
+}
 
 /** Refuses numbers that no store could count exactly. They are the gateway's mistake, not the store's. */
 export function checkDraw({ need, want, held, counters }: DrawOrder): void {

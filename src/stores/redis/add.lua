@@ -1,6 +1,6 @@
 -- Adds units to every counter whatever the limits say, or gives them back to the counters that there are.
 -- KEYS     as in step.lua
--- ARGV     3 units, negative to give back, 4 held, then for each counter the first millisecond after its period
+-- ARGV     3 units, negative to give back, 4 held, then for each counter until when it is kept
 -- Returns  nothing
 
 if earlier then
@@ -19,7 +19,7 @@ for index = 3, #KEYS do
     local after = math.min(math.max(before + units, 0), MAX_WHOLE)
     redis.call('HSET', KEYS[index], 'used', whole(after))
     tell_lease(KEYS[index], tonumber(ARGV[4]))
-    expire_after(KEYS[index], tonumber(ARGV[index + 2]))
+    keep_until(KEYS[index], tonumber(ARGV[index + 2]))
   end
 end
 remember('0')

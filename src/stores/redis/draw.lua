@@ -1,13 +1,13 @@
 -- Takes the same number of units from every counter, or nothing from any.
 -- KEYS     as in step.lua
--- ARGV     3 need, 4 want, 5 held besides, then for each counter: limit, first and last + 1 millisecond of its period
+-- ARGV     3 need, 4 want, 5 held besides, then for each counter: limit, first and last + 1 millisecond of its period, kept until
 -- Returns  "1 now units used…" drawn, "2 now used…" exhausted, "3 now" not current, "-" the id is burnt
 
 if earlier then
   return earlier
 end
 
-for at = 6, #ARGV, 3 do
+for at = 6, #ARGV, 4 do
   if now < tonumber(ARGV[at + 1]) or now >= tonumber(ARGV[at + 2]) then
     return '3 ' .. whole(now)
   end
@@ -19,7 +19,7 @@ local enough = true
 local used = {}
 for index = 3, #KEYS do
   local spent = used_of(KEYS[index]) or 0
-  local left = math.max(tonumber(ARGV[index * 3 - 3]) - spent, 0)
+  local left = math.max(tonumber(ARGV[index * 4 - 6]) - spent, 0)
   if left < need then
     enough = false
   end
@@ -38,7 +38,7 @@ local held = tonumber(ARGV[5]) + units
 for index = 3, #KEYS do
   used[index - 2] = whole(redis.call('HINCRBY', KEYS[index], 'used', whole(units)))
   tell_lease(KEYS[index], held)
-  expire_after(KEYS[index], tonumber(ARGV[index * 3 - 1]))
+  keep_until(KEYS[index], tonumber(ARGV[index * 4 - 3]))
 end
 local answer = '1 ' .. whole(now) .. ' ' .. whole(units) .. ' ' .. table.concat(used, ' ')
 remember(answer)

@@ -1,6 +1,6 @@
 import { StoreUnavailable } from '../ledger.ts';
 import type { Counter, DrawAnswer, Ledger, PaceAnswer, UnitsOrder, Usage } from '../ledger.ts';
-import { checkDraw, checkPace, checkUnits } from '../orders.ts';
+import { checkDraw, checkPace, checkUnits, keptUntil } from '../orders.ts';
 import type { Link } from './link.ts';
 import { nameKeys } from './names.ts';
 import { notUnderstood } from './not-understood.ts';
@@ -19,13 +19,12 @@ export function createRedisLedger(link: Link, prefix: string): Ledger {
 
   async function add(order: UnitsOrder, units: number): Promise<void> {
     checkUnits(order);
-    const ends = order.counters.map((counter) => counter.periodEnd);
     await link.run(scripts.add, stepKeys(order), [
       stepId(order.id),
       order.holder,
       units,
       order.held,
-      ...ends,
+      ...order.counters.map(keptUntil),
     ]);
   }
 
@@ -33,10 +32,11 @@ export function createRedisLedger(link: Link, prefix: string): Ledger {
     async draw(order) {
       checkDraw(order);
       const { holder, need, want, held, counters } = order;
-      const periods = counters.flatMap(({ limit, periodStart, periodEnd }) => [
-        limit,
-        periodStart,
-        periodEnd,
+      const periods = counters.flatMap((counter) => [
+        counter.limit,
+        counter.periodStart,
+        counter.periodEnd,
+        keptUntil(counter),
       ]);
       const args = [stepId(order.id), holder, need, want, held, ...periods];
       return readDraw(counters.length, await link.run(scripts.draw, stepKeys(order), args));

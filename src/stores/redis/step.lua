@@ -13,7 +13,6 @@ local STEPS_MIN_MS = 10000
 local STEPS_MIN = 16
 local HOLDERS_MAX = 64
 local LEASE_TOLD_MS = 3600000
-local COUNTER_KEPT_MS = 86400000
 local MAX_WHOLE = 9007199254740991
 
 local time = redis.call('TIME')
@@ -66,9 +65,9 @@ local function tell_lease(key, units)
   end
 end
 
-local function expire_after(key, period_end)
-  if period_end < MAX_WHOLE then
-    redis.call('PEXPIREAT', key, whole(period_end + COUNTER_KEPT_MS))
+local function keep_until(key, time)
+  if time < MAX_WHOLE then
+    redis.call('PEXPIREAT', key, whole(time))
   end
 end
 

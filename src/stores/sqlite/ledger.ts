@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { StoreUnavailable } from '../ledger.ts';
 import type { CancelOrder, Counter, DrawAnswer, DrawOrder, UnitsOrder, Usage } from '../ledger.ts';
-import { COUNTER_KEPT_MS, LEASE_TOLD_MS } from '../orders.ts';
+import { keptUntil, LEASE_TOLD_MS } from '../orders.ts';
 import { prepareStatements } from './statements.ts';
 import type { Statements } from './statements.ts';
 import { transact } from './transact.ts';
@@ -46,8 +46,8 @@ export function prepareUnits(database: DatabaseSync, clock: () => number): Units
     stepsSincePruning = 0;
     sql.pruneSteps.run(now - STEP_KEPT_MS);
     sql.pruneLeases.run(order.keyId, now - LEASE_TOLD_MS);
-    for (const row of sql.pruneCounters.all(now - COUNTER_KEPT_MS)) {
-      sql.pruneLeases.run(String(row['key']), now - LEASE_TOLD_MS);
+    for (const { key, name, period_start: start } of sql.pruneCounters.all(now)) {
+      sql.dropLeases.run(String(key), String(name), Number(start));
     }
   }
 
@@ -118,7 +118,7 @@ function undoDraw(sql: Statements, order: CancelOrder, answer: unknown): void {
 }
 
 function addUnits(sql: Statements, keyId: string, counter: Counter, units: number): number {
-  return Number(sql.addUnits.get(...place(keyId, counter), counter.periodEnd, units)?.['used']);
+  return Number(sql.addUnits.get(...place(keyId, counter), keptUntil(counter), units)?.['used']);
 }
 
 function tellLease(

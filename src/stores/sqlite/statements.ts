@@ -14,6 +14,7 @@ export interface Statements {
   readonly readLeases: StatementSync;
   readonly pruneSteps: StatementSync;
   readonly pruneLeases: StatementSync;
+  readonly dropLeases: StatementSync;
   readonly pruneCounters: StatementSync;
 }
 
@@ -25,7 +26,8 @@ export function prepareStatements(database: DatabaseSync): Statements {
     addStep: database.prepare('INSERT INTO steps (id, key, taken, answer) VALUES (?, ?, ?, ?)'),
     burnStep: database.prepare('UPDATE steps SET answer = NULL WHERE id = ? AND key = ?'),
     readCounter: database.prepare(`SELECT used FROM counters WHERE ${counter}`),
-    // Usage saturates where a number stops being exact. A quota that was edited keeps its usage under the new end.
+    // Usage saturates where a number stops being exact. A quota that was edited keeps its usage under the new end. `period_end`
+    // is until when the counter is kept: a new name would lock out whoever shares the file until all are upgraded.
     addUnits: database.prepare(`
       INSERT INTO counters VALUES (?, ?, ?, ?, ?)
       ON CONFLICT DO UPDATE SET
@@ -42,11 +44,13 @@ export function prepareStatements(database: DatabaseSync): Statements {
     ),
     readLeases: database.prepare(`SELECT sum(units) AS units FROM leases WHERE ${counter} AND told > ?`),
     pruneSteps: database.prepare(`
-      DELETE FROM steps WHERE taken < ? AND seq IN (SELECT seq FROM steps ORDER BY seq LIMIT 64)`),
+      DELETE FROM steps
+      WHERE taken < ? AND seq IN (SELECT seq FROM steps ORDER BY seq LIMIT 64)`),
     pruneLeases: database.prepare(`DELETE FROM leases WHERE key = ? AND told < ?`),
+    dropLeases: database.prepare(`DELETE FROM leases WHERE ${counter}`),
     pruneCounters: database.prepare(`
       DELETE FROM counters WHERE (key, name, period_start) IN
-        (SELECT key, name, period_start FROM counters WHERE period_end < ? LIMIT 32)
-      RETURNING key`),
+        (SELECT key, name, period_start FROM counters WHERE period_end < ? LIMIT 64)
+      RETURNING key, name, period_start`),
   };
 }

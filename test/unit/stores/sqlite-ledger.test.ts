@@ -49,6 +49,22 @@ test('old periods, steps and leases go, current ones stay', (t) => {
   assert.ok(rows('leases') <= 28, `${rows('leases')} leases`);
 });
 
+test('a counter outlives its period by as much as that is worth, with what was told of it', (t) => {
+  const { units, clock, database } = scene(t);
+  const rows = (table: string): number =>
+    Number(database.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.['n']);
+  const second = (): Counter =>
+    aCounter({ limit: 1_000, periodStart: clock.now, periodEnd: clock.now + 1_000 });
+  const hour = aCounter({ name: 'hourly', limit: 10_000, periodStart: START, periodEnd: START + HOUR });
+  for (; clock.now < START + HOUR; clock.now += 1_000) units.draw(aDraw({ counters: [second(), hour] }));
+  // The hour itself, a minute of seconds, and those that wait for the next time that old ones go.
+  assert.ok(rows('counters') <= 1 + 60 + 17, `${rows('counters')} counters`);
+  assert.ok(rows('leases') <= 1 + 60 + 17, `${rows('leases')} leases`);
+  clock.now = START + 24 * HOUR;
+  for (let draw = 0; draw < 20; draw += 1) units.draw(aDraw({ counters: [second()] }));
+  assert.equal(units.readUsage('key', [hour])[0]?.used, 3_600);
+});
+
 test('rates that have rested and places that have expired do not pile up', (t) => {
   const { clock, database } = scene(t);
   const rates = prepareRates(database, () => clock.now);
