@@ -44,7 +44,8 @@ export function prepareUnits(database: DatabaseSync, clock: () => number): Units
     stepsSincePruning += 1;
     if (stepsSincePruning < STEPS_PER_PRUNING) return;
     stepsSincePruning = 0;
-    sql.pruneSteps.run(now - STEP_KEPT_MS);
+    // Those of a time to come are from a clock that was ahead; they stand before all that follow.
+    sql.pruneSteps.run(now - STEP_KEPT_MS, now + STEP_KEPT_MS);
     sql.pruneLeases.run(order.keyId, now - LEASE_TOLD_MS);
     for (const { key, name, period_start: start } of sql.pruneCounters.all(now)) {
       sql.dropLeases.run(String(key), String(name), Number(start));

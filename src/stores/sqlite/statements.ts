@@ -45,7 +45,7 @@ export function prepareStatements(database: DatabaseSync): Statements {
     readLeases: database.prepare(`SELECT sum(units) AS units FROM leases WHERE ${counter} AND told > ?`),
     pruneSteps: database.prepare(`
       DELETE FROM steps
-      WHERE taken < ? AND seq IN (SELECT seq FROM steps ORDER BY seq LIMIT 64)`),
+      WHERE taken NOT BETWEEN ? AND ? AND seq IN (SELECT seq FROM steps ORDER BY seq LIMIT 64)`),
     pruneLeases: database.prepare(`DELETE FROM leases WHERE key = ? AND told < ?`),
     dropLeases: database.prepare(`DELETE FROM leases WHERE ${counter}`),
     pruneCounters: database.prepare(`

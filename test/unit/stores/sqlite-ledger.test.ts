@@ -65,6 +65,20 @@ test('a counter outlives its period by as much as that is worth, with what was t
   assert.equal(units.readUsage('key', [hour])[0]?.used, 3_600);
 });
 
+test('steps of a clock that was ahead do not keep those that follow', (t) => {
+  const { units, clock, database } = scene(t);
+  const counters = [aCounter({ limit: 1_000_000, periodStart: 0, periodEnd: Number.MAX_SAFE_INTEGER })];
+  clock.now = START + 365 * 24 * HOUR;
+  for (let draw = 0; draw < 80; draw += 1) units.draw(aDraw({ counters }));
+  clock.now = START;
+  for (let draw = 0; draw < 400; draw += 1) {
+    clock.now += HOUR;
+    units.draw(aDraw({ counters }));
+  }
+  const row = database.prepare('SELECT count(*) AS n FROM steps').get();
+  assert.ok(Number(row?.['n']) <= 32, `${String(row?.['n'])} steps`);
+});
+
 test('rates that have rested and places that have expired do not pile up', (t) => {
   const { clock, database } = scene(t);
   const rates = prepareRates(database, () => clock.now);
