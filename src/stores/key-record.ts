@@ -51,6 +51,15 @@ export function stillHolding(record: KeyRecord | undefined, digest: string): Key
   return record?.secrets.some((secret) => secret.digest === digest) === true ? record : undefined;
 }
 
+/** The key has at most nine of them; the others tell when it was used before it was rotated. */
+const secretsToldMax = 16;
+
+/** The numbers of the latest secrets of a key, newest first, whether it still has them or not. */
+export function secretsTold({ secrets }: KeyRecord): readonly number[] {
+  const newest = secrets.at(-1)?.number ?? 0;
+  return Array.from({ length: Math.min(newest, secretsToldMax) }, (_, before) => newest - before);
+}
+
 /** Writes what the audit log keeps beside the moment and the number of keys. */
 export function encodeAuditNote({ actor, action, keyId, changes }: AuditNote): string {
   return JSON.stringify({ actor, action, keyId, changes });

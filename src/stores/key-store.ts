@@ -84,7 +84,7 @@ export interface KeyUse {
 
 export interface KnownKey {
   readonly record: KeyRecord;
-  /** When each secret was used last, by its number; those never used are not in it. */
+  /** When each of its latest secrets was used last, by its number, also if it has that no longer; without those never used. */
   readonly usedAt: ReadonlyMap<number, number>;
 }
 

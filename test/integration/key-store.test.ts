@@ -140,6 +140,16 @@ function keyRules(address: (t: TestContext) => StoreAddress): void {
     assert.deepEqual([...(await keys.listKeys('', 9))[0]!.usedAt], [[2, 77]]);
   });
 
+  test('the uses of the latest secrets are known, also of those that the key no longer has', async (t) => {
+    const keys = await open(t);
+    const key = await create(keys, aKey());
+    assert.equal(await change(keys, key, { secrets: [aSecret({ number: 17 })] }), 'done');
+    await keys.noteUses([1, 2, 16].map((secret) => ({ keyId: key.id, secret, at: secret })));
+    const used = new Map([2, 16].map((secret) => [secret, secret]));
+    assert.deepEqual(new Map((await keys.readKey(key.id))!.usedAt), used);
+    assert.deepEqual(new Map((await keys.listKeys('', 9))[0]!.usedAt), used);
+  });
+
   test('the audit log tells every change, newest first, in pages', async (t) => {
     const keys = await open(t);
     const before = Date.now();

@@ -3,6 +3,7 @@ import {
   decodeKeyRecord,
   encodeAuditNote,
   encodeKeyRecord,
+  secretsTold,
   stillHolding,
 } from '../key-record.ts';
 import { AUDIT_ENTRIES_MAX, AUDIT_KEPT_MS, FEED_ENTRIES_MAX } from '../key-store.ts';
@@ -60,12 +61,14 @@ export function createRedisKeys(link: Link, { prefix, isCluster, listen }: Redis
   }
 
   async function withUses(records: readonly KeyRecord[]): Promise<readonly KnownKey[]> {
-    const all = records.flatMap((record) => record.secrets.map(({ number }) => useOf(record.id, number)));
+    const all = records.flatMap((record) => secretsTold(record).map((number) => useOf(record.id, number)));
     if (all.length === 0) return records.map((record) => ({ record, usedAt: new Map() }));
     const times = await link.send(names.uses, (redis) => redis.hmget(names.uses, ...all));
     const known = new Map(all.map((use, at) => [use, times[at]]));
     return records.map((record) => {
-      const uses = record.secrets.map(({ number }) => [number, known.get(useOf(record.id, number))] as const);
+      const uses = secretsTold(record).map(
+        (number) => [number, known.get(useOf(record.id, number))] as const,
+      );
       return { record, usedAt: new Map(uses.flatMap(([number, at]) => (at ? [[number, Number(at)]] : []))) };
     });
   }

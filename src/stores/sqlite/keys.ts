@@ -4,6 +4,7 @@ import {
   decodeKeyRecord,
   encodeAuditNote,
   encodeKeyRecord,
+  secretsTold,
   stillHolding,
 } from '../key-record.ts';
 import { AUDIT_ENTRIES_MAX, AUDIT_KEPT_MS, FEED_ENTRIES_MAX } from '../key-store.ts';
@@ -35,10 +36,11 @@ export interface KeyCalls {
 /** Prepares the statements for keys. */
 export function prepareKeys(database: DatabaseSync, clock: () => number): KeyCalls {
   const sql = prepareKeyStatements(database);
-  const known = (row: Row): KnownKey => ({ record: recordOf(row), usedAt: usesOf(String(row['id'])) });
 
-  function usesOf(id: string): ReadonlyMap<number, number> {
-    return new Map(sql.uses.all(id).map((row) => [Number(row['secret']), Number(row['used'])]));
+  function known(row: Row): KnownKey {
+    const record = recordOf(row);
+    const uses = sql.uses.all(record.id, secretsTold(record).at(-1) ?? 0);
+    return { record, usedAt: new Map(uses.map((use) => [Number(use['secret']), Number(use['used'])])) };
   }
 
   function ownerOf(digest: string): string | undefined {
@@ -151,7 +153,7 @@ function prepareKeyStatements(database: DatabaseSync) {
       INSERT INTO keys VALUES (?, ?, ?)
       ON CONFLICT DO UPDATE SET version = excluded.version, record = excluded.record`),
     own: database.prepare('INSERT INTO secrets VALUES (?, ?) ON CONFLICT DO NOTHING'),
-    uses: database.prepare('SELECT secret, used FROM uses WHERE key = ?'),
+    uses: database.prepare('SELECT secret, used FROM uses WHERE key = ? AND secret >= ?'),
     use: database.prepare(`
       INSERT INTO uses VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET used = max(used, excluded.used)`),
     addAudit: database.prepare('INSERT INTO audit (at, keys, note) VALUES (?, ?, ?)'),
