@@ -1,4 +1,4 @@
-import type { Counter, DrawOrder, PaceOrder, UnitsOrder } from './ledger.ts';
+import type { Counter, DrawOrder, PaceOrder, PlaceOrder, UnitsOrder } from './ledger.ts';
 
 /** A counter outlives its period by so many more, within these bounds: those of short periods would pile up in a day. */
 const PERIODS_KEPT = 24;
@@ -17,6 +17,9 @@ export function keptUntil({ periodStart, periodEnd }: Counter): number {
   return periodEnd + Math.max(keptMs, COUNTER_KEPT_MIN_MS);
 }
 
+/** A place that expires later than this is from a clock that was ahead: none is taken for so long. */
+export const PLACE_EXPIRES_MAX_MS = 60_000;
+
 /** Refuses numbers that no store could count exactly. They are the gateway's mistake, not the store's. */
 export function checkDraw({ need, want, held, counters }: DrawOrder): void {
   checkWhole(need, want, Math.abs(held), ...counters.map((counter) => counter.limit));
@@ -32,6 +35,11 @@ export function checkPace({ intervalMs, burst, want }: PaceOrder): void {
   if (want < 1 || burst < 1) throw new RangeError('a rate is taken in cells of at least one');
   if (!(intervalMs > 0 && intervalMs * burst <= Number.MAX_SAFE_INTEGER))
     throw new RangeError('no such interval');
+}
+
+export function checkPlace({ expiresInMs }: PlaceOrder): void {
+  if (!(expiresInMs > 0 && expiresInMs <= PLACE_EXPIRES_MAX_MS))
+    throw new RangeError(`no place is taken for ${expiresInMs} ms`);
 }
 
 function checkWhole(...numbers: readonly number[]): void {

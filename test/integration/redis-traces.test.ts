@@ -56,6 +56,16 @@ test('a counter outlives its period by as much as that is worth', async (t) => {
   assert.equal(await keptMs(month), 24 * HOUR);
 });
 
+test('a place of a clock that was ahead is free', async (t) => {
+  const redis = await startRedisServer(t);
+  const { ledger } = await openWithDeadline(t, redis.url);
+  const order = { keyId: 'key', placeId: 'a', limit: 1, expiresInMs: 15_000 };
+  await ledger.enter(order);
+  await redis.say('ZADD', names.places(), Date.now() + 2 * HOUR, 'a');
+  assert.equal((await ledger.enter({ ...order, placeId: 'b' })).kind, 'entered');
+  assert.equal(await number(redis.say('ZCARD', names.places())), 1);
+});
+
 test('steps are remembered over one rotation and forgotten with the next', async (t) => {
   const redis = await startRedisServer(t);
   const { ledger } = await openWithDeadline(t, redis.url);

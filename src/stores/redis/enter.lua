@@ -1,11 +1,12 @@
 -- Takes a place unless all are taken by others.
 -- KEYS     1 the places of a key, by the moment at which each expires
--- ARGV     1 the place, 2 limit, 3 expires in ms
+-- ARGV     1 the place, 2 limit, 3 expires in ms, 4 the longest that any place is taken for
 -- Returns  1 entered, 0 full
 
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', now))
+redis.call('ZREMRANGEBYSCORE', KEYS[1], string.format('(%.0f', now + ARGV[4]), '+inf')
 local others = redis.call('ZCARD', KEYS[1])
 if redis.call('ZSCORE', KEYS[1], ARGV[1]) then
   others = others - 1

@@ -1,6 +1,6 @@
 import { StoreUnavailable } from '../ledger.ts';
 import type { Counter, DrawAnswer, Ledger, PaceAnswer, UnitsOrder, Usage } from '../ledger.ts';
-import { checkDraw, checkPace, checkUnits, keptUntil } from '../orders.ts';
+import { checkDraw, checkPace, checkPlace, checkUnits, keptUntil, PLACE_EXPIRES_MAX_MS } from '../orders.ts';
 import type { Link } from './link.ts';
 import { nameKeys } from './names.ts';
 import { notUnderstood } from './not-understood.ts';
@@ -56,13 +56,21 @@ export function createRedisLedger(link: Link, prefix: string): Ledger {
       );
       return readPace(answer);
     },
-    async enter({ keyId, placeId, limit, expiresInMs }) {
+    async enter(order) {
+      checkPlace(order);
+      const { keyId, placeId, limit, expiresInMs } = order;
       const places = nameKeys(prefix, keyId).places();
-      const answer = await link.run(scripts.enter, [places], [placeId, limit, expiresInMs]);
+      const answer = await link.run(
+        scripts.enter,
+        [places],
+        [placeId, limit, expiresInMs, PLACE_EXPIRES_MAX_MS],
+      );
       const [entered] = numbersOf([answer], 1);
       return { kind: entered === 1 ? 'entered' : 'full' };
     },
-    async stay({ keyId, placeId, expiresInMs }) {
+    async stay(order) {
+      checkPlace(order);
+      const { keyId, placeId, expiresInMs } = order;
       await link.run(scripts.stay, [nameKeys(prefix, keyId).places()], [placeId, expiresInMs]);
     },
     async leave(keyId, placeId) {

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { KeyRecord, KeyStore } from '../key-store.ts';
 import type { Ledger } from '../ledger.ts';
-import { checkDraw, checkPace, checkUnits } from '../orders.ts';
+import { checkDraw, checkPace, checkPlace, checkUnits } from '../orders.ts';
 import type { Store, StoreOptions } from '../store.ts';
 import { watchChanges, type Feed } from '../watch-changes.ts';
 import type { Calls } from './calls.ts';
@@ -96,8 +96,14 @@ function createLedger(read: Ask, write: Ask): Ledger {
       return write((calls) => calls.pace(order));
     },
     cancelDraw: (order) => write((calls) => calls.cancelDraw(order)),
-    enter: (order) => write((calls) => calls.enter(order)),
-    stay: (order) => write((calls) => calls.stay(order)),
+    async enter(order) {
+      checkPlace(order);
+      return write((calls) => calls.enter(order));
+    },
+    async stay(order) {
+      checkPlace(order);
+      return write((calls) => calls.stay(order));
+    },
     leave: (keyId, placeId) => write((calls) => calls.leave(keyId, placeId)),
     readTime: async () => Date.now(),
     readUsage: (keyId, counters) => read((calls) => calls.readUsage(keyId, counters)),

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { PlaceAnswer, PlaceOrder } from '../ledger.ts';
+import { PLACE_EXPIRES_MAX_MS } from '../orders.ts';
 import { transact } from './transact.ts';
 
 /** The ledger's calls about places, each of them synchronous. */
@@ -12,7 +13,7 @@ export interface PlaceCalls {
 /** Prepares the places. */
 export function preparePlaces(database: DatabaseSync, clock: () => number): PlaceCalls {
   const count = database.prepare(
-    'SELECT count(*) AS taken FROM places WHERE key = ? AND expires > ? AND place <> ?',
+    'SELECT count(*) AS taken FROM places WHERE key = ? AND expires > ? AND expires <= ? AND place <> ?',
   );
   const take = database.prepare(
     'INSERT INTO places VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET expires = excluded.expires',
@@ -26,7 +27,8 @@ export function preparePlaces(database: DatabaseSync, clock: () => number): Plac
     enter: ({ keyId, placeId, limit, expiresInMs }) =>
       transact(database, () => {
         const now = clock();
-        if (Number(count.get(keyId, now, placeId)?.['taken']) >= limit) return { kind: 'full' };
+        if (Number(count.get(keyId, now, now + PLACE_EXPIRES_MAX_MS, placeId)?.['taken']) >= limit)
+          return { kind: 'full' };
         prune.run(now);
         take.run(keyId, placeId, now + expiresInMs);
         return { kind: 'entered' };

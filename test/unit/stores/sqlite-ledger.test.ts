@@ -94,6 +94,19 @@ test('rates that have rested and places that have expired do not pile up', (t) =
   }
 });
 
+test('a place of a clock that was ahead is free, and taken again by whoever keeps it', (t) => {
+  const { clock, database } = scene(t);
+  const places = preparePlaces(database, () => clock.now);
+  const order = { keyId: 'key', placeId: 'a', limit: 1, expiresInMs: 15_000 };
+  clock.now = START + 2 * HOUR;
+  places.enter(order);
+  clock.now = START;
+  assert.equal(places.enter({ ...order, placeId: 'b' }).kind, 'entered');
+  places.stay(order);
+  places.leave('key', 'b');
+  assert.equal(places.enter({ ...order, placeId: 'c' }).kind, 'full');
+});
+
 function daily(day: number): Counter[] {
   const periodStart = START + day * 24 * HOUR;
   return [aCounter({ limit: 1_000_000, periodStart, periodEnd: periodStart + 24 * HOUR })];
