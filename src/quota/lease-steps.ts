@@ -3,7 +3,7 @@ import type { Counter, DrawOrder, Ledger } from '../stores/ledger.ts';
 import type { Clock } from './clock.ts';
 import { lowerUsed } from './lease.ts';
 import type { Lease } from './lease.ts';
-import { Outbox } from './outbox.ts';
+import { Outbox, repeatableForEver } from './outbox.ts';
 import { Owed } from './owed.ts';
 
 /** The ledger remembers a step for ten seconds at least. Units given back twice would be overspent, so less is used. */
@@ -33,7 +33,7 @@ export class LeaseSteps {
 
   constructor(options: LeaseStepsOptions) {
     const { clock, stepsMax, onError } = options;
-    this.outbox = new Outbox({ mono: () => clock.mono(), stepsMax, idsLiveMs, onError });
+    this.outbox = new Outbox({ mono: () => clock.mono(), stepsMax, onError });
     this.owed = new Owed(options.owingKeysMax);
     this.#ledger = options.ledger;
     this.#holder = options.holder;
@@ -53,7 +53,11 @@ export class LeaseSteps {
     const { keyId } = lease;
     const order = { id: this.nextId(), keyId, counters, units, holder: this.#holder, held: lease.units };
     this.#onStep();
-    this.outbox.post({ expendable: true, repeatable: false, run: () => this.#ledger.giveBack(order) });
+    this.outbox.post({
+      expendable: true,
+      repeatableForMs: idsLiveMs,
+      run: () => this.#ledger.giveBack(order),
+    });
   }
 
   /** Sends back all that is held. */
@@ -67,7 +71,7 @@ export class LeaseSteps {
     this.#onStep();
     this.outbox.post({
       expendable: true,
-      repeatable: true,
+      repeatableForMs: repeatableForEver,
       run: () => this.#ledger.cancelDraw({ id, keyId, counters, holder }),
     });
   }
@@ -76,7 +80,11 @@ export class LeaseSteps {
     const { keyId, units: held } = lease;
     const order = { id: this.nextId(), keyId, counters, units, holder: this.#holder, held };
     this.#onStep();
-    this.outbox.post({ expendable: false, repeatable: true, run: () => this.#ledger.charge(order) });
+    this.outbox.post({
+      expendable: false,
+      repeatableForMs: repeatableForEver,
+      run: () => this.#ledger.charge(order),
+    });
   }
 
   /** Charges what keys owe, as far as there is room. */

@@ -5,21 +5,22 @@ export interface Step {
   run(): Promise<void>;
   /** Whether it may be dropped: units that never come back are lost, but units that are never charged are overspent. */
   readonly expendable: boolean;
-  /** Whether taking it twice does no harm even when the store no longer knows its id: nothing is overspent by it. */
-  readonly repeatable: boolean;
+  /** For so long after it may have been taken it is tried again. Later the store may have forgotten its id. */
+  readonly repeatableForMs: number;
 }
+
+/** For steps that may be taken twice: nothing is overspent by them. */
+export const repeatableForEver = Number.POSITIVE_INFINITY;
 
 interface Posted {
   readonly step: Step;
-  /** When it was first tried; undefined = never. */
+  /** When it was first tried and may have been taken; undefined = never. */
   triedAt: number | undefined;
 }
 
 export interface OutboxOptions {
   readonly mono: () => number;
   readonly stepsMax: number;
-  /** After this time the store may have forgotten an id, and units that may have come back are not sent again. */
-  readonly idsLiveMs: number;
   /** Told of errors that are no outage: a fault in the program. */
   readonly onError: (error: unknown) => void;
 }
@@ -106,7 +107,7 @@ export class Outbox {
 
   async #run(posted: Posted): Promise<void> {
     const now = this.#options.mono();
-    if (!posted.step.repeatable && now - (posted.triedAt ?? now) > this.#options.idsLiveMs) {
+    if (now - (posted.triedAt ?? now) > posted.step.repeatableForMs) {
       this.dropped += 1;
       return;
     }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Outbox } from '../../../src/quota/outbox.ts';
+import { Outbox, repeatableForEver } from '../../../src/quota/outbox.ts';
 import type { Step } from '../../../src/quota/outbox.ts';
 import { StoreUnavailable } from '../../../src/stores/ledger.ts';
 import { settle as runReady } from '../../helpers/turnable-clock.ts';
@@ -16,12 +16,11 @@ function createScene(stepsMax = 100) {
   const outbox = new Outbox({
     mono: () => scene.now,
     stepsMax,
-    idsLiveMs: 1000,
     onError: (error) => scene.errors.push(error),
   });
   const step = (name: string, expendable = true): Step => ({
     expendable,
-    repeatable: !expendable,
+    repeatableForMs: expendable ? 1000 : repeatableForEver,
     run: () => {
       scene.taken.push(name);
       const error = new StoreUnavailable('down', { mayHaveHappened: scene.mayHaveHappened });
@@ -89,8 +88,8 @@ test('a step that surely did not happen is repeated however late it is', async (
 });
 
 test('an error that is no outage is told and ends the step', async () => {
-  const { scene, outbox } = createScene();
-  outbox.post({ expendable: true, repeatable: true, run: () => Promise.reject(new TypeError('a fault')) });
+  const { scene, outbox, step } = createScene();
+  outbox.post({ ...step('faulty'), run: () => Promise.reject(new TypeError('a fault')) });
   await runReady();
   assert.equal(outbox.size, 0);
   assert.equal(scene.errors.length, 1);
