@@ -1,8 +1,9 @@
-import { randomBytes } from 'node:crypto';
 import { StoreUnavailable } from '../stores/ledger.ts';
-import type { Ledger, PlaceAnswer, PlaceOrder } from '../stores/ledger.ts';
+import type { PlaceOrder } from '../stores/ledger.ts';
 import type { ConcurrencyReading } from './answer-headers.ts';
 import type { Clock } from './clock.ts';
+import { SharedPlaces } from './shared-places.ts';
+import type { SharedPlacesOptions } from './shared-places.ts';
 import type { ConcurrencyRule, OnStoreFailure } from '../config/plan-rule.ts';
 
 /** The place of one request among those of its key that are in flight. */
@@ -30,20 +31,11 @@ export interface Concurrency {
   readonly keys: number;
 }
 
-export interface ConcurrencyOptions {
-  readonly ledger: Ledger;
-  readonly clock: Clock;
-  readonly onError: (error: unknown) => void;
-}
-
 /** Creates the count of requests in flight of a process. */
-export function createConcurrency(options: ConcurrencyOptions): Concurrency {
+export function createConcurrency(options: SharedPlacesOptions): Concurrency {
   return new PlaceBook(options);
 }
 
-/** A shared place is renewed each beat; the places of a process that crashed are free after the expiry. */
-const beatMs = 5000;
-const expiresInMs = 15_000;
 const denialMs = 50;
 
 interface Count {
@@ -53,22 +45,18 @@ interface Count {
 }
 
 class PlaceBook implements Concurrency {
-  readonly #ledger: Ledger;
   readonly #clock: Clock;
   readonly #onError: (error: unknown) => void;
+  readonly #shared: SharedPlaces;
   readonly #counts = new Map<string, Count>();
-  readonly #shared = new Map<string, PlaceOrder>();
   /** Keys whose denial is remembered; one timer forgets them all. */
   readonly #denied = new Set<string>();
   #forgetting = false;
-  readonly #idPrefix = randomBytes(12).toString('base64url');
-  #ids = 0;
-  #beating = false;
 
-  constructor(options: ConcurrencyOptions) {
-    this.#ledger = options.ledger;
+  constructor(options: SharedPlacesOptions) {
     this.#clock = options.clock;
     this.#onError = options.onError;
+    this.#shared = new SharedPlaces(options);
   }
 
   get keys(): number {
@@ -89,41 +77,32 @@ class PlaceBook implements Concurrency {
     if (count.inFlight >= rule.limit || isFull) return { kind: 'full', reading: read(rule, rule.limit) };
     count.inFlight += 1;
     if (!rule.shared) return this.#place(keyId, count, { rule, order: undefined });
-    this.#ids += 1;
-    const placeId = `${this.#idPrefix}${this.#ids.toString(36)}`;
-    const order = { keyId, placeId, limit: rule.limit, expiresInMs };
-    return this.#enterShared(count, { rule, order }, onStoreFailure);
+    return this.#enterShared(keyId, count, rule, onStoreFailure);
   }
 
   async #enterShared(
+    keyId: string,
     count: Count,
-    entry: { rule: ConcurrencyRule; order: PlaceOrder },
+    rule: ConcurrencyRule,
     onStoreFailure: OnStoreFailure,
   ): Promise<Place | Full> {
-    const { rule, order } = entry;
-    const { keyId, placeId } = order;
-    let answer: PlaceAnswer;
+    let order: PlaceOrder | undefined;
     try {
-      answer = await this.#ledger.enter(order);
+      order = await this.#shared.enter(keyId, rule.limit);
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) this.#onError(error);
-      else if (error.mayHaveHappened) this.#tell(this.#ledger.leave(keyId, placeId));
-      if (error instanceof StoreUnavailable && onStoreFailure === 'allow') {
-        return this.#place(keyId, count, { rule, order: undefined });
-      }
+      else if (onStoreFailure === 'allow') return this.#place(keyId, count, { rule, order: undefined });
       this.#lower(keyId, count);
       throw error;
     }
-    if (answer.kind === 'full') {
+    if (order === undefined) {
       count.fullUntil = this.#clock.mono() + denialMs;
       count.inFlight -= 1;
       this.#denied.add(keyId);
       this.#armForget();
       return { kind: 'full', reading: read(rule, rule.limit) };
     }
-    this.#shared.set(placeId, order);
-    this.#armBeat();
-    return this.#place(keyId, count, entry);
+    return this.#place(keyId, count, { rule, order });
   }
 
   #place(
@@ -141,9 +120,7 @@ class PlaceBook implements Concurrency {
         left = true;
         count.fullUntil = 0;
         this.#lower(keyId, count);
-        if (order === undefined) return;
-        this.#shared.delete(order.placeId);
-        this.#tell(this.#ledger.leave(keyId, order.placeId));
+        if (order !== undefined) this.#shared.leave(order);
       },
     };
   }
@@ -167,23 +144,6 @@ class PlaceBook implements Concurrency {
         if (count.inFlight <= 0) this.#counts.delete(keyId);
       }
       if (this.#denied.size > 0) this.#armForget();
-    });
-  }
-
-  /** A step that may be lost: the place expires by itself. */
-  #tell(step: Promise<void>): void {
-    step.catch((error: unknown) => {
-      if (!(error instanceof StoreUnavailable)) this.#onError(error);
-    });
-  }
-
-  #armBeat(): void {
-    if (this.#beating) return;
-    this.#beating = true;
-    this.#clock.after(beatMs, () => {
-      this.#beating = false;
-      for (const order of this.#shared.values()) this.#tell(this.#ledger.stay(order));
-      if (this.#shared.size > 0) this.#armBeat();
     });
   }
 }

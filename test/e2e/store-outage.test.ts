@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
@@ -95,6 +96,44 @@ for (const { name, begin, end } of outages) {
     assert.ok(says(gateway, 'the store does not answer'));
     const lines = gateway.logs().filter(({ keyId, msg }) => keyId === 'cyd' && msg === 'answered');
     assert.equal(lines.filter(({ owed }) => owed === true).length, 20);
+  });
+}
+
+const absences = {
+  'a Redis that was gone': async (t: TestContext) => {
+    const redis = await startRedisServer(t, { args: durable });
+    return { url: redis.url, begin: () => redis.stop(), end: () => redis.start() };
+  },
+  'a SQLite file that was locked': (t: TestContext) => {
+    const path = `${tempFolder(t)}/gatehouse.db`;
+    const locker = (): DatabaseSync => (open ??= new DatabaseSync(path, { timeout: 5000 }));
+    let open: DatabaseSync | undefined;
+    t.after(() => open?.close());
+    return {
+      url: `sqlite:${path}`,
+      begin: () => locker().exec('BEGIN IMMEDIATE'),
+      end: () => locker().exec('ROLLBACK'),
+    };
+  },
+};
+
+for (const [name, prepareAbsence] of Object.entries(absences)) {
+  test(`${name} learns soon of the shared places that were left meanwhile`, async (t) => {
+    const { url, begin, end } = await prepareAbsence(t);
+    const narrow = { concurrency: { limit: 2, shared: true } };
+    const scene = await openQuotaScene(t, { plans: { narrow }, keys: keysOf('narrow', 'ada') }, url);
+    const gateway = await scene.start();
+    const release = Promise.withResolvers<void>();
+    scene.upstream.handler = (_request, res) => void release.promise.then(() => res.end('ok'));
+    const answers = [call(gateway), call(gateway)];
+    await until(() => scene.upstream.requests.length === 2);
+    await begin();
+    release.resolve();
+    for (const answer of answers) assert.equal((await answer).status, 200);
+    await until(() => says(gateway, 'the store does not answer'));
+    await end();
+    // The places would expire by themselves 15 s after they were taken.
+    await until(async () => (await call(gateway)).status === 200, { within: 8_000 });
   });
 }
 

@@ -103,3 +103,54 @@ test('a place that is left in this process is usable at once, although others ha
   place.leave();
   await enterSurely(one);
 });
+
+test('places that were left, or perhaps taken, during an outage are free soon after it', async () => {
+  const { options, weather, clock } = createQuotaScene();
+  const one = createConcurrency(options);
+  const two = createConcurrency(options);
+  const taken = await enterSurely(one);
+  weather.loses = true;
+  await assert.rejects(enter(one), StoreUnavailable);
+  weather.refuses = true;
+  taken.leave();
+  await clock.pass(3000);
+  weather.refuses = false;
+  weather.loses = false;
+  await clock.pass(251);
+  await enterSurely(two);
+  await enterSurely(two);
+  await clock.pass(5000);
+  assert.equal(one.keys, 0);
+});
+
+test('a key that is told of places that were left already has them at its next request', async () => {
+  const { options, weather, clock } = createQuotaScene();
+  const places = createConcurrency(options);
+  const taken = [await enterSurely(places), await enterSurely(places)];
+  weather.refuses = true;
+  for (const place of taken) place.leave();
+  await clock.pass(0);
+  weather.refuses = false;
+  assert.equal((await enter(places)).kind, 'full');
+  await clock.pass(51);
+  await enterSurely(places);
+  await enterSurely(places);
+});
+
+test('in a long outage it is tried now and then to leave a place, and no longer when the place has expired', async () => {
+  const { options, weather, clock, ledger } = createQuotaScene();
+  const places = createConcurrency(options);
+  const { limit, ...rest } = shared;
+  const taken = await Promise.all(
+    Array.from({ length: 20 }, () => enterSurely(places, { ...rest, limit: limit * 10 })),
+  );
+  weather.refuses = true;
+  for (const place of taken) place.leave();
+  await clock.pass(1000);
+  const tries = ledger.calls.get('leave') ?? 0;
+  assert.ok(tries > 20 && tries < 26, `${tries} tries`);
+  await clock.pass(20_000);
+  const later = ledger.calls.get('leave') ?? 0;
+  assert.ok(later < 20 + 4 * 15 + 64, `${later} tries`);
+  assert.equal(clock.timers, 0);
+});
