@@ -42,7 +42,7 @@ export class LeaseSteps {
 
   nextId(): string {
     this.#ids += 1;
-    return `${this.#idPrefix}${this.#ids.toString(36)}`;
+    return `${this.#idPrefix}.${this.#ids}`;
   }
 
   sendBack(lease: Lease, counters: readonly Counter[], units: number): void {

@@ -4,10 +4,12 @@
  * Rules that both stores keep, and that one test suite holds against both:
  * - A draw takes the same number of units from every counter it names, or nothing from any.
  * - `used` never exceeds `limit` through a draw, and never falls below zero.
- * - Every step carries an id, unique for its key and holder. A step that is repeated with the same id answers what it
- *   answered first and changes nothing, so a step whose answer was lost can be repeated or cancelled. A draw that took
- *   nothing is not remembered: repeated, it is judged anew. Steps are remembered for ten minutes (SQLite), or for an
- *   hour unless sixteen others of the same key and holder follow, and then for ten seconds at least (Redis).
+ * - Every step carries an id, unique for its key and holder, that ends in `.` and a number; the numbers of a holder go
+ *   up. A step that is repeated with the same id answers what it answered first and changes nothing, so a step whose
+ *   answer was lost can be repeated or cancelled. A draw that took nothing is not remembered: repeated, it is judged
+ *   anew. Steps are remembered for ten minutes (SQLite), or for an hour unless sixteen others of the same key and holder
+ *   follow, and then for ten seconds at least (Redis). A draw or units given back that arrive in Redis still later, as
+ *   from a connection that stood still, are not taken. SQLite takes no step late.
  * - Counters are named by key id and quota name. A limit is an argument, never stored: editing it keeps the usage.
  * - The store's clock decides which period is current. A step for a period that is not is answered `not_current`.
  * - A call answers within the store's deadline or rejects with `StoreUnavailable`.

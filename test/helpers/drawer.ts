@@ -1,7 +1,7 @@
-import { randomUUID } from 'node:crypto';
 import { StoreUnavailable } from '../../src/stores/ledger.ts';
 import { openStore } from '../../src/stores/open-store.ts';
 import type { DrawerTask } from './drawers.ts';
+import { nextId } from './ledger-orders.ts';
 
 // A process that draws until nothing is left, and tells its parent of each draw after it was answered.
 process.once('message', (message) => void drawAll(message as DrawerTask));
@@ -10,7 +10,7 @@ async function drawAll({ address, counters, unitsPerDraw }: DrawerTask): Promise
   const store = await openStore(address, { deadlineMs: 2_000 });
   const holder = String(process.pid);
   for (;;) {
-    const order = { id: randomUUID(), keyId: 'key', counters, need: 1, want: unitsPerDraw, holder, held: 0 };
+    const order = { id: nextId(), keyId: 'key', counters, need: 1, want: unitsPerDraw, holder, held: 0 };
     try {
       const answer = await store.ledger.draw(order);
       if (answer.kind !== 'drawn') break;

@@ -10,15 +10,23 @@ export function aCounter(change: Partial<Counter>): Counter {
   return { name: 'monthly', limit: 10, periodStart, periodEnd: periodStart + 5 * HOUR, ...change };
 }
 
+let ids = 0;
+
+/** The id of a step. */
+export function nextId(): string {
+  ids += 1;
+  return `${randomUUID()}.${ids}`;
+}
+
 /** A draw of one unit, with an id of its own. */
 export function aDraw(change: Partial<DrawOrder> & Pick<DrawOrder, 'counters'>): DrawOrder {
   const want = change.want ?? 1;
-  return { id: randomUUID(), keyId: 'key', need: Math.min(1, want), want, holder: 'a', held: 0, ...change };
+  return { id: nextId(), keyId: 'key', need: Math.min(1, want), want, holder: 'a', held: 0, ...change };
 }
 
 /** One unit to give back or to charge, with an id of its own. */
 export function someUnits(change: Partial<UnitsOrder> & Pick<UnitsOrder, 'counters'>): UnitsOrder {
-  return { id: randomUUID(), keyId: 'key', units: 1, holder: 'a', held: 0, ...change };
+  return { id: nextId(), keyId: 'key', units: 1, holder: 'a', held: 0, ...change };
 }
 
 /** The usage of some counters, as one line. */

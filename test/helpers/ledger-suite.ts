@@ -93,8 +93,8 @@ function drawRules(kind: StoreKind): void {
   test('the same id of another key is another step', async (t) => {
     const { ledger } = await open(t, kind);
     const counters = [aCounter({ limit: 10 })];
-    await ledger.draw(aDraw({ id: 'same', keyId: 'a', counters }));
-    assert.equal((await ledger.draw(aDraw({ id: 'same', keyId: 'b', counters }))).kind, 'drawn');
+    await ledger.draw(aDraw({ id: 'same.1', keyId: 'a', counters }));
+    assert.equal((await ledger.draw(aDraw({ id: 'same.1', keyId: 'b', counters }))).kind, 'drawn');
     assert.equal(await usedOf(ledger, counters, 'b'), '1');
   });
 

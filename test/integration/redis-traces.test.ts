@@ -2,14 +2,17 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Counter } from '../../src/stores/ledger.ts';
 import { StoreUnavailable } from '../../src/stores/ledger.ts';
+import type { Ledger } from '../../src/stores/ledger.ts';
 import { nameKeys } from '../../src/stores/redis/names.ts';
-import { aCounter, aDraw, HOUR, someUnits } from '../helpers/ledger-orders.ts';
+import { aCounter, aDraw, HOUR, someUnits, usedOf } from '../helpers/ledger-orders.ts';
 import { startRedisServer } from '../helpers/redis-server.ts';
+import type { RedisServer } from '../helpers/redis-server.ts';
 import { openWithDeadline } from '../helpers/store-faults.ts';
 
 // What the ledger leaves in Redis, and for how long.
 
 const names = nameKeys('gatehouse:', 'key');
+const many = [aCounter({ limit: 1_000 })];
 
 test('everything expires by itself, except the usage of a lifetime', async (t) => {
   const redis = await startRedisServer(t);
@@ -69,24 +72,45 @@ test('a place of a clock that was ahead is free', async (t) => {
 test('steps are remembered over one rotation and forgotten with the next', async (t) => {
   const redis = await startRedisServer(t);
   const { ledger } = await openWithDeadline(t, redis.url);
-  const counters = [aCounter({ limit: 1_000 })];
   const [latest, earlier] = names.steps('a');
-  const rotate = async (): Promise<void> => {
-    for (let step = 0; step < 17; step += 1) await ledger.draw(aDraw({ counters }));
-    await redis.say('HSET', latest, 'begun', Date.now() - 11_000);
-    await ledger.draw(aDraw({ counters }));
-  };
-  const order = aDraw({ counters });
+  const order = aDraw({ counters: many });
   const answer = await ledger.draw(order);
-  await rotate();
+  await rotate(redis, ledger);
   assert.ok((await number(redis.say('HLEN', earlier))) > 17);
   assert.deepEqual(await ledger.draw(order), answer);
-  const cancelled = aDraw({ counters });
+  const cancelled = aDraw({ counters: many });
   await ledger.cancelDraw(cancelled);
-  await rotate();
+  await rotate(redis, ledger);
   await assert.rejects(ledger.draw(cancelled), StoreUnavailable);
   assert.ok((await number(redis.say('HLEN', latest))) < 5);
-  assert.notDeepEqual(await ledger.draw(order), answer);
+  assert.equal(await number(redis.say('HEXISTS', earlier, `:${order.id}`)), 0);
+});
+
+test('a draw or units given back are not taken again when they are forgotten, nor is one that comes so late; a charge is', async (t) => {
+  const redis = await startRedisServer(t);
+  const { ledger } = await openWithDeadline(t, redis.url);
+  const taken = { draw: aDraw({ counters: many, want: 50 }), back: someUnits({ counters: many, units: 10 }) };
+  const late = { draw: aDraw({ counters: many }), back: someUnits({ counters: many }) };
+  const charge = someUnits({ counters: many, units: 3 });
+  await ledger.draw(taken.draw);
+  await ledger.giveBack(taken.back);
+  await rotate(redis, ledger);
+  // A step that was on its way for a moment is taken, although later ones came before it.
+  await ledger.giveBack(late.back);
+  assert.equal(await usedOf(ledger, many), String(50 - 10 + 18 - 1));
+  await rotate(redis, ledger);
+  await rotate(redis, ledger);
+  const used = await usedOf(ledger, many);
+  for (const { draw, back } of [taken, late]) {
+    await assert.rejects(ledger.draw(draw), (error) => {
+      return error instanceof StoreUnavailable && !error.mayHaveHappened;
+    });
+    await ledger.giveBack(back);
+  }
+  assert.equal(await usedOf(ledger, many), used);
+  await ledger.charge(charge);
+  assert.equal(await usedOf(ledger, many), String(Number(used) + 3));
+  assert.equal((await ledger.draw(aDraw({ counters: many }))).kind, 'drawn');
 });
 
 test('what dead processes told goes when many have told, and what living ones told stays', async (t) => {
@@ -104,6 +128,13 @@ test('what dead processes told goes when many have told, and what living ones to
   assert.equal(await number(redis.say('HLEN', names.counter(counter))), 3);
   assert.equal((await ledger.readUsage('key', [counter]))[0]?.leased, 9);
 });
+
+/** Makes Redis begin to remember the steps of a process anew; eighteen units are drawn for it. */
+async function rotate(redis: RedisServer, ledger: Ledger): Promise<void> {
+  for (let step = 0; step < 17; step += 1) await ledger.draw(aDraw({ counters: many }));
+  await redis.say('HSET', names.steps('a')[0], 'begun', Date.now() - 11_000);
+  await ledger.draw(aDraw({ counters: many }));
+}
 
 /** The integer of a raw answer. */
 async function number(answer: Promise<string>): Promise<number> {

@@ -3,11 +3,12 @@
 -- ARGV     3 units, negative to give back, 4 held, then for each counter until when it is kept
 -- Returns  nothing
 
-if earlier then
+local units = tonumber(ARGV[3])
+-- Units that came back twice would be overspent.
+if earlier or (forgotten and units < 0) then
   return
 end
 
-local units = tonumber(ARGV[3])
 local used = {}
 for index = 3, #KEYS do
   used[index] = used_of(KEYS[index])

@@ -6,6 +6,10 @@
 if earlier then
   return earlier
 end
+-- Nobody waits for it any more, and it may have been cancelled.
+if forgotten then
+  return '-'
+end
 
 for at = 6, #ARGV, 4 do
   if now < tonumber(ARGV[at + 1]) or now >= tonumber(ARGV[at + 2]) then

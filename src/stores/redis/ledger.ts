@@ -93,7 +93,7 @@ export function createRedisLedger(link: Link, prefix: string): Ledger {
   };
 }
 
-/** No id may be the field in which a hash of steps keeps its own beginning. */
+/** No id may be a field in which a hash of steps keeps what it knows of itself. */
 function stepId(id: string): string {
   return `:${id}`;
 }

@@ -6,19 +6,24 @@
 -- A counter is a hash: `used`, and for each process `h:<holder>` = "<units it holds> <when it told>".
 -- Steps are a hash of id to answer. It is rotated, so a step is remembered for ten seconds and sixteen further steps at
 -- least, however often the key is asked, and for an hour when nothing follows. Answers: "1 …" a draw, "0" another
--- step, "-" a burnt id.
+-- step, "-" a burnt id. The numbers of ids go up: `top` is the highest so far, `floor` the highest that may be forgotten.
 
 local STEPS_KEPT_MS = 3600000
 local STEPS_MIN_MS = 10000
 local STEPS_MIN = 16
+-- begun, top and floor
+local STEPS_HEAD = 3
 local HOLDERS_MAX = 64
 local LEASE_TOLD_MS = 3600000
 local MAX_WHOLE = 9007199254740991
 
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local latest = redis.call('HMGET', KEYS[1], ARGV[1], 'begun')
+local latest = redis.call('HMGET', KEYS[1], ARGV[1], 'begun', 'top', 'floor')
 local earlier = latest[1] or redis.call('HGET', KEYS[2], ARGV[1])
+local nth = tonumber(string.match(ARGV[1], '%d+$'))
+-- It lay on the way for so long that it may have been taken before, by another copy, and forgotten.
+local forgotten = not earlier and nth <= tonumber(latest[4] or 0)
 
 -- Lua writes 1e+15 where Redis needs every digit.
 local function whole(number)
@@ -31,14 +36,16 @@ local function used_of(key)
 end
 
 local function remember(answer)
+  local top = whole(math.max(nth, tonumber(latest[3] or 0)))
   if not latest[2] then
-    redis.call('HSET', KEYS[1], 'begun', whole(now), ARGV[1], answer)
-  elseif math.abs(now - latest[2]) > STEPS_MIN_MS and redis.call('HLEN', KEYS[1]) > STEPS_MIN then
+    redis.call('HSET', KEYS[1], 'begun', whole(now), 'top', top, 'floor', '0', ARGV[1], answer)
+  elseif math.abs(now - latest[2]) > STEPS_MIN_MS and redis.call('HLEN', KEYS[1]) - STEPS_HEAD >= STEPS_MIN then
+    local floor = redis.call('HGET', KEYS[2], 'top') or latest[4]
     redis.call('UNLINK', KEYS[2])
     redis.call('RENAME', KEYS[1], KEYS[2])
-    redis.call('HSET', KEYS[1], 'begun', whole(now), ARGV[1], answer)
+    redis.call('HSET', KEYS[1], 'begun', whole(now), 'top', top, 'floor', floor, ARGV[1], answer)
   else
-    redis.call('HSET', KEYS[1], ARGV[1], answer)
+    redis.call('HSET', KEYS[1], 'top', top, ARGV[1], answer)
   end
   redis.call('PEXPIRE', KEYS[1], STEPS_KEPT_MS)
 end
