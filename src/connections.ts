@@ -26,6 +26,8 @@ interface Connection {
  */
 export class Connections {
   readonly #limits: Limits;
+  /** How many requests a connection may hold, the refused ones among them. */
+  readonly #heldMax: number;
   readonly #open = new Map<Socket, Connection>();
   #inFlight = 0;
   /** Undefined as long as the gateway is not being stopped. */
@@ -33,6 +35,7 @@ export class Connections {
 
   constructor(limits: Limits) {
     this.#limits = limits;
+    this.#heldMax = limits.inFlightPerConnection + Math.max(limits.inFlightPerConnection, refusedMin);
   }
 
   get count(): number {
@@ -80,7 +83,7 @@ export class Connections {
       if (connection.givenUp && connection.inFlight.length === 0) req.socket.destroySoon();
     });
     // Refusals that nobody reads pile up too. Reading no further would not do: nobody would hear the client leave.
-    if (connection.inFlight.length >= 2 * this.#limits.inFlightPerConnection) req.socket.destroy();
+    if (connection.inFlight.length >= this.#heldMax) req.socket.destroy();
     if (crowded || ending) {
       res.shouldKeepAlive = false;
       throw new Refusal('overloaded', { headers: { 'Retry-After': '1' } });
@@ -240,6 +243,9 @@ function endAfterAnswers(socket: Socket, { inFlight }: Connection): void {
       if (inFlight.length === 0) socket.end();
     });
 }
+
+/** Even where few requests may be in flight, a client gets to read that it sent one too many. */
+const refusedMin = 16;
 
 /** What a request may still do once its connection is cut: a store that does not answer must not hold up the end. */
 const gonePatienceMs = 2000;

@@ -95,6 +95,22 @@ test('a client that pipelines 2,000 requests and reads nothing gets no further t
   assert.ok(peakMegabytes() - peak < 60, `${peakMegabytes() - peak} MB more`);
 });
 
+test('who pipelines a few requests too many gets all answers up to the first that is refused', async (t) => {
+  held.length = 0;
+  const raw = await open(t, get('/v1/hold').repeat(25));
+  await until(() => held.length === 10);
+  held.forEach((res) => res.end());
+  await raw.receivedUntilClose();
+  const answers = await raw.responses(11);
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [...Array.from({ length: 10 }, () => 200), 503],
+  );
+  assertRefused(answers.at(-1), 'overloaded');
+  assert.equal(answers.at(-1)?.headers['retry-after'], '1');
+  await nothingInFlight();
+});
+
 test('of pipelined requests those that are not safe are worked on alone, in their order', async (t) => {
   held.length = 0;
   const earlier = upstream.requests.length;
