@@ -33,7 +33,7 @@ function optionsTable(): string {
 
 /** One row per metric of our own; those that every Node process has are left out. */
 function metricsTable(): string {
-  const metrics = createMetrics(() => 0);
+  const metrics = createMetrics();
   metrics.showLeases(() => ({ leases: 0, owingKeys: 0, waitingSteps: 0, droppedSteps: 0 }));
   const rows = metrics.registry
     .getMetricsAsArray()

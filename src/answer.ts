@@ -79,6 +79,8 @@ function linger(req: IncomingMessage, res: ServerResponse, body: string): void {
     req.off('data', discard).off('end', close).off('close', close).off(bodyBroken, close);
     res.end();
   }
-  res.write(body);
+  res.write(body, () => {
+    req.visit.outAt = performance.now();
+  });
   req.on('data', discard).on('end', close).on('close', close).on(bodyBroken, close);
 }

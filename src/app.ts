@@ -52,10 +52,9 @@ export function createApp({ travel, findOrigin, logger, metrics }: AppParts): Ap
     const origin = findOrigin(req);
     const visit = new Visit(requestId(req, origin), origin);
     req.visit = visit;
-    metrics.enter();
     res.once('close', () => {
       noteLeaving(visit, res);
-      metrics.leave(visit, statusOf(visit, res));
+      metrics.countRequest(visit, statusOf(visit, res));
     });
   }
 

@@ -71,7 +71,7 @@ export async function startGateway(
 ): Promise<Gateway> {
   const spools = await openSpoolRoom(config);
   const connections = new Connections(config.limits);
-  const metrics = createMetrics(() => connections.count);
+  const metrics = createMetrics(connections);
   const opened = await openStore(config.store, {
     deadlineMs: config.storeDeadlineMs,
     identity,

@@ -101,7 +101,7 @@ export function accessLine(req: IncomingMessage, res: ServerResponse): object {
     cut: visit.cut,
     bytesIn: visit.bytesIn,
     bytesOut: visit.bytesOut,
-    ms: round(performance.now() - visit.startedAt),
+    ms: round(visit.tookMs),
     upstreamMs: visit.upstreamMs === undefined ? undefined : round(visit.upstreamMs),
     upstream: visit.upstream,
     cost: visit.cost,

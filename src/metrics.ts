@@ -11,10 +11,8 @@ export type MetricsSource = Pick<
 /** Counts what happens. Labels come from the configuration and the code only, so clients cannot make series grow. */
 export interface Metrics {
   readonly registry: MetricsSource;
-  /** Counts a request in. */
-  enter(): void;
   /** Counts a request that is over. */
-  leave(visit: Visit, status: number): void;
+  countRequest(visit: Visit, status: number): void;
   /** Counts a request that could not even be parsed. */
   countUnreadable(status: number, refusal: string): void;
   readonly countUpstreamError: (upstream: string, kind: string) => void;
@@ -25,6 +23,14 @@ export interface Metrics {
   showLeases(read: () => LeaseCounts): void;
   readonly countKeyFailure: (slowed: boolean) => void;
 }
+
+/** Who is connected, and what is worked on for them: what `limits` bounds. */
+interface Clients {
+  readonly count: number;
+  readonly inFlight: number;
+}
+
+const nobody: Clients = { count: 0, inFlight: 0 };
 
 /** Sizes of what the quotas keep in memory. */
 interface LeaseCounts {
@@ -44,11 +50,10 @@ const leaseGauges: readonly (readonly [keyof LeaseCounts, name: string, help: st
 const latencyBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 const noRoute = 'none';
 
-export function createMetrics(countConnections: () => number): Metrics {
+export function createMetrics(clients: Clients = nobody): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const registers = [registry];
-  let inFlight = 0;
   const requests = gatheredCounter(registry, {
     name: 'gatehouse_requests_total',
     help: 'Requests by route, status class and refusal code ("none" when answered).',
@@ -85,13 +90,13 @@ export function createMetrics(countConnections: () => number): Metrics {
     name: 'gatehouse_connections',
     help: 'Open client connections.',
     registers,
-    collect: (): void => connections.set(countConnections()),
+    collect: (): void => connections.set(clients.count),
   });
-  const inFlightGauge: Gauge = new Gauge({
+  const inFlight: Gauge = new Gauge({
     name: 'gatehouse_requests_in_flight',
     help: 'Requests being worked on.',
     registers,
-    collect: (): void => inFlightGauge.set(inFlight),
+    collect: (): void => inFlight.set(clients.inFlight),
   });
   const decisions = gatheredCounter(registry, {
     name: 'gatehouse_quota_decisions_total',
@@ -112,14 +117,10 @@ export function createMetrics(countConnections: () => number): Metrics {
   });
   return {
     registry,
-    enter() {
-      inFlight += 1;
-    },
-    leave(visit, status) {
-      inFlight -= 1;
+    countRequest(visit, status) {
       const route = visit.route ?? noRoute;
       requests.count(route, classOf(status), visit.refusal ?? 'none');
-      duration.observe(route, (performance.now() - visit.startedAt) / 1000);
+      duration.observe(route, visit.tookMs / 1000);
       if (visit.upstreamMs !== undefined && visit.upstream !== undefined) {
         upstreamDuration.observe(visit.upstream, visit.upstreamMs / 1000);
       }

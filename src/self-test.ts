@@ -68,7 +68,7 @@ export async function leaksSecrets(makeLogger: typeof createLogger): Promise<boo
 }
 
 async function send(canary: string, find: Find, logger: Logger): Promise<readonly string[]> {
-  const metrics = createMetrics(() => 0);
+  const metrics = createMetrics();
   const wording = createWording(new Map());
   const limits = {
     connections: 1,

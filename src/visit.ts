@@ -10,6 +10,8 @@ export class Visit {
   readonly id: string;
   readonly origin: Origin;
   readonly startedAt = performance.now();
+  /** When the answer was out, where its connection had to be kept for longer. */
+  outAt: number | undefined;
   /** The path without its query, once it proved canonical. */
   path: string | undefined;
   keyId: string | undefined;
@@ -35,6 +37,11 @@ export class Visit {
   constructor(id: string, origin: Origin) {
     this.id = id;
     this.origin = origin;
+  }
+
+  /** From the head of the request to the end of its answer; ask when it is over. */
+  get tookMs(): number {
+    return (this.outAt ?? performance.now()) - this.startedAt;
   }
 }
 

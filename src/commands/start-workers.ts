@@ -20,7 +20,7 @@ const roundMs = 2000;
 
 /** A gateway of several processes. This one leads: it replaces what dies, answers the operators, and writes the log. */
 export async function startWorkers(config: Config, handed: HandedConfig, log: Log): Promise<Gateway> {
-  const own = createMetrics(() => 0);
+  const own = createMetrics();
   const metrics = createMergedMetrics(own.registry);
   const crew = new Crew({
     count: config.workers,

@@ -166,6 +166,7 @@ test('clients without a key cannot use up what may be in flight', async (t) => {
   const bytes = 'POST /v1/upload HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n';
   const all = await Promise.all(Array.from({ length: 60 }, () => open(t, bytes)));
   await Promise.all(all.map((raw) => raw.responses(1)));
+  assert.equal(await door.inFlight(), 0);
   await door.stillServes();
 });
 
@@ -201,8 +202,10 @@ describe('who is slow is cut in time', { concurrency: true }, () => {
   ];
   for (const [name, bytes, path] of slow) {
     it(`one that ${name} is answered 408`, async (t) => {
+      const sentAt = performance.now();
       const raw = await open(t, bytes);
       const answer = (await raw.responses(1, 30_000)).find(({ status }) => status >= 200);
+      const tookMs = performance.now() - sentAt;
       assertRefused(answer, 'request_timeout');
       assert.equal(answer?.headers['connection'], 'close');
       await raw.receivedUntilClose(30_000);
@@ -210,6 +213,8 @@ describe('who is slow is cut in time', { concurrency: true }, () => {
       const line = await until(() => gateway.logs().find(({ requestId }) => requestId === id));
       assert.equal(line['refusal'], 'request_timeout');
       assert.equal(line['path'], path);
+      // The connection is kept for three seconds more, so that the answer is not lost.
+      assert.ok(Number(line['ms'] ?? 0) < tookMs + 1500, `${String(line['ms'])} of ${tookMs} ms`);
     });
   }
 

@@ -109,7 +109,8 @@ test('of pipelined requests every one that is at work is answered, and none is b
   const isClosed = () => openRaw(t, gateway.port).then(...([() => false, () => true] as const));
   await until(isClosed);
   raw.write(get('/v1/third'));
-  await until(async () => inFlightOf(await metrics(gateway.adminUrl)) === 3);
+  await until(() => raw.socket.writableLength === 0);
+  await metrics(gateway.adminUrl); // by the time that it answers, it has read the third
   for (const res of held) res.end('done');
   const answers = await raw.responses(2);
   assert.deepEqual(
@@ -181,7 +182,8 @@ test('half a request holds the drain no longer than its own time', async (t) => 
   ];
   const raws = await Promise.all(halves.map(() => openRaw(t, gateway.port)));
   raws.forEach((raw, i) => raw.write(halves[i] ?? ''));
-  await until(async () => inFlightOf(await metrics(gateway.adminUrl)) === 2);
+  await raws[1]?.responses(1);
+  await until(async () => inFlightOf(await metrics(gateway.adminUrl)) === 1);
   const startedAt = performance.now();
   gateway.child.kill('SIGTERM');
   assert.deepEqual(await gateway.exited, { code: 0, signal: null });

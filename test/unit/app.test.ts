@@ -18,7 +18,7 @@ test('a request that cannot even be refused ends its connection, and only the lo
     },
     findOrigin: originFinder([]),
     logger,
-    metrics: createMetrics(() => 0),
+    metrics: createMetrics(),
   });
   const socket = connect(await listen(t, createServer(handle)), '127.0.0.1');
   socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');

@@ -29,18 +29,18 @@ test('what is measured is handed on in order, and before much has gathered', () 
 });
 
 test('a page of metrics holds every request that is over, and those under way', async () => {
-  const metrics = createMetrics(() => 0);
-  for (let i = 0; i < 3; i += 1) {
-    metrics.enter();
+  const metrics = createMetrics({ count: 3, inFlight: 1 });
+  for (let i = 0; i < 2; i += 1) {
     const visit = new Visit(`request-${i}`, { peer: '192.0.2.1', client: '192.0.2.1', trusted: false });
     Object.assign(visit, { route: 'names', upstream: 'backend', upstreamMs: 4 });
-    if (i < 2) metrics.leave(visit, i === 0 ? 200 : 502);
+    metrics.countRequest(visit, i === 0 ? 200 : 502);
   }
   metrics.countDecision('free', 'granted');
   for (let reading = 0; reading < 2; reading += 1) {
     const page = await metrics.registry.metrics();
     assert.match(page, /^gatehouse_requests_total\{route="names",status="2xx",refusal="none"\} 1$/m);
     assert.match(page, /^gatehouse_requests_total\{route="names",status="5xx",refusal="none"\} 1$/m);
+    assert.match(page, /^gatehouse_connections 3$/m);
     assert.match(page, /^gatehouse_requests_in_flight 1$/m);
     assert.match(page, /^gatehouse_request_duration_seconds_count\{route="names"\} 2$/m);
     assert.match(page, /^gatehouse_upstream_duration_seconds_bucket\{le="0.005",upstream="backend"\} 2$/m);

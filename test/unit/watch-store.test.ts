@@ -16,11 +16,7 @@ test('each reason of an outage is told once, and no two within five seconds', as
   const lines: string[] = [];
   const logger = createLogger('info', { write: (line: string) => void lines.push(line) });
   const bare = { keys: {}, ledger: {}, ping } as unknown as Store;
-  const watched = watchStore(
-    bare,
-    createMetrics(() => 0),
-    logger,
-  );
+  const watched = watchStore(bare, createMetrics(), logger);
   for (const [at, said] of [
     [0, 'gone'],
     [1, 'another'],
