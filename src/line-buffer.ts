@@ -1,7 +1,7 @@
 /** Each piece is handed to another thread and back, which for 8 KB was a twentieth of the time under load. */
 const pieceBytes = 64 * 1024;
 const handOverEveryMs = 200;
-const bytesPerUnitMax = 3; // what one UTF-16 unit can become in UTF-8
+const bytesPerUnitMax = 6; // what one UTF-16 unit can become, in UTF-8 or escaped
 
 /**
  * Writes lines one behind the other into a piece of memory, and hands it over when it is full, or 200 ms after its first
@@ -22,11 +22,14 @@ export class LineBuffer {
     if (bytesMax > pieceBytes - this.#used) {
       this.handOver();
       if (bytesMax > pieceBytes) {
-        this.#take(Buffer.from(text));
+        this.#take(Buffer.from(escapeControls(text)));
         return;
       }
     }
-    this.#used += this.#piece.write(text, this.#used);
+    let bytes = this.#piece.write(text, this.#used);
+    // A byte for each unit: all of it is ASCII, as nearly always, and JSON has escaped what needs it.
+    if (bytes !== text.length) bytes = this.#piece.write(escapeControls(text), this.#used);
+    this.#used += bytes;
     this.#timer ??= setTimeout(() => this.handOver(), handOverEveryMs).unref();
   }
 
@@ -39,4 +42,16 @@ export class LineBuffer {
     this.#used = 0;
     this.#take(piece);
   }
+}
+
+/**
+ * What clients send is in the lines. JSON lets the controls beyond ASCII pass, and a terminal may obey them (U+009B begins a
+ * colour, or worse), or take them, and two more, for the end of a line.
+ */
+function escapeControls(text: string): string {
+  return text.replace(/[\u0080-\u009F\u2028\u2029]/g, escapeUnit);
+}
+
+function escapeUnit(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }

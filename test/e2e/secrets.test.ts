@@ -87,14 +87,14 @@ test('a refused request leaves one line that says why, and a user agent is cut t
   assert.ok(time !== undefined && ms !== undefined && requestId !== undefined);
 });
 
-test('line breaks and quotes of a client cannot forge a line', async (t) => {
+test('line breaks, quotes and terminal controls of a client cannot forge a line', async (t) => {
   const before = gateway.logs().length;
   const answer = await exchange(
     t,
     gateway.port,
     requestBytes('GET /v1/forge%0A%22', [
       ['apiKey', key],
-      ['User-Agent', '"}\x85{"level":"fatal"}'],
+      ['User-Agent', '"}\x85{"level":"fatal"}\x9b31m'],
     ]),
   );
   assert.ok(answer.status > 0);
@@ -103,6 +103,7 @@ test('line breaks and quotes of a client cannot forge a line', async (t) => {
     gateway.logs().some(({ level }) => level === 'fatal'),
     false,
   );
+  assert.doesNotMatch(gateway.logText(), /[\x80-\x9f]/);
 });
 
 test('a key or a token in whatever place of a request shows up in no log, metric, error or file', async (t) => {

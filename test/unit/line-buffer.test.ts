@@ -16,6 +16,19 @@ test('what is written comes out byte for byte and in order, whatever the sizes',
   assert.equal(Buffer.concat(pieces).toString(), written.join(''));
 });
 
+test('no control character leaves that JSON and a terminal read in different ways', () => {
+  const { pieces, lines } = collect();
+  const odd = { short: 'a\u009B31mb\u0085\u2028\u2029\u0080é€😀', long: '' };
+  for (const long of ['', '\u009F'.repeat(70_000)]) {
+    lines.write(`${JSON.stringify({ ...odd, long })}\n`);
+    lines.handOver();
+    const line = Buffer.concat(pieces.splice(0)).toString();
+    assert.deepEqual(JSON.parse(line), { ...odd, long });
+    assert.doesNotMatch(line.slice(0, -1), /[\p{Cc}\p{Zl}\p{Zp}]/u);
+    assert.match(line, /a\\u009b31mb\\u0085\\u2028\\u2029\\u0080é€😀/);
+  }
+});
+
 test('a piece that was handed over is not written to again', () => {
   const { pieces, lines } = collect();
   lines.write('first\n');
