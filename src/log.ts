@@ -178,7 +178,8 @@ async function prettyStream(lines: LineBuffer): Promise<DestinationStream> {
       done();
     },
   });
-  return build({ destination, colorize: process.stdout.isTTY, sync: true, singleLine: true });
+  const colorize = process.stdout.isTTY && process.stdout.hasColors();
+  return build({ destination, colorize, sync: true, singleLine: true });
 }
 
 async function flush(lines: LineBuffer, out: SonicBoom): Promise<void> {
