@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Answerer } from './answer.ts';
+import { usageRoute } from './config/route-names.ts';
 import type { Connections } from './connections.ts';
 import { admit, tellLimits, type Admission } from './stages/admit.ts';
 import { authenticate, type Recognition } from './stages/authenticate.ts';
@@ -10,7 +11,7 @@ import { findRoute, type RouteTable } from './stages/find-route.ts';
 import { forward, type Forwarding } from './stages/forward.ts';
 import { readBody, type BodyRooms } from './stages/read-body.ts';
 import { settle } from './stages/settle.ts';
-import { showUsage, usageRoute, type UsageDesk } from './stages/show-usage.ts';
+import { showUsage, type UsageDesk } from './stages/show-usage.ts';
 
 /** What the stages work with. It is made once, when the gateway starts. */
 export interface Provisions {

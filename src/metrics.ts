@@ -1,4 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { noRoute } from './config/route-names.ts';
 import { CounterTally, HistogramTally } from './tallies.ts';
 import type { Visit } from './visit.ts';
 
@@ -48,7 +49,6 @@ const leaseGauges: readonly (readonly [keyof LeaseCounts, name: string, help: st
 ];
 
 const latencyBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
-const noRoute = 'none';
 
 export function createMetrics(clients: Clients = nobody): Metrics {
   const registry = new Registry();

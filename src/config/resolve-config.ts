@@ -20,6 +20,7 @@ import type { RefusalCode } from '../refusals.ts';
 import { parseStoreAddress } from './parse-store-address.ts';
 import { resolvePlan } from './resolve-plan.ts';
 import { resolveUpload, resolveUpgrade } from './resolve-upload.ts';
+import { pathBelow } from './route-path.ts';
 import { methodsOf } from './rules/routes.ts';
 import type { RawConfig, RawKey, RawRoute } from './schema.ts';
 import { duration, known, size } from './known.ts';
@@ -35,12 +36,11 @@ export interface CheckedConfig {
 /** Turns a checked configuration into the one the gateway runs on: numbers for texts, one frozen object. */
 export function resolveConfig({ file, raw, checks, warnings }: CheckedConfig): Config {
   const versions = mapOf(raw.versions, resolveVersion);
-  const base = raw.basePath === '/' ? '' : raw.basePath;
   return freeze({
     file,
     listen: address(raw.listen),
     admin: { listen: address(raw.admin.listen), tokens: resolveTokens(raw.admin) },
-    basePath: base,
+    basePath: raw.basePath === '/' ? '' : raw.basePath,
     workers: typeof raw.workers === 'number' ? raw.workers : availableParallelism(),
     trustProxy: raw.trustProxy,
     store: parseStoreAddress(raw.store),
@@ -59,13 +59,13 @@ export function resolveConfig({ file, raw, checks, warnings }: CheckedConfig): C
     versions,
     routes: raw.routes.map((route) =>
       resolveRoute(route, {
-        base,
+        base: raw.basePath,
         versions,
         check: checks.get(route),
         requestMs: duration(raw.limits.requestTimeout),
       }),
     ),
-    usagePath: raw.usage === undefined ? undefined : join(base, raw.usage.path),
+    usagePath: raw.usage === undefined ? undefined : pathBelow(raw.basePath, raw.usage.path),
     errors: mapOf(raw.errors, resolveWording) as ReadonlyMap<RefusalCode, RefusalWording>,
     limits: resolveLimits(raw.limits),
     spool: {
@@ -131,7 +131,7 @@ interface RouteSurroundings {
 }
 
 function resolveRoute(route: RawRoute, { base, versions, check, requestMs }: RouteSurroundings): Route {
-  const path = join(base, route.path);
+  const path = pathBelow(base, route.path);
   const version = versions.get(route.path.split('/')[1] ?? '');
   return {
     name: route.name ?? path,
@@ -189,10 +189,6 @@ function mapOf<From, To>(
   resolve: (value: From, name: string) => To,
 ): ReadonlyMap<string, To> {
   return new Map(Object.entries(record).map(([name, value]) => [name, resolve(value, name)]));
-}
-
-function join(base: string, path: string): string {
-  return path === '/' && base !== '' ? base : `${base}${path}`;
 }
 
 function address(text: string | number): Address {

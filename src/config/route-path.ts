@@ -16,6 +16,12 @@ export function segmentsOf(path: string): readonly Segment[] {
   return path === '/' ? [] : path.slice(1).split('/').map(segment);
 }
 
+/** The path as clients call it. */
+export function pathBelow(base: string, path: string): string {
+  if (base === '/') return path;
+  return path === '/' ? base : `${base}${path}`;
+}
+
 /** What is wrong with a route's path, to be read after the path; undefined when nothing is. */
 export function pathFault(path: string): string | undefined {
   if (path === '/') return undefined;

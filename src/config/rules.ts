@@ -28,6 +28,7 @@ export const rules: readonly Rule[] = [
   routes.routesHaveUpstreams,
   routes.routesAreDistinct,
   routes.routeNamesAreDistinct,
+  routes.routeNamesAreFree,
   routes.usageHasItsOwnPath,
   routes.bodiesFitMemory,
   routes.upgradesTakeGet,

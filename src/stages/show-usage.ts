@@ -15,9 +15,6 @@ export interface UsageDesk {
   readonly quotas: Quotas;
 }
 
-/** Name of this endpoint in logs and metrics. */
-export const usageRoute = 'usage';
-
 /**
  * Caller → its own usage as JSON. 405 503.
  * It asks no limit and takes nothing from any: who has used up everything can still read it.

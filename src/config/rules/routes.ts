@@ -1,5 +1,6 @@
 import type { RawRoute } from '../schema.ts';
-import { compareSegments, segmentsOf } from '../route-path.ts';
+import { noRoute, usageRoute } from '../route-names.ts';
+import { compareSegments, pathBelow, segmentsOf } from '../route-path.ts';
 import { parseSize } from '../units.ts';
 import { noSuch } from './draft.ts';
 import type { Rule } from './draft.ts';
@@ -49,11 +50,24 @@ export const routesAreDistinct: Rule = ({ config }, report) => {
 
 export const routeNamesAreDistinct: Rule = ({ config }, report) => {
   const names = new Map<string, RawRoute>();
+  const unnamed = config.routes.filter(({ name }) => name === undefined);
   for (const route of config.routes) {
     if (route.name === undefined) continue;
     const same = names.get(route.name);
-    if (same === undefined) names.set(route.name, route);
-    else report.problem(route, 'name', `is the name of ${report.mention(same)} too`);
+    const called = unnamed.find(({ path }) => pathBelow(config.basePath, path) === route.name);
+    if (same !== undefined) report.problem(route, 'name', `is the name of ${report.mention(same)} too`);
+    else if (called !== undefined)
+      report.problem(route, 'name', `is the path of ${report.mention(called)}, which has no other name`);
+    else names.set(route.name, route);
+  }
+};
+
+export const routeNamesAreFree: Rule = ({ config: { routes, usage } }, report) => {
+  for (const route of routes) {
+    if (route.name === noRoute)
+      report.problem(route, 'name', 'is what metrics call a request that found no route: choose another');
+    if (route.name === usageRoute && usage !== undefined)
+      report.problem(route, 'name', 'is what logs and metrics call usage.path: choose another');
   }
 };
 

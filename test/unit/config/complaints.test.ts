@@ -591,6 +591,26 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     says: ['2:60: routes[0].costHeader: corrects a cost, and this route has none: give a cost of 1 or more'],
   },
   {
+    name: 'a name that two routes have',
+    text: routes('{ path: /v1/x, methods: [GET], name: a }', '{ path: /v1/y, methods: [GET], name: a }'),
+    says: ['5:36: routes[1].name: is the name of routes[0] (line 4) too'],
+  },
+  {
+    name: 'a name that is the path of a route without one',
+    text: `basePath: /b\n${routes('{ path: /v1/x, methods: [GET], name: /b/v1/y }', '{ path: /v1/y, methods: [GET] }')}`,
+    says: ['5:36: routes[0].name: is the path of routes[1] (line 6), which has no other name'],
+  },
+  {
+    name: 'a name that metrics give to requests without a route',
+    text: routes('{ path: /v1/x, methods: [GET], name: none }'),
+    says: ['4:36: routes[0].name: is what metrics call a request that found no route: choose another'],
+  },
+  {
+    name: 'a name that the usage path has',
+    text: `${routes('{ path: /v1/x, methods: [GET], name: usage }')}usage: { path: /v1/u }\n`,
+    says: ['4:36: routes[0].name: is what logs and metrics call usage.path: choose another'],
+  },
+  {
     name: 'a path for usage that a route has',
     text: `${least}usage: { path: /x }\n`,
     says: ['3:10: usage.path: is the path of routes[0] (line 2) too'],
@@ -711,6 +731,10 @@ const harmless: readonly [string, string][] = [
   [
     'one path with different methods',
     routes('{ path: /v1/x, methods: [GET] }', '{ path: /v1/x, methods: [POST] }'),
+  ],
+  [
+    'a route that is named like its own path, and another like the usage path that there is not',
+    routes('{ path: /v1/x, methods: [GET], name: /v1/x }', '{ path: /v1/y, methods: [GET], name: usage }'),
   ],
   [
     'an unused upstream',
