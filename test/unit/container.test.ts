@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { parse, parseAllDocuments } from 'yaml';
+import { parseDuration } from '../../src/config/units.ts';
 
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 const dockerfile = read('Dockerfile').replaceAll('\\\n', '');
@@ -61,28 +62,45 @@ test('only what is named enters the build', () => {
   for (const line of exceptions) assert.match(line, /^!/);
 });
 
-interface Container {
-  readonly name: string;
+interface Pod {
+  readonly terminationGracePeriodSeconds: number;
   readonly securityContext: Record<string, unknown>;
+  readonly containers: readonly {
+    readonly name: string;
+    readonly securityContext: Record<string, unknown>;
+    readonly readinessProbe?: { readonly periodSeconds: number };
+    readonly lifecycle?: { readonly preStop: { readonly sleep: { readonly seconds: number } } };
+  }[];
 }
 
+const manifests = parseAllDocuments(read('deploy/kubernetes.yaml')).map(
+  (document) => document.toJS() as Record<string, unknown>,
+);
+const { spec } = manifests.find(({ kind }) => kind === 'Deployment') as {
+  spec: { template: { spec: Pod } };
+};
+const pod = spec.template.spec;
+
 test('in Kubernetes no container may write to its root file system or gain rights', () => {
-  const documents = parseAllDocuments(read('deploy/kubernetes.yaml')).map(
-    (document) => document.toJS() as Record<string, unknown>,
-  );
-  const deployment = documents.find(({ kind }) => kind === 'Deployment') as {
-    spec: { template: { spec: { containers: Container[]; securityContext: Record<string, unknown> } } };
-  };
-  const { containers, securityContext } = deployment.spec.template.spec;
-  assert.equal(securityContext['runAsNonRoot'], true);
-  assert.equal(containers.length, 2);
-  for (const container of containers) {
+  assert.equal(pod.securityContext['runAsNonRoot'], true);
+  assert.equal(pod.containers.length, 2);
+  for (const container of pod.containers) {
     assert.deepEqual(container.securityContext, {
       readOnlyRootFilesystem: true,
       allowPrivilegeEscalation: false,
       capabilities: { drop: ['ALL'] },
     });
   }
+});
+
+test('in Kubernetes the Service has time to look away, and who is needed in a drain outlasts it', () => {
+  const { data } = manifests.find(({ kind }) => kind === 'ConfigMap') as { data: Record<string, string> };
+  const { drain } = parse(data['gateway.yaml'] ?? '') as { drain: Record<'delay' | 'timeout', string> };
+  const [delayMs, timeoutMs] = [drain.delay, drain.timeout].map((text) => parseDuration(text) ?? Number.NaN);
+  const [gateway, upstream] = pod.containers;
+  assert.ok(delayMs! > gateway!.readinessProbe!.periodSeconds * 1000);
+  assert.ok(upstream!.lifecycle!.preStop.sleep.seconds * 1000 > delayMs! + timeoutMs!);
+  assert.ok(pod.terminationGracePeriodSeconds > upstream!.lifecycle!.preStop.sleep.seconds);
 });
 
 test('under Compose both services are read-only and the upstream is reached through the gateway alone', () => {
