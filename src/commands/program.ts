@@ -115,7 +115,7 @@ Examples:
     .argument('<key>', 'the id of a key')
     .addOption(configOption())
     .option('--quota <name>', 'this quota alone')
-    .option('--yes', 'do not ask')
+    .option('-y, --yes', 'do not ask')
     .addHelpText(
       'after',
       `

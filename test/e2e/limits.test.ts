@@ -260,7 +260,7 @@ for (const kind of ['SQLite', 'Redis'] as const) {
     assert.equal(silent.code, 64);
     assert.match(silent.stderr, /--yes/);
     assert.equal(await usedBy(first), 4);
-    assert.equal((await usage('reset', 'ada', '--quota', 'daily', '--yes')).code, 0);
+    assert.equal((await usage('reset', 'ada', '--quota', 'daily', '-y')).code, 0);
     assert.equal((await call(first)).status, 200);
     assert.equal(await usedBy(first), 1);
     assert.equal(

@@ -171,6 +171,9 @@ describe('a start that fails, or is not one', { concurrency: 3 }, () => {
       assert.match(stdout, new RegExp(`Example:\\n +\\$ gatehouse ${command} --config `));
       assert.equal(code, 0);
     }
+    for (const group of ['keys', 'usage']) {
+      assert.match((await run([group, 'help'])).stdout, new RegExp(`^Usage: gatehouse ${group} `));
+    }
     assert.match((await run(['--version'])).stdout, /^\d+\.\d+\.\d+\n$/);
   });
 });

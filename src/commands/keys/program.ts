@@ -5,7 +5,6 @@ import { withPages } from '../page-flags.ts';
 /** Adds `gatehouse keys …`. Nothing else is loaded before a command runs. */
 export function addKeysCommands(program: Command, configOption: () => Option): void {
   const keys = program.command('keys').description('make, rotate, revoke and look at API keys');
-  keys.helpCommand(false);
   const add = (usage: string, description: string, examples: readonly string[]): Command =>
     keys
       .command(usage)
