@@ -40,17 +40,17 @@ export class ExchangeFailed extends Error {
   readonly sent: boolean;
   /** True when a kept connection was closed without a byte of answer, as an idle one is that the upstream had just given up. */
   readonly silent: boolean;
-  /** True when it was still waiting for one of the target's connections, which others had. */
-  readonly inLine: boolean;
+  /** True when its time went by while others had all of the target's connections. */
+  readonly waited: boolean;
   override readonly cause: Error;
 
-  constructor(cause: Error, { sent = false, silent = false, inLine = false } = {}) {
+  constructor(cause: Error, { sent = false, silent = false, waited = false } = {}) {
     super(cause.message);
     this.name = 'ExchangeFailed';
     this.cause = cause;
     this.sent = sent;
     this.silent = silent;
-    this.inLine = inLine;
+    this.waited = waited;
   }
 }
 
@@ -268,9 +268,9 @@ export class Relay implements Dispatcher.DispatchHandler {
     this.#progress.bytesOut = 0; // what was held is not sent any more
     const silent = !this.#heard && closedCodes.has(codeOf(error)) && hadAnswers(error);
     this.#stop();
-    const inLine = this.#seats.leaveLine(this);
     const sent = this.#controller !== undefined;
-    this.#settle.reject(new ExchangeFailed(error, { sent, silent, inLine }));
+    const waited = this.#seats.giveUp(this) && !sent && error instanceof ResponseTimeout;
+    this.#settle.reject(new ExchangeFailed(error, { sent, silent, waited }));
   }
 
   #stop(): void {

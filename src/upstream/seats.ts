@@ -5,7 +5,8 @@
  */
 export class Seats {
   readonly #most: number;
-  readonly #taken = new Set<object>();
+  /** Who has a seat, and whether they had to wait for it. */
+  readonly #taken = new Map<object, boolean>();
   readonly #line = new Map<object, () => void>();
 
   constructor(most: number) {
@@ -18,13 +19,12 @@ export class Seats {
       this.#line.set(who, start);
       return;
     }
-    this.#taken.add(who);
-    start();
+    this.#seat(who, start, false);
   }
 
-  /** True when `who` was still in line, and is no longer. */
-  leaveLine(who: object): boolean {
-    return this.#line.delete(who);
+  /** Whoever gives up stands in line no longer. True when they did, or had just got their seat from there. */
+  giveUp(who: object): boolean {
+    return this.#line.delete(who) || this.#taken.get(who) === true;
   }
 
   /** The seat is the next one's. Nothing if `who` has none. */
@@ -33,6 +33,11 @@ export class Seats {
     const [next] = this.#line;
     if (next === undefined) return;
     this.#line.delete(next[0]);
-    this.take(...next);
+    this.#seat(...next, true);
+  }
+
+  #seat(who: object, start: () => void, waited: boolean): void {
+    this.#taken.set(who, waited);
+    start();
   }
 }

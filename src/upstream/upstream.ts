@@ -106,8 +106,8 @@ export function createUpstream(config: UpstreamConfig, events: UpstreamEvents): 
         failure = error;
         if (error.cause instanceof ClientGone || error.cause instanceof Refusal) break;
         // All its connections are in use: it can be reached, and another target would only be made to wait as well.
-        if (error.inLine && !target.isAway) break;
-        if (!error.sent && !error.inLine) setAside(target, error.cause);
+        if (error.waited && !target.isAway) break;
+        if (!error.sent) setAside(target, error.cause);
         if (!mayRepeat(error, request, attempt, targets.length)) break;
       }
     }

@@ -11,14 +11,15 @@ test('seats go to those who wait, first come, first served, and to nobody who ha
     return who;
   }) as [object, object, object, object, object];
   assert.deepEqual(seated, ['ada', 'bob']);
-  assert.equal(seats.leaveLine(cleo), true);
-  assert.equal(seats.leaveLine(cleo), false);
-  assert.equal(seats.leaveLine(bob), false);
+  assert.equal(seats.giveUp(cleo), true);
+  assert.equal(seats.giveUp(cleo), false);
+  assert.equal(seats.giveUp(bob), false);
   seats.leave(cleo);
   assert.deepEqual(seated, ['ada', 'bob']);
   seats.leave(ada);
   seats.leave(ada);
   assert.deepEqual(seated, ['ada', 'bob', 'dora']);
+  assert.equal(seats.giveUp(dora), true);
   seats.leave(dora);
   assert.deepEqual(seated, ['ada', 'bob', 'dora', 'eve']);
   for (const who of [bob, eve]) seats.leave(who);

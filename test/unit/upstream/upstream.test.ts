@@ -44,25 +44,44 @@ for (const [lane, size] of Object.entries({ buffered: 10_000, streamed: 100_000 
     for (const socket of started.silent.sockets) socket.write(nothing);
     assert.equal((await patient.responses(1))[0]?.status, 204);
     assert.equal((await next.responses(1))[0]?.status, 204);
+    assert.deepEqual(started.setAside, []);
   });
 }
 
+test('a target is not to blame for the time that went by in the line for its connections', async (t) => {
+  const { ask, started } = await startScene(t, 100, 200);
+  // One after the other, so that some get their seat in the very moment in which their time is over.
+  for (let clients = 0; clients < 60; clients += 1) await ask();
+  await until(() => started.refusals.length === 60);
+  assert.deepEqual(new Set(started.refusals), new Set(['upstream_timeout']));
+  assert.deepEqual(started.setAside, []);
+});
+
 /** An upstream with one connection that is silent, and clients whose requests all go there. */
-async function startScene(t: TestContext, size: number) {
+async function startScene(t: TestContext, size: number, responseMs = 60_000) {
   const silent = await startRawUpstream(t);
+  const started = {
+    silent,
+    bodies: [] as WeakRef<Buffer>[],
+    refusals: [] as unknown[],
+    setAside: [] as string[],
+  };
   const upstream = createUpstream(
     {
       name: 'one',
       targets: [silent.url],
-      timeouts: { connectMs: 5000, responseMs: 60_000, idleMs: 60_000 },
+      timeouts: { connectMs: 5000, responseMs, idleMs: 60_000 },
       connections: 1,
       preserveHost: false,
       ca: undefined,
     },
-    { countError: () => undefined, setAside: assert.fail, usedAgain: assert.fail },
+    {
+      countError: () => undefined,
+      setAside: (_upstream, target) => started.setAside.push(target),
+      usedAgain: assert.fail,
+    },
   );
   t.after(() => upstream.close());
-  const started = { silent, bodies: [] as WeakRef<Buffer>[], refusals: [] as unknown[] };
   const port = await listen(
     t,
     createServer((_req, res) => {
