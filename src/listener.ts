@@ -66,7 +66,11 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     if (hasRoom()) connections.opened(socket);
     else socket.destroy();
   });
-  for (const event of ['request', 'checkContinue', 'checkExpectation']) server.on(event, handle);
+  // Node hands on all the requests of one read, thousands perhaps, also when the connection was destroyed at the first.
+  const handleLive: Handle = (req, res) => {
+    if (!req.socket.destroyed) handle(req, res);
+  };
+  for (const event of ['request', 'checkContinue', 'checkExpectation']) server.on(event, handleLive);
   const handleRaw = (req: IncomingMessage, socket: Duplex, ahead: Buffer): void => {
     // What the client sent ahead of the answer waits in the socket, to be passed on after a 101 or never.
     if (ahead.length > 0) socket.unshift(ahead);

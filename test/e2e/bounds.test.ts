@@ -95,6 +95,17 @@ test('a client that pipelines 2,000 requests and reads nothing gets no further t
   assert.ok(peakMegabytes() - peak < 60, `${peakMegabytes() - peak} MB more`);
 });
 
+const linesOfFlood = (): number => gateway.logs().filter(({ userAgent }) => userAgent === 'flood').length;
+
+test('of two thousand requests in one go no more are worked on than a connection may hold', async (t) => {
+  const flood = 'GET /v1/nowhere HTTP/1.1\r\nHost: a\r\nUser-Agent: flood\r\n\r\n';
+  const raw = await open(t, flood.repeat(2000));
+  await until(() => raw.closed);
+  await door.stillServes();
+  await until(linesOfFlood);
+  assert.ok(linesOfFlood() <= 26, `${linesOfFlood()} lines in the log`);
+});
+
 test('who pipelines a few requests too many gets all answers up to the first that is refused', async (t) => {
   held.length = 0;
   const raw = await open(t, get('/v1/hold').repeat(25));
