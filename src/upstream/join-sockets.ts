@@ -52,7 +52,8 @@ export interface HeldBytes {
 
 /**
  * Reads and holds what a client sends before the 101, because only then does it have a meaning (CVE-2026-2833 came from
- * passing it on). Reading it is also the only way to notice that the client left.
+ * passing it on). Reading it is also the only way to notice that the client left, so one that says too much is cut: it should
+ * have waited (RFC 6455 §4.1).
  */
 export function holdBytes(socket: Socket): HeldBytes {
   const held: Buffer[] = [];
@@ -60,7 +61,7 @@ export function holdBytes(socket: Socket): HeldBytes {
   function hold(chunk: Buffer): void {
     held.push(chunk);
     size += chunk.length;
-    if (size >= heldMax) socket.pause();
+    if (size > heldMax) socket.destroy();
   }
   function leave(): void {
     socket.destroy();
