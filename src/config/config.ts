@@ -120,7 +120,7 @@ export interface UpstreamConfig {
   /** Origins, `http://host:port` or `https://host`, without a path. */
   readonly targets: readonly string[];
   readonly timeouts: { readonly connectMs: number; readonly responseMs: number; readonly idleMs: number };
-  /** Connections kept to each target at most. */
+  /** Requests at work at each target at most, each on a connection of its own. WebSockets do not count. */
   readonly connections: number;
   /** Send the client's own Host instead of the target's. */
   readonly preserveHost: boolean;

@@ -1,3 +1,9 @@
+/** Who wants a seat. */
+export interface Guest {
+  /** Ends its wait for this reason. */
+  breakOff(reason: Error): void;
+}
+
 /**
  * The connections to one target, and the line of those who wait for one: first come, first served. The line is ours because
  * the libraries keep what waits in theirs, with its body, also when nobody wants it any more: clients that ask and
@@ -6,15 +12,15 @@
 export class Seats {
   readonly #most: number;
   /** Who has a seat, and whether they had to wait for it. */
-  readonly #taken = new Map<object, boolean>();
-  readonly #line = new Map<object, () => void>();
+  readonly #taken = new Map<Guest, boolean>();
+  readonly #line = new Map<Guest, () => void>();
 
   constructor(most: number) {
     this.#most = most;
   }
 
   /** Calls `start` once there is a seat, which is `who`'s until it leaves. */
-  take(who: object, start: () => void): void {
+  take(who: Guest, start: () => void): void {
     if (this.#taken.size >= this.#most) {
       this.#line.set(who, start);
       return;
@@ -23,12 +29,12 @@ export class Seats {
   }
 
   /** Whoever gives up stands in line no longer. True when they did, or had just got their seat from there. */
-  giveUp(who: object): boolean {
+  giveUp(who: Guest): boolean {
     return this.#line.delete(who) || this.#taken.get(who) === true;
   }
 
   /** The seat is the next one's. Nothing if `who` has none. */
-  leave(who: object): void {
+  leave(who: Guest): void {
     if (!this.#taken.delete(who)) return;
     const [next] = this.#line;
     if (next === undefined) return;
@@ -36,7 +42,12 @@ export class Seats {
     this.#seat(...next, true);
   }
 
-  #seat(who: object, start: () => void, waited: boolean): void {
+  /** Sends all of the line away. */
+  turnAway(reason: Error): void {
+    for (const who of this.#line.keys()) who.breakOff(reason);
+  }
+
+  #seat(who: Guest, start: () => void, waited: boolean): void {
     this.#taken.set(who, waited);
     start();
   }

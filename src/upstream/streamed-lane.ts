@@ -15,26 +15,29 @@ export interface StreamedLane {
   close(): void;
 }
 
-export function createStreamedLane(target: URL, config: UpstreamConfig): StreamedLane {
+export function createStreamedLane(target: URL, config: UpstreamConfig, seats: Seats): StreamedLane {
   let open: RequestOpener | undefined;
   const { connections, timeouts } = config;
-  const kept = {
-    agent: createAgent(target, config, { keepAlive: true, maxSockets: connections }),
-    seats: new Seats(connections),
-  };
+  const agent = createAgent(target, config, { keepAlive: true, maxSockets: connections });
   // WebSockets last, so they have connections of their own and are bounded by their routes.
-  const own = { agent: createAgent(target, config, { keepAlive: false }), seats: new Seats(Infinity) };
+  const switchAgent = createAgent(target, config, { keepAlive: false });
+  const unbounded = new Seats(Infinity);
   return {
     send(request, res, parts) {
       open ??= createRequestOpener();
       const opener = open;
-      const { agent, seats } = request.switching === undefined ? kept : own;
-      const exchange = new StreamedExchange(request, res, { parts, timeouts, seats });
-      exchange.begin((onError) => opener({ ...request, target, agent, onError }));
+      const switches = request.switching !== undefined;
+      const through = switches ? switchAgent : agent;
+      const exchange = new StreamedExchange(request, res, {
+        parts,
+        timeouts,
+        seats: switches ? unbounded : seats,
+      });
+      exchange.begin((onError) => opener({ ...request, target, agent: through, onError }));
     },
     close: () => {
-      kept.agent.destroy();
-      own.agent.destroy();
+      agent.destroy();
+      switchAgent.destroy();
     },
   };
 }

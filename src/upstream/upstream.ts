@@ -55,7 +55,7 @@ interface Target {
   readonly url: URL;
   readonly hostname: string;
   readonly pool: Pool;
-  /** In the pool. */
+  /** Of both ways to it. */
   readonly seats: Seats;
   readonly lane: StreamedLane;
   /** Left aside until then, because it could not be reached. */
@@ -81,6 +81,8 @@ export function createUpstream(config: UpstreamConfig, events: UpstreamEvents): 
 
   function setAside(target: Target, cause: Error): void {
     target.asideUntil = performance.now() + asideMs;
+    // Another target may have them at once.
+    if (targets.length > 1) target.seats.turnAway(cause);
     if (target.isAway) return;
     target.isAway = true;
     events.setAside(config.name, target.url.origin, cause);
@@ -157,7 +159,15 @@ function createTarget(origin: string, config: UpstreamConfig): Target {
     maxHeaderSize: answerHeadersMax,
   });
   const seats = new Seats(connections);
-  return { url, hostname, pool, seats, lane: createStreamedLane(url, config), asideUntil: 0, isAway: false };
+  return {
+    url,
+    hostname,
+    pool,
+    seats,
+    lane: createStreamedLane(url, config, seats),
+    asideUntil: 0,
+    isAway: false,
+  };
 }
 
 function exchange(

@@ -48,6 +48,7 @@ const routes = [
   'narrow',
   'early',
   'busy',
+  'hole',
   'half',
 ];
 const gateway = await startGateway(scene, {
@@ -79,6 +80,11 @@ const gateway = await startGateway(scene, {
     kept: { targets: [kept.url], timeouts: { ...timeouts, idle: '5s' } },
     early: { targets: [early.url], timeouts },
     narrow: { targets: [narrow.url], timeouts: { ...timeouts, idle: '5s' }, connections: 1 },
+    hole: {
+      targets: [`http://127.0.0.1:${full}`, one.url],
+      timeouts: { connect: '300ms', response: '5s' },
+      connections: 2,
+    },
     busy: { targets: [busyOne.url, busyTwo.url], timeouts: { ...timeouts, idle: '9s' }, connections: 1 },
     reluctant: {
       targets: [`http://127.0.0.1:${reluctant}`],
@@ -323,6 +329,32 @@ test('requests that gave up waiting for a connection never reach the upstream, a
   await until(async () => (await ask(t, 'GET /narrow/next')).status === 200);
   assert.ok(!Buffer.concat(narrow.received).includes('/narrow/late'));
   assert.equal(narrow.received.length, 1);
+});
+
+for (const [lane, method, body] of [
+  ['buffered', 'GET', ''],
+  ['streamed', 'POST', 'x'.repeat(100_000)],
+] as const) {
+  test(`who waits for a target that turns out to be away goes to the next with those who have tried: ${lane}`, async (t) => {
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => ask(t, `${method} /hole/${lane}`, [], body)),
+    );
+    assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
+    const lines = gateway.logs().filter(({ path }) => path === `/hole/${lane}`);
+    const slowest = Math.max(...lines.map(({ ms }) => Number(ms)));
+    // One after the other those of the line would take five times of a connect.
+    assert.ok(slowest < 1000, `the slowest took ${slowest} ms`);
+  });
+}
+
+test('a request of one connection waits for the other, whichever way the two go', async (t) => {
+  narrow.script = (socket) => void socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no');
+  const held = await openRaw(t, gateway.port);
+  held.write(requestBytes('GET /narrow/held', [['apiKey', demoKey]]));
+  await held.receivedUntil((bytes) => bytes.includes('200 OK'));
+  const answer = await ask(t, 'POST /narrow/large', [], 'x'.repeat(100_000));
+  assert.equal(answer.status, 504);
+  assert.ok(!Buffer.concat(narrow.received).includes('/narrow/large'));
 });
 
 for (const [lane, method, body] of [

@@ -49,7 +49,8 @@ export const upstreams = {
       },
       timeouts,
       connections: {
-        description: 'Connections kept to each target at most; further requests wait for a free one.',
+        description:
+          'Requests at work at each target at most, each on a connection of its own; further ones wait in line.',
         type: 'integer',
         minimum: 1,
         maximum: 65_535,

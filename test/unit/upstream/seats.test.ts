@@ -1,15 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Seats } from '../../../src/upstream/seats.ts';
+import { type Guest, Seats } from '../../../src/upstream/seats.ts';
 
 test('seats go to those who wait, first come, first served, and to nobody who has left the line', () => {
   const seats = new Seats(2);
   const seated: string[] = [];
-  const [ada, bob, cleo, dora, eve] = ['ada', 'bob', 'cleo', 'dora', 'eve'].map((name) => {
-    const who = { name };
+  const enter = (name: string): Guest => {
+    const who = { breakOff: assert.fail };
     seats.take(who, () => seated.push(name));
     return who;
-  }) as [object, object, object, object, object];
+  };
+  const [ada, bob, cleo] = [enter('ada'), enter('bob'), enter('cleo')];
+  const [dora, eve] = [enter('dora'), enter('eve')];
   assert.deepEqual(seated, ['ada', 'bob']);
   assert.equal(seats.giveUp(cleo), true);
   assert.equal(seats.giveUp(cleo), false);
@@ -25,4 +27,26 @@ test('seats go to those who wait, first come, first served, and to nobody who ha
   for (const who of [bob, eve]) seats.leave(who);
   seats.take(cleo, () => seated.push('cleo'));
   assert.equal(seated.at(-1), 'cleo');
+});
+
+test('who is turned away from the line is told why, and the next take their places', () => {
+  const seats = new Seats(1);
+  const told: unknown[] = [];
+  const guest = (): Guest => {
+    const who = {
+      breakOff: (reason: Error) => {
+        seats.giveUp(who);
+        told.push(reason.message);
+      },
+    };
+    return who;
+  };
+  const first = guest();
+  seats.take(first, () => told.push('seated'));
+  for (let turn = 0; turn < 2; turn += 1) seats.take(guest(), assert.fail);
+  seats.turnAway(new Error('closed'));
+  assert.deepEqual(told, ['seated', 'closed', 'closed']);
+  seats.take(guest(), () => told.push('next'));
+  seats.leave(first);
+  assert.equal(told.at(-1), 'next');
 });
