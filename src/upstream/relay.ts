@@ -6,7 +6,7 @@ import { hadAnswers, resetCode } from './connect.ts';
 import { takeHeader } from '../headers.ts';
 import { ClientGone, NonsenseAnswer, ResponseTimeout } from './failures.ts';
 import { Refusal } from '../refusals.ts';
-import type { Seats } from './seats.ts';
+import type { Guest, Seats } from './seats.ts';
 import { whenAllIsRead } from '../when-all-is-read.ts';
 
 /** How an exchange with an upstream ended, once its answer had begun. */
@@ -75,7 +75,8 @@ interface Settle {
  * exactly one: an Outcome, or ExchangeFailed while the client has seen nothing yet.
  * An answer that breaks off is never ended as if it were whole: the client's connection is destroyed.
  */
-export class Relay implements Dispatcher.DispatchHandler {
+export class Relay implements Dispatcher.DispatchHandler, Guest {
+  seat: Guest['seat'];
   readonly #res: ServerResponse;
   readonly #own: readonly string[];
   readonly #costHeader: string | undefined;

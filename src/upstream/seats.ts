@@ -1,5 +1,7 @@
 /** Who wants a seat. */
 export interface Guest {
+  /** Its seat, and whether it had to wait for it. The seats alone set it. */
+  seat: 'at once' | 'after a wait' | undefined;
   /** Ends its wait for this reason. */
   breakOff(reason: Error): void;
 }
@@ -10,45 +12,48 @@ export interface Guest {
  * leave would fill the memory while an upstream stands still.
  */
 export class Seats {
-  readonly #most: number;
-  /** Who has a seat, and whether they had to wait for it. */
-  readonly #taken = new Map<Guest, boolean>();
+  /**
+   * A number and not a set of who has one: from a set that lives long the collector takes also those for living that have left
+   * it, and spends five times as long.
+   */
+  #free: number;
   readonly #line = new Map<Guest, () => void>();
 
-  constructor(most: number) {
-    this.#most = most;
+  constructor(count: number) {
+    this.#free = count;
   }
 
-  /** Calls `start` once there is a seat, which is `who`'s until it leaves. */
-  take(who: Guest, start: () => void): void {
-    if (this.#taken.size >= this.#most) {
-      this.#line.set(who, start);
+  /** Calls `start` once there is a seat, which is the guest's until it leaves. */
+  take(guest: Guest, start: () => void): void {
+    if (this.#free === 0) {
+      this.#line.set(guest, start);
       return;
     }
-    this.#seat(who, start, false);
+    this.#free -= 1;
+    guest.seat = 'at once';
+    start();
   }
 
-  /** Whoever gives up stands in line no longer. True when they did, or had just got their seat from there. */
-  giveUp(who: Guest): boolean {
-    return this.#line.delete(who) || this.#taken.get(who) === true;
+  /** Who gives up stands in line no longer. True when they did, or had their seat from there. */
+  giveUp(guest: Guest): boolean {
+    return this.#line.delete(guest) || guest.seat === 'after a wait';
   }
 
-  /** The seat is the next one's. Nothing if `who` has none. */
-  leave(who: Guest): void {
-    if (!this.#taken.delete(who)) return;
-    const [next] = this.#line;
-    if (next === undefined) return;
-    this.#line.delete(next[0]);
-    this.#seat(...next, true);
+  /** The seat is the next one's. Nothing if the guest has none. */
+  leave(guest: Guest): void {
+    if (guest.seat === undefined) return;
+    guest.seat = undefined;
+    for (const [next, start] of this.#line) {
+      this.#line.delete(next);
+      next.seat = 'after a wait';
+      start();
+      return;
+    }
+    this.#free += 1;
   }
 
   /** Sends all of the line away. */
   turnAway(reason: Error): void {
-    for (const who of this.#line.keys()) who.breakOff(reason);
-  }
-
-  #seat(who: Guest, start: () => void, waited: boolean): void {
-    this.#taken.set(who, waited);
-    start();
+    for (const guest of this.#line.keys()) guest.breakOff(reason);
   }
 }

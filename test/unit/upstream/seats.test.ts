@@ -6,7 +6,7 @@ test('seats go to those who wait, first come, first served, and to nobody who ha
   const seats = new Seats(2);
   const seated: string[] = [];
   const enter = (name: string): Guest => {
-    const who = { breakOff: assert.fail };
+    const who = { seat: undefined, breakOff: assert.fail };
     seats.take(who, () => seated.push(name));
     return who;
   };
@@ -34,6 +34,7 @@ test('who is turned away from the line is told why, and the next take their plac
   const told: unknown[] = [];
   const guest = (): Guest => {
     const who = {
+      seat: undefined,
       breakOff: (reason: Error) => {
         seats.giveUp(who);
         told.push(reason.message);
