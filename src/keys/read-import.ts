@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { isObject } from '../config/subschemas.ts';
 import { suggest } from '../config/wording.ts';
 import { JsonProblem, parseStrictJson } from '../strict-json.ts';
@@ -9,7 +10,7 @@ import { invalidFields, KeyProblem } from './key-problem.ts';
 
 export type ImportForm = 'csv' | 'json';
 
-const lineLengthMax = 64 * 1024;
+const lineBytesMax = 64 * 1024;
 
 /**
  * Reads keys from CSV with a heading, or from JSON lines: what is said, or whichever the first character says. Lines are
@@ -20,23 +21,23 @@ export async function* readImport(
   form?: ImportForm,
 ): AsyncGenerator<ImportLine> {
   let readLine: ((line: string) => WrittenFields) | undefined;
-  for await (const { number, text } of splitLines(chunks)) {
-    if (text === undefined) {
-      yield { number, fault: `is longer than ${lineLengthMax} characters` };
-    } else if (text.trim() === '') {
+  for await (const line of splitLines(chunks)) {
+    if ('fault' in line) {
+      yield line;
+    } else if (line.text.trim() === '') {
       continue;
     } else if (readLine !== undefined) {
-      yield attempt(number, text, readLine);
-    } else if (form === 'json' || (form === undefined && text.startsWith('{'))) {
+      yield attempt(line, readLine);
+    } else if (form === 'json' || (form === undefined && line.text.startsWith('{'))) {
       readLine = readJson;
-      yield attempt(number, text, readLine);
+      yield attempt(line, readLine);
     } else {
-      readLine = createCsvReader(text);
+      readLine = createCsvReader(line.text);
     }
   }
 }
 
-function attempt(number: number, text: string, readLine: (line: string) => WrittenFields): ImportLine {
+function attempt({ number, text }: TextLine, readLine: (line: string) => WrittenFields): ImportLine {
   try {
     return { number, fields: readLine(text) };
   } catch (error) {
@@ -119,33 +120,39 @@ function splitCells(line: string): string[] {
   return cells;
 }
 
-interface NumberedLine {
+interface TextLine {
   readonly number: number;
-  /** undefined when it is too long. */
-  readonly text: string | undefined;
+  readonly text: string;
 }
 
-/** Splits bytes into lines, and never holds more than one line and one chunk of them. */
-async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<NumberedLine> {
-  const decoder = new TextDecoder();
+interface FaultyLine {
+  readonly number: number;
+  readonly fault: string;
+}
+
+/**
+ * Splits bytes into lines, and never holds more than one line and one chunk of them. Latin-1 has a character for each byte, so
+ * what is not UTF-8 spoils its own line and no other.
+ */
+async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<TextLine | FaultyLine> {
   let rest = '';
-  let tooLong = false;
   let number = 0;
   for await (const chunk of chunks) {
-    const parts = (rest + decoder.decode(chunk, { stream: true })).split('\n');
+    const parts = (rest + Buffer.from(chunk).toString('latin1')).split('\n');
     rest = parts.pop() ?? '';
-    for (const part of parts) {
-      number += 1;
-      yield { number, text: tooLong || part.length > lineLengthMax ? undefined : part.replace(/\r$/, '') };
-      tooLong = false;
-    }
-    if (rest.length > lineLengthMax) {
-      tooLong = true;
-      rest = '';
-    }
+    for (const part of parts) yield decodeLine((number += 1), part);
+    // One byte too many is kept of a line that is too long: it is told by that at its end.
+    rest = rest.slice(0, lineBytesMax + 1);
   }
-  rest += decoder.decode();
-  if (rest !== '' || tooLong) yield { number: number + 1, text: tooLong ? undefined : rest };
+  if (rest !== '') yield decodeLine(number + 1, rest);
+}
+
+function decodeLine(number: number, latin1: string): TextLine | FaultyLine {
+  if (latin1.length > lineBytesMax) return { number, fault: `is longer than ${lineBytesMax} bytes` };
+  const bytes = Buffer.from(latin1, 'latin1');
+  if (!isUtf8(bytes)) return { number, fault: 'is not UTF-8' };
+  const text = bytes.toString().replace(/\r$/, '');
+  return { number, text: number === 1 ? text.replace(/^\uFEFF/, '') : text };
 }
 
 function malformed(message: string): KeyProblem {

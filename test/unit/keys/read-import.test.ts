@@ -4,7 +4,7 @@ import { readImport } from '../../../src/keys/read-import.ts';
 import type { ImportLine } from '../../../src/keys/import-keys.ts';
 import { KeyProblem } from '../../../src/keys/key-problem.ts';
 
-async function read(text: string, chunkBytes = 7): Promise<ImportLine[]> {
+async function read(text: string | Buffer, chunkBytes = 7): Promise<ImportLine[]> {
   const bytes = Buffer.from(text);
   async function* chunks(): AsyncGenerator<Uint8Array> {
     for (let at = 0; at < bytes.length; at += chunkBytes) yield bytes.subarray(at, at + chunkBytes);
@@ -53,12 +53,32 @@ test('lines that are malformed or endless are told by number, and the rest is re
     [
       [2, 'has 3 cells and not 2'],
       [3, 'has a quote that is not closed'],
-      [4, 'is longer than 65536 characters'],
-      [5, 'is longer than 65536 characters'],
+      [4, 'is longer than 65536 bytes'],
+      [5, 'is longer than 65536 bytes'],
       6,
     ],
   );
 });
+
+for (const [form, first, other] of [
+  ['CSV', 'secret,name\n', (name: string) => `abc,${name}\n`],
+  ['JSON', '{"secret":"abc","name":"a"}\n', (name: string) => `{"secret":"abc","name":"${name}"}\n`],
+] as const) {
+  test(`a line of ${form} that is not UTF-8 is refused, whatever it is cut into, and the others are read`, async () => {
+    const text = Buffer.concat([
+      Buffer.from(first + other('Müller')),
+      Buffer.from(other('Müller'), 'latin1'),
+      Buffer.from(other('\uFFFD😀')),
+    ]);
+    for (const chunkBytes of [1, 2, 3, 1000]) {
+      const lines = await read(text, chunkBytes);
+      assert.deepEqual(
+        lines.slice(-3).map((line) => ('fault' in line ? line.fault : line.fields['name'])),
+        ['Müller', 'is not UTF-8', '\uFFFD😀'],
+      );
+    }
+  });
+}
 
 test('a file without a heading is refused, and the key in its place is not shown', async () => {
   await assert.rejects(
