@@ -3,13 +3,15 @@ import { invalidFields } from './key-problem.ts';
 
 /** `team=voice` each. */
 export function readLabels(labels: readonly string[]): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    labels.map((label) => {
-      const at = label.indexOf('=');
-      if (at < 1) throw invalidFields([{ field: 'label', message: 'is written name=value' }]);
-      return [label.slice(0, at), label.slice(at + 1)];
-    }),
-  );
+  const pairs = labels.map((label) => {
+    const at = label.indexOf('=');
+    if (at < 1) throw invalidFields([{ field: 'label', message: 'is written name=value' }]);
+    return [label.slice(0, at), label.slice(at + 1)] as const;
+  });
+  if (new Set(pairs.map(([name]) => name)).size < pairs.length) {
+    throw invalidFields([{ field: 'label', message: 'has a name twice' }]);
+  }
+  return Object.fromEntries(pairs);
 }
 
 /** `monthly=5000`, or with a period of its own `daily=200/day@Europe/Berlin`. */

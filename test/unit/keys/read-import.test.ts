@@ -80,6 +80,12 @@ for (const [form, first, other] of [
   });
 }
 
+test('a label that is given twice is refused', async () => {
+  assert.deepEqual(await read('secret,labels\nabc,a=1;b=1;a=2\n'), [
+    { number: 2, fault: 'label has a name twice' },
+  ]);
+});
+
 test('a file without a heading is refused, and the key in its place is not shown', async () => {
   await assert.rejects(
     read('sk-my-secret-key,free\n'),
