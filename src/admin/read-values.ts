@@ -1,4 +1,5 @@
 import { suggest } from '../config/wording.ts';
+import { isLongerThan } from '../keys/key-limits.ts';
 import { invalidFields, type FieldFault } from '../keys/key-problem.ts';
 import type { Schema } from '../keys/key-schema.ts';
 
@@ -96,7 +97,7 @@ function textFault(
   { maxLength = Infinity, pattern, enum: words }: Schema,
 ): string | undefined {
   if (typeof value !== 'string') return 'is no text';
-  if (value.length > Number(maxLength)) return `is longer than ${String(maxLength)} characters`;
+  if (isLongerThan(value, Number(maxLength))) return `is longer than ${String(maxLength)} characters`;
   if (Array.isArray(words) && !words.includes(value)) return `is not among ${words.join(', ')}`;
   if (typeof pattern !== 'string' || new RegExp(pattern, 'u').test(value)) return undefined;
   return `is not written as it must be: ${pattern}`;

@@ -9,6 +9,7 @@ import type { KeyRecord, OwnQuota } from '../stores/key-store.ts';
 import { invalidFields, type FieldFault } from './key-problem.ts';
 import type { KeyRules } from './key-rules.ts';
 import {
+  isLongerThan,
   labelPattern,
   labelsMax,
   lineLengthMax,
@@ -140,7 +141,9 @@ function unknownField(field: string): string {
 function readLine(value: unknown, say: Say): string | undefined {
   if (typeof value !== 'string') return say('is no text');
   if (!printable.test(value)) return say('holds characters that cannot be seen');
-  return value.length <= lineLengthMax ? value.trim() : say(`is longer than ${lineLengthMax} characters`);
+  return isLongerThan(value, lineLengthMax)
+    ? say(`is longer than ${lineLengthMax} characters`)
+    : value.trim();
 }
 
 function readPlan(value: unknown, say: Say, { plans }: KeyRules): string | undefined {
@@ -178,7 +181,7 @@ function readLabels(value: unknown, say: Say): Readonly<Record<string, string>> 
   if (labels.length > labelsMax) return say(`has more than ${labelsMax} labels`);
   for (const [name, text] of labels) {
     if (!labelName.test(name)) say('has a name that is not made of letters, digits, ".", "_", "/" and "-"');
-    else if (typeof text !== 'string' || !printable.test(text) || text.length > lineLengthMax) {
+    else if (typeof text !== 'string' || !printable.test(text) || isLongerThan(text, lineLengthMax)) {
       say(`is no text of up to ${lineLengthMax} characters`, `.${name}`);
     }
   }

@@ -11,3 +11,8 @@ export const keyJsonBounds = { depthMax: 8, valuesMax: 10_000 };
 export const periods = ['second', 'minute', 'hour', 'day', 'week', 'month', 'year', 'lifetime'] as const;
 /** What an id may look like: it stands in headers, logs and paths as it is. */
 export const keyIdPattern = '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$';
+
+/** Whether a text has more characters than this: code points, as JSON Schema counts them, and not units of UTF-16. */
+export function isLongerThan(text: string, charactersMax: number): boolean {
+  return text.length > charactersMax && Array.from(text).length > charactersMax;
+}

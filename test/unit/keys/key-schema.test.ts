@@ -30,6 +30,7 @@ const rules = {
 
 const word = fc.oneof(
   fc.string({ maxLength: 250 }),
+  fc.string({ maxLength: 250, unit: 'binary' }),
   fc.constantFrom('free', 'names', '10.0.0.0/8', '2027-01-01', 'm'),
 );
 const anything = fc.oneof(
@@ -84,7 +85,17 @@ test('what the code takes of a key, the document takes too', () => {
 });
 
 for (const [name, written] of Object.entries({
+  'a name of 200 characters that take two units each': { name: '😀'.repeat(200) },
+  'an owner of 200 characters of which one does': { owner: `${'x'.repeat(199)}😀` },
+  'a label of 200 characters that take two units each': { labels: { a: '😀'.repeat(200) } },
+})) {
+  test(`both take ${name}`, () => assert.deepEqual([isTaken(written), fitsChange?.(written)], [true, true]));
+}
+
+for (const [name, written] of Object.entries({
   'a name that is too long': { name: 'x'.repeat(201) },
+  'a name that is too long by a character of two units': { name: '😀'.repeat(201) },
+  'a label that is too long': { labels: { a: `${'x'.repeat(200)}😀` } },
   'a number for a name': { name: 1 },
   'no plan': { plan: null },
   'neither on nor off': { enabled: null },
