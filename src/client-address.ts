@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { BlockList, isIP } from 'node:net';
+import { BlockList, isIP, isIPv6, SocketAddress } from 'node:net';
 
 /** Where a request came from, as far as it can be believed. */
 export interface Origin {
@@ -36,7 +36,7 @@ export function originFinder(trustProxy: readonly string[]): FindOrigin {
     if (trustProxy.length === 0 || !isTrusted(peer)) return { peer, client: peer, trusted: false };
     const hops = String(req.headers['x-forwarded-for'] ?? '')
       .split(',')
-      .map((hop) => plain(withoutPort(hop.trim())));
+      .map((hop) => plain(asSocketsWrite(withoutPort(hop.trim()))));
     let client = peer;
     for (const hop of hops.toReversed()) {
       if (isIP(hop) === 0) break;
@@ -51,6 +51,14 @@ export function originFinder(trustProxy: readonly string[]): FindOrigin {
 function withoutPort(hop: string): string {
   const form = /^(?:\[([^\]]*)\]|([\d.]+))(?::\d{1,5})?$/.exec(hop);
   return form?.[1] ?? form?.[2] ?? hop;
+}
+
+const mayStandForIPv4 = /^[0:]+:ffff:/i;
+
+/** Proxies have many ways to write an IPv4 address as IPv6, and sockets have one. Any other address stays as it is written. */
+function asSocketsWrite(hop: string): string {
+  if (!mayStandForIPv4.test(hop) || !isIPv6(hop)) return hop;
+  return new SocketAddress({ address: hop, family: 'ipv6' }).address;
 }
 
 /** An IPv4 address that arrived on an IPv6 socket is written as IPv4. */

@@ -235,6 +235,22 @@ const trusted: readonly {
     headers: [['X-Forwarded-For', '[2001:db9::1]:4711, [2001:db8::5]']],
     expected: { forwarded: 'for="[2001:db9::1]";host="gateway.test";proto=http' },
   },
+  ...[
+    '::ffff:192.0.2.1',
+    '::FFFF:192.0.2.1',
+    '::ffff:c000:201',
+    '0:0:0:0:0:ffff:192.0.2.1',
+    '[0::FFFF:C000:0201]:80',
+  ].map((client) => ({
+    name: `an IPv4 client written as ${client}, behind a proxy written so`,
+    headers: [['X-Forwarded-For', `6.6.6.6, ${client}, ::FFFF:a01:101`]] satisfies Pairs,
+    expected: { forwarded: 'for=192.0.2.1;host="gateway.test";proto=http' },
+  })),
+  ...['2001:db9::ffff:c000:201', '::ffff:0:c000:201', '::192.0.2.1'].map((client) => ({
+    name: `an IPv6 client, ${client}, that stands for no IPv4`,
+    headers: [['X-Forwarded-For', client]] satisfies Pairs,
+    expected: { forwarded: `for="[${client}]";host="gateway.test";proto=http` },
+  })),
   {
     name: 'a client that is not an address',
     headers: [['X-Forwarded-For', '192.0.2.1, "evil", 10.1.1.1']],
