@@ -8,7 +8,7 @@ import type { RequestVerdict } from '../verify-request.ts';
 import { problemStatuses } from './problem.ts';
 
 /** How many lines that were refused the report of an import lists. */
-export const faultsListedMax = 1000;
+export const linesListedMax = 1000;
 
 /** The secret as it is told, once. */
 const secret = { description: 'Told here and never again.', type: 'string' };
@@ -182,12 +182,8 @@ export const schemas: Readonly<Record<string, Schema>> = {
     description: 'What an import came to.',
     ...strict({
       ...countsOfImport,
-      faults: {
-        description: `The first ${faultsListedMax} lines that were refused.`,
-        type: 'array',
-        maxItems: faultsListedMax,
-        items: strict({ line: { type: 'integer', minimum: 1 }, problem: { type: 'string' } }),
-      },
+      faults: listedLines('that were refused'),
+      warnings: listedLines('whose key was added though its secret can be guessed'),
     }),
   },
   Verdict: { description: 'What the gateway would say, and why.', ...strict(verdictProperties) },
@@ -220,6 +216,15 @@ export const schemas: Readonly<Record<string, Schema>> = {
     examples: [{ error: 'There is no such key', code: 'not_found' }],
   },
 };
+
+function listedLines(which: string): Schema {
+  return {
+    description: `The first ${linesListedMax} lines ${which}.`,
+    type: 'array',
+    maxItems: linesListedMax,
+    items: strict({ line: { type: 'integer', minimum: 1 }, problem: { type: 'string' } }),
+  };
+}
 
 function writable(name: string, schema: Schema): Schema {
   if (name === 'plan' || name === 'enabled') return schema;

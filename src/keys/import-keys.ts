@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
+import { weaknessOf } from '../config/weak-secret.ts';
 import type { AddAnswer, AuditNote, KeyRecord, KeyStore } from '../stores/key-store.ts';
 import { StoreUnavailable } from '../stores/ledger.ts';
 import { amendKey } from './amend-key.ts';
@@ -29,6 +30,8 @@ export interface ImportOptions {
   readonly plan?: string | undefined;
   /** Told of each line that is refused. The message never repeats what stands in it. */
   readonly onFault: (line: number, message: string) => void;
+  /** Told of each key that was added although its secret can be guessed. */
+  readonly onWarning?: ((line: number, message: string) => void) | undefined;
   /** Told after each batch. */
   readonly onProgress?: ((report: ImportReport) => void) | undefined;
 }
@@ -54,6 +57,7 @@ interface Candidate {
   /** The id that the line asks for. */
   readonly id: string | undefined;
   readonly fields: Partial<KeyFields>;
+  readonly warning: string | undefined;
 }
 
 type Counts = { -readonly [Field in keyof ImportReport]: number };
@@ -90,9 +94,11 @@ export async function importKeys(
     }
   }
 
-  async function settle({ number, id, fields }: Candidate, answer: AddAnswer): Promise<void> {
-    if (answer.kind === 'added') counts.added += 1;
-    else if (answer.kind === 'id_taken') refuse(number, 'the id belongs to another key');
+  async function settle({ number, id, fields, warning }: Candidate, answer: AddAnswer): Promise<void> {
+    if (answer.kind === 'added') {
+      counts.added += 1;
+      if (warning !== undefined) options.onWarning?.(number, warning);
+    } else if (answer.kind === 'id_taken') refuse(number, 'the id belongs to another key');
     else if (id !== undefined && id !== answer.id) refuse(number, 'the secret belongs to another key');
     else if (options.update && (await bring(answer.id, fields))) counts.updated += 1;
     else counts.skipped += 1;
@@ -177,7 +183,8 @@ function readCandidate(
     secrets: [kept],
     requests: [],
   };
-  return { number, record, id, fields };
+  const weakness = typeof secret === 'string' ? weaknessOf(secret) : undefined;
+  return { number, record, id, fields, warning: weakness && `secret ${weakness}` };
 }
 
 /** Takes a plain secret or its SHA-256. */

@@ -245,19 +245,24 @@ function apiRules({ ask, other, gateways }: Scene): void {
 
   test('an import takes what is right and reports the rest line by line', async () => {
     const secrets = Array.from({ length: 3 }, () => `foreign-${randomBytes(12).toString('hex')}`);
+    const short = randomBytes(7).toString('hex');
     const csv = [
       'secret,name,owner',
       `${secrets[0]},"Smith, J.",acme`,
       'gh_bad,x,y',
       'a b,x,y',
       `${secrets[1]},,`,
+      `${short},,`,
     ];
     const first = await ask('POST', '/v1/import?plan=free', {
       headers: { 'content-type': 'text/csv; charset=utf-8' },
       body: csv.join('\r\n'),
     });
-    const { faults, ...counts } = first.body;
-    assert.deepEqual(counts, { lines: 4, added: 2, updated: 0, skipped: 0, refused: 2 });
+    const { faults, warnings, ...counts } = first.body;
+    assert.deepEqual(counts, { lines: 5, added: 3, updated: 0, skipped: 0, refused: 2 });
+    assert.deepEqual(warnings, [
+      { line: 6, problem: 'secret is shorter than 16 characters and can be guessed' },
+    ]);
     assert.deepEqual(
       faults.map(({ line }) => line),
       [3, 4],
@@ -272,7 +277,8 @@ function apiRules({ ask, other, gateways }: Scene): void {
       headers: { 'content-type': 'application/x-ndjson' },
       body: [...lines, '{"plan":"free","plan":"paid"}', '{'].join('\n'),
     });
-    const { faults: twice, ...others } = second.body;
+    const { faults: twice, warnings: none, ...others } = second.body;
+    assert.deepEqual(none, []);
     assert.deepEqual(others, { lines: 4, added: 1, updated: 1, skipped: 0, refused: 2 });
     assert.deepEqual(
       twice.map(({ line }) => line),

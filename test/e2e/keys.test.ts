@@ -183,15 +183,17 @@ test('the command line leads a key through its life, and shows each secret once'
     secret: string;
   };
   secrets.push(json.secret);
-  const file = ['secret,name,owner', 'foreign-key-000000001,"Smith, J.",acme', 'gh_bad,x,y', 'a b,x,y'].join(
-    '\n',
-  );
-  secrets.push('foreign-key-000000001');
+  const rows = ['foreign-key-000000001,"Smith, J.",acme', 'gh_bad,x,y', 'a b,x,y', 'foreign-key-2,,'];
+  const file = ['secret,name,owner', ...rows].join('\n');
+  secrets.push('foreign-key-000000001', 'foreign-key-2');
   const imported = await keys(['import', '-', '--plan', 'free'], file);
   assert.equal(imported.code, 1);
-  assert.match(imported.stdout, /^3 lines: 1 added, 0 updated, 0 there already, 2 refused\n$/);
-  assert.match(imported.stderr, /^line 3: secret begins.*\nline 4: secret must/);
-  assert.match((await keys(['import', '-', '--plan', 'free'], file)).stdout, /1 there already/);
+  assert.match(imported.stdout, /^4 lines: 2 added, 0 updated, 0 there already, 2 refused\n$/);
+  assert.match(
+    imported.stderr,
+    /^line 3: secret begins.*\nline 4: secret must.*\nline 5: warning: secret is shorter than 16/,
+  );
+  assert.match((await keys(['import', '-', '--plan', 'free'], file)).stdout, /2 there already/);
   assert.equal(await call(gateway, 'foreign-key-000000001'), 200);
 
   const destructive = [['revoke'], ['disable'], ['rotate', '--now']];

@@ -23,13 +23,19 @@ export interface AdminBody extends Omit<KeyView, 'quotas'>, ImportReport, Proble
   readonly keys: readonly KeyView[];
   readonly entries: readonly AuditView[];
   readonly next: string | null;
-  readonly faults: readonly { readonly line: number; readonly problem: string }[];
+  readonly faults: readonly Remark[];
+  readonly warnings: readonly Remark[];
   readonly quotas: readonly { readonly name: string; readonly used: number }[];
   readonly valid: boolean;
   readonly reason: string;
   readonly refusal: string | null;
   readonly answer: { readonly status: number };
   readonly pattern: string;
+}
+
+interface Remark {
+  readonly line: number;
+  readonly problem: string;
 }
 
 interface Problem {

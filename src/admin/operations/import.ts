@@ -3,7 +3,7 @@ import type { ImportLine, ImportReport } from '../../keys/import-keys.ts';
 import { readImport } from '../../keys/read-import.ts';
 import { operation, type Operation } from '../operation.ts';
 import { AdminProblem, problemOf } from '../problem.ts';
-import { faultsListedMax } from '../schemas.ts';
+import { linesListedMax } from '../schemas.ts';
 
 /** Keys from elsewhere, as a stream of lines. */
 export const importOperations: readonly Operation[] = [
@@ -27,23 +27,31 @@ export const importOperations: readonly Operation[] = [
     answers: [{ status: 200, description: 'All lines were read.', schema: 'ImportReport' }],
     async handle({ query, lines, by }, { book }) {
       const faults: { line: number; problem: string }[] = [];
+      const warnings: { line: number; problem: string }[] = [];
       let sofar: ImportReport = { lines: 0, added: 0, updated: 0, skipped: 0, refused: 0 };
       const options = {
         plan: query.plan,
         update: query.update ?? false,
         onFault(line: number, problem: string) {
-          if (faults.length < faultsListedMax) faults.push({ line, problem });
+          if (faults.length < linesListedMax) faults.push({ line, problem });
+        },
+        onWarning(line: number, problem: string) {
+          if (warnings.length < linesListedMax) warnings.push({ line, problem });
         },
         onProgress: (report: ImportReport) => void (sofar = report),
       };
       try {
         const report = await book.importKeys(paced(readImport(lines.chunks, lines.form)), options, by);
-        return { status: 200, body: { ...report, faults } };
+        return { status: 200, body: { ...report, faults, warnings } };
       } catch (error) {
         const problem = problemOf(error);
         if (problem === undefined) throw error;
         const { code, message, headers, fields } = problem;
-        throw new AdminProblem(code, message, { headers, fields, extra: { report: { ...sofar, faults } } });
+        throw new AdminProblem(code, message, {
+          headers,
+          fields,
+          extra: { report: { ...sofar, faults, warnings } },
+        });
       }
     },
   }),

@@ -11,14 +11,15 @@ export interface ImportFlags {
   readonly update?: boolean;
 }
 
-const faultsShownMax = 200;
+const shownMax = 200;
 const progressEveryMs = 250;
 
 /** `gatehouse keys import`: takes keys over from a file, or from standard input. */
 export function importKeys(file: string, options: KeysOptions & ImportFlags): Promise<number> {
   return openBook({ ...options, create: true }, async ({ book, by, terminal }) => {
     const progress = createProgress(terminal);
-    let faults = 0;
+    const faults = createRemarks(progress, 'refused');
+    const warnings = createRemarks(progress, 'warnings');
     try {
       const lines = readImport(file === '-' ? terminal.stdin : createReadStream(file));
       const report = await book.importKeys(
@@ -27,14 +28,13 @@ export function importKeys(file: string, options: KeysOptions & ImportFlags): Pr
           update: options.update === true,
           plan: options.plan,
           onProgress: (counts) => progress.show(counts),
-          onFault(line, message) {
-            faults += 1;
-            if (faults <= faultsShownMax) progress.say(`line ${line}: ${message}`);
-          },
+          onFault: (line, message) => faults.add(`line ${line}: ${message}`),
+          onWarning: (line, message) => warnings.add(`line ${line}: warning: ${message}`),
         },
         by,
       );
-      if (faults > faultsShownMax) progress.say(`… and ${faults - faultsShownMax} lines more`);
+      faults.end();
+      warnings.end();
       progress.end();
       if (options.json === true) terminal.stdout.write(`${JSON.stringify(report)}\n`);
       else if (options.quiet !== true) terminal.stdout.write(`${summary(report)}\n`);
@@ -55,6 +55,20 @@ export function importKeys(file: string, options: KeysOptions & ImportFlags): Pr
 
 function summary({ lines, added, updated, skipped, refused }: ImportReport): string {
   return `${lines} lines: ${added} added, ${updated} updated, ${skipped} there already, ${refused} refused`;
+}
+
+/** Says what there is to say of lines, as far as anybody would read it. */
+function createRemarks(progress: ReturnType<typeof createProgress>, kind: string) {
+  let count = 0;
+  return {
+    add(remark: string): void {
+      count += 1;
+      if (count <= shownMax) progress.say(remark);
+    },
+    end(): void {
+      if (count > shownMax) progress.say(`… and ${count - shownMax} more ${kind}`);
+    },
+  };
 }
 
 /** A line that is written over, where somebody watches. */

@@ -26,7 +26,7 @@ export function addKeysCommands(program: Command, configOption: () => Option): v
     .option('--plan <plan>', 'the plan of lines that name none')
     .option('--update', 'bring keys that are there to what the file says; otherwise they stay as they are')
     .option('--json', 'print the result as JSON')
-    .option('-q, --quiet', 'print only the lines that are refused')
+    .option('-q, --quiet', 'print only the lines that are refused or warned of')
     .action(async (file: string, options) => {
       const { importKeys } = await import('./import.ts');
       process.exitCode = await importKeys(file, options);

@@ -1,11 +1,11 @@
 import { addressesCollide, isLoopback, parseAddress } from '../addresses.ts';
 import { digestOf, plainTokenName, tokenDigest } from '../digest.ts';
 import { known } from '../known.ts';
+import { weaknessOf } from '../weak-secret.ts';
 import { noSuch } from './draft.ts';
 import type { Rule } from './draft.ts';
 
 const tokenLengthMin = 16;
-const secretLengthMin = 16;
 
 /** Whoever reaches the second listener from elsewhere must show a token worth the name. */
 export const adminIsGuarded: Rule = ({ config: { admin } }, report) => {
@@ -87,8 +87,8 @@ export const keysHaveOneSecret: Rule = ({ config }, report) => {
 
 export const secretsAreLong: Rule = ({ config }, report) => {
   for (const key of config.keys) {
-    if (key.secret === undefined || key.secret.length >= secretLengthMin) continue;
-    report.warning(key, 'secret', `is shorter than ${secretLengthMin} characters and can be guessed`);
+    const weakness = key.secret === undefined ? undefined : weaknessOf(key.secret);
+    if (weakness !== undefined) report.warning(key, 'secret', weakness);
   }
 };
 
