@@ -7,6 +7,7 @@ import { KeyProblem } from './keys/key-problem.ts';
 import { countersAt } from './quota/counters.ts';
 import { planOf, type Entitlement } from './quota/plan-of.ts';
 import { readUsage, type UsageReading } from './quota/usage-reading.ts';
+import type { KeyRecord } from './stores/key-store.ts';
 import type { Store } from './stores/store.ts';
 
 /** What a key has used of its quotas. */
@@ -60,8 +61,15 @@ interface Holder extends Entitlement {
   readonly id: string;
 }
 
+interface StoredPage {
+  readonly records: readonly KeyRecord[];
+  readonly next: string | null;
+}
+
 /** Opens the book on a store. */
 export function createUsageBook({ config, store }: UsageBookParts): UsageBook {
+  const inFile = new Set(config.keys.map(({ id }) => id));
+
   async function find(id: string): Promise<Holder> {
     const key = config.keys.find((one) => one.id === id);
     if (key !== undefined) return holderOf(key);
@@ -107,24 +115,36 @@ export function createUsageBook({ config, store }: UsageBookParts): UsageBook {
     return items;
   }
 
+  /**
+   * Keys of the store but those that the file has, too: usage is counted by id, so it is told with those of the file, where such
+   * an id is a place as a cursor.
+   */
+  async function listStored(after: string, limit: number): Promise<StoredPage> {
+    let last = after;
+    for (;;) {
+      const known = (await store.keys.listKeys(last, limit)).map(({ record }) => record);
+      const others = known.filter(({ id }) => !inFile.has(id));
+      const next = others.at(-1)?.id;
+      if (known.length < limit) return { records: others, next: null };
+      if (next !== undefined) return { records: others, next };
+      last = known.at(-1)?.id ?? last;
+    }
+  }
+
   return {
     async read(id) {
       const key = await find(id);
       return await usageOf(key, rulesOf(key));
     },
     async list({ cursor, limit }) {
+      const startsInFile = cursor === undefined || inFile.has(cursor);
+      if (!startsInFile && !isKeyId(cursor)) throw badCursor();
       const at = config.keys.findIndex((key) => key.id === cursor);
-      const inFile = cursor === undefined || at >= 0;
-      if (!inFile && !isKeyId(cursor)) throw badCursor();
-      const own = inFile ? config.keys.slice(at + 1, at + 1 + limit).map(holderOf) : [];
+      const own = startsInFile ? config.keys.slice(at + 1, at + 1 + limit).map(holderOf) : [];
       if (own.length === limit) return { items: await readIn(own), next: own.at(-1)?.id ?? null };
-      const known = await store.keys.listKeys(inFile ? '' : cursor, limit - own.length);
-      const held = known.map(({ record }) => record).filter(({ revokedAt }) => revokedAt === undefined);
-      const isEnd = own.length + known.length < limit;
-      return {
-        items: await readIn([...own, ...held]),
-        next: isEnd ? null : (known.at(-1)?.record.id ?? null),
-      };
+      const { records, next } = await listStored(startsInFile ? '' : cursor, limit - own.length);
+      const held = records.filter(({ revokedAt }) => revokedAt === undefined);
+      return { items: await readIn([...own, ...held]), next };
     },
     async planReset(id, quota) {
       const { key, quotas } = await chooseCounters(id, quota);

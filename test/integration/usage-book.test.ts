@@ -4,7 +4,7 @@ import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
 import { KeyProblem } from '../../src/keys/key-problem.ts';
 import { countersAt } from '../../src/quota/counters.ts';
 import { openStore } from '../../src/stores/open-store.ts';
-import { createUsageBook } from '../../src/usage-book.ts';
+import { createUsageBook, type KeyUsage, type UsageBook } from '../../src/usage-book.ts';
 import { aKey, aNote } from '../helpers/a-key.ts';
 import { aPlan, aQuota } from '../helpers/lease-scene.ts';
 import { aDraw } from '../helpers/ledger-orders.ts';
@@ -30,18 +30,27 @@ test('the usage of all keys is listed page by page: those of the file, then thos
   const book = createUsageBook({ config: { keys, plans }, store });
 
   for (const limit of [1, 2, 3, 4, 8, 500]) {
-    const listed = [];
-    let cursor: string | undefined;
-    for (let pages = 0; pages < 20; pages += 1) {
-      const { items, next } = await book.list({ cursor, limit });
-      assert.ok(items.length <= limit);
-      listed.push(...items.map(({ key, quotas }) => `${key} ${quotas.map((quota) => quota.limit).join()}`));
-      if (next === null) break;
-      cursor = next;
-    }
+    const listed = (await listAll(book, limit)).map(
+      ({ key, quotas }) => `${key} ${quotas.map((quota) => quota.limit).join()}`,
+    );
     assert.deepEqual(listed, ['z 7', 'a 7', 'm 7', 's1 7', 's2 ', 's4 7', 's5 7'], `${limit} a page`);
   }
   await assert.rejects(book.list({ cursor: 'no such cursor', limit: 1 }), KeyProblem);
+});
+
+test('a key that is in the file and in the store is listed once, whatever the pages are', async (t) => {
+  const store = await openStore(parseStoreAddress(`sqlite:${tempFolder(t)}/usage.db`));
+  t.after(() => store.close());
+  for (const id of ['b', 'c', 'd', 'm', 'x', 'zz']) {
+    const to = aKey({ id, plan: 'free', secrets: [] });
+    await store.keys.changeKey({ from: undefined, to, note: aNote() });
+  }
+  const keys = ['zz', 'file', 'd', 'c'].map(keyOf);
+  const book = createUsageBook({ config: { keys, plans }, store });
+  for (const limit of [1, 2, 3, 4, 5, 6, 500]) {
+    const listed = (await listAll(book, limit)).map(({ key }) => key);
+    assert.deepEqual(listed, ['zz', 'file', 'd', 'c', 'b', 'm', 'x'], `${limit} a page`);
+  }
 });
 
 test('usage is read and reset in the period of the store, whatever the clock here shows', async (t) => {
@@ -56,6 +65,19 @@ test('usage is read and reset in the period of the store, whatever the clock her
   await book.reset('ada', undefined);
   assert.equal((await ledger.readUsage('ada', counters))[0]?.used, 0);
 });
+
+async function listAll(book: UsageBook, limit: number): Promise<KeyUsage[]> {
+  const listed: KeyUsage[] = [];
+  let cursor: string | undefined;
+  for (let pages = 0; pages < 20; pages += 1) {
+    const { items, next } = await book.list({ cursor, limit });
+    assert.ok(items.length <= limit);
+    listed.push(...items);
+    if (next === null) break;
+    cursor = next;
+  }
+  return listed;
+}
 
 function keyOf(id: string) {
   return { id, plan: 'free', digest: '', enabled: true, expiresAt: undefined };
