@@ -8,6 +8,7 @@ import { watchOutput } from './output.ts';
 import { withPages } from './page-flags.ts';
 import { nextStop } from './stop-signals.ts';
 import type { UsageOptions } from './usage.ts';
+import { withholdWords } from './withhold-words.ts';
 
 const completionHelp = `
 Examples:
@@ -23,6 +24,7 @@ export async function runCommand(): Promise<void> {
     )
     .version(readVersion())
     .showHelpAfterError('(add --help for what is understood)')
+    .configureOutput({ outputError: (complaint, write) => write(withholdWords(complaint)) })
     .exitOverride();
 
   program

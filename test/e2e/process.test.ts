@@ -152,8 +152,16 @@ describe('a start that fails, or is not one', { concurrency: 3 }, () => {
     { args: ['serv'], stderr: /unknown command 'serv'.*Did you mean serve\?/s },
     { args: ['serve', '--confg', 'x'], stderr: /unknown option '--confg'.*Did you mean --config\?/s },
     { args: ['serve', '--config'], stderr: /argument missing/ },
-    { args: ['serve', 'x'], stderr: /too many arguments/ },
-    { args: ['--nothing'], stderr: /unknown option/ },
+    { args: ['serve', 'x'], stderr: /too many arguments for 'serve'\. Expected 0 arguments but got 1\.$/m },
+    { args: ['keys', 'lst'], stderr: /unknown command 'lst'.*Did you mean list\?/s },
+    { args: ['usage', 'other'], stderr: /unknown command$/m },
+    { args: ['--nothing'], stderr: /unknown option '--nothing'$/m },
+    { args: ['check', '-x'], stderr: /unknown option '-x'$/m },
+    { args: ['check', '--wait=5'], stderr: /unknown option '--wait'$/m },
+    {
+      args: ['usage', 'show', '--limit', 'five'],
+      stderr: /'--limit <number>' argument is invalid\. It is no whole number of at least 1\.$/m,
+    },
     { args: [], stderr: /Usage: gatehouse/ },
   ]) {
     test(`"gatehouse ${args.join(' ')}" is explained, with code 64`, async () => {

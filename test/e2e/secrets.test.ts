@@ -5,6 +5,7 @@ import { after, test } from 'node:test';
 import { until } from '../helpers/poll.ts';
 import { exchange, openRaw, requestBytes } from '../helpers/raw-socket.ts';
 import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
+import { runCli } from '../helpers/run-cli.ts';
 import { startGateway } from '../helpers/start-gateway.ts';
 import type { LogLine } from '../helpers/start-gateway.ts';
 
@@ -104,6 +105,32 @@ test('line breaks, quotes and terminal controls of a client cannot forge a line'
     false,
   );
   assert.doesNotMatch(gateway.logText(), /[\x80-\x9f]/);
+});
+
+test('a key in whatever place of the command line shows up in no complaint about it', async () => {
+  const config = ['--config', gateway.configFile];
+  const lines = [
+    [key],
+    ['keys', key],
+    ['usage', key],
+    ['check', key],
+    ['check', `-${key}`],
+    ['check', `--${key}`],
+    ['check', `--key=${key}`],
+    ['completion', key],
+    ['keys', 'verify', key],
+    ['keys', 'verify', `two\nlines ${key}'`],
+    ['keys', 'list', '--limit', key],
+    ['keys', 'update', 'demo', '--clear', key],
+    ['keys', 'import', key, ...config],
+    ['keys', 'create', '--plan', key, ...config],
+    ['keys', 'show', key, ...config],
+  ];
+  const runs = await Promise.all(lines.map((words) => runCli(words)));
+  for (const [at, { code, stdout, stderr }] of runs.entries()) {
+    assert.ok(code !== 0 && stderr !== '', `${lines[at]?.join(' ')}: ${code}`);
+    assert.ok(!(stdout + stderr).includes(key), stderr);
+  }
 });
 
 test('a key or a token in whatever place of a request shows up in no log, metric, error or file', async (t) => {

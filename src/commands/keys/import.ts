@@ -42,7 +42,7 @@ export function importKeys(file: string, options: KeysOptions & ImportFlags): Pr
     } catch (error) {
       progress.end();
       if (isFileFault(error)) {
-        terminal.stderr.write(`gatehouse: ${file} cannot be read (${error.code})\n`);
+        terminal.stderr.write(`gatehouse: the file to import cannot be read (${error.code})\n`);
         return exitCodes.noInput;
       }
       if (error instanceof StoreUnavailable) {
