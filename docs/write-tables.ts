@@ -107,6 +107,7 @@ const forms: Readonly<Record<string, string>> = {
   store: 'store',
   time: '`hh:mm`',
   timezone: 'time zone',
+  upgrade: '`none` `websocket`, or the next',
   visible: 'text',
   workers: 'whole number or `auto`',
 };
@@ -116,7 +117,7 @@ function writtenAs({ type, format, enum: words, items }: Part): string {
   if (isPart(items)) return `list of ${Array.isArray(items['enum']) ? 'methods' : writtenAs(items)}`;
   if (typeof format === 'string' && forms[format] !== undefined) return forms[format];
   if (type === 'integer') return 'whole number';
-  if (Array.isArray(type) && type.includes('object')) return 'whole number, or the next';
+  if (Array.isArray(type) && type.includes('integer')) return 'whole number, or the next';
   if (type === 'boolean') return '`true` `false`';
   return type === 'object' ? 'object' : 'text';
 }

@@ -27,6 +27,16 @@ test('the tables of options and metrics are current (npm run docs)', () => {
   assert.equal(readme, renewTables(readme));
 });
 
+test('an option that is written as a number has no word for its default', () => {
+  const numbers = rowsOf('option').filter(([, written]) => written?.startsWith('whole number'));
+  assert.ok(numbers.length > 10);
+  const worded = numbers.filter(([, written, standard = '']) => {
+    const value = bare(standard);
+    return !/^\d*$|^required$/.test(value) && !written?.includes(`\`${value}\``);
+  });
+  assert.deepEqual(worded, []);
+});
+
 test('the README has every refusal with its status and words, and no other', () => {
   const told = rowsOf('code').map(([code, status, words]) => [bare(code), Number(status), words]);
   const real = Object.entries(catalogue).map(([code, { status, message }]) => [code, status, message]);
