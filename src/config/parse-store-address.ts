@@ -48,6 +48,7 @@ function readQuery(query: string): URLSearchParams {
   for (const name of parameters.keys()) {
     if (!PARAMETERS.has(name))
       throw new StoreAddressError(`the parameters are ${[...PARAMETERS].join(', ')}`);
+    if (parameters.getAll(name).length > 1) throw new StoreAddressError(`${name} must be given once`);
   }
   return parameters;
 }

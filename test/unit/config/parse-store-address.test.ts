@@ -82,6 +82,8 @@ const unreadable: readonly { text: string; says: RegExp }[] = [
   { text: 'redis://h/1/2', says: /too many parts/ },
   { text: 'redis://h?ca=/x', says: /rediss/ },
   { text: 'redis://h?password=swordfish', says: /parameters are ca, prefix/ },
+  { text: 'redis://h?prefix=a&prefix=b', says: /prefix must be given once/ },
+  { text: 'redis+sentinel://h/m?sentinelPassword=sword&sentinelPassword=fish', says: /given once/ },
   { text: 'redis://h?prefix={a}', says: /braces/ },
   { text: 'redis+sentinel://h', says: /name of the master/ },
   { text: 'redis+cluster://h/1', says: /no numbered databases/ },
