@@ -49,7 +49,8 @@ export const auth = {
       properties: {
         enabled: { description: 'false answers 401 however many there are.', type: 'boolean', default: true },
         failures: {
-          description: 'How many keys that are not valid are answered 401 in each interval.',
+          description:
+            'How many keys that are not valid are answered 401 in each interval. Each process counts for itself.',
           type: 'integer',
           minimum: 1,
           maximum: 1_000_000,
