@@ -1,4 +1,4 @@
-import { closeSync, openSync, readSync } from 'node:fs';
+import { closeSync, openSync, readSync, statSync } from 'node:fs';
 
 /** The largest configuration, and the largest file that `${file:…}` takes in. */
 export const textBytesMax = 1024 * 1024;
@@ -29,6 +29,7 @@ export function readText(path: string): string {
 function readBytes(path: string): Buffer {
   let descriptor: number | undefined;
   try {
+    if (mayNeverEnd(path)) throw new UnusableText('cannot be read: it is no regular file', false);
     descriptor = openSync(path, 'r');
     const bytes = Buffer.alloc(textBytesMax + 1);
     let filled = 0;
@@ -37,11 +38,23 @@ function readBytes(path: string): Buffer {
     }
     return bytes.subarray(0, filled);
   } catch (error) {
+    if (error instanceof UnusableText) throw error;
     throw new UnusableText(`cannot be read: ${reason(error)}`, false);
   } finally {
     if (descriptor !== undefined) closeSync(descriptor);
   }
 }
+
+/**
+ * Whether to read it could mean to wait for ever, deaf to signals, as with a named pipe that nobody writes to. What was handed over
+ * open, as a shell does for `<(…)`, has its writer.
+ */
+function mayNeverEnd(path: string): boolean {
+  const kind = statSync(path);
+  return !kind.isFile() && !kind.isDirectory() && !handedOver.test(path);
+}
+
+const handedOver = /^\/dev\/stdin$|^\/(?:dev|proc\/self)\/fd\/\d+$/;
 
 function reason(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';

@@ -135,6 +135,22 @@ describe('a start that fails, or is not one', { concurrency: 3 }, () => {
     }
   });
 
+  test(
+    'a named pipe is not waited for, and what a shell hands over is read',
+    { timeout: 30_000 },
+    async () => {
+      const pipe = join(folder, 'pipe');
+      execFileSync('mkfifo', [pipe]);
+      const served = await run(['serve', '--config', pipe]);
+      assert.equal(served.stderr, `gatehouse: ${pipe} cannot be read: it is no regular file\n`);
+      assert.equal(served.code, 66);
+      const checked = await run(['check', '--config', configured({ listen: `\${file:${pipe}}` })]);
+      assert.match(checked.stderr, /listen: the file \S+\/pipe cannot be read: it is no regular file\n/);
+      const handed = ['-c', '"$0" "$1" check --config <(cat "$2")', process.execPath, main, configured({})];
+      assert.match((await ending(spawn('bash', handed))).stdout, /^\/dev\/fd\/\d+ is in order\n/);
+    },
+  );
+
   test('a configuration that is named by nothing is called ""', async () => {
     const ended = await run(['serve'], { GATEHOUSE_CONFIG: '' });
     assert.equal(ended.stderr, 'gatehouse: "" cannot be read: there is no such file\n');
