@@ -14,6 +14,7 @@ import { requestHeaderFilter } from './headers.ts';
 import { createJourney } from './journey.ts';
 import { createRecognition } from './recognition.ts';
 import { listen, type Unread } from './listener.ts';
+import { findKeysInBoth } from './keys/keys-in-both.ts';
 import { describeCause, storeReporter, type Logger } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { createWording } from './refusals.ts';
@@ -51,6 +52,8 @@ export interface Setting {
   readonly openAdmin: OpenAdmin;
   readonly listen: Address;
   readonly sharesPort: boolean;
+  /** Whether it says for all what is doubtful in the store. */
+  readonly isFirst: boolean;
   /** The database that the others work with. */
   readonly storeIdentity?: string | undefined;
 }
@@ -64,7 +67,7 @@ export interface OperatorParts extends AdminParts {
 export async function startGateway(
   config: Config,
   logger: Logger,
-  { openAdmin, listen: address, sharesPort, storeIdentity: identity }: Setting = {
+  { openAdmin, listen: address, sharesPort, isFirst, storeIdentity: identity }: Setting = {
     ...alone,
     listen: config.listen,
   },
@@ -116,7 +119,10 @@ export async function startGateway(
   }
 
   // Only for the log: a store that is away is no reason not to start, it may come later.
-  await store.ping().catch(() => undefined);
+  await store
+    .ping()
+    .then(() => (isFirst ? tellKeysInBoth(config, store, logger) : undefined))
+    .catch(() => undefined);
   try {
     const admin = await openAdmin(
       { config, store: config.admin.tokens.length === 0 ? undefined : store, logger, readiness, metrics },
@@ -159,7 +165,7 @@ export async function startGateway(
   }
 }
 
-const alone = { openAdmin: openAdminPort, sharesPort: false };
+const alone = { openAdmin: openAdminPort, sharesPort: false, isFirst: true };
 
 function openAdminPort(parts: AdminParts, address: Address): Promise<AdminListener> {
   return listenAdmin(createAdmin(parts), address);
@@ -219,6 +225,13 @@ function startQuotas(config: Config, { ledger }: Store, { metrics, logger }: Wit
   });
   metrics.showLeases(() => quotas.counts);
   return quotas;
+}
+
+async function tellKeysInBoth({ keys }: Config, store: Store, logger: Logger): Promise<void> {
+  const ids = keys.map(({ id }) => id);
+  const keyIds = await findKeysInBoth(ids, store.keys);
+  if (keyIds.length === 0) return;
+  logger.warn({ keyIds }, 'keys of the file are in the store, too: both work, and share their quotas');
 }
 
 function tellLosses({ owingKeys, waitingSteps }: LeaseCounts, logger: Logger): void {

@@ -62,10 +62,10 @@ export class Crew {
    * Starts them all. What keeps the first from starting keeps all from it, so that is the end, with its exit code. Of the
    * others each is replaced when it ends, as the first is from then on.
    */
-  async start(beginning: Beginning): Promise<Address> {
-    this.#beginning = beginning;
+  async start(beginning: Omit<Beginning, 'isFirst'>): Promise<Address> {
+    this.#beginning = { ...beginning, isFirst: true };
     const { listen, storeIdentity } = await this.#begin();
-    this.#beginning = { ...beginning, storeIdentity };
+    this.#beginning = { ...beginning, isFirst: false, storeIdentity };
     this.#state = 'running';
     await Promise.all(Array.from({ length: this.#options.count - 1 }, () => this.#add()));
     return listen;

@@ -16,7 +16,7 @@ export async function work(): Promise<number> {
     return exitCodes.usage;
   }
   const stop = nextStop(worker);
-  const { config: handed, logFormat, port, storeIdentity } = await nextBeginning(worker);
+  const { config: handed, logFormat, port, isFirst, storeIdentity } = await nextBeginning(worker);
   const config = takeOver(handed);
   const log = await createLog(config.log.level, logFormat);
   watchForFaults(log);
@@ -26,6 +26,7 @@ export async function work(): Promise<number> {
     gateway = await startGateway(config, log.logger, {
       listen: { host: config.listen.host, port },
       sharesPort: true,
+      isFirst,
       storeIdentity,
       openAdmin: async (given, address) => {
         parts = given;

@@ -10,6 +10,8 @@ export interface Beginning {
   readonly logFormat: Log['format'];
   /** Which one it is where the file says 0. */
   readonly port: number;
+  /** Whether there is no other yet. */
+  readonly isFirst: boolean;
   /** The database that the first of them has opened: whoever comes later takes no other. */
   readonly storeIdentity?: string | undefined;
 }

@@ -10,8 +10,10 @@ import { after, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
+import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
 import { createMetrics } from '../../src/metrics.ts';
 import { openStore } from '../../src/stores/open-store.ts';
+import { aKey, aNote } from '../helpers/a-key.ts';
 import { openBlackHole } from '../helpers/black-hole.ts';
 import { listen } from '../helpers/listen.ts';
 import { until } from '../helpers/poll.ts';
@@ -19,6 +21,7 @@ import { openRaw, requestBytes } from '../helpers/raw-socket.ts';
 import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
 import { baseConfig, demoKey, overlay, startGateway } from '../helpers/start-gateway.ts';
 import type { Gateway, Yaml } from '../helpers/start-gateway.ts';
+import { tempFolder } from '../helpers/temp-folder.ts';
 
 const limit = 300;
 const quotaKey = 'k-of-a-quota';
@@ -247,6 +250,21 @@ test('there is one ready line, and every line of the log is whole, however long'
   assert.doesNotThrow(() => lines.map((line) => JSON.parse(line) as unknown));
   assert.equal(answered(), 160);
   assert.equal(gateway.logs().filter(({ msg }) => String(msg).startsWith('ready')).length, 1);
+});
+
+test('keys that are in the file and in the store are told of once, but for revoked ones', async (t) => {
+  const file = join(tempFolder(t), 'keys.db');
+  const store = await openStore(parseStoreAddress(`sqlite:${file}`));
+  for (const to of [aKey({ id: 'demo' }), aKey({ id: 'few', revokedAt: 1 }), aKey({ id: 'other' })]) {
+    await store.keys.changeKey({ from: undefined, to, note: aNote() });
+  }
+  await store.close();
+  const twice = await startGateway(t, overlay(over, { store: `sqlite:${file}` }), { upstream: upstream.url });
+  const told = twice.logs().filter(({ msg }) => String(msg).startsWith('keys of the file are in the store'));
+  assert.deepEqual(
+    told.map(({ level, keyIds }) => [level, keyIds]),
+    [['warn', ['demo']]],
+  );
 });
 
 test('a worker that hangs is told of, and so is its next answer', async () => {
