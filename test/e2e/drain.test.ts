@@ -62,15 +62,17 @@ for (const workers of [1, 2]) {
     t.after(() => rm(folder, { recursive: true }));
     const file = join(folder, 'gateway.yaml');
     execFileSync('mkfifo', [file]);
-    const child = spawn(process.execPath, [main, 'serve', '--config', file], {
+    const words = [process.execPath, main, 'serve', '--config', '/dev/stdin'];
+    const child = spawn('sh', ['-c', 'exec "$@" < gateway.yaml', 'sh', ...words], {
       cwd: folder,
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     t.after(() => child.kill('SIGKILL'));
     const exited = once(child, 'exit');
     const log = wholeText(child.stdout);
-    // Open as soon as it reads there.
     const config = await open(file, 'w');
+    // More than waits in a pipe, so that it is written as soon as it is read.
+    await config.writeFile(`#${' '.repeat(200_000)}\n`);
     child.kill('SIGTERM');
     await config.writeFile(stringify({ ...baseConfig('http://127.0.0.1:9', folder), workers }));
     await config.close();
