@@ -42,10 +42,11 @@ export function createApp({ travel, findOrigin, logger, metrics }: AppParts): Ap
   });
   // The journey answers its refusals itself. What fails beyond that, nothing is left to be said of.
   app.use(function endFault(error: unknown, req: Request, res: Response, _next: NextFunction) {
-    req.visit.refusal = 'internal';
-    req.visit.cause = error;
+    // First, so that nothing keeps the client waiting, not even a fault before there was a visit.
     res.statusCode = catalogue.internal.status;
     res.destroy();
+    req.visit.refusal = 'internal';
+    req.visit.cause = error;
   });
 
   function openVisit(req: IncomingMessage, res: ServerResponse): void {

@@ -39,7 +39,8 @@ export function originFinder(trustProxy: readonly string[]): FindOrigin {
       .map((hop) => plain(asSocketsWrite(withoutPort(hop.trim()))));
     let client = peer;
     for (const hop of hops.toReversed()) {
-      if (isIP(hop) === 0) break;
+      // A zone (RFC 4007) has a meaning on its own machine alone.
+      if (isIP(hop) === 0 || hop.includes('%')) break;
       client = hop;
       if (!isTrusted(hop)) break;
     }
@@ -53,7 +54,8 @@ function withoutPort(hop: string): string {
   return form?.[1] ?? form?.[2] ?? hop;
 }
 
-const mayStandForIPv4 = /^[0:]+:ffff:/i;
+/** No zone: `isIPv6` takes any, and `SocketAddress` throws. */
+const mayStandForIPv4 = /^[0:]+:ffff:[\da-f.:]+$/i;
 
 /** Proxies have many ways to write an IPv4 address as IPv6, and sockets have one. Any other address stays as it is written. */
 function asSocketsWrite(hop: string): string {

@@ -251,6 +251,13 @@ const trusted: readonly {
     headers: [['X-Forwarded-For', client]] satisfies Pairs,
     expected: { forwarded: `for="[${client}]";host="gateway.test";proto=http` },
   })),
+  ...['0000:0000:0000:0000:0000:ffff:192.168.100.200%x', '::ffff:192.0.2.1%x', 'fe80::1%eth0'].map(
+    (client) => ({
+      name: `a client with a zone, ${client}, which means nothing here`,
+      headers: [['X-Forwarded-For', client]] satisfies Pairs,
+      expected: { forwarded: 'for=127.0.0.1;host="gateway.test";proto=http' },
+    }),
+  ),
   {
     name: 'a client that is not an address',
     headers: [['X-Forwarded-For', '192.0.2.1, "evil", 10.1.1.1']],
