@@ -40,16 +40,19 @@ export class ExchangeFailed extends Error {
   readonly sent: boolean;
   /** True when a kept connection was closed without a byte of answer, as an idle one is that the upstream had just given up. */
   readonly silent: boolean;
-  /** True when its time went by while others had all of the target's connections. */
+  /** True when others had all of the target's connections to the end: it never had one to try. */
+  readonly inLine: boolean;
+  /** True when its time went by in that line, or just after it: no word against the target. */
   readonly waited: boolean;
   override readonly cause: Error;
 
-  constructor(cause: Error, { sent = false, silent = false, waited = false } = {}) {
+  constructor(cause: Error, { sent = false, silent = false, inLine = false, waited = false } = {}) {
     super(cause.message);
     this.name = 'ExchangeFailed';
     this.cause = cause;
     this.sent = sent;
     this.silent = silent;
+    this.inLine = inLine;
     this.waited = waited;
   }
 }
@@ -237,7 +240,7 @@ export class Relay implements Dispatcher.DispatchHandler, Guest {
     this.#res.once('drain', () => this.#controller?.resume());
   }
 
-  /** Ends the exchange from our side; undici then has nothing more to tell. */
+  /** Ends the exchange from our side. What undici still tells only frees the seat. */
   #giveUp(reason: Error): void {
     if (this.#over) return;
     const controller = this.#controller;
@@ -270,8 +273,9 @@ export class Relay implements Dispatcher.DispatchHandler, Guest {
     const silent = !this.#heard && closedCodes.has(codeOf(error)) && hadAnswers(error);
     this.#stop();
     const sent = this.#controller !== undefined;
-    const waited = this.#seats.giveUp(this) && !sent && error instanceof ResponseTimeout;
-    this.#settle.reject(new ExchangeFailed(error, { sent, silent, waited }));
+    const inLine = this.#seats.giveUp(this);
+    const waited = !sent && (inLine || this.seat === 'after a wait') && error instanceof ResponseTimeout;
+    this.#settle.reject(new ExchangeFailed(error, { sent, silent, inLine, waited }));
   }
 
   #stop(): void {

@@ -34,9 +34,9 @@ export class Seats {
     start();
   }
 
-  /** Who gives up stands in line no longer. True when they did, or had their seat from there. */
+  /** Who gives up stands in line no longer. True when they did. */
   giveUp(guest: Guest): boolean {
-    return this.#line.delete(guest) || guest.seat === 'after a wait';
+    return this.#line.delete(guest);
   }
 
   /** The seat is the next one's. Nothing if the guest has none. */

@@ -237,7 +237,6 @@ export class StreamedExchange implements Dispatcher.DispatchController {
       this.#over = true;
       clearTimeout(this.#timer);
       this.#relay.handOver();
-      this.#seats.leave(this.#relay);
       const { client, handshake } = switching;
       await joinSockets({ client, upstream, idleMs: handshake.idleMs, progress });
       settle.resolve({ status: 101, cut: undefined });
@@ -254,6 +253,7 @@ export class StreamedExchange implements Dispatcher.DispatchController {
       this.#sent = true;
       this.#finishing = true;
       this.#outgoing?.destroy();
+      this.#seats.leave(this.#relay);
       await this.#body.release();
       await discardRest(this.#res.req);
     }

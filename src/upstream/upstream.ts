@@ -109,7 +109,7 @@ export function createUpstream(config: UpstreamConfig, events: UpstreamEvents): 
         if (error.cause instanceof ClientGone || error.cause instanceof Refusal) break;
         // All its connections are in use: it can be reached, and another target would only be made to wait as well.
         if (error.waited && !target.isAway) break;
-        if (!error.sent) setAside(target, error.cause);
+        if (!error.sent && !error.inLine) setAside(target, error.cause);
         if (!mayRepeat(error, request, attempt, targets.length)) break;
       }
     }

@@ -21,7 +21,7 @@ test('seats go to those who wait, first come, first served, and to nobody who ha
   seats.leave(ada);
   seats.leave(ada);
   assert.deepEqual(seated, ['ada', 'bob', 'dora']);
-  assert.equal(seats.giveUp(dora), true);
+  assert.deepEqual([ada.seat, bob.seat, dora.seat], [undefined, 'at once', 'after a wait']);
   seats.leave(dora);
   assert.deepEqual(seated, ['ada', 'bob', 'dora', 'eve']);
   for (const who of [bob, eve]) seats.leave(who);
