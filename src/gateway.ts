@@ -25,6 +25,7 @@ import type { Admission } from './stages/admit.ts';
 import { createRouteTable } from './stages/find-route.ts';
 import { BodyMemory } from './stages/read-body.ts';
 import { openStore } from './stores/open-store.ts';
+import { StoreUnavailable } from './stores/ledger.ts';
 import type { Store } from './stores/store.ts';
 import { createSpoolRoom, type SpoolRoom, SpoolUnavailable } from './uploads/spool.ts';
 import { OpenSockets } from './upstream/open-sockets.ts';
@@ -122,7 +123,9 @@ export async function startGateway(
   await store
     .ping()
     .then(() => (isFirst ? tellKeysInBoth(config, store, logger) : undefined))
-    .catch(() => undefined);
+    .catch((error: unknown) => {
+      if (!(error instanceof StoreUnavailable)) throw error;
+    });
   try {
     const admin = await openAdmin(
       { config, store: config.admin.tokens.length === 0 ? undefined : store, logger, readiness, metrics },
@@ -231,7 +234,10 @@ async function tellKeysInBoth({ keys }: Config, store: Store, logger: Logger): P
   const ids = keys.map(({ id }) => id);
   const keyIds = await findKeysInBoth(ids, store.keys);
   if (keyIds.length === 0) return;
-  logger.warn({ keyIds }, 'keys of the file are in the store, too: both work, and share their quotas');
+  logger.warn(
+    { keyIds },
+    'keys of the file are in the store, too: until they are revoked there, both may work',
+  );
 }
 
 function tellLosses({ owingKeys, waitingSteps }: LeaseCounts, logger: Logger): void {

@@ -7,7 +7,7 @@ import type { KeyUsage } from '../usage-book.ts';
 import type { RequestVerdict } from '../verify-request.ts';
 import { problemStatuses } from './problem.ts';
 
-/** How many lines that were refused the report of an import lists. */
+/** How many lines the report of an import lists, of those refused and of those warned of. */
 export const linesListedMax = 1000;
 
 /** The secret as it is told, once. */

@@ -1,6 +1,6 @@
 import { StoreUnavailable } from '../stores/ledger.ts';
 
-/** A step that the store has to take sooner or later. It carries an id, so taking it again changes nothing. */
+/** A step that the store has to take sooner or later. Taken again within `repeatableForMs` it does no harm. */
 export interface Step {
   run(): Promise<void>;
   /** Whether it may be dropped: units that never come back are lost, but units that are never charged are overspent. */
