@@ -7,21 +7,11 @@ import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import type { Dispatcher } from 'undici';
 import { Relay } from '../../../src/upstream/relay.ts';
-import type { Outcome, Progress } from '../../../src/upstream/relay.ts';
+import type { Outcome } from '../../../src/upstream/relay.ts';
 import { Seats } from '../../../src/upstream/seats.ts';
 import { until } from '../../helpers/poll.ts';
+import { noProgress } from '../../helpers/progress.ts';
 import { openRaw } from '../../helpers/raw-socket.ts';
-
-const progress = (): Progress => ({
-  sent: false,
-  answered: undefined,
-  cost: undefined,
-  upstreamMs: undefined,
-  bytesIn: 0,
-  bytesOut: 0,
-  cut: undefined,
-  cause: undefined,
-});
 
 /** An upstream that stops when it is told to. */
 class Source {
@@ -49,7 +39,7 @@ async function startRelay(t: TestContext) {
   const relay = new Relay(res, {
     own: [],
     costHeader: undefined,
-    progress: progress(),
+    progress: noProgress(),
     responseMs: 60_000,
     seats: new Seats(1),
     settle: { resolve, reject },

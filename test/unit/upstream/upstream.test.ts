@@ -2,25 +2,13 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
-import type { Progress } from '../../../src/upstream/relay.ts';
 import { createUpstream } from '../../../src/upstream/upstream.ts';
+import { collectGarbage } from '../../helpers/collect-garbage.ts';
 import { listen } from '../../helpers/listen.ts';
 import { until } from '../../helpers/poll.ts';
+import { noProgress } from '../../helpers/progress.ts';
 import { openRaw } from '../../helpers/raw-socket.ts';
 import { startRawUpstream } from '../../helpers/raw-upstream.ts';
-
-const progress = (): Progress => ({
-  sent: false,
-  answered: undefined,
-  cost: undefined,
-  upstreamMs: undefined,
-  bytesIn: 0,
-  bytesOut: 0,
-  cut: undefined,
-  cause: undefined,
-});
 
 for (const [lane, size] of Object.entries({ buffered: 10_000, streamed: 100_000 })) {
   test(`what waits for a connection is let go when its client leaves: ${lane}`, async (t) => {
@@ -97,7 +85,7 @@ async function startScene(t: TestContext, size: number, responseMs = 60_000) {
         costHeader: undefined,
         switching: undefined,
       };
-      upstream.send(request, res, progress()).catch((error: unknown) => {
+      upstream.send(request, res, noProgress()).catch((error: unknown) => {
         started.refusals.push(error instanceof Error && 'code' in error ? error.code : error);
       });
     }),
@@ -108,10 +96,4 @@ async function startScene(t: TestContext, size: number, responseMs = 60_000) {
     return raw;
   };
   return { ask, started };
-}
-
-function collectGarbage(): void {
-  setFlagsFromString('--expose-gc');
-  const collect: unknown = runInNewContext('gc');
-  if (typeof collect === 'function') collect();
 }

@@ -1,0 +1,15 @@
+import type { Progress } from '../../src/upstream/relay.ts';
+
+/** The progress of an exchange that has not begun. */
+export function noProgress(): Progress {
+  return {
+    sent: false,
+    answered: undefined,
+    cost: undefined,
+    upstreamMs: undefined,
+    bytesIn: 0,
+    bytesOut: 0,
+    cut: undefined,
+    cause: undefined,
+  };
+}
