@@ -138,7 +138,9 @@ async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Te
   let rest = '';
   let number = 0;
   for await (const chunk of chunks) {
-    const parts = (rest + Buffer.from(chunk).toString('latin1')).split('\n');
+    const parts = (
+      rest + Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength).toString('latin1')
+    ).split('\n');
     rest = parts.pop() ?? '';
     for (const part of parts) yield decodeLine((number += 1), part);
     // One byte too many is kept of a line that is too long: it is told by that at its end.
