@@ -112,20 +112,21 @@ export async function startGateway(
     },
     answer: createAnswerer(wording),
   });
+  // Only for the log: a store that is away is no reason not to start, it may come later.
+  const isThere = await store.ping().then(
+    () => true,
+    () => false,
+  );
+  // The start does not wait for it: thousands of keys may stand in the file.
+  const toldKeys = isThere && isFirst ? tellKeysInBoth(config, store, logger) : undefined;
   async function closeParts(): Promise<void> {
     await Promise.all([...upstreams.values()].map((upstream) => upstream.close()));
     await Promise.all([quotas.drain(), keys.close()]);
     tellLosses(quotas.counts, logger);
+    await toldKeys;
     await store.close();
   }
 
-  // Only for the log: a store that is away is no reason not to start, it may come later.
-  await store
-    .ping()
-    .then(() => (isFirst ? tellKeysInBoth(config, store, logger) : undefined))
-    .catch((error: unknown) => {
-      if (!(error instanceof StoreUnavailable)) throw error;
-    });
   try {
     const admin = await openAdmin(
       { config, store: config.admin.tokens.length === 0 ? undefined : store, logger, readiness, metrics },
@@ -232,7 +233,10 @@ function startQuotas(config: Config, { ledger }: Store, { metrics, logger }: Wit
 
 async function tellKeysInBoth({ keys }: Config, store: Store, logger: Logger): Promise<void> {
   const ids = keys.map(({ id }) => id);
-  const keyIds = await findKeysInBoth(ids, store.keys);
+  const keyIds = await findKeysInBoth(ids, store.keys).catch((error: unknown) => {
+    if (error instanceof StoreUnavailable) return [];
+    throw error;
+  });
   if (keyIds.length === 0) return;
   logger.warn(
     { keyIds },
