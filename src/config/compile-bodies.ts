@@ -1,7 +1,8 @@
-import { compileBodySchema } from './compile-schema.ts';
-import { SchemaProblems } from './schema-problem.ts';
+import type { AnySchema } from 'ajv/dist/2020.js';
 import type { BodyCheck } from './compile-schema.ts';
+import { compileBodySchema, compileCheckedSchema } from './compile-schema.ts';
 import type { Report } from './rules/draft.ts';
+import { SchemaProblems } from './schema-problem.ts';
 import type { RawRoute } from './schema.ts';
 
 /** So many references may be followed for each value that a body may have: more than a check that grows with the body takes. */
@@ -13,17 +14,36 @@ export function compileBodies(
   report: Pick<Report, 'problemBelow'>,
 ): ReadonlyMap<RawRoute, BodyCheck> {
   const checks = new Map<RawRoute, BodyCheck>();
-  for (const route of routes) {
-    if (typeof route.body === 'string') continue;
-    const { json, upload } = route.body;
-    const schema = json?.schema ?? upload?.fields.schema;
-    if (schema === undefined) continue;
+  for (const { route, schema, stepsMax } of schemasOf(routes)) {
     try {
-      checks.set(route, compileBodySchema(schema, json && stepsPerValue * json.maxValues));
+      checks.set(route, compileBodySchema(schema, stepsMax));
     } catch (error) {
       if (!(error instanceof SchemaProblems)) throw error;
       for (const { pointer, message } of error.problems) report.problemBelow(schema, pointer, message);
     }
   }
   return checks;
+}
+
+/** The same for routes whose schemas have compiled before. */
+export function compileCheckedBodies(routes: readonly RawRoute[]): ReadonlyMap<RawRoute, BodyCheck> {
+  const compiled = schemasOf(routes).map(
+    ({ route, schema, stepsMax }) => [route, compileCheckedSchema(schema, stepsMax)] as const,
+  );
+  return new Map(compiled);
+}
+
+interface BodySchema {
+  readonly route: RawRoute;
+  readonly schema: AnySchema & object;
+  readonly stepsMax: number | undefined;
+}
+
+function schemasOf(routes: readonly RawRoute[]): readonly BodySchema[] {
+  return routes.flatMap((route) => {
+    if (typeof route.body === 'string') return [];
+    const { json, upload } = route.body;
+    const schema = json?.schema ?? upload?.fields.schema;
+    return schema === undefined ? [] : [{ route, schema, stepsMax: json && stepsPerValue * json.maxValues }];
+  });
 }

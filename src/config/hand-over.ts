@@ -1,4 +1,4 @@
-import { compileBodies } from './compile-bodies.ts';
+import { compileCheckedBodies } from './compile-bodies.ts';
 import type { Config } from './config.ts';
 import { digestOf, plainTokenName, tokenDigest } from './digest.ts';
 import { known } from './known.ts';
@@ -38,12 +38,7 @@ export function handOver({ file, raw }: CheckedConfig): HandedConfig {
 
 /** What was handed over is complete and has been checked. Its warnings have been told by who checked it. */
 export function takeOver({ file, raw }: HandedConfig): Config {
-  const checks = compileBodies(raw.routes, {
-    problemBelow: (_, pointer, message) => {
-      throw new Error(`A schema that was checked does not compile: ${pointer} ${message}`);
-    },
-  });
-  return resolveConfig({ file, raw, checks, warnings: [] });
+  return resolveConfig({ file, raw, checks: compileCheckedBodies(raw.routes), warnings: [] });
 }
 
 function written(digest: string | undefined): string {
