@@ -17,10 +17,10 @@ import { openRaw } from '../helpers/raw-socket.ts';
 import { startGateway } from '../helpers/start-gateway.ts';
 import type { Gateway } from '../helpers/start-gateway.ts';
 
-const parallel = 30;
+const parallel = 20;
 const fileBytes = 10_000_000;
 
-/** In megabytes. Memory that grew with the uploads would be 300. */
+/** In megabytes. Memory that grew with the uploads would be 200. */
 const growthMax = 60;
 /** The same for the forms that hold as much as they can: 60 and more. */
 const growthOfFormsMax = 45;

@@ -48,7 +48,7 @@ export async function startChaos(t: Scene, options: ChaosOptions): Promise<Chaos
   const plan = { quotas: [{ name: 'life', limit: options.limit, per: 'lifetime' }] };
   const scene = await openQuotaScene(t, { plans: { plan } }, proxy && `redis://127.0.0.1:${proxy.port}`);
   // Slow enough that there is something left to spend when the faults come.
-  scene.upstream.handler = (_request, res) => setTimeout(() => res.end('ok'), 20);
+  scene.upstream.handler = (_request, res) => setTimeout(() => res.end('ok'), 40);
   const start = (): Promise<Gateway> => scene.start();
   const gateways = await Promise.all(Array.from({ length: options.gateways }, start));
   const callers = startCallers(t, options.callers, () => gateways);
@@ -88,12 +88,13 @@ export async function startChaos(t: Scene, options: ChaosOptions): Promise<Chaos
   }
 
   const faults = new Map([
-    ['kill -9 of a gateway', () => replace('SIGKILL')],
-    ['SIGTERM of a gateway', () => replace('SIGTERM')],
     ['a gateway that sleeps', () => sleep(gateways, served)],
     ...(redis === undefined || proxy === undefined
       ? [['a writer that holds the file', () => holdFile(scene, callers, served)] as const]
       : redisFaults({ redis, proxy }, callers, served)),
+    // Last, because much is spent until the new one serves.
+    ['kill -9 of a gateway', () => replace('SIGKILL')],
+    ['SIGTERM of a gateway', () => replace('SIGTERM')],
   ]);
   async function usage(): Promise<Usage> {
     await callers.stop();

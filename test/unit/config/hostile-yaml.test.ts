@@ -27,8 +27,8 @@ const hostile: readonly { name: string; content: string | Uint8Array; says: RegE
   },
   { name: 'endless brackets', content: '['.repeat(200_000), says: /^1:\d+: the file is nested too deeply$/ },
   {
-    name: 'forty thousand keys',
-    content: Array.from({ length: 40_000 }, (_, n) => `k${n}: 1`).join('\n'),
+    name: 'ten thousand keys',
+    content: Array.from({ length: 10_000 }, (_, n) => `k${n}: 1`).join('\n'),
     says: /k0: unknown option/,
   },
   {
