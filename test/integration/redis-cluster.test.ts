@@ -60,48 +60,77 @@ test('a node that is killed and comes back is found again, with the usage that i
 test('a slot that moves to another node while its key is drawn from loses nothing and counts nothing twice', async (t) => {
   const prefix = `${randomUUID()}:`;
   const store = await openWithDeadline(t, `${cluster.url}?prefix=${prefix}`);
-  const keyId = keyOn(2);
+  const [keyId = '', neighbour = ''] = keysOn(2);
   const slot = slotOf(nameKeys(prefix, keyId).places());
   const [to, , from] = cluster.nodes as readonly [RedisServer, RedisServer, RedisServer];
-  let drawn = 0;
   const stop = new AbortController();
   t.after(() => stop.abort());
-  const unclear: DrawOrder[] = [];
-  const drawing = (async () => {
-    while (!stop.signal.aborted) {
-      const order = aDraw({ counters, keyId });
-      const failure = await outcomeOf(store.ledger.draw(order));
-      if (failure === undefined) drawn += 1;
-      else unclear.push(order);
-    }
-  })();
-  await until(() => drawn > 100, { within: 10_000 });
-  await moveSlot(slot, from, to);
-  const atMove = drawn;
-  await until(() => drawn > atMove + 100, { within: 10_000 });
+  /** Draws one after another until it is stopped. */
+  const drawFrom = (id: string) => {
+    const draws = { done: 0, unclear: [] as DrawOrder[], ended: Promise.resolve() };
+    draws.ended = (async () => {
+      while (!stop.signal.aborted) {
+        const order = aDraw({ counters, keyId: id });
+        const failure = await outcomeOf(store.ledger.draw(order));
+        if (failure === undefined) draws.done += 1;
+        else draws.unclear.push(order);
+      }
+    })();
+    return draws;
+  };
+  const moving = [drawFrom(keyId), drawFrom(keyId)];
+  const staying = drawFrom(neighbour);
+  const drawn = (): number => moving.reduce((sum, { done }) => sum + done, 0);
+  await until(() => drawn() > 100, { within: 10_000 });
+  await moveSlot(slot, from, to, async () => {
+    // A slot of which a part has moved is tried again for a while, and its neighbours wait for nothing.
+    await until(() => moving.every(({ unclear }) => unclear.length > 0), { within: 10_000 });
+    const atHalf = staying.done;
+    await until(() => staying.done > atHalf + 100, { within: 10_000 });
+  });
+  const atMove = drawn();
+  await until(() => drawn() > atMove + 100, { within: 10_000 });
   stop.abort();
-  await drawing;
-  for (const order of unclear) await store.ledger.cancelDraw(order);
-  assert.equal(await usedOf(store.ledger, counters, keyId), String(drawn));
+  for (const { ended, unclear } of [...moving, staying]) {
+    await ended;
+    for (const order of unclear) await store.ledger.cancelDraw(order);
+  }
+  assert.equal(await usedOf(store.ledger, counters, keyId), String(drawn()));
+  assert.equal(await usedOf(store.ledger, counters, neighbour), String(staying.done));
+  assert.equal(staying.unclear.length, 0);
   assert.match(await to.say('CLUSTER', 'COUNTKEYSINSLOT', slot), /^:[1-9]/);
 });
 
 /** An API key whose slot is served by the node. */
 function keyOn(index: number): string {
-  for (let attempt = 0; ; attempt += 1) {
-    const id = `key-${attempt}`;
-    if (cluster.nodeOf(slotOf(nameKeys('', id).places())) === cluster.nodes[index]) return id;
-  }
+  return keysOn(index)[0] ?? assert.fail('no such key');
 }
 
-async function moveSlot(slot: number, from: RedisServer, to: RedisServer): Promise<void> {
+/** API keys whose slots, different ones, are served by the node. */
+function keysOn(index: number): readonly string[] {
+  const ids = Array.from({ length: 50 }, (_, attempt) => `key-${attempt}`);
+  return ids.filter((id) => cluster.nodeOf(slotOf(nameKeys('', id).places())) === cluster.nodes[index]);
+}
+
+/** Calls back when a part of the slot has moved. */
+async function moveSlot(
+  slot: number,
+  from: RedisServer,
+  to: RedisServer,
+  atHalf = async (): Promise<void> => undefined,
+): Promise<void> {
   await beginMove(slot, from, to);
   const names = async (): Promise<string[]> => {
     const lines = (await from.say('CLUSTER', 'GETKEYSINSLOT', slot, 100)).split('\r\n');
     return lines.filter((line) => line.includes('{'));
   };
+  const move = async (name: string): Promise<unknown> =>
+    await from.say('MIGRATE', '127.0.0.1', to.port, name, 0, 5_000);
+  const [first = ''] = await names();
+  await move(first);
+  await atHalf();
   for (let left = await names(); left.length > 0; left = await names()) {
-    for (const name of left) await from.say('MIGRATE', '127.0.0.1', to.port, name, 0, 5_000);
+    for (const name of left) await move(name);
   }
   const toId = await cluster.idOf(to);
   for (const node of [to, from])

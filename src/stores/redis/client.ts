@@ -15,13 +15,19 @@ const RECONNECT_MAX_MS = 500;
 export function createClient(address: RedisAddress, ca: string | undefined): Client {
   const { servers } = address;
   const options = connectionOptions(address, ca);
-  if (servers.kind === 'single') return new Redis({ ...options, ...servers.address });
+  if (servers.kind === 'single') return new Redis({ ...options, ...pipelined, ...servers.address });
   if (servers.kind === 'cluster') {
     const nodes = servers.nodes.map(({ host, port }) => ({ host, port }));
-    return new Cluster(nodes, clusterOptions(options));
+    const cluster = new Cluster(nodes, clusterOptions(options));
+    // Left alone, a node is connected to by the first call for it, and all others fail meanwhile ("Connection is closed.").
+    cluster.on('+node', (node: Redis) => {
+      if (node.options.readOnly !== true) node.connect().catch(() => undefined);
+    });
+    return cluster;
   }
   return new Redis({
     ...options,
+    ...pipelined,
     name: servers.master,
     sentinels: servers.sentinels.map(({ host, port }) => ({ host, port })),
     sentinelUsername: servers.sentinelUsername,
@@ -57,25 +63,33 @@ function connectionOptions(address: RedisAddress, ca: string | undefined) {
     // Nobody holds the promise of its SUBSCRIBE: a connection that is lost meanwhile would end the process (ioredis 6.0.0).
     autoResubscribe: false,
     maxRetriesPerRequest: 0,
-    enableAutoPipelining: true,
-    // What is asked again after an answer such as NOSCRIPT goes alone.
-    autoPipeliningIgnoredCommands: ['eval'],
   } satisfies RedisOptions;
 }
 
+/** What is sent in one turn of the event loop goes as one. */
+const pipelined = {
+  enableAutoPipelining: true,
+  // What is asked again after an answer such as NOSCRIPT goes alone.
+  autoPipeliningIgnoredCommands: ['eval'],
+} satisfies RedisOptions;
+
+/**
+ * Each call goes alone: while a slot moves, a pipeline fails as a whole with the calls for other slots in it, never learns where the
+ * slot is, and one that is tried again throws where nobody catches it (ioredis 6.0.0, its issue 2075).
+ */
 function clusterOptions(options: ReturnType<typeof connectionOptions>) {
   const { retryStrategy: _retryStrategy, enableOfflineQueue: _enableOfflineQueue, ...redisOptions } = options;
   return {
     redisOptions,
     enableOfflineQueue: false,
-    enableAutoPipelining: true,
-    autoPipeliningIgnoredCommands: ['eval'],
     clusterRetryStrategy: reconnectInMs,
     clusterNodeRetryStrategy: reconnectInMs,
     // Following a slot is safe, because its answer says that nothing was done. Anything else is not sent again.
     maxRedirections: 4,
     retryDelayOnFailover: 0,
     retryDelayOnClusterDown: 0,
+    // All tries together take less than a store may take for its answer.
+    retryDelayOnTryAgain: 25,
     slotsRefreshInterval: 1_000,
     slotsRefreshTimeout: SOCKET_TIMEOUT_MS,
     // Certificates are issued for names, so with TLS a name is kept until the connection is made.

@@ -138,7 +138,16 @@ function refuse(message: string): Promise<never> {
   return Promise.reject(new StoreUnavailable(message, { mayHaveHappened: false }));
 }
 
-function becomeReady(client: Client, withinMs: number): Promise<void> {
+async function becomeReady(client: Client, withinMs: number): Promise<void> {
+  const latest = performance.now() + withinMs;
+  await connected(client, withinMs);
+  if (!client.isCluster) return;
+  const masters = (client as Cluster).nodes('master');
+  await Promise.all(masters.map((node) => connected(node, latest - performance.now())));
+}
+
+/** Resolves as well when a first attempt has failed, or when the time is over. */
+function connected(client: Client, withinMs: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   if (client.status === 'ready') return Promise.resolve();
   const timer = setTimeout(settle, withinMs);
