@@ -211,15 +211,16 @@ async function collectInTime(req: IncomingMessage, sizeMax: number, rooms: BodyR
 }
 
 /**
- * Takes a body that came in one packet with its head, as small ones do, so nobody has to listen for it. By the time that is
- * asked, the parser has given out all its bytes, and not yet said that it is over.
+ * Takes a body that has come whole, as small ones do with their head, so nobody has to listen for it. By the time that is asked,
+ * the parser has given out all its bytes, and not yet said that it is over.
  */
 function takeArrived(req: IncomingMessage, head: Head, memory: BodyMemory): Buffer | undefined {
   const size = req.readableLength;
   if (size === 0 || size !== head.contentLength || req.destroyed || req.readableFlowing !== null) {
     return undefined;
   }
-  return memory.take(size) ? (req.read() as Buffer) : undefined;
+  // Asked without a size, Node gives the first piece alone, and others may have come while the request waited.
+  return memory.take(size) ? (req.read(size) as Buffer) : undefined;
 }
 
 /** Counts bytes as they arrive: a declared length is a claim, and a chunked body declares none. */

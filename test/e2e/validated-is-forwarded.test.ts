@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { RefusalCode } from '../../src/refusals.ts';
 import { assertRefused, openDoor } from '../helpers/door.ts';
-import { requestBytes } from '../helpers/raw-socket.ts';
+import { until } from '../helpers/poll.ts';
+import { openRaw, requestBytes } from '../helpers/raw-socket.ts';
 import { demoKey, namePath } from '../helpers/start-gateway.ts';
 
 // What was validated is what the upstream sees: the very bytes, or nothing.
@@ -101,6 +102,39 @@ for (const [title, type, body, outcome] of bodies) {
     });
   }
 }
+
+test('a body that came in pieces while its request waited is taken whole, and its memory comes back', async (t) => {
+  const narrow = await openDoor(t, { limits: { bodyMemory: '32KB' } });
+  const body = name.padEnd(15_000);
+  const head = [
+    ['apiKey', demoKey],
+    ['Content-Type', plain],
+  ] as const;
+  const first = requestBytes(`POST ${namePath}`, head, name);
+  const second = requestBytes(`POST ${namePath}`, head, body);
+  // As often as would use up the memory if a part of it stayed taken.
+  for (let round = 0; round < 4; round += 1) {
+    const held: (() => unknown)[] = [];
+    narrow.upstream.handler = (_request, res) => held.push(() => res.end());
+    const raw = await openRaw(t, narrow.gateway.port);
+    raw.write(first);
+    await until(() => held.length === 1);
+    for (let at = 0; at < second.length; at += 5000) {
+      raw.write(second.subarray(at, at + 5000));
+      // A later call that is answered shows that this piece has been read.
+      await (await fetch(narrow.gateway.url)).arrayBuffer();
+    }
+    held.pop()?.();
+    await until(() => held.length === 1);
+    held.pop()?.();
+    const statuses = (await raw.responses(2)).map(({ status }) => status);
+    assert.deepEqual(statuses, [200, 200]);
+    assert.deepEqual(
+      narrow.reached().map((request) => request.body),
+      [Buffer.from(name), Buffer.from(body)],
+    );
+  }
+});
 
 /** Seven bytes at a time, so that characters and tokens are cut in two. */
 function inChunks(body: Buffer): Buffer {
