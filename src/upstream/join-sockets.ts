@@ -39,6 +39,8 @@ export function writeSwitch(
   } catch (cause) {
     throw new NonsenseAnswer(cause instanceof Error ? cause.message : 'its headers cannot be sent');
   }
+  // Left alone, what flushes the head takes it for UTF-8 text, and so changes its bytes. Nothing else is text from here on.
+  res.socket?.setDefaultEncoding('latin1');
   // Not ended: the request is over, and is logged, when its socket closes.
   res.flushHeaders();
   if (res.socket !== null) res.detachSocket(res.socket);

@@ -228,7 +228,8 @@ export class Relay implements Dispatcher.DispatchHandler, Guest {
     if (this.#flowing || this.#complete || !this.#begin()) return;
     this.#flowing = true;
     if (this.#held !== undefined) this.#write(this.#held);
-    if (this.#progress.bytesOut === 0 && !this.#res.destroyed) this.#res.flushHeaders();
+    // Not by `flushHeaders`, which takes the head for UTF-8 text, and so changes bytes in it.
+    if (this.#progress.bytesOut === 0 && !this.#res.destroyed) this.#res.write('', 'latin1');
     this.#held = undefined;
   }
 

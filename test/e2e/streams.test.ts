@@ -20,7 +20,7 @@ const gateway = await startGateway(scene, {
   },
   routes: [
     { path: '/v1/*', methods: ['GET', 'POST'] },
-    { path: '/raw/*', methods: ['GET', 'POST'], upstream: 'raw' },
+    { path: '/raw/*', methods: ['GET', 'POST'], upstream: 'raw', body: { any: { maxSize: '1MB' } } },
   ],
 });
 const get = (path: string, method = 'GET'): Buffer =>
@@ -48,6 +48,27 @@ test('the head of an event stream arrives before its first event, and each event
   const [answer] = await client.responses(1);
   assert.equal(answer?.complete, true);
   assert.equal((await logged('/v1/events'))['cut'], undefined);
+});
+
+test('the bytes of a header are passed on as they are, also in a head that comes before its body', async (t) => {
+  const name = Buffer.from('X-Name: \xdc and \xc3\x9c\r\n', 'latin1');
+  const head = Buffer.concat([
+    Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n'),
+    name,
+    Buffer.from('\r\n'),
+  ]);
+  raw.script = (socket) => void socket.write(head);
+  for (const [method, body] of [
+    ['GET', ''],
+    ['POST', 'x'.repeat(100_000)],
+  ] as const) {
+    const client = await openRaw(t, gateway.port);
+    client.write(requestBytes(`${method} /raw/name`, [['apiKey', demoKey]], body));
+    const received = await client.receivedUntil((bytes) => bytes.includes('\r\n\r\n'));
+    assert.ok(received.includes(name), received.toString('latin1'));
+    for (const socket of raw.sockets) socket.write('ok');
+    assert.equal((await client.responses(1))[0]?.text, 'ok');
+  }
 });
 
 test('a large download waits for its slow reader: the upstream is held back and memory stays flat', async (t) => {

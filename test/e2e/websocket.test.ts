@@ -195,16 +195,19 @@ test('what a client sends before the 101 is held until then', async (t) => {
   await raw.receivedUntil((bytes) => bytes.toString().endsWith('\r\n\r\nhello'));
 });
 
-test('the headers of a 101 may be as large as those of any answer', async (t) => {
+test('the headers of a 101 may be as large as those of any answer, and of any bytes', async (t) => {
+  const odd = `X-Name: \xdc and \xc3\x9c\r\nX-Big: ${'v'.repeat(31_000)}\r\n`;
   upstream.script = (socket) =>
     void socket.write(
-      `HTTP/1.1 101 Switching Protocols\r\nX-Big: ${'v'.repeat(31_000)}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: ${accepted}\r\n\r\n`,
+      `HTTP/1.1 101 Switching Protocols\r\n${odd}Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: ${accepted}\r\n\r\n`,
+      'latin1',
     );
   t.after(() => (upstream.script = () => undefined));
   const raw = await openRaw(t, gateway.port);
   raw.write(handshakeWith());
   const [answer] = await raw.responses(1);
   assert.equal(answer?.status, 101);
+  assert.ok(raw.received().includes(odd, 'latin1'));
 });
 
 const nonsense: readonly { name: string; answer: string; status: number }[] = [
