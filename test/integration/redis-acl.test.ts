@@ -71,6 +71,22 @@ for (const { lacks, rule, says } of mutes) {
   });
 }
 
+test('a draw that fails, as the user lacks a command, counts nothing', async (t) => {
+  const { redis, store } = await openAsUser(t);
+  const keyId = 'key';
+  for (const command of ['hset', 'pexpireat', 'hincrby']) {
+    await redis.say('ACL', 'SETUSER', 'gatehouse', `-${command}`);
+    assert.match((await failureOf(store.ledger.draw(aDraw({ counters, keyId })))).message, /does not permit/);
+    await redis.say('ACL', 'SETUSER', 'gatehouse', `+${command}`);
+    const usage = await store.ledger.readUsage(keyId, counters);
+    assert.deepEqual(
+      usage.map(({ used }) => used),
+      [0],
+      command,
+    );
+  }
+});
+
 const unfits = [
   { lacks: 'scripts', rules: ['-@scripting'], says: /does not permit our user the command evalsha/ },
   { lacks: 'writing', rules: ['-@write'], says: /does not permit our user (?:a|the) command/ },

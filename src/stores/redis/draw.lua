@@ -40,9 +40,10 @@ end
 
 local held = tonumber(ARGV[5]) + units
 for index = 3, #KEYS do
-  used[index - 2] = whole(redis.call('HINCRBY', KEYS[index], 'used', whole(units)))
+  -- Before anything is counted: a user who may not write this draws nothing, and leaves nothing counted.
   tell_lease(KEYS[index], held)
   keep_until(KEYS[index], tonumber(ARGV[index * 4 - 3]))
+  used[index - 2] = whole(redis.call('HINCRBY', KEYS[index], 'used', whole(units)))
 end
 local answer = '1 ' .. whole(now) .. ' ' .. whole(units) .. ' ' .. table.concat(used, ' ')
 remember(answer)
