@@ -67,6 +67,11 @@ export class LeaseSteps {
     if (units > 0) this.sendBack(lease, lease.counters, units);
   }
 
+  /** Tells the store that nothing is held, where it believes so of what has been spent. */
+  tellSpent(lease: Lease): void {
+    if (lease.told > 0 && lease.units === 0) this.sendBack(lease, lease.counters, 0);
+  }
+
   cancel({ id, keyId, counters, holder }: DrawOrder): void {
     this.#onStep();
     this.outbox.post({

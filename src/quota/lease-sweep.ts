@@ -82,8 +82,7 @@ export class LeaseSweep {
       else this.#steps.retire(lease);
     }
     if (lease.units === 0 && idle) {
-      // What was held has been spent, which nobody has told the store yet.
-      if (lease.told > 0) this.#steps.sendBack(lease, lease.counters, 0);
+      this.#steps.tellSpent(lease);
       lease.gone = true;
       this.#book.delete(lease.keyId);
     }

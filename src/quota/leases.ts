@@ -146,6 +146,7 @@ class LeaseBook implements Leases {
     await this.#draws.end();
     for (const lease of this.#book.values()) {
       this.#steps.retire(lease);
+      this.#steps.tellSpent(lease);
       lease.gone = true;
     }
     this.#book.clear();

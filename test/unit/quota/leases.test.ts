@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { countersAt } from '../../../src/quota/counters.ts';
 import type { Hold } from '../../../src/quota/lease.ts';
 import { createLeases } from '../../../src/quota/leases.ts';
 import type { Leases } from '../../../src/quota/leases.ts';
@@ -106,6 +107,17 @@ test('a drain gives back what is held', async () => {
   const spent = await warmUp(scene, leases);
   await leases.drain();
   assert.equal(scene.ledger.used('ada', 'month', may), spent);
+});
+
+test('a drain tells the store that what was held has been spent', async () => {
+  const scene = createQuotaScene();
+  const leases = createLeases(scene.options);
+  const usage = async () => (await scene.ledger.readUsage('ada', countersAt(plan, may)))[0];
+  await Promise.all(Array.from({ length: 4 }, () => take(leases)));
+  assert.deepEqual(await usage(), { name: 'month', used: 6, leased: 2 });
+  await take(leases, plan, 2);
+  await leases.drain();
+  assert.deepEqual(await usage(), { name: 'month', used: 6, leased: 0 });
 });
 
 test('a drain ends although the store does not answer', async () => {
