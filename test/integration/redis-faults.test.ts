@@ -267,6 +267,10 @@ test('TLS is spoken with rediss, and only to a server that the authorities vouch
     openWithDeadline(t, `${url}?ca=/nowhere.pem`),
     /cannot read the authorities in \/nowhere\.pem/,
   );
+  await assert.rejects(
+    openWithDeadline(t, `${url}?ca=${fixture('server-key.pem')}`),
+    /there is no certificate in .*server-key\.pem/,
+  );
 });
 
 test('what another program left under one of our names fails alone', async (t) => {

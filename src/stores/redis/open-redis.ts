@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { RedisAddress } from '../../config/config.ts';
 import { StoreUnavailable } from '../ledger.ts';
@@ -37,9 +38,17 @@ export async function openRedis(address: RedisAddress, { deadlineMs = 250 }: Sto
 
 async function readCa({ tls }: RedisAddress): Promise<string | undefined> {
   if (tls?.caFile === undefined) return undefined;
+  let pem: string;
   try {
-    return await readFile(tls.caFile, 'utf8');
+    pem = await readFile(tls.caFile, 'utf8');
   } catch {
     throw new StoreUnavailable(`cannot read the authorities in ${tls.caFile}`, { mayHaveHappened: false });
   }
+  try {
+    // Left alone, a file without a certificate in it is one without authorities, and so trusts nobody.
+    new X509Certificate(pem);
+  } catch {
+    throw new StoreUnavailable(`there is no certificate in ${tls.caFile}`, { mayHaveHappened: false });
+  }
+  return pem;
 }
