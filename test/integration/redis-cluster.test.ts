@@ -5,11 +5,13 @@ import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
 import type { DrawOrder } from '../../src/stores/ledger.ts';
 import { nameKeys } from '../../src/stores/redis/names.ts';
 import { openStore } from '../../src/stores/open-store.ts';
+import type { Store } from '../../src/stores/store.ts';
 import { slotOf } from '../../src/stores/redis/slot.ts';
 import { aDraw, usedOf } from '../helpers/ledger-orders.ts';
 import { testLedger } from '../helpers/ledger-suite.ts';
 import { aKey, aNote } from '../helpers/a-key.ts';
 import { startRedisCluster } from '../helpers/redis-cluster.ts';
+import type { RedisCluster } from '../helpers/redis-cluster.ts';
 import type { RedisServer } from '../helpers/redis-server.ts';
 import { counters, failureOf, openWithDeadline, outcomeOf, recovers } from '../helpers/store-faults.ts';
 import { until } from '../helpers/poll.ts';
@@ -55,6 +57,25 @@ test('a node that is killed and comes back is found again, with the usage that i
   const more = await recovers(store, keyId);
   await store.ledger.cancelDraw(order);
   assert.equal(await usedOf(store.ledger, counters, keyId), String(5 + more));
+});
+
+test('a node that dies while a slot moves to it fails the calls for this slot, and ends nothing', async (t) => {
+  const prefix = `${randomUUID()}:`;
+  const store = await openWithDeadline(t, `${cluster.url}?prefix=${prefix}`);
+  const keyId = keyOn(0);
+  const slot = slotOf(nameKeys(prefix, keyId).places());
+  const [from, to] = cluster.nodes as readonly [RedisServer, RedisServer];
+  await store.ledger.draw(aDraw({ counters, keyId: keyOn(1) }));
+  await beginMove(slot, from, to);
+  to.signal('SIGSTOP');
+  // None of its names is there any more, so that the first node sends all calls on.
+  const orders = Array.from({ length: 3 }, () => aDraw({ counters, keyId }));
+  const failures = orders.map((order) => failureOf(store.ledger.draw(order)));
+  await to.stop();
+  for (const failure of await Promise.all(failures)) assert.match(failure.message, /^Redis /);
+  await to.start();
+  for (const node of [from, to]) await node.say('CLUSTER', 'SETSLOT', slot, 'STABLE');
+  await recovers(store, keyId);
 });
 
 test('a slot that moves to another node while its key is drawn from loses nothing and counts nothing twice', async (t) => {
@@ -186,3 +207,25 @@ test('a key is found while the slot of all keys is moving, whichever half of it 
   }
   await moveSlot(slot, from, to);
 });
+
+test('a cluster that was away at the start is found, and so is one that came back at other addresses', async (t) => {
+  const other = await startRedisCluster(t);
+  const stop = async ({ nodes }: RedisCluster): Promise<unknown> =>
+    await Promise.all(nodes.map((node) => node.stop()));
+  const start = async ({ nodes }: RedisCluster): Promise<unknown> =>
+    await Promise.all(nodes.map((node) => node.start()));
+  await Promise.all([stop(cluster), stop(other)]);
+  const url = `${cluster.url},${other.url.slice('redis+cluster://'.length)}?prefix=${randomUUID()}:`;
+  const store = await openWithDeadline(t, url);
+  await failureOf(store.ledger.draw(aDraw({ counters })));
+  await start(other);
+  await until(() => drawn(store), { within: 20_000 });
+  await stop(other);
+  await failureOf(store.ledger.draw(aDraw({ counters })));
+  await start(cluster);
+  await until(() => drawn(store), { within: 20_000 });
+});
+
+async function drawn({ ledger }: Store): Promise<boolean> {
+  return (await outcomeOf(ledger.draw(aDraw({ counters })))) === undefined;
+}

@@ -3,6 +3,7 @@ import type { ClusterOptions, RedisOptions } from 'ioredis';
 import type { DNSLookupFunction } from 'ioredis/built/cluster/ClusterOptions.js';
 import type { RedisAddress } from '../../config/config.ts';
 import { isReadOnly } from './failures.ts';
+import { tendNodes } from './tend-nodes.ts';
 
 /** One Redis, or a cluster of them; both take the same commands. */
 export type Client = Redis | Cluster;
@@ -10,6 +11,8 @@ export type Client = Redis | Cluster;
 /** A socket that owes an answer for so long is given up. Shorter than the 2 s within which we promise to recover. */
 const SOCKET_TIMEOUT_MS = 1_000;
 const RECONNECT_MAX_MS = 500;
+/** They take two seconds. */
+const NODE_ATTEMPTS = 8;
 
 /** Connects. The client goes on trying for ever; it never queues while it is not connected and never sends twice. */
 export function createClient(address: RedisAddress, ca: string | undefined): Client {
@@ -19,10 +22,7 @@ export function createClient(address: RedisAddress, ca: string | undefined): Cli
   if (servers.kind === 'cluster') {
     const nodes = servers.nodes.map(({ host, port }) => ({ host, port }));
     const cluster = new Cluster(nodes, clusterOptions(options));
-    // Left alone, a node is connected to by the first call for it, and all others fail meanwhile ("Connection is closed.").
-    cluster.on('+node', (node: Redis) => {
-      if (node.options.readOnly !== true) node.connect().catch(() => undefined);
-    });
+    tendNodes(cluster);
     return cluster;
   }
   return new Redis({
@@ -83,7 +83,8 @@ function clusterOptions(options: ReturnType<typeof connectionOptions>) {
     redisOptions,
     enableOfflineQueue: false,
     clusterRetryStrategy: reconnectInMs,
-    clusterNodeRetryStrategy: reconnectInMs,
+    // A node that stays away is given up, so that without any the cluster is looked for anew, where its names lead then.
+    clusterNodeRetryStrategy: (attempt: number) => (attempt > NODE_ATTEMPTS ? null : reconnectInMs(attempt)),
     // Following a slot is safe, because its answer says that nothing was done. Anything else is not sent again.
     maxRedirections: 4,
     retryDelayOnFailover: 0,

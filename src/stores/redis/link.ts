@@ -143,7 +143,7 @@ async function becomeReady(client: Client, withinMs: number): Promise<void> {
   await connected(client, withinMs);
   if (!client.isCluster) return;
   const masters = (client as Cluster).nodes('master');
-  await Promise.all(masters.map((node) => connected(node, latest - performance.now())));
+  await Promise.all(masters.map((node) => connected(node, Math.max(1, latest - performance.now()))));
 }
 
 /** Resolves as well when a first attempt has failed, or when the time is over. */
