@@ -131,16 +131,15 @@ export class Connections {
   }
 
   /**
-   * The connections that should have sent their head, or all of a body, by now. Node looks for them too, but it gives every
-   * body the longest time that a route does, and it looks only until the server is closed: while the gateway stops, half a
-   * request would hold it up for the whole drain.
+   * The connections that should have sent their head, or the rest of a body that nobody reads, by now. Node looks for late heads
+   * too, but only until the server is closed: while the gateway stops, half a head would hold it up for the whole drain.
    */
-  overdue(now: number, limits: Limits): Socket[] {
+  overdue(now: number): Socket[] {
     const late = [...this.#open].filter(
       ([, connection]) =>
         this.#isUnreadTooLong(connection, now) ||
         this.#isIdleTooLong(connection, now) ||
-        this.#delaysDrain(connection, now, limits),
+        this.#delaysDrain(connection, now),
     );
     return late.map(([socket]) => socket);
   }
@@ -157,15 +156,9 @@ export class Connections {
     return inFlight.length === 0 && now - idleSince >= keepAliveMs + headerTimeoutMs;
   }
 
-  #delaysDrain(
-    { inFlight }: Connection,
-    now: number,
-    { headerTimeoutMs, requestTimeoutMs }: Limits,
-  ): boolean {
+  #delaysDrain({ inFlight }: Connection, now: number): boolean {
     const since = this.#drainingSince;
-    if (since === undefined) return false;
-    if (inFlight.length === 0) return now - since >= headerTimeoutMs;
-    return inFlight.some(({ req }) => !req.complete && now - req.visit.startedAt >= requestTimeoutMs);
+    return since !== undefined && inFlight.length === 0 && now - since >= this.#limits.headerTimeoutMs;
   }
 
   /** Cuts whatever is left, and has the requests say that it was us. */

@@ -135,7 +135,7 @@ export async function startGateway(
     const listener = await listen({
       address,
       sharesPort,
-      limits: { ...config.limits, requestTimeoutMs: longestBody(config) },
+      limits: config.limits,
       connections,
       wording,
       ...createApp({
@@ -206,12 +206,6 @@ async function openSpoolRoom({ spool, routes }: Config): Promise<SpoolRoom> {
 
 /** A larger upload waits in a file: the system keeps it in memory as long as there is room, and takes it back when not. */
 const spoolMemoryEachMax = 128 * 1024;
-
-/** Node cuts any request at one time, so that has to be the longest; each body is held to its own time by who reads it. */
-function longestBody({ limits, routes }: Config): number {
-  const paces = routes.flatMap(({ body }) => ('pace' in body ? body.pace.timeoutMs : []));
-  return Math.max(limits.requestTimeoutMs, ...paces.map((ms) => ms + limits.headerTimeoutMs));
-}
 
 interface Witnesses {
   readonly metrics: Metrics;

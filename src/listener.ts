@@ -39,7 +39,7 @@ export interface ListenerOptions {
   readonly unreadable: (unread: Unread) => void;
 }
 
-/** How often Node looks for requests that are too slow, and we for readers that are. */
+/** How often Node looks for headers that are too slow, and we for readers that are. */
 const lookEveryMs = 1000;
 
 /**
@@ -52,7 +52,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     ...messages,
     maxHeaderSize: limits.headerBytes,
     headersTimeout: limits.headerTimeoutMs,
-    requestTimeout: limits.requestTimeoutMs,
+    requestTimeout: 0, // who reads a body holds it to its time, and knows when it was not the client who kept it waiting
     connectionsCheckingInterval: lookEveryMs,
     keepAliveTimeout: limits.keepAliveMs,
     insecureHTTPParser: false,
@@ -84,7 +84,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   const timer = setInterval(() => {
     const now = performance.now();
     connections.endStalledReaders(now);
-    for (const socket of connections.overdue(now, limits)) answerUnreadable(new Overdue(), socket, options);
+    for (const socket of connections.overdue(now)) answerUnreadable(new Overdue(), socket, options);
   }, lookEveryMs);
   timer.unref();
   const { address, sharesPort } = options;

@@ -203,7 +203,7 @@ export interface Limits {
   readonly headerCount: number;
   /** From the first byte of a request to the end of its headers. */
   readonly headerTimeoutMs: number;
-  /** From the first byte of a request to the end of its body. */
+  /** From the end of the headers to the end of a body that sets no time of its own. */
   readonly requestTimeoutMs: number;
   /** How long an idle connection is kept. */
   readonly keepAliveMs: number;

@@ -22,7 +22,6 @@ export const rules: readonly Rule[] = [
   services.versionsNameUpstreams,
   services.sunsetsAreInOrder,
   services.authoritiesAreCertificates,
-  services.headersComeBeforeBodies,
   services.headersAreBounded,
   services.clientsHaveTime,
   routes.routesHaveUpstreams,

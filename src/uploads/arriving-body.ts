@@ -32,8 +32,8 @@ export interface ReadingRule {
 
 /**
  * Reads a request's body chunk by chunk, and no faster than it is taken. Refuses with `client_gone`, and with the
- * refusal of the rule when the body comes too slowly: in all, or for five seconds in which the client was waited for, so that
- * nobody pays for an upstream that takes its time. Stopping early leaves the request open, to be answered.
+ * refusal of the rule when the body comes too slowly: in all, or for five seconds. Only the time in which the client was waited
+ * for is counted, so that nobody pays for an upstream that takes its time. Stopping early leaves the request open, to be answered.
  */
 export function readArriving(req: IncomingMessage, rule: ReadingRule): ArrivingBody {
   let arrival: Arrival | undefined;
@@ -70,15 +70,18 @@ class Arrival {
   readonly #req: IncomingMessage;
   readonly #rule: ReadingRule;
   readonly #windowMs: number;
-  readonly #timeout: NodeJS.Timeout;
   readonly #chunks: Buffer[] = [];
   readonly #count: ChunkCount;
   #ended = false;
   #closed = false;
   #failure: Refusal | undefined;
   #wake: (() => void) | undefined;
-  /** Of the running window: how long the client was waited for, and what it sent. */
+  /** How long the client was waited for so far, and up to which instant that is counted. */
   #waitedMs = 0;
+  #countedAt = 0;
+  #timer: NodeJS.Timeout | undefined;
+  /** Of the running window: how long the client will have been waited for when it ends, and what it sent. */
+  #windowEndMs: number;
   #windowBytes = 0;
 
   constructor(req: IncomingMessage, rule: ReadingRule) {
@@ -86,7 +89,7 @@ class Arrival {
     this.#rule = rule;
     this.#count = new ChunkCount(req);
     this.#windowMs = rule.rateWindowMs ?? rateWindowMs;
-    this.#timeout = setTimeout(() => this.#fail(late(rule)), rule.pace.timeoutMs);
+    this.#windowEndMs = this.#windowMs;
     req.on('data', this.#take).on('end', this.#end).on('close', this.#leave).on('error', this.#leave);
     req.on(bodyBroken, this.#fail);
     const reason = brokenBy(req);
@@ -109,7 +112,6 @@ class Arrival {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    clearTimeout(this.#timeout);
     const req = this.#req;
     req.off('data', this.#take).off('end', this.#end).off('close', this.#leave).off('error', this.#leave);
     req.off(bodyBroken, this.#fail).on('error', ignore);
@@ -143,21 +145,34 @@ class Arrival {
   };
 
   async #wait(): Promise<void> {
-    let since = performance.now();
-    const endWindow = (): void => {
-      this.#closeWindow();
-      since = performance.now();
-      timer.refresh();
-    };
-    const timer = setTimeout(endWindow, this.#windowMs - this.#waitedMs);
+    this.#countedAt = performance.now();
+    this.#setTimer();
     this.#req.resume();
     await new Promise<void>((resolve) => {
       this.#wake = resolve;
     });
     this.#wake = undefined;
-    clearTimeout(timer);
-    this.#waitedMs += performance.now() - since;
-    if (this.#waitedMs >= this.#windowMs) this.#closeWindow();
+    clearTimeout(this.#timer);
+    this.#countWait();
+  }
+
+  /** What ends first, the window or the time for all of the body. */
+  #setTimer(): void {
+    const untilMs = Math.min(this.#windowEndMs, this.#rule.pace.timeoutMs);
+    this.#timer = setTimeout(this.#waitOn, untilMs - this.#waitedMs);
+  }
+
+  readonly #waitOn = (): void => {
+    this.#countWait();
+    this.#setTimer();
+  };
+
+  #countWait(): void {
+    const now = performance.now();
+    this.#waitedMs += now - this.#countedAt;
+    this.#countedAt = now;
+    if (this.#waitedMs >= this.#rule.pace.timeoutMs) this.#fail(late(this.#rule));
+    if (this.#waitedMs >= this.#windowEndMs) this.#closeWindow();
   }
 
   #closeWindow(): void {
@@ -168,7 +183,7 @@ class Arrival {
         new Refusal('upload_too_slow', { message: `The request body must arrive at ${rate} per second` }),
       );
     }
-    this.#waitedMs = 0;
+    this.#windowEndMs = this.#waitedMs + this.#windowMs;
     this.#windowBytes = 0;
   }
 }

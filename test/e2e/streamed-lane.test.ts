@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
+import type { IncomingMessage } from 'node:http';
 import { createServer, type Socket } from 'node:net';
 import { after, test } from 'node:test';
 import { listen } from '../helpers/listen.ts';
 import { until } from '../helpers/poll.ts';
 import { openRaw } from '../helpers/raw-socket.ts';
+import type { RawSocket } from '../helpers/raw-socket.ts';
+import { wav } from '../helpers/sample-files.ts';
 import { startRawUpstream } from '../helpers/raw-upstream.ts';
 import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
 import { answerTo, sendUpload, uploadBytes } from '../helpers/send-upload.ts';
@@ -292,6 +295,49 @@ test('an upstream that does not read slows the client down, and is given up', as
   assert.equal(answer?.status, 504);
   // What is missing here lies in the buffers of the kernel, which are several megabytes on each side.
   assert.ok(client.socket.writableLength > size / 3 || client.closed);
+});
+
+test('who sent all of it is not too slow, however long the upstream or the line for it takes', async (t) => {
+  const upstream = await startRecordingUpstream(t);
+  let first: IncomingMessage | undefined;
+  upstream.onArrival = (_request, res, req) => {
+    first ??= req.pause();
+    req.on('end', () => res.end('taken'));
+  };
+  const file = { types: ['audio/*'], timeout: '700ms', forward: 'stream' };
+  const hurried = await startGateway(t, {
+    limits: { headerTimeout: '700ms', requestTimeout: '700ms' },
+    upstreams: { narrow: { targets: [upstream.url], connections: 1 } },
+    versions: { v1: { upstream: 'narrow' } },
+    routes: [
+      { path: '/v1/any', methods, body },
+      { path: '/v1/file', methods, body: { file } },
+    ],
+  });
+  const uploads: Upload[] = [
+    // More than the buffers between gateway and upstream hold, and less than those on all of the way.
+    { path: '/v1/any', body: Buffer.alloc(6_000_000), contentType },
+    { path: '/v1/any', body: large, contentType },
+    { path: '/v1/file', body: wav(200_000), contentType: 'audio/wav' },
+  ];
+  const clients: RawSocket[] = [];
+  for (const one of uploads) {
+    const client = await sendUpload(t, hurried.port, one);
+    await until(() => client.socket.writableLength === 0 && upstream.requests.length === 1);
+    clients.push(client);
+  }
+  // By the time that two are cut one after the other, the gateway has looked for all who are late.
+  for (let cut = 0; cut < 2; cut += 1) {
+    const late = await openRaw(t, hurried.port);
+    late.write('GET /v1/any HTTP/1.1\r\n');
+    assert.equal((await late.responses(1, 20_000))[0]?.status, 408);
+  }
+  first?.resume();
+  for (const client of clients) assert.equal((await client.responses(1, 20_000))[0]?.status, 200);
+  assert.deepEqual(
+    upstream.requests.map((request) => request.body.length),
+    uploads.map((one) => one.body.length),
+  );
 });
 
 test('a target that cannot be reached costs nothing of the body, so another may have it', async (t) => {

@@ -53,12 +53,6 @@ export const authoritiesAreCertificates: Rule = ({ config }, report) => {
   }
 };
 
-export const headersComeBeforeBodies: Rule = ({ config: { limits } }, report) => {
-  if (report.isBroken(limits, 'headerTimeout', 'requestTimeout')) return;
-  if ((parseDuration(limits.requestTimeout) ?? 0) >= (parseDuration(limits.headerTimeout) ?? 0)) return;
-  report.problem(limits, 'requestTimeout', 'is shorter than headerTimeout, which is a part of it');
-};
-
 /** Every connection may make the gateway hold that much before anything is known of its client. */
 export const headersAreBounded: Rule = ({ config: { limits } }, report) => {
   if ((parseSize(limits.headerSize) ?? 0) > headerBytesMax)

@@ -49,7 +49,7 @@ export const limits = {
       default: '10s',
     },
     requestTimeout: {
-      description: 'From the first byte of a request to the end of its body. Not less than headerTimeout.',
+      description: 'From the end of the headers to the end of a body that sets no timeout of its own.',
       type: 'string',
       format: 'duration',
       default: '30s',

@@ -68,7 +68,8 @@ const any = {
       format: 'size',
     },
     timeout: {
-      description: 'From the end of the headers to the end of the body; limits.requestTimeout when absent.',
+      description:
+        'How long the client may be waited for until all of the body is there; limits.requestTimeout when absent.',
       type: 'string',
       format: 'duration',
     },

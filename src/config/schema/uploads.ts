@@ -30,7 +30,7 @@ const minRate = {
 } as const;
 const timeout = {
   description:
-    'From the end of the headers to the end of the body. It may be longer than limits.requestTimeout.',
+    'How long the client may be waited for until all of the body is there. It may be longer than limits.requestTimeout.',
   type: 'string',
   format: 'duration',
   default: '10m',

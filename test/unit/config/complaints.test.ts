@@ -387,11 +387,6 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     says: ['2:38: routes[0].upstream: there is no upstream "constructor", choose from a'],
   },
   {
-    name: 'a request shorter than its headers',
-    text: `${least}limits: { headerTimeout: 60s }\n`,
-    says: ['3:1: limits.requestTimeout: is shorter than headerTimeout, which is a part of it'],
-  },
-  {
     name: 'headers without a bound worth the name',
     text: `${least}limits: { headerSize: 1025KB }\n`,
     says: ['3:11: limits.headerSize: is more than 1 MB'],
