@@ -119,16 +119,23 @@ async function readAny(
   const arriving = readArriving(req, { pace, tooSlow: 'request_timeout', arrivals });
   const chunks = bounded(arriving.chunks, sizeMax);
   if (head.contentLength !== undefined && head.contentLength > bufferedMax) {
-    return streamOnce(arriving, chunks, head.contentLength);
+    return streamOnce({ arriving, first: noBody, chunks }, head.contentLength);
   }
   const collected = new CollectedBytes(sizeMax);
-  for (let next = await chunks.next(); next.done !== true; next = await chunks.next()) {
-    collected.takeOver(next.value);
-    if (collected.length > bufferedMax)
-      return streamOnce(arriving, followedBy(collected.take(), chunks), undefined);
+  try {
+    for (let next = await chunks.next(); next.done !== true; next = await chunks.next()) {
+      if (!rooms.memory.take(next.value.length)) throw overloaded();
+      collected.takeOver(next.value);
+      if (collected.length > bufferedMax) {
+        const first = inMemory(collected.take(), rooms.memory);
+        return streamOnce({ arriving, first, chunks: followedBy(first, chunks) }, undefined);
+      }
+    }
+  } catch (error) {
+    arriving.stop();
+    rooms.memory.giveBack(collected.length);
+    throw error;
   }
-  if (!rooms.memory.take(collected.length))
-    throw new Refusal('overloaded', { headers: { 'Retry-After': '1' } });
   return inMemory(collected.take(), rooms.memory);
 }
 
@@ -139,7 +146,7 @@ async function readUploaded(
 ): Promise<Body> {
   requireUploadHead(head, rule.rule);
   const held = heldBytesMax(rule.rule, head.contentLength);
-  if (!rooms.memory.take(held)) throw new Refusal('overloaded', { headers: { 'Retry-After': '1' } });
+  if (!rooms.memory.take(held)) throw overloaded();
   const giveBack = (): void => rooms.memory.giveBack(held);
   try {
     if (head.expectsContinue) res.writeContinue();
@@ -169,18 +176,23 @@ function inMemory(bytes: Buffer, memory: BodyMemory): BytesBody {
   };
 }
 
-/** Whoever made `chunks` may have kept the first of them, so only what is read from here on is let go. */
-function streamOnce(
-  arriving: ArrivingBody,
-  chunks: AsyncGenerator<Buffer, void>,
-  length: number | undefined,
-): Body {
+/** A body that is still arriving. */
+interface Streaming {
+  readonly arriving: ArrivingBody;
+  /** What was collected of it before it was clear that it is too large for that. */
+  readonly first: BytesBody;
+  /** All of it, `first` included. */
+  readonly chunks: AsyncGenerator<Buffer, void>;
+}
+
+function streamOnce({ arriving, first, chunks }: Streaming, length: number | undefined): Body {
   return {
     kind: 'stream',
     length,
     read: () => lettingGo(chunks),
     repeatable: false,
     release: async () => {
+      first.release();
       arriving.stop();
       await chunks.return();
     },
@@ -196,8 +208,12 @@ async function* bounded(chunks: AsyncIterable<Buffer>, sizeMax: number): AsyncGe
   }
 }
 
-async function* followedBy(first: Buffer, rest: AsyncGenerator<Buffer, void>): AsyncGenerator<Buffer, void> {
-  yield first;
+async function* followedBy(
+  first: BytesBody,
+  rest: AsyncGenerator<Buffer, void>,
+): AsyncGenerator<Buffer, void> {
+  yield first.bytes;
+  first.release();
   yield* rest;
 }
 
@@ -239,7 +255,7 @@ function collect(req: IncomingMessage, sizeMax: number, memory: BodyMemory): Pro
       const tooMany = count.add(length);
       if (tooMany !== undefined) return fail(tooMany);
       if (collected.length + length > sizeMax) return fail(tooLarge(sizeMax));
-      if (!memory.take(length)) return fail(new Refusal('overloaded', { headers: { 'Retry-After': '1' } }));
+      if (!memory.take(length)) return fail(overloaded());
       collected.takeOver(chunk);
     }
     function finish(): void {
@@ -264,6 +280,10 @@ function collect(req: IncomingMessage, sizeMax: number, memory: BodyMemory): Pro
 }
 
 function ignore(): void {}
+
+function overloaded(): Refusal {
+  return new Refusal('overloaded', { headers: { 'Retry-After': '1' } });
+}
 
 function tooLarge(sizeMax: number): Refusal {
   return new Refusal('body_too_large', {

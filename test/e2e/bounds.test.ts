@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { after, before, describe, it, test } from 'node:test';
 import { assertRefused, openDoor } from '../helpers/door.ts';
-import { until } from '../helpers/poll.ts';
+import { until, type Scene } from '../helpers/poll.ts';
 import { openRaw } from '../helpers/raw-socket.ts';
 import type { RawSocket } from '../helpers/raw-socket.ts';
 import { demoKey } from '../helpers/start-gateway.ts';
@@ -414,6 +414,93 @@ test('bodies take the memory they may and no more', async (t) => {
     Buffer.concat([Buffer.from(head), Buffer.alloc(2 * megabyte - 1, ' '), Buffer.from('1')]),
   );
   assert.equal((await again.responses(1))[0]?.status, 200);
+});
+
+describe('a body that is taken as it comes holds memory while it arrives', async () => {
+  const narrow = await openDoor(
+    { after },
+    {
+      limits: { bodyMemory: '100KB' },
+      upstreams: { recognition: { connections: 1 } },
+      routes: [{ path: '/v1/any', methods: ['POST'], body: { any: { maxSize: '100KB' } } }],
+    },
+  );
+  const chunk = (size: number): string => `${size.toString(16)}\r\n${'x'.repeat(size)}\r\n`;
+  const begin = async (t: Scene): Promise<RawSocket> => {
+    const raw = await openRaw(t, narrow.gateway.port);
+    raw.write(upload(chunked, '/v1/any') + chunk(60_000));
+    return raw;
+  };
+  /** Of two there is room for one. Which it is is for the gateway to say. */
+  async function beginAlone(t: Scene): Promise<RawSocket> {
+    const both = [await begin(t), await begin(t)] as const;
+    const late = await until(() => both.find((raw) => raw.received().length > 0));
+    assertRefused((await late.responses(1))[0], 'overloaded');
+    return both[0] === late ? both[1] : both[0];
+  }
+  async function holdSeat(t: Scene): Promise<() => void> {
+    let answer: (() => void) | undefined;
+    narrow.upstream.handler = (_request, res) => void (answer = () => res.end());
+    const raw = await openRaw(t, narrow.gateway.port);
+    raw.write(upload('Content-Length: 1\r\n', '/v1/any') + 'x');
+    const go = await until(() => answer);
+    narrow.upstream.handler = (_request, res) => res.end();
+    return go;
+  }
+  // A second time, because what the first has not given back is missing then.
+  const twice = async (round: () => Promise<void>): Promise<void> => {
+    for (let i = 0; i < 2; i += 1) {
+      await round();
+      await until(async () => (await narrow.inFlight()) === 0);
+    }
+  };
+
+  it('until its answer is out', async (t) => {
+    narrow.upstream.handler = (_request, res) => res.end();
+    await twice(async () => {
+      const raw = await beginAlone(t);
+      raw.write('0\r\n\r\n');
+      assert.equal((await raw.responses(1))[0]?.status, 200);
+    });
+  });
+
+  it('until its client leaves', async (t) => {
+    await twice(async () => void (await beginAlone(t)).socket.destroy());
+  });
+
+  it('until it is refused', async (t) => {
+    await twice(async () => {
+      const raw = await beginAlone(t);
+      raw.write('no chunk\r\n');
+      assertRefused((await raw.responses(1))[0], 'request_malformed');
+    });
+  });
+
+  it('until it gives up its place in the line for the upstream', async (t) => {
+    const leaveSeat = await holdSeat(t);
+    for (let i = 0; i < 2; i += 1) {
+      const raw = await beginAlone(t);
+      raw.write(chunk(10_000));
+      assertRefused((await (await begin(t)).responses(1))[0], 'overloaded');
+      raw.socket.destroy();
+      await until(async () => (await narrow.inFlight()) === 1);
+    }
+    leaveSeat();
+  });
+
+  it('until it flows to the upstream', async (t) => {
+    const leaveSeat = await holdSeat(t);
+    const raw = await beginAlone(t);
+    raw.write(chunk(10_000));
+    assertRefused((await (await begin(t)).responses(1))[0], 'overloaded');
+    leaveSeat();
+    await until(() => narrow.upstream.requests.at(-1)?.body.length === 70_000);
+    const next = await beginAlone(t);
+    for (const end of [raw, next]) {
+      end.write('0\r\n\r\n');
+      assert.equal((await end.responses(1))[0]?.status, 200);
+    }
+  });
 });
 
 const phases: [name: string, bytes: string, refusal?: string][] = [
