@@ -207,7 +207,7 @@ export interface Limits {
   readonly requestTimeoutMs: number;
   /** How long an idle connection is kept. */
   readonly keepAliveMs: number;
-  /** How long a client may take nothing of an answer that waits for it. */
+  /** How long a client may be seen to take nothing of an answer that waits for it. */
   readonly stalledReaderMs: number;
   /** All request bodies held in memory at one time. */
   readonly bodyMemory: number;

@@ -61,10 +61,11 @@ export const limits = {
       default: '5s',
     },
     stalledReader: {
-      description: 'How long a client may take nothing of an answer that waits for it before it is cut.',
+      description:
+        'How long a client may be seen to take nothing of an answer that waits for it before it is cut. Linux shows it in steps of up to 1.4MB.',
       type: 'string',
       format: 'duration',
-      default: '30s',
+      default: '60s',
     },
     bodyMemory: {
       description: 'All request bodies held in memory at one time. No body may be larger.',

@@ -49,7 +49,7 @@ test('the least file gets every documented default', (t) => {
       headerTimeoutMs: 10_000,
       requestTimeoutMs: 30_000,
       keepAliveMs: 5000,
-      stalledReaderMs: 30_000,
+      stalledReaderMs: 60_000,
       bodyMemory: 256 * 1024 * 1024,
     },
     spool: { memory: 16 * 1024 * 1024, disk: 1024 ** 3, directory: undefined },
