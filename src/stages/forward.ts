@@ -4,7 +4,7 @@ import type { Route } from '../config/config.ts';
 import { addHeaders, announce, copyHeaders, type Passes } from '../headers.ts';
 import { Refusal } from '../refusals.ts';
 import type { Body } from '../upstream/body.ts';
-import type { Handshake } from '../upstream/join-sockets.ts';
+import { type Handshake, holdBytes } from '../upstream/join-sockets.ts';
 import type { OpenSockets } from '../upstream/open-sockets.ts';
 import type { Outcome, Progress } from '../upstream/relay.ts';
 import type { Switching } from '../upstream/streamed-exchange.ts';
@@ -85,7 +85,7 @@ function openSwitch(
   if (req.socket.destroyed) throw new Refusal('client_gone');
   const client = sockets.enter(route.name, handshake.socketsMax, req.socket);
   if (client === undefined) throw new Refusal('overloaded', { headers: { 'Retry-After': '1' } });
-  return { client, handshake };
+  return { client, handshake, held: holdBytes(req.socket) };
 }
 
 /** For these the absence of a body is said with `Content-Length: 0` (RFC 9110 §8.6). */

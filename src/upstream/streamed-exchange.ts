@@ -5,14 +5,7 @@ import type { Dispatcher } from 'undici';
 import type { UpstreamConfig } from '../config/config.ts';
 import type { Body } from './body.ts';
 import { ClientGone, NonsenseAnswer, ResponseTimeout, Stalled } from './failures.ts';
-import {
-  checkSwitch,
-  type Handshake,
-  type HeldBytes,
-  holdBytes,
-  joinSockets,
-  writeSwitch,
-} from './join-sockets.ts';
+import { checkSwitch, type Handshake, type HeldBytes, joinSockets, writeSwitch } from './join-sockets.ts';
 import type { OpenSocket } from './open-sockets.ts';
 import { whenAllIsRead } from '../when-all-is-read.ts';
 import { type ExchangeFailed, Relay, type RelayParts } from './relay.ts';
@@ -31,6 +24,8 @@ export interface StreamedRequest {
 export interface Switching {
   readonly client: OpenSocket;
   readonly handshake: Handshake;
+  /** Held from before the first target is tried until one of them switches. */
+  readonly held: HeldBytes;
 }
 
 /** What a relay is made of, but for its deadline and its seat. */
@@ -67,7 +62,6 @@ export class StreamedExchange implements Dispatcher.DispatchController {
   #patience: NodeJS.Timeout | undefined;
   /** A chunk waits for the upstream to take it. */
   #writing = false;
-  #held: HeldBytes | undefined;
   #over = false;
   /** All of the body was written. */
   #sent = false;
@@ -116,7 +110,6 @@ export class StreamedExchange implements Dispatcher.DispatchController {
       return;
     }
     this.#listen(this.#outgoing);
-    if (this.#switching !== undefined) this.#held = holdBytes(this.#switching.client.socket);
   }
 
   #listen(outgoing: ClientRequest): void {
@@ -232,7 +225,7 @@ export class StreamedExchange implements Dispatcher.DispatchController {
       if (this.#over) throw new ClientGone();
       if (switching === undefined) throw new NonsenseAnswer('it switched protocols and was not asked to');
       checkSwitch(answer, switching.handshake.key);
-      this.#held?.putBack();
+      switching.held.putBack();
       writeSwitch(this.#res, this.#relay.takeCost(answer.rawHeaders), own);
       this.#over = true;
       clearTimeout(this.#timer);

@@ -33,6 +33,7 @@ const handshake = [
   ['Sec-WebSocket-Key', 'dGhlIHNhbXBsZSBub25jZQ=='],
 ] as const;
 const accepted = 's3pPLMBiTxaQ9kYGzzhZRbK+xOo=';
+const switched = `HTTP/1.1 101 x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: ${accepted}\r\n\r\n`;
 
 /** The handshake with some headers replaced, or taken away where the value is empty. */
 function handshakeWith(...changes: readonly (readonly [name: string, value: string])[]): Buffer {
@@ -52,14 +53,15 @@ const echo = await startEcho(scene);
 const upstream = await startRawUpstream(scene);
 const recorded = await startRecordingUpstream(scene);
 const ways = [
-  { name: 'echo', url: echo.url, rule: {} },
-  { name: 'one', url: echo.url, rule: { maxSockets: 1 } },
-  { name: 'idle', url: echo.url, rule: { idleTimeout: '300ms' } },
-  { name: 'raw', url: upstream.url, rule: {} },
-  { name: 'recorded', url: recorded.url, rule: {} },
+  { name: 'echo', targets: [echo.url], rule: {} },
+  { name: 'one', targets: [echo.url], rule: { maxSockets: 1 } },
+  { name: 'idle', targets: [echo.url], rule: { idleTimeout: '300ms' } },
+  { name: 'raw', targets: [upstream.url], rule: {} },
+  { name: 'second', targets: [upstream.url, 'http://127.0.0.1:1'], rule: {} },
+  { name: 'recorded', targets: [recorded.url], rule: {} },
 ];
 const config = {
-  upstreams: Object.fromEntries(ways.map(({ name, url }) => [name, { targets: [url] }])),
+  upstreams: Object.fromEntries(ways.map(({ name, targets }) => [name, { targets }])),
   routes: [
     { path: '/v1/plain', methods: ['GET'] },
     ...ways.map(({ name, rule }) => ({
@@ -195,6 +197,24 @@ test('what a client sends before the 101 is held until then', async (t) => {
   await raw.receivedUntil((bytes) => bytes.toString().endsWith('\r\n\r\nhello'));
 });
 
+test('a WebSocket whose first target is away loses nothing of what its client says, before the 101 and after it', async (t) => {
+  const at = upstream.received.length;
+  const raw = await openRaw(t, gateway.port);
+  raw.write(`${handshakeWith().toString('latin1').replace(rawPath, '/v1/second/live')}before`);
+  await until(() => upstream.received[at]?.includes('\r\n\r\n'));
+  [...upstream.sockets].at(-1)?.write(switched);
+  await raw.receivedUntil((bytes) => bytes.includes('101'));
+  const last = 'x'.repeat(300_000);
+  raw.socket.end(last);
+  await until(() => upstream.received[at]?.toString().endsWith(`\r\n\r\nbefore${last}`));
+  // The turn of the one that is away came first.
+  assert.ok(
+    gateway
+      .logs()
+      .some(({ upstream: name, msg }) => name === 'second' && msg === 'a target cannot be reached'),
+  );
+});
+
 test('the headers of a 101 may be as large as those of any answer, and of any bytes', async (t) => {
   const odd = `X-Name: \xdc and \xc3\x9c\r\nX-Big: ${'v'.repeat(31_000)}\r\n`;
   upstream.script = (socket) =>
@@ -275,8 +295,6 @@ test('a silent socket lasts as long as its route says, not as long as an idle co
   await once(client, 'close');
   assert.ok(performance.now() - openedAt > 1800);
 });
-
-const switched = `HTTP/1.1 101 x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: ${accepted}\r\n\r\n`;
 
 for (const side of ['client', 'upstream'] as const) {
   test(`when the ${side} ends, what is left passes both ways, and both are closed though the other does not end`, async (t) => {
