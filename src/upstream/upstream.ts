@@ -55,6 +55,8 @@ interface Target {
   readonly url: URL;
   readonly hostname: string;
   readonly pool: Pool;
+  /** For repeats: no connection of it is used twice, so none turns out to be closed. */
+  readonly fresh: Pool;
   /** Of both ways to it. */
   readonly seats: Seats;
   readonly lane: StreamedLane;
@@ -96,10 +98,12 @@ export function createUpstream(config: UpstreamConfig, events: UpstreamEvents): 
 
   async function send(request: OutgoingRequest, res: ServerResponse, progress: Progress): Promise<Outcome> {
     let failure: ExchangeFailed | undefined;
-    for (let attempt = 0; attempt <= targets.length; attempt += 1) {
+    let unreached = 0;
+    let repeats = false;
+    while (unreached < targets.length) {
       const target = targets.length === 1 ? (targets[0] as Target) : nextTarget(performance.now());
       try {
-        const outcome = await exchange(target, request, { res, progress, config });
+        const outcome = await exchange(target, request, { res, progress, config, repeats });
         if (outcome.cut === 'upstream') events.countError(config.name, 'cut');
         noteAnswer(target);
         return outcome;
@@ -109,8 +113,13 @@ export function createUpstream(config: UpstreamConfig, events: UpstreamEvents): 
         if (error.cause instanceof ClientGone || error.cause instanceof Refusal) break;
         // All its connections are in use: it can be reached, and another target would only be made to wait as well.
         if (error.waited && !target.isAway) break;
-        if (!error.sent && !error.inLine) setAside(target, error.cause);
-        if (!mayRepeat(error, request, attempt, targets.length)) break;
+        if (!repeats && mayRepeat(error, request)) {
+          repeats = true;
+          continue;
+        }
+        if (error.sent) break;
+        if (!error.inLine) setAside(target, error.cause);
+        unreached += 1;
       }
     }
     const cause = failure?.cause ?? new ClientGone();
@@ -129,40 +138,35 @@ export function createUpstream(config: UpstreamConfig, events: UpstreamEvents): 
     },
     close: async () => {
       for (const { lane } of targets) lane.close();
-      await Promise.all(targets.map((target) => target.pool.destroy()));
+      await Promise.all(targets.flatMap(({ pool, fresh }) => [pool.destroy(), fresh.destroy()]));
     },
   };
 }
 
-/** Nothing was sent: the next target may have it. A kept connection was closed under a safe request: once more. */
-function mayRepeat(
-  error: ExchangeFailed,
-  request: OutgoingRequest,
-  attempt: number,
-  targets: number,
-): boolean {
-  if (!error.sent) return attempt + 1 < targets;
-  if (request.body.kind === 'stream' || request.switching !== undefined) return false;
-  return error.silent && attempt === 0 && safeMethods.has(request.method);
+/** A kept connection was closed under a request that is safe, or before anything of it was sent. That is no word against the target. */
+function mayRepeat({ silent, sent }: ExchangeFailed, { method, body, switching }: OutgoingRequest): boolean {
+  if (!silent || !sent) return silent;
+  return safeMethods.has(method) && body.kind !== 'stream' && switching === undefined;
 }
 
 function createTarget(origin: string, config: UpstreamConfig): Target {
   const { timeouts, connections, ca } = config;
   const url = new URL(origin);
   const hostname = bareHost(url);
-  const pool = new Pool(origin, {
+  const options = {
     connections,
     pipelining: 1,
     headersTimeout: 0, // the relay keeps the deadline for the head
     bodyTimeout: timeouts.idleMs,
     connect: createConnector({ hostname, timeoutMs: timeouts.connectMs, ca }),
     maxHeaderSize: answerHeadersMax,
-  });
+  };
   const seats = new Seats(connections);
   return {
     url,
     hostname,
-    pool,
+    pool: new Pool(origin, options),
+    fresh: new Pool(origin, { ...options, maxRequestsPerClient: 1 }),
     seats,
     lane: createStreamedLane(url, config, seats),
     asideUntil: 0,
@@ -170,10 +174,18 @@ function createTarget(origin: string, config: UpstreamConfig): Target {
   };
 }
 
+interface ExchangeParts {
+  readonly res: ServerResponse;
+  readonly progress: Progress;
+  readonly config: UpstreamConfig;
+  /** A kept connection failed it before. */
+  readonly repeats: boolean;
+}
+
 function exchange(
   target: Target,
   request: OutgoingRequest,
-  { res, progress, config }: { res: ServerResponse; progress: Progress; config: UpstreamConfig },
+  { res, progress, config, repeats }: ExchangeParts,
 ): Promise<Outcome> {
   return new Promise((resolve, reject) => {
     if (res.destroyed) {
@@ -196,7 +208,8 @@ function exchange(
     const bytes = body.bytes.length > 0 ? body.bytes : null;
     // The name is the same for every request, or undici would connect anew whenever a client's Host differs from the last.
     const options = { method, path, headers, body: bytes, servername: target.hostname };
-    const dispatch = (): unknown => target.pool.dispatch(options, relay);
+    const pool = repeats ? target.fresh : target.pool;
+    const dispatch = (): unknown => pool.dispatch(options, relay);
     seats.take(relay, () => whenAllIsRead(dispatch));
   });
 }

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createSecureServer } from 'node:http2';
 import { connect, createServer } from 'node:net';
+import type { Socket } from 'node:net';
 import { after, test } from 'node:test';
 import { makeCertificate } from '../helpers/certificates.ts';
 import { listen } from '../helpers/listen.ts';
@@ -22,6 +23,7 @@ const misnamed = await startTls(named);
 const one = await startRecordingUpstream(scene);
 const two = await startRecordingUpstream(scene);
 const kept = await startRawUpstream(scene);
+const leaving = await startRawUpstream(scene);
 const silent = await startRawUpstream(scene);
 const early = await startRecordingUpstream(scene, (_, res) => res.headersSent || res.end('fine'));
 const narrow = await startRawUpstream(scene);
@@ -31,6 +33,7 @@ const reluctant = await startReluctant();
 const full = await startFull();
 /** More than what the kernel keeps for a connection on both sides. */
 const bodyBytes = 15_000_000;
+const ok = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
 const timeouts = { connect: '150ms', response: '300ms', idle: '300ms' };
 /** For those that answer, on a busy machine too. */
 const patient = { connect: '5s', response: '5s', idle: '5s' };
@@ -45,6 +48,8 @@ const routes = [
   'named',
   'pair',
   'kept',
+  'stale',
+  'leaving',
   'narrow',
   'early',
   'busy',
@@ -78,6 +83,8 @@ const gateway = await startGateway(scene, {
       timeouts: { connect: '10s', response: '2s', idle: '5s' },
     },
     kept: { targets: [kept.url], timeouts: { ...timeouts, idle: '5s' } },
+    stale: { targets: [kept.url], timeouts: patient, connections: 1 },
+    leaving: { targets: [leaving.url, kept.url], timeouts: patient },
     early: { targets: [early.url], timeouts },
     narrow: { targets: [narrow.url], timeouts: { ...timeouts, idle: '5s' }, connections: 1 },
     hole: {
@@ -224,21 +231,48 @@ for (const { method, sent, status } of [
   { method: 'DELETE', sent: 1, status: 502 },
 ]) {
   test(`a ${method} on a kept connection that the upstream gives up is sent ${sent === 2 ? 'once more' : 'only once'}`, async (t) => {
-    kept.script = (socket) => void socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+    kept.script = (socket) => void socket.write(ok);
     await ask(t, 'GET /kept/warm');
     let seen = 0;
     kept.script = (socket) => {
       seen += 1;
       if (seen === 1) socket.resetAndDestroy();
-      else socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+      else socket.write(ok);
     };
     assert.equal((await ask(t, `${method} /kept/x`)).status, status);
     assert.equal(seen, sent);
   });
 }
 
+test('a GET whose kept connection was closed goes over a new one, not over another that is closed too', async (t) => {
+  const used = new WeakSet<Socket>();
+  kept.script = (socket) => {
+    if (used.has(socket)) socket.resetAndDestroy();
+    else socket.write(ok);
+    used.add(socket);
+  };
+  // All of them stand in line for the one connection, which somebody else has used when a repeat gets it.
+  const answers = await Promise.all(Array.from({ length: 10 }, () => ask(t, 'GET /stale/x')));
+  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
+});
+
+test('a target that cannot be reached does not use up what a GET on a kept connection is forgiven', async (t) => {
+  leaving.script = (socket) => void socket.write(ok);
+  kept.script = (socket) => void socket.write(ok);
+  for (let i = 0; i < 2; i += 1) assert.equal((await ask(t, 'GET /leaving/warm')).status, 200);
+  await leaving.close();
+  // The turn of the one that is there; then that of the other, which cannot be reached.
+  assert.equal((await ask(t, 'GET /leaving/warm')).status, 200);
+  const warm = new Set(kept.sockets);
+  kept.script = (socket) => void (warm.has(socket) ? socket.resetAndDestroy() : socket.write(ok));
+  assert.equal((await ask(t, 'GET /leaving/x')).status, 200);
+  assert.deepEqual(await until(() => (told('leaving').length < 1 ? undefined : told('leaving'))), [
+    [leaving.url, 'warn', 'a target cannot be reached'],
+  ]);
+});
+
 test('an upstream that gives up every time is asked twice and no more', async (t) => {
-  kept.script = (socket) => void socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+  kept.script = (socket) => void socket.write(ok);
   await ask(t, 'GET /kept/warm');
   let seen = 0;
   kept.script = (socket) => {

@@ -45,6 +45,19 @@ test('a target is not to blame for the time that went by in the line for its con
   assert.deepEqual(started.setAside, []);
 });
 
+test('a kept connection that is closed just before a POST is sent costs the POST nothing, and the target no blame', async (t) => {
+  const { ask, started } = await startScene(t, 100);
+  const nothing = 'HTTP/1.1 204 No Content\r\n\r\n';
+  started.silent.script = (socket) => socket.write(nothing);
+  assert.equal((await (await ask()).responses(1))[0]?.status, 204);
+  const [kept] = started.silent.sockets;
+  // After the connection was chosen, and before it is written to.
+  started.onSend = () => setImmediate(() => kept?.resetAndDestroy());
+  assert.equal((await (await ask()).responses(1))[0]?.status, 204);
+  assert.deepEqual(started.setAside, []);
+  assert.deepEqual(started.refusals, []);
+});
+
 /** An upstream with one connection that is silent, and clients whose requests all go there. */
 async function startScene(t: TestContext, size: number, responseMs = 60_000) {
   const silent = await startRawUpstream(t);
@@ -53,6 +66,7 @@ async function startScene(t: TestContext, size: number, responseMs = 60_000) {
     bodies: [] as WeakRef<Buffer>[],
     refusals: [] as unknown[],
     setAside: [] as string[],
+    onSend: (): unknown => undefined,
   };
   const upstream = createUpstream(
     {
@@ -87,7 +101,9 @@ async function startScene(t: TestContext, size: number, responseMs = 60_000) {
       };
       upstream.send(request, res, noProgress()).catch((error: unknown) => {
         started.refusals.push(error instanceof Error && 'code' in error ? error.code : error);
+        res.destroy();
       });
+      started.onSend();
     }),
   );
   const ask = async () => {
