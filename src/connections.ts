@@ -79,6 +79,7 @@ export class Connections {
     res.on('close', () => {
       remove(connection.inFlight, res);
       connection.idleSince = performance.now();
+      if (req.visit.cut === 'upstream') noteCut(connection);
       if (!req.complete) connection.unread = req;
       if (connection.givenUp && connection.inFlight.length === 0) req.socket.destroySoon();
     });
@@ -102,6 +103,13 @@ export class Connections {
     const inFlight = this.#open.get(req.socket)?.inFlight;
     const ahead = inFlight?.at(-2);
     return ahead === undefined || inFlight?.every(isSafe) === true ? undefined : after(ahead, res);
+  }
+
+  /** Waits until an answer that stands behind others on its connection is out, or lost with them. */
+  wayOut(req: IncomingMessage, res: ServerResponse): Promise<void> | undefined {
+    const inFlight = this.#open.get(req.socket)?.inFlight;
+    if (inFlight === undefined || inFlight[0] === res || !inFlight.includes(res)) return undefined;
+    return new Promise((resolve) => void res.once('close', resolve));
   }
 
   /** The request of a connection whose body is still arriving, if there is one. */
@@ -163,10 +171,8 @@ export class Connections {
 
   /** Cuts whatever is left, and has the requests say that it was us. */
   cut(): void {
-    for (const [socket, { inFlight }] of this.#open) {
-      for (const { writableFinished, req } of inFlight) {
-        if (!writableFinished && req.visit.refusal === undefined) req.visit.cut ??= 'gateway';
-      }
+    for (const [socket, connection] of this.#open) {
+      noteCut(connection);
       socket.destroy();
     }
   }
@@ -210,6 +216,13 @@ async function after(ahead: ServerResponse, res: ServerResponse): Promise<void> 
 function remove(inFlight: ServerResponse[], res: ServerResponse): void {
   const at = inFlight.indexOf(res);
   if (at !== -1) inFlight.splice(at, 1);
+}
+
+/** What is in flight on a connection that we are about to cut, or that was cut with an answer of an upstream, is lost by no client. */
+function noteCut({ inFlight }: Connection): void {
+  for (const { writableFinished, req } of inFlight) {
+    if (!writableFinished && req.visit.refusal === undefined) req.visit.cut ??= 'gateway';
+  }
 }
 
 /**

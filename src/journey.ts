@@ -81,6 +81,8 @@ export function createJourney(by: Provisions): Travel {
         } finally {
           await body.release();
         }
+        const wayOut = by.connections.wayOut(req, res);
+        if (wayOut !== undefined) await wayOut;
       } finally {
         settle(grant, visit);
       }

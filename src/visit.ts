@@ -21,7 +21,10 @@ export class Visit {
   refusal: RefusalCode | undefined;
   /** What was behind the refusal, for the log. */
   cause: unknown;
-  /** Who broke off when no refusal could be sent any more: the gateway itself only when its `drain.timeout` is over. */
+  /**
+   * Who broke off when no refusal could be sent any more: the gateway itself only when its `drain.timeout` is over, or an answer
+   * ahead on the connection broke.
+   */
   cut: 'client' | 'upstream' | 'gateway' | undefined;
   upstreamMs: number | undefined;
   sent = false;

@@ -64,6 +64,7 @@ const cases: readonly Case[] = [
   { name: 'a client that leaves amid its body', does: leavesAmidBody, costs: 0 },
   { name: 'a client that leaves before the answer', does: leavesBeforeAnswer, costs: 0 },
   { name: 'a client that leaves amid the answer', does: leavesAmidAnswer, costs: 1 },
+  { name: 'an answer that is lost behind one that breaks off', does: isLostBehindAnother, costs: 0 },
   { name: 'charge forwarded: an internal error', does: status(500), costs: 1, charge: 'forwarded' },
   {
     name: 'charge forwarded: an upstream that takes too long',
@@ -207,6 +208,9 @@ for (const timeout of ['10s', '200ms']) {
   });
 }
 
+/** The last answer that begins and does not end. */
+let streaming: ServerResponse | undefined;
+
 function answerAsTold({ headers }: RecordedRequest, res: ServerResponse): void {
   const [what = 'status', code = '200', cost] = (headers['x-do'] ?? '').split(' ').filter(Boolean);
   if (cost !== undefined) res.setHeader('X-Cost', cost);
@@ -214,6 +218,7 @@ function answerAsTold({ headers }: RecordedRequest, res: ServerResponse): void {
   if (what === 'status') res.writeHead(Number(code)).end(code === '204' ? undefined : 'ok');
   if (what !== 'stream' && what !== 'break') return;
   res.writeHead(200, { 'Content-Length': '100' }).write('begun');
+  streaming = res;
   if (what === 'break') res.write('…', () => res.socket?.resetAndDestroy());
 }
 
@@ -271,4 +276,24 @@ async function leavesAmidAnswer(key: string): Promise<void> {
   await raw.receivedUntil((bytes) => bytes.includes('begun'));
   raw.socket.destroy();
   await until(() => scene.upstream.requests.every(({ complete }) => complete));
+}
+
+/** Neither is charged: of the first the upstream is to blame, and of the second not its client. */
+async function isLostBehindAnother(key: string): Promise<void> {
+  const raw = await openRaw(scope, gateway.port);
+  const apiKey = ['apiKey', secretOf(key)] as const;
+  const first = requestBytes(`GET ${workPath}`, [apiKey, ['X-Do', 'stream']]);
+  const seen = scene.upstream.requests.length;
+  raw.write(Buffer.concat([first, requestBytes(`GET ${workPath}?second`, [apiKey])]));
+  await raw.receivedUntil((bytes) => bytes.includes('begun'));
+  await until(() => scene.upstream.requests.length === seen + 2);
+  // Once this is answered, so is the second.
+  await usedBy(gateway, key);
+  streaming?.socket?.resetAndDestroy();
+  await raw.receivedUntilClose();
+  const lines = await until(() => {
+    const told = gateway.logs().filter(({ msg, keyId }) => msg === 'cut short' && keyId === key);
+    return told.length === 2 ? told : undefined;
+  });
+  assert.deepEqual(new Set(lines.map(({ cut }) => cut)), new Set(['upstream', 'gateway']));
 }
