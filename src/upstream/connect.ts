@@ -9,6 +9,9 @@ export function bareHost({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, '');
 }
 
+/** By how much a time of undici's may end too early, and a little more. */
+const undiciEarlyMs = 1000;
+
 /** Makes connections to one target, and mends what undici leaves to chance about them. */
 export function createConnector({
   hostname,
@@ -21,7 +24,7 @@ export function createConnector({
   readonly ca: string | undefined;
 }): buildConnector.connector {
   const connect = buildConnector({
-    timeout: timeoutMs,
+    timeout: timeoutMs + undiciEarlyMs, // behind ours, to do away with the connection, which undici alone has hold of
     allowH2: false, // one protocol towards upstreams: every guarantee about framing is made and tested for HTTP/1.1
     ...(ca === undefined ? {} : { ca }),
   });
@@ -29,7 +32,7 @@ export function createConnector({
   const servername = isIP(hostname) === 0 ? { servername: hostname } : {};
   return function connectTarget({ servername: _chosenByHost, ...options }, callback) {
     let isLate = false;
-    // undici keeps its own to the second, and who wants a tenth of one wants the next target to have its turn.
+    // undici's own goes by a clock that ticks twice a second, and may end too early as well as too late.
     const timer = setTimeout(() => {
       isLate = true;
       callback(new errors.ConnectTimeoutError(), null);
