@@ -175,7 +175,8 @@ export class StreamedExchange implements Dispatcher.DispatchController {
     if (outgoing.destroyed) return;
     outgoing.end();
     this.#sent = true;
-    if (this.#answer === undefined) this.#arm(this.#timeouts.responseMs, (ms) => new ResponseTimeout(ms));
+    if (this.#answer !== undefined) this.#expectMore();
+    else this.#arm(this.#timeouts.responseMs, (ms) => new ResponseTimeout(ms));
   }
 
   /** Resolves when the kernel has the bytes, or nobody will take them any more: they are not ours to keep. */
@@ -208,7 +209,7 @@ export class StreamedExchange implements Dispatcher.DispatchController {
     this.#expectMore();
     answer.on('data', (chunk: Buffer) => {
       this.#relay.onResponseData(this, chunk);
-      if (!this.paused) this.#expectMore();
+      this.#expectMore();
     });
     answer.once('end', () => {
       if (answer.complete) void this.#finish();
@@ -253,8 +254,9 @@ export class StreamedExchange implements Dispatcher.DispatchController {
     this.#relay.answerEnded();
   }
 
+  /** As long as the body goes up, it is the body that is waited for. */
   #expectMore(): void {
-    if (this.#over || this.#finishing) return;
+    if (this.#over || this.#finishing || this.paused || !this.#sent) return;
     this.#arm(this.#timeouts.idleMs, (ms) => new Stalled(`nothing more of the answer within ${ms} ms`));
   }
 

@@ -19,7 +19,8 @@ const raw = await startRawUpstream(scene);
 const curt = await listen(scene, createServer(answerAtOnce));
 const gone = await startRawUpstream(scene);
 await gone.close();
-const timeouts = { connect: '1s', response: '400ms', idle: '400ms' };
+const idleMs = 400;
+const timeouts = { connect: '1s', response: '400ms', idle: `${idleMs}ms` };
 const methods = ['GET', 'POST', 'DELETE', 'OPTIONS'];
 const body = { any: { maxSize: '100MB' } };
 const gateway = await startGateway(
@@ -259,6 +260,27 @@ test('an answer that comes before the end of the body reaches the client', async
   assert.equal(answer?.status, 409);
   await client.receivedUntilClose();
   assert.equal(client.error, undefined);
+});
+
+test('an upstream that takes a body is not idle, though its answer has begun long before', async (t) => {
+  const client = await openRaw(t, gateway.port);
+  client.write(uploadBytes({ ...upload, path: '/v1/raw', body: Buffer.alloc(1_000_000) }).head);
+  let left = 1_000_000 - large.length;
+  client.write(large);
+  await until(() => raw.sockets.size === 1);
+  const [socket] = raw.sockets;
+  raw.script = () => void socket?.write('ok');
+  socket?.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n');
+  await client.receivedUntil((bytes) => bytes.includes('200 OK'));
+  const enough = performance.now() + 2 * idleMs;
+  await until(() => {
+    client.write('x');
+    left -= 1;
+    return performance.now() > enough;
+  });
+  client.write(Buffer.alloc(left));
+  const [answer] = await client.responses(1);
+  assert.equal(answer?.text, 'ok');
 });
 
 test('an answer that comes before the end of the body, from an upstream that then reads no more, is seldom lost', async (t) => {

@@ -19,7 +19,8 @@ const timeouts = {
       default: '30s',
     },
     idle: {
-      description: 'Between two pieces of an answer. Event streams that stay silent for longer need more.',
+      description:
+        'Between two pieces of an answer, or of a large body that it takes. Event streams that stay silent for longer need more.',
       type: 'string',
       format: 'duration',
       default: '60s',
