@@ -127,7 +127,11 @@ export class StreamedExchange implements Dispatcher.DispatchController {
       if (ahead.length > 0) socket.unshift(ahead);
       void this.#switch(answer, socket);
     });
-    outgoing.once('close', () => this.#fail(new NonsenseAnswer('the connection closed before the answer')));
+    outgoing.once('close', () => {
+      // An answer that has begun says itself how it ended.
+      if (this.#answer === undefined)
+        this.#fail(new NonsenseAnswer('the connection closed before the answer'));
+    });
   }
 
   abort(reason: Error): void {

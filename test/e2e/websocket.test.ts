@@ -264,6 +264,16 @@ for (const { name, answer, status } of nonsense) {
   });
 }
 
+test('the log tells an answer to an upgrade that breaks off from none', async (t) => {
+  upstream.script = (socket) => void socket.end('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\npart');
+  t.after(() => (upstream.script = () => undefined));
+  const raw = await openRaw(t, gateway.port);
+  raw.write(handshakeWith());
+  await raw.receivedUntilClose();
+  const line = await until(() => gateway.logs().find(({ cut }) => cut === 'upstream'));
+  assert.match(String((line['cause'] as { message?: unknown }).message), /aborted|the answer broke off/);
+});
+
 test('no more sockets are open than the route allows, and a closed one makes room', async (t) => {
   const path = '/v1/one/live';
   const first = connect(t, gateway, path);
