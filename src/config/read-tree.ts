@@ -57,7 +57,7 @@ function readNode(reader: Reader, node: unknown, spot: Spot): unknown {
   if (isNode(node) && node.anchor !== undefined) reader.anchors.set(node.anchor, node);
   if (isMap(node)) return readMap(reader, node, spot);
   if (isSeq(node)) return readList(reader, node, spot);
-  const value: unknown = isScalar(node) ? node.value : null;
+  const value: unknown = isScalar(node) ? copyOf(node.value) : null;
   if (typeof value === 'string' && value.includes('${') && !unexpanded.test(pointer))
     return readText(reader, value, spot);
   reader.places.mark({ path: spot.path, offset: spot.offset, expanded: false }, value);
@@ -109,7 +109,15 @@ function refuse(reader: Reader, spot: Spot, message: string, value: unknown = nu
 }
 
 function keyOf(pair: Pair): string {
-  return isScalar(pair.key) ? String(pair.key.value) : '';
+  return isScalar(pair.key) ? String(copyOf(pair.key.value)) : '';
+}
+
+/**
+ * What the parser cuts out of the file is to V8 a view of all of it: one path of a route that is kept would keep every secret in
+ * the file with it, for as long as the process lives. What is cloned shares nothing.
+ */
+function copyOf(scalar: unknown): unknown {
+  return structuredClone(scalar);
 }
 
 function startOf(node: unknown): number | undefined {

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { until } from '../helpers/poll.ts';
+import { holdsInMemory } from '../helpers/process-memory.ts';
 import { exchange, openRaw, requestBytes } from '../helpers/raw-socket.ts';
 import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
 import { runCli } from '../helpers/run-cli.ts';
@@ -207,6 +208,20 @@ test('a key or a token in whatever place of a request shows up in no log, metric
     }
   }
   assert.ok(files.length > 0);
+});
+
+test('what is secret in the file soon leaves the memory of the process that read it', async (t) => {
+  const secrets = { key: 'static-5b1f7c0e93d8', token: 'operator-44d0e6a7b912' };
+  const config = {
+    keys: [{ id: 'a-key-with-a-long-name', plan: 'free', secret: secrets.key }],
+    admin: { listen: '127.0.0.1:0', token: secrets.token },
+  };
+  const alone = startGateway(t, config);
+  const leading = startGateway(t, { ...config, workers: 2 });
+  for (const { pid } of [await alone, await leading]) {
+    for (const secret of Object.values(secrets))
+      await until(() => !holdsInMemory(pid, secret), { what: `a memory without ${secret}` });
+  }
 });
 
 /** Puts each secret wherever it could be put by mistake, on the second listener, and returns all that is answered. */
