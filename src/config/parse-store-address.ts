@@ -8,7 +8,8 @@ export class StoreAddressError extends Error {
 const FORMS =
   'sqlite:./data/gatehouse.db, redis://host:6379/0, rediss://…, redis+sentinel://host:26379/master or redis+cluster://host:6379';
 const DEFAULT_PREFIX = 'gatehouse:';
-const PARAMETERS = new Set(['ca', 'prefix', 'sentinelUsername', 'sentinelPassword']);
+const SENTINEL_PARAMETERS = ['sentinelUsername', 'sentinelPassword'];
+const PARAMETERS = new Set(['ca', 'prefix', ...SENTINEL_PARAMETERS]);
 
 /** Reads the `store:` of the configuration. Throws a `StoreAddressError`. */
 export function parseStoreAddress(text: string): StoreAddress {
@@ -28,9 +29,13 @@ export function parseStoreAddress(text: string): StoreAddress {
   const secure = match[1] === 'rediss';
   const ca = parameters.get('ca');
   if (ca !== null && !secure) throw new StoreAddressError('ca needs TLS: write rediss instead of redis');
+  const shape = match[2] ?? 'single';
+  const idle = SENTINEL_PARAMETERS.find((name) => parameters.has(name));
+  if (idle !== undefined && shape !== 'sentinel')
+    throw new StoreAddressError(`${idle} needs ${match[1]}+sentinel`);
   return {
     kind: 'redis',
-    ...readAuthority(authority, match[2] ?? 'single', { path, parameters }),
+    ...readAuthority(authority, shape, { path, parameters }),
     tls: secure ? { caFile: ca ?? undefined } : undefined,
     prefix: readPrefix(parameters.get('prefix') ?? DEFAULT_PREFIX),
   };

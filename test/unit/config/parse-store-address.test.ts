@@ -85,6 +85,8 @@ const unreadable: readonly { text: string; says: RegExp }[] = [
   { text: 'redis://h?prefix=a&prefix=b', says: /prefix must be given once/ },
   { text: 'redis+sentinel://h/m?sentinelPassword=sword&sentinelPassword=fish', says: /given once/ },
   { text: 'redis://h?prefix={a}', says: /braces/ },
+  { text: 'redis://h?sentinelPassword=swordfish', says: /needs redis\+sentinel/ },
+  { text: 'rediss+cluster://h?sentinelUsername=swordfish', says: /needs rediss\+sentinel/ },
   { text: 'redis+sentinel://h', says: /name of the master/ },
   { text: 'redis+cluster://h/1', says: /no numbered databases/ },
 ];
