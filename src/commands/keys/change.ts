@@ -49,9 +49,15 @@ export function updateKey(
   options: KeysOptions & FieldFlags & { readonly clear?: readonly string[] },
 ): Promise<number> {
   return openBook(options, async ({ book, by, terminal }) => {
-    const cleared = Object.fromEntries((options.clear ?? []).map((field) => [field, null]));
-    const written = Object.entries({ ...readFlags(options, Date.now()), ...cleared });
-    const fields = Object.fromEntries(written.filter(([, value]) => value !== undefined));
+    const cleared = options.clear ?? [];
+    const given = readFlags(options, Date.now());
+    const torn = cleared.filter((field) => given[field] !== undefined);
+    if (torn.length > 0) {
+      const message = 'cannot be given and cleared at once';
+      throw invalidFields(torn.map((field) => ({ field, message })));
+    }
+    const written = Object.entries(given).filter(([, value]) => value !== undefined);
+    const fields = Object.fromEntries([...written, ...cleared.map((field) => [field, null] as const)]);
     if (Object.keys(fields).length === 0) {
       throw invalidFields([
         { field: '', message: 'nothing to change was given, see gatehouse keys update --help' },
