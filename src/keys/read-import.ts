@@ -13,7 +13,7 @@ export type ImportForm = 'csv' | 'json';
 const lineBytesMax = 64 * 1024;
 
 /**
- * Reads keys from CSV with a heading, or from JSON lines: what is said, or whichever the first character says. Lines are
+ * Reads keys from CSV with a heading, or from JSON lines: what is said, or whichever the first character that is no blank says. Lines are
  * counted from 1. A line that makes no sense is passed on as a fault; none of its text is.
  */
 export async function* readImport(
@@ -28,7 +28,7 @@ export async function* readImport(
       continue;
     } else if (readLine !== undefined) {
       yield attempt(line, readLine);
-    } else if (form === 'json' || (form === undefined && line.text.startsWith('{'))) {
+    } else if (form === 'json' || (form === undefined && line.text.trimStart().startsWith('{'))) {
       readLine = readJson;
       yield attempt(line, readLine);
     } else {

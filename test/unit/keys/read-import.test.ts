@@ -45,6 +45,12 @@ test('JSON lines are read one by one', async () => {
   ]);
 });
 
+test('a blank in front of the first line does not make it CSV', async () => {
+  for (const blank of [' ', '\t', '\uFEFF \t']) {
+    assert.deepEqual(await read(`${blank}{"secret":"a"}\n`), [{ number: 1, fields: { secret: 'a' } }]);
+  }
+});
+
 test('lines that are malformed or endless are told by number, and the rest is read', async () => {
   const long = 'x'.repeat(200_000);
   const lines = await read(`secret,plan\na,b,c\n"a,b\n${long}\n${long},free\nlabel,free\n`, 4096);
