@@ -17,7 +17,7 @@ import { invalidFields, KeyProblem } from './key-problem.ts';
 import type { KeyRules } from './key-rules.ts';
 import { differences } from './key-view.ts';
 
-/** One line of a file: the fields of a key, its `secret` or its `hash`, and `id` to choose it; or why it is none. */
+/** One line of a file: the fields of a key, its `secret` or its `hash`, and `id` to choose it, of which `null` says nothing; or why it is none. */
 export type ImportLine = { readonly number: number } & (
   | { readonly fields: WrittenFields }
   | { readonly fault: string }
@@ -143,6 +143,8 @@ export async function importKeys(
     options.onProgress?.({ ...counts });
   }
 
+  // It would be told of every line.
+  readKeyFields({ plan: options.plan }, by.rules);
   for await (const line of lines) {
     counts.lines += 1;
     await tryLine(line.number, () => {
@@ -157,13 +159,11 @@ export async function importKeys(
 
 function readCandidate(
   number: number,
-  { id, secret, hash: digest, ...written }: WrittenFields,
+  { id: wanted, secret, hash: digest, ...written }: WrittenFields,
   { rules, now, plan }: Surroundings & { readonly plan: string | undefined },
 ): Candidate {
-  const fields = readKeyFields(
-    plan === undefined || written['plan'] !== undefined ? written : { ...written, plan },
-    rules,
-  );
+  const id = wanted ?? undefined;
+  const fields = readKeyFields({ ...written, plan: written['plan'] ?? plan }, rules);
   if (fields.plan === undefined) throw invalidFields([{ field: 'plan', message: 'is missing' }]);
   const whole = { ...emptyFields, ...fields, plan: fields.plan };
   checkSpan(whole);
@@ -173,7 +173,12 @@ function readCandidate(
     throw invalidFields([{ field: 'id', message: 'is that of a key in the configuration file' }]);
   }
   const at = now();
-  const kept = { number: 1, ...readSecret(secret, digest, rules), createdAt: at, expiresAt: undefined };
+  const kept = {
+    number: 1,
+    ...readSecret(secret ?? undefined, digest ?? undefined, rules),
+    createdAt: at,
+    expiresAt: undefined,
+  };
   const record = {
     ...whole,
     id: id ?? createKeyId(at),

@@ -270,7 +270,7 @@ function apiRules({ ask, other, gateways }: Scene): void {
     await everywhere(secrets[0]!, 200);
 
     const lines = [
-      { secret: secrets[0], plan: 'paid' },
+      { secret: secrets[0], hash: null, id: null, plan: 'paid' },
       { hash: `sha256:${hash('sha256', secrets[2]!)}`, plan: 'free' },
     ].map((line) => JSON.stringify(line));
     const second = await other('POST', '/v1/import?update=true', {
@@ -290,6 +290,11 @@ function apiRules({ ask, other, gateways }: Scene): void {
       body: 'sekret\nx\n',
     });
     assert.equal(heading.status, 422);
+    const nowhere = await ask('POST', '/v1/import?plan=fre', {
+      headers: { 'content-type': 'text/csv' },
+      body: csv.join('\n'),
+    });
+    assert.deepEqual([nowhere.status, nowhere.body.report.refused], [422, 0]);
   });
 
   test('verify says what a gateway would say, and the secret never stands in a URL', async () => {

@@ -232,6 +232,13 @@ test('the command line leads a key through its life, and shows each secret once'
     [['update', 'k1', '--not-before', 'soon'], /^gatehouse: --not-before is no moment/],
     [['update', 'k1', '--clear', 'expires'], /Choose from name, .*, expiresAt\./],
     [['update', 'k1', '--clear', 'plan'], /Choose from name, /],
+    [
+      ['update', 'k1', '--clear', 'quotas', '--quota', 'a=5/day', '--clear', 'name', '--owner', 'x'],
+      /^gatehouse: quotas cannot be given and cleared at once\n$/,
+    ],
+    [['update', 'k1', '--expires', '7d', '--clear', 'expiresAt'], /: expiresAt cannot be given and cleared/],
+    [['import', '-', '--plan', 'fre'], /^gatehouse: plan is not among the plans, did you mean "free"\?\n$/],
+    [['import', 'no-such-file', '--plan', 'fre'], /^gatehouse: plan is not among the plans.*\n$/],
   ] as const;
   const explained = await Promise.all(mistakes.map(([words]) => keys(words)));
   for (const [at, [, sentence]] of mistakes.entries()) {

@@ -21,7 +21,7 @@ export function importKeys(file: string, options: KeysOptions & ImportFlags): Pr
     const faults = createRemarks(progress, 'refused');
     const warnings = createRemarks(progress, 'warnings');
     try {
-      const lines = readImport(file === '-' ? terminal.stdin : createReadStream(file));
+      const lines = readImport(file === '-' ? terminal.stdin : chunksOf(file));
       const report = await book.importKeys(
         lines,
         {
@@ -51,6 +51,11 @@ export function importKeys(file: string, options: KeysOptions & ImportFlags): Pr
       throw error;
     }
   });
+}
+
+/** Opened when the first of it is asked for, and that may never be. */
+async function* chunksOf(file: string): AsyncGenerator<Uint8Array> {
+  yield* createReadStream(file);
 }
 
 function summary({ lines, added, updated, skipped, refused }: ImportReport): string {
