@@ -8,13 +8,13 @@ import { createLog, createLogger, type Log } from '../log.ts';
 import { settleSoon } from '../settle-heap.ts';
 import { explainConfig } from './explain-config.ts';
 import { announce, explainStart, watchForFaults } from './lifecycle.ts';
-import type { StopSignal } from './stop-signals.ts';
+import type { Stop } from './stop-signals.ts';
 
 /**
  * `gatehouse serve`: runs the gateway until it is to stop, and resolves with the exit code. One that is to stop while it starts
  * starts first: its workers may already be at work.
  */
-export async function serve(file: string, stop: Promise<StopSignal>): Promise<number> {
+export async function serve(file: string, stop: Stop): Promise<number> {
   let loaded: Loaded;
   try {
     loaded = load(file);
@@ -23,6 +23,7 @@ export async function serve(file: string, stop: Promise<StopSignal>): Promise<nu
   }
   const { config } = loaded;
   const log = await createLog(config.log.level, config.log.format);
+  stop.lastly = log.flush;
   watchForFaults(log);
   // Workers run the same code, so once is enough.
   const { leaksSecrets } = await import('../self-test.ts');
@@ -34,7 +35,7 @@ export async function serve(file: string, stop: Promise<StopSignal>): Promise<nu
   }
   let gateway: Gateway;
   try {
-    gateway = await start(loaded, log);
+    gateway = await start(loaded, log, stop);
   } catch (error) {
     return explainStart(error, config);
   }
@@ -57,21 +58,21 @@ function load(file: string): Loaded {
   return { config, handed: config.workers === 1 ? undefined : handOver(checked) };
 }
 
-async function start({ config, handed }: Loaded, log: Log): Promise<Gateway> {
+async function start({ config, handed }: Loaded, log: Log, stop: Stop): Promise<Gateway> {
   if (handed === undefined) {
     const { startGateway } = await import('../gateway.ts');
     return await startGateway(config, log.logger);
   }
   const { startWorkers } = await import('./start-workers.ts');
-  return await startWorkers(config, handed, log);
+  return await startWorkers(config, handed, { log, stop });
 }
 
 async function run(
   gateway: Gateway,
-  stop: Promise<StopSignal>,
+  stop: Stop,
   { config, log }: { readonly config: Config; readonly log: Log },
 ): Promise<void> {
-  const signal = await stop;
+  const signal = await stop.asked;
   log.logger.info({ signal }, `stopping: what is in flight has ${config.drain.timeoutMs / 1000} s to finish`);
   await gateway.drain();
   log.logger.info('stopped');

@@ -1,5 +1,5 @@
 import cluster, { type Worker } from 'node:cluster';
-import { setTimeout as pause } from 'node:timers/promises';
+import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises';
 import { claimPort, type Claim } from '../acceptors.ts';
 import { createAdmin, listenAdmin } from '../admin/admin.ts';
 import type { Readiness, Verdict } from '../admin/readiness.ts';
@@ -14,12 +14,17 @@ import type { Store } from '../stores/store.ts';
 import { watchStore } from '../watch-store.ts';
 import { Crew } from './crew.ts';
 import { drainPatienceMs, endPatienceMs } from './lifecycle.ts';
+import type { Stop } from './stop-signals.ts';
 
 /** How long a round is. A worker that is killed takes with it what it counted since it was last asked. */
 const roundMs = 2000;
 
 /** A gateway of several processes. This one leads: it replaces what dies, answers the operators, and writes the log. */
-export async function startWorkers(config: Config, handed: HandedConfig, log: Log): Promise<Gateway> {
+export async function startWorkers(
+  config: Config,
+  handed: HandedConfig,
+  { log, stop }: { readonly log: Log; readonly stop: Stop },
+): Promise<Gateway> {
   const own = createMetrics();
   const metrics = createMergedMetrics(own.registry);
   const crew = new Crew({
@@ -30,6 +35,11 @@ export async function startWorkers(config: Config, handed: HandedConfig, log: Lo
     ended: (pid) => metrics.retire(pid),
   });
   process.once('exit', () => crew.kill());
+  stop.lastly = async () => {
+    await crew.ask('logged', () => undefined);
+    await turn(); // what they have written is there when their answer is, but may be read after it
+    await log.flush();
+  };
   const readiness = readinessOf(crew, config.workers);
   const store = await openAdminStore(config, own, log);
   const parts = {

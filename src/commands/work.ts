@@ -3,7 +3,7 @@ import type { Config } from '../config/config.ts';
 import { takeOver } from '../config/hand-over.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { startGateway, type Gateway, type OperatorParts } from '../gateway.ts';
-import { createLog } from '../log.ts';
+import { createLog, type Log } from '../log.ts';
 import { settleSoon } from '../settle-heap.ts';
 import { drainPatienceMs, explainStart, watchForFaults } from './lifecycle.ts';
 import type { Beginning, Order, Report } from './worker-messages.ts';
@@ -36,7 +36,7 @@ export async function work(): Promise<number> {
   } catch (error) {
     return explainStart(error, config);
   }
-  if (parts !== undefined) answerQuestions(worker, parts);
+  if (parts !== undefined) answerQuestions(worker, parts, log);
   const { listen, storeIdentity: opened } = gateway;
   await report(worker, { kind: 'ready', listen, storeIdentity: opened });
   settleSoon();
@@ -86,10 +86,11 @@ async function nextDesertion(worker: Worker, config: Config): Promise<void> {
   });
 }
 
-function answerQuestions(worker: Worker, { metrics, readiness }: OperatorParts): void {
+function answerQuestions(worker: Worker, { metrics, readiness }: OperatorParts, log: Log): void {
   const answers = {
     metrics: () => metrics.registry.getMetricsAsJSON(),
     readiness: () => readiness.check(),
+    logged: () => log.flush().then(() => true as const),
   };
   worker.on('message', (order: Order) => {
     if (order.kind !== 'ask') return;

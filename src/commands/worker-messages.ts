@@ -41,4 +41,6 @@ export type Report =
 export interface Answers {
   readonly metrics: Snapshot;
   readonly readiness: Verdict;
+  /** All that it has to say has left it. */
+  readonly logged: true;
 }

@@ -12,7 +12,7 @@ import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 import { until } from '../helpers/poll.ts';
-import { openRaw, requestBytes } from '../helpers/raw-socket.ts';
+import { exchange, openRaw, requestBytes } from '../helpers/raw-socket.ts';
 import type { RawSocket } from '../helpers/raw-socket.ts';
 import { startRawUpstream } from '../helpers/raw-upstream.ts';
 import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
@@ -250,6 +250,20 @@ test('a second signal ends it at once', async (t) => {
     assert.ok(performance.now() - startedAt < 15_000);
   }
 });
+
+for (const workers of [1, 2]) {
+  test(`a second signal loses nothing that was logged, with ${workers} at work`, async (t) => {
+    const upstream = await startRecordingUpstream(t);
+    const config = { ...over, workers, drain: { delay: '30s' } };
+    const gateway = await startGateway(t, config, { upstream: upstream.url });
+    gateway.child.kill('SIGTERM');
+    await until(async () => (await readyz(gateway.adminUrl)) === 503);
+    assert.equal((await exchange(t, gateway.port, get('/v1/last'))).status, 200);
+    assert.deepEqual(await gateway.stop('SIGINT'), { code: 130, signal: null });
+    await until(() => gateway.logs().some(({ msg }) => String(msg).startsWith('stopping')));
+    await until(() => gateway.logs().some(({ path }) => path === '/v1/last'));
+  });
+}
 
 test('with a delay, readiness goes first and requests are served until it is over', async (t) => {
   const upstream = await startRecordingUpstream(t);

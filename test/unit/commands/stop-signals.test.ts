@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { nextStop } from '../../../src/commands/stop-signals.ts';
 
 const kinds = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
@@ -18,11 +19,14 @@ for (const { title, signals, code } of [
     t.mock.method(process, 'exit', (exitCode: unknown) => codes.push(exitCode));
     t.after(() => kinds.forEach((kind) => process.removeAllListeners(kind)));
     const stop = nextStop();
+    let said = '';
+    stop.lastly = async () => void (said = 'all');
     for (const [kind = '', at] of signals.map((each) => each.split(' '))) {
       now = Number(at);
       process.emit(kind as NodeJS.Signals);
     }
-    assert.equal(await stop, signals[0]?.split(' ')[0]);
-    assert.deepEqual(codes, code === undefined ? [] : [code]);
+    assert.equal(await stop.asked, signals[0]?.split(' ')[0]);
+    await setImmediate();
+    assert.deepEqual([codes, said], code === undefined ? [[], ''] : [[code], 'all']);
   });
 }
