@@ -416,6 +416,8 @@ test('bodies take the memory they may and no more', async (t) => {
   assert.equal((await again.responses(1))[0]?.status, 200);
 });
 
+const chunk = (size: number): string => `${size.toString(16)}\r\n${'x'.repeat(size)}\r\n`;
+
 describe('a body that is taken as it comes holds memory while it arrives', async () => {
   const narrow = await openDoor(
     { after },
@@ -425,7 +427,6 @@ describe('a body that is taken as it comes holds memory while it arrives', async
       routes: [{ path: '/v1/any', methods: ['POST'], body: { any: { maxSize: '100KB' } } }],
     },
   );
-  const chunk = (size: number): string => `${size.toString(16)}\r\n${'x'.repeat(size)}\r\n`;
   const begin = async (t: Scene): Promise<RawSocket> => {
     const raw = await openRaw(t, narrow.gateway.port);
     raw.write(upload(chunked, '/v1/any') + chunk(60_000));

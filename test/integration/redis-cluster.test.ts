@@ -210,22 +210,26 @@ test('a key is found while the slot of all keys is moving, whichever half of it 
 
 test('a cluster that was away at the start is found, and so is one that came back at other addresses', async (t) => {
   const other = await startRedisCluster(t);
-  const stop = async ({ nodes }: RedisCluster): Promise<unknown> =>
-    await Promise.all(nodes.map((node) => node.stop()));
-  const start = async ({ nodes }: RedisCluster): Promise<unknown> =>
-    await Promise.all(nodes.map((node) => node.start()));
-  await Promise.all([stop(cluster), stop(other)]);
+  await Promise.all([stopAll(cluster), stopAll(other)]);
   const url = `${cluster.url},${other.url.slice('redis+cluster://'.length)}?prefix=${randomUUID()}:`;
   const store = await openWithDeadline(t, url);
   await failureOf(store.ledger.draw(aDraw({ counters })));
-  await start(other);
-  await until(() => drawn(store), { within: 20_000 });
-  await stop(other);
+  await startAll(other);
+  await until(() => serves(store), { within: 20_000 });
+  await stopAll(other);
   await failureOf(store.ledger.draw(aDraw({ counters })));
-  await start(cluster);
-  await until(() => drawn(store), { within: 20_000 });
+  await startAll(cluster);
+  await until(() => serves(store), { within: 20_000 });
 });
 
-async function drawn({ ledger }: Store): Promise<boolean> {
+async function serves({ ledger }: Store): Promise<boolean> {
   return (await outcomeOf(ledger.draw(aDraw({ counters })))) === undefined;
+}
+
+async function stopAll({ nodes }: RedisCluster): Promise<void> {
+  await Promise.all(nodes.map((node) => node.stop()));
+}
+
+async function startAll({ nodes }: RedisCluster): Promise<void> {
+  await Promise.all(nodes.map((node) => node.start()));
 }

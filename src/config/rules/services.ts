@@ -1,4 +1,4 @@
-import { X509Certificate } from 'node:crypto';
+import { areCertificates } from '../certificates.ts';
 import { parseInstant } from '../instants.ts';
 import { parseDuration, parseSize, printSize } from '../units.ts';
 import { noSuch } from './draft.ts';
@@ -6,7 +6,6 @@ import type { Rule } from './draft.ts';
 
 const headerBytesMax = 1024 ** 2;
 const patienceMsMin = 100;
-const certificateEnd = '-----END CERTIFICATE-----';
 
 export const versionsNameUpstreams: Rule = ({ config, declared }, report) => {
   const { upstreams } = declared;
@@ -46,8 +45,7 @@ export const authoritiesAreCertificates: Rule = ({ config }, report) => {
     ) {
       report.problem(upstream, 'ca', 'is for https targets, and there is none');
     }
-    const found = upstream.ca.split(certificateEnd).slice(0, -1);
-    if (found.length === 0 || !found.every((text) => isCertificate(text + certificateEnd))) {
+    if (!areCertificates(upstream.ca)) {
       report.problem(upstream, 'ca', 'is not PEM certificates (-----BEGIN CERTIFICATE-----)');
     }
   }
@@ -69,11 +67,3 @@ export const clientsHaveTime: Rule = ({ config: { limits } }, report) => {
     );
   }
 };
-
-function isCertificate(pem: string): boolean {
-  try {
-    return new X509Certificate(pem).subject !== undefined;
-  } catch {
-    return false;
-  }
-}

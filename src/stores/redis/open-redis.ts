@@ -1,5 +1,5 @@
-import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { areCertificates } from '../../config/certificates.ts';
 import type { RedisAddress } from '../../config/config.ts';
 import { StoreUnavailable } from '../ledger.ts';
 import type { Store, StoreOptions } from '../store.ts';
@@ -38,17 +38,10 @@ export async function openRedis(address: RedisAddress, { deadlineMs = 250 }: Sto
 
 async function readCa({ tls }: RedisAddress): Promise<string | undefined> {
   if (tls?.caFile === undefined) return undefined;
-  let pem: string;
-  try {
-    pem = await readFile(tls.caFile, 'utf8');
-  } catch {
+  const pem = await readFile(tls.caFile, 'utf8').catch(() => {
     throw new StoreUnavailable(`cannot read the authorities in ${tls.caFile}`, { mayHaveHappened: false });
-  }
-  try {
-    // Left alone, a file without a certificate in it is one without authorities, and so trusts nobody.
-    new X509Certificate(pem);
-  } catch {
-    throw new StoreUnavailable(`there is no certificate in ${tls.caFile}`, { mayHaveHappened: false });
-  }
+  });
+  if (!areCertificates(pem))
+    throw new StoreUnavailable(`${tls.caFile} is not PEM certificates`, { mayHaveHappened: false });
   return pem;
 }
