@@ -49,11 +49,7 @@ test('a node that is killed and comes back is found again, with the usage that i
   const order = aDraw({ counters, keyId });
   await failureOf(store.ledger.draw(order));
   assert.equal((await store.ledger.draw(aDraw({ counters, keyId: keyOn(2) }))).kind, 'drawn');
-  await cluster.nodes[1]?.start();
-  // A node that comes back as a master refuses writes for two seconds by itself (CLUSTER_WRITABLE_DELAY).
-  await until(async () => /cluster_state:ok/.test((await cluster.nodes[1]?.say('CLUSTER', 'INFO')) ?? ''), {
-    within: 10_000,
-  });
+  await startAgain(cluster.nodes[1]);
   const more = await recovers(store, keyId);
   await store.ledger.cancelDraw(order);
   assert.equal(await usedOf(store.ledger, counters, keyId), String(5 + more));
@@ -73,7 +69,7 @@ test('a node that dies while a slot moves to it fails the calls for this slot, a
   const failures = orders.map((order) => failureOf(store.ledger.draw(order)));
   await to.stop();
   for (const failure of await Promise.all(failures)) assert.match(failure.message, /^Redis /);
-  await to.start();
+  await startAgain(to);
   for (const node of [from, to]) await node.say('CLUSTER', 'SETSLOT', slot, 'STABLE');
   await recovers(store, keyId);
 });
@@ -121,6 +117,14 @@ test('a slot that moves to another node while its key is drawn from loses nothin
   assert.equal(staying.unclear.length, 0);
   assert.match(await to.say('CLUSTER', 'COUNTKEYSINSLOT', slot), /^:[1-9]/);
 });
+
+/** A node that comes back as a master refuses writes for two seconds by itself (CLUSTER_WRITABLE_DELAY). */
+async function startAgain(node: RedisServer | undefined): Promise<void> {
+  await node?.start();
+  await until(async () => /cluster_state:ok/.test((await node?.say('CLUSTER', 'INFO')) ?? ''), {
+    within: 10_000,
+  });
+}
 
 /** An API key whose slot is served by the node. */
 function keyOn(index: number): string {
