@@ -208,11 +208,7 @@ test('a WebSocket whose first target is away loses nothing of what its client sa
   raw.socket.end(last);
   await until(() => upstream.received[at]?.toString().endsWith(`\r\n\r\nbefore${last}`));
   // The turn of the one that is away came first.
-  assert.ok(
-    gateway
-      .logs()
-      .some(({ upstream: name, msg }) => name === 'second' && msg === 'a target cannot be reached'),
-  );
+  await until(() => gateway.logs().find(({ target }) => target === 'http://127.0.0.1:1'));
 });
 
 test('the headers of a 101 may be as large as those of any answer, and of any bytes', async (t) => {
