@@ -44,9 +44,14 @@ export class CollectedBytes {
     this.#length = chunk.length;
   }
 
+  /** All that was added so far. It is good until more is. */
+  get bytes(): Buffer {
+    return this.#buffer.subarray(0, this.#length);
+  }
+
   /** All that was added, and begins anew. */
   take(): Buffer {
-    const taken = this.#buffer.subarray(0, this.#length);
+    const taken = this.bytes;
     this.#buffer = nothing;
     this.#length = 0;
     return taken;

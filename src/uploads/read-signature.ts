@@ -1,24 +1,26 @@
 import { typesOfSignature } from '../media-types.ts';
+import { busy } from './upload-problem.ts';
 
 /** How much of a file's beginning the signature is read from. */
 export const sampleBytesMax = 16 * 1024;
 
 /**
  * The canonical types that a file's first bytes leave possible; undefined when they show no known signature.
- * The library sees a bounded sample only, and a fault or a delay of its own counts as no signature, which no type that
- * has one survives.
+ * The library sees a bounded sample only, and a fault of its own counts as no signature, which no type that has one survives.
+ * A delay says nothing of the file: archives are unpacked on the few threads that write to the disk, too.
  */
 export async function readSignature(sample: Buffer): Promise<readonly string[] | undefined> {
+  const deadline = AbortSignal.timeout(deadlineMs);
   try {
     // Loaded by the first upload: most gateways never need it.
     const { fileTypeFromBuffer } = await import('file-type');
-    const deadline = AbortSignal.timeout(deadlineMs);
     const options = { signal: deadline, maxBufferSize: sampleBytesMax };
     const found = await Promise.race([fileTypeFromBuffer(sample, options), expiry(deadline)]);
     if (found === undefined) return undefined;
     const types = typesOfSignature(found.mime);
     return showsPictures(found.mime, sample) ? types.filter((type) => !type.startsWith('audio/')) : types;
   } catch {
+    if (deadline.aborted) throw busy('the type of a file was not read in time');
     return undefined;
   }
 }
@@ -34,7 +36,7 @@ export async function typesWithSignature(): Promise<ReadonlySet<string>> {
 
 // --- Internal ---
 
-const deadlineMs = 1000;
+const deadlineMs = 5000;
 
 let known: ReadonlySet<string> | undefined;
 

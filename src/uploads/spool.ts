@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { open, unlink } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
-import { UploadProblem } from './upload-problem.ts';
+import { CollectedBytes } from '../collected-bytes.ts';
+import { busy } from './upload-problem.ts';
 
 /** What all uploads of one process may hold together, in bytes. */
 export interface SpoolLimits {
@@ -74,7 +75,7 @@ const lacks: ReadonlyMap<unknown, string> = new Map([
 class RoomSpool implements Spool {
   readonly #limits: SpoolLimits;
   readonly #usage: Usage;
-  #pieces: Buffer[] = [];
+  readonly #held: CollectedBytes;
   #file: FileHandle | undefined;
   #bytes = 0;
   /** What this spool has taken of the room. */
@@ -87,6 +88,7 @@ class RoomSpool implements Spool {
   constructor(limits: SpoolLimits, usage: Usage) {
     this.#limits = limits;
     this.#usage = usage;
+    this.#held = new CollectedBytes(limits.memoryEachMax);
   }
 
   write(chunk: Buffer): Promise<void> {
@@ -107,13 +109,11 @@ class RoomSpool implements Spool {
     await this.#writing;
     const file = this.#file;
     this.#file = undefined;
-    this.#pieces = [];
+    this.#held.take();
     this.#leaveMemory();
-    try {
-      await file?.close();
-    } finally {
-      this.#leaveDisk();
-    }
+    // What a network file system fails to write at the end is of no use to anybody any more.
+    await file?.close().catch(() => undefined);
+    this.#leaveDisk();
   }
 
   async #write(chunk: Buffer): Promise<void> {
@@ -124,10 +124,10 @@ class RoomSpool implements Spool {
       this.#usage.memory += chunk.length;
       this.#memory += chunk.length;
       // Copied, because the memory of a chunk is taken away when the next is asked for.
-      this.#pieces.push(Buffer.from(chunk));
+      this.#held.add(chunk);
     } else {
-      await this.#writeToDisk([...this.#pieces, chunk]);
-      this.#pieces = [];
+      await this.#writeToDisk([this.#held.bytes, chunk]);
+      this.#held.take();
       this.#leaveMemory();
     }
     this.#bytes = total;
@@ -138,7 +138,7 @@ class RoomSpool implements Spool {
     if (this.#usage.disk + size > this.#limits.diskMax) {
       // Now and not when its file is closed: meanwhile every other upload would ask for more and fail as well.
       this.#leaveDisk();
-      throw full('the limit of the process is reached');
+      throw busy('the limit of the process is reached');
     }
     this.#usage.disk += size;
     this.#disk += size;
@@ -152,7 +152,7 @@ class RoomSpool implements Spool {
     } catch (error) {
       const code = error instanceof Error && 'code' in error ? error.code : undefined;
       const lack = lacks.get(code);
-      throw lack === undefined ? error : full(lack);
+      throw lack === undefined ? error : busy(lack);
     }
   }
 
@@ -169,7 +169,7 @@ class RoomSpool implements Spool {
   async *read(): AsyncGenerator<Buffer, void> {
     if (this.#closed) throw new Error('the spool is closed');
     if (!this.#file) {
-      yield* this.#pieces;
+      if (this.#held.length > 0) yield this.#held.bytes;
       return;
     }
     let position = 0;
@@ -204,8 +204,4 @@ async function writeAll(file: FileHandle, chunk: Buffer, position: number): Prom
     const { bytesWritten } = await file.write(chunk, written, chunk.length - written, position + written);
     written += bytesWritten;
   }
-}
-
-function full(detail: string): UploadProblem {
-  return new UploadProblem('spool_full', 'The service is busy, try again shortly', detail);
 }

@@ -26,3 +26,8 @@ export class UploadProblem extends Error {
 export function ambiguous(reason: string): UploadProblem {
   return new UploadProblem('file_ambiguous', `The form is not in canonical form: ${reason}`, reason);
 }
+
+/** The problem of an upload for which the gateway has no room or no time, and which may be sent again as it is. */
+export function busy(detail: string): UploadProblem {
+  return new UploadProblem('spool_full', 'The service is busy, try again shortly', detail);
+}

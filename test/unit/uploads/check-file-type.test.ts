@@ -305,3 +305,16 @@ async function check(bytes: Buffer, { fileName, type, allowed, chunk = 65_536 }:
 function isUnsupported(error: unknown): boolean {
   return error instanceof UploadProblem && error.code === 'file_unsupported';
 }
+
+it('a type that cannot be told in time is no word against the file', async (t) => {
+  t.mock.method(AbortSignal, 'timeout', () => AbortSignal.abort());
+  const late = createFileTypeCheck(['audio/wav'], {
+    label: 'file',
+    type: 'audio/wav',
+    fileName: 'a.wav',
+    charset: undefined,
+  });
+  late.write(samples.wav);
+  late.end();
+  await assert.rejects(late.settle(), { code: 'spool_full' });
+});

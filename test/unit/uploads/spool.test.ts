@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
+import { closeSync } from 'node:fs';
 import { mkdtemp, open, readdir, readlink, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -40,6 +41,15 @@ describe('a spool gives back what was written', () => {
     await spool.close();
   });
 
+  it('in one piece, however small the chunks were', async (t) => {
+    const { room } = await openRoom(t);
+    const spool = room.open();
+    const bytes = randomBytes(1000);
+    for (const byte of bytes) await spool.write(Buffer.of(byte));
+    assert.deepEqual(await Array.fromAsync(spool.read()), [bytes]);
+    await spool.close();
+  });
+
   it('although the memory of the chunk is used again', async (t) => {
     const { room } = await openRoom(t);
     const spool = room.open();
@@ -52,6 +62,15 @@ describe('a spool gives back what was written', () => {
 });
 
 describe('a spool leaves nothing behind', () => {
+  it('when its file cannot be closed, as on a network file system that is gone', async (t) => {
+    const { room, directory } = await openRoom(t);
+    const spool = room.open();
+    await spool.write(randomBytes(100 * KB));
+    for (const fd of await filesIn(directory)) closeSync(fd);
+    await spool.close();
+    assert.equal(room.diskBytes(), 0);
+  });
+
   it('not even a file name while it is open', async (t) => {
     const { room, directory } = await openRoom(t);
     const spool = room.open();
@@ -192,9 +211,14 @@ async function openRoom(
 
 /** How many files of the directory this process has open, named or not. */
 async function openFiles(directory: string): Promise<number> {
+  return (await filesIn(directory)).length;
+}
+
+/** Their descriptors. */
+async function filesIn(directory: string): Promise<number[]> {
   const names = await readdir('/proc/self/fd');
   const targets = await Promise.all(names.map((name) => readlink(`/proc/self/fd/${name}`).catch(() => '')));
-  return targets.filter((target) => target.startsWith(directory)).length;
+  return names.filter((_, at) => targets[at]?.startsWith(directory)).map(Number);
 }
 
 async function fileHandlePrototype(): Promise<{ write: () => Promise<unknown> }> {
