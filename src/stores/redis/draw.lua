@@ -40,10 +40,11 @@ end
 
 local held = tonumber(ARGV[5]) + units
 for index = 3, #KEYS do
-  -- Before anything is counted: a user who may not write this draws nothing, and leaves nothing counted.
+  -- By the command that all that follows needs, too: a user who may not give it has counted nothing.
+  used[index - 2] = whole(used[index - 2] + units)
+  redis.call('HSET', KEYS[index], 'used', used[index - 2])
   tell_lease(KEYS[index], held)
   keep_until(KEYS[index], tonumber(ARGV[index * 4 - 3]))
-  used[index - 2] = whole(redis.call('HINCRBY', KEYS[index], 'used', whole(units)))
 end
 local answer = '1 ' .. whole(now) .. ' ' .. whole(units) .. ' ' .. table.concat(used, ' ')
 remember(answer)
