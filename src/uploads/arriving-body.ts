@@ -164,7 +164,7 @@ class Arrival {
 
   readonly #waitOn = (): void => {
     this.#countWait();
-    this.#setTimer();
+    if (this.#failure === undefined) this.#setTimer();
   };
 
   #countWait(): void {
