@@ -10,13 +10,23 @@ export interface CliRun {
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
-/** Runs `gatehouse` with these words; standard input is the text, and no terminal. */
-export async function runCli(words: readonly string[], input = ''): Promise<CliRun> {
-  const child = spawn(process.execPath, [main, ...words], { stdio: ['pipe', 'pipe', 'pipe'] });
+/** A command that does not end by itself is ended then, with the code null. */
+const LONGEST_MS = 60_000;
+
+/** Runs `gatehouse` with these words; standard input is the text, as soon as it is there, and no terminal. */
+export async function runCli(
+  words: readonly string[],
+  input: string | Promise<string> = '',
+): Promise<CliRun> {
+  const child = spawn(process.execPath, [main, ...words], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    timeout: LONGEST_MS,
+  });
   let [stdout, stderr] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => (stdout += chunk));
   child.stderr.setEncoding('utf8').on('data', (chunk: string) => (stderr += chunk));
-  child.stdin.on('error', () => undefined).end(input);
+  child.stdin.on('error', () => undefined);
+  void Promise.resolve(input).then((text) => child.stdin.end(text));
   const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
   return { code, stdout, stderr };
 }

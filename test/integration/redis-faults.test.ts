@@ -15,8 +15,10 @@ import type { DrawOrder, Ledger } from '../../src/stores/ledger.ts';
 import { nameKeys } from '../../src/stores/redis/names.ts';
 import { aPlan, aQuota } from '../helpers/lease-scene.ts';
 import { aCounter, aDraw, usedOf } from '../helpers/ledger-orders.ts';
+import { writeTemporary } from '../helpers/config-file.ts';
 import { listen } from '../helpers/listen.ts';
 import { durable, startRedisServer } from '../helpers/redis-server.ts';
+import { runCli } from '../helpers/run-cli.ts';
 import { counters, failureOf, openWithDeadline, outcomeOf, recovers } from '../helpers/store-faults.ts';
 import { startTcpProxy } from '../helpers/tcp-proxy.ts';
 import { until } from '../helpers/poll.ts';
@@ -413,7 +415,19 @@ test('a connection that has died without a word is given up', async (t) => {
   await recovers(store);
 });
 
-// --- The scene ---
+test('a command ends although it closes a cluster that owes the answer where its slots are', async (t) => {
+  const owed = Promise.withResolvers<string>();
+  const port = await startLoneNode(t, () => owed.resolve(''));
+  const config = {
+    store: `redis+cluster://127.0.0.1:${port}`,
+    upstreams: { a: { targets: ['http://h'] } },
+    versions: { v1: { upstream: 'a' } },
+    routes: [{ path: '/v1/x', methods: ['GET'] }],
+  };
+  const file = writeTemporary(t, JSON.stringify(config));
+  const { code, stderr } = await runCli(['keys', 'import', '-', '--config', file], owed.promise);
+  assert.equal(code, 0, stderr);
+});
 
 test('a connection that is cut while it begins to listen for changed keys ends nothing', async (t) => {
   const subscriptions = { seen: 0 };
@@ -424,6 +438,8 @@ test('a connection that is cut while it begins to listen for changed keys ends n
   // that is rejected and nobody's would end this process as it would end a gateway.
   await until(() => subscriptions.seen >= 4);
 });
+
+// --- The scene ---
 
 async function reasonOf(call: Promise<unknown>): Promise<string> {
   return (await outcomeOf(call))?.message ?? '';
@@ -448,6 +464,20 @@ async function startCutter(t: TestContext, subscriptions: { seen: number }): Pro
     else if ((subscriptions.seen += 1) > 1) socket.destroy();
     else socket.end('*3\r\n$9\r\nsubscribe\r\n$21\r\ngatehouse:key-changes\r\n:1\r\n');
   });
+}
+
+/** A cluster of one that says once where the slots are, and then never again. */
+async function startLoneNode(t: TestContext, onSilence: () => void): Promise<number> {
+  let asked = 0;
+  const port = await startFake(t, (command, socket) => {
+    if (command !== 'cluster') return greet(command, socket);
+    asked += 1;
+    const slots = `*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n$9\r\n127.0.0.1\r\n:${port}\r\n`;
+    if (asked === 1) socket.write(slots);
+    else if (asked === 2) socket.write('$16\r\ncluster_state:ok\r\n');
+    else onSilence();
+  });
+  return port;
 }
 
 function greet(command: string, socket: Socket): void {

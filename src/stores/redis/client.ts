@@ -91,7 +91,6 @@ function clusterOptions(options: ReturnType<typeof connectionOptions>) {
     retryDelayOnClusterDown: 0,
     // All tries together take less than a store may take for its answer.
     retryDelayOnTryAgain: 25,
-    slotsRefreshInterval: 1_000,
     slotsRefreshTimeout: SOCKET_TIMEOUT_MS,
     // Certificates are issued for names, so with TLS a name is kept until the connection is made.
     ...(options.tls === undefined ? {} : { dnsLookup: keepName }),

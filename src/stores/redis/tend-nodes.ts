@@ -1,12 +1,26 @@
 import type { Cluster, Redis } from 'ioredis';
 
+const SLOTS_REFRESH_MS = 1_000;
+
 /** Sees to what the client of a cluster leaves undone for its nodes (ioredis 6.0.0). */
 export function tendNodes(cluster: Cluster): void {
+  refreshSlots(cluster);
   // Not before the cluster is ready: a node that has begun to try never ends, and the client waits for the end of all.
   cluster.on('ready', () => cluster.nodes('master').forEach(connect));
   cluster.on('+node', (node: Redis) => {
     holdAsking(node);
     if (cluster.status === 'ready') connect(node);
+  });
+}
+
+/** The client's own interval, if it is closed amid a refresh, goes on all the same: a command would never end. */
+function refreshSlots(cluster: Cluster): void {
+  let timer: NodeJS.Timeout | undefined;
+  const stop = (): void => clearInterval(timer);
+  cluster.on('disconnecting', stop).on('close', stop);
+  cluster.on('ready', () => {
+    stop();
+    timer = setInterval(() => cluster.refreshSlotsCache(), SLOTS_REFRESH_MS).unref();
   });
 }
 
