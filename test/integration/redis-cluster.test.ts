@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { after, test } from 'node:test';
+import type { TestContext } from 'node:test';
 import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
 import type { DrawOrder } from '../../src/stores/ledger.ts';
 import { nameKeys } from '../../src/stores/redis/names.ts';
@@ -225,6 +227,51 @@ test('a cluster that was away at the start is found, and so is one that came bac
   await startAll(cluster);
   await until(() => serves(store), { within: 20_000 });
 });
+
+test('who listens for changed keys goes to another node when its own dies, and tries with a pause while all are away', async (t) => {
+  const first = await watchKeys(t);
+  await (await listenedTo(first)).stop();
+  await listenedTo(first);
+  await stopAll(cluster);
+  const second = await watchKeys(t);
+  const countTries = countConnections(t);
+  const counted = performance.now() + 1_000;
+  await until(() => performance.now() > counted);
+  const tries = countTries();
+  assert.ok(tries < 200, `${tries} connections in a second`);
+  await startAll(cluster);
+  for (const channel of [first, second]) await listenedTo(channel);
+});
+
+/** Listens for changed keys, with a store of its own. Resolves to the channel. */
+async function watchKeys(t: TestContext): Promise<string> {
+  const prefix = `${randomUUID()}:`;
+  const { keys } = await openWithDeadline(t, `${cluster.url}?prefix=${prefix}`);
+  t.after(keys.watch(() => undefined));
+  return `${prefix}key-changes`;
+}
+
+/** The node that has somebody who listens on the channel, as soon as there is one. */
+async function listenedTo(channel: string): Promise<RedisServer> {
+  const isListenedTo = async (node: RedisServer): Promise<boolean> =>
+    (await node.say('PUBSUB', 'NUMSUB', channel).catch(() => '')).endsWith(':1\r\n');
+  return until(
+    async () => {
+      const answers = await Promise.all(cluster.nodes.map(isListenedTo));
+      return cluster.nodes[answers.indexOf(true)];
+    },
+    { within: 10_000 },
+  );
+}
+
+/** Counts all connections that this process begins from now on. */
+function countConnections(t: TestContext): () => number {
+  let count = 0;
+  const add = (): number => (count += 1);
+  subscribe('net.client.socket', add);
+  t.after(() => unsubscribe('net.client.socket', add));
+  return () => count;
+}
 
 async function serves({ ledger }: Store): Promise<boolean> {
   return (await outcomeOf(ledger.draw(aDraw({ counters })))) === undefined;

@@ -1,7 +1,7 @@
 import { Cluster, Redis } from 'ioredis';
 import type { ClusterOptions, RedisOptions } from 'ioredis';
 import type { DNSLookupFunction } from 'ioredis/built/cluster/ClusterOptions.js';
-import type { RedisAddress } from '../../config/config.ts';
+import type { Address, RedisAddress, RedisServers } from '../../config/config.ts';
 import { isReadOnly } from './failures.ts';
 import { tendNodes } from './tend-nodes.ts';
 
@@ -18,13 +18,42 @@ const NODE_ATTEMPTS = 8;
 export function createClient(address: RedisAddress, ca: string | undefined): Client {
   const { servers } = address;
   const options = connectionOptions(address, ca);
+  if (servers.kind !== 'cluster') return createRedis(servers, options);
+  const nodes = servers.nodes.map(({ host, port }) => ({ host, port }));
+  const cluster = new Cluster(nodes, clusterOptions(options));
+  tendNodes(cluster);
+  return cluster;
+}
+
+/**
+ * Connects for listening, after which a connection can send nothing else. All nodes of a cluster hear what is published: any that
+ * the client knows will do, and maybe another at the next attempt. Its own way to listen tries without a pause (ioredis 6.0.0).
+ */
+export function createListener(address: RedisAddress, ca: string | undefined, client: Client): Redis {
+  const { servers } = address;
+  const options = connectionOptions(address, ca);
+  if (servers.kind !== 'cluster') return createRedis(servers, options);
+  const choose = (): Address | undefined => {
+    const known = (client as Cluster).nodes().map(({ options: { host = '', port = 0 } }) => ({ host, port }));
+    const nodes = known.length > 0 ? known : servers.nodes;
+    return nodes[Math.floor(Math.random() * nodes.length)];
+  };
+  const listener: Redis = new Redis({
+    ...options,
+    ...choose(),
+    retryStrategy(attempt) {
+      // The options say where the next attempt leads.
+      Object.assign(listener.options, choose());
+      return reconnectInMs(attempt);
+    },
+  });
+  return listener;
+}
+
+type ConnectionOptions = ReturnType<typeof connectionOptions>;
+
+function createRedis(servers: Exclude<RedisServers, { kind: 'cluster' }>, options: ConnectionOptions): Redis {
   if (servers.kind === 'single') return new Redis({ ...options, ...pipelined, ...servers.address });
-  if (servers.kind === 'cluster') {
-    const nodes = servers.nodes.map(({ host, port }) => ({ host, port }));
-    const cluster = new Cluster(nodes, clusterOptions(options));
-    tendNodes(cluster);
-    return cluster;
-  }
   return new Redis({
     ...options,
     ...pipelined,
@@ -37,7 +66,7 @@ export function createClient(address: RedisAddress, ca: string | undefined): Cli
     // Its message may arrive while the client connects anew, and the client then ends for good ("Connection is closed.",
     // seen in a quarter of the failovers with ioredis 6.0.0). Without it the errors of the old master tell as soon.
     failoverDetector: false,
-    enableTLSForSentinelMode: address.tls !== undefined,
+    enableTLSForSentinelMode: options.tls !== undefined,
     ...(options.tls === undefined ? {} : { sentinelTLS: options.tls }),
   });
 }
@@ -77,7 +106,7 @@ const pipelined = {
  * Each call goes alone: while a slot moves, a pipeline fails as a whole with the calls for other slots in it, never learns where the
  * slot is, and one that is tried again throws where nobody catches it (ioredis 6.0.0, its issue 2075).
  */
-function clusterOptions(options: ReturnType<typeof connectionOptions>) {
+function clusterOptions(options: ConnectionOptions) {
   const { retryStrategy: _retryStrategy, enableOfflineQueue: _enableOfflineQueue, ...redisOptions } = options;
   return {
     redisOptions,

@@ -3,7 +3,7 @@ import { areCertificates } from '../../config/certificates.ts';
 import type { RedisAddress } from '../../config/config.ts';
 import { StoreUnavailable } from '../ledger.ts';
 import type { Store, StoreOptions } from '../store.ts';
-import { createClient } from './client.ts';
+import { createClient, createListener } from './client.ts';
 import { createRedisKeys } from './keys.ts';
 import { createRedisLedger } from './ledger.ts';
 import { callOf, createLink } from './link.ts';
@@ -24,8 +24,7 @@ export async function openRedis(address: RedisAddress, { deadlineMs = 250 }: Sto
     keys: createRedisKeys(link, {
       prefix: address.prefix,
       isCluster: client.isCluster,
-      // A connection that listens can send nothing else.
-      listen: (channel, onNews) => listenOn(createClient(address, ca), channel, onNews),
+      listen: (channel, onNews) => listenOn(createListener(address, ca, client), channel, onNews),
     }),
     ledger: createRedisLedger(link, address.prefix),
     identity: undefined,
