@@ -7,19 +7,28 @@ import { setImmediate } from 'node:timers/promises';
 import { createServer as createTlsServer } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import type { TestContext } from 'node:test';
+import { Redis } from 'ioredis';
 import { systemClock } from '../../src/quota/clock.ts';
 import { createQuotas } from '../../src/quota/quotas.ts';
 import type { Quotas } from '../../src/quota/quotas.ts';
 import { StoreUnavailable } from '../../src/stores/ledger.ts';
 import type { DrawOrder, Ledger } from '../../src/stores/ledger.ts';
 import { nameKeys } from '../../src/stores/redis/names.ts';
+import { createLink } from '../../src/stores/redis/link.ts';
 import { aPlan, aQuota } from '../helpers/lease-scene.ts';
 import { aCounter, aDraw, usedOf } from '../helpers/ledger-orders.ts';
 import { writeTemporary } from '../helpers/config-file.ts';
 import { listen } from '../helpers/listen.ts';
 import { durable, startRedisServer } from '../helpers/redis-server.ts';
 import { runCli } from '../helpers/run-cli.ts';
-import { counters, failureOf, openWithDeadline, outcomeOf, recovers } from '../helpers/store-faults.ts';
+import {
+  counters,
+  DEADLINE_MS,
+  failureOf,
+  openWithDeadline,
+  outcomeOf,
+  recovers,
+} from '../helpers/store-faults.ts';
 import { startTcpProxy } from '../helpers/tcp-proxy.ts';
 import { until } from '../helpers/poll.ts';
 
@@ -355,6 +364,25 @@ for (const answer of ['$-1', ':1', '+well', '*0', '*1\r\n$-1']) {
     }
   });
 }
+
+test('an answer that is no list, where keys are listed, is a failure of the store and ends no process', async (t) => {
+  const { keys } = await openWithDeadline(t, `redis://127.0.0.1:${await startFake(t, greet)}`);
+  for (const call of [() => keys.listKeys('', 9), () => keys.listAudit(undefined, 9)]) {
+    assert.match((await failureOf(call())).message, /something that is not known/);
+  }
+});
+
+test('a call that cannot even be sent fails like any other, and ends no process', async (t) => {
+  const client = new Redis(await startFake(t, greet), '127.0.0.1');
+  const link = createLink(client, DEADLINE_MS);
+  t.after(() => link.close());
+  await link.ready(10_000);
+  const unsendable = (): never => {
+    throw new TypeError('no such thing');
+  };
+  await failureOf(link.ask(unsendable));
+  await failureOf(link.send('key', unsendable));
+});
 
 test('a draw whose answer is lost may have happened, and cancelling it gives its units back', async (t) => {
   const redis = await startRedisServer(t);

@@ -63,7 +63,7 @@ export function createRedisKeys(link: Link, { prefix, isCluster, listen }: Redis
   async function withUses(records: readonly KeyRecord[]): Promise<readonly KnownKey[]> {
     const all = records.flatMap((record) => secretsTold(record).map((number) => useOf(record.id, number)));
     if (all.length === 0) return records.map((record) => ({ record, usedAt: new Map() }));
-    const times = await link.send(names.uses, (redis) => redis.hmget(names.uses, ...all));
+    const times = list(await link.send(names.uses, (redis) => redis.hmget(names.uses, ...all)));
     const known = new Map(all.map((use, at) => [use, times[at]]));
     return records.map((record) => {
       const uses = secretsTold(record).map(
@@ -90,11 +90,11 @@ export function createRedisKeys(link: Link, { prefix, isCluster, listen }: Redis
     },
     async listKeys(after, limit) {
       const from = after === '' ? '-' : `(${after}`;
-      const ids = await link.send(names.ids, (redis) =>
-        redis.zrangebylex(names.ids, from, '+', 'LIMIT', 0, limit),
+      const ids = list(
+        await link.send(names.ids, (redis) => redis.zrangebylex(names.ids, from, '+', 'LIMIT', 0, limit)),
       );
       if (ids.length === 0) return [];
-      const texts = await link.send(names.ids, (redis) => redis.mget(...ids.map(names.record)));
+      const texts = list(await link.send(names.ids, (redis) => redis.mget(...ids.map(names.record))));
       const records = ids.flatMap((id, at) => {
         const text = texts[at];
         return typeof text === 'string' ? [decode(id, text)] : [];
@@ -129,7 +129,7 @@ export function createRedisKeys(link: Link, { prefix, isCluster, listen }: Redis
       const entries = await link.send(names.audit, (redis) =>
         redis.xrevrange(names.audit, from, '-', 'COUNT', limit),
       );
-      return entries.map(entryOf);
+      return list(entries).map(entryOf);
     },
     watch: (onEvent) =>
       watchChanges({ pollMs, read: readChanges, listen: (onNews) => listen(names.channel, onNews) }, onEvent),
@@ -192,4 +192,10 @@ function entryOf([id, fields]: [id: string, fields: string[]]): AuditEntry {
 function strings(answer: unknown): string[] {
   if (!Array.isArray(answer)) throw notUnderstood();
   return answer.map(String);
+}
+
+/** An answer that is said to be a list, if it is one. */
+function list<T>(answer: readonly T[]): readonly T[] {
+  if (!Array.isArray(answer)) throw notUnderstood();
+  return answer;
 }

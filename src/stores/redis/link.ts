@@ -69,7 +69,8 @@ export function createLink(client: Client, deadlineMs: number): Link {
     whenAllIsRead(() => {
       if (waiting) timer = setTimeout(() => whenAllIsRead(giveUp), deadlineMs);
     });
-    void command(client, () => waiting).then(succeed, failed);
+    // What throws at once has failed as well.
+    void Promise.try(command, client, () => waiting).then(succeed, failed);
     return promise;
 
     /** False when the call was answered already. */
