@@ -8,11 +8,13 @@ import { createServer as createTlsServer } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import type { TestContext } from 'node:test';
 import { Redis } from 'ioredis';
+import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
 import { systemClock } from '../../src/quota/clock.ts';
 import { createQuotas } from '../../src/quota/quotas.ts';
 import type { Quotas } from '../../src/quota/quotas.ts';
 import { StoreUnavailable } from '../../src/stores/ledger.ts';
 import type { DrawOrder, Ledger } from '../../src/stores/ledger.ts';
+import { openStore } from '../../src/stores/open-store.ts';
 import { nameKeys } from '../../src/stores/redis/names.ts';
 import { createLink } from '../../src/stores/redis/link.ts';
 import { aPlan, aQuota } from '../helpers/lease-scene.ts';
@@ -169,6 +171,17 @@ test('a store that is opened before its Redis runs works as soon as it does', as
   assert.equal(failure.mayHaveHappened, false);
   await redis.start();
   await recovers(store);
+});
+
+test('whoever lets a call take its time waits as long for the first connection', async (t) => {
+  const redis = await startRedisServer(t);
+  const proxy = await startTcpProxy(t, redis.port);
+  // Two answers come before the connection is ready.
+  proxy.answers = { lateByMs: 600 };
+  const address = parseStoreAddress(`redis://127.0.0.1:${proxy.port}`);
+  const store = await openStore(address, { deadlineMs: 10_000 });
+  t.after(() => store.close());
+  await store.ping();
 });
 
 test('SCRIPT FLUSH is not noticed, not even by calls in one pipeline', async (t) => {

@@ -10,7 +10,7 @@ import { callOf, createLink } from './link.ts';
 import { listenOn } from './listen-on.ts';
 import { scripts } from './scripts.ts';
 
-/** How long opening waits for the first connection. A gateway may start before its Redis does. */
+/** How long opening waits for the first connection at least. A gateway may start before its Redis does. */
 const FIRST_CONNECTION_MS = 1_000;
 const PROBE_KEPT_MS = 60_000;
 
@@ -19,7 +19,8 @@ export async function openRedis(address: RedisAddress, { deadlineMs = 250 }: Sto
   const ca = await readCa(address);
   const client = createClient(address, ca);
   const link = createLink(client, deadlineMs);
-  await link.ready(FIRST_CONNECTION_MS);
+  // Who gives a call more time gives it to the connection as well.
+  await link.ready(Math.max(FIRST_CONNECTION_MS, deadlineMs));
   return {
     keys: createRedisKeys(link, {
       prefix: address.prefix,
