@@ -390,12 +390,13 @@ test('a call that cannot even be sent fails like any other, and ends no process'
   const link = createLink(client, DEADLINE_MS);
   t.after(() => link.close());
   await link.ready(10_000);
-  const unsendable = (): never => {
-    throw new TypeError('no such thing');
-  };
   await failureOf(link.ask(unsendable));
   await failureOf(link.send('key', unsendable));
 });
+
+function unsendable(): never {
+  throw new TypeError('no such thing');
+}
 
 test('a draw whose answer is lost may have happened, and cancelling it gives its units back', async (t) => {
   const redis = await startRedisServer(t);
