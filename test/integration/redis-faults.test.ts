@@ -173,6 +173,22 @@ test('a store that is opened before its Redis runs works as soon as it does', as
   await recovers(store);
 });
 
+test('calls that a replica refuses together close their connection once', async (t) => {
+  const redis = await startRedisServer(t);
+  const store = await openWithDeadline(t, redis.url);
+  const warnings: string[] = [];
+  const note = ({ name }: Error): number => warnings.push(name);
+  process.on('warning', note);
+  t.after(() => process.off('warning', note));
+  await redis.say('REPLICAOF', '127.0.0.1', '1');
+  const refused = Array.from({ length: 30 }, () => failureOf(store.ledger.draw(aDraw({ counters }))));
+  for (const { message } of await Promise.all(refused)) assert.match(message, /read-only replica/);
+  await redis.say('REPLICAOF', 'NO', 'ONE');
+  await recovers(store);
+  // Node warns of the listeners that pile up.
+  assert.deepEqual(warnings, []);
+});
+
 test('whoever lets a call take its time waits as long for the first connection', async (t) => {
   const redis = await startRedisServer(t);
   const proxy = await startTcpProxy(t, redis.port);
@@ -390,13 +406,9 @@ test('a call that cannot even be sent fails like any other, and ends no process'
   const link = createLink(client, DEADLINE_MS);
   t.after(() => link.close());
   await link.ready(10_000);
-  await failureOf(link.ask(unsendable));
-  await failureOf(link.send('key', unsendable));
+  await failureOf(link.ask(sendNothing));
+  await failureOf(link.send('key', sendNothing));
 });
-
-function unsendable(): never {
-  throw new TypeError('no such thing');
-}
 
 test('a draw whose answer is lost may have happened, and cancelling it gives its units back', async (t) => {
   const redis = await startRedisServer(t);
@@ -520,6 +532,10 @@ async function startLoneNode(t: TestContext, onSilence: () => void): Promise<num
     else onSilence();
   });
   return port;
+}
+
+function sendNothing(): never {
+  throw new TypeError('no such thing');
 }
 
 function greet(command: string, socket: Socket): void {

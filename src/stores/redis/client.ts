@@ -85,14 +85,27 @@ function connectionOptions(address: RedisAddress, ca: string | undefined) {
     disconnectTimeout: 200,
     maxLoadingRetryTime: 200,
     retryStrategy: reconnectInMs,
-    // 1 = connect anew, without sending the command again.
-    reconnectOnError: (error: Error) => (isReadOnly(error) ? (1 as const) : false),
+    reconnectOnError: leaveReplica(),
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     // Nobody holds the promise of its SUBSCRIBE: a connection that is lost meanwhile would end the process (ioredis 6.0.0).
     autoResubscribe: false,
     maxRetriesPerRequest: 0,
   } satisfies RedisOptions;
+}
+
+/**
+ * Connects anew after the answer of a replica, without sending the command again. Only for the first of the answers that came
+ * together: the client would close its connection for each of them, with a timer and a listener (ioredis 6.0.0).
+ */
+function leaveReplica(): (error: Error) => false | 1 {
+  let leaving = false;
+  return (error) => {
+    if (leaving || !isReadOnly(error)) return false;
+    leaving = true;
+    queueMicrotask(() => (leaving = false));
+    return 1;
+  };
 }
 
 /** What is sent in one turn of the event loop goes as one. */
