@@ -108,17 +108,17 @@ async function send(canary: string, find: Find, logger: Logger): Promise<readonl
     },
     answer: createAnswerer(wording),
   });
-  const { handle } = createApp({ travel, findOrigin: originFinder([]), logger, metrics });
+  const app = createApp({ travel, findOrigin: originFinder([]), logger, metrics });
   const answers: string[] = [];
   // Sent twice, a key is refused without being looked up.
-  for (const keys of [[canary], [canary, canary]]) answers.push(await exchange(handle, keys));
+  for (const keys of [[canary], [canary, canary]]) answers.push(await exchange(app, keys));
   return [...answers, await metrics.registry.metrics()];
 }
 
 /** One request over a connection in memory. */
-async function exchange(handle: App['handle'], keys: readonly string[]): Promise<string> {
+async function exchange({ handle, messages }: App, keys: readonly string[]): Promise<string> {
   const [client, server] = duplexPair();
-  http.createServer(handle).emit('connection', server);
+  http.createServer(messages, handle).emit('connection', server);
   const headers = keys.map((key) => `apiKey: ${key}\r\n`).join('');
   client.write(`GET /canary HTTP/1.1\r\nHost: canary\r\nConnection: close\r\n${headers}\r\n`);
   const closed = once(server, 'close');

@@ -5,7 +5,6 @@ import type { BodyRule } from '../config/config.ts';
 import { printSize } from '../config/units.ts';
 import { Refusal } from '../refusals.ts';
 import { readArriving, type ArrivingBody, type Arrivals } from '../uploads/arriving-body.ts';
-import { ChunkCount } from '../uploads/chunk-count.ts';
 import { lettingGo } from '../let-go.ts';
 import type { SpoolRoom } from '../uploads/spool.ts';
 import { noBody, type Body, type BytesBody } from '../upstream/body.ts';
@@ -248,12 +247,9 @@ function collect(req: IncomingMessage, sizeMax: number, memory: BodyMemory): Pro
       return;
     }
     const collected = new CollectedBytes(sizeMax);
-    const count = new ChunkCount(req);
 
     function take(chunk: Buffer): void {
       const { length } = chunk;
-      const tooMany = count.add(length);
-      if (tooMany !== undefined) return fail(tooMany);
       if (collected.length + length > sizeMax) return fail(tooLarge(sizeMax));
       if (!memory.take(length)) return fail(overloaded());
       collected.takeOver(chunk);

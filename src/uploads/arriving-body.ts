@@ -3,7 +3,6 @@ import { bodyBroken, brokenBy } from '../broken-body.ts';
 import type { Pace } from '../config/config.ts';
 import { printSize } from '../config/units.ts';
 import { Refusal } from '../refusals.ts';
-import { ChunkCount } from './chunk-count.ts';
 
 /** What is told of a body while it arrives. */
 export interface Arrivals {
@@ -71,7 +70,6 @@ class Arrival {
   readonly #rule: ReadingRule;
   readonly #windowMs: number;
   readonly #chunks: Buffer[] = [];
-  readonly #count: ChunkCount;
   #ended = false;
   #closed = false;
   #failure: Refusal | undefined;
@@ -87,7 +85,6 @@ class Arrival {
   constructor(req: IncomingMessage, rule: ReadingRule) {
     this.#req = req;
     this.#rule = rule;
-    this.#count = new ChunkCount(req);
     this.#windowMs = rule.rateWindowMs ?? rateWindowMs;
     this.#windowEndMs = this.#windowMs;
     req.on('data', this.#take).on('end', this.#end).on('close', this.#leave).on('error', this.#leave);
@@ -121,8 +118,6 @@ class Arrival {
   }
 
   readonly #take = (chunk: Buffer): void => {
-    const tooMany = this.#count.add(chunk.length);
-    if (tooMany !== undefined) this.#fail(tooMany);
     this.#chunks.push(chunk);
     this.#windowBytes += chunk.length;
     this.#rule.arrivals.bytesIn += chunk.length;

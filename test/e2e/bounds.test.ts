@@ -397,6 +397,35 @@ test('a body in a million chunks of one byte is refused before it costs anything
   assert.ok(peakMegabytes() - peak < 60, `${peakMegabytes() - peak} MB more`);
 });
 
+test('small chunks cost no memory while their request waits for its turn', async (t) => {
+  door.reached();
+  held.length = 0;
+  const peak = peakMegabytes();
+  const tooMany = '1\r\nx\r\n'.repeat(15_000);
+  const many = `10\r\n${'x'.repeat(16)}\r\n`.repeat(5000);
+  const openBehind = (chunks: string): Promise<RawSocket[]> =>
+    Promise.all(Array.from({ length: 9 }, () => open(t, get('/v1/hold') + upload(chunked) + chunks)));
+  const [refused, taken] = await Promise.all([openBehind(tooMany), openBehind(many)]);
+  await until(() => held.length === 18);
+  // Who comes later and is answered shows that what came before has been read.
+  for (let round = 0; round < 3; round += 1) await door.stillServes();
+  const grownBy = peakMegabytes() - peak;
+  for (const res of held.splice(0)) res.end();
+  for (const raw of [...refused, ...taken]) raw.write('0\r\n\r\n');
+  for (const raw of refused) {
+    const [first, second] = await raw.responses(2, 30_000);
+    assert.equal(first?.status, 200);
+    assertRefused(second, 'body_malformed', 'The request body comes in too many small chunks');
+  }
+  for (const raw of taken) assert.equal((await raw.responses(2, 30_000))[1]?.status, 200);
+  const lengths = door.reached().flatMap(({ method, body }) => (method === 'POST' ? body.length : []));
+  assert.deepEqual(
+    lengths,
+    Array.from(taken, () => 80_000),
+  );
+  assert.ok(grownBy < 30, `${grownBy} MB more`);
+});
+
 test('bodies take the memory they may and no more', async (t) => {
   const part = Buffer.alloc(1.9 * megabyte, 'x');
   const length = `Content-Length: ${2 * megabyte}\r\nContent-Type: application/json\r\n`;

@@ -12,7 +12,7 @@ import { listen } from '../helpers/listen.ts';
 test('a request that cannot even be refused ends its connection, and only the log tells why', async (t) => {
   const lines: string[] = [];
   const logger = createLogger('info', { write: (line) => void lines.push(line) });
-  const { handle } = createApp({
+  const { handle, messages } = createApp({
     travel: async () => {
       throw new Error('secret words');
     },
@@ -20,7 +20,7 @@ test('a request that cannot even be refused ends its connection, and only the lo
     logger,
     metrics: createMetrics(),
   });
-  const socket = connect(await listen(t, createServer(handle)), '127.0.0.1');
+  const socket = connect(await listen(t, createServer(messages, handle)), '127.0.0.1');
   socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
   assert.equal(await text(socket), '');
   assert.match(lines.join(''), /"level":"error".*"status":500,"refusal":"internal".*secret words/);

@@ -23,6 +23,7 @@ const floors: readonly (readonly string[])[] = [
   ['acceptors.ts', 'log.ts', 'metrics.ts'],
   ['config'],
   ['visit.ts'],
+  ['gathering-request.ts'],
   ['broken-body.ts', 'client-address.ts', 'collected-bytes.ts', 'strict-json.ts'],
   [
     'bounded-map.ts',

@@ -35,26 +35,6 @@ test('a body is read to its end, counted as it comes', async () => {
   assert.equal(await all, 'abc');
 });
 
-test('a body of declared length may come in pieces of any size, one in chunks may not', async () => {
-  for (const [framing, code] of [
-    ['content-length', undefined],
-    ['transfer-encoding', 'body_malformed'],
-  ] as const) {
-    const { req, body } = arrive();
-    req.headers[framing] = 'x';
-    const all = collect(body.chunks).then(
-      () => undefined,
-      (error: Refusal) => error.code,
-    );
-    for (let at = 0; at < 1500; at += 1) {
-      req.push('x');
-      await turn();
-    }
-    req.push(null);
-    assert.equal(await all, code);
-  }
-});
-
 test('a body that is no longer wanted is let go, also by who never asked for more of it', async () => {
   const { req, body } = arrive();
   await Promise.all([body.chunks.next(), Promise.resolve(req.push('first'))]);
