@@ -398,6 +398,7 @@ test('a body in a million chunks of one byte is refused before it costs anything
 });
 
 test('small chunks cost no memory while their request waits for its turn', async (t) => {
+  await until(async () => (await door.inFlight()) === 0);
   door.reached();
   held.length = 0;
   const peak = peakMegabytes();
