@@ -26,7 +26,7 @@ export function nextStop(): Stop {
     resolve(first.signal);
     const isEcho = signal === first.signal && at - first.at < echoMs;
     // A terminal that is closed often says so twice, once by its shell, and nobody there is in a hurry.
-    if (!isEcho && signal !== 'SIGHUP') void stop.lastly().then(() => process.exit(endedBy[signal]));
+    if (!isEcho && signal !== 'SIGHUP') void stop.lastly().finally(() => process.exit(endedBy[signal]));
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => hear(signal));
   return stop;
