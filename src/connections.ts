@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Limits } from './config/config.ts';
-import { Refusal } from './refusals.ts';
+import { overloaded, Refusal } from './refusals.ts';
 import { safeMethods } from './safe-methods.ts';
 
 /** What is known of one client connection. */
@@ -87,7 +87,7 @@ export class Connections {
     if (connection.inFlight.length >= this.#heldMax) req.socket.destroy();
     if (crowded || ending) {
       res.shouldKeepAlive = false;
-      throw new Refusal('overloaded', { headers: { 'Retry-After': '1' } });
+      throw overloaded();
     }
     this.#inFlight += 1;
     return () => {

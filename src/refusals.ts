@@ -110,6 +110,11 @@ export class Refusal extends Error {
 
 const noHeaders = Object.freeze({});
 
+/** The refusal of a request for which there is no room, and in a moment may be. */
+export function overloaded(): Refusal {
+  return new Refusal('overloaded', { headers: { 'Retry-After': '1' } });
+}
+
 /** What the YAML puts in place of a refusal's own status, message and fields. */
 export interface RefusalWording {
   readonly status: number | undefined;

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Origin } from '../client-address.ts';
 import type { Route } from '../config/config.ts';
 import { addHeaders, announce, copyHeaders, type Passes } from '../headers.ts';
-import { Refusal } from '../refusals.ts';
+import { overloaded, Refusal } from '../refusals.ts';
 import type { Body } from '../upstream/body.ts';
 import { type Handshake, holdBytes } from '../upstream/join-sockets.ts';
 import type { OpenSockets } from '../upstream/open-sockets.ts';
@@ -84,7 +84,7 @@ function openSwitch(
   // It left while its key was looked up, and would never be heard to leave its place.
   if (req.socket.destroyed) throw new Refusal('client_gone');
   const client = sockets.enter(route.name, handshake.socketsMax, req.socket);
-  if (client === undefined) throw new Refusal('overloaded', { headers: { 'Retry-After': '1' } });
+  if (client === undefined) throw overloaded();
   return { client, handshake, held: holdBytes(req.socket) };
 }
 

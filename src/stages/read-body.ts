@@ -3,7 +3,7 @@ import { bodyBroken, breakBody, brokenBy } from '../broken-body.ts';
 import { CollectedBytes } from '../collected-bytes.ts';
 import type { BodyRule } from '../config/config.ts';
 import { printSize } from '../config/units.ts';
-import { Refusal } from '../refusals.ts';
+import { overloaded, Refusal } from '../refusals.ts';
 import { readArriving, type ArrivingBody, type Arrivals } from '../uploads/arriving-body.ts';
 import { lettingGo } from '../let-go.ts';
 import type { SpoolRoom } from '../uploads/spool.ts';
@@ -276,10 +276,6 @@ function collect(req: IncomingMessage, sizeMax: number, memory: BodyMemory): Pro
 }
 
 function ignore(): void {}
-
-function overloaded(): Refusal {
-  return new Refusal('overloaded', { headers: { 'Retry-After': '1' } });
-}
 
 function tooLarge(sizeMax: number): Refusal {
   return new Refusal('body_too_large', {
