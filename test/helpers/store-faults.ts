@@ -53,7 +53,7 @@ export async function outcomeOf(call: Promise<unknown>): Promise<CallFailure | u
 }
 
 /** Asserts that draws work again in time. Resolves to the units that it has drawn: those that failed are cancelled. */
-export async function recovers(store: Store, keyId = 'key'): Promise<number> {
+export async function recovers(store: Store, keyId = 'key', within = RECOVERY_MS): Promise<number> {
   const unclear: DrawOrder[] = [];
   await until(
     async () => {
@@ -62,7 +62,7 @@ export async function recovers(store: Store, keyId = 'key'): Promise<number> {
       if (failed) unclear.push(order);
       return !failed;
     },
-    { within: RECOVERY_MS },
+    { within },
   );
   for (const order of unclear) await store.ledger.cancelDraw(order);
   return 1;

@@ -7,7 +7,6 @@ import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
 import type { DrawOrder } from '../../src/stores/ledger.ts';
 import { nameKeys } from '../../src/stores/redis/names.ts';
 import { openStore } from '../../src/stores/open-store.ts';
-import type { Store } from '../../src/stores/store.ts';
 import { slotOf } from '../../src/stores/redis/slot.ts';
 import { aDraw, usedOf } from '../helpers/ledger-orders.ts';
 import { testLedger } from '../helpers/ledger-suite.ts';
@@ -223,11 +222,11 @@ test('a cluster that was away at the start is found, and so is one that came bac
   const store = await openWithDeadline(t, url);
   await failureOf(store.ledger.draw(aDraw({ counters })));
   await startAll(other);
-  await until(() => serves(store), { within: 20_000 });
+  await recovers(store, 'key', 20_000);
   await stopAll(other);
   await failureOf(store.ledger.draw(aDraw({ counters })));
   await startAll(cluster);
-  await until(() => serves(store), { within: 20_000 });
+  await recovers(store, 'key', 20_000);
 });
 
 test('who listens for changed keys goes to another node when its own dies, and tries with a pause while all are away', async (t) => {
@@ -273,10 +272,6 @@ function countConnections(t: TestContext): () => number {
   subscribe('net.client.socket', add);
   t.after(() => unsubscribe('net.client.socket', add));
   return () => count;
-}
-
-async function serves({ ledger }: Store): Promise<boolean> {
-  return (await outcomeOf(ledger.draw(aDraw({ counters })))) === undefined;
 }
 
 async function stopAll({ nodes }: RedisCluster): Promise<void> {
