@@ -29,7 +29,7 @@ function runTests(args: readonly string[]): number {
       // Much of a test is waiting: with one more at a time than there are cores, two cores took 159 s instead of 184.
       `--test-concurrency=${availableParallelism() + 1}`,
       // A test that hangs fails with its name.
-      '--test-timeout=100000',
+      '--test-timeout=300000',
       '--test-reporter=spec',
       ...options,
       ...(paths.length > 0 ? paths : [everything]),

@@ -131,6 +131,6 @@ async function nothingLeft(): Promise<void> {
         upstreamSockets.size === 0
       );
     },
-    { within: 20_000, what: 'nothing is left' },
+    { what: 'nothing is left' },
   );
 }

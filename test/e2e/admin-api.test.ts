@@ -11,7 +11,6 @@ import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
 import { startRedisServer } from '../helpers/redis-server.ts';
 import { namePath, startGateway, type Gateway, type Yaml } from '../helpers/start-gateway.ts';
 
-const WITHIN = { within: 1_000 };
 const writer = 'writer-token-0123456789';
 const reader = 'reader-token-0123456789';
 const hashed = 'hashed-token-0123456789';
@@ -59,7 +58,7 @@ for (const [name, scene] of Object.entries(scenes)) {
 
 function apiRules({ ask, other, gateways }: Scene): void {
   const everywhere = (key: string, status: number) =>
-    until(async () => (await call(gateways, key)).every((got) => got === status), WITHIN);
+    until(async () => (await call(gateways, key)).every((got) => got === status));
 
   test('leads a key through its life, and every gateway knows within a second', async () => {
     const made = await ask('POST', '/v1/keys', {

@@ -95,7 +95,6 @@ function startDemo(t: TestContext, args: readonly string[]) {
     errors: () => stderr,
     ready: async (): Promise<void> => {
       await until(() => stdout.includes('Ctrl-C') || child.exitCode !== null, {
-        within: 15_000,
         what: 'the demo is ready',
       });
       assert.equal(child.exitCode, null, `the demo ended: ${stderr}`);

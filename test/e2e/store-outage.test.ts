@@ -17,8 +17,7 @@ import { startGateway } from '../helpers/start-gateway.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
 
 /** The default deadline, and what a busy machine may add to it. */
-const inTimeMs = 250 + 1750;
-const recoveryMs = 10_000;
+const inTimeMs = 250 + 5_000;
 
 const quotas = [{ name: 'life', limit: 10_000, per: 'lifetime' }];
 const plans = {
@@ -89,7 +88,7 @@ for (const { name, begin, end } of outages) {
     assert.ok(!says(gateway, 'the store answers again'), 'the outage is not over');
 
     await end(redis);
-    await until(async () => (await call(gateway, { key: 'ada' })).status === 200, { within: recoveryMs });
+    await until(async () => (await call(gateway, { key: 'ada' })).status === 200);
     await usedSettlesAt(gateway, 21, 'cyd');
     await usedSettlesAt(gateway, 2, 'ada');
     await until(() => says(gateway, 'the store answers again'));
@@ -133,7 +132,7 @@ for (const [name, prepareAbsence] of Object.entries(absences)) {
     await until(() => says(gateway, 'the store does not answer'));
     await end();
     // The places would expire by themselves 15 s after they were taken.
-    await until(async () => (await call(gateway)).status === 200, { within: 8_000 });
+    await until(async () => (await call(gateway)).status === 200, { within: 12_000 });
   });
 }
 
@@ -147,7 +146,7 @@ test('units that were drawn already are spent before anyone is refused', async (
   const served = during.filter(({ status }) => status === 200).length;
   assert.ok(served > 0, 'nothing was held');
   redis.signal('SIGCONT');
-  await until(async () => (await call(gateway, { key: 'bob' })).status === 200, { within: recoveryMs });
+  await until(async () => (await call(gateway, { key: 'bob' })).status === 200);
   await usedSettlesAt(gateway, 200 + served + 1, 'bob');
 });
 
@@ -169,7 +168,7 @@ test('a key that was seen lately goes on when keys cannot be looked up; any othe
     }
   }
   await redis.start();
-  await until(async () => (await call(asking, { key: 'fay' })).status === 200, { within: recoveryMs });
+  await until(async () => (await call(asking, { key: 'fay' })).status === 200);
   assert.equal((await call(asking, { key: 'nobody' })).status, 401);
 });
 
@@ -184,7 +183,7 @@ test('a gateway that starts before its Redis says so, and works as soon as it is
   assert.deepEqual(reasons, ['the store does not answer']);
   assert.equal((await timed(call(gateway))).refusal, 'quota_unavailable');
   await redis.start();
-  await until(async () => (await call(gateway)).status === 200, { within: recoveryMs });
+  await until(async () => (await call(gateway)).status === 200);
   await until(async () => (await readyz(gateway)).status === 200);
   assert.equal(await usedBy(gateway), 1);
 });

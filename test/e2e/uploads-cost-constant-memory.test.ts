@@ -43,7 +43,7 @@ describe('uploads', { concurrency: true }, () => {
       assertSmall(t, growth(), growthMax);
       await until(() => openFiles(gateway).every((name) => !name.endsWith('(deleted)')));
       // Connections to the upstream are kept for four seconds.
-      await until(() => sockets(gateway) <= atStart, { within: 15_000, what: 'no socket is left' });
+      await until(() => sockets(gateway) <= atStart, { what: 'no socket is left' });
     });
   }
 });
@@ -86,7 +86,7 @@ describe('uploads in flight that hold as much as they can', { concurrency: true 
           return raw;
         }),
       );
-      for (const raw of uploads) assert.equal((await raw.responses(1, 30_000))[0]?.status, 200);
+      for (const raw of uploads) assert.equal((await raw.responses(1))[0]?.status, 200);
       assertSmall(t, growth(), growthOfFormsMax);
     });
   }

@@ -304,7 +304,7 @@ test('a second signal ends all of them at once', async (t) => {
   stubborn.child.kill('SIGTERM');
   await until(() => stubborn.logs().some(({ msg }) => String(msg).startsWith('stopping')));
   assert.deepEqual(await stubborn.stop('SIGINT'), { code: 130, signal: null });
-  await until(() => !workersOf(stubborn).some(lives), { within: 20_000 });
+  await until(() => !workersOf(stubborn).some(lives));
 });
 
 test('the workers end with the process that leads them, and finish what they have in flight', async (t) => {
@@ -318,7 +318,7 @@ test('the workers end with the process that leads them, and finish what they hav
   await until(() => isRefused(t, orphaned.port));
   for (const answer of waiting) answer();
   assert.equal((await client.responses(1))[0]?.text, 'late');
-  await until(() => !workersOf(orphaned).some(lives), { within: 20_000 });
+  await until(() => !workersOf(orphaned).some(lives));
 });
 
 test('what keeps one process from starting keeps all from it, with the same line and code', async (t) => {

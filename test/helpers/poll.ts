@@ -7,10 +7,13 @@ export interface Scene {
 
 const pauseMs = 5;
 
-/** Asks until the condition holds and returns what it answered; fails when it does not hold within the time (ms). */
+/**
+ * Asks until the condition holds and returns what it answered; fails when it does not hold within the time (ms), which is long:
+ * a slow machine is no failure. Shorter is only what would come true later by another way.
+ */
 export async function until<T>(
   condition: () => T | Promise<T>,
-  { within = 20_000, what = condition.toString() }: { within?: number; what?: string } = {},
+  { within = 60_000, what = condition.toString() }: { within?: number; what?: string } = {},
 ): Promise<NonNullable<T>> {
   const deadline = performance.now() + within;
   for (;;) {

@@ -73,15 +73,15 @@ export async function startChaos(t: Scene, options: ChaosOptions): Promise<Chaos
   }
 
   async function spend(): Promise<void> {
-    await until(async () => (await allRefuse(gateways)) && (await allRefuse(gateways)), {
-      within: 30_000,
-    }).catch(async (cause: unknown) => {
-      const last = await Promise.allSettled(gateways.map((gateway) => call(gateway)));
-      const state = { arrived: arrived(), tally: Object.fromEntries(callers.tally), last };
-      throw new Error(`a gateway does not say that the quota is used up: ${inspect(state, { depth: 4 })}`, {
-        cause,
-      });
-    });
+    await until(async () => (await allRefuse(gateways)) && (await allRefuse(gateways))).catch(
+      async (cause: unknown) => {
+        const last = await Promise.allSettled(gateways.map((gateway) => call(gateway)));
+        const state = { arrived: arrived(), tally: Object.fromEntries(callers.tally), last };
+        throw new Error(`a gateway does not say that the quota is used up: ${inspect(state, { depth: 4 })}`, {
+          cause,
+        });
+      },
+    );
     await callers.stop();
     assert.ok(arrived() <= options.limit, `${arrived()} of ${options.limit} were let through`);
     assert.ok(successes() <= options.limit);
@@ -210,5 +210,5 @@ async function storeIsMissed({ tally }: Callers): Promise<void> {
   const denied = (): number => tally.get('quota_exhausted') ?? 0;
   const before = missed();
   const deniedBefore = denied();
-  await until(() => missed() > before || denied() > deniedBefore + 100, { within: 20_000 });
+  await until(() => missed() > before || denied() > deniedBefore + 100);
 }

@@ -6,7 +6,7 @@ import type { RawResponse } from './parse-responses.ts';
 import { until } from './poll.ts';
 import type { Scene } from './poll.ts';
 
-/** A TCP connection whose every byte the test decides. Times are deadlines in milliseconds. */
+/** A TCP connection whose every byte the test decides. */
 export interface RawSocket {
   readonly socket: Socket;
   /** True once the other side has ended or reset the connection. */
@@ -17,11 +17,11 @@ export interface RawSocket {
   /** Everything that came in so far. */
   received(): Buffer;
   /** Waits until the predicate likes what came in. */
-  receivedUntil(predicate: (bytes: Buffer) => boolean, within?: number): Promise<Buffer>;
+  receivedUntil(predicate: (bytes: Buffer) => boolean): Promise<Buffer>;
   /** Waits until the other side closes and returns everything that came in. */
-  receivedUntilClose(within?: number): Promise<Buffer>;
+  receivedUntilClose(): Promise<Buffer>;
   /** Waits for that many complete final responses, or for the close, and returns all, interim ones included. */
-  responses(count?: number, within?: number): Promise<RawResponse[]>;
+  responses(count?: number): Promise<RawResponse[]>;
 }
 
 interface RawOptions {
@@ -45,8 +45,8 @@ export async function openRaw(t: Scene, port: number, options: RawOptions = {}):
 
   const received = (): Buffer => Buffer.concat(chunks);
   const parsed = (): RawResponse[] => parseResponses(received(), { methods: options.methods ?? [], closed });
-  const waitFor = (what: string, within: number, condition: () => boolean): Promise<boolean> =>
-    until(condition, { within, what }).catch((cause: unknown) => {
+  const waitFor = (what: string, condition: () => boolean): Promise<boolean> =>
+    until(condition, { what }).catch((cause: unknown) => {
       throw new Error(`${what}; received so far: ${JSON.stringify(received().toString('latin1'))}`, {
         cause,
       });
@@ -64,32 +64,27 @@ export async function openRaw(t: Scene, port: number, options: RawOptions = {}):
     write(bytes) {
       socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes);
     },
-    async receivedUntil(predicate, within = 20_000) {
-      await waitFor('the bytes that were waited for', within, () => predicate(received()));
+    async receivedUntil(predicate) {
+      await waitFor('the bytes that were waited for', () => predicate(received()));
       return received();
     },
-    async receivedUntilClose(within = 20_000) {
-      await waitFor('the close of the connection', within, () => closed);
+    async receivedUntilClose() {
+      await waitFor('the close of the connection', () => closed);
       return received();
     },
-    async responses(count = 1, within = 20_000) {
-      await waitFor(`${count} complete responses`, within, () => closed || countFinal(parsed()) >= count);
+    async responses(count = 1) {
+      await waitFor(`${count} complete responses`, () => closed || countFinal(parsed()) >= count);
       return parsed();
     },
   };
 }
 
 /** Writes the bytes on a connection of their own and returns the first final response. */
-export async function exchange(
-  t: Scene,
-  port: number,
-  bytes: string | Buffer,
-  within = 20_000,
-): Promise<RawResponse> {
+export async function exchange(t: Scene, port: number, bytes: string | Buffer): Promise<RawResponse> {
   const method = bytes.toString().startsWith('HEAD ') ? 'HEAD' : 'GET';
   const raw = await openRaw(t, port, { methods: [method] });
   raw.write(bytes);
-  const final = (await raw.responses(1, within)).find(({ status }) => status >= 200 || status === 101);
+  const final = (await raw.responses(1)).find(({ status }) => status >= 200 || status === 101);
   raw.socket.destroy();
   if (!final) throw new Error('the connection was closed without an answer', { cause: raw.error });
   return final;

@@ -34,7 +34,7 @@ export async function startRedisCluster(t: Scene): Promise<RedisCluster> {
     await node.say('CLUSTER', 'ADDSLOTS', ...slots);
     if (index > 0) await nodes[0]?.say('CLUSTER', 'MEET', '127.0.0.1', node.port);
   }
-  for (const node of nodes) await until(() => agrees(node, nodes.length), { within: 10_000 });
+  for (const node of nodes) await until(() => agrees(node, nodes.length));
   return {
     url: `redis+cluster://${nodes.map((node) => `127.0.0.1:${node.port}`).join(',')}`,
     nodes,

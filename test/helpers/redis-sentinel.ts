@@ -36,10 +36,9 @@ export async function startRedisSentinel(t: Scene): Promise<RedisSentinel> {
   });
   await master.say('SET', 'replicated', 'yes');
   // The link is up before the master sends what is written: it waits for a first acknowledgement, up to a second.
-  await until(async () => (await replica.say('GET', 'replicated')).includes('yes'), { within: 10_000 });
-  await until(
-    async () => (await sentinel.say('SENTINEL', 'replicas', 'main')).includes(String(replica.port)),
-    { within: 15_000 },
+  await until(async () => (await replica.say('GET', 'replicated')).includes('yes'));
+  await until(async () =>
+    (await sentinel.say('SENTINEL', 'replicas', 'main')).includes(String(replica.port)),
   );
   return { url: `redis+sentinel://127.0.0.1:${sentinel.port}/main`, master, replica, sentinel };
 }

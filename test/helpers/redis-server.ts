@@ -58,15 +58,12 @@ export async function startRedisServer(t: Scene, options: ServerOptions = {}): P
     started.on('error', (cause) => {
       missing = new Error('redis-server is not installed: run `npm test`, which installs it', { cause });
     });
-    await until(
-      async () => {
-        if (missing) throw missing;
-        if (started.exitCode !== null)
-          throw new Error(`redis-server ended with ${started.exitCode}\n${output}`);
-        return accepts(port);
-      },
-      { within: 10_000 },
-    );
+    await until(async () => {
+      if (missing) throw missing;
+      if (started.exitCode !== null)
+        throw new Error(`redis-server ended with ${started.exitCode}\n${output}`);
+      return accepts(port);
+    });
   }
 
   async function stop(): Promise<void> {

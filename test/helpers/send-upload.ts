@@ -53,7 +53,7 @@ export async function sendUpload(t: Scene, port: number, upload: Upload): Promis
 /** Sends the request on a connection of its own and returns the final response. */
 export async function answerTo(t: Scene, port: number, upload: Upload): Promise<RawResponse> {
   const raw = await sendUpload(t, port, upload);
-  const answer = (await raw.responses(1, 10_000)).find(({ status }) => status >= 200);
+  const answer = (await raw.responses(1)).find(({ status }) => status >= 200);
   raw.socket.destroy();
   if (answer === undefined) throw new Error('the connection closed without a response');
   return answer;

@@ -47,7 +47,6 @@ export interface GatewayOptions {
   /** Where the base configuration's only upstream is. */
   readonly upstream?: string;
   readonly env?: Readonly<Record<string, string>>;
-  readonly within?: number;
 }
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
@@ -65,7 +64,7 @@ export const namePath = '/v1/voice-gender-recognition/api/name';
 export async function startGateway(
   t: Scene,
   config: string | Yaml = {},
-  { upstream = 'http://127.0.0.1:9', env = {}, within = 30_000 }: GatewayOptions = {},
+  { upstream = 'http://127.0.0.1:9', env = {} }: GatewayOptions = {},
 ): Promise<Gateway> {
   const folder = await mkdtemp(join(tmpdir(), 'gatehouse-test-'));
   const configFile = join(folder, 'gateway.yaml');
@@ -86,12 +85,11 @@ export async function startGateway(
     await rm(folder, { recursive: true, force: true });
   });
   const output = collectOutput(child);
-  const ready = await until(() => output.logs().find(isReady) ?? hasEnded(child), {
-    within,
-    what: 'ready',
-  }).catch((cause: unknown) => {
-    throw new Error(`the gateway did not become ready\n${output.text()}`, { cause });
-  });
+  const ready = await until(() => output.logs().find(isReady) ?? hasEnded(child), { what: 'ready' }).catch(
+    (cause: unknown) => {
+      throw new Error(`the gateway did not become ready\n${output.text()}`, { cause });
+    },
+  );
   if (ready === true) throw new Error(`the gateway ended before it was ready\n${output.text()}`);
   const listen = String(ready['listen']);
   return {

@@ -101,15 +101,15 @@ test('a slot that moves to another node while its key is drawn from loses nothin
   const moving = [drawFrom(keyId), drawFrom(keyId)];
   const staying = drawFrom(neighbour);
   const drawn = (): number => moving.reduce((sum, { done }) => sum + done, 0);
-  await until(() => drawn() > 30, { within: 20_000 });
+  await until(() => drawn() > 30);
   await moveSlot(slot, from, to, async () => {
     // A slot of which a part has moved is tried again for a while, and its neighbours wait for nothing.
-    await until(() => moving.every(({ unclear }) => unclear.length > 0), { within: 20_000 });
+    await until(() => moving.every(({ unclear }) => unclear.length > 0));
     const atHalf = staying.done;
-    await until(() => staying.done > atHalf + 30, { within: 20_000 });
+    await until(() => staying.done > atHalf + 30);
   });
   const atMove = drawn();
-  await until(() => drawn() > atMove + 30, { within: 20_000 });
+  await until(() => drawn() > atMove + 30);
   stop.abort();
   for (const { ended, unclear } of [...moving, staying]) {
     await ended;
@@ -124,9 +124,7 @@ test('a slot that moves to another node while its key is drawn from loses nothin
 /** A node that comes back as a master refuses writes for two seconds by itself (CLUSTER_WRITABLE_DELAY). */
 async function startAgain(node: RedisServer | undefined): Promise<void> {
   await node?.start();
-  await until(async () => /cluster_state:ok/.test((await node?.say('CLUSTER', 'INFO')) ?? ''), {
-    within: 10_000,
-  });
+  await until(async () => /cluster_state:ok/.test((await node?.say('CLUSTER', 'INFO')) ?? ''));
 }
 
 /** An API key whose slot is served by the node. */
@@ -177,20 +175,17 @@ test('keys live in a cluster, and a change of one is heard', async (t) => {
   const heard: string[] = [];
   t.after(store.keys.watch(({ kind }) => heard.push(kind)));
   const record = aKey();
-  await until(
-    async () => {
-      const answer = await store.keys
-        .changeKey({ from: undefined, to: record, note: aNote() })
-        .catch(() => 'away');
-      return answer === 'done' || answer === 'exists';
-    },
-    { within: 10_000 },
-  );
+  await until(async () => {
+    const answer = await store.keys
+      .changeKey({ from: undefined, to: record, note: aNote() })
+      .catch(() => 'away');
+    return answer === 'done' || answer === 'exists';
+  });
   assert.deepEqual(await store.keys.findKey(record.secrets[0]?.digest ?? ''), record);
   await store.keys.addKeys([aKey(), aKey()], aNote());
   assert.equal((await store.keys.listKeys('', 9)).length, 3);
   assert.equal((await store.keys.listAudit(undefined, 9)).length, 2);
-  await until(() => heard.includes('added'), { within: 10_000 });
+  await until(() => heard.includes('added'));
 });
 
 test('a key is found while the slot of all keys is moving, whichever half of it has moved', async (t) => {
@@ -222,11 +217,11 @@ test('a cluster that was away at the start is found, and so is one that came bac
   const store = await openWithDeadline(t, url);
   await failureOf(store.ledger.draw(aDraw({ counters })));
   await startAll(other);
-  await recovers(store, 'key', 20_000);
+  await recovers(store);
   await stopAll(other);
   await failureOf(store.ledger.draw(aDraw({ counters })));
   await startAll(cluster);
-  await recovers(store, 'key', 20_000);
+  await recovers(store);
 });
 
 test('who listens for changed keys goes to another node when its own dies, and tries with a pause while all are away', async (t) => {
@@ -256,13 +251,10 @@ async function watchKeys(t: TestContext): Promise<string> {
 async function listenedTo(channel: string): Promise<RedisServer> {
   const isListenedTo = async (node: RedisServer): Promise<boolean> =>
     (await node.say('PUBSUB', 'NUMSUB', channel).catch(() => '')).endsWith(':1\r\n');
-  return until(
-    async () => {
-      const answers = await Promise.all(cluster.nodes.map(isListenedTo));
-      return cluster.nodes[answers.indexOf(true)];
-    },
-    { within: 10_000 },
-  );
+  return until(async () => {
+    const answers = await Promise.all(cluster.nodes.map(isListenedTo));
+    return cluster.nodes[answers.indexOf(true)];
+  });
 }
 
 /** Counts all connections that this process begins from now on. */
