@@ -12,7 +12,10 @@ import { missingSpace, showName } from './wording.ts';
 export function checkSchema(schema: unknown): AnySchema {
   if (typeof schema === 'boolean') return schema;
   if (!isObject(schema)) throw new SchemaProblems([{ pointer: '', message: 'a schema must be an object' }]);
-  const problems = [...subschemas(schema)].flatMap((part) => [
+  const parts = [...subschemas(schema)];
+  const isInPieces = parts.some(({ schema: part, pointer }) => pointer !== '' && '$id' in part);
+  const problems = parts.flatMap((part) => [
+    ...(isInPieces ? dynamicProblems(part) : []),
     ...keywordProblems(part),
     ...dialectProblems(part),
     ...typeProblems(part),
@@ -42,6 +45,13 @@ function* dialectProblems({ schema, pointer }: Subschema): Iterable<SchemaProble
   if (dialect === undefined || dialect === dialect2020 || dialect === `${dialect2020}#`) return;
   const message = `only JSON Schema 2020-12 is understood: "${dialect2020}"`;
   yield { pointer: childPointer(pointer, '$schema'), message };
+}
+
+/** Where pieces have a name of their own, which anchor is meant depends on the way a check has come. */
+function* dynamicProblems({ schema, pointer }: Subschema): Iterable<SchemaProblem> {
+  if (!('$dynamicRef' in schema)) return;
+  const message = 'a "$dynamicRef" is not understood in a schema with an "$id" inside: write a "$ref"';
+  yield { pointer: childPointer(pointer, '$dynamicRef'), message };
 }
 
 function* typeProblems({ schema, pointer }: Subschema): Iterable<SchemaProblem> {

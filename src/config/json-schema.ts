@@ -29,6 +29,7 @@ export function createAjv(options: {
   ajv.addKeyword('$anchor');
   boundFormats(ajv);
   boundErrors(ajv);
+  if (!options.meta) readDynamicReferences(ajv);
   if (options.onReference !== undefined) announceReferences(ajv, options.onReference);
   for (const keyword of [uniqueItems, multipleOf]) {
     ajv.removeKeyword(String(keyword.keyword));
@@ -87,18 +88,39 @@ const errorsMax = 100;
 /** What they and their number are called in the code that Ajv writes. */
 const { vErrors, errors } = names.default;
 
+/** In that code a value fits when there are as many errors behind its check as before: no keyword may take away older ones. */
 function boundErrors(ajv: Ajv2020): void {
   for (const keyword of ['anyOf', 'oneOf']) {
     prepareCode(ajv, keyword, (context) => {
       const report = context.error.bind(context);
+      const most = _`${context.errsCount} + ${errorsMax}`;
       context.error = (...details) => {
-        context.gen.if(_`${errors} > ${errorsMax}`, () => {
-          context.gen.assign(_`${vErrors}.length`, errorsMax).assign(errors, errorsMax);
+        context.gen.if(_`${errors} > ${most}`, () => {
+          context.gen.assign(_`${vErrors}.length`, most).assign(errors, most);
         });
         report(...details);
       };
     });
   }
+  // Each item that is not what an array must contain would leave an error, 90 MB for an array of a megabyte.
+  prepareCode(ajv, 'contains', (context) => {
+    const check = context.subschema.bind(context);
+    context.subschema = (...details) => {
+      const checked = check(...details);
+      context.reset();
+      return checked;
+    };
+  });
+}
+
+/**
+ * In a schema of one piece an anchor has one place, and `$dynamicRef` leads there as `$ref` does. Ajv takes it for the whole
+ * schema, without a word, where it has not come past that place before.
+ */
+function readDynamicReferences(ajv: Ajv2020): void {
+  const plain = ajv.getKeyword('$ref') as CodeKeywordDefinition;
+  ajv.removeKeyword('$dynamicRef');
+  ajv.addKeyword({ ...plain, keyword: '$dynamicRef' });
 }
 
 function announceReferences(ajv: Ajv2020, onReference: () => void): void {

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import * as fc from 'fast-check';
 import { compileBodySchema } from '../../../src/config/compile-schema.ts';
+import { createAjv } from '../../../src/config/json-schema.ts';
 import { SchemaProblems } from '../../../src/config/schema-problem.ts';
 import { doesNotHang } from '../../helpers/no-hang.ts';
 
@@ -340,6 +342,18 @@ const badSchemas: [name: string, schema: unknown, pointer: string, sentence: Reg
     '/properties/a/$ref',
     /^"#\/\$defs\/b" is nowhere in this schema/,
   ],
+  [
+    'a dynamic reference to nothing',
+    of({ $dynamicRef: '#b' }),
+    '/properties/a/$dynamicRef',
+    /^"#b" is nowhere in this schema/,
+  ],
+  [
+    'a dynamic reference among pieces',
+    { ...of({ $dynamicRef: '#b' }), $defs: { b: { $id: 'b', $dynamicAnchor: 'b' } } },
+    '/properties/a/$dynamicRef',
+    /^a "\$dynamicRef" is not understood in a schema with an "\$id" inside: write a "\$ref"$/,
+  ],
   ['a remote reference', { $ref: 'http://127.0.0.1/x' }, '/$ref', /cannot leave it$/],
   ['a circle', { $ref: '#' }, '', /^the schema refers to itself without end$/],
   [
@@ -429,7 +443,7 @@ describe('compileBodySchema', () => {
   it('survives an alternative that fails on every one of very many items', () => {
     const check = compileBodySchema({ anyOf: [{ contains: { type: 'string' } }, { type: 'string' }] });
     const sentence = check(Array.from({ length: 300_000 }, () => 1));
-    assert.equal(sentence, 'the body must have one of the allowed forms');
+    assert.equal(sentence, 'the body must hold at least 1 matching item');
   });
 
   it('checks formats in bounded time however long the text is', () => {
@@ -439,6 +453,93 @@ describe('compileBodySchema', () => {
         for (const seed of ['a', 'a-', 'a.', ':', 'http://a:', 'a@', '/', ' ']) check(seed.repeat(200_000));
       }
     });
+  });
+});
+
+describe('alternatives that all fail', () => {
+  const many = Array.from({ length: 150 }, (_, i) => ({ const: i }));
+  const textOrNull = [{ type: 'string' }, { type: 'null' }];
+  const places: [place: string, schema: (first: object, second: object) => object, body: unknown][] = [
+    ['another field', (a, b) => ({ anyOf: [of(a), { properties: { b } }] }), { a: -1, b: -1 }],
+    ['the same value', (a, b) => ({ oneOf: [a, b] }), -1],
+    ['an item', (a, b) => ({ anyOf: [{ items: a }, { contains: b }] }), [-1]],
+    ['a part', (a, b) => ({ anyOf: [a, { allOf: [b] }] }), -1],
+  ];
+  for (const [place, schema, body] of places) {
+    it(`never make another valid: ${place}`, () => {
+      for (const count of [99, 100, 101, 150]) {
+        for (const [first, second] of [
+          [{ oneOf: many.slice(0, count) }, { anyOf: textOrNull }],
+          [{ anyOf: many.slice(0, count) }, { oneOf: textOrNull }],
+        ] as const) {
+          assert.notEqual(compileBodySchema(schema(first, second))(body), undefined, `${count}`);
+        }
+      }
+    });
+  }
+
+  it('never make another invalid', () => {
+    const check = compileBodySchema({ anyOf: [{ anyOf: many }, { not: { anyOf: textOrNull } }] });
+    assert.equal(check(-1), undefined);
+  });
+
+  it('are judged as without a bound, however deep a body takes a schema into itself', () => {
+    const schema = {
+      $ref: '#/$defs/term',
+      $defs: {
+        term: {
+          type: 'object',
+          anyOf: [
+            { required: ['not'], properties: { not: { $ref: '#/$defs/term' } } },
+            { required: ['is'], properties: { is: { oneOf: textOrNull } } },
+            { required: ['or'], properties: { or: { type: 'array', items: { $ref: '#/$defs/term' } } } },
+          ],
+        },
+      },
+    };
+    const check = compileBodySchema(schema);
+    const plain = new Ajv2020().compile(schema);
+    const { term } = fc.letrec((tie) => ({
+      term: fc.record(
+        {
+          not: fc.oneof({ depthSize: 'max' }, fc.constant({ exists: 1 }), tie('term')),
+          is: fc.constantFrom('text', 1, {}),
+          or: fc.oneof({ depthSize: 'small' }, fc.constant(0), fc.array(tie('term'), { maxLength: 2 })),
+        },
+        { requiredKeys: [] },
+      ),
+    }));
+    fc.assert(fc.property(term, (body) => assert.equal(check(body) === undefined, plain(body))));
+    for (let depth = 0; depth < 120; depth += 1) {
+      const deep = Array.from({ length: depth }).reduce<object>((not) => ({ not }), { exists: 1 });
+      const body = { ...deep, is: { a: 1 } };
+      assert.equal(check(body) === undefined, plain(body), `${depth}`);
+    }
+  });
+
+  it('leave nothing of the items that an array need not contain', () => {
+    const ajv = createAjv({ meta: false });
+    const check = ajv.compile({ anyOf: [{ contains: { type: 'string' } }, { type: 'string' }] });
+    assert.equal(check([1, 2, 3]), false);
+    assert.deepEqual(
+      check.errors?.map(({ keyword }) => keyword),
+      ['contains', 'type', 'anyOf'],
+    );
+  });
+});
+
+describe('a dynamic reference', () => {
+  it('leads to its anchor', () => {
+    const text = { type: 'string' };
+    for (const [reference, $defs] of [
+      ['#a', { a: { $dynamicAnchor: 'a', ...text } }],
+      ['#a', { a: { $anchor: 'a', ...text } }],
+      ['#/$defs/a', { a: text }],
+    ] as const) {
+      const check = compileBodySchema({ ...of({ $dynamicRef: reference }), $defs });
+      assert.equal(check({ a: 'text' }), undefined);
+      assert.equal(check({ a: {} }), 'a must be a string');
+    }
   });
 });
 
