@@ -28,7 +28,7 @@ export function parseStoreAddress(text: string): StoreAddress {
   const parameters = readQuery(query);
   const secure = match[1] === 'rediss';
   const ca = parameters.get('ca');
-  if (ca !== null && !secure) throw new StoreAddressError('ca needs TLS: write rediss instead of redis');
+  if (ca !== undefined && !secure) throw new StoreAddressError('ca needs TLS: write rediss instead of redis');
   const shape = match[2] ?? 'single';
   const idle = SENTINEL_PARAMETERS.find((name) => parameters.has(name));
   if (idle !== undefined && shape !== 'sentinel')
@@ -36,7 +36,7 @@ export function parseStoreAddress(text: string): StoreAddress {
   return {
     kind: 'redis',
     ...readAuthority(authority, shape, { path, parameters }),
-    tls: secure ? { caFile: ca ?? undefined } : undefined,
+    tls: secure ? { caFile: ca } : undefined,
     prefix: readPrefix(parameters.get('prefix') ?? DEFAULT_PREFIX),
   };
 }
@@ -48,12 +48,15 @@ function parseSqlite(rest: string): StoreAddress {
   return { kind: 'sqlite', path };
 }
 
-function readQuery(query: string): URLSearchParams {
-  const parameters = new URLSearchParams(query);
-  for (const name of parameters.keys()) {
+/** By hand, because `URLSearchParams` takes a `+` for a space, and passwords have them. */
+function readQuery(query: string): Query {
+  const parameters = new Map<string, string>();
+  for (const pair of query.split('&').filter(Boolean)) {
+    const [name = '', ...value] = pair.split('=');
     if (!PARAMETERS.has(name))
       throw new StoreAddressError(`the parameters are ${[...PARAMETERS].join(', ')}`);
-    if (parameters.getAll(name).length > 1) throw new StoreAddressError(`${name} must be given once`);
+    if (parameters.has(name)) throw new StoreAddressError(`${name} must be given once`);
+    parameters.set(name, decode(value.join('=')));
   }
   return parameters;
 }
@@ -64,7 +67,8 @@ function readPrefix(prefix: string): string {
   return prefix;
 }
 
-type Rest = { readonly path: string; readonly parameters: URLSearchParams };
+type Query = ReadonlyMap<string, string>;
+type Rest = { readonly path: string; readonly parameters: Query };
 
 function readAuthority(
   authority: string,
@@ -92,7 +96,7 @@ function readAuthority(
 function readServers(
   shape: string,
   addresses: readonly Address[],
-  { master, parameters }: { master: string | undefined; parameters: URLSearchParams },
+  { master, parameters }: { master: string | undefined; parameters: Query },
 ): RedisServers {
   if (shape === 'cluster') return { kind: 'cluster', nodes: addresses };
   if (shape === 'sentinel') {
@@ -101,8 +105,8 @@ function readServers(
         'redis+sentinel needs the name of the master: redis+sentinel://host:26379/master',
       );
     }
-    const sentinelUsername = parameters.get('sentinelUsername') ?? undefined;
-    const sentinelPassword = parameters.get('sentinelPassword') ?? undefined;
+    const sentinelUsername = parameters.get('sentinelUsername');
+    const sentinelPassword = parameters.get('sentinelPassword');
     return { kind: 'sentinel', sentinels: addresses, master, sentinelUsername, sentinelPassword };
   }
   const [address, ...others] = addresses;

@@ -52,6 +52,20 @@ const readable: readonly { text: string; means: object }[] = [
     },
   },
   {
+    text: 'redis+sentinel://:p+q@a/m?sentinelPassword=s+t=%26',
+    means: {
+      ...plain,
+      servers: {
+        kind: 'sentinel',
+        sentinels: [at('a', 26_379)],
+        master: 'm',
+        sentinelUsername: undefined,
+        sentinelPassword: 's+t=&',
+      },
+      password: 'p+q',
+    },
+  },
+  {
     text: 'rediss+cluster://:p@a:1,b:2',
     means: {
       ...plain,
@@ -74,6 +88,7 @@ const unreadable: readonly { text: string; says: RegExp }[] = [
   { text: 'redis://u:sword#fish@h', says: /%23/ },
   { text: 'redis://swordfish@h', says: /:password@/ },
   { text: 'redis://u:swordfish%@h', says: /%25/ },
+  { text: 'redis+sentinel://a/m?sentinelPassword=swordfish%', says: /%25/ },
   { text: 'redis://h:70000', says: /host:port/ },
   { text: 'redis://h:0', says: /host:port/ },
   { text: 'redis://', says: /host:port/ },
