@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { BlockList, isIP, isIPv6, SocketAddress } from 'node:net';
+import { isIP, isIPv6, SocketAddress } from 'node:net';
+import { networksOf } from './networks.ts';
 
 /** Where a request came from, as far as it can be believed. */
 export interface Origin {
@@ -18,22 +19,11 @@ export type FindOrigin = (req: IncomingMessage) => Origin;
  * entries are whatever the client chose to write, and are never used.
  */
 export function originFinder(trustProxy: readonly string[]): FindOrigin {
-  const trusted = new BlockList();
-  for (const range of trustProxy) {
-    const [address = '', bits] = range.split('/');
-    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
-    if (bits === undefined) trusted.addAddress(address, family);
-    else trusted.addSubnet(address, Number(bits), family);
-  }
-
-  function isTrusted(address: string): boolean {
-    const version = isIP(address);
-    return version !== 0 && trusted.check(address, version === 6 ? 'ipv6' : 'ipv4');
-  }
+  const trusted = networksOf(trustProxy);
 
   return function findOrigin(req) {
     const peer = plain(req.socket.remoteAddress ?? 'unknown');
-    if (trustProxy.length === 0 || !isTrusted(peer)) return { peer, client: peer, trusted: false };
+    if (trustProxy.length === 0 || !trusted.has(peer)) return { peer, client: peer, trusted: false };
     const hops = String(req.headers['x-forwarded-for'] ?? '')
       .split(',')
       .map((hop) => plain(asSocketsWrite(withoutPort(hop.trim()))));
@@ -42,7 +32,7 @@ export function originFinder(trustProxy: readonly string[]): FindOrigin {
       // A zone (RFC 4007) has a meaning on its own machine alone.
       if (isIP(hop) === 0 || hop.includes('%')) break;
       client = hop;
-      if (!isTrusted(hop)) break;
+      if (!trusted.has(hop)) break;
     }
     return { peer, client, trusted: true };
   };

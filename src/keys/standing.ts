@@ -1,4 +1,5 @@
-import { BlockList, isIP } from 'node:net';
+import { networksOf } from '../networks.ts';
+import type { Networks } from '../networks.ts';
 import type { KeyRecord, KeySecret } from '../stores/key-store.ts';
 import type { FoundKey } from './found-key.ts';
 
@@ -27,22 +28,9 @@ export function hasExpired({ expiresAt }: Pick<KeySecret, 'expiresAt'>, now: num
 /** Whether a key may be used from an address. An address that cannot be read is in no network. */
 export function allowsAddress({ networks }: Pick<KeyRecord, 'networks'>, address: string): boolean {
   if (networks.length === 0) return true;
-  const family = isIP(address);
-  return family !== 0 && listOf(networks).check(address, family === 6 ? 'ipv6' : 'ipv4');
+  const known = lists.get(networks) ?? networksOf(networks);
+  lists.set(networks, known);
+  return known.has(address);
 }
 
-const lists = new WeakMap<readonly string[], BlockList>();
-
-function listOf(networks: readonly string[]): BlockList {
-  const known = lists.get(networks);
-  if (known !== undefined) return known;
-  const list = new BlockList();
-  for (const network of networks) {
-    const [address = '', bits] = network.split('/');
-    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
-    if (bits === undefined) list.addAddress(address, family);
-    else list.addSubnet(address, Number(bits), family);
-  }
-  lists.set(networks, list);
-  return list;
-}
+const lists = new WeakMap<readonly string[], Networks>();

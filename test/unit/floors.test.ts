@@ -34,6 +34,7 @@ const floors: readonly (readonly string[])[] = [
     'let-go.ts',
     'line-buffer.ts',
     'media-types.ts',
+    'networks.ts',
     'refusals.ts',
     'safe-methods.ts',
     'settle-heap.ts',
