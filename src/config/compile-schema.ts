@@ -31,13 +31,15 @@ export function compileCheckedSchema(schema: AnySchema, stepsMax = stepsUsual): 
   const judge: BodyCheck = (value) =>
     validate(value) ? undefined : describeErrors(validate.errors ?? [], fields, value);
   // Before there is a bound, which would hide that the schema has no end.
-  tryOut(judge);
+  tryOut(judge, fields);
   return (value) => {
     stepsLeft = stepsMax;
     try {
       return judge(value);
     } catch (error) {
-      if (error instanceof TooManySteps) return 'the body takes too many steps to check';
+      // What a schema makes of each level of a deep body may need more stack than there is.
+      const isTooMuch = error instanceof TooManySteps || error instanceof RangeError;
+      if (isTooMuch) return 'the body takes too many steps to check';
       throw error;
     }
   };
@@ -77,9 +79,11 @@ function explainReference(schema: AnySchema, missing: string): SchemaProblems {
 }
 
 /** A schema that refers to itself without going a level deeper into the body would break at every request. */
-function tryOut(check: BodyCheck): void {
+function tryOut(check: BodyCheck, fields: ReadonlySet<string>): void {
+  const values = [null, true, 0, '', [], {}];
+  const objects = values.map((value) => Object.fromEntries(Array.from(fields, (field) => [field, value])));
   try {
-    for (const sample of [null, true, 0, '', [], {}]) check(sample);
+    for (const sample of [...values, ...objects]) check(sample);
   } catch (error) {
     if (error instanceof RangeError) throw problemAt('', 'the schema refers to itself without end');
     throw error;

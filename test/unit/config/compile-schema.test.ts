@@ -357,6 +357,12 @@ const badSchemas: [name: string, schema: unknown, pointer: string, sentence: Reg
   ['a remote reference', { $ref: 'http://127.0.0.1/x' }, '/$ref', /cannot leave it$/],
   ['a circle', { $ref: '#' }, '', /^the schema refers to itself without end$/],
   [
+    'a circle behind a field',
+    { dependentSchemas: { a: { $ref: '#' } } },
+    '',
+    /^the schema refers to itself without end$/,
+  ],
+  [
     'an older dialect',
     { $schema: 'http://json-schema.org/draft-07/schema#' },
     '/$schema',
@@ -569,6 +575,15 @@ describe('a schema that refers to itself in two alternatives', () => {
 
   it('is not taken for one with an end because its steps are few', () => {
     assert.throws(() => compileBodySchema({ $ref: '#' }, 2), SchemaProblems);
+  });
+
+  it('takes no body that goes deeper than there is stack for, and the next one is none the worse', () => {
+    const field = { anyOf: [{ type: 'string' }, { $ref: '#' }] };
+    const fields = Array.from({ length: 200 }, (_, i) => [i === 7 ? 'child' : `field${i}`, field]);
+    const wide = compileBodySchema({ type: 'object', properties: Object.fromEntries(fields) });
+    assert.equal(wide(nest(5, 'text')), undefined);
+    assert.equal(wide(nest(5_000, 'text')), 'the body takes too many steps to check');
+    assert.equal(wide(nest(5, 'text')), undefined);
   });
 
   it('may be given more steps', () => {
