@@ -9,6 +9,8 @@ import { safeMethods } from './safe-methods.ts';
 interface Connection {
   /** In the order they came. Few, so a list is faster than a map. */
   readonly inFlight: ServerResponse[];
+  /** How many requests have come on it. */
+  requests: number;
   /** Since when there was nothing in flight, if there is nothing. */
   idleSince: number;
   /** The last request that was answered before all of its body had come. */
@@ -49,6 +51,7 @@ export class Connections {
   opened(socket: Socket): void {
     const connection: Connection = {
       inFlight: [],
+      requests: 0,
       idleSince: performance.now(),
       unread: undefined,
       sentBytes: 0,
@@ -70,6 +73,7 @@ export class Connections {
     const connection = this.#open.get(req.socket);
     if (this.#drainingSince !== undefined) res.shouldKeepAlive = false;
     if (connection === undefined) return ignore;
+    connection.requests += 1;
     // Behind an answer that ends the connection there is no other: what is not begun, the client can safely ask for again.
     const ending = req.socket.writableEnded || connection.inFlight.at(-1)?.shouldKeepAlive === false;
     const crowded =
@@ -126,6 +130,11 @@ export class Connections {
     connection.givenUp = true;
     endAfterAnswers(socket, connection);
     return true;
+  }
+
+  /** How many requests have come on this connection. */
+  requestsOf(socket: Socket): number {
+    return this.#open.get(socket)?.requests ?? 0;
   }
 
   isBusy(socket: Socket): boolean {

@@ -8,6 +8,7 @@ import type { Connections } from './connections.ts';
 import { http } from './http.ts';
 import { Refusal, type RefusalCode, type Wording } from './refusals.ts';
 import { breakBody } from './broken-body.ts';
+import { whenAllIsRead } from './when-all-is-read.ts';
 
 /** What is known of a request that never became one. */
 export interface Unread {
@@ -78,14 +79,16 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   };
   server.on('upgrade', handleRaw);
   server.on('connect', handleRaw);
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) =>
-    answerUnreadable(error, socket as Socket, options),
-  );
-  const timer = setInterval(() => {
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+    if (error.code === overdue) judgeLate(error, socket, options);
+    else answerUnreadable(error, socket, options);
+  });
+  const look = (): void => {
     const now = performance.now();
     connections.endStalledReaders(now);
     for (const socket of connections.overdue(now)) answerUnreadable(new Overdue(), socket, options);
-  }, lookEveryMs);
+  };
+  const timer = setInterval(() => whenAllIsRead(look), lookEveryMs);
   timer.unref();
   const { address, sharesPort } = options;
   const acceptors = await openAcceptors(server, { address, sharesPort, hasRoom });
@@ -124,9 +127,19 @@ function answerOnSocket(req: IncomingMessage, socket: Duplex, options: ListenerO
   options.handle(req, res);
 }
 
+/** A head that Node finds late may have come in time, and wait to be read in a process that stood still. */
+function judgeLate(error: Error, socket: Socket, options: ListenerOptions): void {
+  const before = options.connections.requestsOf(socket);
+  whenAllIsRead(() => {
+    if (options.connections.requestsOf(socket) === before) answerUnreadable(error, socket, options);
+  });
+}
+
+const overdue = 'ERR_HTTP_REQUEST_TIMEOUT';
+
 /** What Node would say of a request that is too slow, if it still looked. */
 class Overdue extends Error {
-  readonly code = 'ERR_HTTP_REQUEST_TIMEOUT';
+  readonly code = overdue;
 
   constructor() {
     super('Request timeout');
@@ -137,7 +150,7 @@ class Overdue extends Error {
 const parserCodes: Readonly<Record<string, RefusalCode>> = {
   HPE_HEADER_OVERFLOW: 'headers_too_large',
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 'body_too_large',
-  ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
+  [overdue]: 'request_timeout',
 };
 
 /** A connection is given up once: whatever its parser says of it afterwards is about the same broken bytes. */

@@ -8,6 +8,7 @@ import { readArriving, type ArrivingBody, type Arrivals } from '../uploads/arriv
 import { lettingGo } from '../let-go.ts';
 import type { SpoolRoom } from '../uploads/spool.ts';
 import { noBody, type Body, type BytesBody } from '../upstream/body.ts';
+import { whenAllIsRead } from '../when-all-is-read.ts';
 import type { Head } from './check-request.ts';
 import { readJson, requireJsonContentType } from './read-json.ts';
 import { heldBytesMax, readUpload, requireUploadHead } from './read-upload.ts';
@@ -217,7 +218,10 @@ async function* followedBy(
 }
 
 async function collectInTime(req: IncomingMessage, sizeMax: number, rooms: BodyRooms): Promise<Buffer> {
-  const late = setTimeout(() => breakBody(req, new Refusal('request_timeout')), rooms.requestMs);
+  const judgeLate = (): void => {
+    if (!req.complete) breakBody(req, new Refusal('request_timeout'));
+  };
+  const late = setTimeout(() => whenAllIsRead(judgeLate), rooms.requestMs);
   try {
     return await collect(req, sizeMax, rooms.memory);
   } finally {

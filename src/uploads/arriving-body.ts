@@ -3,6 +3,7 @@ import { bodyBroken, brokenBy } from '../broken-body.ts';
 import type { Pace } from '../config/config.ts';
 import { printSize } from '../config/units.ts';
 import { Refusal } from '../refusals.ts';
+import { whenAllIsRead } from '../when-all-is-read.ts';
 
 /** What is told of a body while it arrives. */
 export interface Arrivals {
@@ -151,21 +152,30 @@ class Arrival {
     this.#countWait();
   }
 
-  /** What ends first, the window or the time for all of the body. */
-  #setTimer(): void {
-    const untilMs = Math.min(this.#windowEndMs, this.#rule.pace.timeoutMs);
-    this.#timer = setTimeout(this.#waitOn, untilMs - this.#waitedMs);
-  }
-
-  readonly #waitOn = (): void => {
-    this.#countWait();
-    if (this.#failure === undefined) this.#setTimer();
-  };
-
   #countWait(): void {
     const now = performance.now();
     this.#waitedMs += now - this.#countedAt;
     this.#countedAt = now;
+  }
+
+  /** What ends first, the window or the time for all of the body. */
+  #setTimer(): void {
+    const untilMs = Math.min(this.#windowEndMs, this.#rule.pace.timeoutMs);
+    this.#timer = setTimeout(this.#judgeLate, untilMs - this.#waitedMs);
+  }
+
+  /** What came in time may wait to be read in a process that stood still: whoever is waited for no longer is not late. */
+  readonly #judgeLate = (): void => {
+    const wake = this.#wake;
+    whenAllIsRead(() => {
+      if (wake !== this.#wake || wake === undefined) return;
+      this.#countWait();
+      this.#judge();
+      if (this.#failure === undefined) this.#setTimer();
+    });
+  };
+
+  #judge(): void {
     if (this.#waitedMs >= this.#rule.pace.timeoutMs) this.#fail(late(this.#rule));
     if (this.#waitedMs >= this.#windowEndMs) this.#closeWindow();
   }

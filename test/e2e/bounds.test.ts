@@ -298,6 +298,25 @@ describe('who is slow is cut in time', { concurrency: true }, () => {
   });
 });
 
+test('what came in time is served, though the process stood still until it was too late', async (t) => {
+  const halves = [
+    ['GET /v1/alive HTTP/1.1\r\n', `${keyed}\r\n`],
+    [upload('Content-Length: 10\r\n'), 'helloworld'],
+    [upload('Content-Length: 2\r\nContent-Type: application/json\r\n', '/v1/json'), '10'],
+  ] as const;
+  const raws = await Promise.all(halves.map(([first]) => open(t, first)));
+  // Behind what came before, so that all of it has been read.
+  await until(async () => (await door.inFlight()) === 2);
+  gateway.child.kill('SIGSTOP');
+  t.after(() => void gateway.child.kill('SIGCONT'));
+  raws.forEach((raw, i) => raw.write(halves[i]?.[1] ?? ''));
+  const tooLate = performance.now() + 2_500;
+  await until(() => performance.now() > tooLate);
+  gateway.child.kill('SIGCONT');
+  const statuses = await Promise.all(raws.map(async (raw) => (await raw.responses(1))[0]?.status));
+  assert.deepEqual(statuses, [200, 200, 200]);
+});
+
 describe('a body that is too large is 413, and the client can read that', () => {
   before(() => void door.reached());
 
