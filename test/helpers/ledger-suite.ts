@@ -265,6 +265,20 @@ function unitsRules(kind: StoreKind): void {
     assert.equal(await usedOf(ledger, counters), '0');
   });
 
+  test('what is counted or given back of a shorter period does not shorten the life of what a longer one used', async (t) => {
+    const { ledger } = await open(t, kind);
+    const periodStart = Date.now() - HOUR;
+    const long = [aCounter({ periodStart, periodEnd: periodStart + 2 * HOUR })];
+    // The usage of a second is kept for a minute, so that of this one would be gone by now.
+    const short = [aCounter({ periodStart, periodEnd: periodStart + 1_000 })];
+    await ledger.charge(someUnits({ counters: long, units: 7 }));
+    await ledger.charge(someUnits({ counters: short, units: 2 }));
+    await ledger.giveBack(someUnits({ counters: short, units: 1 }));
+    // What is old goes every so many steps.
+    for (let step = 0; step < 20; step += 1) await ledger.draw(aDraw({ counters: [], keyId: 'other' }));
+    assert.equal(await usedOf(ledger, long), '8');
+  });
+
   test('a charge counts whatever the limit says, once', async (t) => {
     const { ledger } = await open(t, kind);
     const counters = [aCounter({ limit: 10 })];

@@ -49,14 +49,23 @@ test('a counter outlives its period by as much as that is worth', async (t) => {
   ];
   await ledger.charge(someUnits({ counters: [second, minute] }));
   await ledger.draw(aDraw({ counters: [hour, month] }));
-  const keptMs = async (counter: Counter): Promise<number> => {
-    const left = await number(redis.say('PTTL', names.counter(counter)));
-    return Math.round((Date.now() + left - counter.periodEnd) / 10_000) * 10_000;
-  };
-  assert.equal(await keptMs(second), 60_000);
-  assert.equal(await keptMs(minute), 24 * 60_000);
-  assert.equal(await keptMs(hour), 24 * HOUR);
-  assert.equal(await keptMs(month), 24 * HOUR);
+  assert.equal(await keptMs(redis, second), 60_000);
+  assert.equal(await keptMs(redis, minute), 24 * 60_000);
+  assert.equal(await keptMs(redis, hour), 24 * HOUR);
+  assert.equal(await keptMs(redis, month), 24 * HOUR);
+});
+
+test('a counter lives as long as the longest period that is asked of it, used up or not', async (t) => {
+  const redis = await startRedisServer(t);
+  const { ledger } = await openWithDeadline(t, redis.url);
+  const short = aCounter({});
+  const long = { ...short, periodEnd: short.periodEnd + 30 * 24 * HOUR };
+  await ledger.draw(aDraw({ counters: [short], want: short.limit }));
+  assert.equal(await keptMs(redis, short), 24 * HOUR);
+  for (const counter of [long, short]) {
+    assert.equal((await ledger.draw(aDraw({ counters: [counter] }))).kind, 'exhausted');
+    assert.equal(await keptMs(redis, long), 24 * HOUR);
+  }
 });
 
 test('a place of a clock that was ahead is free', async (t) => {
@@ -134,6 +143,12 @@ async function rotate(redis: RedisServer, ledger: Ledger): Promise<void> {
   for (let step = 0; step < 17; step += 1) await ledger.draw(aDraw({ counters: many }));
   await redis.say('HSET', names.steps('a')[0], 'begun', Date.now() - 11_000);
   await ledger.draw(aDraw({ counters: many }));
+}
+
+/** How long Redis keeps a counter after its period. */
+async function keptMs(redis: RedisServer, counter: Counter): Promise<number> {
+  const left = await number(redis.say('PTTL', names.counter(counter)));
+  return Math.round((Date.now() + left - counter.periodEnd) / 10_000) * 10_000;
 }
 
 /** The integer of a raw answer. */

@@ -32,8 +32,10 @@ for index = 3, #KEYS do
 end
 
 if not enough then
-  for index = 1, #used do
-    used[index] = whole(used[index])
+  for index = 3, #KEYS do
+    -- The period may have been made longer since units were last taken, and they count in all of it.
+    keep_until(KEYS[index], tonumber(ARGV[index * 4 - 3]))
+    used[index - 2] = whole(used[index - 2])
   end
   return '2 ' .. whole(now) .. ' ' .. table.concat(used, ' ')
 end

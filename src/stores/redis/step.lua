@@ -72,8 +72,13 @@ local function tell_lease(key, units)
   end
 end
 
+-- A counter lives as long as the longest period that was counted in it. Read first: mostly it lives that long already.
 local function keep_until(key, time)
-  if time < MAX_WHOLE then
+  if time == MAX_WHOLE then
+    return
+  end
+  local left = redis.call('PTTL', key)
+  if left < 0 or left < time - now then
     redis.call('PEXPIREAT', key, whole(time))
   end
 end

@@ -96,7 +96,10 @@ function judgeDraw(sql: Statements, order: DrawOrder, now: number): DrawAnswer {
     Number(sql.readCounter.get(...place(keyId, counter))?.['used'] ?? 0),
   );
   const left = counters.map((counter, index) => Math.max(counter.limit - (used[index] ?? 0), 0));
-  if (left.some((units) => units < need)) return { kind: 'exhausted', used, now };
+  if (left.some((units) => units < need)) {
+    for (const counter of counters) keepCounter(sql, keyId, counter);
+    return { kind: 'exhausted', used, now };
+  }
   const units = Math.min(want, ...left);
   const held = Math.max(order.held + units, 0);
   for (const counter of counters) tellLease(sql, order, counter, { units: held, now });
@@ -120,6 +123,12 @@ function undoDraw(sql: Statements, order: CancelOrder, answer: unknown): void {
 
 function addUnits(sql: Statements, keyId: string, counter: Counter, units: number): number {
   return Number(sql.addUnits.get(...place(keyId, counter), keptUntil(counter), units)?.['used']);
+}
+
+/** The period may have been made longer since units were last taken, and they count in all of it. */
+function keepCounter(sql: Statements, keyId: string, counter: Counter): void {
+  const until = keptUntil(counter);
+  sql.keepCounter.run(until, ...place(keyId, counter), until);
 }
 
 function tellLease(

@@ -8,6 +8,7 @@ export interface Statements {
   readonly readCounter: StatementSync;
   readonly addUnits: StatementSync;
   readonly takeUnits: StatementSync;
+  readonly keepCounter: StatementSync;
   readonly resetCounter: StatementSync;
   readonly tellLease: StatementSync;
   readonly lowerLease: StatementSync;
@@ -26,15 +27,16 @@ export function prepareStatements(database: DatabaseSync): Statements {
     addStep: database.prepare('INSERT INTO steps (id, key, taken, answer) VALUES (?, ?, ?, ?)'),
     burnStep: database.prepare('UPDATE steps SET answer = NULL WHERE id = ? AND key = ?'),
     readCounter: database.prepare(`SELECT used FROM counters WHERE ${counter}`),
-    // Usage saturates where a number stops being exact. A quota that was edited keeps its usage under the new end. `period_end`
-    // is until when the counter is kept: a new name would lock out whoever shares the file until all are upgraded.
+    // Usage saturates where a number stops being exact. `period_end` is until when the counter is kept, as long as the longest
+    // period that was counted in it: a new name would lock out whoever shares the file until all are upgraded.
     addUnits: database.prepare(`
       INSERT INTO counters VALUES (?, ?, ?, ?, ?)
       ON CONFLICT DO UPDATE SET
         used = min(used + excluded.used, ${Number.MAX_SAFE_INTEGER}),
-        period_end = excluded.period_end
+        period_end = max(period_end, excluded.period_end)
       RETURNING used`),
     takeUnits: database.prepare(`UPDATE counters SET used = max(used - ?, 0) WHERE ${counter}`),
+    keepCounter: database.prepare(`UPDATE counters SET period_end = ? WHERE ${counter} AND period_end < ?`),
     resetCounter: database.prepare(`UPDATE counters SET used = 0 WHERE ${counter}`),
     tellLease: database.prepare(`
       INSERT INTO leases VALUES (?, ?, ?, ?, ?, ?)

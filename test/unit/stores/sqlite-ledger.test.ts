@@ -65,6 +65,22 @@ test('a counter outlives its period by as much as that is worth, with what was t
   assert.equal(units.readUsage('key', [hour])[0]?.used, 3_600);
 });
 
+test('a used-up counter lives as long as the longest period that is asked of it', (t) => {
+  const { units, clock } = scene(t);
+  const [day] = daily(0);
+  assert.ok(day);
+  const [short, long] = [
+    { ...day, limit: 20 },
+    { ...day, limit: 20, periodEnd: START + 31 * 24 * HOUR },
+  ];
+  units.draw(aDraw({ counters: [short], want: 20 }));
+  assert.equal(units.draw(aDraw({ counters: [long] })).kind, 'exhausted');
+  assert.equal(units.draw(aDraw({ counters: [short] })).kind, 'exhausted');
+  clock.now = START + 30 * 24 * HOUR;
+  for (let draw = 0; draw < 20; draw += 1) units.draw(aDraw({ counters: daily(30), keyId: 'other' }));
+  assert.equal(units.draw(aDraw({ counters: [long] })).kind, 'exhausted');
+});
+
 test('steps of a clock that was ahead do not keep those that follow', (t) => {
   const { units, clock, database } = scene(t);
   const counters = [aCounter({ limit: 1_000_000, periodStart: 0, periodEnd: Number.MAX_SAFE_INTEGER })];
