@@ -23,13 +23,16 @@ export interface RateStep {
   /** Until one cell is free, rounded up; 0 when cells remain. */
   readonly retryInMs: number;
   readonly state: RateState;
+  /** Whether the state must be kept. It must be after a debt was cut, too: cut anew at each ask, it would never end. */
+  readonly changed: boolean;
 }
 
 /** Takes cells of a rate. `redis/pace.lua` is the same computation, step by step. */
 export function takeCells(state: RateState | undefined, { intervalMs, burst, want, now }: RateAsk): RateStep {
   let { base, cells } = settleState(state, intervalMs, now);
-  // Never in debt for longer than a full burst: the clock went back, or the burst was lowered.
-  if (base + cells * intervalMs > now + burst * intervalMs) {
+  // Never in debt for longer than a full burst: the clock went back, the burst was lowered, or the limit was raised.
+  const cut = base + cells * intervalMs > now + burst * intervalMs;
+  if (cut) {
     base = now;
     cells = burst;
   }
@@ -43,6 +46,7 @@ export function takeCells(state: RateState | undefined, { intervalMs, burst, wan
     remaining,
     retryInMs: Math.max(Math.ceil(retryInMs), 0),
     state: { base, cells, intervalMs },
+    changed: cut || taken > 0,
   };
 }
 

@@ -384,12 +384,30 @@ function rateRules(kind: StoreKind): void {
     const { ledger } = await open(t, kind);
     const order = { keyId: 'key', name: 'rate', intervalMs: 60_000, burst: 2, want: 2 };
     assert.equal((await ledger.pace(order)).kind, 'paced');
-    assert.equal((await ledger.pace({ ...order, intervalMs: 30_000 })).kind, 'too_fast');
     const raised = await ledger.pace({ ...order, burst: 5, want: 9 });
     assert.deepEqual({ ...raised, now: 0 }, { kind: 'paced', cells: 3, remaining: 0, now: 0 });
+    const slower = await ledger.pace({ ...order, intervalMs: 120_000, burst: 5, want: 9 });
+    assert.deepEqual({ ...slower, now: 0 }, { kind: 'paced', cells: 2, remaining: 0, now: 0 });
     assert.equal((await ledger.pace({ ...order, name: 'other' })).kind, 'paced');
     assert.equal((await ledger.pace({ ...order, keyId: 'other' })).kind, 'paced');
   });
+
+  const edits = [
+    { name: 'whose limit is raised', intervalMs: 360_000, burst: 10, edit: { intervalMs: 20 } },
+    { name: 'whose burst is lowered', intervalMs: 20, burst: 100_000, edit: { burst: 2 } },
+  ];
+  for (const { name, intervalMs, burst, edit } of edits) {
+    test(`a rate ${name} serves whoever waits as long as told`, async (t) => {
+      const { ledger } = await open(t, kind);
+      const order = { keyId: 'key', name: 'rate', intervalMs, burst, want: burst };
+      assert.equal((await ledger.pace(order)).kind, 'paced');
+      const edited = { ...order, ...edit, want: 1 };
+      const refused = await ledger.pace(edited);
+      assert.ok(refused.kind === 'too_fast' && refused.retryInMs <= 20, JSON.stringify(refused));
+      await until(() => Date.now() >= refused.now + refused.retryInMs);
+      assert.equal((await ledger.pace(edited)).kind, 'paced');
+    });
+  }
 
   test('fifty callers at once get exactly the burst', async (t) => {
     const { ledger } = await open(t, kind);

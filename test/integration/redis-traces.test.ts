@@ -5,6 +5,7 @@ import { StoreUnavailable } from '../../src/stores/ledger.ts';
 import type { Ledger } from '../../src/stores/ledger.ts';
 import { nameKeys } from '../../src/stores/redis/names.ts';
 import { aCounter, aDraw, HOUR, someUnits, usedOf } from '../helpers/ledger-orders.ts';
+import { until } from '../helpers/poll.ts';
 import { startRedisServer } from '../helpers/redis-server.ts';
 import type { RedisServer } from '../helpers/redis-server.ts';
 import { openWithDeadline } from '../helpers/store-faults.ts';
@@ -66,6 +67,17 @@ test('a counter lives as long as the longest period that is asked of it, used up
     assert.equal((await ledger.draw(aDraw({ counters: [counter] }))).kind, 'exhausted');
     assert.equal(await keptMs(redis, long), 24 * HOUR);
   }
+});
+
+test('a rate of a clock that was ahead delays nobody for longer than told', async (t) => {
+  const redis = await startRedisServer(t);
+  const { ledger } = await openWithDeadline(t, redis.url);
+  await redis.say('SET', names.rate('rate'), `${Date.now() + HOUR} 5 20`);
+  const order = { keyId: 'key', name: 'rate', intervalMs: 20, burst: 5, want: 1 };
+  const refused = await ledger.pace(order);
+  assert.ok(refused.kind === 'too_fast' && refused.retryInMs === 20, JSON.stringify(refused));
+  await until(() => Date.now() >= refused.now + refused.retryInMs);
+  assert.equal((await ledger.pace(order)).kind, 'paced');
 });
 
 test('a place of a clock that was ahead is free', async (t) => {

@@ -23,7 +23,8 @@ if state then
   end
 end
 
-if base + cells * interval > now + burst * interval then
+local cut = base + cells * interval > now + burst * interval
+if cut then
   base = now
   cells = burst
 end
@@ -39,8 +40,8 @@ end
 local free = math.max(burst - cells + passed, 0)
 local taken = math.min(tonumber(ARGV[3]), free)
 local remaining = free - taken
-if taken > 0 then
-  cells = cells + taken
+cells = cells + taken
+if cut or taken > 0 then
   local rest = math.max(math.ceil(base + cells * interval - now), 1)
   redis.call('SET', KEYS[1], string.format('%.17g %.0f %.17g', base, cells, interval), 'PX', string.format('%.0f', rest))
 end

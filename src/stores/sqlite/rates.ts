@@ -22,12 +22,14 @@ export function prepareRates(database: DatabaseSync, clock: () => number): RateC
 
   function pace({ keyId, name, intervalMs, burst, want }: PaceOrder): PaceAnswer {
     const now = clock();
-    const step = takeCells(readState(find.get(keyId, name)), { intervalMs, burst, want, now });
-    if (step.taken === 0) return { kind: 'too_fast', retryInMs: step.retryInMs, now };
-    const { base, cells } = step.state;
-    prune.run(now);
-    keep.run(keyId, name, base, cells, intervalMs, Math.ceil(base + cells * intervalMs));
-    return { kind: 'paced', cells: step.taken, remaining: step.remaining, now };
+    const ask = { intervalMs, burst, want, now };
+    const { taken, remaining, retryInMs, state, changed } = takeCells(readState(find.get(keyId, name)), ask);
+    if (changed) {
+      const { base, cells } = state;
+      prune.run(now);
+      keep.run(keyId, name, base, cells, intervalMs, Math.ceil(base + cells * intervalMs));
+    }
+    return taken > 0 ? { kind: 'paced', cells: taken, remaining, now } : { kind: 'too_fast', retryInMs, now };
   }
 
   return { pace: (order) => transact(database, () => pace(order)) };

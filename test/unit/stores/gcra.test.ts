@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { takeCells } from '../../../src/stores/gcra.ts';
-import type { RateState } from '../../../src/stores/gcra.ts';
+import type { RateAsk, RateState } from '../../../src/stores/gcra.ts';
+
+const START = 1_763_000_000_000;
 
 const aRate = fc.record({
   limit: fc.integer({ min: 1, max: 5_000 }),
@@ -18,7 +20,7 @@ test('it agrees with GCRA in whole numbers, however long it runs', () => {
     fc.property(aRate, visits, ({ limit, perMs, burst }, steps) => {
       const intervalMs = perMs / limit;
       let state: RateState | undefined;
-      let now = 1_763_000_000_000;
+      let now = START;
       let arrival = 0n;
       for (const { afterMs, want } of steps) {
         now += afterMs;
@@ -30,7 +32,7 @@ test('it agrees with GCRA in whole numbers, however long it runs', () => {
         assert.equal(step.taken, Number(taken));
         assert.equal(step.remaining, Number(free - taken));
         arrival = from + taken * BigInt(perMs);
-        if (step.taken > 0) state = step.state;
+        if (step.changed) state = step.state;
       }
     }),
     { numRuns: 200 },
@@ -41,7 +43,7 @@ test('whoever comes back exactly when told is served, and a millisecond earlier 
   fc.assert(
     fc.property(aRate, fc.nat(5_000), ({ limit, perMs, burst }, offset) => {
       const intervalMs = perMs / limit;
-      const now = 1_763_000_000_000 + offset;
+      const now = START + offset;
       const first = takeCells(undefined, { intervalMs, burst, want: burst, now });
       assert.equal(first.taken, burst);
       const ask = { intervalMs, burst, want: 1 };
@@ -53,17 +55,30 @@ test('whoever comes back exactly when told is served, and a millisecond earlier 
   );
 });
 
-test('a clock that goes back an hour delays nobody longer than one interval', () => {
-  const now = 1_763_000_000_000;
-  const ask = { intervalMs: 100, burst: 3, want: 3 };
-  const { state } = takeCells(undefined, { ...ask, now });
-  const step = takeCells(state, { ...ask, now: now - 3_600_000 });
-  assert.equal(step.taken, 0);
-  assert.equal(step.retryInMs, 100);
-});
-
-test('a burst that is lowered does not make a debt', () => {
-  const now = 1_763_000_000_000;
-  const { state } = takeCells(undefined, { intervalMs: 100, burst: 100, want: 100, now });
-  assert.equal(takeCells(state, { intervalMs: 100, burst: 2, want: 1, now }).retryInMs, 100);
-});
+const cuts: readonly { name: string; before: Omit<RateAsk, 'want'>; after: Omit<RateAsk, 'want'> }[] = [
+  {
+    name: 'a clock that goes back an hour',
+    before: { intervalMs: 100, burst: 3, now: START + 3_600_000 },
+    after: { intervalMs: 100, burst: 3, now: START },
+  },
+  {
+    name: 'a burst that is lowered',
+    before: { intervalMs: 100, burst: 100, now: START },
+    after: { intervalMs: 100, burst: 2, now: START },
+  },
+  {
+    name: 'a limit that is raised',
+    before: { intervalMs: 360_000, burst: 10, now: START },
+    after: { intervalMs: 100, burst: 10, now: START },
+  },
+];
+for (const { name, before, after } of cuts) {
+  test(`${name} delays nobody longer than one interval`, () => {
+    const full = takeCells(undefined, { ...before, want: before.burst });
+    const refused = takeCells(full.state, { ...after, want: 1 });
+    assert.deepEqual([refused.taken, refused.retryInMs, refused.changed], [0, 100, true]);
+    const again = takeCells(refused.state, { ...after, want: 1, now: after.now + 99 });
+    assert.deepEqual([again.taken, again.retryInMs, again.changed], [0, 1, false]);
+    assert.equal(takeCells(refused.state, { ...after, want: 1, now: after.now + 100 }).taken, 1);
+  });
+}

@@ -110,6 +110,18 @@ test('rates that have rested and places that have expired do not pile up', (t) =
   }
 });
 
+test('a rate of a clock that was ahead delays nobody for longer than told', (t) => {
+  const { clock, database } = scene(t);
+  const rates = prepareRates(database, () => clock.now);
+  const order = { keyId: 'key', name: 'rate', intervalMs: 200, burst: 5, want: 5 };
+  clock.now = START + HOUR;
+  rates.pace(order);
+  clock.now = START;
+  assert.deepEqual(rates.pace(order), { kind: 'too_fast', retryInMs: 200, now: START });
+  clock.now += 200;
+  assert.deepEqual(rates.pace(order), { kind: 'paced', cells: 1, remaining: 0, now: START + 200 });
+});
+
 test('a place of a clock that was ahead is free, and taken again by whoever keeps it', (t) => {
   const { clock, database } = scene(t);
   const places = preparePlaces(database, () => clock.now);
