@@ -1,5 +1,8 @@
 import type { KeyEvent } from './key-store.ts';
 
+/** One reading answers so many events at most. A full one is followed by the next at once. */
+export const EVENTS_PER_READING = 1_000;
+
 /** What the feed of a store answers to one reading of it. */
 export interface FeedAnswer {
   /** Where the next reading goes on. */
@@ -34,6 +37,7 @@ export function watchChanges(feed: Feed, onEvent: (event: KeyEvent) => void): ()
     // What was looked up before the first reading may have changed meanwhile.
     const events = fresh ? undefined : answer.events;
     for (const event of events ?? [{ kind: 'missed' } as const]) onEvent(event);
+    if (events?.length === EVENTS_PER_READING) news = true;
   }
 
   async function look(): Promise<void> {

@@ -8,6 +8,7 @@ import type { StoreAddress } from '../../src/config/config.ts';
 import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
 import type { KeyEvent, KeyRecord, KeyStore } from '../../src/stores/key-store.ts';
 import { openStore } from '../../src/stores/open-store.ts';
+import { EVENTS_PER_READING } from '../../src/stores/watch-changes.ts';
 import { aKey, aNote, aSecret, digestOf } from '../helpers/a-key.ts';
 import { until } from '../helpers/poll.ts';
 import { startRedisServer } from '../helpers/redis-server.ts';
@@ -191,6 +192,23 @@ function keyRules(address: (t: TestContext) => StoreAddress): void {
     assert.ok(heard.every(({ kind }) => kind !== 'missed'));
   });
 
+  test('whoever comes back after thousands of changes hears of all of them by one look', async (t) => {
+    const at = address(t);
+    const keys = await open(t, at);
+    await create(keys, aKey());
+    const heard: KeyEvent[] = [];
+    t.mock.timers.enable({ apis: ['setInterval'] });
+    t.after(keys.watch((event) => heard.push(event)));
+    await until(() => heard.length > 0);
+    heard.length = 0;
+    const changes = 3.5 * EVENTS_PER_READING;
+    if (at.kind === 'sqlite') fillFeed(at.path, changes);
+    else await redis.say('EVAL', fillStream, 1, `${at.prefix}{keys}:changes`, changes);
+    t.mock.timers.tick(400);
+    await until(() => heard.length === changes, { what: 'all are heard' });
+    assert.ok(heard.every(({ kind }) => kind === 'changed'));
+  });
+
   test('a feed that has lost what it held says that changes were missed', async (t) => {
     const at = address(t);
     const writer = await open(t, at);
@@ -218,6 +236,16 @@ function change(keys: KeyStore, from: KeyRecord, over: Partial<KeyRecord>) {
     to: { ...from, version: from.version + 1, ...over },
     note: aNote({ action: 'update', keyId: from.id }),
   });
+}
+
+const fillStream = "for _ = 1, ARGV[1] do redis.call('XADD', KEYS[1], '*', 'key', 'k') end";
+
+function fillFeed(path: string, changes: number): void {
+  const database = new DatabaseSync(path);
+  database.exec(`
+    WITH RECURSIVE counted (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counted WHERE n < ${changes})
+    INSERT INTO key_changes (key) SELECT 'k' FROM counted`);
+  database.close();
 }
 
 function emptyFeed(path: string): void {

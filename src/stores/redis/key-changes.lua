@@ -7,12 +7,11 @@
 local newest = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)[1]
 local ends = newest and newest[1] or '0-0'
 if ARGV[1] == '' or ARGV[1] == ends then return { ends } end
-local entries = redis.call('XRANGE', KEYS[1], ARGV[1], '+', 'COUNT', ARGV[2] + 1)
-local first = 1
-if ARGV[1] ~= '0-0' then
+local first = ARGV[1] == '0-0' and 1 or 2
+local entries = redis.call('XRANGE', KEYS[1], ARGV[1], '+', 'COUNT', ARGV[2] + first - 1)
+if first == 2 then
   -- The entry of the place itself must still be there: the feed may have been cut, or be that of another server.
   if not entries[1] or entries[1][1] ~= ARGV[1] then return { '?' .. ends } end
-  first = 2
 end
 local answer = { ARGV[1] }
 for at = first, #entries do

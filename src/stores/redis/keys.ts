@@ -16,7 +16,7 @@ import type {
   KeyStore,
   KnownKey,
 } from '../key-store.ts';
-import { watchChanges, type FeedAnswer } from '../watch-changes.ts';
+import { EVENTS_PER_READING, watchChanges, type FeedAnswer } from '../watch-changes.ts';
 import type { Link } from './link.ts';
 import { notUnderstood } from './not-understood.ts';
 import { scripts } from './scripts.ts';
@@ -30,7 +30,6 @@ export interface RedisKeysOptions {
 
 /** Twice within the second in which a change must be seen, for when the channel is silent. */
 const pollMs = 400;
-const eventsPerReading = 1000;
 
 /**
  * Keys in Redis. All of them have one hash tag, so that a key, its secrets, the audit log and the change feed change in
@@ -74,7 +73,7 @@ export function createRedisKeys(link: Link, { prefix, isCluster, listen }: Redis
   }
 
   async function readChanges(cursor: string | undefined): Promise<FeedAnswer> {
-    const answer = await link.run(scripts.keyChanges, [names.changes], [cursor ?? '', eventsPerReading]);
+    const answer = await link.run(scripts.keyChanges, [names.changes], [cursor ?? '', EVENTS_PER_READING]);
     const [place = '', ...keys] = strings(answer);
     if (place.startsWith('?')) return { cursor: place.slice(1), events: undefined };
     return { cursor: place, events: keys.map(eventOf) };

@@ -18,7 +18,7 @@ import type {
   KeyUse,
   KnownKey,
 } from '../key-store.ts';
-import type { FeedAnswer } from '../watch-changes.ts';
+import { EVENTS_PER_READING, type FeedAnswer } from '../watch-changes.ts';
 import { transact } from './transact.ts';
 
 /** The key store's calls, each of them synchronous. */
@@ -165,7 +165,9 @@ function prepareKeyStatements(database: DatabaseSync) {
     changesSpan: database.prepare(
       'SELECT (SELECT min(seq) FROM key_changes) AS first, (SELECT max(seq) FROM key_changes) AS last',
     ),
-    changes: database.prepare('SELECT seq, key FROM key_changes WHERE seq > ? ORDER BY seq LIMIT 1000'),
+    changes: database.prepare(
+      `SELECT seq, key FROM key_changes WHERE seq > ? ORDER BY seq LIMIT ${EVENTS_PER_READING}`,
+    ),
     pruneChanges: database.prepare('DELETE FROM key_changes WHERE seq <= ?'),
   };
 }
