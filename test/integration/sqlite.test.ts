@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { DatabaseSync } from 'node:sqlite';
+import { backup, DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { StoreUnavailable } from '../../src/stores/ledger.ts';
@@ -186,6 +186,28 @@ test('a store goes on with a copy of its database, and not with another in its p
   assert.equal(await store.keys.findKey('unknown'), undefined);
 });
 
+test('a store does not go on with another database that is restored into its file, until its own is back', async (t) => {
+  const folder = tempFolder(t);
+  const [path, other, copy] = ['g.db', 'other.db', 'copy.db'].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ];
+  const store = openSqlite(path);
+  t.after(() => store.close());
+  await store.keys.changeKey(made);
+  sql(path, `VACUUM INTO '${copy}'`).close();
+  await openSqlite(other).close();
+  assert.equal(await store.keys.findKey('unknown'), undefined);
+  await restore(other, path);
+  await assert.rejects(store.keys.findKey(digest), /g\.db is not the database that it was at the start/);
+  await assert.rejects(store.ping(), /g\.db is not the database that it was at the start/);
+  await restore(copy, path);
+  await until(async () => (await Promise.allSettled([store.ping()]))[0].status === 'fulfilled');
+  assert.deepEqual(await store.keys.findKey(digest), record);
+  assert.equal(await store.keys.findKey('unknown'), undefined);
+});
+
 test('a file is made where that is wanted, and that is told', async (t) => {
   const path = join(tempFolder(t), 'g.db');
   const told: string[] = [];
@@ -281,6 +303,13 @@ function damageTables(path: string): void {
 
 function removeStore(path: string): void {
   for (const end of ['', '-wal', '-shm']) rmSync(path + end, { force: true });
+}
+
+/** What `.restore` of SQLite's own shell does. */
+async function restore(from: string, to: string): Promise<void> {
+  const database = new DatabaseSync(from);
+  await backup(database, to);
+  database.close();
 }
 
 function sql(path: string, statement: string): DatabaseSync {

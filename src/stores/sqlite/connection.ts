@@ -4,14 +4,14 @@ import { StoreUnavailable } from '../ledger.ts';
 import type { StoreOptions } from '../store.ts';
 import { prepareCalls } from './calls.ts';
 import type { Calls } from './calls.ts';
-import { createDatabase, describeFailure, isBusy, openDatabase, readIdentity } from './database.ts';
+import { createDatabase, describeFailure, isBusy, openDatabase, prepareIdentity } from './database.ts';
 
 /** The open file, opened again after it has failed. */
 export interface Connection {
   readonly identity: string;
   /** Runs a call. Throws `Locked` when another process holds the lock, with nothing changed; else `StoreUnavailable`. */
   run<T>(call: (calls: Calls) => T): T;
-  /** Closes the file if it is not the one any more that lies at the path. False when the next call must open another. */
+  /** Closes the file if what lies at the path is not it any more. False when the next call must open another. */
   checkPlace(): boolean;
   close(): void;
 }
@@ -28,6 +28,7 @@ const LOOK_EVERY_MS = 1_000;
 interface Open {
   readonly database: DatabaseSync;
   readonly identity: string;
+  readonly readIdentity: () => string;
   readonly calls: Calls;
   readonly inode: number;
 }
@@ -58,9 +59,19 @@ export function openConnection(
 
   function checkPlace(): boolean {
     lookedAt = performance.now();
-    // SQLite goes on writing to a file that was deleted or replaced, and all of that would be lost.
-    if (open !== undefined && statSync(path, { throwIfNoEntry: false })?.ino !== open.inode) close();
+    if (open !== undefined && !isInPlace(open)) close();
     return open !== undefined;
+  }
+
+  function isInPlace({ inode, readIdentity }: Open): boolean {
+    // SQLite goes on writing to a file that was deleted or replaced, and all of that would be lost.
+    if (statSync(path, { throwIfNoEntry: false })?.ino !== inode) return false;
+    try {
+      // Its own `.restore` copies another database into the same file.
+      return readIdentity() === identity;
+    } catch (error) {
+      return isBusy(error);
+    }
   }
 
   function close(): void {
@@ -94,10 +105,12 @@ export function openConnection(
 function connect(path: string, how: { identity: string | undefined; patient: boolean }): Open {
   const database = openDatabase(path, how);
   try {
-    const identity = readIdentity(database);
+    const readIdentity = prepareIdentity(database);
+    const identity = readIdentity();
     // In another one every quota would be unspent, and every key unknown.
     if (identity !== (how.identity ?? identity)) throw anotherDatabase(path);
-    return { database, identity, calls: prepareCalls(database), inode: statSync(path).ino };
+    const { ino: inode } = statSync(path);
+    return { database, identity, readIdentity, calls: prepareCalls(database), inode };
   } catch (error) {
     database.close();
     throw describeFailure(error, `cannot open ${path}`);

@@ -37,9 +37,10 @@ export function openDatabase(path: string, { patient }: { patient: boolean }): D
   }
 }
 
-/** What tells a database from another that came in its place. */
-export function readIdentity(database: DatabaseSync): string {
-  return String(database.prepare('SELECT id FROM identity').get()?.['id']);
+/** Prepares the reading of what tells a database from another that came in its place. */
+export function prepareIdentity(database: DatabaseSync): () => string {
+  const find = database.prepare('SELECT id FROM identity');
+  return () => String(find.get()?.['id']);
 }
 
 /** Writes into the first page that the file is ours. Done again it changes nothing, and is written all the same. */
