@@ -136,10 +136,16 @@ class LeaseBook implements Leases {
 
   async read(keyId: string, plan: PlanRule): Promise<readonly UsageReading[]> {
     const at = this.time.latest(this.time.tick());
+    const before = this.#heldAt(keyId, plan, at);
     const readings = await readUsage(this.#ledger, { keyId, plan, at });
-    const lease = this.#book.get(keyId);
-    const held = lease?.plan === plan && lease.from <= at && at < lease.until ? lease.units : 0;
+    // What was drawn meanwhile may not be in the reading: less than was used is never told.
+    const held = Math.min(before, this.#heldAt(keyId, plan, at));
     return readings.map((reading) => withoutHeld(reading, held));
+  }
+
+  #heldAt(keyId: string, plan: PlanRule, at: number): number {
+    const lease = this.#book.get(keyId);
+    return lease?.plan === plan && lease.from <= at && at < lease.until ? lease.units : 0;
   }
 
   async drain(): Promise<void> {

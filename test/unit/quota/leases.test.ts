@@ -496,3 +496,22 @@ test('clocks that drift apart slowly are no jump', async () => {
   }
   assert.equal(scene.ledger.calls.get('giveBack') ?? 0, before);
 });
+
+test('usage is never told to be less than was used before it was asked for, though more was drawn meanwhile', async () => {
+  const scene = createQuotaScene();
+  const arrives = Promise.withResolvers<void>();
+  const readUsage: typeof scene.ledger.readUsage = async (...question) => {
+    const answer = await scene.ledger.readUsage(...question);
+    await arrives.promise;
+    return answer;
+  };
+  const leases = createLeases({ ...scene.options, ledger: { ...scene.ledger, readUsage } });
+  let spent = await warmUp(scene, leases);
+  const reading = leases.read('ada', plan);
+  const drawn = scene.ledger.draws.length;
+  const before = spent;
+  while (scene.ledger.draws.length === drawn) spent += await warmUp(scene, leases);
+  arrives.resolve();
+  const used = (await reading)[0]?.used ?? 0;
+  assert.ok(used >= before && used <= spent, `${used} of ${before} to ${spent}`);
+});
