@@ -96,6 +96,10 @@ const signatureMeans = new Map<string, readonly string[]>([
   ['audio/x-ms-asf', ['audio/x-ms-wma', 'video/x-ms-asf']],
   ['video/x-ms-asf', ['video/x-ms-wmv', 'video/x-ms-asf']],
   [
+    'application/vnd.ms-asf',
+    ['application/vnd.ms-asf', 'audio/x-ms-wma', 'video/x-ms-wmv', 'video/x-ms-asf'],
+  ],
+  [
     'application/x-cfb',
     ['application/x-cfb', 'application/msword', 'application/vnd.ms-excel', 'application/vnd.ms-powerpoint'],
   ],

@@ -10,6 +10,7 @@ export const sampleBytesMax = 16 * 1024;
  * A delay says nothing of the file: archives are unpacked on the few threads that write to the disk, too.
  */
 export async function readSignature(sample: Buffer): Promise<readonly string[] | undefined> {
+  if (isTagAlone(sample)) return taggedTypes;
   const deadline = AbortSignal.timeout(deadlineMs);
   try {
     // Loaded by the first upload: most gateways never need it.
@@ -46,6 +47,17 @@ function expiry(deadline: AbortSignal): Promise<never> {
       once: true,
     });
   });
+}
+
+/** Sound before which an ID3v2 tag may stand. */
+const taggedTypes = ['audio/mpeg', 'audio/aac', 'audio/flac'];
+
+/** Whether the sample shows nothing but an ID3v2 tag (§3.1 there), as where that holds a picture. */
+function isTagAlone(sample: Buffer): boolean {
+  if (sample.length < 10 || sample.toString('latin1', 0, 3) !== 'ID3') return false;
+  // Of each byte of the size seven bits count.
+  const size = sample.subarray(6, 10).reduce((bits, byte) => bits * 128 + (byte % 128), 0);
+  return 10 + size >= sample.length;
 }
 
 /** Of a Matroska track (RFC 9559 §5.1.4.1.21). Not every `V_`, which sound may hold by chance. */

@@ -5,6 +5,13 @@ export const samples = {
   wav: wav(),
   mp3: mpegFrames(),
   mp3Tagged: Buffer.concat([Buffer.from('ID3\x04\0\0\0\0\0\x0a', 'latin1'), Buffer.alloc(10), mpegFrames()]),
+  mp3Picture: Buffer.concat([tagWithPicture(), mpegFrames()]),
+  flacPicture: Buffer.concat([
+    tagWithPicture(),
+    Buffer.from('fLaC\x80\0\0\x22', 'latin1'),
+    Buffer.alloc(34, 1),
+  ]),
+  wmaPicture: asfWithPicture(),
   flac: Buffer.concat([Buffer.from('fLaC\x80\0\0\x22', 'latin1'), Buffer.alloc(34, 1)]),
   oggVorbis: ogg(Buffer.from('\x01vorbis\0\0\0\0\x02\x44\xac\0\0', 'latin1')),
   oggOpus: ogg(Buffer.from('OpusHead\x01\x02\0\0\x80\xbb\0\0\0\0\0', 'latin1')),
@@ -67,6 +74,26 @@ export function wav(sampleBytes = 800): Buffer {
   head.write('data', 36, 'latin1');
   head.writeUInt32LE(sampleBytes, 40);
   return Buffer.concat([head, Buffer.alloc(sampleBytes, 0x80)]);
+}
+
+/** An ID3v2 tag of 32 KB, seven bits of the size in each byte. */
+function tagWithPicture(): Buffer {
+  return Buffer.concat([Buffer.from('ID3\x04\0\0\0\x02\0\0', 'latin1'), Buffer.alloc(32 * 1024)]);
+}
+
+/** Windows Media whose header holds a picture before it tells what streams there are. */
+function asfWithPicture(): Buffer {
+  const picture = asfObject('40a4d0d207e3d21197f000a0c95ea850', Buffer.alloc(50_000, 1));
+  const sound = Buffer.from('409e69f84d5bcf11a8fd00805f5c442b', 'hex');
+  const streams = asfObject('9107dcb7b7a9cf118ee600c00c205365', Buffer.concat([sound, Buffer.alloc(40)]));
+  const objects = Buffer.concat([Buffer.from([2, 0, 0, 0, 1, 2]), picture, streams]);
+  return asfObject('3026b2758e66cf11a6d900aa0062ce6c', objects);
+}
+
+function asfObject(id: string, content: Buffer): Buffer {
+  const size = Buffer.alloc(8);
+  size.writeBigUInt64LE(BigInt(24 + content.length));
+  return Buffer.concat([Buffer.from(id, 'hex'), size, content]);
 }
 
 function mpegFrames(): Buffer {
