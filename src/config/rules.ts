@@ -24,6 +24,7 @@ export const rules: readonly Rule[] = [
   services.authoritiesAreCertificates,
   services.headersAreBounded,
   services.clientsHaveTime,
+  services.drainFitsATimer,
   routes.routesHaveUpstreams,
   routes.routesAreDistinct,
   routes.routeNamesAreDistinct,

@@ -1,6 +1,6 @@
 import { areCertificates } from '../certificates.ts';
 import { parseInstant } from '../instants.ts';
-import { parseDuration, parseSize, printSize } from '../units.ts';
+import { durationMsMax, parseDuration, parseSize, printSize } from '../units.ts';
 import { noSuch } from './draft.ts';
 import type { Rule } from './draft.ts';
 
@@ -66,4 +66,11 @@ export const clientsHaveTime: Rule = ({ config: { limits } }, report) => {
       `is less than ${patienceMsMin}ms and cuts honest clients on slow networks`,
     );
   }
+};
+
+/** One timer waits for both. */
+export const drainFitsATimer: Rule = ({ config: { drain } }, report) => {
+  if (report.isBroken(drain, 'delay', 'timeout')) return;
+  const bothMs = (parseDuration(drain.delay) ?? 0) + (parseDuration(drain.timeout) ?? 0);
+  if (bothMs > durationMsMax) report.problem(drain, 'timeout', 'and delay together are longer than 24d');
 };

@@ -100,6 +100,11 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     says: ['3:10: drain.timeout: "25d" is too long, the longest is 24d'],
   },
   {
+    name: 'a drain that a timer cannot hold, though each of its times is one',
+    text: `${least}drain: { delay: 1d, timeout: 24d }\n`,
+    says: ['3:21: drain.timeout: and delay together are longer than 24d'],
+  },
+  {
     name: 'no time at all',
     text: `${least}limits: { keepAlive: 0s }\n`,
     says: ['3:11: limits.keepAlive: "0s" must be longer than nothing'],
@@ -740,6 +745,7 @@ const harmless: readonly [string, string][] = [
     `upstreams: { a: &it { targets: ["http://h"] }, b: *it }\nroutes: [{ path: /x, methods: [GET], upstream: a }]\n`,
   ],
   ['two listeners on any port', `${least}listen: 127.0.0.1:0\nadmin: { listen: 127.0.0.1:0 }\n`],
+  ['the longest drain', `${least}drain: { delay: 1d, timeout: 23d }\n`],
   ['headers of 1 MB', `${least}limits: { headerSize: 1MB }\n`],
   ['Windows line ends and a byte order mark', `\uFEFF${least.replaceAll('\n', '\r\n')}`],
 ];
