@@ -87,7 +87,7 @@ function convert(tree: unknown, { keyword, parentSchema, data, instancePath }: S
 
 function scalarOf(text: string, types: readonly unknown[]): number | boolean | undefined {
   if (types.includes('boolean') && /^(?:true|false)$/.test(text)) return text === 'true';
-  if (types.includes('integer') && /^-?\d{1,15}$/.test(text)) return Number(text);
+  if (types.includes('integer') && /^-?\d{1,16}$/.test(text)) return Number(text);
   return undefined;
 }
 

@@ -44,7 +44,7 @@ export const formats = {
   },
   store: {
     fault: storeFault,
-    pattern: '^(sqlite:.+|rediss?(\\+sentinel|\\+cluster)?://.+)$',
+    pattern: '^[A-Za-z]+(\\+[A-Za-z]+)?:',
   },
   'quota-name': {
     fault: (text) =>

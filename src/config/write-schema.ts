@@ -59,7 +59,7 @@ function namesOf(names: unknown, values: unknown): Part {
 function allowExpansion(part: Part): Part {
   const { description, default: fallback, type, ...rules } = part;
   const outside = { description, ...(fallback === undefined ? {} : { default: fallback }) };
-  const needsChoice = type !== 'string' || 'enum' in rules || 'maxLength' in rules;
+  const needsChoice = ![type].flat().includes('string') || 'enum' in rules || 'maxLength' in rules;
   if (!needsChoice) return { ...outside, type, ...rules };
   return {
     ...outside,
@@ -72,7 +72,7 @@ function allowExpansion(part: Part): Part {
 
 /** Whether the value may be a number, a boolean or a text of any kind, and so come from the environment. */
 function mayBeScalar({ type }: Part): boolean {
-  return type === 'string' || [type].flat().some((name) => name === 'integer' || name === 'boolean');
+  return [type].flat().some((name) => name === 'string' || name === 'integer' || name === 'boolean');
 }
 
 if (import.meta.main) writeFileSync(publishedAt, publishedSchema());

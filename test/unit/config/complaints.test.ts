@@ -746,6 +746,10 @@ const harmless: readonly [string, string][] = [
   ],
   ['two listeners on any port', `${least}listen: 127.0.0.1:0\nadmin: { listen: 127.0.0.1:0 }\n`],
   ['the longest drain', `${least}drain: { delay: 1d, timeout: 23d }\n`],
+  [
+    'the largest limit from the environment',
+    plan('{ quotas: [{ name: q, limit: "${L:-9007199254740991}", per: day }] }'),
+  ],
   ['headers of 1 MB', `${least}limits: { headerSize: 1MB }\n`],
   ['Windows line ends and a byte order mark', `\uFEFF${least.replaceAll('\n', '\r\n')}`],
 ];

@@ -16,6 +16,8 @@ test('the published schema is valid and accepts the example', () => {
   assert.ok(fits(parse(readFileSync(example, 'utf8'))), JSON.stringify(fits.errors, undefined, 2));
 });
 
+const route = (part: object) => ({ routes: [{ path: '/x', methods: ['GET'], ...part }] });
+
 const accepted: readonly [string, unknown][] = [
   ['a number from the environment', { limits: { inFlight: '${N}' } }],
   ['a boolean from the environment', { forwarded: '${F:-true}' }],
@@ -24,6 +26,10 @@ const accepted: readonly [string, unknown][] = [
   ['workers from the environment', { workers: '${WORKERS:-2}' }],
   ['a concurrency from the environment', { plans: { free: { concurrency: '${C:-8}' } } }],
   ['a concurrency that is shared', { plans: { free: { concurrency: { limit: 8, shared: true } } } }],
+  ['an upgrade from the environment', route({ upgrade: '${U:-websocket}' })],
+  ['a body from the environment', route({ body: '${B:-none}' })],
+  ['an upgrade with its options', route({ upgrade: { websocket: { maxSockets: '${N}' } } })],
+  ['a store in capitals', { store: 'SQLITE:./x.db' }],
   ['a bare port', { listen: 8080 }],
   ['as many workers as cores', { workers: 'auto' }],
 ];
@@ -34,6 +40,9 @@ const refused: readonly [string, unknown][] = [
   ['half a worker', { workers: 0.5 }],
   ['a negative limit', { limits: { inFlight: -1 } }],
   ['a concurrency in words', { plans: { free: { concurrency: 'few' } } }],
+  ['an upgrade that is none', route({ upgrade: 'h2c' })],
+  ['a body of two kinds', route({ body: { json: {}, any: {} } })],
+  ['a store without a scheme', { store: './x.db' }],
   ['a word outside its set', { log: { level: 'inf' } }],
 ];
 const base = { upstreams: { a: { targets: ['http://h'] } }, routes: [{ path: '/x', methods: ['GET'] }] };
