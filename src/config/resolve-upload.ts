@@ -1,11 +1,10 @@
 import type { BodyCheck } from './compile-schema.ts';
 import type { BodyRule, UpgradeRule } from './config.ts';
 import { duration, size } from './known.ts';
-import type { RawRoute } from './schema.ts';
+import type { RawRoute, RawUpload } from './schema.ts';
 import type { FileRule } from './upload-rule.ts';
 
 type RawBody = Exclude<RawRoute['body'], string>;
-type RawUpload = NonNullable<RawBody['upload']>;
 type RawFile = NonNullable<RawBody['file']>;
 
 /** The rule of a form or of a bare file; undefined when the body is neither. */

@@ -48,6 +48,7 @@ export const schema = {
 export type RawConfig = FromSchema<typeof schema>;
 
 export type RawRoute = RawConfig['routes'][number];
+export type RawUpload = NonNullable<Exclude<RawRoute['body'], string>['upload']>;
 export type RawPlan = RawConfig['plans'][string];
 export type RawQuota = RawPlan['quotas'][number];
 export type RawKey = RawConfig['keys'][number];

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { bodyBroken, breakBody, brokenBy } from '../broken-body.ts';
 import { CollectedBytes } from '../collected-bytes.ts';
 import type { BodyRule } from '../config/config.ts';
+import { bufferedBytesMax } from '../config/held-bytes.ts';
 import { printSize } from '../config/units.ts';
 import { overloaded, Refusal } from '../refusals.ts';
 import { readArriving, type ArrivingBody, type Arrivals } from '../uploads/arriving-body.ts';
@@ -118,18 +119,19 @@ async function readAny(
   const { pace, sizeMax } = rule;
   const arriving = readArriving(req, { pace, tooSlow: 'request_timeout', arrivals });
   const chunks = bounded(arriving.chunks, sizeMax);
-  if (head.contentLength !== undefined && head.contentLength > bufferedMax) {
+  if (head.contentLength !== undefined && head.contentLength > bufferedBytesMax) {
     return streamOnce({ arriving, first: noBody, chunks }, head.contentLength);
   }
   const collected = new CollectedBytes(sizeMax);
   try {
     for (let next = await chunks.next(); next.done !== true; next = await chunks.next()) {
-      if (!rooms.memory.take(next.value.length)) throw overloaded();
-      collected.takeOver(next.value);
-      if (collected.length > bufferedMax) {
+      const chunk = next.value;
+      if (collected.length + chunk.length > bufferedBytesMax) {
         const first = inMemory(collected.take(), rooms.memory);
-        return streamOnce({ arriving, first, chunks: followedBy(first, chunks) }, undefined);
+        return streamOnce({ arriving, first, chunks: joined(first, chunk, chunks) }, undefined);
       }
+      if (!rooms.memory.take(chunk.length)) throw overloaded();
+      collected.takeOver(chunk);
     }
   } catch (error) {
     arriving.stop();
@@ -158,9 +160,6 @@ async function readUploaded(
     throw error;
   }
 }
-
-/** Beyond this a body of any kind is forwarded while it arrives. */
-const bufferedMax = 64 * 1024;
 
 const nothing = Buffer.alloc(0);
 
@@ -208,12 +207,14 @@ async function* bounded(chunks: AsyncIterable<Buffer>, sizeMax: number): AsyncGe
   }
 }
 
-async function* followedBy(
+async function* joined(
   first: BytesBody,
+  chunk: Buffer,
   rest: AsyncGenerator<Buffer, void>,
 ): AsyncGenerator<Buffer, void> {
   yield first.bytes;
   first.release();
+  yield chunk;
   yield* rest;
 }
 

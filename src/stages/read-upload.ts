@@ -1,3 +1,4 @@
+import { fieldsBytesMax } from '../config/held-bytes.ts';
 import { printSize } from '../config/units.ts';
 import type { UploadRule } from '../config/upload-rule.ts';
 import { Refusal } from '../refusals.ts';
@@ -46,12 +47,9 @@ export function requireUploadHead({ contentType, contentLength }: Head, rule: Up
 /** The bytes of text fields, names and all, that a form of this declared length can make the gateway hold. */
 export function heldBytesMax(rule: UploadRule, contentLength: number | undefined): number {
   if (rule.kind === 'file') return 0;
-  const fields = rule.fields.countMax * (rule.fields.sizeMax + fieldHeadMax);
+  const fields = fieldsBytesMax(rule.fields.countMax, rule.fields.sizeMax);
   return Math.min(fields, rule.sizeMax, contentLength ?? rule.sizeMax);
 }
-
-/** What a text field has besides its value: a name of up to 256 characters, and a line of its own for that. */
-const fieldHeadMax = 1024;
 
 function missing(rule: UploadRule): string {
   if (rule.kind === 'file') return 'The file is missing';

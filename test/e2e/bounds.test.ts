@@ -556,6 +556,19 @@ describe('a body that is taken as it comes holds memory while it arrives', async
   });
 });
 
+test('a body that is taken as it comes passes whatever its size where the memory holds the first 64 KB', async (t) => {
+  const least = await openDoor(t, {
+    limits: { bodyMemory: '64KB' },
+    routes: [{ path: '/v1/any', methods: ['POST'], body: { any: { maxSize: '1MB' } } }],
+  });
+  for (const size of [64 * 1024, 64 * 1024 + 1, 100_000]) {
+    const raw = await openRaw(t, least.gateway.port);
+    raw.write(`${upload(chunked, '/v1/any')}${chunk(60_000)}${chunk(size - 60_000)}0\r\n\r\n`);
+    assert.equal((await raw.responses(1))[0]?.status, 200);
+    assert.equal(least.upstream.requests.at(-1)?.body.length, size);
+  }
+});
+
 const phases: [name: string, bytes: string, refusal?: string][] = [
   ['before a byte', ''],
   ['in the request line', 'GET /v1/ho'],

@@ -1,7 +1,8 @@
-import type { RawRoute } from '../schema.ts';
+import { bufferedBytesMax, fieldsBytesMax } from '../held-bytes.ts';
+import type { RawRoute, RawUpload } from '../schema.ts';
 import { noRoute, usageRoute } from '../route-names.ts';
 import { compareSegments, pathBelow, segmentsOf } from '../route-path.ts';
-import { parseSize } from '../units.ts';
+import { parseSize, printSize } from '../units.ts';
 import { noSuch } from './draft.ts';
 import type { Rule } from './draft.ts';
 
@@ -79,13 +80,20 @@ export const usageHasItsOwnPath: Rule = ({ config: { usage, routes } }, report) 
   if (same !== undefined) report.problem(usage, 'path', `is the path of ${report.mention(same)} too`);
 };
 
+/** There is never room for what is more than all of it, however often its client tries again. */
 export const bodiesFitMemory: Rule = ({ config: { routes, limits } }, report) => {
   if (report.isBroken(limits, 'bodyMemory')) return;
+  const most = sizeOf(limits.bodyMemory);
   for (const { body } of routes) {
     if (typeof body === 'string') continue;
-    const rule = body.json;
-    if (rule === undefined || sizeOf(rule.maxSize) <= sizeOf(limits.bodyMemory)) continue;
-    report.problem(rule, 'maxSize', 'is more than limits.bodyMemory');
+    const { json, any, upload } = body;
+    if (json !== undefined && sizeOf(json.maxSize) > most)
+      report.problem(json, 'maxSize', 'is more than limits.bodyMemory');
+    if (any !== undefined && Math.min(sizeOf(any.maxSize), bufferedBytesMax) > most)
+      report.problem(any, 'maxSize', 'is more than limits.bodyMemory, which must hold its first 64 KB');
+    const texts = upload === undefined ? 0 : textBytesMax(upload);
+    if (upload !== undefined && texts > most)
+      report.problem(upload, 'fields', `may hold ${printSize(texts)}, more than limits.bodyMemory`);
   }
 };
 
@@ -115,6 +123,10 @@ export const errorsAreAnswered: Rule = ({ config: { errors } }, report) => {
   if (errors['client_gone'] !== undefined)
     report.problem(errors, 'client_gone', 'is never answered, the client has left: remove it');
 };
+
+function textBytesMax({ maxSize, fields }: RawUpload): number {
+  return Math.min(fieldsBytesMax(fields.maxCount, sizeOf(fields.maxSize)), sizeOf(maxSize));
+}
 
 function sizeOf(text: string): number {
   return parseSize(text) ?? 0;

@@ -68,7 +68,8 @@ export const limits = {
       default: '60s',
     },
     bodyMemory: {
-      description: 'All request bodies held in memory at one time. No body may be larger.',
+      description:
+        'All request bodies held in memory at one time: JSON, text fields of forms, others up to 64KB. None may be larger.',
       type: 'string',
       format: 'size',
       default: '256MB',

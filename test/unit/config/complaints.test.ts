@@ -461,6 +461,19 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     text: `${routes('{ path: /v1/x, methods: [POST], body: { json: { maxSize: 2MB } } }')}limits: { bodyMemory: 1MB }\n`,
     says: ['4:53: routes[0].body.json.maxSize: is more than limits.bodyMemory'],
   },
+  {
+    name: 'what bodies of other kinds hold of themselves, larger than the memory',
+    text: `${routes(
+      '{ path: /v1/a, methods: [POST], body: { any: { maxSize: 10MB } } }',
+      '{ path: /v1/b, methods: [POST], body: { any: { maxSize: 2KB } } }',
+      '{ path: /v1/c, methods: [POST], body: { upload: { files: {} } } }',
+      '{ path: /v1/d, methods: [POST], body: { upload: { files: {}, fields: { maxCount: 1, maxSize: 1KB } } } }',
+    )}limits: { bodyMemory: 2KB }\n`,
+    says: [
+      '4:52: routes[0].body.any.maxSize: is more than limits.bodyMemory, which must hold its first 64 KB',
+      '6:45: routes[2].body.upload.fields: may hold 340 KB, more than limits.bodyMemory',
+    ],
+  },
   // plans
   {
     name: 'a quota of nothing',
