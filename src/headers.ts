@@ -43,9 +43,14 @@ export function fold(name: string): string {
   return /[_.]/.test(lower) ? lower.replace(/[_.]/g, '-') : lower;
 }
 
-/** True for a header that only the gateway may set towards the upstream or the client. */
-export function isOwned(folded: string): boolean {
-  return writtenByUs.has(folded) || ownedPrefixes.some((prefix) => folded.startsWith(prefix));
+/** True for a header of which nothing that a client sends ever passes to the upstream. */
+export function isStripped(folded: string): boolean {
+  return (
+    hopByHop.has(folded) ||
+    smuggling.has(folded) ||
+    writtenByUs.has(folded) ||
+    ownedPrefixes.some((prefix) => folded.startsWith(prefix))
+  );
 }
 
 export type Passes = (name: string) => boolean;
@@ -56,9 +61,7 @@ export function requestHeaderFilter(keyHeader: string, forwardKey: boolean): Pas
   return remember(
     (folded, name) =>
       (forwardKey || folded !== key) &&
-      !hopByHop.has(folded) &&
-      !smuggling.has(folded) &&
-      !isOwned(folded) &&
+      !isStripped(folded) &&
       (!judgedBy.has(folded) || name.toLowerCase() === folded),
   );
 }

@@ -177,6 +177,11 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
       '3:9: auth.header: "Content_Length" is a header with a meaning of its own, a key cannot travel in it',
     ],
   },
+  ...['X-Real-IP', 'http2_settings', 'Proxy', 'X-Original-URL', 'X-HTTP-Method'].map((name) => ({
+    name: `${name}, which is stripped with whatever is in it,`,
+    text: `${least}auth: { header: ${name}, forwardKey: true }\n`,
+    says: [`3:9: auth.header: "${name}" is a header with a meaning of its own, a key cannot travel in it`],
+  })),
   {
     name: 'a port that is none',
     text: `${least}listen: 70000\n`,
