@@ -20,6 +20,7 @@ export const rules: readonly Rule[] = [
   plans.periodsStartWhereTheyCan,
   plans.costsFitQuotas,
   services.versionsNameUpstreams,
+  services.targetsAreDistinct,
   services.sunsetsAreInOrder,
   services.authoritiesAreCertificates,
   services.headersAreBounded,

@@ -17,6 +17,19 @@ export const versionsNameUpstreams: Rule = ({ config, declared }, report) => {
   }
 };
 
+/** One that is written in two ways would get twice its share. */
+export const targetsAreDistinct: Rule = ({ config }, report) => {
+  for (const upstream of Object.values(config.upstreams)) {
+    if (report.isBroken(upstream, 'targets')) continue;
+    const { targets } = upstream;
+    const origins = targets.map((target) => new URL(target).origin);
+    for (const [at, origin] of origins.entries()) {
+      const first = origins.indexOf(origin);
+      if (first < at) report.problem(targets, String(at), `is the origin of [${first}] too`);
+    }
+  }
+};
+
 export const sunsetsAreInOrder: Rule = ({ config }, report) => {
   for (const version of Object.values(config.versions)) {
     if (report.isBroken(version, 'deprecated', 'sunset')) continue;

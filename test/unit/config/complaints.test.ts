@@ -367,6 +367,14 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     ],
   },
   {
+    name: 'one target written in three ways',
+    text: 'upstreams: { a: { targets: ["http://127.0.0.1:80", "http://127.0.0.1", "http://127.1/"] } }\nroutes: [{ path: /x, methods: [GET], upstream: a }]\n',
+    says: [
+      '1:52: upstreams.a.targets[1]: is the origin of [0] too',
+      '1:72: upstreams.a.targets[2]: is the origin of [0] too',
+    ],
+  },
+  {
     name: 'no target',
     text: 'upstreams: { a: { targets: [] } }\nroutes: [{ path: /x, methods: [GET], upstream: a }]\n',
     says: ['1:19: upstreams.a.targets: is an empty list, at least one is needed'],
