@@ -36,14 +36,13 @@ export const routesAreDistinct: Rule = ({ config }, report) => {
     const methods = methodsOf(route);
     for (const other of earlier) {
       const relation = compareSegments(segments, other.segments);
-      if (relation === 'apart' || relation === 'ordered') continue;
-      const common = methods.intersection(other.methods);
-      if (common.size === 0) continue;
-      report.problem(
-        route,
-        'path',
-        `overlaps ambiguously with ${report.mention(other.route)} for ${[...common].join(', ')}`,
-      );
+      // A path is matched before its method, so even routes for different methods would compete for it.
+      if (relation === 'ambiguous')
+        report.problem(route, 'path', `overlaps ambiguously with ${report.mention(other.route)}`);
+      if (relation !== 'same') continue;
+      const common = [...methods.intersection(other.methods)].join(', ');
+      if (common !== '')
+        report.problem(route, 'path', `is the path of ${report.mention(other.route)} too, for ${common}`);
     }
     earlier.push({ route, segments, methods });
   }
