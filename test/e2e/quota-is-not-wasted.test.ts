@@ -166,6 +166,26 @@ test('a key that owes more than its limit is refused until the period ends', asy
   assert.equal(answer.refusal, 'quota_exhausted');
 });
 
+test('a route that only some plans can pay answers their keys, and takes nothing from the others', async (t) => {
+  const plansOfBoth = { ...planOf(4), pro: { quotas: [{ name: 'life', limit: 5, per: 'lifetime' }] } };
+  const own = await openQuotaScene(t, {
+    plans: plansOfBoth,
+    keys: [...keysOf('plan', 'free'), ...keysOf('pro', 'pro')],
+    routes: [
+      { path: workPath, methods: ['GET'], cost: 5 },
+      { path: '/v1/cheap', methods: ['GET'] },
+    ],
+  });
+  const both = await own.start();
+  assert.equal((await call(both, { key: 'pro', method: 'GET' })).status, 200);
+  const refused = await call(both, { key: 'free', method: 'GET' });
+  assert.deepEqual([refused.refusal, refused.headers['retry-after']], ['quota_exhausted', undefined]);
+  const statuses = [];
+  for (let turn = 0; turn < 5; turn += 1)
+    statuses.push((await call(both, { key: 'free', method: 'GET', path: '/v1/cheap' })).status);
+  assert.deepEqual(statuses, [200, 200, 200, 200, 429]);
+});
+
 test('usage outlives a restart, an edited limit, a renamed route and another secret', async (t) => {
   const own = await openQuotaScene(t, {});
   const first = await own.start({ plans: planOf(10) });

@@ -22,20 +22,22 @@ export const periodsStartWhereTheyCan: Rule = ({ config }, report) => {
   }
 };
 
-/** A request that costs more than a quota ever has would be refused for ever. */
+/** A route that no plan can ever pay would refuse every request. What only some of them can pay is for their keys. */
 export const costsFitQuotas: Rule = ({ config }, report) => {
-  const quotas = Object.values(config.plans).flatMap((plan) => plan.quotas);
-  const least = quotas.toSorted((a, b) => a.limit - b.limit)[0];
-  if (least === undefined) return;
+  const narrowest = Object.values(config.plans).map(({ quotas }) => quotas.toSorted(byLimit)[0]);
+  const quotas = narrowest.filter((quota) => quota !== undefined);
+  const most = quotas.toSorted(byLimit).at(-1);
+  if (most === undefined || quotas.length < narrowest.length) return;
   for (const route of config.routes) {
-    if (route.cost <= least.limit || report.isBroken(route, 'cost')) continue;
-    report.problem(
-      route,
-      'cost',
-      `is more than the limit of ${report.mention(least)}, so it is never granted`,
-    );
+    if (route.cost <= most.limit || report.isBroken(route, 'cost')) continue;
+    const why = `is more than any plan can pay, the most is the limit of ${report.mention(most)}`;
+    report.problem(route, 'cost', why);
   }
 };
+
+function byLimit(one: RawQuota, other: RawQuota): number {
+  return one.limit - other.limit;
+}
 
 /** The units whose start can be chosen, with the anchor that fits and how it is written. */
 const starts = {

@@ -12,6 +12,8 @@ const keys = (...lines: readonly string[]) =>
   `${least}plans: { free: {} }\nkeys:\n${lines.map((line) => `  - ${line}\n`).join('')}`;
 
 const plan = (text: string) => `${least}plans: { p: ${text} }\n`;
+const costly = (plans: string) =>
+  `${least.replace('upstream: a', 'upstream: a, cost: 5')}plans: { ${plans} }\n`;
 
 const cases: readonly { name: string; text: string; says: readonly string[] }[] = [
   // YAML
@@ -598,10 +600,10 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     says: ['3:15: plans.p.charge: there is no "succes", did you mean "success"?'],
   },
   {
-    name: 'a cost that no quota ever has',
-    text: `${upstream}routes: [{ path: /x, methods: [GET], upstream: a, cost: 5 }]\nplans: { p: { quotas: [{ name: q, limit: 4, per: day }] } }\n`,
+    name: 'a cost that no plan can pay',
+    text: `${upstream}routes: [{ path: /x, methods: [GET], upstream: a, cost: 5 }]\nplans:\n  p: { quotas: [{ name: q, limit: 3, per: day }] }\n  r: { quotas: [{ name: q, limit: 9, per: day }, { name: s, limit: 4, per: hour }] }\n`,
     says: [
-      '2:51: routes[0].cost: is more than the limit of plans.p.quotas[0] (line 3), so it is never granted',
+      '2:51: routes[0].cost: is more than any plan can pay, the most is the limit of plans.r.quotas[1] (line 5)',
     ],
   },
   {
@@ -772,6 +774,13 @@ const harmless: readonly [string, string][] = [
   ],
   ['two listeners on any port', `${least}listen: 127.0.0.1:0\nadmin: { listen: 127.0.0.1:0 }\n`],
   ['the longest drain', `${least}drain: { delay: 1d, timeout: 23d }\n`],
+  [
+    'a cost that one of the plans can pay',
+    costly(
+      'p: { quotas: [{ name: q, limit: 4, per: day }] }, r: { quotas: [{ name: q, limit: 5, per: day }] }',
+    ),
+  ],
+  ['a cost, where a plan has no quota', costly('p: { quotas: [{ name: q, limit: 4, per: day }] }, r: {}')],
   [
     'the largest limit from the environment',
     plan('{ quotas: [{ name: q, limit: "${L:-9007199254740991}", per: day }] }'),
