@@ -69,17 +69,20 @@ function collectFindings(file: string, places: Places) {
   const problems: Problem[] = [];
   const warnings: Problem[] = [];
   const pointers = new Set<string>();
+  /** The pointers and those of all that holds them, so that nobody has to search for them: there may be thousands. */
+  const touched = new Set<string>();
   return {
     add: (problem: Omit<Problem, 'file'>) => void problems.push({ file, ...problem }),
     report: (pointer: string, message: string, offset?: number): void => {
       pointers.add(pointer);
+      for (let at = pointer; at !== '' && !touched.has(at); at = at.slice(0, at.lastIndexOf('/')))
+        touched.add(at);
       const position = offset === undefined ? {} : places.position(offset);
       problems.push({ file, ...places.locate(pointer), ...position, message });
     },
     warn: (pointer: string, message: string) =>
       void warnings.push({ file, ...places.locate(pointer), message }),
-    hasBelow: (pointer: string) =>
-      pointers.has(pointer) || [...pointers].some((one) => one.startsWith(`${pointer}/`)),
+    hasBelow: (pointer: string) => touched.has(pointer),
     pointers: (): readonly string[] => [...pointers],
     warnings: (): readonly string[] => sortProblems(warnings).map(printProblem),
     throwIfAny: (): void => {
