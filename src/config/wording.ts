@@ -48,10 +48,12 @@ function withoutNextLine(text: string): string {
   return text.replace(/\s\w+:\S[^]*$/, ' …');
 }
 
+/** Also where the `//` of the address is missing, so that what stands before the `@` could be anything. */
 function withoutCredentials(text: string): string {
-  const from = text.indexOf('//');
   const to = text.lastIndexOf('@');
-  return from === -1 || to < from ? text : `${text.slice(0, from)}//***${text.slice(to)}`;
+  if (to === -1) return text;
+  const scheme = /^[a-z+]+:\/\//i.exec(text)?.[0] ?? '';
+  return `${scheme}***${text.slice(to)}`;
 }
 
 function nearest(wrong: string, names: readonly string[]): string | undefined {

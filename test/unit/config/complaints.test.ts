@@ -102,6 +102,16 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     says: ['3:10: drain.timeout: "25d" is too long, the longest is 24d'],
   },
   {
+    name: 'a duration that cannot be counted',
+    text: `${least}drain: { timeout: 99999999999999999d }\n`,
+    says: ['3:10: drain.timeout: "99999999999999999d" is too long, the longest is 24d'],
+  },
+  {
+    name: 'a size that cannot be counted',
+    text: `${least}limits: { bodyMemory: 8388608GB }\n`,
+    says: ['3:11: limits.bodyMemory: "8388608GB" is too large'],
+  },
+  {
     name: 'a drain that a timer cannot hold, though each of its times is one',
     text: `${least}drain: { delay: 1d, timeout: 24d }\n`,
     says: ['3:21: drain.timeout: and delay together are longer than 24d'],
@@ -366,6 +376,14 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     text: 'upstreams: { a: { targets: [http://h/p] } }\nroutes: [{ path: /x, methods: [GET], upstream: a }]\n',
     says: [
       '1:29: upstreams.a.targets[0]: "http://h/p" must not have a path or a query, write an origin such as http://127.0.0.1:9000',
+    ],
+  },
+  {
+    name: 'targets with a password and without their "//"',
+    text: 'upstreams: { a: { targets: ["user:s3cret@host:80", "http:/user:s3c@ret@host"] } }\nroutes: [{ path: /x, methods: [GET], upstream: a }]\n',
+    says: [
+      '1:29: upstreams.a.targets[0]: "***@host:80" is not an http or https address, write an origin such as http://127.0.0.1:9000',
+      '1:52: upstreams.a.targets[1]: "***@host" is not an http or https address, write an origin such as http://127.0.0.1:9000',
     ],
   },
   {
