@@ -17,8 +17,10 @@ export function checkSchema(schema: unknown): AnySchema {
   const problems = parts.flatMap((part) => [
     ...(isInPieces ? dynamicProblems(part) : []),
     ...keywordProblems(part),
+    ...companyProblems(part),
     ...dialectProblems(part),
     ...typeProblems(part),
+    ...enumProblems(part),
     ...patternProblems(part),
     ...formatProblems(part),
   ]);
@@ -36,6 +38,14 @@ function* keywordProblems({ schema, pointer }: Subschema): Iterable<SchemaProble
     const gap = missingSpace(keyword);
     const cure = gap === undefined ? didYouMean(keyword, keywords) : `, ${gap}`;
     const message = `unknown keyword ${showName(keyword)}${cure}`;
+    yield { pointer: childPointer(pointer, keyword), message };
+  }
+}
+
+function* companyProblems({ schema, pointer }: Subschema): Iterable<SchemaProblem> {
+  for (const [keyword, others] of companions) {
+    if (!Object.hasOwn(schema, keyword) || others.some((other) => Object.hasOwn(schema, other))) continue;
+    const message = `"${keyword}" means nothing without "${others.join('" or "')}" beside it`;
     yield { pointer: childPointer(pointer, keyword), message };
   }
 }
@@ -60,6 +70,11 @@ function* typeProblems({ schema, pointer }: Subschema): Iterable<SchemaProblem> 
     const message = `unknown type "${type}"${didYouMean(type, types)}`;
     yield { pointer: childPointer(pointer, 'type'), message };
   }
+}
+
+function* enumProblems({ schema, pointer }: Subschema): Iterable<SchemaProblem> {
+  if (!Array.isArray(schema['enum']) || schema['enum'].length > 0) return;
+  yield { pointer: childPointer(pointer, 'enum'), message: '"enum" is empty, so nothing would fit' };
 }
 
 function* patternProblems({ schema, pointer }: Subschema): Iterable<SchemaProblem> {
@@ -127,6 +142,24 @@ const types: ReadonlySet<string> = new Set([
   'string',
 ]);
 // `$async` would make a check return a promise, which is truthy and so would let every body pass. The others are of
-// older drafts and would be ignored or refused without saying where.
-const foreign = new Set(['$async', 'id', '$recursiveRef', '$recursiveAnchor']);
+// older drafts, or of none, and would be ignored or refused without saying where.
+const foreign = new Set([
+  '$async',
+  'id',
+  '$recursiveRef',
+  '$recursiveAnchor',
+  'formatMaximum',
+  'formatMinimum',
+  'formatExclusiveMaximum',
+  'formatExclusiveMinimum',
+]);
 const keywords: ReadonlySet<string> = new Set(Object.keys(metaAjv.RULES.keywords)).difference(foreign);
+/** Keywords that need one of others beside them. */
+const companions: ReadonlyMap<string, readonly string[]> = new Map([
+  ['if', ['then', 'else']],
+  ['then', ['if']],
+  ['else', ['if']],
+  ['minContains', ['contains']],
+  ['maxContains', ['contains']],
+  ['nullable', ['type']],
+]);

@@ -368,7 +368,22 @@ const badSchemas: [name: string, schema: unknown, pointer: string, sentence: Reg
     '/$schema',
     /^only JSON Schema 2020-12 is understood/,
   ],
-  ['else without if', { else: {} }, '', /^"else" without "if" is ignored$/],
+  [
+    'else without if',
+    of({ else: {} }),
+    '/properties/a/else',
+    /^"else" means nothing without "if" beside it$/,
+  ],
+  ['if alone', of({ if: {} }), '/properties/a/if', /^"if" means nothing without "then" or "else" beside it$/],
+  ['minContains alone', of({ minContains: 1 }), '/properties/a/minContains', /without "contains" beside it$/],
+  ['nullable alone', of({ nullable: true }), '/properties/a/nullable', /without "type" beside it$/],
+  ['an empty enum', of({ enum: [] }), '/properties/a/enum', /^"enum" is empty, so nothing would fit$/],
+  [
+    'a keyword of no draft',
+    of({ format: 'date', formatMaximum: '2030-01-01' }),
+    '/properties/a/formatMaximum',
+    /^unknown keyword "formatMaximum"/,
+  ],
 ];
 
 describe('a body that does not fit its schema gets a sentence with the field and the rule', () => {
