@@ -88,6 +88,8 @@ export async function listenAdmin({ app, drain }: Admin, { host, port }: Address
   const server = http.createServer({ headersTimeout: 10_000, requestTimeout: 0 }, app);
   // "100 Continue" is for who reads the body to say.
   server.on('checkContinue', app);
+  // Node would refuse what else is expected, in its own way and before anybody saw a token. It may be passed over (RFC 9110, §10.1.1).
+  server.on('checkExpectation', app);
   await listening(server, { host, port });
   const bound = server.address() as AddressInfo;
   return {

@@ -58,8 +58,8 @@ export async function listKeys(store: KeyStore, query: KeyQuery, now: () => numb
   const limit = readLimit(query.limit);
   const fits = createFilter(query);
   const keys: KeyView[] = [];
+  if (query.cursor !== undefined && !isKeyId(query.cursor)) throw badCursor();
   let after = query.cursor ?? '';
-  if (after !== '' && !isKeyId(after)) throw badCursor();
   for (let seen = 0; seen < scanMax; seen += scanStep) {
     const step = await store.listKeys(after, scanStep);
     for (const known of step) {
