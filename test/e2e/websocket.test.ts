@@ -325,6 +325,8 @@ for (const side of ['client', 'upstream'] as const) {
     } else {
       socket.end(last);
       await raw.receivedUntil((bytes) => bytes.toString().endsWith(last));
+      raw.write('and bye');
+      await until(() => upstream.received[at]?.toString().endsWith('and bye'));
     }
     await raw.receivedUntilClose();
     await nothingInFlight();
