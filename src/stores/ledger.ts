@@ -133,3 +133,10 @@ export class StoreUnavailable extends Error {
     this.mayHaveHappened = options.mayHaveHappened;
   }
 }
+
+/** The store answered, but what it holds there is not of our making. Other keys are not concerned. */
+export class Unreadable extends StoreUnavailable {
+  constructor(message: string) {
+    super(message, { mayHaveHappened: false });
+  }
+}

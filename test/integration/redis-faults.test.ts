@@ -18,7 +18,7 @@ import { openStore } from '../../src/stores/open-store.ts';
 import { nameKeys } from '../../src/stores/redis/names.ts';
 import { createLink } from '../../src/stores/redis/link.ts';
 import { aPlan, aQuota } from '../helpers/lease-scene.ts';
-import { aCounter, aDraw, usedOf } from '../helpers/ledger-orders.ts';
+import { aCounter, aDraw, someUnits, usedOf } from '../helpers/ledger-orders.ts';
 import { writeTemporary } from '../helpers/config-file.ts';
 import { listen } from '../helpers/listen.ts';
 import { durable, startRedisServer } from '../helpers/redis-server.ts';
@@ -330,6 +330,47 @@ test('what another program left under one of our names fails alone', async (t) =
   }
   assert.equal(await usedOf(store.ledger, [aCounter({ name: 'fine' })]), '0');
   assert.equal((await store.ledger.draw(aDraw({ counters, keyId: 'other' }))).kind, 'drawn');
+});
+
+for (const used of ['abc', '', '-5', 'nan', '1e300']) {
+  test(`a counter of ${JSON.stringify(used)} is refused, not taken for an unspent quota, until it is reset`, async (t) => {
+    const redis = await startRedisServer(t);
+    const { ledger } = await openWithDeadline(t, redis.url);
+    const drawn = aDraw({ counters, need: 4, want: 4 });
+    await ledger.draw(drawn);
+    const name = nameKeys('gatehouse:', 'key').counter(counters[0]!);
+    await redis.say('HSET', name, 'used', used);
+    const calls = [
+      () => ledger.draw(aDraw({ counters })),
+      () => ledger.charge(someUnits({ counters })),
+      () => ledger.giveBack(someUnits({ counters })),
+      () => ledger.cancelDraw(drawn),
+      () => ledger.readUsage('key', counters),
+    ];
+    for (const call of calls) {
+      const failure = await failureOf(call());
+      assert.match(failure.message, /a counter that is no number/);
+      assert.equal(failure.mayHaveHappened, false);
+    }
+    assert.ok((await redis.say('HGET', name, 'used')).endsWith(`\r\n${used}\r\n`), 'nothing was written');
+    await ledger.resetUsage('key', counters);
+    assert.equal((await ledger.draw(aDraw({ counters, need: 2, want: 2 }))).kind, 'drawn');
+    assert.equal(await usedOf(ledger, counters), '2');
+  });
+}
+
+test('what somebody else put into a counter beside our fields is passed over', async (t) => {
+  const redis = await startRedisServer(t);
+  const { ledger } = await openWithDeadline(t, redis.url);
+  const drawn = aDraw({ counters, need: 4, want: 4 });
+  await ledger.draw(drawn);
+  const name = nameKeys('gatehouse:', 'key').counter(counters[0]!);
+  await redis.say('HSET', name, 'foo', 'bar', `h:${drawn.holder}`, 'rubbish');
+  assert.deepEqual(await ledger.readUsage('key', counters), [
+    { name: counters[0]!.name, used: 4, leased: 0 },
+  ]);
+  await ledger.cancelDraw(drawn);
+  assert.equal(await usedOf(ledger, counters), '0');
 });
 
 const answers = [

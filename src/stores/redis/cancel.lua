@@ -17,14 +17,14 @@ local used = {}
 local leases = {}
 for index = 3, #KEYS do
   used[index] = used_of(KEYS[index])
-  leases[index] = redis.call('HGET', KEYS[index], 'h:' .. ARGV[2])
+  leases[index] = tonumber(string.match(redis.call('HGET', KEYS[index], 'h:' .. ARGV[2]) or '', '^%d+'))
 end
 for index = 3, #KEYS do
   if used[index] then
     redis.call('HSET', KEYS[index], 'used', whole(math.max(used[index] - units, 0)))
   end
   if leases[index] then
-    tell_lease(KEYS[index], tonumber(string.match(leases[index], '^%d+')) - units)
+    tell_lease(KEYS[index], leases[index] - units)
   end
 end
 redis.call('HSET', latest[1] and KEYS[1] or KEYS[2], ARGV[1], '-')

@@ -1,4 +1,4 @@
-import { StoreUnavailable } from '../ledger.ts';
+import { StoreUnavailable, Unreadable } from '../ledger.ts';
 
 /** What a failure of Redis means for us. */
 export interface Failure {
@@ -11,9 +11,16 @@ export interface Failure {
  * The answers by which Redis refuses, in our words. Scripts check every type before they write, so after any of these
  * nothing has changed. Redis 6.2 wraps what fails inside a script in an ERR, so the words are looked for anywhere.
  */
-const refusals: readonly { code: string; means: string; general: boolean }[] = [
+const refusals: readonly { code: string; means: string; general: boolean; unreadable?: true }[] = [
   { code: 'NOSCRIPT', means: 'does not know a script', general: false },
-  { code: 'WRONGTYPE', means: 'holds something of another program under one of our names', general: false },
+  {
+    code: 'WRONGTYPE',
+    means: 'holds something of another program under one of our names',
+    general: false,
+    unreadable: true,
+  },
+  // Our own scripts say it.
+  { code: 'WRONGVALUE', means: 'holds a counter that is no number', general: false, unreadable: true },
   { code: 'CROSSSLOT', means: 'wants the keys of one call in one slot', general: false },
   { code: 'OOM', means: 'has no memory left (maxmemory)', general: true },
   { code: 'READONLY', means: 'is a read-only replica', general: true },
@@ -73,6 +80,9 @@ export function describeFailure(thrown: unknown): Failure {
     const denial = findDenial(message);
     if (denial !== undefined) return denial;
     const refusal = findRefusal(message);
+    if (refusal?.unreadable === true) {
+      return { error: new Unreadable(`Redis ${refusal.means}`), general: refusal.general };
+    }
     if (refusal !== undefined)
       return fail(refusal.means, { mayHaveHappened: false, general: refusal.general });
     return fail('answered with an error that is not known', { mayHaveHappened: true, general: false });

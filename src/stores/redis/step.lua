@@ -30,9 +30,15 @@ local function whole(number)
   return string.format('%.0f', number)
 end
 
+-- What is no count of units is refused like a wrong type: taken for zero it would be a quota that starts anew.
 local function used_of(key)
-  local used = redis.call('HGET', key, 'used')
-  return used and tonumber(used)
+  local text = redis.call('HGET', key, 'used')
+  if not text then return nil end
+  local used = tonumber(text)
+  if not used or not (used >= 0 and used <= MAX_WHOLE) then
+    error('WRONGVALUE')
+  end
+  return used
 end
 
 local function remember(answer)

@@ -1,4 +1,4 @@
--- Reads counters and what processes have told within the last hour that they hold of them.
+-- Reads counters and what processes have told within the last hour that they hold of them. Fields of others are passed over.
 -- KEYS     one counter each
 -- ARGV     none
 -- Returns  "used leased used leased …"; as text, because the client's parser is not exact near 2^53
@@ -13,9 +13,12 @@ for index = 1, #KEYS do
   for at = 1, #fields, 2 do
     if fields[at] == 'used' then
       used = tonumber(fields[at + 1])
+      if not used or not (used >= 0 and used <= 9007199254740991) then
+        error('WRONGVALUE')
+      end
     else
       local units, told = string.match(fields[at + 1], '^(%d+) (%d+)$')
-      if now - told < 3600000 then
+      if units and now - told < 3600000 then
         leased = leased + units
       end
     end
