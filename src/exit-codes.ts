@@ -4,6 +4,8 @@ export const exitCodes = {
   /** A check found errors. */
   failed: 1,
   usage: 64,
+  /** A list lacks what of the store could not be read, and has all the rest. */
+  unreadable: 65,
   /** A file could not be read. */
   noInput: 66,
   /** A port could not be opened. */

@@ -7,7 +7,8 @@ import { KeyProblem } from './keys/key-problem.ts';
 import { countersAt } from './quota/counters.ts';
 import { planOf, type Entitlement } from './quota/plan-of.ts';
 import { readUsage, type UsageReading } from './quota/usage-reading.ts';
-import type { KeyRecord } from './stores/key-store.ts';
+import type { KnownKey, Listed } from './stores/key-store.ts';
+import { Unreadable } from './stores/ledger.ts';
 import type { Store } from './stores/store.ts';
 
 /** What a key has used of its quotas. */
@@ -25,6 +26,8 @@ export interface UsageQuery {
 
 export interface UsagePage {
   readonly items: readonly KeyUsage[];
+  /** The ids of keys whose record or usage is gone or cannot be read. */
+  readonly unreadable: readonly string[];
   /** The cursor of the next page; null at the end. A page can be short before the end. */
   readonly next: string | null;
 }
@@ -62,7 +65,7 @@ interface Holder extends Entitlement {
 }
 
 interface StoredPage {
-  readonly records: readonly KeyRecord[];
+  readonly keys: readonly Listed<KnownKey>[];
   readonly next: string | null;
 }
 
@@ -100,19 +103,30 @@ export function createUsageBook({ config, store }: UsageBookParts): UsageBook {
     return { key: key.id, plan: key.plan, quotas };
   }
 
-  /** A key whose plan is gone has no quotas, and is no reason to list no other. */
-  async function usageIn(key: Holder): Promise<KeyUsage> {
+  /** A key whose plan is gone has no quotas. */
+  async function usageIn({ id, found: key }: Listed<Holder>): Promise<Listed<KeyUsage>> {
+    if (key === undefined) return { id, found: undefined };
     const plan = planOf(key, config.plans);
-    return plan === undefined ? { key: key.id, plan: key.plan, quotas: [] } : await usageOf(key, plan);
+    if (plan === undefined) return { id, found: { key: id, plan: key.plan, quotas: [] } };
+    try {
+      return { id, found: await usageOf(key, plan) };
+    } catch (error) {
+      if (!(error instanceof Unreadable)) throw error;
+      return { id, found: undefined };
+    }
   }
 
-  async function readIn(list: readonly Holder[]): Promise<KeyUsage[]> {
+  async function readIn(list: readonly Listed<Holder>[]): Promise<Omit<UsagePage, 'next'>> {
     const items: KeyUsage[] = [];
+    const unreadable: string[] = [];
     for (let from = 0; from < list.length; from += keysAtOnce) {
       const some = list.slice(from, from + keysAtOnce);
-      items.push(...(await Promise.all(some.map(usageIn))));
+      for (const { id, found } of await Promise.all(some.map(usageIn))) {
+        if (found === undefined) unreadable.push(id);
+        else items.push(found);
+      }
     }
-    return items;
+    return { items, unreadable };
   }
 
   /**
@@ -122,12 +136,12 @@ export function createUsageBook({ config, store }: UsageBookParts): UsageBook {
   async function listStored(after: string, limit: number): Promise<StoredPage> {
     let last = after;
     for (;;) {
-      const known = (await store.keys.listKeys(last, limit)).map(({ record }) => record);
-      const others = known.filter(({ id }) => !inFile.has(id));
+      const keys = await store.keys.listKeys(last, limit);
+      const others = keys.filter(({ id }) => !inFile.has(id));
       const next = others.at(-1)?.id;
-      if (known.length < limit) return { records: others, next: null };
-      if (next !== undefined) return { records: others, next };
-      last = known.at(-1)?.id ?? last;
+      if (keys.length < limit) return { keys: others, next: null };
+      if (next !== undefined) return { keys: others, next };
+      last = keys.at(-1)?.id ?? last;
     }
   }
 
@@ -140,11 +154,13 @@ export function createUsageBook({ config, store }: UsageBookParts): UsageBook {
       const startsInFile = cursor === undefined || inFile.has(cursor);
       if (!startsInFile && !isKeyId(cursor)) throw badCursor();
       const at = config.keys.findIndex((key) => key.id === cursor);
-      const own = startsInFile ? config.keys.slice(at + 1, at + 1 + limit).map(holderOf) : [];
-      if (own.length === limit) return { items: await readIn(own), next: own.at(-1)?.id ?? null };
-      const { records, next } = await listStored(startsInFile ? '' : cursor, limit - own.length);
-      const held = records.filter(({ revokedAt }) => revokedAt === undefined);
-      return { items: await readIn([...own, ...held]), next };
+      const own = startsInFile ? config.keys.slice(at + 1, at + 1 + limit).map(listedOf) : [];
+      if (own.length === limit) return { ...(await readIn(own)), next: own.at(-1)?.id ?? null };
+      const { keys, next } = await listStored(startsInFile ? '' : cursor, limit - own.length);
+      const held = keys
+        .map(({ id, found }) => ({ id, found: found?.record }))
+        .filter(({ found }) => found?.revokedAt === undefined);
+      return { ...(await readIn([...own, ...held])), next };
     },
     async planReset(id, quota) {
       const { key, quotas } = await chooseCounters(id, quota);
@@ -163,6 +179,10 @@ const keysAtOnce = 32;
 /** A key of the configuration has the quotas of its plan alone. */
 function holderOf({ id, plan }: Config['keys'][number]): Holder {
   return { id, plan, quotas: [] };
+}
+
+function listedOf(key: Config['keys'][number]): Listed<Holder> {
+  return { id: key.id, found: holderOf(key) };
 }
 
 /** What was used, as JSON shows it. */

@@ -235,7 +235,12 @@ function writable(name: string, schema: Schema): Schema {
 
 function page(name: string, items: Schema, description: string): Schema {
   const next = { description: 'The `cursor` of the next page; null at the end.', type: ['string', 'null'] };
-  return { description, ...strict({ [name]: { type: 'array', items }, next }) };
+  const unreadable = {
+    description: 'The ids of those whose records in the store are gone or damaged, whatever the filters are.',
+    type: 'array',
+    items: { type: 'string' },
+  };
+  return { description, ...strict({ [name]: { type: 'array', items }, unreadable, next }) };
 }
 
 /** An object that has all of these and nothing else. */

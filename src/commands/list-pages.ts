@@ -16,9 +16,16 @@ export interface Listing<T> {
   readonly read: (
     cursor: string | undefined,
     limit: number,
-  ) => Promise<{ readonly items: readonly T[]; readonly next: string | null }>;
+  ) => Promise<{
+    readonly items: readonly T[];
+    /** The ids of what cannot be read. */
+    readonly unreadable: readonly string[];
+    readonly next: string | null;
+  }>;
   readonly print: (items: readonly T[], stream: NodeJS.WritableStream) => string;
   readonly idOf: (item: T) => string;
+  /** What an id is the id of. */
+  readonly noun: string;
   readonly nothing: string;
 }
 
@@ -28,24 +35,28 @@ const pageMax = 500;
 export async function listPages<T>(
   options: ListFlags,
   { stdout, stderr }: Terminal,
-  { read, print, idOf, nothing }: Listing<T>,
+  { read, print, idOf, noun, nothing }: Listing<T>,
 ): Promise<number> {
   let cursor = options.cursor;
   let left = options.all === true ? Infinity : options.limit;
   let some = false;
+  let code: number = exitCodes.ok;
   while (left > 0) {
-    const { items, next } = await read(cursor, Math.min(left, pageMax));
+    const { items, unreadable, next } = await read(cursor, Math.min(left, pageMax));
     left -= items.length;
     some ||= items.length > 0;
     await write(stdout, pageText(items));
+    for (const id of unreadable) stderr.write(`gatehouse: ${noun} ${id} cannot be read in the store\n`);
+    if (unreadable.length > 0) code = exitCodes.unreadable;
     if (next === null) {
-      if (!some && options.json !== true && options.quiet !== true) stderr.write(`${nothing}\n`);
-      return exitCodes.ok;
+      if (!some && code === exitCodes.ok && options.json !== true && options.quiet !== true)
+        stderr.write(`${nothing}\n`);
+      return code;
     }
     cursor = next;
   }
   stderr.write(`There may be more: add --all, or --cursor ${cursor}\n`);
-  return exitCodes.ok;
+  return code;
 
   function pageText(items: readonly T[]): string {
     if (items.length === 0) return '';

@@ -47,10 +47,11 @@ function listUsage(book: UsageBook, flags: ListFlags, terminal: Terminal): Promi
   return listPages<UsageView>(flags, terminal, {
     nothing: 'There is no key. Make one with: gatehouse keys create',
     idOf: ({ key }) => key,
+    noun: 'the usage of key',
     print: printTable,
     read: async (cursor, limit) => {
-      const { items, next } = await book.list({ cursor, limit });
-      return { items: items.map(viewUsage), next };
+      const { items, ...page } = await book.list({ cursor, limit });
+      return { items: items.map(viewUsage), ...page };
     },
   });
 }

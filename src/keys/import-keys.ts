@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { weaknessOf } from '../config/weak-secret.ts';
 import type { AddAnswer, AuditNote, KeyRecord, KeyStore } from '../stores/key-store.ts';
-import { StoreUnavailable } from '../stores/ledger.ts';
+import { StoreUnavailable, Unreadable } from '../stores/ledger.ts';
 import { amendKey } from './amend-key.ts';
 import {
   checkQuotas,
@@ -89,7 +89,7 @@ export async function importKeys(
     try {
       await work();
     } catch (error) {
-      if (!(error instanceof KeyProblem)) throw error;
+      if (!(error instanceof KeyProblem || error instanceof Unreadable)) throw error;
       refuse(number, error.message);
     }
   }
@@ -99,6 +99,8 @@ export async function importKeys(
       counts.added += 1;
       if (warning !== undefined) options.onWarning?.(number, warning);
     } else if (answer.kind === 'id_taken') refuse(number, 'the id belongs to another key');
+    else if (answer.kind === 'lost')
+      refuse(number, `the secret is that of key ${answer.id}, whose record is gone`);
     else if (id !== undefined && id !== answer.id) refuse(number, 'the secret belongs to another key');
     else if (options.update && (await bring(answer.id, fields))) counts.updated += 1;
     else counts.skipped += 1;

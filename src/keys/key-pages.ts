@@ -21,6 +21,8 @@ export interface KeyQuery {
 
 export interface KeyPage {
   readonly keys: readonly KeyView[];
+  /** The ids of keys whose records are gone or cannot be read, whether they would fit or not. */
+  readonly unreadable: readonly string[];
   /** The cursor of the next page; null at the end. A page can be short, or empty, before the end. */
   readonly next: string | null;
 }
@@ -35,6 +37,8 @@ export interface AuditQuery {
 export interface AuditPage {
   /** Newest first. */
   readonly entries: readonly AuditView[];
+  /** The ids of entries that cannot be read, whether they would fit or not. */
+  readonly unreadable: readonly string[];
   readonly next: string | null;
 }
 
@@ -58,37 +62,44 @@ export async function listKeys(store: KeyStore, query: KeyQuery, now: () => numb
   const limit = readLimit(query.limit);
   const fits = createFilter(query);
   const keys: KeyView[] = [];
+  const unreadable: string[] = [];
   if (query.cursor !== undefined && !isKeyId(query.cursor)) throw badCursor();
   let after = query.cursor ?? '';
   for (let seen = 0; seen < scanMax; seen += scanStep) {
     const step = await store.listKeys(after, scanStep);
-    for (const known of step) {
-      after = known.record.id;
-      if (fits(known.record)) keys.push(viewKey(known, now()));
-      if (keys.length === limit) return { keys, next: after };
+    for (const { id, found } of step) {
+      after = id;
+      if (found === undefined) unreadable.push(id);
+      else if (fits(found.record)) keys.push(viewKey(found, now()));
+      if (keys.length === limit) return { keys, unreadable, next: after };
     }
-    if (step.length < scanStep) return { keys, next: null };
+    if (step.length < scanStep) return { keys, unreadable, next: null };
   }
-  return { keys, next: after };
+  return { keys, unreadable, next: after };
 }
 
 /** Lists the audit log, newest first. */
 export async function listAudit(store: KeyStore, query: AuditQuery): Promise<AuditPage> {
   const limit = readLimit(query.limit);
   const entries: AuditView[] = [];
+  const unreadable: string[] = [];
   let before = query.cursor;
   if (before !== undefined && !auditCursor.test(before)) throw badCursor();
   for (let seen = 0; seen < scanMax; seen += scanStep) {
     const step = await store.listAudit(before, scanStep);
-    for (const { keyId, at, ...entry } of step) {
-      before = entry.id;
-      if (query.keyId !== undefined && keyId !== query.keyId) continue;
-      entries.push({ ...entry, keyId: keyId ?? null, at: new Date(at).toISOString() });
-      if (entries.length === limit) return { entries, next: before };
+    for (const { id, found } of step) {
+      before = id;
+      if (found === undefined) unreadable.push(id);
+      else if (query.keyId === undefined || found.keyId === query.keyId) entries.push(viewEntry(found));
+      if (entries.length === limit) return { entries, unreadable, next: before };
     }
-    if (step.length < scanStep) return { entries, next: null };
+    if (step.length < scanStep) return { entries, unreadable, next: null };
   }
-  return { entries, next: before ?? null };
+  return { entries, unreadable, next: before ?? null };
+}
+
+function viewEntry({ keyId, at, ...entry }: AuditEntry): AuditView {
+  return { ...entry, keyId: keyId ?? null, at: new Date(at).toISOString() };
 }
 
 function createFilter(query: KeyQuery): (record: KeyRecord) => boolean {

@@ -1,6 +1,14 @@
 import { isObject } from '../config/subschemas.ts';
-import type { AuditEntry, AuditNote, KeyRecord, KeySecret, OwnQuota, RequestMark } from './key-store.ts';
-import { StoreUnavailable } from './ledger.ts';
+import type {
+  AuditEntry,
+  AuditNote,
+  KeyRecord,
+  KeySecret,
+  Listed,
+  OwnQuota,
+  RequestMark,
+} from './key-store.ts';
+import { Unreadable } from './ledger.ts';
 
 /** Writes a key the way both stores keep it: short, because there may be a million. What is empty is left out. */
 export function encodeKeyRecord(record: KeyRecord): string {
@@ -25,8 +33,7 @@ export function encodeKeyRecord(record: KeyRecord): string {
 
 /** Reads a key back. A store may hold what somebody else wrote, so nothing is taken on trust. */
 export function decodeKeyRecord(id: string, version: number, text: string): KeyRecord {
-  const fields = read(text, 'a key');
-  return {
+  return read({ kind: 'key', id, text }, (fields) => ({
     id,
     version: whole(version),
     name: words(fields['name'] ?? ''),
@@ -43,7 +50,7 @@ export function decodeKeyRecord(id: string, version: number, text: string): KeyR
     createdAt: whole(fields['createdAt']),
     secrets: list(fields['secrets'], decodeSecret),
     requests: list(fields['requests'], decodeMark),
-  };
+  }));
 }
 
 /** The key, if the secret by which it was found is one that it still has. */
@@ -70,20 +77,30 @@ export function decodeAuditEntry(
   { id, at, keys }: Pick<AuditEntry, 'id' | 'at' | 'keys'>,
   text: string,
 ): AuditEntry {
-  const fields = read(text, 'an entry of the audit log');
-  const changes = Object.entries(mapping(fields['changes'] ?? {})).map(([name, change]) => {
-    const [before, after] = list(change, (value) => value);
-    return [name, [before, after]] as const;
-  });
-  return {
+  return read({ kind: 'audit entry', id, text }, (fields) => ({
     id,
     at,
     keys,
     actor: words(fields['actor']),
     action: words(fields['action']),
     keyId: optional(fields['keyId'], words),
-    changes: Object.fromEntries(changes),
-  };
+    changes: Object.fromEntries(Object.entries(mapping(fields['changes'] ?? {})).map(decodeChange)),
+  }));
+}
+
+/** A record as a list has it. */
+export function listed<T>(id: string, decode: () => T): Listed<T> {
+  try {
+    return { id, found: decode() };
+  } catch (error) {
+    if (!(error instanceof Unreadable)) throw error;
+    return { id, found: undefined };
+  }
+}
+
+function decodeChange([name, change]: [string, unknown]): [string, AuditEntry['changes'][string]] {
+  const [before, after] = list(change, (value) => value);
+  return [name, [before, after]];
 }
 
 function decodeSecret(value: unknown): KeySecret {
@@ -112,17 +129,23 @@ function decodeQuota(value: unknown): OwnQuota {
   };
 }
 
-function read(text: string, what: string): Readonly<Record<string, unknown>> {
+interface Kept {
+  readonly kind: 'key' | 'audit entry';
+  readonly id: string;
+  readonly text: string;
+}
+
+function read<T>({ kind, id, text }: Kept, decode: (fields: Readonly<Record<string, unknown>>) => T): T {
   try {
-    return mapping(JSON.parse(text));
+    return decode(mapping(JSON.parse(text)));
   } catch {
     // The parser's message quotes the text, which is nobody's business; this one says enough.
-    throw unreadable(what);
+    throw new Unreadable(`the record of ${kind} ${id} in the store cannot be read`);
   }
 }
 
 function mapping(value: unknown): Readonly<Record<string, unknown>> {
-  if (!isObject(value)) throw unreadable();
+  if (!isObject(value)) throw malformed();
   return value;
 }
 
@@ -131,7 +154,7 @@ const none: readonly never[] = Object.freeze([]);
 
 function list<Item>(value: unknown, decode: (item: unknown) => Item): readonly Item[] {
   if (value === undefined) return none;
-  if (!Array.isArray(value)) throw unreadable();
+  if (!Array.isArray(value)) throw malformed();
   return value.map(decode);
 }
 
@@ -143,17 +166,17 @@ function labelsIn(value: unknown): KeyRecord['labels'] {
 }
 
 function words(value: unknown): string {
-  if (typeof value !== 'string') throw unreadable();
+  if (typeof value !== 'string') throw malformed();
   return value;
 }
 
 function whole(value: unknown): number {
-  if (typeof value !== 'number' || !Number.isSafeInteger(value)) throw unreadable();
+  if (typeof value !== 'number' || !Number.isSafeInteger(value)) throw malformed();
   return value;
 }
 
 function flag(value: unknown): boolean {
-  if (typeof value !== 'boolean') throw unreadable();
+  if (typeof value !== 'boolean') throw malformed();
   return value;
 }
 
@@ -161,8 +184,6 @@ function optional<T>(value: unknown, decode: (value: unknown) => T): T | undefin
   return value === undefined || value === null ? undefined : decode(value);
 }
 
-function unreadable(what = 'a key'): StoreUnavailable {
-  return new StoreUnavailable(`the record of ${what} in the store cannot be read`, {
-    mayHaveHappened: false,
-  });
+function malformed(): Error {
+  return new Error('a field is of another type');
 }

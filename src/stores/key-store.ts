@@ -10,14 +10,14 @@ export interface KeyStore {
   findKey(digest: string): Promise<KeyRecord | undefined>;
   readKey(id: string): Promise<KnownKey | undefined>;
   /** Up to `limit` keys whose ids come after the given one, in the order of ids. */
-  listKeys(after: string, limit: number): Promise<readonly KnownKey[]>;
+  listKeys(after: string, limit: number): Promise<readonly Listed<KnownKey>[]>;
   changeKey(change: KeyChange): Promise<ChangeAnswer>;
   /** Adds many new keys with one entry in the audit log. Those that are there stay as they are. */
   addKeys(records: readonly KeyRecord[], note: AuditNote): Promise<readonly AddAnswer[]>;
   /** Notes when secrets were used last. It is no change: neither version nor feed moves. */
   noteUses(uses: readonly KeyUse[]): Promise<void>;
   /** Up to `limit` entries older than the one with that id, newest first. */
-  listAudit(before: string | undefined, limit: number): Promise<readonly AuditEntry[]>;
+  listAudit(before: string | undefined, limit: number): Promise<readonly Listed<AuditEntry>[]>;
   /** Tells of every change by any process within a second, and of all it may have missed. Returns how to stop it. */
   watch(onEvent: (event: KeyEvent) => void): () => void;
 }
@@ -88,6 +88,12 @@ export interface KnownKey {
   readonly usedAt: ReadonlyMap<number, number>;
 }
 
+/** What a list has in one place. A record that is gone or cannot be read is no reason to end the list, or to tell no other. */
+export interface Listed<T> {
+  readonly id: string;
+  readonly found: T | undefined;
+}
+
 export interface KeyChange {
   /** The version that the change was made from; undefined for a new key. */
   readonly from: KeyRecord | undefined;
@@ -102,6 +108,8 @@ export type AddAnswer =
   | { readonly kind: 'added' }
   /** The secret is, or was, one of the key with this id. */
   | { readonly kind: 'known'; readonly id: string }
+  /** The same, but the record of that key is gone: it may have been revoked, so its secret makes no other. */
+  | { readonly kind: 'lost'; readonly id: string }
   /** The id belongs to another key. */
   | { readonly kind: 'id_taken' };
 

@@ -4,8 +4,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { loadConfig } from '../../src/config/load-config.ts';
+import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
 import type { ImportLine } from '../../src/keys/import-keys.ts';
 import { createKeyBook, type KeyBook } from '../../src/keys/key-book.ts';
+import type { KeyPage } from '../../src/keys/key-pages.ts';
 import { createKeyRules } from '../../src/keys/key-rules.ts';
 import { openStore } from '../../src/stores/open-store.ts';
 import { digestOf } from '../helpers/a-key.ts';
@@ -14,6 +16,7 @@ import type { Scene } from '../helpers/poll.ts';
 import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
 import { startRedisServer } from '../helpers/redis-server.ts';
 import { runCli } from '../helpers/run-cli.ts';
+import { spoilKey } from '../helpers/spoil-key.ts';
 import { demoKey, namePath, startGateway, type Gateway, type Yaml } from '../helpers/start-gateway.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
 
@@ -153,6 +156,48 @@ test('who tries keys is slowed down, and a valid key from the same address is no
   assert.equal(lines()[0]?.['network'], '127.0.0.1');
   const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text();
   assert.match(metrics, /gatehouse_key_failures_total\{slowed="yes"\} 4/);
+});
+
+test('lists name what cannot be read, and have all the rest', async (t) => {
+  const token = 'reader-token-0123456789';
+  const store = `${redis.url}?prefix=${randomUUID()}:`;
+  const quotas = [{ name: 'monthly', limit: 9, per: 'month' }];
+  const over = { plans: { free: { quotas } }, admin: { token } };
+  const {
+    gateways: [gateway],
+    book,
+  } = await open(t, store, { count: 1, over });
+  for (const id of ['a', 'b', 'c', 'd']) await book.create({ id, plan: 'free' }, by);
+  const at = parseStoreAddress(store);
+  await spoilKey(at, 'b', { how: 'gone', redis });
+  await spoilKey(at, 'c', { how: 'damaged', redis });
+
+  const answer = await fetch(`${gateway.adminUrl}/v1/keys`, {
+    headers: { authorization: `Bearer ${token}` },
+  });
+  const page = (await answer.json()) as KeyPage;
+  assert.deepEqual(
+    page.keys.map(({ id }) => id),
+    ['a', 'd'],
+  );
+  assert.deepEqual([page.unreadable, page.next], [['b', 'c'], null]);
+
+  const cli = (words: readonly string[]) => runCli([...words, '--all', '--config', gateway.configFile]);
+  const [keys, usage] = await Promise.all([
+    cli(['keys', 'list', '--quiet']),
+    cli(['usage', 'show', '--json']),
+  ]);
+  assert.deepEqual([keys.code, keys.stdout], [65, 'a\nd\n']);
+  assert.equal(
+    keys.stderr,
+    ['b', 'c'].map((id) => `gatehouse: key ${id} cannot be read in the store\n`).join(''),
+  );
+  assert.equal(usage.code, 65);
+  assert.match(usage.stdout, /^\{"key":"demo".*\n\{"key":"a".*\n\{"key":"d".*\n$/);
+  assert.match(
+    usage.stderr,
+    /^gatehouse: the usage of key b cannot .*\ngatehouse: the usage of key c cannot .*\n$/,
+  );
 });
 
 test('the command line leads a key through its life, and shows each secret once', async () => {

@@ -15,6 +15,7 @@ import { openStore } from '../../src/stores/open-store.ts';
 import { digestOf } from '../helpers/a-key.ts';
 import { aPlan, aQuota } from '../helpers/lease-scene.ts';
 import { startRedisServer } from '../helpers/redis-server.ts';
+import { spoilKey } from '../helpers/spoil-key.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
 
 const redis = await startRedisServer({ after });
@@ -271,6 +272,36 @@ function bookRules(address: (t: TestContext) => StoreAddress): void {
     assert.equal(first.next, 'k4');
     assert.deepEqual(await ids({ limit: 4, cursor: first.next ?? '' }), ['k5', 'k6']);
     await assert.rejects(book.list({ limit: 0 }), isProblem('invalid'));
+  });
+
+  test('a list goes on behind what cannot be read, and an import says which of its keys are gone', async (t) => {
+    const at = address(t);
+    const store = await openStore(at, { deadlineMs: 2_000 });
+    t.after(() => store.close());
+    const book = createKeyBook({ store: store.keys, rules, now: Date.now });
+    const ids = Array.from({ length: 450 }, (_, nth) => `z${String(nth).padStart(4, '0')}`);
+    const lines = ids.map((id) => ({ id, plan: 'free', secret: `foreign-key-of-${id}` }));
+    const faults: string[] = [];
+    const options = {
+      update: true,
+      onFault: (line: number, message: string) => void faults.push(`${line}: ${message}`),
+    };
+    await book.importKeys(linesOf(lines), options, by);
+    await spoilKey(at, 'z0003', { how: 'gone', redis });
+    await spoilKey(at, 'z0100', { how: 'damaged', redis });
+    const page = await book.list({ limit: 1000, plan: 'free' });
+    assert.deepEqual(
+      page.keys.map(({ id }) => id),
+      ids.filter((id) => id !== 'z0003' && id !== 'z0100'),
+    );
+    assert.deepEqual(page.unreadable, at.kind === 'sqlite' ? ['z0100'] : ['z0003', 'z0100']);
+    assert.equal(page.next, null);
+    const report = await book.importKeys(linesOf(lines), options, by);
+    assert.deepEqual([report.skipped, report.refused], [448, 2]);
+    assert.deepEqual(faults, [
+      '4: the secret is that of key z0003, whose record is gone',
+      '101: the record of key z0100 in the store cannot be read',
+    ]);
   });
 
   test('an import adds what is new, passes over what is there, and refuses line by line', async (t) => {

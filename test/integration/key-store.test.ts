@@ -12,6 +12,7 @@ import { EVENTS_PER_READING } from '../../src/stores/watch-changes.ts';
 import { aKey, aNote, aSecret, digestOf } from '../helpers/a-key.ts';
 import { until } from '../helpers/poll.ts';
 import { startRedisServer } from '../helpers/redis-server.ts';
+import { spoilKey } from '../helpers/spoil-key.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
 
 const redis = await startRedisServer({ after });
@@ -114,7 +115,7 @@ function keyRules(address: (t: TestContext) => StoreAddress): void {
       again.map(({ kind }) => kind),
       ['known', 'known'],
     );
-    assert.equal((await keys.listAudit(undefined, 1))[0]?.keys, 2, 'nothing added is no entry');
+    assert.equal((await keys.listAudit(undefined, 1))[0]?.found?.keys, 2, 'nothing added is no entry');
   });
 
   test('pages of keys follow each other in the order of ids', async (t) => {
@@ -125,9 +126,37 @@ function keyRules(address: (t: TestContext) => StoreAddress): void {
     for (;;) {
       const page = await keys.listKeys(seen.at(-1) ?? '', 4);
       if (page.length === 0) break;
-      seen.push(...page.map(({ record }) => record.id));
+      seen.push(...page.map(({ id }) => id));
     }
     assert.deepEqual(seen, ids.toSorted());
+  });
+
+  test('a record that is damaged or gone is named, and ends neither a list nor a page of it', async (t) => {
+    const at = address(t);
+    const keys = await open(t, at);
+    const [damaged, gone] = [aKey({ id: 'b' }), aKey({ id: 'c' })];
+    for (const key of [aKey({ id: 'a' }), damaged, gone, aKey({ id: 'd' })]) await create(keys, key);
+    await spoilKey(at, 'b', { how: 'damaged', redis });
+    await spoilKey(at, 'c', { how: 'gone', redis });
+    const all = await keys.listKeys('', 9);
+    assert.deepEqual(
+      all.flatMap(({ found }) => found?.record.id ?? []),
+      ['a', 'd'],
+    );
+    // The list of SQLite is made of the records themselves.
+    const lost = all.flatMap(({ id, found }) => (found === undefined ? id : []));
+    assert.deepEqual(lost, at.kind === 'sqlite' ? ['b'] : ['b', 'c']);
+    assert.equal((await keys.listKeys('a', 1))[0]?.id, 'b');
+    await assert.rejects(
+      keys.readKey('b'),
+      /^StoreUnavailable: the record of key b in the store cannot be read$/,
+    );
+    assert.equal(await keys.readKey('c'), undefined);
+    const again = [damaged, gone].map(({ secrets }) => aKey({ secrets }));
+    assert.deepEqual(await keys.addKeys(again, aNote()), [
+      { kind: 'known', id: 'b' },
+      { kind: 'lost', id: 'c' },
+    ]);
   });
 
   test('uses are kept for each secret, and are no change of the key', async (t) => {
@@ -138,7 +167,7 @@ function keyRules(address: (t: TestContext) => StoreAddress): void {
     const known = await keys.readKey(key.id);
     assert.deepEqual([...(known?.usedAt ?? [])], [[2, 77]]);
     assert.equal(known?.record.version, 1);
-    assert.deepEqual([...(await keys.listKeys('', 9))[0]!.usedAt], [[2, 77]]);
+    assert.deepEqual([...(await keys.listKeys('', 9))[0]!.found!.usedAt], [[2, 77]]);
   });
 
   test('the uses of the latest secrets are known, also of those that the key no longer has', async (t) => {
@@ -148,7 +177,7 @@ function keyRules(address: (t: TestContext) => StoreAddress): void {
     await keys.noteUses([1, 2, 16].map((secret) => ({ keyId: key.id, secret, at: secret })));
     const used = new Map([2, 16].map((secret) => [secret, secret]));
     assert.deepEqual(new Map((await keys.readKey(key.id))!.usedAt), used);
-    assert.deepEqual(new Map((await keys.listKeys('', 9))[0]!.usedAt), used);
+    assert.deepEqual(new Map((await keys.listKeys('', 9))[0]!.found!.usedAt), used);
   });
 
   test('the audit log tells every change, newest first, in pages', async (t) => {
@@ -163,10 +192,10 @@ function keyRules(address: (t: TestContext) => StoreAddress): void {
     const first = await keys.listAudit(undefined, 3);
     const second = await keys.listAudit(first.at(-1)?.id, 3);
     assert.deepEqual(
-      [...first, ...second].map(({ action }) => action),
+      [...first, ...second].map(({ found }) => found?.action),
       ['step 3', 'step 2', 'step 1', 'step 0', 'create'],
     );
-    const { id: _id, at, ...rest } = first[0]!;
+    const { id: _id, at, ...rest } = first[0]!.found!;
     assert.deepEqual(rest, {
       actor: 'tester',
       action: 'step 3',

@@ -3,12 +3,14 @@ import { test } from 'node:test';
 import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
 import { KeyProblem } from '../../src/keys/key-problem.ts';
 import { countersAt } from '../../src/quota/counters.ts';
+import { Unreadable } from '../../src/stores/ledger.ts';
 import { openStore } from '../../src/stores/open-store.ts';
 import { createUsageBook, type KeyUsage, type UsageBook } from '../../src/usage-book.ts';
 import { aKey, aNote } from '../helpers/a-key.ts';
 import { aPlan, aQuota } from '../helpers/lease-scene.ts';
 import { aDraw } from '../helpers/ledger-orders.ts';
 import { createMemoryLedger } from '../helpers/memory-ledger.ts';
+import { spoilKey } from '../helpers/spoil-key.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
 
 const plans = new Map([['free', { name: 'free', ...aPlan({ quotas: [aQuota(7)] }) }]]);
@@ -50,6 +52,37 @@ test('a key that is in the file and in the store is listed once, whatever the pa
   for (const limit of [1, 2, 3, 4, 5, 6, 500]) {
     const listed = (await listAll(book, limit)).map(({ key }) => key);
     assert.deepEqual(listed, ['zz', 'file', 'd', 'c', 'b', 'm', 'x'], `${limit} a page`);
+  }
+});
+
+test('a key whose record or usage cannot be read is named, and all others are listed', async (t) => {
+  const at = parseStoreAddress(`sqlite:${tempFolder(t)}/usage.db`);
+  const store = await openStore(at);
+  t.after(() => store.close());
+  for (const id of ['b', 'c', 'd', 'e']) {
+    const to = aKey({ id, plan: 'free', secrets: [] });
+    await store.keys.changeKey({ from: undefined, to, note: aNote() });
+  }
+  await spoilKey(at, 'c', { how: 'damaged' });
+  const ledger = {
+    ...store.ledger,
+    readUsage: async (...[id, counters]: Parameters<typeof store.ledger.readUsage>) => {
+      if (id === 'd') throw new Unreadable('a counter that is no number');
+      return store.ledger.readUsage(id, counters);
+    },
+  };
+  const book = createUsageBook({ config: { keys: [keyOf('a')], plans }, store: { ...store, ledger } });
+  const page = await book.list({ cursor: undefined, limit: 9 });
+  assert.deepEqual(
+    page.items.map(({ key }) => key),
+    ['a', 'b', 'e'],
+  );
+  assert.deepEqual([page.unreadable, page.next], [['c', 'd'], null]);
+  for (const limit of [1, 2, 3]) {
+    assert.deepEqual(
+      (await listAll(book, limit)).map(({ key }) => key),
+      ['a', 'b', 'e'],
+    );
   }
 });
 

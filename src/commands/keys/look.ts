@@ -24,13 +24,15 @@ export function listKeys(options: KeysOptions & ListFlags & KeyFilters): Promise
   return openBook(options, async ({ book, terminal }) => {
     const { plan, owner, name, label: labels, revoked } = options;
     const enabled = options.disabled === true ? false : options.enabled;
+    const filters = { plan, owner, name, labels, enabled, revoked };
     return listPages<KeyView>(options, terminal, {
       nothing: 'No key fits. Make one with: gatehouse keys create',
       idOf: ({ id }) => id,
+      noun: 'key',
       print: printTable,
       read: async (cursor, limit) => {
-        const page = await book.list({ plan, owner, name, labels, enabled, revoked, cursor, limit });
-        return { items: page.keys, next: page.next };
+        const { keys, ...page } = await book.list({ ...filters, cursor, limit });
+        return { items: keys, ...page };
       },
     });
   });
@@ -42,10 +44,11 @@ export function auditKeys(options: KeysOptions & ListFlags & { readonly key?: st
     listPages<AuditView>(options, terminal, {
       nothing: 'Nothing was changed yet.',
       idOf: ({ id }) => id,
+      noun: 'audit entry',
       print: printAudit,
       read: async (cursor, limit) => {
-        const page = await book.listAudit({ keyId: options.key, cursor, limit });
-        return { items: page.entries, next: page.next };
+        const { entries, ...page } = await book.listAudit({ keyId: options.key, cursor, limit });
+        return { items: entries, ...page };
       },
     }),
   );

@@ -2,7 +2,8 @@
 -- KEYS     1 ids, 2 audit, 3 changes, then for each key: its record, its secret
 -- ARGV     1 audit note, 2 audit entries at most, 3 audit kept in ms, 4 feed entries at most, 5 channel,
 --          then for each key: its id, its record with its version in front
--- Returns  for each key: '+' added, '=' and the id of the key that has the secret, '!' the id is taken
+-- Returns  for each key: '+' added, '=' and the id of the key that has the secret, '?' the same where its record is gone,
+--          '!' the id is taken
 
 redis.call('ZCARD', KEYS[1])
 redis.call('XLEN', KEYS[2])
@@ -14,7 +15,8 @@ for number = 1, (#KEYS - 3) / 2 do
   local id, text = ARGV[4 + 2 * number], ARGV[5 + 2 * number]
   local owner = redis.call('GET', secret)
   if owner then
-    answers[number] = '=' .. owner
+    local held = redis.call('EXISTS', string.sub(record, 1, #record - #id) .. owner)
+    answers[number] = (held == 1 and '=' or '?') .. owner
   elseif redis.call('EXISTS', record) == 1 then
     answers[number] = '!'
   else

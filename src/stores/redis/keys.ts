@@ -3,6 +3,7 @@ import {
   decodeKeyRecord,
   encodeAuditNote,
   encodeKeyRecord,
+  listed,
   secretsTold,
   stillHolding,
 } from '../key-record.ts';
@@ -94,11 +95,10 @@ export function createRedisKeys(link: Link, { prefix, isCluster, listen }: Redis
       );
       if (ids.length === 0) return [];
       const texts = list(await link.send(names.ids, (redis) => redis.mget(...ids.map(names.record))));
-      const records = ids.flatMap((id, at) => {
-        const text = texts[at];
-        return typeof text === 'string' ? [decode(id, text)] : [];
-      });
-      return withUses(records);
+      const records = ids.map((id, at) => listed(id, () => decode(id, texts[at] ?? '')));
+      const known = await withUses(records.flatMap(({ found }) => found ?? []));
+      const found = new Map(known.map((key) => [key.record.id, key]));
+      return ids.map((id) => ({ id, found: found.get(id) }));
     },
     async changeKey(change) {
       const { from, to, note } = change;
@@ -128,7 +128,7 @@ export function createRedisKeys(link: Link, { prefix, isCluster, listen }: Redis
       const entries = await link.send(names.audit, (redis) =>
         redis.xrevrange(names.audit, from, '-', 'COUNT', limit),
       );
-      return list(entries).map(entryOf);
+      return list(entries).map((entry) => listed(entry[0], () => entryOf(entry)));
     },
     watch: (onEvent) =>
       watchChanges({ pollMs, read: readChanges, listen: (onNews) => listen(names.channel, onNews) }, onEvent),
@@ -167,7 +167,8 @@ function eventOf(key: string): KeyEvent {
 
 function addAnswerOf(answer: string): AddAnswer {
   if (answer === '+') return { kind: 'added' };
-  return answer.startsWith('=') ? { kind: 'known', id: answer.slice(1) } : { kind: 'id_taken' };
+  if (answer.startsWith('=')) return { kind: 'known', id: answer.slice(1) };
+  return answer.startsWith('?') ? { kind: 'lost', id: answer.slice(1) } : { kind: 'id_taken' };
 }
 
 const changeAnswers = new Set<unknown>([

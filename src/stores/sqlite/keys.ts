@@ -4,6 +4,7 @@ import {
   decodeKeyRecord,
   encodeAuditNote,
   encodeKeyRecord,
+  listed,
   secretsTold,
   stillHolding,
 } from '../key-record.ts';
@@ -17,6 +18,7 @@ import type {
   KeyRecord,
   KeyUse,
   KnownKey,
+  Listed,
 } from '../key-store.ts';
 import { EVENTS_PER_READING, type FeedAnswer } from '../watch-changes.ts';
 import { transact } from './transact.ts';
@@ -25,11 +27,11 @@ import { transact } from './transact.ts';
 export interface KeyCalls {
   findKey(digest: string): KeyRecord | undefined;
   readKey(id: string): KnownKey | undefined;
-  listKeys(after: string, limit: number): readonly KnownKey[];
+  listKeys(after: string, limit: number): readonly Listed<KnownKey>[];
   changeKey(change: KeyChange): ChangeAnswer;
   addKeys(records: readonly KeyRecord[], note: AuditNote): readonly AddAnswer[];
   noteUses(uses: readonly KeyUse[]): void;
-  listAudit(before: string | undefined, limit: number): readonly AuditEntry[];
+  listAudit(before: string | undefined, limit: number): readonly Listed<AuditEntry>[];
   readKeyChanges(cursor: string | undefined): FeedAnswer;
 }
 
@@ -78,7 +80,7 @@ export function prepareKeys(database: DatabaseSync, clock: () => number): KeyCal
   function add(record: KeyRecord): AddAnswer {
     for (const { digest } of record.secrets) {
       const id = ownerOf(digest);
-      if (id !== undefined) return { kind: 'known', id };
+      if (id !== undefined) return { kind: sql.version.get(id) === undefined ? 'lost' : 'known', id };
     }
     if (sql.version.get(record.id) !== undefined) return { kind: 'id_taken' };
     write(record);
@@ -94,7 +96,8 @@ export function prepareKeys(database: DatabaseSync, clock: () => number): KeyCal
       const row = sql.read.get(id);
       return row === undefined ? undefined : known(row);
     },
-    listKeys: (after, limit) => sql.list.all(after, limit).map(known),
+    listKeys: (after, limit) =>
+      sql.list.all(after, limit).map((row) => listed(String(row['id']), () => known(row))),
     changeKey: (order) => transact(database, () => change(order)),
     addKeys: (records, note) =>
       transact(database, () => {
@@ -109,7 +112,9 @@ export function prepareKeys(database: DatabaseSync, clock: () => number): KeyCal
       }),
     listAudit: (before, limit) => {
       const from = before === undefined ? Number.MAX_SAFE_INTEGER : Number(before);
-      return sql.audit.all(Number.isSafeInteger(from) ? from : 0, limit).map(entryOf);
+      return sql.audit
+        .all(Number.isSafeInteger(from) ? from : 0, limit)
+        .map((row) => listed(String(row['seq']), () => entryOf(row)));
     },
     readKeyChanges(cursor) {
       const { first, last } = sql.changesSpan.get() ?? {};
