@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import type { Socket } from 'node:net';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { createServer as createTlsServer } from 'node:tls';
@@ -19,6 +20,7 @@ import { nameKeys } from '../../src/stores/redis/names.ts';
 import { createLink } from '../../src/stores/redis/link.ts';
 import { aPlan, aQuota } from '../helpers/lease-scene.ts';
 import { aCounter, aDraw, someUnits, usedOf } from '../helpers/ledger-orders.ts';
+import { makeCertificate, type Certificate } from '../helpers/certificates.ts';
 import { writeTemporary } from '../helpers/config-file.ts';
 import { listen } from '../helpers/listen.ts';
 import { durable, startRedisServer } from '../helpers/redis-server.ts';
@@ -32,6 +34,7 @@ import {
   recovers,
 } from '../helpers/store-faults.ts';
 import { startTcpProxy } from '../helpers/tcp-proxy.ts';
+import { tempFolder } from '../helpers/temp-folder.ts';
 import { until } from '../helpers/poll.ts';
 
 test('a Redis that is stopped costs each call the deadline at most, then nothing, and counts nothing twice', async (t) => {
@@ -279,18 +282,10 @@ test('a wrong or missing password is named, and never told', async (t) => {
 });
 
 test('TLS is spoken with rediss, and only to a server that the authorities vouch for', async (t) => {
-  const redis = await startRedisServer(t);
-  const tls = createTlsServer({
-    cert: readFileSync(fixture('server.pem')),
-    key: readFileSync(fixture('server-key.pem')),
+  const { url } = await startTlsRedis(t, {
+    cert: readFileSync(fixture('server.pem'), 'utf8'),
+    key: readFileSync(fixture('server-key.pem'), 'utf8'),
   });
-  tls.on('secureConnection', (client) => {
-    const upstream = connect(redis.port, '127.0.0.1');
-    upstream.pipe(client).pipe(upstream);
-    for (const socket of [client, upstream]) socket.on('error', () => socket.destroy());
-    t.after(() => client.destroy());
-  });
-  const url = `rediss://127.0.0.1:${await listen(t, tls)}`;
   const trusting = await openWithDeadline(t, `${url}?ca=${fixture('server.pem')}`);
   assert.equal((await trusting.ledger.draw(aDraw({ counters }))).kind, 'drawn');
   const wary = await openWithDeadline(t, url);
@@ -303,6 +298,21 @@ test('TLS is spoken with rediss, and only to a server that the authorities vouch
     openWithDeadline(t, `${url}?ca=${fixture('server-key.pem')}`),
     /server-key\.pem is not PEM certificates/,
   );
+});
+
+test('a new authority in the file is trusted without a restart, and half a file changes nothing', async (t) => {
+  const [old, fresh] = [makeCertificate(t, ['IP:127.0.0.1']), makeCertificate(t, ['IP:127.0.0.1'])];
+  const redis = await startTlsRedis(t, old);
+  const ca = join(tempFolder(t), 'ca.pem');
+  writeFileSync(ca, old.cert);
+  const store = await openWithDeadline(t, `${redis.url}?ca=${ca}`);
+  assert.equal((await store.ledger.draw(aDraw({ counters }))).kind, 'drawn');
+  writeFileSync(ca, old.cert + fresh.cert);
+  redis.present(fresh);
+  await recovers(store);
+  writeFileSync(ca, fresh.cert.slice(0, 200));
+  redis.present(fresh);
+  await recovers(store);
 });
 
 test('what another program left under one of our names fails alone', async (t) => {
@@ -526,6 +536,28 @@ test('a connection that is cut while it begins to listen for changed keys ends n
 
 async function reasonOf(call: Promise<unknown>): Promise<string> {
   return (await outcomeOf(call))?.message ?? '';
+}
+
+/** A Redis behind TLS. Another certificate that it presents ends the connections that it has. */
+async function startTlsRedis(t: TestContext, certificate: Certificate) {
+  const redis = await startRedisServer(t);
+  const tls = createTlsServer(certificate);
+  const clients = new Set<Socket>();
+  const cut = (): void => clients.forEach((client) => client.destroy());
+  tls.on('secureConnection', (client) => {
+    const upstream = connect(redis.port, '127.0.0.1');
+    upstream.pipe(client).pipe(upstream);
+    for (const socket of [client, upstream]) socket.on('error', () => socket.destroy());
+    clients.add(client);
+  });
+  t.after(cut);
+  return {
+    url: `rediss://127.0.0.1:${await listen(t, tls)}`,
+    present(other: Certificate) {
+      tls.setSecureContext(other);
+      cut();
+    },
+  };
 }
 
 function fixture(name: string): string {

@@ -2,6 +2,7 @@ import { Cluster, Redis } from 'ioredis';
 import type { ClusterOptions, RedisOptions } from 'ioredis';
 import type { DNSLookupFunction } from 'ioredis/built/cluster/ClusterOptions.js';
 import type { Address, RedisAddress, RedisServers } from '../../config/config.ts';
+import type { Trust } from './authorities.ts';
 import { isReadOnly } from './failures.ts';
 import { tendNodes } from './tend-nodes.ts';
 
@@ -15,9 +16,9 @@ const RECONNECT_MAX_MS = 500;
 const NODE_ATTEMPTS = 8;
 
 /** Connects. The client goes on trying for ever; it never queues while it is not connected and never sends twice. */
-export function createClient(address: RedisAddress, ca: string | undefined): Client {
+export function createClient(address: RedisAddress, trust: Trust): Client {
   const { servers } = address;
-  const options = connectionOptions(address, ca);
+  const options = connectionOptions(address, trust);
   if (servers.kind !== 'cluster') return createRedis(servers, options);
   const nodes = servers.nodes.map(({ host, port }) => ({ host, port }));
   const cluster = new Cluster(nodes, clusterOptions(options));
@@ -29,9 +30,9 @@ export function createClient(address: RedisAddress, ca: string | undefined): Cli
  * Connects for listening, after which a connection can send nothing else. All nodes of a cluster hear what is published: any that
  * the client knows will do, and maybe another at the next attempt. Its own way to listen tries without a pause (ioredis 6.0.0).
  */
-export function createListener(address: RedisAddress, ca: string | undefined, client: Client): Redis {
+export function createListener(address: RedisAddress, trust: Trust, client: Client): Redis {
   const { servers } = address;
-  const options = connectionOptions(address, ca);
+  const options = connectionOptions(address, trust);
   if (servers.kind !== 'cluster') return createRedis(servers, options);
   const choose = (): Address | undefined => {
     const known = (client as Cluster).nodes().map(({ options: { host = '', port = 0 } }) => ({ host, port }));
@@ -71,13 +72,13 @@ function createRedis(servers: Exclude<RedisServers, { kind: 'cluster' }>, option
   });
 }
 
-function connectionOptions(address: RedisAddress, ca: string | undefined) {
+function connectionOptions(address: RedisAddress, trust: Trust) {
   return {
     protocol: 2 as const,
     db: address.db,
     username: address.username,
     password: address.password,
-    ...(address.tls === undefined ? {} : { tls: ca === undefined ? {} : { ca } }),
+    ...(address.tls === undefined ? {} : { tls: trust }),
     connectionName: 'gatehouse',
     disableClientInfo: true,
     connectTimeout: SOCKET_TIMEOUT_MS,

@@ -1,8 +1,6 @@
-import { readFile } from 'node:fs/promises';
-import { areCertificates } from '../../config/certificates.ts';
 import type { RedisAddress } from '../../config/config.ts';
-import { StoreUnavailable } from '../ledger.ts';
 import type { Store, StoreOptions } from '../store.ts';
+import { followAuthorities } from './authorities.ts';
 import { createClient, createListener } from './client.ts';
 import { createRedisKeys } from './keys.ts';
 import { createRedisLedger } from './ledger.ts';
@@ -16,8 +14,8 @@ const PROBE_KEPT_MS = 60_000;
 
 /** Opens the store in Redis. Resolves without a connection too, and then goes on connecting. */
 export async function openRedis(address: RedisAddress, { deadlineMs = 250 }: StoreOptions): Promise<Store> {
-  const ca = await readCa(address);
-  const client = createClient(address, ca);
+  const trust = followAuthorities(address.tls?.caFile);
+  const client = createClient(address, trust);
   const link = createLink(client, deadlineMs);
   // Who gives a call more time gives it to the connection as well.
   await link.ready(Math.max(FIRST_CONNECTION_MS, deadlineMs));
@@ -25,7 +23,7 @@ export async function openRedis(address: RedisAddress, { deadlineMs = 250 }: Sto
     keys: createRedisKeys(link, {
       prefix: address.prefix,
       isCluster: client.isCluster,
-      listen: (channel, onNews) => listenOn(createListener(address, ca, client), channel, onNews),
+      listen: (channel, onNews) => listenOn(createListener(address, trust, client), channel, onNews),
     }),
     ledger: createRedisLedger(link, address.prefix),
     identity: undefined,
@@ -34,14 +32,4 @@ export async function openRedis(address: RedisAddress, { deadlineMs = 250 }: Sto
     probe: () => link.ask(callOf(scripts.probe, [`${address.prefix}probe`], [PROBE_KEPT_MS])),
     close: async () => link.close(),
   };
-}
-
-async function readCa({ tls }: RedisAddress): Promise<string | undefined> {
-  if (tls?.caFile === undefined) return undefined;
-  const pem = await readFile(tls.caFile, 'utf8').catch(() => {
-    throw new StoreUnavailable(`cannot read the authorities in ${tls.caFile}`, { mayHaveHappened: false });
-  });
-  if (!areCertificates(pem))
-    throw new StoreUnavailable(`${tls.caFile} is not PEM certificates`, { mayHaveHappened: false });
-  return pem;
 }

@@ -1,0 +1,47 @@
+import { readFileSync } from 'node:fs';
+import { areCertificates } from '../../config/certificates.ts';
+import { StoreUnavailable } from '../ledger.ts';
+
+/** What a connection trusts: these authorities, or without any those of the system. */
+export interface Trust {
+  readonly ca?: string;
+}
+
+/**
+ * The authorities in a file, as it has them whenever a connection is made: a new one is trusted without a restart. While the
+ * file cannot be used, those that it had last are. Throws when it cannot be used at the start.
+ */
+export function followAuthorities(file: string | undefined): Trust {
+  if (file === undefined) return {};
+  let last = check(file, read(file));
+  return {
+    // The client copies its TLS options for each connection, and so asks for this anew.
+    get ca() {
+      try {
+        const pem = read(file);
+        // A bundle of the system takes some milliseconds to look through.
+        if (pem !== last) last = check(file, pem);
+      } catch {
+        // Half a file is what somebody is writing at this moment.
+      }
+      return last;
+    },
+  };
+}
+
+function read(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    throw unusable(`cannot read the authorities in ${file}`);
+  }
+}
+
+function check(file: string, pem: string): string {
+  if (areCertificates(pem)) return pem;
+  throw unusable(`${file} is not PEM certificates`);
+}
+
+function unusable(message: string): StoreUnavailable {
+  return new StoreUnavailable(message, { mayHaveHappened: false });
+}
