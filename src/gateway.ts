@@ -79,7 +79,7 @@ export async function startGateway(
   const opened = await openStore(config.store, {
     deadlineMs: config.storeDeadlineMs,
     identity,
-    onCreate: storeReporter(logger),
+    ...storeReporter(logger),
   });
   const store = watchStore(opened, metrics, logger);
   const quotas = startQuotas(config, store, { metrics, logger });

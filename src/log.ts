@@ -140,10 +140,15 @@ export function describeCause(cause: unknown): {
   return { type: cause.name, message: cause.message, ...code, ...stack };
 }
 
-/** Tells of a store that was made: the old one may be somewhere else. */
+/** Tells of a store that was made, because the old one may be somewhere else, and of one that will fill its disk. */
 export function storeReporter(logger: Logger) {
-  return function report(file: string): void {
-    logger.info({ file }, 'a new store was made');
+  return {
+    onCreate(file: string): void {
+      logger.info({ file }, 'a new store was made');
+    },
+    onLogStuck(reason: string): void {
+      logger.warn({ reason }, 'the -wal file of the store grows, because it cannot be copied into the store');
+    },
   };
 }
 

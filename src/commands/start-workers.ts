@@ -100,7 +100,7 @@ async function openAdminStore(
   { logger }: Log,
 ): Promise<Store | undefined> {
   if (admin.tokens.length === 0) return undefined;
-  return watchStore(await openStore(store, { deadlineMs, onCreate: storeReporter(logger) }), metrics);
+  return watchStore(await openStore(store, { deadlineMs, ...storeReporter(logger) }), metrics);
 }
 
 /**

@@ -24,4 +24,6 @@ export interface StoreOptions {
   readonly identity?: string | undefined;
   /** Hears of a file that was made. */
   readonly onCreate?: (path: string) => void;
+  /** Hears why what was written beside an SQLite file cannot be copied into it, so that the log of it grows. */
+  readonly onLogStuck?: (reason: string) => void;
 }

@@ -258,7 +258,7 @@ test('a checkpoint leaves the version alone that a newer Gatehouse writes in the
   const newer = sql(path, 'BEGIN IMMEDIATE; PRAGMA user_version = 99');
   t.after(() => newer.close());
   const read = (pragma: string): unknown => newer.prepare(`PRAGMA ${pragma}`).get()?.[pragma];
-  const checkpointer = createCheckpointer(path);
+  const checkpointer = createCheckpointer(path, () => undefined);
   const copied = statSync(path).size;
   checkpointer.noteCalls(CALLS_PER_CHECKPOINT);
   await until(() => statSync(path).size > copied, { what: 'the log is copied, and the lock waited for' });
@@ -269,6 +269,30 @@ test('a checkpoint leaves the version alone that a newer Gatehouse writes in the
     return read('data_version') !== committed;
   });
   assert.equal(read('user_version'), 99);
+});
+
+test('a log that cannot be copied is told of once, and again when it could be in between', async (t) => {
+  const path = join(tempFolder(t), 'g.db');
+  const store = openSqlite(path);
+  t.after(() => store.close());
+  const reasons: string[] = [];
+  const checkpointer = createCheckpointer(path, (reason) => void reasons.push(reason));
+  const other = sql(path, '');
+  t.after(() => other.close());
+  const version = (): unknown => other.prepare('PRAGMA data_version').get()?.['data_version'];
+  const tryUntil = (happens: () => boolean): Promise<unknown> =>
+    until(() => {
+      checkpointer.noteCalls(CALLS_PER_CHECKPOINT);
+      return happens();
+    });
+  for (const round of [1, 2]) {
+    renameSync(path, `${path}.away`);
+    await tryUntil(() => reasons.length === round);
+    renameSync(`${path}.away`, path);
+    const before = version();
+    await tryUntil(() => version() !== before);
+  }
+  assert.deepEqual(reasons, ['unable to open database file', 'unable to open database file']);
 });
 
 test('the log is cut back while writers never rest', async (t) => {

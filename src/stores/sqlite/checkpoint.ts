@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { existing } from './database.ts';
+import { existing, SQLITE_BUSY } from './database.ts';
 
 /** Copies the write-ahead log back into the file now and then. */
 export interface Checkpointer {
@@ -19,11 +19,12 @@ export const LOG_BYTES_KEPT = 134_217_728;
  * PASSIVE holds nobody up, but the log starts again only if nobody has written meanwhile: under steady writes that takes
  * RESTART, which has little left to copy. Whoever writes first after a complete checkpoint waits for another sync, and
  * cuts the log: the empty transaction does that here. It reads the version that it writes again under the lock, because
- * a newer Gatehouse may be migrating the file.
+ * a newer Gatehouse may be migrating the file. It tells why it could not, '' when it could, and nothing where others had the
+ * lock: the next one will.
  */
 const CHECKPOINT = `
   const { DatabaseSync } = require('node:sqlite');
-  const { workerData: address } = require('node:worker_threads');
+  const { parentPort, workerData: address } = require('node:worker_threads');
   try {
     const database = new DatabaseSync(new URL(address), { timeout: 50 });
     database.exec('PRAGMA journal_size_limit = ${LOG_BYTES_KEPT}');
@@ -33,13 +34,17 @@ const CHECKPOINT = `
     const { user_version: version } = database.prepare('PRAGMA user_version').get();
     database.exec('PRAGMA user_version = ' + version + '; COMMIT');
     database.close();
-  } catch {}
+    parentPort.postMessage('');
+  } catch (error) {
+    if ((error.errcode & 0xff) !== ${SQLITE_BUSY}) parentPort.postMessage(String(error.errstr ?? error.message));
+  }
 `;
 
-/** Creates a checkpointer. A checkpoint that fails is tried again after as many calls. */
-export function createCheckpointer(path: string): Checkpointer {
+/** Creates a checkpointer. A checkpoint that fails is tried again after as many calls, and told of unless the one before failed alike. */
+export function createCheckpointer(path: string, onFailure: (reason: string) => void): Checkpointer {
   let calls = 0;
   let running = false;
+  let told = '';
   return {
     noteCalls(count) {
       calls += count;
@@ -55,6 +60,10 @@ export function createCheckpointer(path: string): Checkpointer {
       });
       // A process that has nothing else to do need not wait: the log is read again when the file is next opened.
       worker.unref();
+      worker.on('message', (reason: string) => {
+        if (reason !== '' && reason !== told) onFailure(reason);
+        told = reason;
+      });
       worker.on('error', () => (running = false));
       worker.on('exit', () => (running = false));
     },

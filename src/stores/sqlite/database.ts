@@ -7,7 +7,7 @@ import { migrations } from './migrations.ts';
 
 /** 'Gate' in ASCII: tells our files from those of other programs. */
 const APPLICATION_ID = 0x47_61_74_65;
-const SQLITE_BUSY = 5;
+export const SQLITE_BUSY = 5;
 const SQLITE_NOTADB = 26;
 
 /** How long opening may wait, before the gateway serves, for other processes that open or migrate the same file. */

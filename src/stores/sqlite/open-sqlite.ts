@@ -16,7 +16,7 @@ type Ask = <T>(call: (calls: Calls) => T, worth?: number) => Promise<T>;
 export function openSqlite(path: string, options: StoreOptions = {}): Store {
   const file = resolve(path);
   const connection = openConnection(file, options);
-  const checkpointer = createCheckpointer(file);
+  const checkpointer = createCheckpointer(file, (reason) => options.onLogStuck?.(reason));
   const patience = createPatience(options.deadlineMs ?? 250);
 
   function read<T>(call: (calls: Calls) => T): Promise<T> {
