@@ -295,6 +295,24 @@ test('a log that cannot be copied is told of once, and again when it could be in
   assert.deepEqual(reasons, ['unable to open database file', 'unable to open database file']);
 });
 
+test('a checkpoint for which there is no thread fails no call, is told of once, and is tried again', () => {
+  let tries = 0;
+  const reasons: string[] = [];
+  const checkpointer = createCheckpointer(
+    'g.db',
+    (reason) => void reasons.push(reason),
+    () => {
+      tries += 1;
+      throw new Error('no thread');
+    },
+  );
+  for (const round of [1, 2]) {
+    checkpointer.noteCalls(CALLS_PER_CHECKPOINT);
+    assert.equal(tries, round);
+  }
+  assert.deepEqual(reasons, ['no thread']);
+});
+
 test('the log is cut back while writers never rest', async (t) => {
   const path = join(tempFolder(t), 'g.db');
   const store = openSqlite(path, { deadlineMs: 5_000 });

@@ -41,31 +41,51 @@ const CHECKPOINT = `
 `;
 
 /** Creates a checkpointer. A checkpoint that fails is tried again after as many calls, and told of unless the one before failed alike. */
-export function createCheckpointer(path: string, onFailure: (reason: string) => void): Checkpointer {
+export function createCheckpointer(
+  path: string,
+  onFailure: (reason: string) => void,
+  begin: (path: string) => Worker = beginCheckpoint,
+): Checkpointer {
   let calls = 0;
   let running = false;
   let told = '';
+  function tell(reason: string): void {
+    if (reason !== '' && reason !== told) onFailure(reason);
+    told = reason;
+  }
+  function tellError(error: unknown): void {
+    tell(error instanceof Error ? error.message : String(error));
+  }
+  function run(): void {
+    const worker = begin(path);
+    running = true;
+    // A process that has nothing else to do need not wait: the log is read again when the file is next opened.
+    worker.unref();
+    worker.on('message', tell);
+    worker.on('error', tellError);
+    worker.on('exit', () => (running = false));
+  }
   return {
     noteCalls(count) {
       calls += count;
       if (calls < CALLS_PER_CHECKPOINT || running) return;
       calls = 0;
-      running = true;
-      const worker = new Worker(CHECKPOINT, {
-        eval: true,
-        workerData: existing(path).href,
-        name: 'checkpoint',
-        execArgv: [],
-        env: {},
-      });
-      // A process that has nothing else to do need not wait: the log is read again when the file is next opened.
-      worker.unref();
-      worker.on('message', (reason: string) => {
-        if (reason !== '' && reason !== told) onFailure(reason);
-        told = reason;
-      });
-      worker.on('error', () => (running = false));
-      worker.on('exit', () => (running = false));
+      try {
+        run();
+      } catch (error) {
+        // There is no room for a thread, as in a container that may have so many of them. The call itself is none the worse.
+        tellError(error);
+      }
     },
   };
+}
+
+function beginCheckpoint(path: string): Worker {
+  return new Worker(CHECKPOINT, {
+    eval: true,
+    workerData: existing(path).href,
+    name: 'checkpoint',
+    execArgv: [],
+    env: {},
+  });
 }
