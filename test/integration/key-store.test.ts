@@ -164,6 +164,8 @@ function keyRules(address: (t: TestContext) => StoreAddress): void {
     const key = await create(keys, aKey({ secrets: [aSecret(), aSecret({ number: 2 })] }));
     await keys.noteUses([{ keyId: key.id, secret: 2, at: 77 }]);
     await keys.noteUses([]);
+    // Written later by another gateway.
+    await keys.noteUses([{ keyId: key.id, secret: 2, at: 76 }]);
     const known = await keys.readKey(key.id);
     assert.deepEqual([...(known?.usedAt ?? [])], [[2, 77]]);
     assert.equal(known?.record.version, 1);

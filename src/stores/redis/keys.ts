@@ -121,7 +121,7 @@ export function createRedisKeys(link: Link, { prefix, isCluster, listen }: Redis
     },
     async noteUses(uses) {
       const fields = uses.flatMap(({ keyId, secret, at }) => [useOf(keyId, secret), String(at)]);
-      if (fields.length > 0) await link.send(names.uses, (redis) => redis.hset(names.uses, ...fields));
+      if (fields.length > 0) await link.run(scripts.noteUses, [names.uses], fields);
     },
     async listAudit(before, limit) {
       const from = before === undefined ? '+' : `(${before}`;

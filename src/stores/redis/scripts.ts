@@ -23,6 +23,7 @@ export const scripts = {
   findKey: script(read('find-key')),
   changeKey: script(read('change-key')),
   addKeys: script(read('add-keys')),
+  noteUses: script(read('note-uses')),
   keyChanges: script(read('key-changes')),
   probe: script(read('probe')),
 } as const satisfies Record<string, Script>;
