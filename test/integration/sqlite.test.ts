@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { backup, DatabaseSync } from 'node:sqlite';
@@ -127,6 +127,14 @@ const vanishings: readonly { name: string; happen: (path: string) => void }[] = 
     happen: (path) => {
       removeStore(path);
       writeFileSync(path, 'hello '.repeat(1000));
+    },
+  },
+  {
+    // Looking at it is an error, as in a folder that may not be looked into.
+    name: 'replaced by a link to itself',
+    happen: (path) => {
+      removeStore(path);
+      symlinkSync(path, path);
     },
   },
 ];

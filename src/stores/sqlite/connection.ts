@@ -64,9 +64,9 @@ export function openConnection(
   }
 
   function isInPlace({ inode, readIdentity }: Open): boolean {
-    // SQLite goes on writing to a file that was deleted or replaced, and all of that would be lost.
-    if (statSync(path, { throwIfNoEntry: false })?.ino !== inode) return false;
     try {
+      // SQLite goes on writing to a file that was deleted or replaced, and all of that would be lost.
+      if (statSync(path).ino !== inode) return false;
       // Its own `.restore` copies another database into the same file.
       return readIdentity() === identity;
     } catch (error) {
