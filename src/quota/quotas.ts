@@ -144,13 +144,12 @@ class LimitBook implements Quotas {
     return hold instanceof Promise ? this.#wait(draft, hold, this.#drawn) : this.#drawn(draft, hold);
   }
 
-  /** A key may have come from a machine that knows more time zones: the period of such a quota cannot be reckoned here. */
+  /** What is thrown at once fails as what is thrown later: a quota may not be understood here. */
   #takeUnits(draft: Draft): Hold | Denial | Promise<Hold | Denial> {
     try {
       return this.#office.leases.reserve(draft.request);
     } catch (error) {
-      this.#undo(draft);
-      throw error;
+      return Promise.reject<Hold>(error);
     }
   }
 

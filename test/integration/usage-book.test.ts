@@ -86,6 +86,19 @@ test('a key whose record or usage cannot be read is named, and all others are li
   }
 });
 
+test('a key with a quota in a time zone that is not known here is named, and all others are listed', async (t) => {
+  const store = await openStore(parseStoreAddress(`sqlite:${tempFolder(t)}/usage.db`));
+  t.after(() => store.close());
+  const quotas = [{ name: 'far', limit: 1, per: 'day', timezone: 'Nowhere/Atlantis' }];
+  for (const to of [aKey({ id: 'b', plan: 'free', quotas }), aKey({ id: 'c', plan: 'free' })]) {
+    await store.keys.changeKey({ from: undefined, to, note: aNote() });
+  }
+  const book = createUsageBook({ config: { keys: [], plans }, store });
+  const { items, unreadable } = await book.list({ cursor: undefined, limit: 9 });
+  assert.deepEqual([items.map(({ key }) => key), unreadable], [['c'], ['b']]);
+  await assert.rejects(book.read('b'), /the time zone Nowhere\/Atlantis of a quota is not known/);
+});
+
 test('usage is read and reset in the period of the store, whatever the clock here shows', async (t) => {
   const store = await openStore(parseStoreAddress(`sqlite:${tempFolder(t)}/usage.db`));
   t.after(() => store.close());

@@ -180,13 +180,15 @@ test('a refusal undoes what was taken before it: the place and the cell', async 
   assert.ok(again.kind === 'refusal' && again.code === 'rate_exceeded', 'a refused rate frees the place');
 });
 
-test('a quota that cannot be reckoned fails its requests, and leaves nothing taken', async () => {
+test('a quota that cannot be reckoned refuses its requests, and leaves nothing taken', async () => {
   const { options } = createQuotaScene();
   const quotas = createQuotas(options);
   const period = createPeriodRule('day', 'Nowhere/Atlantis');
   const unknown = aPlan({ quotas: [aQuota(9, 'day', { period })], rate, concurrency });
   for (let count = 0; count < 3; count += 1) {
-    await assert.rejects(async () => await ask(quotas, unknown), /time zone/i);
+    const refusal = await ask(quotas, unknown);
+    assert.ok(refusal.kind === 'refusal' && refusal.code === 'quota_unavailable');
+    assert.match(String(refusal.cause), /the time zone Nowhere\/Atlantis of a quota is not known/);
   }
   await grant(quotas, aPlan({ rate, concurrency }));
 });
