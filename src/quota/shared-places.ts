@@ -14,6 +14,8 @@ export interface SharedPlacesOptions {
 /** A shared place is renewed each beat; the places of a process that crashed are free after the expiry. */
 const beatMs = 5000;
 const expiresInMs = 15_000;
+/** Behind a thousand others a call would not be answered in time, and neither would those of requests. */
+const beatsAtOnce = 100;
 /** How often the store is told again of places that were left while it was away, and of how many. */
 const retryMs = 250;
 const untoldMax = 10_000;
@@ -93,19 +95,29 @@ export class SharedPlaces {
   }
 
   #armBeat(): void {
-    if (this.#beating) return;
+    if (this.#beating || this.#taken.size === 0) return;
     this.#beating = true;
-    this.#clock.after(beatMs, () => {
-      this.#beating = false;
-      for (const order of this.#taken.values()) this.#stay(order);
-      if (this.#taken.size > 0) this.#armBeat();
-    });
+    this.#clock.after(beatMs, () => void this.#beat());
+  }
+
+  async #beat(): Promise<void> {
+    const orders = [...this.#taken.values()];
+    for (let at = 0; at < orders.length; at += beatsAtOnce) {
+      const some = orders.slice(at, at + beatsAtOnce);
+      // To stay in a place that was left meanwhile would be to take it again.
+      const taken = some.filter(({ placeId }) => this.#taken.has(placeId));
+      await Promise.all(taken.map((order) => this.#stay(order)));
+    }
+    this.#beating = false;
+    this.#armBeat();
   }
 
   /** A beat may be lost: the next comes before the place expires. */
-  #stay(order: PlaceOrder): void {
-    this.#ledger.stay(order).catch((error: unknown) => {
+  async #stay(order: PlaceOrder): Promise<void> {
+    try {
+      await this.#ledger.stay(order);
+    } catch (error) {
       if (!(error instanceof StoreUnavailable)) this.#onError(error);
-    });
+    }
   }
 }

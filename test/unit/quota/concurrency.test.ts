@@ -64,6 +64,31 @@ test('a long request keeps its place, and the place of a crashed process is free
   await enterSurely(two);
 });
 
+test('many places are kept a few at a time, each of them once, and none that is left meanwhile', async () => {
+  const { options, clock, ledger } = createQuotaScene();
+  const stayed = new Set<string>();
+  let [running, most] = [0, 0];
+  const slow = {
+    ...ledger,
+    stay: async (order: Parameters<typeof ledger.stay>[0]) => {
+      running += 1;
+      most = Math.max(most, running);
+      await new Promise<void>((resolve) => void clock.after(100, resolve));
+      running -= 1;
+      assert.ok(!stayed.has(order.placeId));
+      stayed.add(order.placeId);
+    },
+  };
+  const places = createConcurrency({ ...options, ledger: slow });
+  const taken: Place[] = [];
+  while (taken.length < 250) taken.push(await enterSurely(places, { ...shared, limit: 250 }));
+  await clock.pass(5050);
+  taken.at(-1)?.leave();
+  await clock.pass(1000);
+  assert.equal(stayed.size, 249);
+  assert.ok(most <= 100, `${most} at once`);
+});
+
 test('an outage refuses or allows, as the plan says, and leaks no place', async () => {
   const { options, weather, clock } = createQuotaScene();
   const places = createConcurrency(options);
