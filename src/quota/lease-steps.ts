@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Counter, DrawOrder, Ledger } from '../stores/ledger.ts';
+import type { Counter, DrawOrder, Ledger, UnitsOrder } from '../stores/ledger.ts';
 import type { Clock } from './clock.ts';
 import { lowerUsed } from './lease.ts';
 import type { Lease } from './lease.ts';
@@ -13,6 +13,8 @@ export interface LeaseStepsOptions {
   readonly ledger: Ledger;
   readonly clock: Clock;
   readonly holder: string;
+  /** The leases that keys have now. */
+  readonly book: ReadonlyMap<string, Lease>;
   readonly onError: (error: unknown) => void;
   readonly stepsMax: number;
   readonly owingKeysMax: number;
@@ -26,6 +28,7 @@ export class LeaseSteps {
   readonly owed: Owed;
   readonly #ledger: Ledger;
   readonly #holder: string;
+  readonly #book: ReadonlyMap<string, Lease>;
   readonly #onStep: () => void;
   /** Random, so that no id of an earlier process of the same name comes again. */
   readonly #idPrefix = randomBytes(12).toString('base64url');
@@ -37,6 +40,7 @@ export class LeaseSteps {
     this.owed = new Owed(options.owingKeysMax);
     this.#ledger = options.ledger;
     this.#holder = options.holder;
+    this.#book = options.book;
     this.#onStep = options.onStep;
   }
 
@@ -46,12 +50,8 @@ export class LeaseSteps {
   }
 
   sendBack(lease: Lease, counters: readonly Counter[], units: number): void {
-    if (counters === lease.counters) {
-      lowerUsed(lease, units);
-      lease.told = lease.units;
-    }
-    const { keyId } = lease;
-    const order = { id: this.nextId(), keyId, counters, units, holder: this.#holder, held: lease.units };
+    if (counters === lease.counters) lowerUsed(lease, units);
+    const order = this.#orderUnits(lease.keyId, counters, units);
     this.#onStep();
     this.outbox.post({
       expendable: true,
@@ -81,9 +81,8 @@ export class LeaseSteps {
     });
   }
 
-  charge(lease: Pick<Lease, 'keyId' | 'units'>, counters: readonly Counter[], units: number): void {
-    const { keyId, units: held } = lease;
-    const order = { id: this.nextId(), keyId, counters, units, holder: this.#holder, held };
+  charge(keyId: string, counters: readonly Counter[], units: number): void {
+    const order = this.#orderUnits(keyId, counters, units);
     this.#onStep();
     this.outbox.post({
       expendable: false,
@@ -93,11 +92,26 @@ export class LeaseSteps {
   }
 
   /** Charges what keys owe, as far as there is room. */
-  chargeOwed(book: ReadonlyMap<string, Lease>): void {
+  chargeOwed(): void {
     if (!this.outbox.hasRoom) return;
     for (const { keyId, counter, units } of this.owed.collect()) {
-      this.charge(book.get(keyId) ?? { keyId, units: 0 }, [counter], units);
+      this.charge(keyId, [counter], units);
       if (!this.outbox.hasRoom) return;
     }
+  }
+
+  #orderUnits(keyId: string, counters: readonly Counter[], units: number): UnitsOrder {
+    const held = this.#tellHeld(keyId, counters);
+    return { id: this.nextId(), keyId, counters, units, holder: this.#holder, held };
+  }
+
+  /** The store keeps one sum per holder, so it is told of the lease that the key has now, whichever one the units are of. */
+  #tellHeld(keyId: string, counters: readonly Counter[]): number {
+    const lease = this.#book.get(keyId);
+    if (lease === undefined) return 0;
+    const { units, told } = lease;
+    // Of counters that are left out the store goes on believing what it was told before.
+    lease.told = lease.counters === counters ? units : Math.max(told, units);
+    return units;
   }
 }

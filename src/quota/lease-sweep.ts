@@ -54,7 +54,7 @@ export class LeaseSweep {
       return;
     }
     if (this.#steps.owed.size > 0 && (!this.#steps.outbox.down || this.#steps.outbox.size === 0))
-      this.#steps.chargeOwed(this.#book);
+      this.#steps.chargeOwed();
     this.#steps.outbox.retry();
     if (this.#book.size + this.#steps.outbox.size + this.#steps.owed.size > 0) this.arm();
   }

@@ -95,7 +95,7 @@ class LeaseBook implements Leases {
     const { clock } = options;
     const time = new StoreTime(clock);
     const onStep = (): void => this.#sweep.arm();
-    const steps = new LeaseSteps({ ...options, stepsMax, owingKeysMax, onStep });
+    const steps = new LeaseSteps({ ...options, book: this.#book, stepsMax, owingKeysMax, onStep });
     this.time = time;
     this.#ledger = options.ledger;
     this.#clock = clock;
@@ -158,7 +158,7 @@ class LeaseBook implements Leases {
     this.#book.clear();
     const until = this.#clock.mono() + lastTriesMs;
     for (;;) {
-      this.#steps.chargeOwed(this.#book);
+      this.#steps.chargeOwed();
       await this.#steps.outbox.flush();
       if (this.#steps.owed.size + this.#steps.outbox.size === 0 || this.#clock.mono() >= until) return;
       await new Promise<void>((resolve) => void this.#clock.after(lastTriesEveryMs, resolve));
@@ -209,7 +209,7 @@ class LeaseBook implements Leases {
     lease.units -= paid;
     if (paid === units) return;
     if (live) raiseUsed(lease, units - paid);
-    this.#steps.charge(lease, counters, units - paid);
+    this.#steps.charge(lease.keyId, counters, units - paid);
   }
 
   /** Whether units that come back may stay here: never near the end, unless a request was just turned away here. */

@@ -6,6 +6,7 @@ import { createLeases } from '../../../src/quota/leases.ts';
 import type { Leases } from '../../../src/quota/leases.ts';
 import type { PlanRule } from '../../../src/config/plan-rule.ts';
 import { StoreUnavailable } from '../../../src/stores/ledger.ts';
+import type { Usage } from '../../../src/stores/ledger.ts';
 import { aPlan, aQuota, createQuotaScene } from '../../helpers/lease-scene.ts';
 import { settle as runReady } from '../../helpers/turnable-clock.ts';
 
@@ -31,6 +32,11 @@ async function warmUp(
     await scene.clock.pass(10);
   }
   return spent;
+}
+
+/** What the store says of the key's month. */
+async function readMonth({ ledger }: ReturnType<typeof createQuotaScene>): Promise<Usage | undefined> {
+  return (await ledger.readUsage('ada', countersAt(plan, may)))[0];
 }
 
 test('a key with a steady pace is served from memory, with few draws', async () => {
@@ -112,13 +118,35 @@ test('a drain gives back what is held', async () => {
 test('a drain tells the store that what was held has been spent', async () => {
   const scene = createQuotaScene();
   const leases = createLeases(scene.options);
-  const usage = async () => (await scene.ledger.readUsage('ada', countersAt(plan, may)))[0];
   await Promise.all(Array.from({ length: 4 }, () => take(leases)));
-  assert.deepEqual(await usage(), { name: 'month', used: 6, leased: 2 });
+  assert.deepEqual(await readMonth(scene), { name: 'month', used: 6, leased: 2 });
   await take(leases, plan, 2);
   await leases.drain();
-  assert.deepEqual(await usage(), { name: 'month', used: 6, leased: 0 });
+  assert.deepEqual(await readMonth(scene), { name: 'month', used: 6, leased: 0 });
 });
+
+for (const [name, spends] of [
+  ['cost nothing', 0],
+  ['cost more than it said', 5],
+] as const) {
+  test(`a request that outlives its lease and ${name} leaves told what the next lease holds`, async () => {
+    const scene = createQuotaScene();
+    const leases = createLeases(scene.options);
+    const slow = await take(leases, plan, 3);
+    await scene.clock.pass(1500);
+    assert.equal(leases.counts.leases, 0);
+    const spent = await warmUp(scene, leases);
+    const before = await readMonth(scene);
+    leases.settle(slow, spends);
+    await runReady();
+    const after = await readMonth(scene);
+    const held = (after?.used ?? 0) - spent - spends;
+    assert.ok(held > 0);
+    assert.deepEqual(after, { name: 'month', used: (before?.used ?? 0) + spends - 3, leased: held });
+    await scene.clock.pass(1500);
+    assert.deepEqual(await readMonth(scene), { name: 'month', used: spent + spends, leased: 0 });
+  });
+}
 
 test('a drain ends although the store does not answer', async () => {
   const scene = createQuotaScene();
