@@ -100,7 +100,7 @@ export function createMetrics(clients: Clients = nobody): Metrics {
   });
   const decisions = gatheredCounter(registry, {
     name: 'gatehouse_quota_decisions_total',
-    help: 'Requests that reached their limits, by plan and outcome: granted, owed, client_gone or the refusal code.',
+    help: 'Requests that reached their limits, by plan and outcome: granted, owed (let through though a limit could not be asked), client_gone or the refusal code.',
     labelNames: ['plan', 'outcome'],
   });
   const nearLimit = new Counter({

@@ -10,6 +10,8 @@ import type { ConcurrencyRule, OnStoreFailure } from '../config/plan-rule.ts';
 export interface Place {
   readonly kind: 'place';
   readonly reading: ConcurrencyReading;
+  /** The limit is shared and could not be asked: the place counts for this process alone. */
+  readonly unasked: boolean;
   /** Frees the place; only the first call counts. */
   leave(): void;
 }
@@ -115,6 +117,7 @@ class PlaceBook implements Concurrency {
     return {
       kind: 'place',
       reading: read(rule, count.inFlight),
+      unasked: rule.shared && order === undefined,
       leave: () => {
         if (left) return;
         left = true;

@@ -29,7 +29,7 @@ export interface LimitNotice {
 /** Leave for one request: its place, its cell and its units. */
 export interface Grant {
   readonly kind: 'grant';
-  /** Granted without the store's word, during an outage; it is counted when the store is back. */
+  /** Some limit could not be asked during an outage; units of quotas among them are charged when the store is back. */
   readonly owed: boolean;
   /** For the headers of the answer, as things stand when it is called. */
   describe(): LimitNotice;

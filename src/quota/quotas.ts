@@ -115,6 +115,7 @@ class LimitBook implements Quotas {
   readonly #placed: Next<Place | Full> = (draft, place) => {
     if (place.kind === 'full') return refuseFull(place.reading);
     draft.place = place;
+    draft.unasked = place.unasked;
     return this.#askRate(draft);
   };
 
@@ -133,7 +134,7 @@ class LimitBook implements Quotas {
       return refuseTooFast(cell, draft.place?.reading);
     }
     draft.rate = cell?.reading;
-    draft.unasked = cell === undefined;
+    draft.unasked ||= cell === undefined;
     return this.#askQuotas(draft);
   };
 

@@ -24,6 +24,7 @@ const plans = {
   strict: { quotas, consistency: 'strict' },
   leased: { quotas },
   allow: { quotas, consistency: 'strict', onStoreFailure: 'allow' },
+  crowded: { concurrency: { limit: 2, shared: true }, onStoreFailure: 'allow' },
   paced: { rate: { limit: 40, per: 'second' } },
   free: {},
 };
@@ -31,6 +32,7 @@ const keys = [
   ...keysOf('strict', 'ada'),
   ...keysOf('leased', 'bob'),
   ...keysOf('allow', 'cyd'),
+  ...keysOf('crowded', 'gus'),
   ...keysOf('paced', 'dan'),
 ];
 
@@ -67,7 +69,7 @@ const outages = [
 for (const { name, begin, end } of outages) {
   test(`${name}: requests are refused or let through in time, as their plan says, and counted later`, async (t) => {
     const { redis, scene, gateway } = await prepare(t);
-    for (const key of ['ada', 'cyd', 'dan']) assert.equal((await call(gateway, { key })).status, 200);
+    for (const key of ['ada', 'cyd', 'gus', 'dan']) assert.equal((await call(gateway, { key })).status, 200);
     await begin(redis);
 
     const seen = scene.upstream.requests.length;
@@ -82,8 +84,10 @@ for (const { name, begin, end } of outages) {
     assert.equal(scene.upstream.requests.length, seen, 'none of them went through');
     const crowd = await Promise.all(Array.from({ length: 50 }, () => timed(call(gateway, { key: 'ada' }))));
     assert.ok(crowd.every(({ status }) => status === 503));
-    for (let turn = 0; turn < 20; turn += 1)
-      assert.equal((await timed(call(gateway, { key: 'cyd' }))).status, 200);
+    for (const key of ['cyd', 'gus']) {
+      for (let turn = 0; turn < 20; turn += 1)
+        assert.equal((await timed(call(gateway, { key }))).status, 200);
+    }
     assert.equal((await fetch(`${gateway.adminUrl}/readyz`)).status, 503);
     assert.ok(!says(gateway, 'the store answers again'), 'the outage is not over');
 
@@ -93,8 +97,16 @@ for (const { name, begin, end } of outages) {
     await usedSettlesAt(gateway, 2, 'ada');
     await until(() => says(gateway, 'the store answers again'));
     assert.ok(says(gateway, 'the store does not answer'));
-    const lines = gateway.logs().filter(({ keyId, msg }) => keyId === 'cyd' && msg === 'answered');
-    assert.equal(lines.filter(({ owed }) => owed === true).length, 20);
+    const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text();
+    for (const [key, plan] of [
+      ['cyd', 'allow'],
+      ['gus', 'crowded'],
+    ]) {
+      const lines = gateway.logs().filter(({ keyId, msg }) => keyId === key && msg === 'answered');
+      assert.equal(lines.filter(({ owed }) => owed === true).length, 20);
+      const decisions = `gatehouse_quota_decisions_total{plan="${plan}",outcome="owed"} 20\n`;
+      assert.ok(metrics.includes(decisions), `of ${plan} as many are owed`);
+    }
   });
 }
 

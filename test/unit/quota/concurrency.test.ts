@@ -95,12 +95,12 @@ test('an outage refuses or allows, as the plan says, and leaks no place', async 
   weather.loses = true;
   await assert.rejects(enter(places), StoreUnavailable);
   const allowed = await enter(places, shared, 'allow');
-  assert.ok(allowed.kind === 'place');
+  assert.ok(allowed.kind === 'place' && allowed.unasked);
   weather.loses = false;
   allowed.leave();
   assert.equal(places.keys, 0);
   await clock.pass(51);
-  await enterSurely(places);
+  assert.ok(!(await enterSurely(places)).unasked);
   await enterSurely(places);
 });
 

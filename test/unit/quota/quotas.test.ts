@@ -231,6 +231,31 @@ test('a client that leaves while it waits gets its reason back, and nothing stay
   await runReady();
 });
 
+const shared = { ...concurrency, limit: 9, shared: true };
+
+for (const [name, limits] of [
+  ['alone', {}],
+  ['and whose rate has cells at hand', { rate: { ...rate, limit: 100, burst: 100 } }],
+  ['and whose units were drawn ahead', { quotas: [aQuota(100_000)] }],
+] as const) {
+  test(`a grant whose shared place could not be asked ${name} is marked`, async () => {
+    const { options, weather, clock, ledger } = createQuotaScene();
+    const quotas = createQuotas(options);
+    const plan = aPlan({ ...limits, concurrency: shared, onStoreFailure: 'allow' });
+    for (let count = 0; count < 50; count += 1) {
+      const given = await grant(quotas, plan);
+      assert.ok(!given.owed);
+      given.settle(ok);
+      given.leave();
+      await clock.pass(10);
+    }
+    const askedBefore = asked(ledger.calls);
+    weather.refuses = true;
+    assert.ok((await grant(quotas, plan)).owed);
+    assert.equal(asked(ledger.calls), askedBefore, 'the other limits had their say');
+  });
+}
+
 test('a grant whose rate could not be asked is marked', async () => {
   const { options, weather } = createQuotaScene();
   const quotas = createQuotas(options);
@@ -238,3 +263,8 @@ test('a grant whose rate could not be asked is marked', async () => {
   const given = await grant(quotas, aPlan({ rate, onStoreFailure: 'allow' }));
   assert.ok(given.owed);
 });
+
+/** Questions about rates and quotas. */
+function asked(calls: ReadonlyMap<string, number>): number {
+  return (calls.get('pace') ?? 0) + (calls.get('draw') ?? 0);
+}
