@@ -85,11 +85,13 @@ class RequestGrant implements Grant {
   describe(): LimitNotice {
     const { leases, clock, warnings } = this.#office;
     const { hold, place, rate } = this.#reserved;
-    const quotas = hold === undefined ? [] : readQuotas(hold.lease, leases.time, clock.mono());
+    // What a lease knows lacks what its key owes.
+    const lease = hold === undefined || hold.owed ? undefined : hold.lease;
+    const quotas = lease === undefined ? [] : readQuotas(lease, leases.time, clock.mono());
     return {
       headers: writeLimitHeaders({ quotas, rate, concurrency: place?.reading }),
       quotas,
-      newWarnings: hold === undefined ? [] : warnings.findNew(hold.lease, quotas),
+      newWarnings: lease === undefined ? [] : warnings.findNew(lease, quotas),
     };
   }
 

@@ -215,6 +215,17 @@ test('an outage is told as such, or passed over when the plan says so, and leave
   assert.equal(ledger.used('ada', 'month', may), 1);
 });
 
+test('an answer tells no quota that could not be asked, though the store told it a moment ago', async () => {
+  const { options, weather } = createQuotaScene();
+  const quotas = createQuotas(options);
+  const plan = aPlan({ quotas: [aQuota(9)], consistency: 'strict', onStoreFailure: 'allow' });
+  assert.match((await grant(quotas, plan)).describe().headers['RateLimit'] ?? '', /^"month";r=8/);
+  weather.refuses = true;
+  const given = await grant(quotas, plan);
+  assert.ok(given.owed);
+  assert.deepEqual(given.describe(), { headers: {}, quotas: [], newWarnings: [] });
+});
+
 test('a client that leaves while it waits gets its reason back, and nothing stays taken', async () => {
   const { options, weather, ledger, clock } = createQuotaScene();
   weather.takesMs = 5;
