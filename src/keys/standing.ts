@@ -28,8 +28,11 @@ export function hasExpired({ expiresAt }: Pick<KeySecret, 'expiresAt'>, now: num
 /** Whether a key may be used from an address. An address that cannot be read is in no network. */
 export function allowsAddress({ networks }: Pick<KeyRecord, 'networks'>, address: string): boolean {
   if (networks.length === 0) return true;
-  const known = lists.get(networks) ?? networksOf(networks);
-  lists.set(networks, known);
+  let known = lists.get(networks);
+  if (known === undefined) {
+    known = networksOf(networks);
+    lists.set(networks, known);
+  }
   return known.has(address);
 }
 
