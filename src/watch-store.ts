@@ -20,7 +20,7 @@ export function watchStore(store: Store, metrics: Metrics, logger?: Logger): Sto
   /** In this outage. */
   const told = new Set<string>();
 
-  /** A store that has no room left still answers questions: that ends no outage of its writes. */
+  /** What a store that has no room left does all the same ends no outage of its writes. */
   function answered(writes: boolean): void {
     if (away === 'no' || (away === 'for writes' && !writes)) return;
     away = 'no';
@@ -45,7 +45,7 @@ export function watchStore(store: Store, metrics: Metrics, logger?: Logger): Sto
     operation: string,
     call: (...args: Args) => Promise<Answer>,
   ): (...args: Args) => Promise<Answer> {
-    const writes = !questions.has(operation);
+    const writes = !roomless.has(operation);
     return async function watched(...args) {
       const startedAt = performance.now();
       let ok = false;
@@ -94,8 +94,9 @@ export function watchStore(store: Store, metrics: Metrics, logger?: Logger): Sto
   };
 }
 
-/** Operations that write nothing. */
-const questions = new Set([
+/** Operations that write nothing, or only take away, which a store does that has no room left. */
+const roomless = new Set([
+  'leave',
   'find_key',
   'read_key',
   'list_keys',

@@ -37,3 +37,26 @@ test('each reason of an outage is told once, and no two within five seconds', as
     ['gone', 'another', 'the store answers again', 'gone'],
   );
 });
+
+test('an outage of what takes room is not over when room is given back, or a question answered', async () => {
+  let full = true;
+  const lines: string[] = [];
+  const logger = createLogger('info', { write: (line: string) => void lines.push(line) });
+  const ledger = {
+    enter: async () => {
+      if (full) throw new StoreUnavailable('no memory is left', { mayHaveHappened: false });
+      return { kind: 'entered' };
+    },
+    leave: async () => undefined,
+  };
+  const bare = { keys: {}, ledger, ping: async () => undefined } as unknown as Store;
+  const watched = watchStore(bare, createMetrics(), logger);
+  const enter = () => watched.ledger.enter({ keyId: 'ada', placeId: 'a', limit: 1, expiresInMs: 1000 });
+  await assert.rejects(enter());
+  await watched.ledger.leave('ada', 'b');
+  await watched.ping();
+  assert.equal(lines.length, 1);
+  full = false;
+  await enter();
+  assert.match(lines[1] ?? '', /the store answers again/);
+});
