@@ -5,16 +5,19 @@
 
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', now))
-redis.call('ZREMRANGEBYSCORE', KEYS[1], string.format('(%.0f', now + ARGV[4]), '+inf')
-local others = redis.call('ZCARD', KEYS[1])
-if redis.call('ZSCORE', KEYS[1], ARGV[1]) then
-  others = others - 1
+local latest = now + ARGV[4]
+local taken = redis.call('ZCOUNT', KEYS[1], string.format('(%.0f', now), string.format('%.0f', latest))
+local own = tonumber(redis.call('ZSCORE', KEYS[1], ARGV[1]))
+if own and own > now and own <= latest then
+  taken = taken - 1
 end
-if others >= tonumber(ARGV[2]) then
+if taken >= tonumber(ARGV[2]) then
   return 0
 end
+-- Before anything is taken away: a server without memory refuses the first write of a script, and none behind it.
 redis.call('ZADD', KEYS[1], string.format('%.0f', now + ARGV[3]), ARGV[1])
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', now))
+redis.call('ZREMRANGEBYSCORE', KEYS[1], string.format('(%.0f', latest), '+inf')
 if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[3]) then
   redis.call('PEXPIRE', KEYS[1], ARGV[3])
 end
