@@ -219,13 +219,15 @@ async function* joined(
 }
 
 async function collectInTime(req: IncomingMessage, sizeMax: number, rooms: BodyRooms): Promise<Buffer> {
+  let over = false;
   const judgeLate = (): void => {
-    if (!req.complete) breakBody(req, new Refusal('request_timeout'));
+    if (!over && !req.complete) breakBody(req, new Refusal('request_timeout'));
   };
   const late = setTimeout(() => whenAllIsRead(judgeLate), rooms.requestMs);
   try {
     return await collect(req, sizeMax, rooms.memory);
   } finally {
+    over = true;
     clearTimeout(late);
   }
 }

@@ -161,7 +161,8 @@ class Arrival {
   /** What ends first, the window or the time for all of the body. */
   #setTimer(): void {
     const untilMs = Math.min(this.#windowEndMs, this.#rule.pace.timeoutMs);
-    this.#timer = setTimeout(this.#judgeLate, untilMs - this.#waitedMs);
+    // Behind a standstill it is over already, and a chunk came all the same.
+    this.#timer = setTimeout(this.#judgeLate, Math.max(untilMs - this.#waitedMs, 1));
   }
 
   /** What came in time may wait to be read in a process that stood still: whoever is waited for no longer is not late. */

@@ -299,20 +299,27 @@ describe('who is slow is cut in time', { concurrency: true }, () => {
 });
 
 test('what came in time is served, though the process stood still until it was too late', async (t) => {
+  const limits = { headerTimeout: '3s', requestTimeout: '3s' };
+  const body = { json: { schema: {} } };
+  const routes = [
+    { path: '/v1/alive', methods: ['GET'] },
+    { path: '/v1/json', methods: ['POST'], body },
+    { path: '/v1/upload', methods: ['POST'], body: { any: {} } },
+  ];
+  const patient = await openDoor(t, { limits, routes });
   const halves = [
     ['GET /v1/alive HTTP/1.1\r\n', `${keyed}\r\n`],
     [upload('Content-Length: 10\r\n'), 'helloworld'],
     [upload('Content-Length: 2\r\nContent-Type: application/json\r\n', '/v1/json'), '10'],
   ] as const;
-  const raws = await Promise.all(halves.map(([first]) => open(t, first)));
-  // Behind what came before, so that all of it has been read.
-  await until(async () => (await door.inFlight()) === 2);
-  gateway.child.kill('SIGSTOP');
-  t.after(() => void gateway.child.kill('SIGCONT'));
+  const raws = await Promise.all(halves.map(() => openRaw(t, patient.gateway.port)));
+  raws.forEach((raw, i) => raw.write(halves[i]?.[0] ?? ''));
+  await until(async () => (await patient.inFlight()) === 2);
+  patient.gateway.child.kill('SIGSTOP');
   raws.forEach((raw, i) => raw.write(halves[i]?.[1] ?? ''));
-  const tooLate = performance.now() + 2_500;
+  const tooLate = performance.now() + 4_500;
   await until(() => performance.now() > tooLate);
-  gateway.child.kill('SIGCONT');
+  patient.gateway.child.kill('SIGCONT');
   const statuses = await Promise.all(raws.map(async (raw) => (await raw.responses(1))[0]?.status));
   assert.deepEqual(statuses, [200, 200, 200]);
 });
