@@ -31,6 +31,8 @@ export class SharedPlaces {
   readonly #idPrefix = randomBytes(12).toString('base64url');
   #ids = 0;
   #beating = false;
+  /** How long the last beat took, by which the next one is sooner. */
+  #beatTookMs = 0;
   #retrying = false;
 
   constructor({ ledger, clock, onError }: SharedPlacesOptions) {
@@ -97,10 +99,11 @@ export class SharedPlaces {
   #armBeat(): void {
     if (this.#beating || this.#taken.size === 0) return;
     this.#beating = true;
-    this.#clock.after(beatMs, () => void this.#beat());
+    this.#clock.after(Math.max(beatMs - this.#beatTookMs, 0), () => void this.#beat());
   }
 
   async #beat(): Promise<void> {
+    const startedAt = this.#clock.mono();
     const orders = [...this.#taken.values()];
     for (let at = 0; at < orders.length; at += beatsAtOnce) {
       const some = orders.slice(at, at + beatsAtOnce);
@@ -108,6 +111,7 @@ export class SharedPlaces {
       const taken = some.filter(({ placeId }) => this.#taken.has(placeId));
       await Promise.all(taken.map((order) => this.#stay(order)));
     }
+    this.#beatTookMs = this.#clock.mono() - startedAt;
     this.#beating = false;
     this.#armBeat();
   }
