@@ -121,6 +121,13 @@ function readDynamicReferences(ajv: Ajv2020): void {
   const plain = ajv.getKeyword('$ref') as CodeKeywordDefinition;
   ajv.removeKeyword('$dynamicRef');
   ajv.addKeyword({ ...plain, keyword: '$dynamicRef' });
+  prepareCode(ajv, '$dynamicRef', (context) => {
+    // An anchor of the whole schema is one that `$ref` does not find.
+    const { schema } = context.it.schemaEnv.root;
+    if (!isObject(schema)) return;
+    const anchors = [schema['$anchor'], schema['$dynamicAnchor']].filter((name) => typeof name === 'string');
+    if (anchors.some((name) => context.schema === `#${name}`)) context.schema = '#';
+  });
 }
 
 function announceReferences(ajv: Ajv2020, onReference: () => void): void {

@@ -562,6 +562,16 @@ describe('a dynamic reference', () => {
       assert.equal(check({ a: {} }), 'a must be a string');
     }
   });
+
+  it('leads to the whole schema', () => {
+    const items = { $dynamicRef: '#node' };
+    const schema = { type: 'object', properties: { children: { type: 'array', items } } };
+    for (const anchor of ['$dynamicAnchor', '$anchor']) {
+      const check = compileBodySchema({ [anchor]: 'node', ...schema });
+      assert.equal(check({ children: [{ children: [] }] }), undefined);
+      assert.equal(check({ children: [{ children: [1] }] }), 'children[0].children[0] must be an object');
+    }
+  });
 });
 
 describe('a schema that refers to itself in two alternatives', () => {
