@@ -87,7 +87,8 @@ export const trustProxy = {
     'Addresses or CIDRs of proxies in front of the gateway whose X-Forwarded-* headers are believed. Nobody by default. Danger: whoever is listed can claim any client address.',
   type: 'array',
   items: {
-    description: 'An address such as 10.0.0.7 or a block such as 10.0.0.0/8.',
+    description:
+      'An address such as 10.0.0.7 or a block such as 10.0.0.0/8. An IPv6 block, ::/0 too, holds no IPv4 address.',
     type: 'string',
     format: 'network',
   },
