@@ -9,6 +9,22 @@ export function whenAllIsRead(task: () => void): void {
   waiting.push(task);
 }
 
+/**
+ * Calls back once after that time, unless cancelled first by calling what is returned. It never keeps the process alive. If the
+ * process was held up, what has come meanwhile is read first, so that nothing is called late that was not.
+ */
+export function afterReading(delayMs: number, callback: () => void): () => void {
+  let cancelled = false;
+  const callBack = (): void => {
+    if (!cancelled) callback();
+  };
+  const timer = setTimeout(() => whenAllIsRead(callBack), delayMs).unref();
+  return () => {
+    cancelled = true;
+    clearTimeout(timer);
+  };
+}
+
 let waiting: (() => void)[] = [];
 
 function runAll(): void {

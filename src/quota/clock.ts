@@ -1,4 +1,4 @@
-import { whenAllIsRead } from '../when-all-is-read.ts';
+import { afterReading, whenAllIsRead } from '../when-all-is-read.ts';
 
 /** The clocks and the timer of a process, in one place so that tests can turn them. */
 export interface Clock {
@@ -20,15 +20,5 @@ export const systemClock: Clock = {
   wall: () => Date.now(),
   mono: () => performance.now(),
   whenAllIsRead,
-  after(delayMs, callback) {
-    let cancelled = false;
-    const callBack = (): void => {
-      if (!cancelled) callback();
-    };
-    const timer = setTimeout(() => whenAllIsRead(callBack), delayMs).unref();
-    return () => {
-      cancelled = true;
-      clearTimeout(timer);
-    };
-  },
+  after: afterReading,
 };

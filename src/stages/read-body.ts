@@ -9,7 +9,7 @@ import { readArriving, type ArrivingBody, type Arrivals } from '../uploads/arriv
 import { lettingGo } from '../let-go.ts';
 import type { SpoolRoom } from '../uploads/spool.ts';
 import { noBody, type Body, type BytesBody } from '../upstream/body.ts';
-import { whenAllIsRead } from '../when-all-is-read.ts';
+import { afterReading } from '../when-all-is-read.ts';
 import type { Head } from './check-request.ts';
 import { readJson, requireJsonContentType } from './read-json.ts';
 import { heldBytesMax, readUpload, requireUploadHead } from './read-upload.ts';
@@ -219,16 +219,13 @@ async function* joined(
 }
 
 async function collectInTime(req: IncomingMessage, sizeMax: number, rooms: BodyRooms): Promise<Buffer> {
-  let over = false;
-  const judgeLate = (): void => {
-    if (!over && !req.complete) breakBody(req, new Refusal('request_timeout'));
-  };
-  const late = setTimeout(() => whenAllIsRead(judgeLate), rooms.requestMs);
+  const stopWaiting = afterReading(rooms.requestMs, () => {
+    if (!req.complete) breakBody(req, new Refusal('request_timeout'));
+  });
   try {
     return await collect(req, sizeMax, rooms.memory);
   } finally {
-    over = true;
-    clearTimeout(late);
+    stopWaiting();
   }
 }
 

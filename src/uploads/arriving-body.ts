@@ -3,7 +3,7 @@ import { bodyBroken, brokenBy } from '../broken-body.ts';
 import type { Pace } from '../config/config.ts';
 import { printSize } from '../config/units.ts';
 import { Refusal } from '../refusals.ts';
-import { whenAllIsRead } from '../when-all-is-read.ts';
+import { afterReading } from '../when-all-is-read.ts';
 
 /** What is told of a body while it arrives. */
 export interface Arrivals {
@@ -78,7 +78,7 @@ class Arrival {
   /** How long the client was waited for so far, and up to which instant that is counted. */
   #waitedMs = 0;
   #countedAt = 0;
-  #timer: NodeJS.Timeout | undefined;
+  #stopTimer: (() => void) | undefined;
   /** Of the running window: how long the client will have been waited for when it ends, and what it sent. */
   #windowEndMs: number;
   #windowBytes = 0;
@@ -148,7 +148,7 @@ class Arrival {
       this.#wake = resolve;
     });
     this.#wake = undefined;
-    clearTimeout(this.#timer);
+    this.#stopTimer?.();
     this.#countWait();
   }
 
@@ -162,18 +162,14 @@ class Arrival {
   #setTimer(): void {
     const untilMs = Math.min(this.#windowEndMs, this.#rule.pace.timeoutMs);
     // Behind a standstill it is over already, and a chunk came all the same.
-    this.#timer = setTimeout(this.#judgeLate, Math.max(untilMs - this.#waitedMs, 1));
+    this.#stopTimer = afterReading(Math.max(untilMs - this.#waitedMs, 1), this.#judgeLate);
   }
 
   /** What came in time may wait to be read in a process that stood still: whoever is waited for no longer is not late. */
   readonly #judgeLate = (): void => {
-    const wake = this.#wake;
-    whenAllIsRead(() => {
-      if (wake !== this.#wake || wake === undefined) return;
-      this.#countWait();
-      this.#judge();
-      if (this.#failure === undefined) this.#setTimer();
-    });
+    this.#countWait();
+    this.#judge();
+    if (this.#failure === undefined) this.#setTimer();
   };
 
   #judge(): void {
