@@ -1,4 +1,4 @@
-import { StoreUnavailable } from '../stores/ledger.ts';
+import { StoreUnavailable, Unreadable } from '../stores/ledger.ts';
 import type { DrawAnswer, DrawOrder, Ledger } from '../stores/ledger.ts';
 import type { Clock } from './clock.ts';
 import { LeaseLines, demandOf } from './lease-lines.ts';
@@ -222,7 +222,7 @@ export class LeaseDraws {
   #drawFailed(lease: Lease, order: DrawOrder, error: unknown): void {
     lease.refillBelow = -1;
     if (!(error instanceof StoreUnavailable)) throw error;
-    this.#steps.outbox.storeFailed();
+    if (!(error instanceof Unreadable)) this.#steps.outbox.storeFailed();
     if (error.mayHaveHappened) this.#steps.cancel(order);
     this.#failLine(lease, error);
   }

@@ -1,4 +1,4 @@
-import { StoreUnavailable } from '../stores/ledger.ts';
+import { StoreUnavailable, Unreadable } from '../stores/ledger.ts';
 
 /** A step that the store has to take sooner or later. Taken again within `repeatableForMs` it does no harm. */
 export interface Step {
@@ -34,6 +34,8 @@ const inFlightMax = 64;
 export class Outbox {
   readonly #options: OutboxOptions;
   readonly #queue: Posted[] = [];
+  /** What the store answered that it cannot take, as its counter is spoilt: no other step is concerned. */
+  readonly #spoilt: Posted[] = [];
   readonly #running = new Set<Promise<void>>();
   /** True from a failure until the next answer. */
   #down = false;
@@ -45,7 +47,7 @@ export class Outbox {
   }
 
   get size(): number {
-    return this.#queue.length + this.#running.size;
+    return this.#queue.length + this.#spoilt.length + this.#running.size;
   }
 
   get hasRoom(): boolean {
@@ -80,6 +82,7 @@ export class Outbox {
 
   /** Tries one step, or all of them when the store is known to be there. */
   retry(): void {
+    this.#queue.push(...this.#spoilt.splice(0));
     if (!this.#down) this.#pump();
     else if (this.#running.size === 0) this.#startNext();
   }
@@ -87,6 +90,7 @@ export class Outbox {
   /** Tries until nothing is left or the store does not answer. */
   async flush(): Promise<void> {
     this.#down = false;
+    this.#queue.push(...this.#spoilt.splice(0));
     this.#pump();
     while (this.#running.size > 0) await Promise.all(this.#running);
   }
@@ -117,11 +121,13 @@ export class Outbox {
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) {
         this.#options.onError(error);
-        return;
+      } else if (error instanceof Unreadable) {
+        this.#spoilt.push(posted);
+      } else {
+        this.#down = true;
+        if (error.mayHaveHappened) posted.triedAt ??= now;
+        this.#queue.push(posted);
       }
-      this.#down = true;
-      if (error.mayHaveHappened) posted.triedAt ??= now;
-      this.#queue.push(posted);
     }
   }
 

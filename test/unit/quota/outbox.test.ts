@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Outbox, repeatableForEver } from '../../../src/quota/outbox.ts';
 import type { Step } from '../../../src/quota/outbox.ts';
-import { StoreUnavailable } from '../../../src/stores/ledger.ts';
+import { StoreUnavailable, Unreadable } from '../../../src/stores/ledger.ts';
 import { settle as runReady } from '../../helpers/turnable-clock.ts';
 
 function createScene(stepsMax = 100) {
@@ -93,4 +93,31 @@ test('an error that is no outage is told and ends the step', async () => {
   await runReady();
   assert.equal(outbox.size, 0);
   assert.equal(scene.errors.length, 1);
+});
+
+test('a step that a spoilt counter cannot take waits by itself: the store is there, and other steps go at once', async () => {
+  const { scene, outbox, step } = createScene();
+  let spoilt = true;
+  let tries = 0;
+  outbox.post({
+    ...step('charge', false),
+    run: () => {
+      tries += 1;
+      return spoilt ? Promise.reject(new Unreadable('spoilt')) : Promise.resolve();
+    },
+  });
+  await runReady();
+  assert.equal(tries, 1, 'it is not tried again and again');
+  assert.equal(outbox.size, 1);
+  assert.equal(outbox.down, false);
+  outbox.post(step('another'));
+  await runReady();
+  assert.deepEqual(scene.taken, ['another']);
+  outbox.retry();
+  await runReady();
+  assert.equal(tries, 2);
+  spoilt = false;
+  await outbox.flush();
+  assert.equal(outbox.size, 0, 'once it is mended, nothing is lost');
+  assert.deepEqual(scene.errors, []);
 });
