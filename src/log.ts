@@ -2,10 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Writable } from 'node:stream';
 import { type DestinationStream, type Logger, pino } from 'pino';
 import { pinoHttp, type HttpLogger } from 'pino-http';
-import sonicBoom, { type SonicBoom } from 'sonic-boom';
 import { LineBuffer } from './line-buffer.ts';
 import { catalogue, Refusal } from './refusals.ts';
 import type { LogFormat, LogLevel } from './config/config.ts';
+import { openStandardOutput } from './standard-output.ts';
 import { statusOf, type Visit } from './visit.ts';
 
 export type { Logger } from 'pino';
@@ -20,20 +20,19 @@ export interface Log {
   readonly flush: () => Promise<void>;
 }
 
-/** What may wait in memory for a log pipe that is blocked. Beyond it lines are dropped: traffic matters more. */
-const backlogBytesMax = 8 * 1024 * 1024;
-const flushPatienceMs = 1000;
-
 /** Logs to standard output: buffered JSON lines, or readable ones on a terminal. */
 export async function createLog(level: LogLevel, format: LogFormat): Promise<Log> {
   const pretty = format === 'pretty' || (format === 'auto' && process.stdout.isTTY);
-  const out = openStdout();
-  const lines = new LineBuffer((piece) => out.write(piece as Buffer & string)); // its types know no buffers
+  const out = openStandardOutput();
+  const lines = new LineBuffer(out.write);
   return {
     logger: createLogger(level, pretty ? await prettyStream(lines) : lines),
     format: pretty ? 'pretty' : 'json',
     relay: (text) => lines.write(text),
-    flush: () => flush(lines, out),
+    flush: () => {
+      lines.handOver();
+      return out.flush();
+    },
   };
 }
 
@@ -160,18 +159,6 @@ function levelAsWord(label: string): { level: string } {
   return { level: label };
 }
 
-function openStdout(): SonicBoom {
-  const out = new sonicBoom.SonicBoom({
-    fd: process.stdout.fd,
-    sync: false,
-    contentMode: 'buffer',
-    maxLength: backlogBytesMax,
-  });
-  // A reader that went away (EPIPE) or any other fault of the pipe must not end the process: lines are lost, traffic goes on.
-  out.on('error', () => undefined);
-  return out;
-}
-
 /** Each line is shown as soon as it is there: somebody is watching. */
 async function prettyStream(lines: LineBuffer): Promise<DestinationStream> {
   const { build } = await import('pino-pretty');
@@ -185,12 +172,4 @@ async function prettyStream(lines: LineBuffer): Promise<DestinationStream> {
   });
   const colorize = process.stdout.isTTY && process.stdout.hasColors();
   return build({ destination, colorize, sync: true, singleLine: true });
-}
-
-async function flush(lines: LineBuffer, out: SonicBoom): Promise<void> {
-  lines.handOver();
-  await Promise.race([
-    new Promise<void>((resolve) => out.flush(() => resolve())),
-    new Promise<void>((resolve) => setTimeout(resolve, flushPatienceMs).unref()),
-  ]);
 }

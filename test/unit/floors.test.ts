@@ -38,6 +38,7 @@ const floors: readonly (readonly string[])[] = [
     'refusals.ts',
     'safe-methods.ts',
     'settle-heap.ts',
+    'standard-output.ts',
     'tallies.ts',
     'when-all-is-read.ts',
   ],
@@ -56,6 +57,7 @@ const guarded: Readonly<Record<string, RegExp>> = {
   express: /^(?:app\.ts|admin\/)/,
   pino: /^log\.ts$/,
   'pino-http': /^log\.ts$/,
+  'sonic-boom': /^standard-output\.ts$/,
   'prom-client': /^(?:merged-)?metrics\.ts$/,
   commander: /^(?:main\.ts$|commands\/)/,
   yaml: /^config\//,
@@ -65,8 +67,9 @@ const guarded: Readonly<Record<string, RegExp>> = {
 /** The process belongs to main and the commands. Others touch this of it, and nothing else. */
 const processUses: readonly string[] = [
   'connections.ts: process.nextTick', // schedules, and changes nothing
-  'log.ts: process.stdout', // where the log goes
+  'log.ts: process.stdout', // what the log looks like
   'settle-heap.ts: process.nextTick', // schedules, and changes nothing
+  'standard-output.ts: process.stdout', // where the log goes
 ];
 
 interface Import {
