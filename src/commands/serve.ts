@@ -37,7 +37,9 @@ export async function serve(file: string, stop: Stop): Promise<number> {
   try {
     gateway = await start(loaded, log, stop);
   } catch (error) {
-    return explainStart(error, config);
+    const code = explainStart(error, config);
+    await log.flush(); // it may tell of a store that was made all the same
+    return code;
   }
   announce(gateway, config, log);
   settleSoon();

@@ -34,7 +34,9 @@ export async function work(): Promise<number> {
       },
     });
   } catch (error) {
-    return explainStart(error, config);
+    const code = explainStart(error, config);
+    await log.flush(); // it may tell of a store that was made all the same
+    return code;
   }
   if (parts !== undefined) answerQuestions(worker, parts, log);
   const { listen, storeIdentity: opened } = gateway;

@@ -126,6 +126,13 @@ describe('a start that fails, or is not one', { concurrency: 3 }, () => {
     });
   }
 
+  test('one that fails for its port tells all the same of the store that it made', async () => {
+    const config = configured({ listen: `127.0.0.1:${busyPort}`, store: `sqlite:${folder}/made.db` });
+    const ended = await run(['serve', '--config', config]);
+    assert.match(ended.stdout, /made\.db","msg":"a new store was made"/);
+    assert.equal(ended.code, 69);
+  });
+
   test('a configuration that is not there, or is a folder, ends with one clear line and code 66', async () => {
     for (const file of [join(folder, 'missing.yaml'), folder]) {
       const ended = await run(['serve', '--config', file]);
