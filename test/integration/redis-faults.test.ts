@@ -19,6 +19,7 @@ import { openStore } from '../../src/stores/open-store.ts';
 import { nameKeys } from '../../src/stores/redis/names.ts';
 import { createLink } from '../../src/stores/redis/link.ts';
 import { aPlan, aQuota } from '../helpers/lease-scene.ts';
+import { aKey, aNote } from '../helpers/a-key.ts';
 import { aCounter, aDraw, someUnits, usedOf } from '../helpers/ledger-orders.ts';
 import { makeCertificate, type Certificate } from '../helpers/certificates.ts';
 import { writeTemporary } from '../helpers/config-file.ts';
@@ -279,6 +280,33 @@ test('a wrong or missing password is named, and never told', async (t) => {
     assert.equal(failure.mayHaveHappened, false);
     assert.doesNotMatch(failure.whole, /fish/);
   }
+});
+
+test('a database that cannot be chosen is an outage, and never another database', async (t) => {
+  const redis = await startRedisServer(t);
+  const beyond = await openWithDeadline(t, `${redis.url}/99`);
+  const failure = await failureOf(beyond.ledger.draw(aDraw({ counters })));
+  assert.match(failure.message, /has no database of this number/);
+
+  const store = await openWithDeadline(t, `${redis.url}/3`);
+  const key = aKey();
+  await store.keys.changeKey({ from: undefined, to: key, note: aNote() });
+  const findKey = () => store.keys.findKey(key.secrets[0]?.digest ?? '');
+  assert.ok(await findKey());
+  await redis.say('ACL', 'SETUSER', 'default', '-select');
+  await redis.say('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+  await until(async () => {
+    const [outcome] = await Promise.allSettled([findKey()]);
+    if (outcome.status === 'fulfilled') assert.ok(outcome.value, 'the key is unknown');
+    return (
+      outcome.status === 'rejected' &&
+      String(outcome.reason).includes('not permit our user the command select')
+    );
+  });
+  await redis.say('ACL', 'SETUSER', 'default', '+select');
+  await recovers(store);
+  assert.ok(await findKey());
+  assert.doesNotMatch(await redis.say('INFO', 'keyspace'), /db0/);
 });
 
 test('TLS is spoken with rediss, and only to a server that the authorities vouch for', async (t) => {

@@ -3,7 +3,7 @@ import type { ClusterOptions, RedisOptions } from 'ioredis';
 import type { DNSLookupFunction } from 'ioredis/built/cluster/ClusterOptions.js';
 import type { Address, RedisAddress, RedisServers } from '../../config/config.ts';
 import type { Trust } from './authorities.ts';
-import { isReadOnly } from './failures.ts';
+import { commandOf, isReadOnly } from './failures.ts';
 import { tendNodes } from './tend-nodes.ts';
 
 /** One Redis, or a cluster of them; both take the same commands. */
@@ -53,7 +53,18 @@ export function createListener(address: RedisAddress, trust: Trust, client: Clie
 
 type ConnectionOptions = ReturnType<typeof connectionOptions>;
 
-function createRedis(servers: Exclude<RedisServers, { kind: 'cluster' }>, options: ConnectionOptions): Redis {
+type OneRedis = Exclude<RedisServers, { kind: 'cluster' }>;
+
+function createRedis(servers: OneRedis, options: ConnectionOptions): Redis {
+  const client = connectTo(servers, options);
+  // A connection whose SELECT was refused would go on in database 0, where no key is known and nothing used: ioredis 6.0.0 takes
+  // it for ready. So it is lost before that, and made anew.
+  return client.on('error', (error) => {
+    if (commandOf(error) === 'select') client.disconnect(true);
+  });
+}
+
+function connectTo(servers: OneRedis, options: ConnectionOptions): Redis {
   if (servers.kind === 'single') return new Redis({ ...options, ...pipelined, ...servers.address });
   return new Redis({
     ...options,

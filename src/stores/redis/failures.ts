@@ -40,6 +40,7 @@ const refusals: readonly { code: string; means: string; general: boolean; unread
   { code: 'NOAUTH', means: 'wants a password', general: true },
   { code: 'WRONGPASS', means: 'does not accept the user or password', general: true },
   { code: 'NOPERM', means: 'does not permit our user what it needs', general: true },
+  { code: 'DB index is out of range', means: 'has no database of this number', general: true },
 ];
 
 /**
@@ -67,6 +68,9 @@ const denials: readonly { says: RegExp; what: string; general: boolean; midway: 
   },
 ];
 
+/** A cluster answered each time that the slot is at, or on its way to, another node. */
+const sentOnTooOften = /^Too many Cluster redirections\. Last error: ReplyError: (?:MOVED|ASK|TRYAGAIN)\b/;
+
 /** Errors of sockets that can only arise before anything was sent. */
 const neverSent = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
 
@@ -87,8 +91,18 @@ export function describeFailure(thrown: unknown): Failure {
       return fail(refusal.means, { mayHaveHappened: false, general: refusal.general });
     return fail('answered with an error that is not known', { mayHaveHappened: true, general: false });
   }
-  if (/enableOfflineQueue/.test(message)) {
+  if (wasNotConnected(thrown)) {
     return fail('is not connected', { mayHaveHappened: false, general: true });
+  }
+  if (sentOnTooOften.test(message)) {
+    return fail('is moving the slot', { mayHaveHappened: false, general: false });
+  }
+  const sentinel = findRefusal(
+    /^All sentinels are unreachable\..* Last error: (.*)/s.exec(message)?.[1] ?? '',
+  );
+  if (sentinel !== undefined) {
+    const what = `cannot be found: the last sentinel that was asked ${sentinel.means}`;
+    return fail(what, { mayHaveHappened: false, general: true });
   }
   if (/No such master with that name/.test(message)) {
     return fail('has no master of this name, say its sentinels', { mayHaveHappened: false, general: true });
@@ -108,6 +122,19 @@ export function asksToAskAgain(thrown: unknown): boolean {
 /** True for the answer of a server that has been made a replica: the connection leads to the wrong one. */
 export function isReadOnly(thrown: unknown): boolean {
   return findRefusal(read(thrown).message)?.code === 'READONLY';
+}
+
+/** True for what ioredis itself refuses, because there is no connection: it tells nothing of the reason. */
+export function wasNotConnected(thrown: unknown): boolean {
+  return read(thrown).message.includes('enableOfflineQueue');
+}
+
+/** The command that Redis refused. */
+export function commandOf(thrown: unknown): string | undefined {
+  if (!(thrown instanceof Error && 'command' in thrown)) return undefined;
+  const { command } = thrown;
+  if (typeof command !== 'object' || command === null || !('name' in command)) return undefined;
+  return typeof command.name === 'string' ? command.name : undefined;
 }
 
 function findRefusal(message: string): (typeof refusals)[number] | undefined {

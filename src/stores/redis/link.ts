@@ -4,7 +4,7 @@ import { StoreUnavailable } from '../ledger.ts';
 import { createBreaker } from './breaker.ts';
 import type { Breaker } from './breaker.ts';
 import type { Client } from './client.ts';
-import { asksToAskAgain, describeFailure } from './failures.ts';
+import { asksToAskAgain, describeFailure, wasNotConnected } from './failures.ts';
 import type { Script } from './scripts.ts';
 import { slotOf } from './slot.ts';
 
@@ -40,7 +40,7 @@ export function createLink(client: Client, deadlineMs: number): Link {
 
   // Without a listener ioredis prints errors, and with them what they carry.
   client.on('error', (error: unknown) => {
-    lastFailure = describeFailure(error).error.message;
+    if (!wasNotConnected(error)) lastFailure = describeFailure(error).error.message;
   });
   client.on('ready', () => {
     for (const breaker of breakers) breaker.succeeded();
