@@ -169,6 +169,28 @@ async function beginMove(slot: number, from: RedisServer, to: RedisServer): Prom
   assert.match(await from.say('CLUSTER', 'SETSLOT', slot, 'MIGRATING', toId), /^\+OK/);
 }
 
+test('a slot that stays between two nodes is told as that, and its neighbours are served', async (t) => {
+  const store = await openWithDeadline(t, freshUrl());
+  const moving = keyOn(0);
+  const slot = slotOf(nameKeys('', moving).places());
+  const [from, to] = [cluster.nodeOf(slot), cluster.nodes[1] as RedisServer];
+  // Its breaker is that of the slots around it.
+  const isNear = (other: number): boolean =>
+    other !== slot && Math.floor(other / 1024) === Math.floor(slot / 1024);
+  const neighbour = keysOn(0).find((keyId) => isNear(slotOf(nameKeys('', keyId).places())));
+  assert.ok(neighbour);
+  await beginMove(slot, from, to);
+  t.after(async () => {
+    for (const node of [from, to]) await node.say('CLUSTER', 'SETSLOT', slot, 'STABLE');
+  });
+  for (let nth = 0; nth < 10; nth += 1) {
+    const failure = await failureOf(store.ledger.draw(aDraw({ counters, keyId: moving })));
+    assert.match(failure.message, /Redis is moving the slot/);
+    assert.equal(failure.mayHaveHappened, false);
+  }
+  assert.equal((await store.ledger.draw(aDraw({ counters, keyId: neighbour }))).kind, 'drawn');
+});
+
 test('keys live in a cluster, and a change of one is heard', async (t) => {
   const store = await openStore(parseStoreAddress(freshUrl()), { deadlineMs: 2_000 });
   t.after(() => store.close());

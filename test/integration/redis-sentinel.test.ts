@@ -59,6 +59,22 @@ test('a master that no sentinel knows is told as that', async (t) => {
   assert.match((await failureOf(store.ping())).message, /has no master of this name, say its sentinels/);
 });
 
+test('a sentinel that wants a password is told as that', async (t) => {
+  const { url, sentinel } = await startRedisSentinel(t);
+  await sentinel.say('ACL', 'SETUSER', 'default', 'resetpass', '>swordfish');
+  for (const [query, says] of [
+    ['', /cannot be found: the last sentinel that was asked wants a password/],
+    [
+      '?sentinelPassword=catfish',
+      /cannot be found: the last sentinel that was asked does not accept the user/,
+    ],
+  ] as const) {
+    const store = await openWithDeadline(t, `${url}${query}`);
+    assert.match((await failureOf(store.ping())).message, says);
+  }
+  await openWithDeadline(t, `${url}?sentinelPassword=swordfish`).then((store) => store.ping());
+});
+
 async function isMaster(server: RedisServer): Promise<boolean> {
   // A server that changes its role closes the connections that it has.
   const info = await server.say('INFO', 'replication').catch(() => '');
