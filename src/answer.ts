@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { breakOff } from './break-off.ts';
 import { bodyBroken } from './broken-body.ts';
 import { addHeaders } from './headers.ts';
 import { Refusal, type RefusalCode, type Wording } from './refusals.ts';
@@ -28,7 +29,7 @@ export function createAnswerer(wording: Wording): Answerer {
     req.visit.refusal = refusal.code;
     req.visit.cause = refusal.cause ?? (refusal.detail === undefined ? undefined : refusal);
     if (res.headersSent || res.destroyed || refusal.code === 'client_gone') {
-      res.destroy();
+      breakOff(res);
       return;
     }
     const { status, body } = wording(refusal);

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerOptions, ServerResponse } from 'node:http';
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';
+import { breakOff } from './break-off.ts';
 import type { FindOrigin, Origin } from './client-address.ts';
 import { gatheringRequest } from './gathering-request.ts';
 import { http } from './http.ts';
@@ -45,7 +46,7 @@ export function createApp({ travel, findOrigin, logger, metrics }: AppParts): Ap
   app.use(function endFault(error: unknown, req: Request, res: Response, _next: NextFunction) {
     // First, so that nothing keeps the client waiting, not even a fault before there was a visit.
     res.statusCode = catalogue.internal.status;
-    res.destroy();
+    breakOff(res);
     req.visit.refusal = 'internal';
     req.visit.cause = error;
   });

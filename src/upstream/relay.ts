@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Dispatcher } from 'undici';
+import { breakOff } from '../break-off.ts';
 import { AnswerBody } from './answer-body.ts';
 import { writeAnswerHead } from './answer-head.ts';
 import { hadAnswers, resetCode } from './connect.ts';
@@ -288,12 +289,6 @@ export class Relay implements Dispatcher.DispatchHandler, Guest {
 
 /** A larger body is worth a write of its own. */
 const heldBytesMax = 16 * 1024;
-
-/** To a client of HTTP/1.0 the end of the connection may be the end of the answer, so only a reset tells it the truth. */
-function breakOff(res: ServerResponse): void {
-  if (res.req.httpVersion === '1.0') res.socket?.resetAndDestroy();
-  else res.destroy();
-}
 
 /** What undici and the kernel say when a connection turns out to be closed. */
 const closedCodes = new Set(['UND_ERR_SOCKET', resetCode, 'ECONNRESET', 'EPIPE']);

@@ -143,6 +143,40 @@ test('of pipelined requests those that are not safe are worked on alone, in thei
   await nothingInFlight();
 });
 
+for (const version of ['1.1', '1.0']) {
+  test(`a pipelined answer that breaks ends the connection behind those that are ahead of it: HTTP/${version}`, async (t) => {
+    held.length = 0;
+    const earlier = await upstreamCuts();
+    const broken = `GET /v1/hold HTTP/${version}\r\n${keyed}X-Part: broken\r\nConnection: keep-alive\r\n\r\n`;
+    const raw = await open(t, get('/v1/hold') + broken);
+    await until(() => held.length === 2);
+    const ahead = held.find(({ req }) => req.headers['x-part'] === undefined);
+    const behind = held.find((res) => res !== ahead);
+    behind?.writeHead(200, { 'Content-Length': 100 });
+    behind?.write('abc', () => behind.destroy());
+    await until(async () => (await upstreamCuts()) > earlier);
+    ahead?.end('whole');
+    const [answer, ...others] = await raw.responses(2);
+    assert.equal(answer?.text, 'whole');
+    assert.deepEqual(others, []);
+    await until(() => raw.closed);
+    await nothingInFlight();
+    await until(() => linesOfHold().at(-1)?.['cut'] === 'upstream');
+    const told = linesOfHold().slice(-2);
+    assert.deepEqual(
+      told.map(({ msg }) => msg),
+      ['answered', 'cut short'],
+    );
+  });
+}
+
+const linesOfHold = () => gateway.logs().filter(({ path }) => path === '/v1/hold');
+
+async function upstreamCuts(): Promise<number> {
+  const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text();
+  return Number(/^gatehouse_upstream_errors_total\{.*kind="cut".*\} (\d+)$/m.exec(metrics)?.[1] ?? 0);
+}
+
 test('a request whose turn never comes, because the client leaves, does not reach the upstream', async (t) => {
   held.length = 0;
   const raw = await open(t, get('/v1/hold') + upload('Content-Length: 2\r\n', '/v1/hold') + 'ab');

@@ -27,6 +27,7 @@ const floors: readonly (readonly string[])[] = [
   ['broken-body.ts', 'client-address.ts', 'collected-bytes.ts', 'strict-json.ts'],
   [
     'bounded-map.ts',
+    'break-off.ts',
     'escaped-keys.ts',
     'exit-codes.ts',
     'headers.ts',
