@@ -128,6 +128,11 @@ export class Relay implements Dispatcher.DispatchHandler, Guest {
     this.#deadline.refresh();
   }
 
+  /** A body that came as it was sent has left: from here on it is the upstream that takes its time. */
+  requestSent(): void {
+    this.#startedAt = performance.now();
+  }
+
   onResponseStarted(): void {
     this.#heard = true;
   }

@@ -179,8 +179,9 @@ export class StreamedExchange implements Dispatcher.DispatchController {
     if (outgoing.destroyed) return;
     outgoing.end();
     this.#sent = true;
-    if (this.#answer !== undefined) this.#expectMore();
-    else this.#arm(this.#timeouts.responseMs, (ms) => new ResponseTimeout(ms));
+    if (this.#answer !== undefined) return this.#expectMore();
+    this.#relay.requestSent();
+    this.#arm(this.#timeouts.responseMs, (ms) => new ResponseTimeout(ms));
   }
 
   /** Resolves when the kernel has the bytes, or nobody will take them any more: they are not ours to keep. */

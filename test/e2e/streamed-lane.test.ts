@@ -306,6 +306,21 @@ test('a client that leaves takes its upstream request with it', async (t) => {
   }
 });
 
+test('the time of the upstream is not that of a client who sends slowly', async (t) => {
+  raw.script = (socket) => void socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+  const client = await openRaw(t, gateway.port);
+  client.write(Buffer.concat([uploadBytes({ ...upload, path: '/v1/raw' }).head, large.subarray(0, 70_000)]));
+  await until(() => raw.sockets.size > 0);
+  const from = performance.now();
+  await until(() => performance.now() - from >= 200);
+  const heldMs = performance.now() - from;
+  client.write(large.subarray(70_000));
+  const [answer] = await client.responses(1);
+  const id = answer?.headers['x-request-id'];
+  const line = await until(() => gateway.logs().find(({ requestId }) => requestId === id));
+  assert.ok(Number(line['upstreamMs']) <= Number(line['ms']) - heldMs, JSON.stringify(line));
+});
+
 test('an upstream that does not read slows the client down, and is given up', async (t) => {
   const client = await openRaw(t, gateway.port);
   const size = 60_000_000;
