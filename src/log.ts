@@ -136,7 +136,14 @@ export function describeCause(cause: unknown): {
   const code = 'code' in cause && typeof cause.code === 'string' ? { code: cause.code } : {};
   const expected = cause instanceof Refusal || 'code' in code;
   const stack = expected || cause.stack === undefined ? {} : { stack: cause.stack };
-  return { type: cause.name, message: cause.message, ...code, ...stack };
+  return { type: cause.name, message: messageIn(cause), ...code, ...stack };
+}
+
+/** A name with several addresses fails with an error for each, and none of its own. */
+function messageIn(cause: Error): string {
+  if (cause.message !== '' || !(cause instanceof AggregateError)) return cause.message;
+  const errors: readonly unknown[] = cause.errors;
+  return errors.flatMap((error) => (error instanceof Error ? error.message : [])).join('; ');
 }
 
 /** Tells of a store that was made, because the old one may be somewhere else, and of one that will fill its disk. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
+import { describeCause } from '../../src/log.ts';
 
 const main = new URL('../../src/log.ts', import.meta.url).href;
 /** Its standard output is a pipe that says of itself that it is a terminal. */
@@ -32,4 +33,14 @@ test('a terminal is shown readable lines, in colours unless somebody wants none'
     assert.match(text, /INFO.*hello/);
     assert.ok(!text.includes('\u001B'));
   }
+});
+
+test('a target of several addresses that cannot be reached is told of with each of them', () => {
+  const errors = ['::1', '127.0.0.1'].map((host) => new Error(`connect ECONNREFUSED ${host}:9000`));
+  const cause = Object.assign(new AggregateError(errors), { code: 'ECONNREFUSED' });
+  assert.deepEqual(describeCause(cause), {
+    type: 'AggregateError',
+    message: 'connect ECONNREFUSED ::1:9000; connect ECONNREFUSED 127.0.0.1:9000',
+    code: 'ECONNREFUSED',
+  });
 });
