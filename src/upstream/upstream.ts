@@ -118,8 +118,11 @@ export function createUpstream(config: UpstreamConfig, events: UpstreamEvents): 
           continue;
         }
         if (error.sent) break;
-        if (!error.inLine) setAside(target, error.cause);
         unreached += 1;
+        if (error.inLine) continue;
+        setAside(target, error.cause);
+        // The last is counted as what the caller is told.
+        if (unreached < targets.length) events.countError(config.name, failureKind(error.cause, false));
       }
     }
     const cause = failure?.cause ?? new ClientGone();
@@ -156,6 +159,8 @@ function createTarget(origin: string, config: UpstreamConfig): Target {
   const options = {
     connections,
     pipelining: 1,
+    // Said to the pool as well: towards https it would try one connection before all others, to learn what the upstream speaks.
+    allowH2: false,
     headersTimeout: 0, // the relay keeps the deadline for the head
     bodyTimeout: timeouts.idleMs,
     connect: createConnector({ hostname, timeoutMs: timeouts.connectMs, ca }),

@@ -25,6 +25,7 @@ const two = await startRecordingUpstream(scene);
 const kept = await startRawUpstream(scene);
 const leaving = await startRawUpstream(scene);
 const silent = await startRawUpstream(scene);
+const deaf = await startRawUpstream(scene);
 const early = await startRecordingUpstream(scene, (_, res) => res.headersSent || res.end('fine'));
 const narrow = await startRawUpstream(scene);
 const busyOne = await startRawUpstream(scene);
@@ -53,6 +54,7 @@ const routes = [
   'narrow',
   'early',
   'busy',
+  'deaf',
   'hole',
   'half',
 ];
@@ -64,6 +66,7 @@ const gateway = await startGateway(scene, {
     full: { targets: [`http://127.0.0.1:${full}`], timeouts: { connect: '100ms', response: '5s' } },
     silent: { targets: [silent.url], timeouts },
     tls: { targets: [`https://127.0.0.1:${tls}`], ca: trusted.cert, timeouts: patient, preserveHost: true },
+    deaf: { targets: [`https://127.0.0.1:${deaf.port}`], timeouts: patient },
     self: { targets: [`https://127.0.0.1:${selfSigned}`], timeouts: patient },
     misnamed: {
       targets: [`https://127.0.0.1:${misnamed}`],
@@ -192,6 +195,13 @@ test("the name that is verified is the target's own, never the Host that a clien
   assert.equal((await ask(t, 'GET /named/x', [['Host', 'elsewhere.test']])).status, 200);
 });
 
+test('connections to an https target are tried side by side, not one before all others', async (t) => {
+  const answers = Array.from({ length: 4 }, () => ask(t, 'GET /deaf/x'));
+  await until(() => deaf.sockets.size === 4);
+  for (const socket of deaf.sockets) socket.destroy();
+  for (const answer of answers) assert.equal((await answer).status, 502);
+});
+
 test('the time to connect is kept to the tenth of a second', async (t) => {
   // A slow machine is slow now and then; a coarse timer is late each time.
   await until(async () => {
@@ -201,6 +211,14 @@ test('the time to connect is kept to the tenth of a second', async (t) => {
   });
 });
 
+async function unreached(name: string): Promise<number> {
+  const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text();
+  const line = new RegExp(`_upstream_errors_total\\{upstream="${name}",kind="unreachable"\\} (\\d+)`).exec(
+    metrics,
+  );
+  return Number(line?.[1] ?? 0);
+}
+
 test('two targets take turns; one that is down is left aside without a failure, and comes back', async (t) => {
   const share = async (count: number): Promise<[number, number]> => {
     const before = [one.requests.length, two.requests.length];
@@ -209,7 +227,9 @@ test('two targets take turns; one that is down is left aside without a failure, 
   };
   assert.deepEqual(await share(10), [5, 5]);
   await two.close();
+  const before = await unreached('pair');
   assert.deepEqual(await share(10), [10, 0]);
+  assert.equal(await unreached('pair'), before + 1, 'another target answered, and the failure is counted');
   await two.reopen();
   await until(async () => (await share(2))[1] > 0);
   assert.deepEqual(await share(10), [5, 5]);
