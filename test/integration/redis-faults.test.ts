@@ -309,6 +309,19 @@ test('a database that cannot be chosen is an outage, and never another database'
   assert.doesNotMatch(await redis.say('INFO', 'keyspace'), /db0/);
 });
 
+test('while Redis refuses to write, keys are found all the same', async (t) => {
+  const redis = await startRedisServer(t);
+  const store = await openWithDeadline(t, redis.url);
+  const key = aKey();
+  await store.keys.changeKey({ from: undefined, to: key, note: aNote() });
+  await redis.say('CONFIG', 'SET', 'maxmemory', 1);
+  for (let nth = 0; nth < 10; nth += 1) {
+    const failure = await failureOf(store.ledger.draw(aDraw({ counters })));
+    assert.match(failure.message, /^Redis has no memory left/);
+  }
+  assert.ok(await store.keys.findKey(key.secrets[0]?.digest ?? ''));
+});
+
 test('TLS is spoken with rediss, and only to a server that the authorities vouch for', async (t) => {
   const { url } = await startTlsRedis(t, {
     cert: readFileSync(fixture('server.pem'), 'utf8'),

@@ -5,6 +5,8 @@ export interface Failure {
   readonly error: StoreUnavailable;
   /** True when others would fail too: it is Redis that is ill, not this one key. */
   readonly general: boolean;
+  /** True when Redis itself has refused: it is there, and takes no time for it. */
+  readonly answered: boolean;
 }
 
 /**
@@ -80,22 +82,12 @@ const neverSent = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREA
  */
 export function describeFailure(thrown: unknown): Failure {
   const { name, message, code } = read(thrown);
-  if (name === 'ReplyError') {
-    const denial = findDenial(message);
-    if (denial !== undefined) return denial;
-    const refusal = findRefusal(message);
-    if (refusal?.unreadable === true) {
-      return { error: new Unreadable(`Redis ${refusal.means}`), general: refusal.general };
-    }
-    if (refusal !== undefined)
-      return fail(refusal.means, { mayHaveHappened: false, general: refusal.general });
-    return fail('answered with an error that is not known', { mayHaveHappened: true, general: false });
-  }
+  if (name === 'ReplyError') return { ...describeRefusal(message), answered: true };
   if (wasNotConnected(thrown)) {
     return fail('is not connected', { mayHaveHappened: false, general: true });
   }
   if (sentOnTooOften.test(message)) {
-    return fail('is moving the slot', { mayHaveHappened: false, general: false });
+    return { ...fail('is moving the slot', { mayHaveHappened: false, general: false }), answered: true };
   }
   const sentinel = findRefusal(
     /^All sentinels are unreachable\..* Last error: (.*)/s.exec(message)?.[1] ?? '',
@@ -112,6 +104,18 @@ export function describeFailure(thrown: unknown): Failure {
     mayHaveHappened: !neverSent.has(code),
     general: true,
   });
+}
+
+function describeRefusal(message: string): Failure {
+  const denial = findDenial(message);
+  if (denial !== undefined) return denial;
+  const refusal = findRefusal(message);
+  if (refusal === undefined) {
+    return fail('answered with an error that is not known', { mayHaveHappened: true, general: false });
+  }
+  const { means, general } = refusal;
+  const failure = fail(means, { mayHaveHappened: false, general });
+  return refusal.unreadable === true ? { ...failure, error: new Unreadable(`Redis ${means}`) } : failure;
 }
 
 /** True for the answers that say where else or how else to ask, after which nothing has changed. */
@@ -157,7 +161,7 @@ function fail(
   what: string,
   { mayHaveHappened, general }: { mayHaveHappened: boolean; general: boolean },
 ): Failure {
-  return { error: new StoreUnavailable(`Redis ${what}`, { mayHaveHappened }), general };
+  return { error: new StoreUnavailable(`Redis ${what}`, { mayHaveHappened }), general, answered: false };
 }
 
 function read(thrown: unknown): { name: string; message: string; code: string } {

@@ -18,7 +18,7 @@ import type {
   KnownKey,
 } from '../key-store.ts';
 import { EVENTS_PER_READING, watchChanges, type FeedAnswer } from '../watch-changes.ts';
-import type { Link } from './link.ts';
+import { callOf, type Link } from './link.ts';
 import { notUnderstood } from './not-understood.ts';
 import { scripts } from './scripts.ts';
 
@@ -74,7 +74,10 @@ export function createRedisKeys(link: Link, { prefix, isCluster, listen }: Redis
   }
 
   async function readChanges(cursor: string | undefined): Promise<FeedAnswer> {
-    const answer = await link.run(scripts.keyChanges, [names.changes], [cursor ?? '', EVENTS_PER_READING]);
+    // Past the breaker: a revoked key must be heard of, whatever else fails meanwhile.
+    const answer = await link.ask(
+      callOf(scripts.keyChanges, [names.changes], [cursor ?? '', EVENTS_PER_READING]),
+    );
     const [place = '', ...keys] = strings(answer);
     if (place.startsWith('?')) return { cursor: place.slice(1), events: undefined };
     return { cursor: place, events: keys.map(eventOf) };

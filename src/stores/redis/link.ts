@@ -16,8 +16,8 @@ export interface Link {
   send<T>(key: string, command: Command<T>): Promise<T>;
   /** Resolves when connected, or when a first attempt has failed; the connecting goes on either way. */
   ready(withinMs: number): Promise<void>;
-  /** Asks Redis itself, past the breaker: a readiness check must see how it is now. */
-  ask(command: Command<unknown>): Promise<void>;
+  /** Asks Redis itself, past the breaker, for those who ask seldom and must know how it is now. */
+  ask<T>(command: Command<T>): Promise<T>;
   close(): void;
 }
 
@@ -83,7 +83,8 @@ export function createLink(client: Client, deadlineMs: number): Link {
 
     function giveUp(): void {
       if (!stopWaiting()) return;
-      noteFailure(`Redis did not answer within ${deadlineMs} ms`, breaker);
+      noteFailure(`Redis did not answer within ${deadlineMs} ms`);
+      breaker?.failed();
       reject(new StoreUnavailable(lastFailure, { mayHaveHappened: true }));
     }
 
@@ -96,15 +97,18 @@ export function createLink(client: Client, deadlineMs: number): Link {
 
     function failed(thrown: unknown): void {
       if (!stopWaiting()) return;
-      const { error, general } = describeFailure(thrown);
-      if (general) noteFailure(error.message, breaker);
+      const { error, general, answered } = describeFailure(thrown);
+      if (general) noteFailure(error.message);
+      // A refusal takes no longer than any answer. Not to ask any more would keep from others what Redis gives them, as one
+      // without memory does with keys.
+      if (answered) breaker?.succeeded();
+      else if (general) breaker?.failed();
       reject(error);
     }
   }
 
-  function noteFailure(message: string, breaker: Breaker | undefined): void {
+  function noteFailure(message: string): void {
     lastFailure = message;
-    breaker?.failed();
     // The node may have been replaced: ask the others who serves its slots now.
     if (client.isCluster) (client as Cluster).refreshSlotsCache();
   }
@@ -113,10 +117,10 @@ export function createLink(client: Client, deadlineMs: number): Link {
     send,
     run: (script, keys, args) => send(keys[0] ?? '', callOf(script, keys, args)),
     ready: (withinMs) => becomeReady(client, withinMs),
-    ask: async (command) => {
-      if (client.status !== 'ready') await refuse(`Redis is not connected: ${lastFailure}`);
-      else await answerInTime(command, undefined);
-    },
+    ask: (command) =>
+      client.status === 'ready'
+        ? answerInTime(command, undefined)
+        : refuse(`Redis is not connected: ${lastFailure}`),
     close: () => client.disconnect(),
   };
 }

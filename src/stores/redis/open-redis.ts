@@ -27,9 +27,10 @@ export async function openRedis(address: RedisAddress, { deadlineMs = 250 }: Sto
     }),
     ledger: createRedisLedger(link, address.prefix),
     identity: undefined,
-    ping: () => link.ask((redis) => redis.ping()),
+    ping: async () => void (await link.ask((redis) => redis.ping())),
     // By a script, because no quota can be counted by a user who may run none.
-    probe: () => link.ask(callOf(scripts.probe, [`${address.prefix}probe`], [PROBE_KEPT_MS])),
+    probe: async () =>
+      void (await link.ask(callOf(scripts.probe, [`${address.prefix}probe`], [PROBE_KEPT_MS]))),
     close: async () => link.close(),
   };
 }
