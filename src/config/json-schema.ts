@@ -29,6 +29,7 @@ export function createAjv(options: {
   ajv.addKeyword('$anchor');
   boundFormats(ajv);
   boundErrors(ajv);
+  checkWhatIsAbsent(ajv);
   if (!options.meta) readDynamicReferences(ajv);
   if (options.onReference !== undefined) announceReferences(ajv, options.onReference);
   for (const keyword of [uniqueItems, multipleOf]) {
@@ -110,6 +111,19 @@ function boundErrors(ajv: Ajv2020): void {
       context.reset();
       return checked;
     };
+  });
+}
+
+/**
+ * In a check below a list or a map the variables of the code that Ajv writes still hold what they held for the value before.
+ * A keyword that sets its own only where there is something to look at would be answered by that value.
+ */
+function checkWhatIsAbsent(ajv: Ajv2020): void {
+  // No item of an empty array is looked at, and none of them is what the array must contain.
+  prepareCode(ajv, 'contains', (context) => {
+    if (context.parentSchema['minContains'] === 0) return;
+    const decide = context.result.bind(context);
+    context.result = (valid, ...actions) => decide(_`${context.data}.length > 0 && ${valid}`, ...actions);
   });
 }
 

@@ -477,6 +477,44 @@ describe('compileBodySchema', () => {
   });
 });
 
+describe('an array is judged by itself', () => {
+  const tag = { contains: { const: 'id' } };
+  const lists: [place: string, schema: object, wrap: (...lists: unknown[][]) => unknown][] = [
+    ['in a list', { items: tag }, (...all) => all],
+    ['in a map', { additionalProperties: tag }, (...all) => Object.fromEntries(all.entries())],
+    [
+      'in a map by pattern',
+      { patternProperties: { '^[0-9]': tag } },
+      (...all) => Object.fromEntries(all.entries()),
+    ],
+    ['behind a tuple', { prefixItems: [true], items: tag }, (...all) => [0, ...all]],
+  ];
+  for (const [place, schema, wrap] of lists) {
+    it(`where one that contains what it must comes before: ${place}`, () => {
+      const check = compileBodySchema(schema);
+      assert.equal(check(wrap(['id'], ['x', 'id'])), undefined);
+      for (const body of [wrap([]), wrap(['id'], []), wrap(['id'], ['x'])]) {
+        assert.match(check(body) ?? '', /must hold at least 1 matching item$/);
+      }
+    });
+  }
+
+  it('however many matching items it may hold', () => {
+    const sizes: [limits: object, fits: unknown[][], not: unknown[][]][] = [
+      [{ minContains: 0, maxContains: 1 }, [[], ['x'], ['id']], [['id', 'id']]],
+      [{ minContains: 1 }, [['id'], ['id', 'id']], [[], ['x']]],
+      [{ minContains: 2 }, [['id', 'id']], [[], ['id']]],
+      [{ maxContains: 1 }, [['id']], [[], ['x'], ['id', 'id']]],
+    ];
+    for (const [limits, fits, not] of sizes) {
+      const check = compileBodySchema({ items: { ...tag, ...limits } });
+      for (const list of fits) assert.equal(check([...fits, list]), undefined);
+      for (const list of not)
+        assert.notEqual(check([...fits, list]), undefined, JSON.stringify([limits, list]));
+    }
+  });
+});
+
 describe('alternatives that all fail', () => {
   const many = Array.from({ length: 150 }, (_, i) => ({ const: i }));
   const textOrNull = [{ type: 'string' }, { type: 'null' }];
