@@ -125,6 +125,15 @@ function checkWhatIsAbsent(ajv: Ajv2020): void {
     const decide = context.result.bind(context);
     context.result = (valid, ...actions) => decide(_`${context.data}.length > 0 && ${valid}`, ...actions);
   });
+  // An item that a shorter array does not have fits, and the keywords that come after the tuple are checked as well.
+  prepareCode(ajv, 'prefixItems', (context) => {
+    const check = context.subschema.bind(context);
+    context.subschema = (details, valid) => {
+      const checked = check(details, valid);
+      context.gen.else().var(valid, true);
+      return checked;
+    };
+  });
 }
 
 /**

@@ -499,6 +499,22 @@ describe('an array is judged by itself', () => {
     });
   }
 
+  it('where it is shorter than its tuple', () => {
+    const beside: [schema: object, fits: unknown[], not: unknown[]][] = [
+      [{ prefixItems: [{ type: 'string' }], contains: { type: 'number' } }, ['a', 1], []],
+      [{ prefixItems: [{ type: 'string' }], ...tag, minContains: 2 }, ['id', 'id'], ['id']],
+      [{ prefixItems: [{}, {}, { type: 'number' }], uniqueItems: true }, [1, 2], [1, 1]],
+      [{ prefixItems: [{}, { type: 'number' }, { type: 'null' }], uniqueItems: true }, [1, 2], [1, 1]],
+    ];
+    for (const [schema, fits, not] of beside) {
+      assert.equal(compileBodySchema(schema)(fits), undefined);
+      assert.match(compileBodySchema(schema)(not) ?? '', /^the body must (not )?hold /);
+      const rows = compileBodySchema({ items: schema });
+      assert.equal(rows([fits, fits]), undefined);
+      assert.match(rows([fits, not]) ?? '', /^\[1\] must (not )?hold /);
+    }
+  });
+
   it('however many matching items it may hold', () => {
     const sizes: [limits: object, fits: unknown[][], not: unknown[][]][] = [
       [{ minContains: 0, maxContains: 1 }, [[], ['x'], ['id']], [['id', 'id']]],
