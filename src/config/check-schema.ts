@@ -15,7 +15,7 @@ export function checkSchema(schema: unknown): AnySchema {
   const parts = [...subschemas(schema)];
   const isInPieces = parts.some(({ schema: part, pointer }) => pointer !== '' && '$id' in part);
   const problems = parts.flatMap((part) => [
-    ...(isInPieces ? dynamicProblems(part) : []),
+    ...(isInPieces ? pieceProblems(part) : []),
     ...keywordProblems(part),
     ...companyProblems(part),
     ...dialectProblems(part),
@@ -57,11 +57,13 @@ function* dialectProblems({ schema, pointer }: Subschema): Iterable<SchemaProble
   yield { pointer: childPointer(pointer, '$schema'), message };
 }
 
-/** Where pieces have a name of their own, which anchor is meant depends on the way a check has come. */
-function* dynamicProblems({ schema, pointer }: Subschema): Iterable<SchemaProblem> {
-  if (!('$dynamicRef' in schema)) return;
-  const message = 'a "$dynamicRef" is not understood in a schema with an "$id" inside: write a "$ref"';
-  yield { pointer: childPointer(pointer, '$dynamicRef'), message };
+/** Where pieces have a name of their own, what is meant depends on the way a check has come. */
+function* pieceProblems({ schema, pointer }: Subschema): Iterable<SchemaProblem> {
+  for (const [keyword, cure] of onePieceOnly) {
+    if (!(keyword in schema)) continue;
+    const message = `"${keyword}" is not understood in a schema with an "$id" inside: ${cure}`;
+    yield { pointer: childPointer(pointer, keyword), message };
+  }
 }
 
 function* typeProblems({ schema, pointer }: Subschema): Iterable<SchemaProblem> {
@@ -154,6 +156,12 @@ const foreign = new Set([
   'formatExclusiveMinimum',
 ]);
 const keywords: ReadonlySet<string> = new Set(Object.keys(metaAjv.RULES.keywords)).difference(foreign);
+/** Keywords of a schema without an `$id` inside, and what helps. */
+const onePieceOnly: ReadonlyMap<string, string> = new Map([
+  ['$dynamicRef', 'write a "$ref"'],
+  ['unevaluatedProperties', 'leave the "$id" out'],
+  ['unevaluatedItems', 'leave the "$id" out'],
+]);
 /** Keywords that need one of others beside them. */
 const companions: ReadonlyMap<string, readonly string[]> = new Map([
   ['if', ['then', 'else']],

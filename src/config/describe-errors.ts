@@ -139,7 +139,6 @@ const rules: Readonly<Record<string, (params: Params) => string>> = {
   minItems: ({ limit }) => atLeast(limit, 'item'),
   maxItems: ({ limit }) => atMost(limit, 'item'),
   items: ({ limit }) => atMost(limit, 'item'),
-  unevaluatedItems: ({ limit }) => atMost(limit, 'item'),
   uniqueItems: () => 'must not hold the same item twice',
   contains: ({ minContains, maxContains }) =>
     maxContains === undefined

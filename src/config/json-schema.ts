@@ -2,7 +2,8 @@ import type { CodeKeywordDefinition, KeywordCxt, KeywordDefinition, Options } fr
 import { _, Ajv2020 } from 'ajv/dist/2020.js';
 import names from 'ajv/dist/compile/names.js';
 import addFormats from 'ajv-formats';
-import { isObject } from './subschemas.ts';
+import { isObject, leadsToWhole } from './subschemas.ts';
+import { collectEvaluated } from './unevaluated.ts';
 import { isUrl } from './url-format.ts';
 
 /**
@@ -36,6 +37,7 @@ export function createAjv(options: {
     ajv.removeKeyword(String(keyword.keyword));
     ajv.addKeyword(keyword);
   }
+  collectEvaluated(ajv);
   return ajv;
 }
 
@@ -146,10 +148,7 @@ function readDynamicReferences(ajv: Ajv2020): void {
   ajv.addKeyword({ ...plain, keyword: '$dynamicRef' });
   prepareCode(ajv, '$dynamicRef', (context) => {
     // An anchor of the whole schema is one that `$ref` does not find.
-    const { schema } = context.it.schemaEnv.root;
-    if (!isObject(schema)) return;
-    const anchors = [schema['$anchor'], schema['$dynamicAnchor']].filter((name) => typeof name === 'string');
-    if (anchors.some((name) => context.schema === `#${name}`)) context.schema = '#';
+    if (leadsToWhole(context.schema, context.it.schemaEnv.root.schema)) context.schema = '#';
   });
 }
 

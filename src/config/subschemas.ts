@@ -32,6 +32,12 @@ export function declaredFields(schema: unknown): ReadonlySet<string> {
   return fields;
 }
 
+/** Whether a reference inside a schema of one piece is to the whole of it. */
+export function leadsToWhole(reference: unknown, schema: unknown): boolean {
+  const anchors = isObject(schema) ? strings([schema['$anchor'], schema['$dynamicAnchor']]) : [];
+  return ['', '/', ...anchors].some((anchor) => reference === `#${anchor}`);
+}
+
 /** Extends a JSON pointer (RFC 6901) by one step. */
 export function childPointer(pointer: string, step: string): string {
   return `${pointer}/${step.replaceAll('~', '~0').replaceAll('/', '~1')}`;
