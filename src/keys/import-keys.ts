@@ -165,9 +165,11 @@ function readCandidate(
   { rules, now, plan }: Surroundings & { readonly plan: string | undefined },
 ): Candidate {
   const id = wanted ?? undefined;
-  const fields = readKeyFields({ ...written, plan: written['plan'] ?? plan }, rules);
-  if (fields.plan === undefined) throw invalidFields([{ field: 'plan', message: 'is missing' }]);
-  const whole = { ...emptyFields, ...fields, plan: fields.plan };
+  // A plan that the line does not name is for a key that is new: one that is there keeps its own.
+  const fields = readKeyFields({ ...written, plan: written['plan'] ?? undefined }, rules);
+  const planOfNew = fields.plan ?? plan;
+  if (planOfNew === undefined) throw invalidFields([{ field: 'plan', message: 'is missing' }]);
+  const whole = { ...emptyFields, ...fields, plan: planOfNew };
   checkSpan(whole);
   checkQuotas(whole, rules);
   if (id !== undefined && !isKeyId(id)) throw invalidFields([{ field: 'id', message: 'is no id' }]);

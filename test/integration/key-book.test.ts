@@ -175,6 +175,22 @@ function bookRules(address: (t: TestContext) => StoreAddress): void {
     assert.deepEqual(faults, ['1: somebody else keeps changing the key']);
   });
 
+  test('the plan for lines that name none is for new keys: one that was moved since keeps its own', async (t) => {
+    const { book } = await open(t);
+    const options = {
+      update: true,
+      plan: 'free',
+      onFault: (_: number, message: string) => assert.fail(message),
+    };
+    const lines = ['one', 'two'].map((id) => ({ id, secret: `foreign-key-of-${id}` }));
+    await book.importKeys(linesOf(lines.slice(0, 1)), options, by);
+    await book.update('one', { plan: 'paid' }, by);
+    const report = await book.importKeys(linesOf(lines), options, by);
+    assert.deepEqual([report.updated, report.skipped, report.added], [0, 1, 1]);
+    assert.equal((await book.show('one')).plan, 'paid');
+    assert.equal((await book.show('two')).plan, 'free');
+  });
+
   test('a named request makes one key, and its repeat is told apart from another request', async (t) => {
     const { book } = await open(t);
     const request = { name: 'order-1', content: 'a' };

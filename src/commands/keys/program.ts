@@ -23,7 +23,7 @@ export function addKeysCommands(program: Command, configOption: () => Option): v
     'import keys.jsonl --update',
     'import - < keys.csv     # a first line such as: secret,name,owner,plan',
   ])
-    .option('--plan <plan>', 'the plan of lines that name none')
+    .option('--plan <plan>', 'the plan of new keys whose lines name none')
     .option('--update', 'bring keys that are there to what the file says; otherwise they stay as they are')
     .option('--json', 'print the result as JSON')
     .option('-q, --quiet', 'print only the lines that are refused or warned of')
