@@ -7,6 +7,8 @@ import type { RawRoute } from './schema.ts';
 
 /** So many references may be followed for each value that a body may have: more than a check that grows with the body takes. */
 const stepsPerValue = 2;
+/** A small form may have many references for each of its fields. */
+const stepsMin = 10_000;
 
 /** The compiled schema of each route that has one. Schemas that do not compile are reported at their own line. */
 export function compileBodies(
@@ -44,6 +46,8 @@ function schemasOf(routes: readonly RawRoute[]): readonly BodySchema[] {
     if (typeof route.body === 'string') return [];
     const { json, upload } = route.body;
     const schema = json?.schema ?? upload?.fields.schema;
-    return schema === undefined ? [] : [{ route, schema, stepsMax: json && stepsPerValue * json.maxValues }];
+    if (schema === undefined) return [];
+    const stepsMax = json && Math.max(stepsMin, stepsPerValue * json.maxValues);
+    return [{ route, schema, stepsMax }];
   });
 }
