@@ -146,10 +146,14 @@ function readDynamicReferences(ajv: Ajv2020): void {
   const plain = ajv.getKeyword('$ref') as CodeKeywordDefinition;
   ajv.removeKeyword('$dynamicRef');
   ajv.addKeyword({ ...plain, keyword: '$dynamicRef' });
-  prepareCode(ajv, '$dynamicRef', (context) => {
-    // An anchor of the whole schema is one that `$ref` does not find.
-    if (leadsToWhole(context.schema, context.it.schemaEnv.root.schema)) context.schema = '#';
-  });
+  for (const keyword of ['$ref', '$dynamicRef']) prepareCode(ajv, keyword, findWhole);
+}
+
+/** Ajv does not find an anchor of the whole schema. */
+function findWhole(context: KeywordCxt): void {
+  const { baseId, schemaEnv } = context.it;
+  const isOutsidePieces = baseId.replace(/#$/, '') === schemaEnv.root.baseId.replace(/#$/, '');
+  if (isOutsidePieces && leadsToWhole(context.schema, schemaEnv.root.schema)) context.schema = '#';
 }
 
 function announceReferences(ajv: Ajv2020, onReference: () => void): void {

@@ -609,6 +609,30 @@ describe('alternatives that all fail', () => {
   });
 });
 
+describe('a reference', () => {
+  it('leads to the anchor of the whole schema, and in a piece with a name of its own to the one there', () => {
+    const list = compileBodySchema({
+      $anchor: 'node',
+      type: 'object',
+      properties: { next: { $ref: '#node' } },
+    });
+    assert.equal(list({ next: { next: {} } }), undefined);
+    assert.equal(list({ next: { next: 1 } }), 'next.next must be an object');
+    const piece = {
+      $id: 'piece',
+      $defs: { text: { $anchor: 'node', type: 'string' } },
+      properties: { b: { $ref: '#node' } },
+    };
+    const pieces = compileBodySchema({
+      $anchor: 'node',
+      $defs: { piece },
+      properties: { a: { $ref: 'piece' } },
+    });
+    assert.equal(pieces({ a: { b: 'text' } }), undefined);
+    assert.equal(pieces({ a: { b: {} } }), 'a.b must be a string');
+  });
+});
+
 describe('a dynamic reference', () => {
   it('leads to its anchor', () => {
     const text = { type: 'string' };
