@@ -45,6 +45,9 @@ export class Stalled extends Error {
 
 /** The upstream answered with something that cannot be passed on. */
 export class NonsenseAnswer extends Error {
+  /** With a code the log takes it for what can happen, and shows no stack. */
+  readonly code = 'NONSENSE_ANSWER';
+
   constructor(message: string) {
     super(message);
     this.name = 'NonsenseAnswer';

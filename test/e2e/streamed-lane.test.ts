@@ -171,6 +171,7 @@ for (const { name, answer, status, refusal } of nonsense) {
     const id = response.headers['x-request-id'];
     const line = await until(() => gateway.logs().find(({ requestId }) => requestId === id));
     assert.equal(line['cut'], undefined);
+    assert.ok(!Object.hasOwn(line['cause'] ?? {}, 'stack'), 'no fault of ours');
     assert.equal(line['bytesOut'], 0);
     if (status !== 200) await until(() => raw.sockets.size === 0);
   });
