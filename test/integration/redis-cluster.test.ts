@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { after, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { TestContext } from 'node:test';
 import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
 import type { DrawOrder } from '../../src/stores/ledger.ts';
@@ -189,6 +190,49 @@ test('a slot that stays between two nodes is told as that, and its neighbours ar
     assert.equal(failure.mayHaveHappened, false);
   }
   assert.equal((await store.ledger.draw(aDraw({ counters, keyId: neighbour }))).kind, 'drawn');
+});
+
+const slotOfKey = (keyId: string): number => slotOf(nameKeys('', keyId).places());
+
+test('a change of a key is heard, though calls for slots beside those of the keys fail all the while', async (t) => {
+  const url = freshUrl();
+  const [store, other] = [await openWithDeadline(t, url), await openWithDeadline(t, url)];
+  const key = aKey();
+  const home = slotOf('{keys}');
+  const ids = Array.from({ length: 500 }, (_, nth) => `beside-${nth}`);
+  const keyId = ids.find(
+    (id) => slotOfKey(id) !== home && Math.floor(slotOfKey(id) / 1024) === Math.floor(home / 1024),
+  );
+  assert.ok(keyId);
+  const [from, to] = [cluster.nodeOf(home), cluster.nodes[2] as RedisServer];
+  const slot = slotOfKey(keyId);
+  await moveSlot(slot, from, to);
+  const load = new AbortController();
+  let busy: Promise<void> | undefined;
+  t.after(async () => {
+    load.abort();
+    await busy;
+    to.signal('SIGCONT');
+    await moveSlot(slot, to, from);
+  });
+  const events: string[] = [];
+  t.after(store.keys.watch((event) => events.push(event.kind)));
+  await until(() => events.includes('missed'));
+  to.signal('SIGSTOP');
+  busy = (async () => {
+    while (!load.signal.aborted) {
+      void outcomeOf(store.ledger.draw(aDraw({ counters, keyId })));
+      await pause(1);
+    }
+  })();
+  await until(async () =>
+    (await outcomeOf(store.ledger.draw(aDraw({ counters, keyId }))))?.message.includes(
+      'not asked for a moment',
+    ),
+  );
+  assert.equal(await other.keys.changeKey({ from: undefined, to: key, note: aNote() }), 'done');
+  // By luck it would be heard after a minute.
+  await until(() => events.includes('added'), { within: 10_000 });
 });
 
 test('keys live in a cluster, and a change of one is heard', async (t) => {
