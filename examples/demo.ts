@@ -128,19 +128,23 @@ function soundCommand(file: string): string {
 }
 
 /**
- * Resolves at the first Ctrl-C or SIGTERM; a second one ends everything at once. Some npm versions hand on a signal that the
- * terminal has sent here already, so what follows within half a second is still the first.
+ * Resolves at the first Ctrl-C or SIGTERM, or when the terminal is closed, which what runs beside this one does not hear of. A
+ * second Ctrl-C or SIGTERM ends everything at once. Some npm versions hand on a signal that the terminal has sent here already,
+ * so what follows within half a second is still the first.
  */
 function listenForStop(): Promise<undefined> {
   const { promise, resolve } = Promise.withResolvers<undefined>();
   let askedAt: number | undefined;
-  const onSignal = (): void => {
+  const onSignal = (signal: NodeJS.Signals): void => {
     askedAt ??= performance.now();
-    if (performance.now() - askedAt > 500) process.exit(130);
+    if (performance.now() - askedAt > 500 && signal !== 'SIGHUP') process.exit(130);
     resolve(undefined);
   };
   process.on('SIGINT', onSignal);
   process.on('SIGTERM', onSignal);
+  process.on('SIGHUP', onSignal);
+  // Where the terminal is gone, what is written fails, and that must not keep anything from being stopped.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   return promise;
 }
 

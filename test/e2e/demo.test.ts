@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { listen } from '../helpers/listen.ts';
 import { until } from '../helpers/poll.ts';
+import { tempFolder } from '../helpers/temp-folder.ts';
 
 const run = promisify(execFile);
 const demo = fileURLToPath(new URL('../../examples/demo.ts', import.meta.url));
@@ -35,12 +36,15 @@ test('the demo prints calls that can be pasted, and what they promise is what th
   assert.equal((await fetch(`${admin}/readyz`)).status, 200);
 });
 
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   test(`the demo stops cleanly on ${signal} and leaves nothing running`, async (t) => {
-    const { child, output, ready, exitCode } = startDemo(t, anyPorts);
+    const folder = tempFolder(t);
+    const { child, output, ready, exitCode } = startDemo(t, anyPorts, { TMPDIR: folder });
     await ready();
     const urls = output().match(/http:\/\/127\.0\.0\.1:\d+(?=\s)/g) ?? [];
     assert.equal(urls.length, 3);
+    // A terminal that is closed takes nothing any more.
+    if (signal === 'SIGHUP') for (const stream of [child.stdout, child.stderr]) stream.destroy();
     child.kill(signal);
     // As some npm versions do: they hand on what the terminal has sent already.
     child.kill(signal);
@@ -48,6 +52,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     assert.doesNotMatch(output(), /^ +at /m);
     for (const url of urls)
       await assert.rejects(fetch(url), (error: Error) => /ECONNREFUSED/.test(String(error.cause)));
+    assert.deepEqual(await readdir(folder), []);
   });
 }
 
@@ -77,8 +82,11 @@ test('the demo explains itself', async () => {
   for (const option of ['--port', '--admin-port', '--upstream-port']) assert.ok(stdout.includes(option));
 });
 
-function startDemo(t: TestContext, args: readonly string[]) {
-  const child = spawn(process.execPath, [demo, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+function startDemo(t: TestContext, args: readonly string[], env: NodeJS.ProcessEnv = {}) {
+  const child = spawn(process.execPath, [demo, ...args], {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let stdout = '';
   let stderr = '';
   child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
