@@ -17,6 +17,7 @@ import { listen, type Unread } from './listener.ts';
 import { findKeysInBoth } from './keys/keys-in-both.ts';
 import { describeCause, storeReporter, type Logger } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
+import { endPatienceMs, within } from './patience.ts';
 import { createWording } from './refusals.ts';
 import { systemClock } from './quota/clock.ts';
 import type { LeaseCounts } from './quota/leases.ts';
@@ -40,7 +41,7 @@ export interface Gateway {
   readonly storeIdentity: string | undefined;
   /**
    * Stops accepting after `drain.delay`, or after the delay that is given, lets what is in flight end within `drain.timeout`, and
-   * closes everything.
+   * closes everything, whatever callers and operators do meanwhile.
    */
   drain(delayMs?: number): Promise<void>;
 }
@@ -155,10 +156,11 @@ export async function startGateway(
       storeIdentity: store.identity,
       drain: async (delayMs = config.drain.delayMs) => {
         readiness.drain();
+        const changes = within(endPatienceMs, admin.drain());
         await pause(delayMs);
         sockets.drain(config.drain.timeoutMs);
         await listener.close(config.drain.timeoutMs);
-        await within(config.drain.timeoutMs, admin.drain());
+        await changes;
         await closeParts();
         await admin.close();
       },
@@ -261,11 +263,4 @@ function unreadableReporter(logger: Logger, metrics: Metrics) {
     metrics.countUnreadable(status, refusal);
     logger.info({ requestId, status, refusal, client, cause: describeCause(cause) }, 'refused');
   };
-}
-
-/** Resolves with the work, or without it when the time is over. */
-async function within(ms: number, work: Promise<void>): Promise<void> {
-  const ending = new AbortController();
-  await Promise.race([work, pause(ms, undefined, { signal: ending.signal }).catch(() => undefined)]);
-  ending.abort();
 }

@@ -21,7 +21,7 @@ export interface AdminParts extends ApiParts {
 /** The second listener before it listens. */
 export interface Admin {
   readonly app: Express;
-  /** Takes no more changes, and resolves when all that were taken are done. The probes and metrics go on. */
+  /** Takes nothing more for the API, and resolves when all that was taken whole is done. The probes and metrics go on. */
   readonly drain: () => Promise<void>;
 }
 

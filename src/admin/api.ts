@@ -20,6 +20,7 @@ import {
 } from './read-request.ts';
 import { readQuery, readValues, type Fields } from './read-values.ts';
 import { sendAnswer, type Answer } from './send-answer.ts';
+import { Stopping } from './stopping.ts';
 
 /** As the access log has it, for a client that did not wait for its answer. */
 const statusOfGone = 499;
@@ -31,7 +32,7 @@ const statusesOfKnown: ReadonlySet<number> = new Set([409, 412]);
 export interface Api {
   /** Answers a request of somebody who has shown this token; undefined where the gateway has none. */
   answer(req: IncomingMessage, res: ServerResponse, token: AdminToken | undefined): Promise<void>;
-  /** Takes nothing more, and resolves when all that it had taken is done. */
+  /** Takes nothing more, of what it is being sent neither, and resolves when all that it had taken is done. */
   drain(): Promise<void>;
 }
 
@@ -46,7 +47,7 @@ export interface ApiParts {
 export function createApi({ config, store, logger }: ApiParts): Api {
   const desk = store === undefined ? undefined : openDesk(config, store);
   const underWay = new Set<Promise<void>>();
-  let draining = false;
+  const stopping = new Stopping();
 
   async function perform(
     req: IncomingMessage,
@@ -67,20 +68,12 @@ export function createApi({ config, store, logger }: ApiParts): Api {
       if (operation.role === 'write' && token.role !== 'write') {
         throw new AdminProblem('read_only', 'This token may read and not write');
       }
-      if (draining) throw stopping();
-      const call = await readCall(req, res, asked);
+      stopping.check();
+      const call = await stopping.orStop(readCall(req, res, asked));
       const { form, chunks } = call.lines;
-      return await operation.handle({ ...call, lines: { form, chunks: untilDrained(chunks) } }, desk);
+      return await operation.handle({ ...call, lines: { form, chunks: stopping.untilBegun(chunks) } }, desk);
     };
     return operation.role === 'write' ? await noted(req, asked, work) : await work();
-  }
-
-  /** An import can be sent again, so a gateway that stops does not wait for the rest of it. */
-  async function* untilDrained(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-    for await (const chunk of chunks) {
-      if (draining) throw stopping();
-      yield chunk;
-    }
   }
 
   /** One line for each request that would change something, done or refused. */
@@ -125,7 +118,7 @@ export function createApi({ config, store, logger }: ApiParts): Api {
       await work.finally(() => underWay.delete(work));
     },
     async drain() {
-      draining = true;
+      stopping.begin();
       await Promise.allSettled(underWay);
     },
   };
@@ -214,8 +207,4 @@ function apiOff(): AdminProblem {
     'api_off',
     'Keys cannot be administered here: set admin.token or admin.tokens in the configuration, and restart',
   );
-}
-
-function stopping(): AdminProblem {
-  return new AdminProblem('stopping', 'The gateway is stopping', { headers: { 'Retry-After': '1' } });
 }

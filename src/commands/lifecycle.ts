@@ -2,6 +2,7 @@ import { printAddress } from '../config/addresses.ts';
 import type { Address, Config } from '../config/config.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { describeCause, type Log } from '../log.ts';
+import { endPatienceMs } from '../patience.ts';
 import { StoreUnavailable } from '../stores/ledger.ts';
 import { SpoolUnavailable } from '../uploads/spool.ts';
 
@@ -19,9 +20,6 @@ export function watchForFaults({ logger, flush }: Log): void {
 export function drainPatienceMs({ drain }: Config): number {
   return drain.delayMs + drain.timeoutMs + endPatienceMs;
 }
-
-/** For a process that has drained to close its parts and end. */
-export const endPatienceMs = 5000;
 
 /** Says once that the gateway is up, and where, with what is doubtful in its configuration. */
 export function announce(up: { listen: Address; admin: Address }, config: Config, { logger }: Log): void {

@@ -1,5 +1,5 @@
 import cluster, { type Worker } from 'node:cluster';
-import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises';
+import { setImmediate as turn } from 'node:timers/promises';
 import { claimPort, type Claim } from '../acceptors.ts';
 import { createAdmin, listenAdmin } from '../admin/admin.ts';
 import type { Readiness, Verdict } from '../admin/readiness.ts';
@@ -9,11 +9,12 @@ import type { Gateway } from '../gateway.ts';
 import { storeReporter, type Log } from '../log.ts';
 import { createMergedMetrics, type MergedMetrics } from '../merged-metrics.ts';
 import { createMetrics, type Metrics } from '../metrics.ts';
+import { endPatienceMs, within } from '../patience.ts';
 import { openStore } from '../stores/open-store.ts';
 import type { Store } from '../stores/store.ts';
 import { watchStore } from '../watch-store.ts';
 import { Crew } from './crew.ts';
-import { drainPatienceMs, endPatienceMs } from './lifecycle.ts';
+import { drainPatienceMs } from './lifecycle.ts';
 import type { Stop } from './stop-signals.ts';
 
 /** How long a round is. A worker that is killed takes with it what it counted since it was last asked. */
@@ -83,11 +84,11 @@ export async function startWorkers(
     storeIdentity: undefined,
     drain: async () => {
       readiness.drain();
-      const changes = admin.drain();
+      const changes = within(endPatienceMs, admin.drain());
       claim.release();
       await crew.drain(drainPatienceMs(config));
       clearInterval(timer);
-      await Promise.race([changes, pause(endPatienceMs, undefined, { ref: false })]);
+      await changes;
       await close();
     },
   };

@@ -231,6 +231,31 @@ test('what the drain cuts is said to be cut by the gateway, before it says that 
 const metrics = async (adminUrl: string): Promise<string> => (await fetch(`${adminUrl}/metrics`)).text();
 const inFlightOf = (text: string): number => Number(/^gatehouse_requests_in_flight (\d+)$/m.exec(text)?.[1]);
 
+for (const workers of [1, 2]) {
+  test(`an operator who has sent half of a change holds no drain up, with ${workers} at work`, async (t) => {
+    const token = 'an-admin-token-of-enough-letters';
+    const config = { ...over, workers, admin: { token }, drain: { timeout: '10m' } };
+    const gateway = await startGateway(t, config);
+    const port = Number(new URL(gateway.adminUrl).port);
+    const half = await openRaw(t, port);
+    half.write(
+      requestBytes('POST /v1/import', [
+        ['Host', `127.0.0.1:${port}`],
+        ['Authorization', `Bearer ${token}`],
+        ['Content-Type', 'application/jsonl'],
+        ['Expect', '100-continue'],
+        ['Transfer-Encoding', 'chunked'],
+      ]),
+    );
+    await half.receivedUntil((bytes) => bytes.includes('100 Continue'));
+    half.write('5\r\n{"pla\r\n');
+    gateway.child.kill('SIGTERM');
+    assert.equal((await half.responses(1)).at(-1)?.status, 503);
+    assert.deepEqual(await gateway.exited, { code: 0, signal: null });
+    assert.equal(gateway.logs().at(-1)?.['msg'], 'stopped');
+  });
+}
+
 test('a second signal ends it at once', async (t) => {
   for (const [first, second, code] of [
     ['SIGINT', 'SIGTERM', 143],

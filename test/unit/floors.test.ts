@@ -36,6 +36,7 @@ const floors: readonly (readonly string[])[] = [
     'line-buffer.ts',
     'media-types.ts',
     'networks.ts',
+    'patience.ts',
     'refusals.ts',
     'safe-methods.ts',
     'settle-heap.ts',

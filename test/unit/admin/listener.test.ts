@@ -9,6 +9,7 @@ import { openStore } from '../../../src/stores/open-store.ts';
 import { setTimeout as pause } from 'node:timers/promises';
 import { until } from '../../helpers/poll.ts';
 import { writeTemporary } from '../../helpers/config-file.ts';
+import { openRaw, requestBytes } from '../../helpers/raw-socket.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
 
 const token = 'a-token-of-enough-letters';
@@ -124,6 +125,36 @@ test('a gateway that stops ends an import that is under way, which says how far 
   assert.deepEqual([answer.status, code, report.refused], [503, 'stopping', 0]);
   await draining;
 });
+
+const halves: readonly { target: string; type: string; half: string }[] = [
+  { target: '/v1/import', type: 'application/jsonl', half: '{"pla' },
+  { target: '/v1/import', type: 'text/csv', half: 'secret,plan\nforeign-key-00000001,free\nforeign-key' },
+  { target: '/v1/keys', type: 'application/json', half: '{"pla' },
+  { target: '/v1/verify', type: 'application/json', half: '{"sec' },
+];
+
+for (const { target, type, half } of halves) {
+  test(`a gateway that stops waits for no client that has sent half of its ${type} for ${target}`, async (t) => {
+    const { get, listener } = await listen(t, `{ token: ${token} }`);
+    const client = await openRaw(t, listener.address.port);
+    client.write(
+      requestBytes(`POST ${target}`, [
+        ['Host', 'localhost'],
+        ['Authorization', `Bearer ${token}`],
+        ['Content-Type', type],
+        ['Expect', '100-continue'],
+        ['Transfer-Encoding', 'chunked'],
+      ]),
+    );
+    await client.receivedUntil((bytes) => bytes.includes('100 Continue'));
+    client.write(`${half.length.toString(16)}\r\n${half}\r\n`);
+    await get('/livez'); // by the time that it answers, it has read the half
+    await listener.drain();
+    const answer = (await client.responses(1)).at(-1);
+    assert.deepEqual([answer?.status, answer?.headers['retry-after']], [503, '1']);
+    assert.equal((JSON.parse(answer?.text ?? '') as { code: string }).code, 'stopping');
+  });
+}
 
 test('a token of the role read sees the metrics', async (t) => {
   const { get } = await listen(t, `{ tokens: [{ name: prometheus, token: ${token} }] }`);

@@ -1,0 +1,49 @@
+import { AdminProblem } from './problem.ts';
+
+/** Whether the gateway stops. From then on no client is waited for: what it still has to send can be sent to the next gateway. */
+export class Stopping {
+  #begun = false;
+  readonly #waiting = new Set<() => void>();
+
+  begin(): void {
+    this.#begun = true;
+    for (const giveUp of this.#waiting) giveUp();
+  }
+
+  /** Throws when it does. */
+  check(): void {
+    if (this.#begun) throw stopping();
+  }
+
+  /**
+   * What a client sends, unless the gateway stops first. Racing it against one promise for all would do, but that would hold on
+   * to everything that was ever read, as long as the gateway runs.
+   */
+  async orStop<T>(sent: Promise<T>): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    const giveUp = (): void => reject(stopping());
+    sent.then(resolve, reject);
+    if (this.#begun) giveUp();
+    else this.#waiting.add(giveUp);
+    return await promise.finally(() => this.#waiting.delete(giveUp));
+  }
+
+  /** The same for each piece of something long. */
+  async *untilBegun<T>(pieces: AsyncIterable<T>): AsyncGenerator<T> {
+    const iterator = pieces[Symbol.asyncIterator]();
+    try {
+      for (;;) {
+        const next = await this.orStop(iterator.next());
+        if (next.done === true) return;
+        yield next.value;
+      }
+    } finally {
+      // Not waited for: it comes to an end behind the piece that may never come.
+      void iterator.return?.();
+    }
+  }
+}
+
+function stopping(): AdminProblem {
+  return new AdminProblem('stopping', 'The gateway is stopping', { headers: { 'Retry-After': '1' } });
+}
