@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { KeyRecord, KeyStore, KnownKey, RequestMark } from '../stores/key-store.ts';
 import { amendKey } from './amend-key.ts';
 import { importKeys, type ImportLine, type ImportOptions, type ImportReport } from './import-keys.ts';
@@ -86,8 +87,13 @@ export interface KeyBookParts {
 
 /** The longest that old secrets may go on working beside a new one. */
 export const overlapMsMax = 90 * 86_400_000;
-/** When somebody else changes the key meanwhile, and no version was asked for, the change is made anew this often. */
-const attemptsMax = 5;
+/**
+ * When somebody else changes the key meanwhile, and no version was asked for, the change is made anew this often, so that nobody
+ * keeps an exposed key alive by changing it. Twenty that never pause leave one attempt of sixteen its chance.
+ */
+const attemptsMax = 200;
+/** Before another attempt: those that came together do not meet again. */
+const pauseMaxMs = 10;
 
 /** Opens the book on a store. */
 export function createKeyBook({ store, rules, now }: KeyBookParts): KeyBook {
@@ -127,8 +133,9 @@ export function createKeyBook({ store, rules, now }: KeyBookParts): KeyBook {
       const next = { ...to, version: record.version + 1 };
       if (await put(record, next, act)) return viewKey({ ...known, record: next }, now());
       if (act.versions !== undefined) throw outdated();
+      await pause(Math.random() * pauseMaxMs);
     }
-    throw new KeyProblem('conflict', 'somebody else has changed the key meanwhile');
+    throw new KeyProblem('conflict', 'others keep changing the key');
   }
 
   function setEnabled(id: string, enabled: boolean, by: By): Promise<KeyView> {

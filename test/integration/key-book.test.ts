@@ -156,6 +156,34 @@ function bookRules(address: (t: TestContext) => StoreAddress): void {
     assert.equal(calls, 6);
   });
 
+  test('a key is ended however busy others are changing it, and who never gets to it is told', async (t) => {
+    const store = await openStore(address(t), { deadlineMs: 2_000 });
+    t.after(() => store.close());
+    const rival = createKeyBook({ store: store.keys, rules, now: Date.now });
+    let changes = 0;
+    let changesMax = 0;
+    const changeKey: typeof store.keys.changeKey = async (change) => {
+      if (changes < changesMax) await rival.update(change.to.id, { name: `rival ${(changes += 1)}` }, by);
+      return store.keys.changeKey(change);
+    };
+    const book = createKeyBook({ store: { ...store.keys, changeKey }, rules, now: Date.now });
+    const { key } = await book.create({ plan: 'free' }, by);
+    for (const change of [
+      () => book.rotate(key.id, { overlapMs: 0 }, by),
+      () => book.disable(key.id, by),
+      () => book.revoke(key.id, by),
+    ]) {
+      changesMax = changes + 40;
+      await change();
+      assert.equal(changes, changesMax);
+    }
+    assert.equal((await book.show(key.id)).state, 'revoked');
+    const { key: other } = await book.create({ plan: 'free' }, by);
+    changesMax = Infinity;
+    await assert.rejects(book.disable(other.id, by), isProblem('conflict'));
+    await assert.rejects(book.disable(other.id, { ...by, versions: [other.version] }), isProblem('outdated'));
+  });
+
   test('a key that somebody else keeps changing does not keep an import from the other lines', async (t) => {
     const store = await openStore(address(t), { deadlineMs: 2_000 });
     t.after(() => store.close());
