@@ -1,6 +1,6 @@
 import type { Worker } from 'node:cluster';
 import type { Address } from '../config/config.ts';
-import { endedBy, exitCodes } from '../exit-codes.ts';
+import { exitCodes } from '../exit-codes.ts';
 import { describeCause, type Logger } from '../log.ts';
 import type { Snapshot } from '../merged-metrics.ts';
 import { CannotStart } from './lifecycle.ts';
@@ -145,8 +145,7 @@ export class Crew {
       // And not 'exit', after which there may still be something to hear.
       worker.process.once('close', (code: number | null, signal: string | null) => {
         this.#leave(member, { code, signal });
-        // Ctrl-C reaches all processes of a terminal, those too that have not learnt yet to leave it to the leading one.
-        reject(new CannotStart(code ?? (signal === 'SIGINT' ? endedBy.SIGINT : exitCodes.internal)));
+        reject(new CannotStart(code, signal));
       });
     });
   }

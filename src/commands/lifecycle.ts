@@ -1,6 +1,6 @@
 import { printAddress } from '../config/addresses.ts';
 import type { Address, Config } from '../config/config.ts';
-import { exitCodes } from '../exit-codes.ts';
+import { endedBy, exitCodes } from '../exit-codes.ts';
 import { describeCause, type Log } from '../log.ts';
 import { endPatienceMs } from '../patience.ts';
 import { StoreUnavailable } from '../stores/ledger.ts';
@@ -28,13 +28,16 @@ export function announce(up: { listen: Address; admin: Address }, config: Config
   logger.info({ listen, admin }, `ready: developers call http://${listen}, operators http://${admin}`);
 }
 
-/** A worker could not start, and has said why on standard error. */
+/** A worker could not start. One that a signal ended has said nothing; any other has said why on standard error. */
 export class CannotStart extends Error {
   readonly exitCode: number;
+  readonly signal: string | null;
 
-  constructor(exitCode: number) {
+  constructor(code: number | null, signal: string | null) {
     super('A worker could not start');
-    this.exitCode = exitCode;
+    // Ctrl-C reaches all processes of a terminal, those too that have not learnt yet to leave it to the leading one.
+    this.exitCode = code ?? (signal === 'SIGINT' ? endedBy.SIGINT : exitCodes.internal);
+    this.signal = signal;
   }
 }
 
@@ -44,7 +47,14 @@ export function explainStart(error: unknown, config: Config): number {
     process.stderr.write(`gatehouse: ${error.message}\n`);
     return exitCodes.unavailable;
   }
-  if (error instanceof CannotStart) return error.exitCode;
+  if (error instanceof CannotStart) {
+    const { signal, exitCode } = error;
+    if (signal !== null && signal !== 'SIGINT') {
+      const doubt = signal === 'SIGKILL' ? ': is there enough memory for it?' : '';
+      process.stderr.write(`gatehouse: the first worker was ended by ${signal} while it started${doubt}\n`);
+    }
+    return exitCode;
+  }
   if (error instanceof StoreUnavailable) {
     process.stderr.write(`gatehouse: the store cannot be opened: ${error.message}\n`);
     return exitCodes.store;

@@ -341,6 +341,17 @@ test('what keeps one process from starting keeps all from it, with the same line
   }
 });
 
+test('a first worker that is killed while it starts ends the start with one clear line', async (t) => {
+  const folder = tempFolder(t);
+  const file = join(folder, 'gateway.yaml');
+  writeFileSync(file, stringify(overlay(baseConfig('http://127.0.0.1:9', folder), { workers: 2 })));
+  const ended = await run(t, ['serve', '--config', file], {
+    NODE_OPTIONS: `--import=data:text/javascript,if(process.argv[2]==='worker')process.kill(process.pid,'SIGKILL')`,
+  });
+  assert.match(ended.stderr, /^gatehouse: the first worker was ended by SIGKILL [^\n]+ memory[^\n]+\n$/);
+  assert.equal(ended.code, 70);
+});
+
 test('a worker cannot be started by hand', async (t) => {
   const ended = await run(t, ['worker']);
   assert.match(ended.stderr, /^gatehouse: a worker is started by [^\n]+\n$/);
@@ -349,8 +360,11 @@ test('a worker cannot be started by hand', async (t) => {
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
-async function run(t: TestContext, args: readonly string[]) {
-  const child = spawn(process.execPath, [main, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+async function run(t: TestContext, args: readonly string[], env: NodeJS.ProcessEnv = {}) {
+  const child = spawn(process.execPath, [main, ...args], {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   t.after(() => void child.kill('SIGKILL'));
   let stderr = '';
   child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
