@@ -5,6 +5,7 @@ import { createAdmin, listenAdmin } from '../admin/admin.ts';
 import type { Readiness, Verdict } from '../admin/readiness.ts';
 import type { Address, Config } from '../config/config.ts';
 import type { HandedConfig } from '../config/hand-over.ts';
+import { endedBy } from '../exit-codes.ts';
 import type { Gateway } from '../gateway.ts';
 import { storeReporter, type Log } from '../log.ts';
 import { createMergedMetrics, type MergedMetrics } from '../merged-metrics.ts';
@@ -35,7 +36,11 @@ export async function startWorkers(
     note: (pid, snapshot) => metrics.note(pid, snapshot),
     ended: (pid) => metrics.retire(pid),
   });
-  process.once('exit', () => crew.kill());
+  // Who asked twice does not want to wait. A fault of this process costs callers nothing: as when it is killed, the workers finish
+  // what they have in flight.
+  process.once('exit', (code) => {
+    if (code === endedBy.SIGINT || code === endedBy.SIGTERM) crew.kill();
+  });
   stop.lastly = async () => {
     await crew.ask('logged', () => undefined);
     await turn(); // what they have written is there when their answer is, but may be read after it

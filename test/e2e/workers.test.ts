@@ -307,19 +307,30 @@ test('a second signal ends all of them at once', async (t) => {
   await until(() => !workersOf(stubborn).some(lives));
 });
 
-test('the workers end with the process that leads them, and finish what they have in flight', async (t) => {
-  const waiting: (() => void)[] = [];
-  upstream.handler = (_, res) => void waiting.push(() => res.end('late'));
-  const orphaned = await startGateway(t, { ...over, drain: { delay: '1m' } }, { upstream: upstream.url });
-  const client = await openRaw(t, orphaned.port);
-  client.write(get('/v1/slow'));
-  await until(() => waiting.length === 1);
-  await orphaned.stop('SIGKILL');
-  await until(() => isRefused(t, orphaned.port));
-  for (const answer of waiting) answer();
-  assert.equal((await client.responses(1))[0]?.text, 'late');
-  await until(() => !workersOf(orphaned).some(lives));
-});
+for (const { end, signal, exit } of [
+  { end: 'is killed', signal: 'SIGKILL', exit: { code: null, signal: 'SIGKILL' } },
+  { end: 'has a fault', signal: 'SIGUSR2', exit: { code: 70, signal: null } },
+] as const) {
+  test(`when the leading process ${end} its workers end, and finish what they have in flight`, async (t) => {
+    const waiting: (() => void)[] = [];
+    upstream.handler = (_, res) => void waiting.push(() => res.end('late'));
+    const orphaned = await startGateway(
+      t,
+      { ...over, drain: { delay: '1m' } },
+      { upstream: upstream.url, env: { NODE_OPTIONS: leaderFaultsOnSignal } },
+    );
+    const client = await openRaw(t, orphaned.port);
+    client.write(get('/v1/slow'));
+    await until(() => waiting.length === 1);
+    assert.deepEqual(await orphaned.stop(signal), exit);
+    await until(() => isRefused(t, orphaned.port));
+    for (const answer of waiting) answer();
+    assert.equal((await client.responses(1))[0]?.text, 'late');
+    await until(() => !workersOf(orphaned).some(lives));
+  });
+}
+
+const leaderFaultsOnSignal = `--import=data:text/javascript,if(process.argv[2]==='serve')process.on('SIGUSR2',()=>{throw(Error())})`;
 
 test('what keeps one process from starting keeps all from it, with the same line and code', async (t) => {
   const taken = `127.0.0.1:${await listen(t, createServer())}`;
