@@ -2,6 +2,7 @@ import { createInterface } from 'node:readline';
 import { text as wholeText } from 'node:stream/consumers';
 import { styleText } from 'node:util';
 import { endedBy, exitCodes } from '../exit-codes.ts';
+import { columnsOf } from './columns.ts';
 
 /** Where a command reads from and writes to. */
 export interface Terminal {
@@ -86,11 +87,11 @@ export function paint(
 export function alignRows(rows: readonly (readonly string[])[]): readonly string[] {
   const widths: number[] = [];
   for (const row of rows) {
-    for (const [at, cell] of row.entries()) widths[at] = Math.max(widths[at] ?? 0, cell.length);
+    for (const [at, cell] of row.entries()) widths[at] = Math.max(widths[at] ?? 0, columnsOf(cell));
   }
   return rows.map((row) =>
     row
-      .map((cell, at) => cell.padEnd(widths[at] ?? 0))
+      .map((cell, at) => cell + ' '.repeat((widths[at] ?? 0) - columnsOf(cell)))
       .join('  ')
       .trimEnd(),
   );

@@ -77,15 +77,16 @@ function createRemarks(progress: ReturnType<typeof createProgress>, kind: string
 }
 
 /** A line that is written over, where somebody watches. */
-function createProgress({ stderr }: Terminal) {
-  let shownAt = 0;
+export function createProgress({ stderr }: Pick<Terminal, 'stderr'>) {
+  let shownAt = -Infinity;
   const clear = (): void => void (stderr.isTTY && stderr.write('\r\u001B[K'));
   return {
     show(report: ImportReport): void {
       if (!stderr.isTTY || performance.now() - shownAt < progressEveryMs) return;
       shownAt = performance.now();
       clear();
-      stderr.write(summary(report));
+      // In more than one row it could not be written over. Some terminals do not know their width, and say 0.
+      stderr.write(summary(report).slice(0, (stderr.columns || 80) - 1));
     },
     say(line: string): void {
       clear();

@@ -1,15 +1,17 @@
 import type { AuditView } from '../../keys/key-pages.ts';
 import type { KeyView } from '../../keys/key-view.ts';
+import { shorten } from '../columns.ts';
 import { alignRows, paint } from '../terminal.ts';
 
 const heading = ['ID', 'NAME', 'OWNER', 'PLAN', 'STATE', 'SECRET', 'LAST USED', 'EXPIRES'];
+const nameColumnsMax = 24;
 
 /** Keys as a table. */
 export function printTable(keys: readonly KeyView[], stream: NodeJS.WritableStream): string {
   const rows = keys.map((key) => [
     key.id,
-    shorten(key.name),
-    shorten(key.owner),
+    shorten(key.name, nameColumnsMax),
+    shorten(key.owner, nameColumnsMax),
     key.plan,
     stateOf(key),
     key.secrets.map(({ start }) => `${start}…`).join(' '),
@@ -96,8 +98,4 @@ function none(items: readonly string[], otherwise: string): string {
 
 function word(value: unknown): string {
   return value === undefined || value === null ? 'nothing' : JSON.stringify(value);
-}
-
-function shorten(text: string): string {
-  return text.length > 24 ? `${text.slice(0, 23)}…` : text;
 }

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { test } from 'node:test';
+import { shorten } from '../../../src/commands/columns.ts';
+import { createProgress } from '../../../src/commands/keys/import.ts';
+import { alignRows } from '../../../src/commands/terminal.ts';
+import type { Terminal } from '../../../src/commands/terminal.ts';
+
+test('a text is shortened to columns, and no character is cut in two', () => {
+  const family = '👩‍👩‍👧';
+  for (const [whole, shown] of [
+    ['a'.repeat(24), 'a'.repeat(24)],
+    ['a'.repeat(25), `${'a'.repeat(23)}…`],
+    [`${'a'.repeat(22)}😀bbb`, `${'a'.repeat(22)}…`],
+    [`${'a'.repeat(21)}😀bbb`, `${'a'.repeat(21)}😀…`],
+    [`${'a'.repeat(21)}${family}bbb`, `${'a'.repeat(21)}${family}…`],
+    ['名'.repeat(12), '名'.repeat(12)],
+    ['名'.repeat(13), `${'名'.repeat(11)}…`],
+    ['e\u0301'.repeat(24), 'e\u0301'.repeat(24)],
+  ] as const) {
+    assert.equal(shorten(whole, 24), shown);
+  }
+});
+
+test('cells stand under each other behind names of any script', () => {
+  const rows = [
+    ['ab', '|'],
+    ['名', '|'],
+    ['😀', '|'],
+    ['e\u0301', '|'],
+  ];
+  assert.deepEqual(alignRows(rows), ['ab  |', '名  |', '😀  |', 'e\u0301   |']);
+});
+
+test('a line that is written over fits into the terminal, however narrow it is', async () => {
+  for (const [columns, fits] of [
+    [50, 49],
+    [0, 79],
+  ] as const) {
+    const stderr = Object.assign(new PassThrough(), { isTTY: true, columns });
+    const progress = createProgress({ stderr } as unknown as Terminal);
+    progress.show({ lines: 200_000_000, added: 100_000_000, updated: 0, skipped: 100_000_000, refused: 0 });
+    const [, line = ''] = (await text(stderr.end())).split('\r\u001B[K');
+    assert.equal(line.length, fits);
+    assert.match(line, /^200000000 lines: /);
+  }
+});
