@@ -8,12 +8,19 @@ import { SpoolUnavailable } from '../uploads/spool.ts';
 
 /** A fault nobody caught leaves the process in an unknown state: it is logged, and the process ends to be started anew. */
 export function watchForFaults({ logger, flush }: Log): void {
+  let ending = false;
   const end = (cause: unknown): void => {
     logger.fatal({ cause: describeCause(cause) }, 'a fault of the gateway itself, please report it');
-    void flush().then(() => process.exit(exitCodes.internal));
+    if (ending) return;
+    ending = true;
+    // Twice, for the faults that come meanwhile.
+    void flush()
+      .then(flush)
+      .then(() => process.exit(exitCodes.internal));
   };
-  process.once('uncaughtException', end);
-  process.once('unhandledRejection', end);
+  // And not once: a fault often comes with others, and one that nobody hears ends the process before the log is out.
+  process.on('uncaughtException', end);
+  process.on('unhandledRejection', end);
 }
 
 /** How long a worker may take from the word to drain to its end. */

@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { test } from 'node:test';
+
+const lifecycle = new URL('../../../src/commands/lifecycle.ts', import.meta.url).href;
+const log = new URL('../../../src/log.ts', import.meta.url).href;
+
+test('faults that come together are all in the log, and the process ends with the code for them', () => {
+  const program = `
+    const { watchForFaults } = await import(${JSON.stringify(lifecycle)});
+    const { createLog } = await import(${JSON.stringify(log)});
+    watchForFaults(await createLog('info', 'json'));
+    for (const name of ['first', 'second', 'third']) void Promise.reject(new Error(name));
+    setInterval(() => {}, 1000);
+  `;
+  const ended = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
+    encoding: 'utf8',
+    timeout: 60_000,
+  });
+  const lines = ended.stdout.trim().split('\n');
+  const told = lines.map((line) => (JSON.parse(line) as { cause: { message: string } }).cause.message);
+  assert.deepEqual(told, ['first', 'second', 'third']);
+  assert.equal(ended.stderr, '');
+  assert.equal(ended.status, 70);
+});
