@@ -8,6 +8,8 @@ import {
   checkQuotas,
   checkSpan,
   emptyFields,
+  isSecret,
+  isSecretFault,
   readKeyFields,
   type KeyFields,
   type WrittenFields,
@@ -173,6 +175,7 @@ function readCandidate(
   checkSpan(whole);
   checkQuotas(whole, rules);
   if (id !== undefined && !isKeyId(id)) throw invalidFields([{ field: 'id', message: 'is no id' }]);
+  if (id !== undefined && isSecret(id, rules)) throw invalidFields([{ field: 'id', message: isSecretFault }]);
   if (rules.staticKeys.some((key) => key.id === id)) {
     throw invalidFields([{ field: 'id', message: 'is that of a key in the configuration file' }]);
   }

@@ -2,7 +2,15 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { KeyRecord, KeyStore, KnownKey, RequestMark } from '../stores/key-store.ts';
 import { amendKey } from './amend-key.ts';
 import { importKeys, type ImportLine, type ImportOptions, type ImportReport } from './import-keys.ts';
-import { checkQuotas, checkSpan, emptyFields, readKeyFields, type WrittenFields } from './key-fields.ts';
+import {
+  checkQuotas,
+  checkSpan,
+  emptyFields,
+  isSecret,
+  isSecretFault,
+  readKeyFields,
+  type WrittenFields,
+} from './key-fields.ts';
 import { createKeyId, isKeyId, keyIdOf } from './key-id.ts';
 import {
   listAudit,
@@ -258,14 +266,15 @@ function onlyPlan({ plans }: KeyRules): string {
   ]);
 }
 
-function readId(id: unknown, { staticKeys }: KeyRules): string {
+function readId(id: unknown, rules: KeyRules): string {
   if (!isKeyId(id)) {
     throw invalidFields([
       { field: 'id', message: 'is no id, use up to 64 letters, digits, ".", "_" and "-"' },
     ]);
   }
+  if (isSecret(id, rules)) throw invalidFields([{ field: 'id', message: isSecretFault }]);
   // Usage is counted by id, so two keys of one id would share their quotas.
-  if (staticKeys.some((key) => key.id === id)) {
+  if (rules.staticKeys.some((key) => key.id === id)) {
     throw new KeyProblem('conflict', 'a key of this id stands in the configuration file');
   }
   return id;

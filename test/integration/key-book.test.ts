@@ -219,6 +219,30 @@ function bookRules(address: (t: TestContext) => StoreAddress): void {
     assert.equal((await book.show('two')).plan, 'free');
   });
 
+  test('a secret is no id, name, owner or label, though a column was mistaken for another', async (t) => {
+    const { book } = await open(t);
+    const { secret } = await book.create({ plan: 'free' }, by);
+    for (const field of [
+      { id: secret },
+      { name: secret },
+      { owner: ` ${secret}` },
+      { labels: { a: secret } },
+    ]) {
+      await assert.rejects(book.create({ plan: 'free', ...field }, by), (error: Error) => {
+        assert.ok(isProblem('invalid')(error));
+        return !error.message.includes(secret) && /is a secret of a key/.test(error.message);
+      });
+    }
+    const faults: string[] = [];
+    const options = { update: false, onFault: (_: number, message: string) => void faults.push(message) };
+    await book.importKeys(
+      linesOf([{ id: secret, plan: 'free', secret: 'the-name-of-a-customer' }]),
+      options,
+      by,
+    );
+    assert.deepEqual(faults, ['id is a secret of a key, which belongs nowhere else']);
+  });
+
   test('a named request makes one key, and its repeat is told apart from another request', async (t) => {
     const { book } = await open(t);
     const request = { name: 'order-1', content: 'a' };
