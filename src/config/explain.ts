@@ -59,6 +59,9 @@ function typeSentence(error: ShapeError, subject: string): string {
   // Text where a mapping belongs is not shown either: it may be a secret that lacks its key.
   if (typeof data === 'string' && !wanted.some((type) => type === 'integer' || type === 'boolean'))
     return `must be ${words}, not text`;
+  // A secret may be made of digits, too.
+  if (typeof data === 'number' && wanted.every((type) => type === 'object' || type === 'array'))
+    return `must be ${words}, not a number`;
   if (!wanted.includes('string') || typeof data === 'object') {
     return subject === hiddenSubject ? `must be ${words}` : `must be ${words}, not ${subject}`;
   }

@@ -18,6 +18,15 @@ const costly = (plans: string) =>
 const cases: readonly { name: string; text: string; says: readonly string[] }[] = [
   // YAML
   { name: 'an empty file', text: '', says: ['1:1: is empty, it must be a mapping (option: value)'] },
+  {
+    name: 'a token of digits that lacks its key',
+    text: 'admin: { tokens: [90817263544738291] }',
+    says: [
+      '1:1: "upstreams" is missing',
+      '1:1: "routes" is missing',
+      '1:19: admin.tokens[0]: must be a mapping (option: value), not a number',
+    ],
+  },
   { name: 'a file of text', text: 'hello', says: ['1:1: must be a mapping (option: value), not text'] },
   { name: 'a tab', text: 'log:\n\tlevel: info\n', says: ['2:1: tabs cannot indent, use spaces'] },
   {
