@@ -125,14 +125,19 @@ function connectionOf(headers: readonly string[]): string | undefined {
   return value;
 }
 
-/** Remembers answers by spelling. Spellings come from clients, so the memory is bounded. */
+const rememberedMax = 1000;
+const rememberedLengthMax = 64;
+
+/** Remembers answers by spelling. Spellings come from clients, so the memory is bounded, and what they fill it with goes again. */
 function remember(decide: (folded: string, name: string) => boolean): Passes {
   const answers = new Map<string, boolean>();
   return function passes(name) {
     let answer = answers.get(name);
     if (answer === undefined) {
       answer = decide(fold(name), name);
-      if (answers.size < 1000) answers.set(name, answer);
+      if (name.length > rememberedLengthMax) return answer;
+      if (answers.size >= rememberedMax) answers.clear();
+      answers.set(name, answer);
     }
     return answer;
   };
