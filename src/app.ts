@@ -6,7 +6,7 @@ import type { FindOrigin, Origin } from './client-address.ts';
 import { gatheringRequest } from './gathering-request.ts';
 import { http } from './http.ts';
 import type { Travel } from './journey.ts';
-import { createAccessLog, type Logger } from './log.ts';
+import { createAccessLog, type Logger, type Withhold } from './log.ts';
 import type { Metrics } from './metrics.ts';
 import { catalogue } from './refusals.ts';
 import { noteLeaving, statusOf, Visit } from './visit.ts';
@@ -16,6 +16,8 @@ export interface AppParts {
   readonly findOrigin: FindOrigin;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** Takes keys out of what a client has put them into by mistake. */
+  readonly withhold: Withhold;
 }
 
 export interface App {
@@ -28,13 +30,13 @@ export interface App {
  * The Express shell around the journey: every request is given a visit, is logged and counted once when it is over,
  * and travels. It never listens.
  */
-export function createApp({ travel, findOrigin, logger, metrics }: AppParts): App {
+export function createApp({ travel, findOrigin, logger, metrics, withhold }: AppParts): App {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
   app.set('env', 'production'); // in any other Express shows its errors to clients, stack and all
 
-  const logAccess = createAccessLog(logger);
+  const logAccess = createAccessLog(logger, withhold);
 
   // One layer rather than three: each goes through the whole of the router. With the line in one go (log.ts) 2 % of a request.
   app.use(function receive(req: Request, res: Response) {

@@ -54,14 +54,17 @@ function timeField(): string {
   return lastTime.field;
 }
 
+/** A text without what is secret in it. */
+export type Withhold = (text: string) => string;
+
 /** One line per request, made of an allow-list of fields. Header values other than the user agent are never looked at. */
-export function createAccessLog(logger: Logger): HttpLogger {
+export function createAccessLog(logger: Logger, withhold: Withhold): HttpLogger {
   return pinoHttp({
     logger: lineWriter(logger),
     genReqId: (req) => req.visit.id,
     customLogLevel: (req) => levelOf(req.visit),
-    customSuccessObject: (req, res) => accessLine(req, res),
-    customErrorObject: (req, res) => accessLine(req, res),
+    customSuccessObject: (req, res) => accessLine(req, res, withhold),
+    customErrorObject: (req, res) => accessLine(req, res, withhold),
     customSuccessMessage: (req) => messageOf(req.visit),
     customErrorMessage: (req) => messageOf(req.visit),
   });
@@ -86,15 +89,16 @@ function writeLine(line: object, message: string, level: number, time: string): 
 }
 
 /** What is said of a request in the log, beside what pino adds. The README has a table of it. */
-export function accessLine(req: IncomingMessage, res: ServerResponse): object {
+export function accessLine(req: IncomingMessage, res: ServerResponse, withhold: Withhold): object {
   const visit = req.visit;
+  const agent = req.headers['user-agent'];
   return {
     requestId: visit.id,
     keyId: visit.keyId,
     plan: visit.plan,
     route: visit.route,
     method: req.method,
-    path: visit.path,
+    path: visit.path && withhold(visit.path),
     status: statusOf(visit, res),
     refusal: visit.refusal,
     cut: visit.cut,
@@ -106,7 +110,7 @@ export function accessLine(req: IncomingMessage, res: ServerResponse): object {
     cost: visit.cost,
     owed: visit.owed || undefined,
     client: visit.origin.client,
-    userAgent: req.headers['user-agent']?.slice(0, 256),
+    userAgent: agent && withhold(agent).slice(0, 256),
     cause: visit.cause === undefined ? undefined : describeCause(visit.cause),
   };
 }

@@ -108,7 +108,8 @@ async function send(canary: string, find: Find, logger: Logger): Promise<readonl
     },
     answer: createAnswerer(wording),
   });
-  const app = createApp({ travel, findOrigin: originFinder([]), logger, metrics });
+  const { withhold } = createKeyFormat('canary');
+  const app = createApp({ travel, findOrigin: originFinder([]), logger, metrics, withhold });
   const answers: string[] = [];
   // Sent twice, a key is refused without being looked up.
   for (const keys of [[canary], [canary, canary]]) answers.push(await exchange(app, keys));

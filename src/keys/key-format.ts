@@ -13,6 +13,8 @@ export interface KeyFormat {
   judge(secret: string): 'sound' | 'mistyped' | 'foreign';
   /** What may be shown of a secret so that people tell it from others. */
   start(secret: string): string;
+  /** A text without the secrets of ours that somebody has put into it. */
+  readonly withhold: (text: string) => string;
   /** A regular expression for secret scanners: POSIX extended, PCRE, RE2 and JavaScript read it alike. */
   readonly pattern: string;
 }
@@ -31,6 +33,7 @@ export function createKeyFormat(prefix: string): KeyFormat {
   const head = `${prefix}_`;
   const pattern = `${head}[0-9A-Za-z]{${randomLength}}_[0-9A-Za-z]{${checksumLength}}`;
   const whole = new RegExp(`^${pattern}$`);
+  const anywhere = new RegExp(pattern, 'g');
   return {
     pattern: `\\b${pattern}\\b`,
     create() {
@@ -42,6 +45,7 @@ export function createKeyFormat(prefix: string): KeyFormat {
       const sound = whole.test(secret) && secret.endsWith(checksum(secret.slice(0, -checksumLength - 1)));
       return sound ? 'sound' : 'mistyped';
     },
+    withhold: (text) => (text.includes(head) ? text.replace(anywhere, `${head}…`) : text),
     start(secret) {
       if (secret.startsWith(head)) return secret.slice(0, head.length + shownLength);
       return secret.length < foreignLengthToShow ? '' : secret.slice(0, shownLength);

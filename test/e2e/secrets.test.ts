@@ -134,6 +134,22 @@ test('a key in whatever place of the command line shows up in no complaint about
   }
 });
 
+test('a key of ours that somebody puts into the path or the user agent is left out of the log', async (t) => {
+  const made = await askAdmin('POST', '/v1/keys', '{"plan":"free","id":"astray"}');
+  const { secret } = JSON.parse(made.text) as { secret: string };
+  const agent = `${'a'.repeat(240)}${secret}`;
+  const headers: [string, string][] = [
+    ['apiKey', secret],
+    ['User-Agent', agent],
+  ];
+  const answer = await exchange(t, gateway.port, requestBytes(`GET /v1/${secret}/astray`, headers));
+  assert.equal(answer.status, 200);
+  const head = secret.slice(0, secret.indexOf('_') + 1);
+  const { userAgent } = await line(`/v1/${head}…/astray`);
+  assert.equal(userAgent, `${'a'.repeat(240)}${head}…`);
+  assert.ok(!gateway.logText().includes(secret.slice(head.length, head.length + 5)));
+});
+
 test('a key or a token in whatever place of a request shows up in no log, metric, error or file', async (t) => {
   const auth: [string, string] = ['apiKey', key];
   const json: [string, string] = ['Content-Type', 'application/json'];

@@ -19,6 +19,7 @@ test('a request that cannot even be refused ends its connection, and only the lo
     findOrigin: originFinder([]),
     logger,
     metrics: createMetrics(),
+    withhold: String,
   });
   const socket = connect(await listen(t, createServer(messages, handle)), '127.0.0.1');
   socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');

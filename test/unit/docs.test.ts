@@ -68,7 +68,7 @@ test('the README has every field of the log line, and no other', () => {
     headers: {},
     visit: new Visit('id', { client: '', peer: '', trusted: false }),
   };
-  const line = accessLine(req as unknown as IncomingMessage, {} as ServerResponse);
+  const line = accessLine(req as unknown as IncomingMessage, {} as ServerResponse, String);
   const byPino = { before: ['level', 'time'], after: ['msg'] };
   const real = [...byPino.before, ...Object.keys(line), ...byPino.after];
   assert.deepEqual(
