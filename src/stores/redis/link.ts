@@ -37,6 +37,7 @@ export function createLink(client: Client, deadlineMs: number): Link {
     createBreaker(options),
   );
   let lastFailure = 'Redis is not connected yet';
+  let refreshedAt = -Infinity;
 
   // Without a listener ioredis prints errors, and with them what they carry.
   client.on('error', (error: unknown) => {
@@ -109,8 +110,11 @@ export function createLink(client: Client, deadlineMs: number): Link {
 
   function noteFailure(message: string): void {
     lastFailure = message;
-    // The node may have been replaced: ask the others who serves its slots now.
-    if (client.isCluster) (client as Cluster).refreshSlotsCache();
+    const now = performance.now();
+    if (!client.isCluster || now - refreshedAt < COOL_MS) return;
+    refreshedAt = now;
+    // The node may have been replaced: ask the others who serves its slots now. It is a connection of its own each time.
+    (client as Cluster).refreshSlotsCache();
   }
 
   return {
