@@ -15,6 +15,7 @@ import { createQuotas } from '../../src/quota/quotas.ts';
 import type { Quotas } from '../../src/quota/quotas.ts';
 import { StoreUnavailable } from '../../src/stores/ledger.ts';
 import type { DrawOrder, Ledger } from '../../src/stores/ledger.ts';
+import { FEED_ENTRIES_MAX, type KeyEvent } from '../../src/stores/key-store.ts';
 import { openStore } from '../../src/stores/open-store.ts';
 import { nameKeys } from '../../src/stores/redis/names.ts';
 import { createLink } from '../../src/stores/redis/link.ts';
@@ -354,6 +355,34 @@ test('a new authority in the file is trusted without a restart, and half a file 
   writeFileSync(ca, fresh.cert.slice(0, 200));
   redis.present(fresh);
   await recovers(store);
+});
+
+test('a feed that was empty, and was cut while nobody looked, says that changes were missed', async (t) => {
+  const redis = await startRedisServer(t);
+  const proxy = await startTcpProxy(t, redis.port);
+  const store = await openWithDeadline(t, `redis://127.0.0.1:${proxy.port}`);
+  const events: KeyEvent[] = [];
+  t.after(store.keys.watch((event) => events.push(event)));
+  await until(() => events.length > 0);
+  events.length = 0;
+  proxy.answers = 'drop';
+  proxy.cutConnections();
+  const many = `for nth = 1, ${FEED_ENTRIES_MAX + 500} do redis.call('XADD', KEYS[1], 'MAXLEN', ${FEED_ENTRIES_MAX}, '*', 'key', 'a') end`;
+  await redis.say('EVAL', many, 1, 'gatehouse:{keys}:changes');
+  proxy.answers = 'pass';
+  proxy.cutConnections();
+  await until(() => events.length > 0);
+  assert.deepEqual(events, [{ kind: 'missed' }]);
+});
+
+test('a reset that cannot have all of its counters leaves them as they are', async (t) => {
+  const redis = await startRedisServer(t);
+  const store = await openWithDeadline(t, redis.url);
+  const [one, two] = [aCounter({ name: 'one' }), aCounter({ name: 'two' })];
+  await store.ledger.draw(aDraw({ counters: [one] }));
+  await redis.say('SET', nameKeys('gatehouse:', 'key').counter(two), 'junk');
+  assert.match((await failureOf(store.ledger.resetUsage('key', [one, two]))).message, /another program/);
+  assert.equal(await usedOf(store.ledger, [one]), '1');
 });
 
 test('what another program left under one of our names fails alone', async (t) => {

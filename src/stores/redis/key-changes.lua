@@ -1,6 +1,6 @@
 -- Reads what came after a place in the change feed.
 -- KEYS     1 changes
--- ARGV     1 the place, '' = only tell where the feed ends, '0-0' = it was empty; 2 how many at most
+-- ARGV     1 the place, '' = only tell where the feed ends, '0-0' = it was empty; 2 how many at most; 3 how many are kept
 -- Returns  the new place, then each changed key ('' = keys were added); or only the end of the feed, preceded by '?',
 --          when the place is not in the feed any more
 
@@ -8,6 +8,8 @@ local newest = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)[1]
 local ends = newest and newest[1] or '0-0'
 if ARGV[1] == '' or ARGV[1] == ends then return { ends } end
 local first = ARGV[1] == '0-0' and 1 or 2
+-- It may have been cut since it was empty, and nothing in it shows whether it was.
+if first == 1 and redis.call('XLEN', KEYS[1]) >= tonumber(ARGV[3]) then return { '?' .. ends } end
 local entries = redis.call('XRANGE', KEYS[1], ARGV[1], '+', 'COUNT', ARGV[2] + first - 1)
 if first == 2 then
   -- The entry of the place itself must still be there: the feed may have been cut, or be that of another server.

@@ -76,7 +76,7 @@ export function createRedisKeys(link: Link, { prefix, isCluster, listen }: Redis
   async function readChanges(cursor: string | undefined): Promise<FeedAnswer> {
     // Past the breaker: a revoked key must be heard of, whatever else fails meanwhile.
     const answer = await link.ask(
-      callOf(scripts.keyChanges, [names.changes], [cursor ?? '', EVENTS_PER_READING]),
+      callOf(scripts.keyChanges, [names.changes], [cursor ?? '', EVENTS_PER_READING, FEED_ENTRIES_MAX]),
     );
     const [place = '', ...keys] = strings(answer);
     if (place.startsWith('?')) return { cursor: place.slice(1), events: undefined };

@@ -3,6 +3,10 @@
 -- ARGV     none
 -- Returns  nothing
 
+-- Everything that can be of a wrong type is read before anything is written.
+for index = 1, #KEYS do
+  redis.call('HLEN', KEYS[index])
+end
 for index = 1, #KEYS do
   if redis.call('EXISTS', KEYS[index]) == 1 then
     redis.call('HSET', KEYS[index], 'used', '0')
