@@ -38,9 +38,11 @@ export class LineBuffer {
     this.#timer = undefined;
     if (this.#used === 0) return;
     const piece = this.#piece.subarray(0, this.#used);
-    this.#piece = Buffer.allocUnsafeSlow(pieceBytes);
+    // What waits for a log pipe that is blocked is counted by its bytes: a few lines must not hold all of a piece.
+    const isFull = this.#used > pieceBytes / 2;
+    if (isFull) this.#piece = Buffer.allocUnsafeSlow(pieceBytes);
     this.#used = 0;
-    this.#take(piece);
+    this.#take(isFull ? piece : Buffer.from(piece));
   }
 }
 

@@ -56,3 +56,14 @@ test('a single line leaves after 200 ms, and nothing where there is nothing', (c
   context.mock.timers.tick(1);
   assert.deepEqual(pieces.map(String), ['alone\n']);
 });
+
+test('a few lines that wait for long hold no more memory than they need', () => {
+  const { pieces, lines } = collect();
+  for (let nth = 0; nth < 1000; nth += 1) {
+    lines.write(`${nth}\n`);
+    lines.handOver();
+  }
+  const held = [...new Set(pieces.map(({ buffer }) => buffer))];
+  assert.ok(held.reduce((sum, { byteLength }) => sum + byteLength, 0) < 1_000_000);
+  assert.equal(pieces.join(''), Array.from({ length: 1000 }, (_, nth) => `${nth}\n`).join(''));
+});
