@@ -82,7 +82,7 @@ export class Outbox {
 
   /** Tries one step, or all of them when the store is known to be there. */
   retry(): void {
-    this.#queue.push(...this.#spoilt.splice(0));
+    this.#queueSpoilt();
     if (!this.#down) this.#pump();
     else if (this.#running.size === 0) this.#startNext();
   }
@@ -90,9 +90,14 @@ export class Outbox {
   /** Tries until nothing is left or the store does not answer. */
   async flush(): Promise<void> {
     this.#down = false;
-    this.#queue.push(...this.#spoilt.splice(0));
+    this.#queueSpoilt();
     this.#pump();
     while (this.#running.size > 0) await Promise.all(this.#running);
+  }
+
+  /** One by one: there may be more of them than a call can have arguments. */
+  #queueSpoilt(): void {
+    for (const posted of this.#spoilt.splice(0)) this.#queue.push(posted);
   }
 
   #pump(): void {
