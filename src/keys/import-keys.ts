@@ -5,11 +5,10 @@ import type { AddAnswer, AuditNote, KeyRecord, KeyStore } from '../stores/key-st
 import { StoreUnavailable, Unreadable } from '../stores/ledger.ts';
 import { amendKey } from './amend-key.ts';
 import {
+  checkId,
   checkQuotas,
   checkSpan,
   emptyFields,
-  isSecret,
-  isSecretFault,
   readKeyFields,
   type KeyFields,
   type WrittenFields,
@@ -175,7 +174,7 @@ function readCandidate(
   checkSpan(whole);
   checkQuotas(whole, rules);
   if (id !== undefined && !isKeyId(id)) throw invalidFields([{ field: 'id', message: 'is no id' }]);
-  if (id !== undefined && isSecret(id, rules)) throw invalidFields([{ field: 'id', message: isSecretFault }]);
+  if (id !== undefined) checkId(id, rules);
   if (rules.staticKeys.some((key) => key.id === id)) {
     throw invalidFields([{ field: 'id', message: 'is that of a key in the configuration file' }]);
   }

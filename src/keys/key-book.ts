@@ -3,11 +3,10 @@ import type { KeyRecord, KeyStore, KnownKey, RequestMark } from '../stores/key-s
 import { amendKey } from './amend-key.ts';
 import { importKeys, type ImportLine, type ImportOptions, type ImportReport } from './import-keys.ts';
 import {
+  checkId,
   checkQuotas,
   checkSpan,
   emptyFields,
-  isSecret,
-  isSecretFault,
   readKeyFields,
   type WrittenFields,
 } from './key-fields.ts';
@@ -272,7 +271,7 @@ function readId(id: unknown, rules: KeyRules): string {
       { field: 'id', message: 'is no id, use up to 64 letters, digits, ".", "_" and "-"' },
     ]);
   }
-  if (isSecret(id, rules)) throw invalidFields([{ field: 'id', message: isSecretFault }]);
+  checkId(id, rules);
   // Usage is counted by id, so two keys of one id would share their quotas.
   if (rules.staticKeys.some((key) => key.id === id)) {
     throw new KeyProblem('conflict', 'a key of this id stands in the configuration file');

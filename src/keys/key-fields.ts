@@ -78,6 +78,11 @@ export function readKeyFields(written: WrittenFields, rules: KeyRules): Partial<
   return fields;
 }
 
+/** Refuses an id that is a secret. */
+export function checkId(id: string, rules: KeyRules): void {
+  if (isSecret(id, rules)) throw invalidFields([{ field: 'id', message: isSecretFault }]);
+}
+
 /** Refuses a key that could never be valid. */
 export function checkSpan({ notBefore, expiresAt }: Pick<KeyFields, 'notBefore' | 'expiresAt'>): void {
   if (notBefore !== undefined && expiresAt !== undefined && notBefore >= expiresAt) {
@@ -147,10 +152,10 @@ function readLine(value: unknown, say: Say, rules: KeyRules): string | undefined
     : value.trim();
 }
 
-/** In a column that was mistaken for another, say. Whatever is not secret of a key is shown in lists, logs and headers. */
-export const isSecretFault = 'is a secret of a key, which belongs nowhere else';
+const isSecretFault = 'is a secret of a key, which belongs nowhere else';
 
-export function isSecret(text: string, { format }: KeyRules): boolean {
+/** In a column that was mistaken for another, say. Whatever is no secret of a key is shown in lists, logs and headers. */
+function isSecret(text: string, { format }: KeyRules): boolean {
   return format.judge(text.trim()) === 'sound';
 }
 
