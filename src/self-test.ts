@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { once } from 'node:events';
 import { duplexPair, Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { BodyMemory } from './bodies/body-memory.ts';
 import { createAnswerer } from './answer.ts';
 import { type App, createApp } from './app.ts';
 import { originFinder } from './client-address.ts';
@@ -16,7 +17,6 @@ import { createMetrics } from './metrics.ts';
 import type { Quotas } from './quota/quotas.ts';
 import { createWording } from './refusals.ts';
 import { createRouteTable } from './stages/find-route.ts';
-import { BodyMemory } from './stages/read-body.ts';
 import { createSpoolRoom } from './uploads/spool.ts';
 import { OpenSockets } from './upstream/open-sockets.ts';
 

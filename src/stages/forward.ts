@@ -6,7 +6,7 @@ import { overloaded, Refusal } from '../refusals.ts';
 import type { Body } from '../upstream/body.ts';
 import { type Handshake, holdBytes } from '../upstream/join-sockets.ts';
 import type { OpenSockets } from '../upstream/open-sockets.ts';
-import type { Outcome, Progress } from '../upstream/relay.ts';
+import type { Outcome, Progress } from '../upstream/exchange.ts';
 import type { Switching } from '../upstream/streamed-exchange.ts';
 import type { Upstream } from '../upstream/upstream.ts';
 import type { Caller } from './authenticate.ts';

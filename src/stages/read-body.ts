@@ -1,37 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { bodyBroken, breakBody, brokenBy } from '../broken-body.ts';
-import { CollectedBytes } from '../collected-bytes.ts';
+import { inMemory, type BodyMemory } from '../bodies/body-memory.ts';
+import { collectBody, takeArrived, tooLarge } from '../bodies/collect-body.ts';
 import type { BodyRule } from '../config/config.ts';
-import { bufferedBytesMax } from '../config/held-bytes.ts';
-import { printSize } from '../config/units.ts';
 import { overloaded, Refusal } from '../refusals.ts';
-import { readArriving, type ArrivingBody, type Arrivals } from '../uploads/arriving-body.ts';
-import { lettingGo } from '../let-go.ts';
+import { readArriving, type Arrivals } from '../uploads/arriving-body.ts';
 import type { SpoolRoom } from '../uploads/spool.ts';
-import { noBody, type Body, type BytesBody } from '../upstream/body.ts';
-import { afterReading } from '../when-all-is-read.ts';
+import { noBody, type Body } from '../upstream/body.ts';
 import type { Head } from './check-request.ts';
+import { readAny } from './read-any.ts';
 import { readJson, requireJsonContentType } from './read-json.ts';
 import { heldBytesMax, readUpload, requireUploadHead } from './read-upload.ts';
-
-/** Bytes of request bodies that the process may still take into memory. */
-export class BodyMemory {
-  #free: number;
-
-  constructor(bytes: number) {
-    this.#free = bytes;
-  }
-
-  take(bytes: number): boolean {
-    if (bytes > this.#free) return false;
-    this.#free -= bytes;
-    return true;
-  }
-
-  giveBack(bytes: number): void {
-    this.#free += bytes;
-  }
-}
 
 /** What the readers of bodies work with. It is made once, when the gateway starts. */
 export interface BodyRooms {
@@ -62,7 +40,7 @@ export function readBody(req: IncomingMessage, res: ServerResponse, order: BodyO
   }
   if (rule.kind === 'json') return readWholeJson(req, res, { order, rule });
   if (rule.kind === 'upload') return readUploaded(req, res, { order, rule });
-  return head.contentLength === 0 ? noBody : readAny(req, res, { order, rule });
+  return head.contentLength === 0 ? noBody : readAnything(req, res, { order, rule });
 }
 
 interface Reading<Kind extends BodyRule['kind']> {
@@ -74,7 +52,7 @@ interface Reading<Kind extends BodyRule['kind']> {
 async function readNothing(req: IncomingMessage, { head, rooms }: BodyOrder): Promise<Body> {
   if (head.contentLength !== undefined || head.expectsContinue) throw new Refusal('body_unexpected');
   try {
-    await collectInTime(req, 0, rooms);
+    await collectBody(req, 0, rooms);
   } catch (error) {
     const unexpected = error instanceof Refusal && error.code === 'body_too_large';
     throw unexpected ? new Refusal('body_unexpected') : error;
@@ -91,9 +69,9 @@ function readWholeJson(
   requireJsonContentType(head.contentType, rule.suffixed);
   if (head.contentLength !== undefined && head.contentLength > rule.sizeMax) throw tooLarge(rule.sizeMax);
   if (head.expectsContinue) res.writeContinue();
-  const bytes = head.contentLength === 0 ? nothing : takeArrived(req, head, rooms.memory);
+  const bytes = head.contentLength === 0 ? nothing : takeArrived(req, head.contentLength, rooms.memory);
   if (bytes !== undefined) return checkJson(bytes, { order, rule });
-  return collectInTime(req, rule.sizeMax, rooms).then((collected) => checkJson(collected, { order, rule }));
+  return collectBody(req, rule.sizeMax, rooms).then((collected) => checkJson(collected, { order, rule }));
 }
 
 function checkJson(bytes: Buffer, { order: { rooms, arrivals }, rule }: Reading<'json'>): Body {
@@ -108,37 +86,17 @@ function checkJson(bytes: Buffer, { order: { rooms, arrivals }, rule }: Reading<
   return body;
 }
 
-/** What is worth buffering can be sent again to another target; a larger body, or a longer chunked one, streams. */
-async function readAny(
+async function readAnything(
   req: IncomingMessage,
   res: ServerResponse,
   { order: { head, rooms, arrivals }, rule }: Reading<'any'>,
 ): Promise<Body> {
-  if (head.contentLength !== undefined && head.contentLength > rule.sizeMax) throw tooLarge(rule.sizeMax);
-  if (head.expectsContinue) res.writeContinue();
   const { pace, sizeMax } = rule;
+  const { contentLength } = head;
+  if (contentLength !== undefined && contentLength > sizeMax) throw tooLarge(sizeMax);
+  if (head.expectsContinue) res.writeContinue();
   const arriving = readArriving(req, { pace, tooSlow: 'request_timeout', arrivals });
-  const chunks = bounded(arriving.chunks, sizeMax);
-  if (head.contentLength !== undefined && head.contentLength > bufferedBytesMax) {
-    return streamOnce({ arriving, first: noBody, chunks }, head.contentLength);
-  }
-  const collected = new CollectedBytes(sizeMax);
-  try {
-    for (let next = await chunks.next(); next.done !== true; next = await chunks.next()) {
-      const chunk = next.value;
-      if (collected.length + chunk.length > bufferedBytesMax) {
-        const first = inMemory(collected.take(), rooms.memory);
-        return streamOnce({ arriving, first, chunks: joined(first, chunk, chunks) }, undefined);
-      }
-      if (!rooms.memory.take(chunk.length)) throw overloaded();
-      collected.takeOver(chunk);
-    }
-  } catch (error) {
-    arriving.stop();
-    rooms.memory.giveBack(collected.length);
-    throw error;
-  }
-  return inMemory(collected.take(), rooms.memory);
+  return await readAny(arriving, { contentLength, sizeMax, memory: rooms.memory });
 }
 
 async function readUploaded(
@@ -162,127 +120,3 @@ async function readUploaded(
 }
 
 const nothing = Buffer.alloc(0);
-
-function inMemory(bytes: Buffer, memory: BodyMemory): BytesBody {
-  let held = bytes.length;
-  return {
-    kind: 'bytes',
-    bytes,
-    release: () => {
-      memory.giveBack(held);
-      held = 0;
-    },
-  };
-}
-
-/** A body that is still arriving. */
-interface Streaming {
-  readonly arriving: ArrivingBody;
-  /** What was collected of it before it was clear that it is too large for that. */
-  readonly first: BytesBody;
-  /** All of it, `first` included. */
-  readonly chunks: AsyncGenerator<Buffer, void>;
-}
-
-function streamOnce({ arriving, first, chunks }: Streaming, length: number | undefined): Body {
-  return {
-    kind: 'stream',
-    length,
-    read: () => lettingGo(chunks),
-    repeatable: false,
-    release: async () => {
-      first.release();
-      arriving.stop();
-      await chunks.return();
-    },
-  };
-}
-
-async function* bounded(chunks: AsyncIterable<Buffer>, sizeMax: number): AsyncGenerator<Buffer, void> {
-  let size = 0;
-  for await (const chunk of chunks) {
-    size += chunk.length;
-    if (size > sizeMax) throw tooLarge(sizeMax);
-    yield chunk;
-  }
-}
-
-async function* joined(
-  first: BytesBody,
-  chunk: Buffer,
-  rest: AsyncGenerator<Buffer, void>,
-): AsyncGenerator<Buffer, void> {
-  yield first.bytes;
-  first.release();
-  yield chunk;
-  yield* rest;
-}
-
-async function collectInTime(req: IncomingMessage, sizeMax: number, rooms: BodyRooms): Promise<Buffer> {
-  const stopWaiting = afterReading(rooms.requestMs, () => {
-    if (!req.complete) breakBody(req, new Refusal('request_timeout'));
-  });
-  try {
-    return await collect(req, sizeMax, rooms.memory);
-  } finally {
-    stopWaiting();
-  }
-}
-
-/**
- * Takes a body that has come whole, as small ones do with their head, so nobody has to listen for it. By the time that is asked,
- * the parser has given out all its bytes, and not yet said that it is over.
- */
-function takeArrived(req: IncomingMessage, head: Head, memory: BodyMemory): Buffer | undefined {
-  const size = req.readableLength;
-  if (size === 0 || size !== head.contentLength || req.destroyed || req.readableFlowing !== null) {
-    return undefined;
-  }
-  // Asked without a size, Node gives the first piece alone, and others may have come while the request waited.
-  return memory.take(size) ? (req.read(size) as Buffer) : undefined;
-}
-
-/** Counts bytes as they arrive: a declared length is a claim, and a chunked body declares none. */
-function collect(req: IncomingMessage, sizeMax: number, memory: BodyMemory): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const reason = req.destroyed ? new Refusal('client_gone') : brokenBy(req);
-    if (reason !== undefined) {
-      reject(reason);
-      return;
-    }
-    const collected = new CollectedBytes(sizeMax);
-
-    function take(chunk: Buffer): void {
-      const { length } = chunk;
-      if (collected.length + length > sizeMax) return fail(tooLarge(sizeMax));
-      if (!memory.take(length)) return fail(overloaded());
-      collected.takeOver(chunk);
-    }
-    function finish(): void {
-      stopListening();
-      resolve(collected.take());
-    }
-    function fail(error: Refusal): void {
-      stopListening();
-      memory.giveBack(collected.length);
-      reject(error);
-    }
-    function leave(): void {
-      fail(new Refusal('client_gone'));
-    }
-    function stopListening(): void {
-      req.off('data', take).off('end', finish).off('close', leave).off('error', leave).off(bodyBroken, fail);
-      req.on('error', ignore);
-    }
-
-    req.on('data', take).on('end', finish).on('close', leave).on('error', leave).on(bodyBroken, fail);
-  });
-}
-
-function ignore(): void {}
-
-function tooLarge(sizeMax: number): Refusal {
-  return new Refusal('body_too_large', {
-    message: `The request body must be at most ${printSize(sizeMax)}`,
-  });
-}

@@ -1,5 +1,5 @@
 import type { Grant, Outcome } from '../quota/grants.ts';
-import type { Progress } from '../upstream/relay.ts';
+import type { Progress } from '../upstream/exchange.ts';
 
 /** How far a request came on its way to the upstream and back. */
 type Exchange = Pick<Progress, 'sent' | 'answered' | 'cut' | 'cost'>;

@@ -6,7 +6,7 @@ import { copyHeaders } from '../headers.ts';
 import { passesWithoutLength } from './answer-head.ts';
 import { NonsenseAnswer } from './failures.ts';
 import type { OpenSocket } from './open-sockets.ts';
-import type { Progress } from './relay.ts';
+import type { Progress } from './exchange.ts';
 
 /** What a client asked for with `Upgrade: websocket`, and what the route allows it. */
 export interface Handshake {

@@ -4,11 +4,12 @@ import { TLSSocket } from 'node:tls';
 import type { Dispatcher } from 'undici';
 import type { UpstreamConfig } from '../config/config.ts';
 import type { Body } from './body.ts';
+import type { ExchangeFailed } from './exchange.ts';
 import { ClientGone, NonsenseAnswer, ResponseTimeout, Stalled } from './failures.ts';
 import { checkSwitch, type Handshake, type HeldBytes, joinSockets, writeSwitch } from './join-sockets.ts';
 import type { OpenSocket } from './open-sockets.ts';
 import { whenAllIsRead } from '../when-all-is-read.ts';
-import { type ExchangeFailed, Relay, type RelayParts } from './relay.ts';
+import { Relay, type RelayParts } from './relay.ts';
 import type { Seats } from './seats.ts';
 
 /** A request whose body is read while it is sent. */

@@ -1,4 +1,4 @@
-import type { Progress } from '../../src/upstream/relay.ts';
+import type { Progress } from '../../src/upstream/exchange.ts';
 
 /** The progress of an exchange that has not begun. */
 export function noProgress(): Progress {

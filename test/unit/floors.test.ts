@@ -16,6 +16,7 @@ const floors: readonly (readonly string[])[] = [
   ['journey.ts'],
   ['answer.ts', 'connections.ts', 'recognition.ts', 'usage-book.ts', 'verify-request.ts'],
   ['stages'],
+  ['bodies'],
   ['keys', 'quota', 'upstream', 'uploads'],
   ['watch-store.ts'],
   ['stores'],
@@ -46,8 +47,10 @@ const floors: readonly (readonly string[])[] = [
   ],
 ];
 
-/** Stages know each other's results; beyond that, one is made of three. */
-const stageImports: readonly string[] = ['read-body.ts → read-json.ts', 'read-body.ts → read-upload.ts'];
+/** Stages know each other's results; beyond that, one is made of four. */
+const stageImports: readonly string[] = ['read-any.ts', 'read-json.ts', 'read-upload.ts'].map(
+  (part) => `read-body.ts → ${part}`,
+);
 const stageTypes: readonly string[] = ['authenticate.ts', 'check-request.ts'];
 
 /** Packages and built-in modules that only some files may know, so that each can be replaced in one place. */

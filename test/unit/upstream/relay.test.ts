@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import type { Dispatcher } from 'undici';
 import { Relay } from '../../../src/upstream/relay.ts';
-import type { Outcome } from '../../../src/upstream/relay.ts';
+import type { Outcome } from '../../../src/upstream/exchange.ts';
 import { Seats } from '../../../src/upstream/seats.ts';
 import { until } from '../../helpers/poll.ts';
 import { noProgress } from '../../helpers/progress.ts';

@@ -1,0 +1,33 @@
+import type { BytesBody } from '../upstream/body.ts';
+
+/** Bytes of request bodies that the process may still take into memory. */
+export class BodyMemory {
+  #free: number;
+
+  constructor(bytes: number) {
+    this.#free = bytes;
+  }
+
+  take(bytes: number): boolean {
+    if (bytes > this.#free) return false;
+    this.#free -= bytes;
+    return true;
+  }
+
+  giveBack(bytes: number): void {
+    this.#free += bytes;
+  }
+}
+
+/** A body whose bytes were taken into memory before. */
+export function inMemory(bytes: Buffer, memory: BodyMemory): BytesBody {
+  let held = bytes.length;
+  return {
+    kind: 'bytes',
+    bytes,
+    release: () => {
+      memory.giveBack(held);
+      held = 0;
+    },
+  };
+}

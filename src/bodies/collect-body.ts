@@ -1,0 +1,92 @@
+import type { IncomingMessage } from 'node:http';
+import { bodyBroken, breakBody, brokenBy } from '../broken-body.ts';
+import { CollectedBytes } from '../collected-bytes.ts';
+import { printSize } from '../config/units.ts';
+import { overloaded, Refusal } from '../refusals.ts';
+import { afterReading } from '../when-all-is-read.ts';
+import type { BodyMemory } from './body-memory.ts';
+
+interface Collecting {
+  readonly memory: BodyMemory;
+  /** Until when all of it has come. */
+  readonly requestMs: number;
+}
+
+/** All bytes of a body, when they come in time. 400 408 413 503. */
+export async function collectBody(
+  req: IncomingMessage,
+  sizeMax: number,
+  { memory, requestMs }: Collecting,
+): Promise<Buffer> {
+  const stopWaiting = afterReading(requestMs, () => {
+    if (!req.complete) breakBody(req, new Refusal('request_timeout'));
+  });
+  try {
+    return await collect(req, sizeMax, memory);
+  } finally {
+    stopWaiting();
+  }
+}
+
+/**
+ * Takes a body that has come whole, as small ones do with their head, so nobody has to listen for it. By the time that is asked,
+ * the parser has given out all its bytes, and not yet said that it is over.
+ */
+export function takeArrived(
+  req: IncomingMessage,
+  contentLength: number | undefined,
+  memory: BodyMemory,
+): Buffer | undefined {
+  const size = req.readableLength;
+  if (size === 0 || size !== contentLength || req.destroyed || req.readableFlowing !== null) {
+    return undefined;
+  }
+  // Asked without a size, Node gives the first piece alone, and others may have come while the request waited.
+  return memory.take(size) ? (req.read(size) as Buffer) : undefined;
+}
+
+/** Counts bytes as they arrive: a declared length is a claim, and a chunked body declares none. */
+function collect(req: IncomingMessage, sizeMax: number, memory: BodyMemory): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const reason = req.destroyed ? new Refusal('client_gone') : brokenBy(req);
+    if (reason !== undefined) {
+      reject(reason);
+      return;
+    }
+    const collected = new CollectedBytes(sizeMax);
+
+    function take(chunk: Buffer): void {
+      const { length } = chunk;
+      if (collected.length + length > sizeMax) return fail(tooLarge(sizeMax));
+      if (!memory.take(length)) return fail(overloaded());
+      collected.takeOver(chunk);
+    }
+    function finish(): void {
+      stopListening();
+      resolve(collected.take());
+    }
+    function fail(error: Refusal): void {
+      stopListening();
+      memory.giveBack(collected.length);
+      reject(error);
+    }
+    function leave(): void {
+      fail(new Refusal('client_gone'));
+    }
+    function stopListening(): void {
+      req.off('data', take).off('end', finish).off('close', leave).off('error', leave).off(bodyBroken, fail);
+      req.on('error', ignore);
+    }
+
+    req.on('data', take).on('end', finish).on('close', leave).on('error', leave).on(bodyBroken, fail);
+  });
+}
+
+function ignore(): void {}
+
+/** More bytes than the body's rule allows. */
+export function tooLarge(sizeMax: number): Refusal {
+  return new Refusal('body_too_large', {
+    message: `The request body must be at most ${printSize(sizeMax)}`,
+  });
+}

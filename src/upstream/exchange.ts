@@ -1,0 +1,47 @@
+/** How an exchange with an upstream ended, once its answer had begun. */
+export interface Outcome {
+  readonly status: number;
+  /** Who broke off before the end of the answer. */
+  readonly cut: Progress['cut'];
+}
+
+/** What an exchange tells of itself while it goes on, in time for the log line that ends it. */
+export interface Progress {
+  /** Whether any of the request has left for an upstream. */
+  sent: boolean;
+  /** The status of the upstream's answer, once its head is on the way to the client. */
+  answered: number | undefined;
+  /** Units, when the upstream said a number in the route's cost header. */
+  cost: number | undefined;
+  /** From the request sent to the head of the answer. */
+  upstreamMs: number | undefined;
+  /** What a client said after its protocol was switched; the bytes of a body are told where it is read. */
+  bytesIn: number;
+  bytesOut: number;
+  /** Who broke off; `gateway` is set before the gateway cuts the client's connection. */
+  cut: 'client' | 'upstream' | 'gateway' | undefined;
+  cause: unknown;
+}
+
+/** An exchange that failed before any of an answer reached the client, so another target or a refusal can follow. */
+export class ExchangeFailed extends Error {
+  /** False when nothing of the request had left for the upstream. */
+  readonly sent: boolean;
+  /** True when a kept connection was closed without a byte of answer, as an idle one is that the upstream had just given up. */
+  readonly silent: boolean;
+  /** True when others had all of the target's connections to the end: it never had one to try. */
+  readonly inLine: boolean;
+  /** True when its time went by in that line, or just after it: no word against the target. */
+  readonly waited: boolean;
+  override readonly cause: Error;
+
+  constructor(cause: Error, { sent = false, silent = false, inLine = false, waited = false } = {}) {
+    super(cause.message);
+    this.name = 'ExchangeFailed';
+    this.cause = cause;
+    this.sent = sent;
+    this.silent = silent;
+    this.inLine = inLine;
+    this.waited = waited;
+  }
+}
