@@ -21,9 +21,8 @@ export type Outcome =
 /** What an answer tells of the limits. */
 export interface LimitNotice {
   readonly headers: Readonly<Record<string, string>>;
-  readonly quotas: readonly QuotaReading[];
   /** Quotas that crossed their warning line just now: worth a line in the log. */
-  readonly newWarnings: readonly string[];
+  readonly newWarnings: readonly QuotaReading[];
 }
 
 /** Leave for one request: its place, its cell and its units. */
@@ -90,7 +89,6 @@ class RequestGrant implements Grant {
     const quotas = lease === undefined ? [] : readQuotas(lease, leases.time, clock.mono());
     return {
       headers: writeLimitHeaders({ quotas, rate, concurrency: place?.reading }),
-      quotas,
       newWarnings: lease === undefined ? [] : warnings.findNew(lease, quotas),
     };
   }

@@ -11,7 +11,7 @@ import type { Denial, Hold } from './lease.ts';
 import { createLeases } from './leases.ts';
 import type { LeaseCounts } from './leases.ts';
 import type { PlanRule } from '../config/plan-rule.ts';
-import { readQuotas, secondsUntil } from './quota-reading.ts';
+import { readQuotas, secondsUntil, type QuotaReading } from './quota-reading.ts';
 import { createRates } from './rates.ts';
 import type { Cell, Rates, TooFast } from './rates.ts';
 import type { UsageReading } from './usage-reading.ts';
@@ -25,6 +25,8 @@ export interface QuotaRefusal {
   readonly retryAfterSeconds: number | undefined;
   /** For the answer, `Retry-After` included. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Quotas that were used up in one go, of which no answer told that they are near their limit. */
+  readonly newWarnings: readonly QuotaReading[];
   /** For the log: the outage behind `quota_unavailable`. */
   readonly cause: unknown;
 }
@@ -182,13 +184,14 @@ class LimitBook implements Quotas {
   }
 
   #refuseExhausted(draft: Draft, { lease, until }: Denial): QuotaRefusal {
-    const { leases, clock } = this.#office;
+    const { leases, warnings, clock } = this.#office;
     const mono = clock.mono();
     const quotas = readQuotas(lease, leases.time, mono);
     const inVain = until === Number.MAX_SAFE_INTEGER;
     const wait = inVain ? undefined : Math.max(1, secondsUntil(until, leases.time.earliest(mono)));
     const readings = { quotas, rate: draft.rate, concurrency: draft.place?.reading };
-    return refuse('quota_exhausted', wait, writeLimitHeaders(readings));
+    const refusal = refuse('quota_exhausted', wait, writeLimitHeaders(readings));
+    return { ...refusal, newWarnings: warnings.findNew(lease, quotas) };
   }
 }
 
@@ -216,5 +219,5 @@ function refuse(
   headers: Record<string, string>,
 ): QuotaRefusal {
   if (retryAfterSeconds !== undefined) headers['Retry-After'] = String(retryAfterSeconds);
-  return { kind: 'refusal', code, retryAfterSeconds, headers, cause: undefined };
+  return { kind: 'refusal', code, retryAfterSeconds, headers, newWarnings: [], cause: undefined };
 }

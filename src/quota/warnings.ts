@@ -5,7 +5,7 @@ import type { Lease } from './lease.ts';
 /** Which warnings were given already: one for each key, quota and period in this process. */
 export interface Warnings {
   /** The quotas among the readings that cross their warning line for the first time in their period. */
-  findNew(lease: Lease, readings: readonly QuotaReading[]): readonly string[];
+  findNew(lease: Lease, readings: readonly QuotaReading[]): readonly QuotaReading[];
 }
 
 /** Creates the memory of warnings. It is bounded: when it is full the oldest is forgotten, and may be given again. */
@@ -13,18 +13,18 @@ export function createWarnings(keptMax = 10_000): Warnings {
   const given = new BoundedMap<string, number>(keptMax);
   return {
     findNew(lease, readings) {
-      let found: string[] | undefined;
+      let found: QuotaReading[] | undefined;
       for (const [index, reading] of readings.entries()) {
         const periodStart = lease.counters[index]?.periodStart;
         if (!reading.isNearLimit || periodStart === undefined) continue;
         const id = `${reading.name}:${lease.keyId}`;
         if (given.get(id) === periodStart) continue;
         given.set(id, periodStart);
-        found = [...(found ?? []), reading.name];
+        found = [...(found ?? []), reading];
       }
-      return found ?? noNames;
+      return found ?? none;
     },
   };
 }
 
-const noNames: readonly string[] = Object.freeze([]);
+const none: readonly QuotaReading[] = Object.freeze([]);

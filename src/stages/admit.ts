@@ -47,11 +47,8 @@ export function admit(
 
 /** The headers that tell the caller of its limits, as they are now. */
 export function tellLimits(grant: Grant, caller: Caller, by: Admission): Readonly<Record<string, string>> {
-  const { headers, quotas, newWarnings } = grant.describe();
-  for (const name of newWarnings) {
-    const quota = quotas.find((reading) => reading.name === name);
-    if (quota !== undefined) by.warn(caller, quota);
-  }
+  const { headers, newWarnings } = grant.describe();
+  for (const quota of newWarnings) by.warn(caller, quota);
   return headers;
 }
 
@@ -110,12 +107,14 @@ async function waitFor(
   throw new Refusal('client_gone');
 }
 
-function judge(decision: Decision, { plan }: Caller, by: Admission): Grant {
+function judge(decision: Decision, caller: Caller, by: Admission): Grant {
+  const { plan } = caller;
   if (decision.kind === 'grant') {
     by.count(plan, decision.owed ? 'owed' : 'granted');
     return decision;
   }
-  const { code, headers, cause } = decision;
+  const { code, headers, newWarnings, cause } = decision;
   by.count(plan, code);
+  for (const quota of newWarnings) by.warn(caller, quota);
   throw new Refusal(code, { headers, cause });
 }

@@ -32,6 +32,7 @@ const shared = {
     ...keysOf('slow', 'slow'),
     ...keysOf('short', 'short'),
     ...keysOf('warned', 'warned'),
+    ...keysOf('single', 'used-up'),
     ...keysOf('paced', 'paced'),
     ...keysOf('narrow', 'narrow'),
     ...keysOf('own', 'own'),
@@ -50,6 +51,7 @@ const shared = {
     slow: { rate: { limit: 1, per: 'second' } },
     short: { quotas: [{ name: 'second', limit: 1, per: 'second' }] },
     warned: { quotas: [{ name: 'daily', limit: 10, per: 'day', warnAt: '80%' }] },
+    single: { quotas: [{ name: 'daily', limit: 1, per: 'day', warnAt: '80%' }] },
     paced: { rate: { limit: 100, per: 'hour', burst: 20 } },
     narrow: { concurrency: { limit: 3, shared: true } },
     own: { concurrency: 3 },
@@ -133,6 +135,21 @@ test('a key that comes near its limit is one line in the log, with numbers and w
     { keyId: 'warned', name: 'warned', quota: 'daily', used: 8, limit: 10 },
   );
   assert.doesNotMatch(gateway.logText(), /secret-of/);
+});
+
+test('a key that others have used up is one line too, with the first refusal', async () => {
+  const [other, told] = sqlite.gateways;
+  assert.equal((await call(other, { key: 'used-up' })).status, 200);
+  for (let turn = 0; turn < 2; turn += 1) {
+    assert.equal((await call(told, { key: 'used-up' })).refusal, 'quota_exhausted');
+  }
+  const lines = () => told.logs().filter(({ keyId }) => keyId === 'used-up');
+  await until(() => lines().filter(({ msg }) => msg !== 'a key is near its limit').length === 2);
+  const warnings = lines().filter(({ msg }) => msg === 'a key is near its limit');
+  assert.deepEqual(
+    warnings.map(({ quota, used, limit }) => ({ quota, used, limit })),
+    [{ quota: 'daily', used: 1, limit: 1 }],
+  );
 });
 
 for (const kind of ['SQLite', 'Redis'] as const) {

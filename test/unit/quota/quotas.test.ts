@@ -4,7 +4,7 @@ import type { Grant, Outcome } from '../../../src/quota/grants.ts';
 import type { Charge, PlanRule } from '../../../src/config/plan-rule.ts';
 import { createPeriodRule } from '../../../src/quota/periods.ts';
 import { createQuotas } from '../../../src/quota/quotas.ts';
-import type { Decision, Quotas } from '../../../src/quota/quotas.ts';
+import type { Decision, QuotaRefusal, Quotas } from '../../../src/quota/quotas.ts';
 import { aPlan, aQuota, createQuotaScene } from '../../helpers/lease-scene.ts';
 import { settle as runReady } from '../../helpers/turnable-clock.ts';
 
@@ -18,6 +18,12 @@ async function ask(quotas: Quotas, plan: PlanRule, cost = 1): Promise<Decision> 
 async function grant(quotas: Quotas, plan: PlanRule, cost = 1): Promise<Grant> {
   const decision = await ask(quotas, plan, cost);
   assert.ok(decision.kind === 'grant');
+  return decision;
+}
+
+async function refuse(quotas: Quotas, plan: PlanRule): Promise<QuotaRefusal> {
+  const decision = await ask(quotas, plan);
+  assert.ok(decision.kind === 'refusal');
   return decision;
 }
 
@@ -88,8 +94,8 @@ test('an answer tells what is left, and warns once per period when it is little'
   const notices = [];
   for (let count = 0; count < 5; count += 1) notices.push((await grant(quotas, plan)).describe());
   assert.deepEqual(
-    notices.map(({ quotas: [quota] }) => quota?.remaining),
-    [4, 3, 2, 1, 0],
+    notices.map(({ headers }) => headers['RateLimit']),
+    [4, 3, 2, 1, 0].map((left) => `"month";r=${left};t=10`),
   );
   assert.deepEqual(
     notices.map(({ newWarnings }) => newWarnings.length),
@@ -100,12 +106,24 @@ test('an answer tells what is left, and warns once per period when it is little'
     [undefined, undefined, undefined, '"month"', '"month"'],
   );
   assert.equal(notices[0]?.headers['RateLimit-Policy'], '"month";q=5;w=2678400');
-  assert.equal(notices[0]?.headers['RateLimit'], '"month";r=4;t=10');
   await clock.pass(20_000);
   const june = [];
   for (let count = 0; count < 4; count += 1)
     june.push((await grant(quotas, plan)).describe().newWarnings.length);
   assert.deepEqual(june, [0, 0, 0, 1]);
+});
+
+test('a quota that is used up in one go warns with the first refusal', async () => {
+  const { options } = createQuotaScene();
+  const quotas = createQuotas(options);
+  const plan = aPlan({ quotas: [aQuota(5, 'month', { warnAt: 0.8 })] });
+  const given = await grant(quotas, plan);
+  assert.deepEqual(given.describe().newWarnings, []);
+  given.correctCost(5);
+  given.settle({ kind: 'answered', status: 200 });
+  const refused = [await refuse(quotas, plan), await refuse(quotas, plan)];
+  const told = refused.map(({ newWarnings }) => newWarnings.map(({ name, remaining }) => [name, remaining]));
+  assert.deepEqual(told, [[['month', 0]], []]);
 });
 
 test('an exhausted quota says when to come back, never earlier than the truth', async () => {
@@ -223,7 +241,7 @@ test('an answer tells no quota that could not be asked, though the store told it
   weather.refuses = true;
   const given = await grant(quotas, plan);
   assert.ok(given.owed);
-  assert.deepEqual(given.describe(), { headers: {}, quotas: [], newWarnings: [] });
+  assert.deepEqual(given.describe(), { headers: {}, newWarnings: [] });
 });
 
 test('a client that leaves while it waits gets its reason back, and nothing stays taken', async () => {
