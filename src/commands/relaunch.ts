@@ -20,11 +20,18 @@ const noReducer = ['--no-memory-reducer'];
  */
 const oldGeneration = [`--max-old-space-size=${Math.min(1024, nodesOwnMax())}`];
 
+/**
+ * Node opens its inspector, and with it all of the memory, to whoever may send SIGUSR1, from before the first line of ours is run:
+ * too early for a listener.
+ */
+const noInspector = ['--disable-sigusr1'];
+
 /** What can be chosen, and how a choice of somebody else is known. */
 const choices = [
   { known: /semi-space-size/, flags: youngGeneration },
   { known: /max-(?:old-space|heap)-size/, flags: oldGeneration },
   { known: /memory-reducer/, flags: noReducer },
+  { known: /sigusr1/, flags: noInspector },
 ];
 
 /**
@@ -38,7 +45,7 @@ export const memory = { flags: choices.flatMap(({ flags }) => flags), environmen
 
 /**
  * Puts the same command in the place of this process, under the same process id, with what Node takes only when it starts: how it
- * keeps its memory, and the folder where also the first file is kept compiled. Whoever has set one of these keeps theirs.
+ * keeps its memory, what it does at SIGUSR1, and the folder where also the first file is kept compiled. Whoever has set one of these keeps theirs.
  * Where a process cannot be replaced it goes on as it is.
  */
 export function relaunch({ compileCache }: { readonly compileCache: string }): void {
