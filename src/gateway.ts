@@ -15,7 +15,7 @@ import { requestHeaderFilter } from './headers.ts';
 import { createJourney } from './journey.ts';
 import { createRecognition } from './recognition.ts';
 import { listen, type Unread } from './listener.ts';
-import { createKeyFormat } from './keys/key-format.ts';
+import { withholdSecrets } from './keys/key-format.ts';
 import { findKeysInBoth } from './keys/keys-in-both.ts';
 import { describeCause, storeReporter, type Logger } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
@@ -145,7 +145,7 @@ export async function startGateway(
         findOrigin: originFinder(config.trustProxy),
         logger,
         metrics,
-        withhold: createKeyFormat(config.auth.prefix).withhold,
+        withhold: withholdSecrets,
       }),
       unreadable: unreadableReporter(logger, metrics),
     }).catch(async (error: unknown) => {

@@ -11,7 +11,7 @@ import { requestHeaderFilter } from './headers.ts';
 import { http } from './http.ts';
 import { createJourney } from './journey.ts';
 import { foundOf, type FoundKey } from './keys/found-key.ts';
-import { createKeyFormat } from './keys/key-format.ts';
+import { createKeyFormat, withholdSecrets } from './keys/key-format.ts';
 import type { createLogger, Logger } from './log.ts';
 import { createMetrics } from './metrics.ts';
 import type { Quotas } from './quota/quotas.ts';
@@ -108,8 +108,7 @@ async function send(canary: string, find: Find, logger: Logger): Promise<readonl
     },
     answer: createAnswerer(wording),
   });
-  const { withhold } = createKeyFormat('canary');
-  const app = createApp({ travel, findOrigin: originFinder([]), logger, metrics, withhold });
+  const app = createApp({ travel, findOrigin: originFinder([]), logger, metrics, withhold: withholdSecrets });
   const answers: string[] = [];
   // Sent twice, a key is refused without being looked up.
   for (const keys of [[canary], [canary, canary]]) answers.push(await exchange(app, keys));

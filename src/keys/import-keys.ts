@@ -174,7 +174,7 @@ function readCandidate(
   checkSpan(whole);
   checkQuotas(whole, rules);
   if (id !== undefined && !isKeyId(id)) throw invalidFields([{ field: 'id', message: 'is no id' }]);
-  if (id !== undefined) checkId(id, rules);
+  if (id !== undefined) checkId(id);
   if (rules.staticKeys.some((key) => key.id === id)) {
     throw invalidFields([{ field: 'id', message: 'is that of a key in the configuration file' }]);
   }

@@ -4,6 +4,7 @@ import { parseInstant } from '../config/instants.ts';
 import { pathFault } from '../config/route-path.ts';
 import type { PlanRule } from '../config/plan-rule.ts';
 import { isTaken } from '../config/resolve-plan.ts';
+import { isMadeHere } from './key-format.ts';
 import { suggest } from '../config/wording.ts';
 import type { KeyRecord, OwnQuota } from '../stores/key-store.ts';
 import { invalidFields, type FieldFault } from './key-problem.ts';
@@ -79,8 +80,8 @@ export function readKeyFields(written: WrittenFields, rules: KeyRules): Partial<
 }
 
 /** Refuses an id that is a secret. */
-export function checkId(id: string, rules: KeyRules): void {
-  if (isSecret(id, rules)) throw invalidFields([{ field: 'id', message: isSecretFault }]);
+export function checkId(id: string): void {
+  if (isSecret(id)) throw invalidFields([{ field: 'id', message: isSecretFault }]);
 }
 
 /** Refuses a key that could never be valid. */
@@ -143,9 +144,9 @@ function unknownField(field: string): string {
   return `there is no such field${cure}`;
 }
 
-function readLine(value: unknown, say: Say, rules: KeyRules): string | undefined {
+function readLine(value: unknown, say: Say): string | undefined {
   if (typeof value !== 'string') return say('is no text');
-  if (isSecret(value, rules)) return say(isSecretFault);
+  if (isSecret(value)) return say(isSecretFault);
   if (!printable.test(value)) return say('holds characters that cannot be seen');
   return isLongerThan(value, lineLengthMax)
     ? say(`is longer than ${lineLengthMax} characters`)
@@ -155,8 +156,8 @@ function readLine(value: unknown, say: Say, rules: KeyRules): string | undefined
 const isSecretFault = 'is a secret of a key, which belongs nowhere else';
 
 /** In a column that was mistaken for another, say. Whatever is no secret of a key is shown in lists, logs and headers. */
-function isSecret(text: string, { format }: KeyRules): boolean {
-  return format.judge(text.trim()) === 'sound';
+function isSecret(text: string): boolean {
+  return isMadeHere(text.trim());
 }
 
 function readPlan(value: unknown, say: Say, { plans }: KeyRules): string | undefined {
@@ -188,7 +189,7 @@ function readInstant(value: unknown, say: Say): number | undefined {
   return say('is no date, write 2026-12-31 or 2026-12-31T18:00:00Z');
 }
 
-function readLabels(value: unknown, say: Say, rules: KeyRules): Readonly<Record<string, string>> | undefined {
+function readLabels(value: unknown, say: Say): Readonly<Record<string, string>> | undefined {
   if (!isObject(value)) return say('is no mapping of names to texts');
   const labels = Object.entries(value);
   if (labels.length > labelsMax) return say(`has more than ${labelsMax} labels`);
@@ -196,7 +197,7 @@ function readLabels(value: unknown, say: Say, rules: KeyRules): Readonly<Record<
     if (!labelName.test(name)) say('has a name that is not made of letters, digits, ".", "_", "/" and "-"');
     else if (typeof text !== 'string' || !printable.test(text) || isLongerThan(text, lineLengthMax)) {
       say(`is no text of up to ${lineLengthMax} characters`, `.${name}`);
-    } else if (isSecret(text, rules)) say(isSecretFault, `.${name}`);
+    } else if (isSecret(text)) say(isSecretFault, `.${name}`);
   }
   return Object.fromEntries(labels.map(([name, text]) => [name, String(text)]));
 }

@@ -13,8 +13,6 @@ export interface KeyFormat {
   judge(secret: string): 'sound' | 'mistyped' | 'foreign';
   /** What may be shown of a secret so that people tell it from others. */
   start(secret: string): string;
-  /** A text without the secrets of ours that somebody has put into it. */
-  readonly withhold: (text: string) => string;
   /** A regular expression for secret scanners: POSIX extended, PCRE, RE2 and JavaScript read it alike. */
   readonly pattern: string;
 }
@@ -28,12 +26,25 @@ const foreignLengthToShow = 24;
 /** The greatest multiple of 62 in a byte: what lies above would make some characters likelier than others. */
 const fairBytes = 248;
 
+const behindPrefix = `_[0-9A-Za-z]{${randomLength}}_[0-9A-Za-z]{${checksumLength}}`;
+const anyWhole = new RegExp(`^[A-Za-z]\\w{0,31}${behindPrefix}$`);
+const anywhere = new RegExp(behindPrefix, 'g');
+
+/** A text without the secrets made here that somebody has put into it, whatever their prefix: it may have been another once. */
+export function withholdSecrets(text: string): string {
+  return text.replace(anywhere, '_…');
+}
+
+/** Whether all of a text is a secret made here, whatever its prefix. */
+export function isMadeHere(text: string): boolean {
+  return anyWhole.test(text) && hasItsChecksum(text);
+}
+
 /** The format of the keys with this prefix. */
 export function createKeyFormat(prefix: string): KeyFormat {
   const head = `${prefix}_`;
-  const pattern = `${head}[0-9A-Za-z]{${randomLength}}_[0-9A-Za-z]{${checksumLength}}`;
+  const pattern = `${prefix}${behindPrefix}`;
   const whole = new RegExp(`^${pattern}$`);
-  const anywhere = new RegExp(pattern, 'g');
   return {
     pattern: `\\b${pattern}\\b`,
     create() {
@@ -42,15 +53,17 @@ export function createKeyFormat(prefix: string): KeyFormat {
     },
     judge(secret) {
       if (!secret.startsWith(head)) return 'foreign';
-      const sound = whole.test(secret) && secret.endsWith(checksum(secret.slice(0, -checksumLength - 1)));
-      return sound ? 'sound' : 'mistyped';
+      return whole.test(secret) && hasItsChecksum(secret) ? 'sound' : 'mistyped';
     },
-    withhold: (text) => (text.includes(head) ? text.replace(anywhere, `${head}…`) : text),
     start(secret) {
       if (secret.startsWith(head)) return secret.slice(0, head.length + shownLength);
       return secret.length < foreignLengthToShow ? '' : secret.slice(0, shownLength);
     },
   };
+}
+
+function hasItsChecksum(secret: string): boolean {
+  return secret.endsWith(checksum(secret.slice(0, -checksumLength - 1)));
 }
 
 function randomText(length: number): string {

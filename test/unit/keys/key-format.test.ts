@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assert as hold, constantFrom, nat, property } from 'fast-check';
-import { createKeyFormat } from '../../../src/keys/key-format.ts';
+import { createKeyFormat, isMadeHere, withholdSecrets } from '../../../src/keys/key-format.ts';
 
 const format = createKeyFormat('gh');
 
@@ -56,6 +56,16 @@ for (const { title, secret, judged } of [
 ]) {
   test(`${title} is ${judged}`, () => assert.equal(format.judge(secret), judged));
 }
+
+test('a secret is known and withheld whatever its prefix was when it was made', () => {
+  for (const prefix of ['gh', 'acme_live', 'Z'.repeat(32)]) {
+    const secret = createKeyFormat(prefix).create();
+    assert.ok(isMadeHere(secret));
+    assert.ok(!isMadeHere(`${secret}x`));
+    assert.equal(withholdSecrets(`/v1/${secret}/a?${secret}`), `/v1/${prefix}_…/a?${prefix}_…`);
+  }
+  assert.ok(!isMadeHere(`gh_${'0'.repeat(27)}_000000`), 'the checksum is wrong');
+});
 
 test('what is shown of a secret leaves its strength', () => {
   assert.match(format.start(format.create()), /^gh_.{4}$/);
