@@ -3,11 +3,14 @@ import { bodyBroken, breakBody, brokenBy } from '../broken-body.ts';
 import { CollectedBytes } from '../collected-bytes.ts';
 import { printSize } from '../config/units.ts';
 import { overloaded, Refusal } from '../refusals.ts';
+import type { Arrivals } from '../uploads/arriving-body.ts';
 import { afterReading } from '../when-all-is-read.ts';
 import type { BodyMemory } from './body-memory.ts';
 
 interface Collecting {
   readonly memory: BodyMemory;
+  /** What is told of the bytes, also when they do not come to a whole body. */
+  readonly arrivals: Arrivals;
   /** Until when all of it has come. */
   readonly requestMs: number;
 }
@@ -16,13 +19,13 @@ interface Collecting {
 export async function collectBody(
   req: IncomingMessage,
   sizeMax: number,
-  { memory, requestMs }: Collecting,
+  { memory, arrivals, requestMs }: Collecting,
 ): Promise<Buffer> {
   const stopWaiting = afterReading(requestMs, () => {
     if (!req.complete) breakBody(req, new Refusal('request_timeout'));
   });
   try {
-    return await collect(req, sizeMax, memory);
+    return await collect(req, sizeMax, { memory, arrivals });
   } finally {
     stopWaiting();
   }
@@ -46,7 +49,11 @@ export function takeArrived(
 }
 
 /** Counts bytes as they arrive: a declared length is a claim, and a chunked body declares none. */
-function collect(req: IncomingMessage, sizeMax: number, memory: BodyMemory): Promise<Buffer> {
+function collect(
+  req: IncomingMessage,
+  sizeMax: number,
+  { memory, arrivals }: Pick<Collecting, 'memory' | 'arrivals'>,
+): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const reason = req.destroyed ? new Refusal('client_gone') : brokenBy(req);
     if (reason !== undefined) {
@@ -60,6 +67,7 @@ function collect(req: IncomingMessage, sizeMax: number, memory: BodyMemory): Pro
       if (collected.length + length > sizeMax) return fail(tooLarge(sizeMax));
       if (!memory.take(length)) return fail(overloaded());
       collected.takeOver(chunk);
+      arrivals.bytesIn += length;
     }
     function finish(): void {
       stopListening();

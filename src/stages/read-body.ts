@@ -49,10 +49,11 @@ interface Reading<Kind extends BodyRule['kind']> {
 }
 
 /** Chunks may turn out to hold nothing, and that is no body (RFC 9112 §6.3). Who asks before sending one has one. */
-async function readNothing(req: IncomingMessage, { head, rooms }: BodyOrder): Promise<Body> {
+async function readNothing(req: IncomingMessage, order: BodyOrder): Promise<Body> {
+  const { head } = order;
   if (head.contentLength !== undefined || head.expectsContinue) throw new Refusal('body_unexpected');
   try {
-    await collectBody(req, 0, rooms);
+    await collect(req, 0, order);
   } catch (error) {
     const unexpected = error instanceof Refusal && error.code === 'body_too_large';
     throw unexpected ? new Refusal('body_unexpected') : error;
@@ -65,17 +66,24 @@ function readWholeJson(
   res: ServerResponse,
   { order, rule }: Reading<'json'>,
 ): Body | Promise<Body> {
-  const { head, rooms } = order;
+  const { head, rooms, arrivals } = order;
   requireJsonContentType(head.contentType, rule.suffixed);
   if (head.contentLength !== undefined && head.contentLength > rule.sizeMax) throw tooLarge(rule.sizeMax);
   if (head.expectsContinue) res.writeContinue();
   const bytes = head.contentLength === 0 ? nothing : takeArrived(req, head.contentLength, rooms.memory);
-  if (bytes !== undefined) return checkJson(bytes, { order, rule });
-  return collectBody(req, rule.sizeMax, rooms).then((collected) => checkJson(collected, { order, rule }));
+  if (bytes !== undefined) {
+    arrivals.bytesIn = bytes.length;
+    return checkJson(bytes, { order, rule });
+  }
+  return collect(req, rule.sizeMax, order).then((collected) => checkJson(collected, { order, rule }));
 }
 
-function checkJson(bytes: Buffer, { order: { rooms, arrivals }, rule }: Reading<'json'>): Body {
-  arrivals.bytesIn = bytes.length;
+function collect(req: IncomingMessage, sizeMax: number, { rooms, arrivals }: BodyOrder): Promise<Buffer> {
+  const { memory, requestMs } = rooms;
+  return collectBody(req, sizeMax, { memory, requestMs, arrivals });
+}
+
+function checkJson(bytes: Buffer, { order: { rooms }, rule }: Reading<'json'>): Body {
   const body = inMemory(bytes, rooms.memory);
   try {
     readJson(bytes, rule);

@@ -89,6 +89,21 @@ test('a refused request leaves one line that says why, and a user agent is cut t
   assert.ok(time !== undefined && ms !== undefined && requestId !== undefined);
 });
 
+test('what had come of a JSON body is counted when the rest does not come', async (t) => {
+  const raw = await openRaw(t, gateway.port);
+  const head = requestBytes('POST /v1/json?half', [
+    ['apiKey', key],
+    ['Content-Type', 'application/json'],
+    ['Content-Length', '9'],
+    ['Expect', '100-continue'],
+  ]);
+  raw.write(head);
+  await raw.receivedUntil((bytes) => bytes.includes('100 Continue'));
+  raw.socket.end('{"a"');
+  const left = await until(() => gateway.logs().find(({ refusal }) => refusal === 'client_gone'));
+  assert.equal(left['bytesIn'], 4);
+});
+
 test('line breaks, quotes and terminal controls of a client cannot forge a line', async (t) => {
   const before = gateway.logs().length;
   const answer = await exchange(
