@@ -1,5 +1,5 @@
 import type { RawConfig } from '../schema.ts';
-import { show, suggest } from '../wording.ts';
+import { isPlainName, show, suggest } from '../wording.ts';
 
 /** What the rules between fields look at: everything that fits the schema, even if something elsewhere does not. */
 export interface Draft {
@@ -25,13 +25,13 @@ export interface Report {
   readonly mention: (holder: object) => string;
 }
 
-/** The sentence for a name that nothing in the file has. A name from the environment is not shown. */
+/** The sentence for a name that nothing in the file has. A name from the environment is not shown, nor one that is none. */
 export function noSuch(
   kind: string,
   name: { readonly text: string; readonly hidden: boolean },
   names: readonly string[],
 ): string {
-  const cure = suggest(name.hidden ? '' : name.text, names);
+  const cure = suggest(name.hidden ? '' : name.text, names.filter(isPlainName));
   return `there is no ${kind} ${name.hidden ? 'of this name' : show(name.text)}${cure}`;
 }
 

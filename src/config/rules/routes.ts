@@ -37,12 +37,14 @@ export const routesAreDistinct: Rule = ({ config }, report) => {
     for (const other of earlier) {
       const relation = compareSegments(segments, other.segments);
       // A path is matched before its method, so even routes for different methods would compete for it.
-      if (relation === 'ambiguous')
+      if (relation === 'ambiguous') {
         report.problem(route, 'path', `overlaps ambiguously with ${report.mention(other.route)}`);
-      if (relation !== 'same') continue;
-      const common = [...methods.intersection(other.methods)].join(', ');
-      if (common !== '')
-        report.problem(route, 'path', `is the path of ${report.mention(other.route)} too, for ${common}`);
+        break;
+      }
+      const common = relation === 'same' ? [...methods.intersection(other.methods)].join(', ') : '';
+      if (common === '') continue;
+      report.problem(route, 'path', `is the path of ${report.mention(other.route)} too, for ${common}`);
+      break;
     }
     earlier.push({ route, segments, methods });
   }

@@ -372,6 +372,14 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     ],
   },
   {
+    name: 'an address where the name of a plan belongs',
+    text: `${least}plans: { "redis://a:secret@h": {}, free: {} }\nkeys: [{ id: demo, plan: fast, secret: demo-secret-0123456789 }]\n`,
+    says: [
+      '3:10: plans["redis…"]: "redis…": a space is missing after the colon',
+      '4:20: keys[0].plan: there is no plan "fast", choose from free',
+    ],
+  },
+  {
     name: 'a plan that runs on into a secret',
     text: keys('{ id: demo, plan: free secret:demo-secret-0123456789 }'),
     says: [
@@ -480,6 +488,14 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     name: 'two routes of one shape',
     text: routes('{ path: "/v1/:a", methods: [GET] }', '{ path: "/v1/:b", methods: [HEAD, POST] }'),
     says: ['5:7: routes[1].path: is the path of routes[0] (line 4) too, for HEAD'],
+  },
+  {
+    name: 'three routes of one path, each told once',
+    text: routes(...Array.from({ length: 3 }, () => '{ path: /v1/a, methods: [GET] }')),
+    says: [
+      '5:7: routes[1].path: is the path of routes[0] (line 4) too, for GET, HEAD',
+      '6:7: routes[2].path: is the path of routes[0] (line 4) too, for GET, HEAD',
+    ],
   },
   {
     name: 'two routes of which none is more exact',
