@@ -63,12 +63,19 @@ export async function runCommand(): Promise<void> {
   });
 
   try {
-    await program.parseAsync();
+    await program.parseAsync(helpNextToLast(process.argv));
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     // And no exit at once: whether the help could be written shows a moment later.
     process.exitCode = error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
   }
+}
+
+/** `help keys create` as `keys help create`, because a `help` of commander's looks one level deep. */
+function helpNextToLast(argv: readonly string[]): readonly string[] {
+  const [first, ...command] = argv.slice(2);
+  if (first !== 'help' || command.length < 2) return argv;
+  return [...argv.slice(0, 2), ...command.toSpliced(-1, 0, first)];
 }
 
 function addCompletion(program: Command): void {
