@@ -1,3 +1,4 @@
+import { errors } from 'undici';
 import { Refusal } from '../refusals.ts';
 
 /** What failed towards an upstream, as the metrics count it. */
@@ -52,6 +53,11 @@ export class NonsenseAnswer extends Error {
     super(message);
     this.name = 'NonsenseAnswer';
   }
+}
+
+/** An error as the log may tell it: undici's for an answer that is no HTTP comes without a code, and so with a stack. */
+export function named(error: Error): Error {
+  return error instanceof errors.HTTPParserError ? new NonsenseAnswer(error.message) : error;
 }
 
 /** The client left, so the upstream's work is no longer wanted. */

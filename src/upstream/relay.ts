@@ -6,7 +6,7 @@ import { writeAnswerHead } from './answer-head.ts';
 import { hadAnswers, resetCode } from './connect.ts';
 import { takeHeader } from '../headers.ts';
 import { ExchangeFailed, type Outcome, type Progress } from './exchange.ts';
-import { ClientGone, NonsenseAnswer, ResponseTimeout } from './failures.ts';
+import { ClientGone, named, NonsenseAnswer, ResponseTimeout } from './failures.ts';
 import { Refusal } from '../refusals.ts';
 import type { Guest, Seats } from './seats.ts';
 import { whenAllIsRead } from '../when-all-is-read.ts';
@@ -120,7 +120,7 @@ export class Relay implements Dispatcher.DispatchHandler, Guest {
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     this.#seats.leave(this);
-    this.answerFailed(error);
+    this.answerFailed(named(error));
   }
 
   /** All of the answer has come. */
@@ -255,9 +255,12 @@ function codeOf(error: Error): string {
   return 'code' in error ? String(error.code) : '';
 }
 
+/** Far above what is charged, so that a number of any length can be counted on with. */
+const unitsMax = 1e15;
+
 /** Anything but plain digits is no cost: what the upstream says is hostile too. */
 function readUnits(text: string | undefined): number | undefined {
-  return text !== undefined && /^[ \t]*\d{1,15}[ \t]*$/.test(text) ? Number(text) : undefined;
+  return text !== undefined && /^[ \t]*\d+[ \t]*$/.test(text) ? Math.min(Number(text), unitsMax) : undefined;
 }
 
 function toStrings(raw: Dispatcher.DispatchController['rawHeaders']): string[] {

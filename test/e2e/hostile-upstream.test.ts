@@ -572,6 +572,11 @@ test('after all of it nothing was said on standard error, nothing was a fault of
     logs.filter(({ level, refusal }) => level === 'fatal' || level === 'error' || refusal === 'internal'),
     [],
   );
+  // A stack is for surprises, and there are none in what an upstream does.
+  assert.deepEqual(
+    logs.filter(({ cause }) => Object.hasOwn(cause ?? {}, 'stack')),
+    [],
+  );
   const ids = logs.flatMap(({ requestId }) => (requestId === undefined ? [] : [requestId]));
   assert.equal(new Set(ids).size, ids.length);
   assert.equal(upstream.sockets.size <= 2, true, `${upstream.sockets.size} connections are left open`);

@@ -104,6 +104,7 @@ const cases: readonly Case[] = [
   { name: 'a cost that the upstream waives', does: costs('0'), costs: 0 },
   { name: 'a cost above all that is left', does: costs('250'), costs: 250 },
   { name: 'a cost that is no number', does: costs('many'), costs: 2 },
+  { name: 'a cost of more digits than a number has', does: costs('9'.repeat(40)), costs: 1_000_000 },
   { name: 'a cost below nothing', does: costs('-5'), costs: 2 },
   {
     name: 'a cost that comes with a failure',
