@@ -16,6 +16,8 @@ RUN npm ci --omit=dev --omit=optional
 
 FROM ${NODE_IMAGE}
 ENV NODE_ENV=production
+# Where the commands look, too: `node dist/main.js keys list` in the running container.
+ENV GATEHOUSE_CONFIG=/etc/gatehouse/gateway.yaml
 WORKDIR /app
 RUN mkdir data && chown node:node data
 COPY --from=dependencies /app/node_modules ./node_modules
