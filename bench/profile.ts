@@ -39,7 +39,7 @@ if (flags.help || scenario === undefined || findProgram('wrk') === undefined) {
   await profile(scenario);
 }
 
-async function profile({ name, keys, load }: (typeof scenarios)[number]): Promise<void> {
+async function profile({ name: scene, keys, load }: (typeof scenarios)[number]): Promise<void> {
   const folder = join(data, 'profile');
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
@@ -49,7 +49,7 @@ async function profile({ name, keys, load }: (typeof scenarios)[number]): Promis
     const file = join(folder, 'gateway.yaml');
     const store = flags.store === 'redis' ? 'redis' : 'sqlite';
     const quotas = flags.quotas === 'leased' || flags.quotas === 'strict' ? flags.quotas : 'none';
-    const variant = { store, quotas, keysIn: 'file', uploads: name === 'upload', workers: 1 } as const;
+    const variant = { store, quotas, keysIn: 'file', uploads: scene === 'upload', workers: 1 } as const;
     writeFileSync(file, gatewayYaml(variant, ports, around));
     // Given what it would start itself anew with, it does not: a signal of the sampling (SIGPROF) ends the new process now and then.
     const sampling = [...memory.flags, '--cpu-prof', `--cpu-prof-dir=${folder}`, '--cpu-prof-interval=500'];
