@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { backup, DatabaseSync } from 'node:sqlite';
+import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { StoreUnavailable } from '../../src/stores/ledger.ts';
@@ -18,6 +18,7 @@ import { openSqlite } from '../../src/stores/sqlite/open-sqlite.ts';
 import { aKey, aNote, aSecret } from '../helpers/a-key.ts';
 import { aCounter, aDraw } from '../helpers/ledger-orders.ts';
 import type { OpenerTask } from '../helpers/opener.ts';
+import { removeStore, restore, sql } from '../helpers/sqlite-file.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
 import { until } from '../helpers/poll.ts';
 
@@ -349,21 +350,4 @@ function damageTables(path: string): void {
   const bytes = readFileSync(path);
   bytes.fill(0xff, 4_096, start).fill(0xff, start + 4_096);
   writeFileSync(path, bytes);
-}
-
-function removeStore(path: string): void {
-  for (const end of ['', '-wal', '-shm']) rmSync(path + end, { force: true });
-}
-
-/** What `.restore` of SQLite's own shell does. */
-async function restore(from: string, to: string): Promise<void> {
-  const database = new DatabaseSync(from);
-  await backup(database, to);
-  database.close();
-}
-
-function sql(path: string, statement: string): DatabaseSync {
-  const database = new DatabaseSync(path);
-  database.exec(statement);
-  return database;
 }

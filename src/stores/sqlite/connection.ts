@@ -4,7 +4,14 @@ import { StoreUnavailable } from '../ledger.ts';
 import type { StoreOptions } from '../store.ts';
 import { prepareCalls } from './calls.ts';
 import type { Calls } from './calls.ts';
-import { createDatabase, describeFailure, isBusy, openDatabase, prepareIdentity } from './database.ts';
+import {
+  createDatabase,
+  describeFailure,
+  isBusy,
+  isOfTheFile,
+  openDatabase,
+  prepareIdentity,
+} from './database.ts';
 
 /** The open file, opened again after it has failed. */
 export interface Connection {
@@ -30,7 +37,10 @@ interface Open {
   readonly identity: string;
   readonly readIdentity: () => string;
   readonly calls: Calls;
-  readonly inode: number;
+  /** Which file was opened, and which log belongs to it. */
+  readonly place: string | undefined;
+  readonly logPlace: string | undefined;
+  readonly openedAt: number;
 }
 
 /** Opens the file. Later it is opened again, but never made, and never another in its place. */
@@ -39,19 +49,23 @@ export function openConnection(
   { create = true, identity: known, onCreate }: StoreOptions,
 ): Connection {
   const isNew = create && known === undefined && createDatabase(path);
-  const first = connect(path, { identity: known, patient: true });
+  const first = openFirst(path, { create: create && known === undefined, identity: known });
   if (isNew) onCreate?.(path);
   const { identity } = first;
   let open: Open | undefined = first;
+  let last = first;
   let lookedAt = performance.now();
   let failure: { readonly error: StoreUnavailable; readonly at: number } | undefined;
 
   function reopen(): Open {
     if (failure !== undefined && performance.now() - failure.at < REOPEN_AFTER_MS) throw failure.error;
     try {
-      open = connect(path, { identity, patient: false });
+      refuseForeignLog(path, last);
+      open = connect(path, { identity, patient: false, create: false });
+      last = open;
       return open;
     } catch (error) {
+      if (isBusy(error)) throw new Locked();
       failure = { error: describeFailure(error, `cannot open ${path}`), at: performance.now() };
       throw failure.error;
     }
@@ -63,10 +77,10 @@ export function openConnection(
     return open !== undefined;
   }
 
-  function isInPlace({ inode, readIdentity }: Open): boolean {
+  function isInPlace({ place, readIdentity }: Open): boolean {
     try {
       // SQLite goes on writing to a file that was deleted or replaced, and all of that would be lost.
-      if (statSync(path).ino !== inode) return false;
+      if (placeOf(path) !== place) return false;
       // Its own `.restore` copies another database into the same file.
       return readIdentity() === identity;
     } catch (error) {
@@ -88,13 +102,14 @@ export function openConnection(
     checkPlace,
     run(call) {
       if (performance.now() - lookedAt >= LOOK_EVERY_MS) checkPlace();
-      const { calls } = open ?? reopen();
+      const { calls, openedAt } = open ?? reopen();
       try {
         return call(calls);
       } catch (error) {
         if (isBusy(error)) throw new Locked();
-        // After an error of the disk or the file it is opened anew: it may have been mended or mounted again.
-        if (!(error instanceof StoreUnavailable)) close();
+        // After an error of the disk or the file it is opened anew: it may have been mended or mounted again. Not after each,
+        // because the last to close a file copies all of its log first, and the first to open it reads it again.
+        if (isOfTheFile(error) && performance.now() - openedAt >= LOOK_EVERY_MS) close();
         throw describeFailure(error, 'the database cannot answer');
       }
     },
@@ -102,19 +117,57 @@ export function openConnection(
   };
 }
 
-function connect(path: string, how: { identity: string | undefined; patient: boolean }): Open {
+function openFirst(path: string, how: Pick<Opening, 'create' | 'identity'>): Open {
+  try {
+    return connect(path, { ...how, patient: true });
+  } catch (error) {
+    throw describeFailure(error, `cannot open ${path}`);
+  }
+}
+
+interface Opening {
+  /** Of the database that it must be; undefined when any will do. */
+  readonly identity: string | undefined;
+  readonly patient: boolean;
+  readonly create: boolean;
+}
+
+function connect(path: string, how: Opening): Open {
   const database = openDatabase(path, how);
   try {
     const readIdentity = prepareIdentity(database);
     const identity = readIdentity();
     // In another one every quota would be unspent, and every key unknown.
     if (identity !== (how.identity ?? identity)) throw anotherDatabase(path);
-    const { ino: inode } = statSync(path);
-    return { database, identity, readIdentity, calls: prepareCalls(database), inode };
+    const calls = prepareCalls(database);
+    const [place, logPlace] = [placeOf(path), placeOf(logOf(path))];
+    return { database, identity, readIdentity, calls, place, logPlace, openedAt: performance.now() };
   } catch (error) {
     database.close();
-    throw describeFailure(error, `cannot open ${path}`);
+    throw error;
   }
+}
+
+/**
+ * SQLite leaves the log of a file that was moved away or deleted where it is, and whoever opens the file that came in its place
+ * would copy that log into it: nothing in a log says whose it is. It is left to people, because the file may come back.
+ */
+function refuseForeignLog(path: string, last: Open): void {
+  const place = placeOf(path);
+  if (place === undefined || place === last.place) return;
+  if (last.logPlace === undefined || placeOf(logOf(path)) !== last.logPlace) return;
+  const message = `${path} was replaced, and ${logOf(path)} belongs to the file before it: remove it`;
+  throw new StoreUnavailable(message, { mayHaveHappened: false });
+}
+
+function logOf(path: string): string {
+  return `${path}-wal`;
+}
+
+/** Tells a file from every other: a number alone comes again on another volume, and when the file is gone. */
+function placeOf(path: string): string | undefined {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found && `${found.dev}:${found.ino}:${found.birthtimeMs}`;
 }
 
 function anotherDatabase(path: string): StoreUnavailable {

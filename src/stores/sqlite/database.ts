@@ -2,12 +2,13 @@ import { closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
-import { StoreUnavailable } from '../ledger.ts';
+import { StoreUnavailable, Unreadable } from '../ledger.ts';
 import { migrations } from './migrations.ts';
 
 /** 'Gate' in ASCII: tells our files from those of other programs. */
 const APPLICATION_ID = 0x47_61_74_65;
 export const SQLITE_BUSY = 5;
+const SQLITE_FULL = 13;
 const SQLITE_NOTADB = 26;
 
 /** How long opening may wait, before the gateway serves, for other processes that open or migrate the same file. */
@@ -24,17 +25,22 @@ export function createDatabase(path: string): boolean {
 }
 
 /**
- * Opens the file, brings its tables up to date and returns the connection. A missing file is an error: one that vanishes
+ * Opens the file, brings its tables up to date and returns the connection. What it throws is for `describeFailure`. A missing file is an error: one that vanishes
  * under a running gateway must not come back empty, with every quota unspent. At the start there is time to wait for
  * others that migrate; later, nothing may block the event loop.
  */
-export function openDatabase(path: string, { patient }: { patient: boolean }): DatabaseSync {
-  try {
-    if (statSync(path, { throwIfNoEntry: false }) === undefined) throw new Error('there is no such file');
-    return patient ? connectPatiently(path) : connect(path, 0);
-  } catch (error) {
-    throw describeFailure(error, `cannot open ${path}`);
-  }
+export function openDatabase(path: string, { patient, create }: Opening): DatabaseSync {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found === undefined) throw new Error('there is no such file');
+  // As a failed copy leaves behind. Made a database, it would be another one, with every quota unspent.
+  if (found.size === 0 && !create) throw new Error('it is empty');
+  return patient ? connectPatiently(path) : connect(path, 0);
+}
+
+interface Opening {
+  readonly patient: boolean;
+  /** Whether an empty file may become a database. */
+  readonly create: boolean;
 }
 
 /** Prepares the reading of what tells a database from another that came in its place. */
@@ -54,14 +60,25 @@ export function isBusy(error: unknown): boolean {
   return isSqliteError(error) && (error.errcode & 0xff) === SQLITE_BUSY;
 }
 
+/** True when the file or its disk may be at fault, so that opening it anew may help. What a full disk refuses, it takes later. */
+export function isOfTheFile(error: unknown): boolean {
+  return isSqliteError(error) && (error.errcode & 0xff) !== SQLITE_FULL;
+}
+
 /** Turns what SQLite throws into a `StoreUnavailable`. Its messages name tables and paths, never values. */
 export function describeFailure(error: unknown, what: string): StoreUnavailable {
   if (error instanceof StoreUnavailable) return error;
+  if (isOutOfRange(error)) return new Unreadable(`${what}: it holds a number that cannot be counted exactly`);
   if (isSqliteError(error) && error.errcode === SQLITE_NOTADB) {
     return new StoreUnavailable(`${what}: it is not a SQLite database`, { mayHaveHappened: false });
   }
   const reason = isSqliteError(error) ? error.errstr : error instanceof Error ? error.message : 'unknown';
   return new StoreUnavailable(`${what}: ${reason}`, { mayHaveHappened: false });
+}
+
+/** What `node:sqlite` says of an integer beyond 2^53, which nothing here writes. */
+function isOutOfRange(error: unknown): boolean {
+  return error instanceof RangeError && 'code' in error && error.code === 'ERR_OUT_OF_RANGE';
 }
 
 interface SqliteError extends Error {

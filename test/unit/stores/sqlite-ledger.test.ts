@@ -143,7 +143,7 @@ function daily(day: number): Counter[] {
 function scene(t: TestContext): { units: UnitsCalls; clock: { now: number }; database: DatabaseSync } {
   const path = join(tempFolder(t), 'g.db');
   createDatabase(path);
-  const database = openDatabase(path, { patient: true });
+  const database = openDatabase(path, { patient: true, create: true });
   t.after(() => database.close());
   const clock = { now: START };
   return { units: prepareUnits(database, () => clock.now), clock, database };

@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict';
+import { copyFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { Unreadable } from '../../src/stores/ledger.ts';
+import { openSqlite } from '../../src/stores/sqlite/open-sqlite.ts';
+import type { StoreOptions } from '../../src/stores/store.ts';
+import { aKey, aNote, aSecret } from '../helpers/a-key.ts';
+import { aCounter, aDraw } from '../helpers/ledger-orders.ts';
+import { until } from '../helpers/poll.ts';
+import { removeStore, sql } from '../helpers/sqlite-file.ts';
+import { tempFolder } from '../helpers/temp-folder.ts';
+
+const counters = [aCounter({ limit: 1_000_000 })];
+
+function openScene(t: TestContext, options?: StoreOptions) {
+  const path = join(tempFolder(t), 'g.db');
+  const store = openSqlite(path, options);
+  t.after(() => store.close());
+  const addKey = async (id: string): Promise<string> => {
+    const digest = Buffer.from(id.padEnd(32, '.')).toString('hex');
+    const to = aKey({ id, secrets: [aSecret({ digest })] });
+    await store.keys.changeKey({ from: undefined, to, note: aNote() });
+    return digest;
+  };
+  const draw = (keyId = 'key'): Promise<unknown> => store.ledger.draw(aDraw({ counters, keyId }));
+  const fails = async (): Promise<string | undefined> => {
+    const [one] = await Promise.allSettled([store.ping()]);
+    return one.status === 'rejected' ? (one.reason as Error).message : undefined;
+  };
+  return { path, store, addKey, draw, fails };
+}
+
+for (const how of ['deleted', 'moved over'] as const) {
+  test(`a backup in the place of a file that was ${how} is not mixed with the log of that file`, async (t) => {
+    const { path, store, addKey, fails } = openScene(t);
+    const kept = await addKey('kept');
+    sql(path, `VACUUM INTO '${path}.backup'`).close();
+    for (let i = 0; i < 300; i += 1) await addKey(`later-${i}`);
+    if (how === 'deleted') {
+      rmSync(path);
+      await until(fails);
+      copyFileSync(`${path}.backup`, path);
+    } else renameSync(`${path}.backup`, path);
+    const said = await until(async () => {
+      const message = await fails();
+      return message?.includes('was replaced') === true ? message : undefined;
+    });
+    assert.match(said, /g\.db was replaced, and .*g\.db-wal belongs to the file before it: remove it$/);
+    for (const end of ['-wal', '-shm']) rmSync(path + end);
+    await until(async () => (await fails()) === undefined);
+    assert.notEqual(await store.keys.findKey(kept), undefined);
+    assert.deepEqual(
+      (await store.keys.listKeys('', 10)).map(({ id }) => id),
+      ['kept'],
+    );
+    const [whole] = sql(path, '').prepare('PRAGMA integrity_check').all();
+    assert.deepEqual({ ...whole }, { integrity_check: 'ok' });
+  });
+}
+
+test('a file that comes back has its log', async (t) => {
+  const { path, store, addKey, fails } = openScene(t);
+  const digest = await addKey('kept');
+  renameSync(path, `${path}.away`);
+  await until(fails);
+  renameSync(`${path}.away`, path);
+  await until(async () => (await fails()) === undefined);
+  assert.notEqual(await store.keys.findKey(digest), undefined);
+});
+
+test('the file is not opened anew for each call that fails', async (t) => {
+  const { path, draw } = openScene(t);
+  const started = performance.now();
+  await draw();
+  // Stays open for as long as the store does, and is made anew with each opening by a process that is alone.
+  const index = (): string => {
+    const { ino, birthtimeMs } = statSync(`${path}-shm`);
+    return `${ino} ${birthtimeMs}`;
+  };
+  sql(path, 'DROP TABLE counters').close();
+  const seen = new Set<string>();
+  for (let i = 0; i < 20; i += 1) {
+    await assert.rejects(draw(), /the database cannot answer: SQL logic error/);
+    seen.add(index());
+  }
+  const seconds = (performance.now() - started) / 1000;
+  assert.ok(seen.size <= 1 + seconds, `${seen.size} openings in ${seconds} s`);
+});
+
+test('a lock that is met while the file is opened again is waited for', async (t) => {
+  const { path, draw, fails } = openScene(t, { deadlineMs: 5_000 });
+  await draw();
+  renameSync(path, `${path}.away`);
+  await until(fails);
+  const locker = sql(`${path}.away`, 'PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
+  renameSync(`${path}.away`, path);
+  let askedAt = 0;
+  const answered = until(async () => {
+    askedAt = performance.now();
+    return (await Promise.allSettled([draw()]))[0].status === 'fulfilled';
+  });
+  // Right after a failed opening the file is left alone for a moment; then a draw stands in line.
+  await until(() => performance.now() - askedAt > 300);
+  locker.exec('ROLLBACK');
+  locker.close();
+  await answered;
+});
+
+test('who stood in line while this process stood still is answered when the lock is free', async (t) => {
+  const { path, draw } = openScene(t, { deadlineMs: 100 });
+  const locker = sql(path, 'BEGIN IMMEDIATE');
+  const waiting = [draw(), draw()];
+  locker.exec('ROLLBACK');
+  locker.close();
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);
+  await Promise.all(waiting);
+});
+
+test('an empty file is made a database by nobody who may make none', async (t) => {
+  const { path, fails } = openScene(t);
+  removeStore(path);
+  writeFileSync(path, '');
+  assert.match(await until(fails), /cannot open .*g\.db: it is empty/);
+  assert.throws(() => openSqlite(path, { create: false }), /cannot open .*g\.db: it is empty/);
+  assert.equal(statSync(path).size, 0);
+  await openSqlite(path).close();
+  assert.notEqual(statSync(path).size, 0);
+});
+
+test('the log is copied back soon where only the use of keys is written', async (t) => {
+  const { path, store } = openScene(t);
+  const before = statSync(path).size;
+  const uses = Array.from({ length: 500 }, (_, i) => ({ keyId: `key-${i}`, secret: 1, at: 1 }));
+  for (let i = 0; i < 4; i += 1) await store.keys.noteUses(uses);
+  await until(() => statSync(path).size > before);
+});
+
+test('a number that cannot be counted is told as one, and other keys are not concerned', async (t) => {
+  const { path, draw } = openScene(t);
+  await draw('damaged');
+  sql(path, 'UPDATE counters SET used = 1 << 60').close();
+  await assert.rejects(draw('damaged'), (error) => error instanceof Unreadable);
+  await draw('sound');
+});
