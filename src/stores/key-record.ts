@@ -43,11 +43,11 @@ export function decodeKeyRecord(id: string, version: number, text: string): KeyR
     scopes: list(fields['scopes'], words),
     labels: labelsIn(fields['labels']),
     networks: list(fields['networks'], words),
-    notBefore: optional(fields['notBefore'], whole),
-    expiresAt: optional(fields['expiresAt'], whole),
+    notBefore: optional(fields['notBefore'], moment),
+    expiresAt: optional(fields['expiresAt'], moment),
     enabled: flag(fields['enabled'] ?? true),
-    revokedAt: optional(fields['revokedAt'], whole),
-    createdAt: whole(fields['createdAt']),
+    revokedAt: optional(fields['revokedAt'], moment),
+    createdAt: moment(fields['createdAt']),
     secrets: list(fields['secrets'], decodeSecret),
     requests: list(fields['requests'], decodeMark),
   }));
@@ -79,7 +79,7 @@ export function decodeAuditEntry(
 ): AuditEntry {
   return read({ kind: 'audit entry', id, text }, (fields) => ({
     id,
-    at,
+    at: moment(at),
     keys,
     actor: words(fields['actor']),
     action: words(fields['action']),
@@ -109,8 +109,8 @@ function decodeSecret(value: unknown): KeySecret {
     number: whole(fields['number']),
     digest: Buffer.from(words(fields['digest']), 'base64url').toString('hex'),
     start: words(fields['start'] ?? ''),
-    createdAt: whole(fields['createdAt']),
-    expiresAt: optional(fields['expiresAt'], whole),
+    createdAt: moment(fields['createdAt']),
+    expiresAt: optional(fields['expiresAt'], moment),
   };
 }
 
@@ -168,6 +168,15 @@ function labelsIn(value: unknown): KeyRecord['labels'] {
 function words(value: unknown): string {
   if (typeof value !== 'string') throw malformed();
   return value;
+}
+
+/** The most that a date can hold, in either direction (ECMA-262 §21.4.1.1). */
+const momentMax = 8.64e15;
+
+function moment(value: unknown): number {
+  const at = whole(value);
+  if (Math.abs(at) > momentMax) throw malformed();
+  return at;
 }
 
 function whole(value: unknown): number {

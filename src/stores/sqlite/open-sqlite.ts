@@ -24,8 +24,12 @@ export function openSqlite(path: string, options: StoreOptions = {}): Store {
   }
 
   function write<T>(call: (calls: Calls) => T, worth = 1): Promise<T> {
-    checkpointer.noteCalls(worth);
-    return patience.run(() => connection.run(call));
+    return patience.run(() => {
+      const answer = connection.run(call);
+      // What failed wrote nothing, and the file may be another program's by now.
+      checkpointer.noteCalls(worth);
+      return answer;
+    });
   }
 
   /** In a file that was deleted or replaced no key is unknown: it is looked up once more, in the one at the path. */
@@ -57,8 +61,8 @@ export function openSqlite(path: string, options: StoreOptions = {}): Store {
 
 /** Several times within the second in which a change must be seen; each look costs some ten microseconds. */
 const POLL_MS = 200;
-/** Adding some hundred keys writes as many pages as so many other calls. */
-const CALLS_PER_ADDING = 256;
+/** Some hundred keys that are added, or whose use is noted, write as many pages as so many other calls. */
+const CALLS_PER_BATCH = 256;
 
 function createKeys(read: Ask, write: Ask): Omit<KeyStore, 'findKey'> {
   const feed: Feed = {
@@ -70,8 +74,8 @@ function createKeys(read: Ask, write: Ask): Omit<KeyStore, 'findKey'> {
     readKey: (id) => read((calls) => calls.readKey(id)),
     listKeys: (after, limit) => read((calls) => calls.listKeys(after, limit)),
     changeKey: (change) => write((calls) => calls.changeKey(change)),
-    addKeys: (records, note) => write((calls) => calls.addKeys(records, note), CALLS_PER_ADDING),
-    noteUses: (uses) => write((calls) => calls.noteUses(uses)),
+    addKeys: (records, note) => write((calls) => calls.addKeys(records, note), CALLS_PER_BATCH),
+    noteUses: (uses) => write((calls) => calls.noteUses(uses), CALLS_PER_BATCH),
     listAudit: (before, limit) => read((calls) => calls.listAudit(before, limit)),
     watch: (onEvent) => watchChanges(feed, onEvent),
   };

@@ -45,12 +45,23 @@ export function createPatience(deadlineMs: number): Patience {
     setTimeout(takeTurn, 1 + Math.random() * 3);
   }
 
+  /** Behind a look at the lock, so that nobody is refused because this thread was held up until it was too late. */
+  function giveUpLate(): void {
+    const now = performance.now();
+    for (let first = line[0]; first !== undefined && now >= first.deadline; first = line[0]) {
+      first.giveUp();
+      line.shift();
+    }
+  }
+
   function takeTurn(): void {
     const started = performance.now();
     for (let first = line[0]; first !== undefined; first = line[0]) {
-      const now = performance.now();
-      if (now >= first.deadline) first.giveUp();
-      else if (now - started > TURN_MS || isLocked(first.attempt)) break;
+      if (performance.now() - started > TURN_MS) break;
+      if (isLocked(first.attempt)) {
+        giveUpLate();
+        break;
+      }
       line.shift();
     }
     if (line.length > 0) tryLater();
