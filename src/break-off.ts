@@ -1,13 +1,32 @@
 import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 
 /**
  * Ends an answer that cannot be finished, and with it its connection, so that nobody takes it for whole. One that stands behind
  * others has no connection yet: those that are ahead leave first, and of this one nothing. Node would send its beginning behind
- * them, and go on as if it had been whole. To a client of HTTP/1.0 the end of the connection may be the end of the answer, so
- * only a reset tells it the truth.
+ * them, and go on as if it had been whole.
  */
 export function breakOff(res: ServerResponse): void {
   if (res.socket === null && !res.req.socket.destroyed) res.once('socket', () => breakOff(res));
-  else if (res.req.httpVersion === '1.0') res.socket?.resetAndDestroy();
+  else if (endsWithConnection(res)) res.socket?.resetAndDestroy();
   else res.destroy();
+}
+
+/** Ends a connection at once, and with it the first answer under way on it, if there is one. */
+export function cutOff(socket: Socket, res: ServerResponse | undefined): void {
+  if (res !== undefined && endsWithConnection(res)) socket.resetAndDestroy();
+  else socket.destroy();
+}
+
+/**
+ * Call it when a client has ended its side, before Node ends ours behind what is written by then, as if that were all.
+ */
+export function endHalfClosed(socket: Socket, res: ServerResponse | undefined): void {
+  if (res === undefined || res.writableEnded || res.req.visit.answered === undefined) return;
+  if (endsWithConnection(res)) socket.resetAndDestroy();
+}
+
+/** To a client of HTTP/1.0 the end of the connection may be the end of the answer, so only a reset tells it the truth. */
+function endsWithConnection({ req }: ServerResponse): boolean {
+  return req.httpVersion === '1.0';
 }

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
+import { cutOff, endHalfClosed } from './break-off.ts';
 import type { Limits } from './config/config.ts';
 import { overloaded, Refusal } from './refusals.ts';
 import { safeMethods } from './safe-methods.ts';
@@ -59,6 +60,7 @@ export class Connections {
       givenUp: false,
     };
     this.#open.set(socket, connection);
+    socket.prependListener('end', () => endHalfClosed(socket, connection.inFlight[0]));
     socket.once('close', () => {
       this.#open.delete(socket);
       process.nextTick(closeResponses, connection);
@@ -88,7 +90,7 @@ export class Connections {
       if (connection.givenUp && connection.inFlight.length === 0) req.socket.destroySoon();
     });
     // Refusals that nobody reads pile up too. Reading no further would not do: nobody would hear the client leave.
-    if (connection.inFlight.length >= this.#heldMax) req.socket.destroy();
+    if (connection.inFlight.length >= this.#heldMax) cutOff(req.socket, connection.inFlight[0]);
     if (crowded || ending) {
       res.shouldKeepAlive = false;
       throw overloaded();
@@ -182,7 +184,7 @@ export class Connections {
   cut(): void {
     for (const [socket, connection] of this.#open) {
       noteCut(connection);
-      socket.destroy();
+      cutOff(socket, connection.inFlight[0]);
     }
   }
 
@@ -204,7 +206,8 @@ export class Connections {
         connection.waitingSince = socket.writableLength === 0 ? undefined : now;
       } else {
         connection.waitingSince ??= now;
-        if (now - connection.waitingSince >= this.#limits.stalledReaderMs) socket.destroy();
+        if (now - connection.waitingSince >= this.#limits.stalledReaderMs)
+          cutOff(socket, connection.inFlight[0]);
       }
     }
   }

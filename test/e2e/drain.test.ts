@@ -228,6 +228,17 @@ test('what the drain cuts is said to be cut by the gateway, before it says that 
   assert.equal(gateway.logs().at(-1)?.['msg'], 'stopped');
 });
 
+test('what the drain cuts of an answer to HTTP/1.0, which ends with its connection, is reset', async (t) => {
+  const upstream = await startRecordingUpstream(t, (_, res) => res.write('data: 1\n\n'));
+  const gateway = await startGateway(t, over, { upstream: upstream.url });
+  const raw = await openRaw(t, gateway.port);
+  raw.write(`GET /v1/begun HTTP/1.0\r\nHost: x\r\napiKey: ${demoKey}\r\n\r\n`);
+  await raw.receivedUntil((received) => received.includes('data: 1'));
+  assert.deepEqual(await gateway.stop(), { code: 0, signal: null });
+  await raw.receivedUntilClose();
+  assert.equal(raw.error?.code, 'ECONNRESET');
+});
+
 const metrics = async (adminUrl: string): Promise<string> => (await fetch(`${adminUrl}/metrics`)).text();
 const inFlightOf = (text: string): number => Number(/^gatehouse_requests_in_flight (\d+)$/m.exec(text)?.[1]);
 

@@ -173,6 +173,19 @@ test('a client of HTTP/1.0, for whom the end of the connection is the end of the
   assert.equal((await logged('/raw/old'))['cut'], 'upstream');
 });
 
+test('a client of HTTP/1.0 that ends its side during an answer is not told that this was all of it', async (t) => {
+  raw.script = (socket) =>
+    void socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n');
+  const client = await openRaw(t, gateway.port);
+  client.write(`GET /raw/half HTTP/1.0\r\nHost: x\r\napiKey: ${demoKey}\r\n\r\n`);
+  await client.receivedUntil((bytes) => bytes.includes('\r\n\r\nab'));
+  client.socket.end();
+  await client.receivedUntilClose();
+  assert.equal(client.error?.code, 'ECONNRESET');
+  assert.equal((await logged('/raw/half'))['cut'], 'client');
+  await until(() => raw.sockets.size === 0);
+});
+
 test('an encoded answer passes byte for byte', async (t) => {
   const packed = gzipSync('hello '.repeat(1000));
   upstream.handler = (_, res) => {
