@@ -3,6 +3,7 @@ import { breakOff } from './break-off.ts';
 import { bodyBroken } from './broken-body.ts';
 import { addHeaders } from './headers.ts';
 import { Refusal, type RefusalCode, type Wording } from './refusals.ts';
+import { sendHead } from './send-head.ts';
 import { whenAllIsRead } from './when-all-is-read.ts';
 
 /** How much of a refused body is read and thrown away so that the client gets to read its refusal, and for how long. */
@@ -80,6 +81,7 @@ function linger(req: IncomingMessage, res: ServerResponse, body: string): void {
     req.off('data', discard).off('end', close).off('close', close).off(bodyBroken, close);
     res.end();
   }
+  if (req.method === 'HEAD') sendHead(res);
   res.write(body, () => {
     req.visit.outAt = performance.now();
   });

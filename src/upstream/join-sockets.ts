@@ -7,6 +7,7 @@ import { passesWithoutLength } from './answer-head.ts';
 import { NonsenseAnswer } from './failures.ts';
 import type { OpenSocket } from './open-sockets.ts';
 import type { Progress } from './exchange.ts';
+import { sendHead } from '../send-head.ts';
 
 /** What a client asked for with `Upgrade: websocket`, and what the route allows it. */
 export interface Handshake {
@@ -39,10 +40,8 @@ export function writeSwitch(
   } catch (cause) {
     throw new NonsenseAnswer(cause instanceof Error ? cause.message : 'its headers cannot be sent');
   }
-  // Left alone, what flushes the head takes it for UTF-8 text, and so changes its bytes. Nothing else is text from here on.
-  res.socket?.setDefaultEncoding('latin1');
   // Not ended: the request is over, and is logged, when its socket closes.
-  res.flushHeaders();
+  sendHead(res);
   if (res.socket !== null) res.detachSocket(res.socket);
 }
 

@@ -9,6 +9,7 @@ import { ExchangeFailed, type Outcome, type Progress } from './exchange.ts';
 import { ClientGone, named, NonsenseAnswer, ResponseTimeout } from './failures.ts';
 import { Refusal } from '../refusals.ts';
 import type { Guest, Seats } from './seats.ts';
+import { sendHead } from '../send-head.ts';
 import { whenAllIsRead } from '../when-all-is-read.ts';
 
 export interface RelayParts {
@@ -187,8 +188,7 @@ export class Relay implements Dispatcher.DispatchHandler, Guest {
     if (this.#flowing || this.#complete || !this.#begin()) return;
     this.#flowing = true;
     if (this.#held !== undefined) this.#write(this.#held);
-    // Not by `flushHeaders`, which takes the head for UTF-8 text, and so changes bytes in it.
-    if (this.#progress.bytesOut === 0 && !this.#res.destroyed) this.#res.write('', 'latin1');
+    if (this.#progress.bytesOut === 0 && !this.#res.destroyed) sendHead(this.#res);
     this.#held = undefined;
   }
 

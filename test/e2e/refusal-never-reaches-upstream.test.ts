@@ -262,6 +262,21 @@ test('a refusal of HEAD has no body and leaves the connection in step', async (t
   );
 });
 
+for (const framing of [
+  'Transfer-Encoding: chunked',
+  'Content-Length: 5\r\nExpect: 100-continue',
+  'Content-Length: 500000',
+]) {
+  test(`a refusal of HEAD does not wait for the body: ${framing.replace('\r\n', ', ')}`, async (t) => {
+    const raw = await openRaw(t, gateway.port, { methods: ['HEAD'] });
+    raw.write(`HEAD /v1/alive HTTP/1.1\r\nHost: a\r\n${framing}\r\n\r\n`);
+    assert.equal((await raw.responses(1))[0]?.status, 401);
+    // By the time that the gateway has answered another, an end that it sent with the answer has come.
+    await door.inFlight();
+    assert.equal(raw.closed, false, 'it came with the end of the connection');
+  });
+}
+
 const expecting = `POST ${namePath} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nExpect: 100-continue\r\n`;
 const uninvited: [name: string, headers: string, code: RefusalCode][] = [
   ['without a key', 'Content-Length: 41\r\n', 'key_missing'],

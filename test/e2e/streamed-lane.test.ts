@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Socket } from 'node:net';
 import { after, test } from 'node:test';
 import { listen } from '../helpers/listen.ts';
 import { until } from '../helpers/poll.ts';
-import { openRaw } from '../helpers/raw-socket.ts';
+import { openRaw, requestBytes } from '../helpers/raw-socket.ts';
 import type { RawSocket } from '../helpers/raw-socket.ts';
 import { wav } from '../helpers/sample-files.ts';
 import { startRawUpstream } from '../helpers/raw-upstream.ts';
 import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
 import { answerTo, sendUpload, uploadBytes } from '../helpers/send-upload.ts';
 import type { Upload } from '../helpers/send-upload.ts';
-import { startGateway } from '../helpers/start-gateway.ts';
+import { demoKey, startGateway } from '../helpers/start-gateway.ts';
 
 const scene = { after };
 const recording = await startRecordingUpstream(scene);
@@ -262,6 +262,51 @@ test('an answer that comes before the end of the body reaches the client', async
   await client.receivedUntilClose();
   assert.equal(client.error, undefined);
 });
+
+for (const [method, status] of [
+  ['POST', 204],
+  ['POST', 304],
+  ['HEAD', 200],
+] as const) {
+  test(`an answer without a body (${method} ${status}) that comes before the end of the request does not wait for it`, async (t) => {
+    recording.onArrival = (_request, res) => void res.writeHead(status, { 'x-name': 'Ü' }).end();
+    t.after(() => (recording.onArrival = undefined));
+    const client = await openRaw(t, gateway.port);
+    client.write(uploadBytes({ ...upload, method, body: Buffer.alloc(1_000_000) }).head);
+    client.write(large);
+    await client.receivedUntil((bytes) => bytes.includes(Buffer.from('x-name: \xdc\r\n', 'latin1')));
+    await assertStillOpen(client);
+    client.write(Buffer.alloc(900_000));
+    await client.receivedUntilClose();
+    assert.equal(client.error, undefined);
+  });
+}
+
+test('an answer without a body that comes early leaves behind the answers that are ahead of it', async (t) => {
+  const ahead: ServerResponse[] = [];
+  let taken = false;
+  recording.onArrival = ({ method }, res, req) => {
+    req.socket.once('close', () => (taken ||= method === 'HEAD'));
+    if (method === 'HEAD') res.writeHead(200, { 'x-name': 'Ü' }).end();
+    else ahead.push(res);
+  };
+  t.after(() => (recording.onArrival = undefined));
+  const client = await openRaw(t, gateway.port);
+  client.write(requestBytes('GET /v1/in/ahead', [['apiKey', demoKey]]));
+  client.write(uploadBytes({ ...upload, method: 'HEAD', body: Buffer.alloc(1_000_000) }).head);
+  client.write(large);
+  await until(() => ahead.length === 1 && taken);
+  ahead[0]?.end('first');
+  await client.receivedUntil((bytes) => bytes.includes('first'));
+  await client.receivedUntil((bytes) => bytes.includes(Buffer.from('x-name: \xdc\r\n', 'latin1')));
+  await assertStillOpen(client);
+});
+
+/** By the time that the gateway has answered another, an end that it sent with the answer has come. */
+async function assertStillOpen(client: RawSocket): Promise<void> {
+  await (await fetch(`${gateway.adminUrl}/metrics`)).text();
+  assert.equal(client.closed, false, 'it came with the end of the connection');
+}
 
 test('an upstream that takes a body is not idle, though its answer has begun long before', async (t) => {
   const client = await openRaw(t, gateway.port);

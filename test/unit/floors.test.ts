@@ -40,6 +40,7 @@ const floors: readonly (readonly string[])[] = [
     'patience.ts',
     'refusals.ts',
     'safe-methods.ts',
+    'send-head.ts',
     'settle-heap.ts',
     'standard-output.ts',
     'tallies.ts',
