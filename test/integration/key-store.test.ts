@@ -44,7 +44,7 @@ function keyRules(address: (t: TestContext) => StoreAddress): void {
         labels: { team: 'x', __proto__x: 'y' },
         networks: ['10.0.0.0/8', '::1'],
         notBefore: 5,
-        expiresAt: Number.MAX_SAFE_INTEGER,
+        expiresAt: 8.64e15,
         enabled: false,
         secrets: [aSecret(), aSecret({ number: 2, start: '', expiresAt: 17 })],
         requests: [{ name: 'order-1', content: 'c' }],

@@ -514,6 +514,20 @@ test('an answer that is no list, where keys are listed, is a failure of the stor
   }
 });
 
+test('a list of other things than texts is read as far as it goes, or a failure of the store', async (t) => {
+  const odd: Readonly<Record<string, string>> = { zrangebylex: '*1\r\n:7\r\n', mget: '*1\r\n:1\r\n' };
+  for (const entries of ['*1\r\n:1\r\n', '*1\r\n*2\r\n$3\r\n1-1\r\n:1\r\n', '*1\r\n*-1\r\n']) {
+    const port = await startFake(t, (command, socket) => {
+      if (command === 'xrevrange') socket.write(entries);
+      else if (command in odd) socket.write(odd[command] ?? '');
+      else greet(command, socket);
+    });
+    const { keys } = await openWithDeadline(t, `redis://127.0.0.1:${port}`);
+    assert.match((await failureOf(keys.listAudit(undefined, 9))).message, /something that is not known/);
+    assert.deepEqual(await keys.listKeys('', 9), [{ id: '7', found: undefined }]);
+  }
+});
+
 test('a call that cannot even be sent fails like any other, and ends no process', async (t) => {
   const client = new Redis(await startFake(t, greet), '127.0.0.1');
   const link = createLink(client, DEADLINE_MS);

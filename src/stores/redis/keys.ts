@@ -93,12 +93,14 @@ export function createRedisKeys(link: Link, { prefix, isCluster, listen }: Redis
     },
     async listKeys(after, limit) {
       const from = after === '' ? '-' : `(${after}`;
-      const ids = list(
+      const ids = strings(
         await link.send(names.ids, (redis) => redis.zrangebylex(names.ids, from, '+', 'LIMIT', 0, limit)),
       );
       if (ids.length === 0) return [];
-      const texts = list(await link.send(names.ids, (redis) => redis.mget(...ids.map(names.record))));
-      const records = ids.map((id, at) => listed(id, () => decode(id, texts[at] ?? '')));
+      const texts: readonly unknown[] = list(
+        await link.send(names.ids, (redis) => redis.mget(...ids.map(names.record))),
+      );
+      const records = ids.map((id, at) => listed(id, () => decode(id, texts[at])));
       const known = await withUses(records.flatMap(({ found }) => found ?? []));
       const found = new Map(known.map((key) => [key.record.id, key]));
       return ids.map((id) => ({ id, found: found.get(id) }));
@@ -131,7 +133,10 @@ export function createRedisKeys(link: Link, { prefix, isCluster, listen }: Redis
       const entries = await link.send(names.audit, (redis) =>
         redis.xrevrange(names.audit, from, '-', 'COUNT', limit),
       );
-      return list(entries).map((entry) => listed(entry[0], () => entryOf(entry)));
+      return list(entries).map((entry) => {
+        const [id, fields] = list(entry);
+        return listed(String(id), () => entryOf(String(id), strings(fields)));
+      });
     },
     watch: (onEvent) =>
       watchChanges({ pollMs, read: readChanges, listen: (onNews) => listen(names.channel, onNews) }, onEvent),
@@ -159,7 +164,9 @@ function encode(record: KeyRecord): string {
   return `${record.version} ${encodeKeyRecord(record)}`;
 }
 
-function decode(id: string, text: string): KeyRecord {
+/** A record that is missing, or no text, cannot be read. */
+function decode(id: string, answer: unknown): KeyRecord {
+  const text = typeof answer === 'string' ? answer : '';
   const space = text.indexOf(' ');
   return decodeKeyRecord(id, Number(text.slice(0, space)), text.slice(space + 1));
 }
@@ -187,7 +194,7 @@ function readChangeAnswer(answer: unknown): ChangeAnswer {
   return answer as ChangeAnswer;
 }
 
-function entryOf([id, fields]: [id: string, fields: string[]]): AuditEntry {
+function entryOf(id: string, fields: readonly string[]): AuditEntry {
   const value = (name: string): string => fields[fields.indexOf(name) + 1] ?? '';
   return decodeAuditEntry({ id, at: Number(id.split('-')[0]), keys: Number(value('keys')) }, value('note'));
 }
