@@ -26,3 +26,14 @@ export interface StreamedBody {
 const nothing = Buffer.alloc(0);
 
 export const noBody: BytesBody = { kind: 'bytes', bytes: nothing, release: () => {} };
+
+/** A body as it is sent. In pieces an upstream that takes a large one slowly is seen to take it. */
+export function chunksOf(body: Body): AsyncIterable<Buffer> | Iterable<Buffer> {
+  return body.kind === 'stream' ? body.read() : piecesOf(body.bytes);
+}
+
+function* piecesOf(bytes: Buffer): Generator<Buffer, void> {
+  for (let at = 0; at < bytes.length; at += pieceMax) yield bytes.subarray(at, at + pieceMax);
+}
+
+const pieceMax = 64 * 1024;

@@ -3,7 +3,8 @@ import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import type { Dispatcher } from 'undici';
 import type { UpstreamConfig } from '../config/config.ts';
-import type { Body } from './body.ts';
+import { type Body, chunksOf } from './body.ts';
+import { discardRest } from './discard-rest.ts';
 import type { ExchangeFailed } from './exchange.ts';
 import { ClientGone, NonsenseAnswer, ResponseTimeout, Stalled } from './failures.ts';
 import { checkSwitch, type Handshake, type HeldBytes, joinSockets, writeSwitch } from './join-sockets.ts';
@@ -42,7 +43,6 @@ interface ExchangeParts {
 type OpenRequest = (onError: (error: Error) => void) => ClientRequest;
 
 const noDeadline = 0x7fffffff;
-const restMs = 3000;
 
 /**
  * One request and its answer. The body is read only once there is a connection, so a target that cannot be reached costs
@@ -291,29 +291,4 @@ export class StreamedExchange implements Dispatcher.DispatchController {
     // A connection is kept only when both sides are done with it.
     if (!outgoing.writableFinished || this.#answer?.complete !== true) outgoing.destroy();
   }
-}
-
-function chunksOf(body: Body): AsyncIterable<Buffer> | Iterable<Buffer> {
-  return body.kind === 'stream' ? body.read() : piecesOf(body.bytes);
-}
-
-function* piecesOf(bytes: Buffer): Generator<Buffer, void> {
-  for (let at = 0; at < bytes.length; at += pieceMax) yield bytes.subarray(at, at + pieceMax);
-}
-
-/** In pieces an upstream that takes a large body slowly is seen to take it. */
-const pieceMax = 64 * 1024;
-
-/** What still comes is thrown away for a while: closing on a client that is sending would reset its connection. */
-async function discardRest(req: IncomingMessage): Promise<void> {
-  if (req.complete || req.destroyed) return;
-  await new Promise<void>((resolve) => {
-    const patience = setTimeout(finish, restMs);
-    function finish(): void {
-      clearTimeout(patience);
-      req.off('end', finish).off('close', finish);
-      resolve();
-    }
-    req.on('end', finish).on('close', finish).resume();
-  });
 }
