@@ -46,6 +46,13 @@ export function createConnector({
   };
 }
 
+/** What undici, Node and the kernel say when a connection turns out to be closed. */
+const closedCodes = new Set<unknown>(['UND_ERR_SOCKET', resetCode, 'ECONNRESET', 'EPIPE']);
+
+export function isClosed(error: Error): boolean {
+  return 'code' in error && closedCodes.has(error.code);
+}
+
 /** Whether a connection that broke had brought anything before: answers to earlier requests, if none to this one. */
 export function hadAnswers(error: Error): boolean {
   return 'socket' in error && Number((error.socket as { bytesRead?: unknown } | null)?.bytesRead) > 0;

@@ -3,7 +3,7 @@ import type { Dispatcher } from 'undici';
 import { breakOff } from '../break-off.ts';
 import { AnswerBody } from './answer-body.ts';
 import { writeAnswerHead } from './answer-head.ts';
-import { hadAnswers, resetCode } from './connect.ts';
+import { hadAnswers, isClosed } from './connect.ts';
 import { takeHeader } from '../headers.ts';
 import { ExchangeFailed, type Outcome, type Progress } from './exchange.ts';
 import { ClientGone, named, NonsenseAnswer, ResponseTimeout } from './failures.ts';
@@ -230,7 +230,7 @@ export class Relay implements Dispatcher.DispatchHandler, Guest {
       return;
     }
     this.#progress.bytesOut = 0; // what was held is not sent any more
-    const silent = !this.#heard && closedCodes.has(codeOf(error)) && hadAnswers(error);
+    const silent = !this.#heard && isClosed(error) && hadAnswers(error);
     this.#stop();
     const sent = this.#controller !== undefined;
     const inLine = this.#seats.giveUp(this);
@@ -247,13 +247,6 @@ export class Relay implements Dispatcher.DispatchHandler, Guest {
 
 /** A larger body is worth a write of its own. */
 const heldBytesMax = 16 * 1024;
-
-/** What undici and the kernel say when a connection turns out to be closed. */
-const closedCodes = new Set(['UND_ERR_SOCKET', resetCode, 'ECONNRESET', 'EPIPE']);
-
-function codeOf(error: Error): string {
-  return 'code' in error ? String(error.code) : '';
-}
 
 /** Far above what is charged, so that a number of any length can be counted on with. */
 const unitsMax = 1e15;

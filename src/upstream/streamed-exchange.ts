@@ -4,10 +4,12 @@ import { TLSSocket } from 'node:tls';
 import type { Dispatcher } from 'undici';
 import type { UpstreamConfig } from '../config/config.ts';
 import { type Body, chunksOf } from './body.ts';
+import { isClosed } from './connect.ts';
 import { discardRest } from './discard-rest.ts';
-import type { ExchangeFailed } from './exchange.ts';
+import { ExchangeFailed } from './exchange.ts';
 import { ClientGone, NonsenseAnswer, ResponseTimeout, Stalled } from './failures.ts';
 import { checkSwitch, type Handshake, type HeldBytes, joinSockets, writeSwitch } from './join-sockets.ts';
+import { KeptConnection } from './kept-connection.ts';
 import type { OpenSocket } from './open-sockets.ts';
 import { whenAllIsRead } from '../when-all-is-read.ts';
 import { Relay, type RelayParts } from './relay.ts';
@@ -20,6 +22,8 @@ export interface StreamedRequest {
   readonly headers: readonly string[];
   readonly body: Body;
   readonly switching: Switching | undefined;
+  /** A kept connection failed it before. */
+  readonly repeats: boolean;
 }
 
 /** A client that wants to switch protocols. */
@@ -57,6 +61,8 @@ export class StreamedExchange implements Dispatcher.DispatchController {
   readonly #timeouts: UpstreamConfig['timeouts'];
   readonly #seats: Seats;
   #outgoing: ClientRequest | undefined;
+  /** Set when the connection was used before. */
+  #kept: KeptConnection | undefined;
   #answer: IncomingMessage | undefined;
   #timer: NodeJS.Timeout | undefined;
   /** One for all chunks, whose time begins anew with each. */
@@ -64,6 +70,8 @@ export class StreamedExchange implements Dispatcher.DispatchController {
   /** A chunk waits for the upstream to take it. */
   #writing = false;
   #over = false;
+  /** A body that can be read only once is being read. */
+  #begun = false;
   /** All of the body was written. */
   #sent = false;
   /** The answer is complete; only the client is waited for. */
@@ -88,7 +96,7 @@ export class StreamedExchange implements Dispatcher.DispatchController {
       },
       reject: (failure: ExchangeFailed) => {
         this.#stop();
-        parts.settle.reject(failure);
+        parts.settle.reject(this.#judge(failure));
       },
     };
     // The relay's own deadline would run while the body is still arriving; ours starts when it has been sent.
@@ -116,6 +124,7 @@ export class StreamedExchange implements Dispatcher.DispatchController {
   #listen(outgoing: ClientRequest): void {
     outgoing.once('socket', (socket) => {
       const secure = socket instanceof TLSSocket;
+      if (outgoing.reusedSocket) this.#kept = new KeptConnection(socket);
       if (!socket.connecting && !(secure && !outgoing.reusedSocket)) return this.#connected();
       const { connectMs } = this.#timeouts;
       this.#arm(connectMs, (ms) => new Stalled(`no connection within ${ms} ms`));
@@ -162,6 +171,10 @@ export class StreamedExchange implements Dispatcher.DispatchController {
 
   async #sendBody(): Promise<void> {
     const outgoing = this.#outgoing as ClientRequest;
+    // That a kept connection was closed meanwhile is known by then, and a body that is read once was not begun for it.
+    if (this.#kept !== undefined) await new Promise<void>(whenAllIsRead);
+    if (outgoing.destroyed || this.#over) return;
+    this.#begun = this.#body.kind === 'stream' && !this.#body.repeatable;
     try {
       for await (const chunk of chunksOf(this.#body)) {
         // Also an answer that came early: a write to a connection that the upstream has closed since would lose it unread.
@@ -279,6 +292,13 @@ export class StreamedExchange implements Dispatcher.DispatchController {
   /** What becomes of the connection behind a whole answer is no concern of its client. */
   #fail(error: Error): void {
     if (this.#answer?.complete !== true) this.#relay.answerFailed(error);
+  }
+
+  /** That a kept connection was closed is no failure of the request, of which perhaps nothing has left. */
+  #judge(failure: ExchangeFailed): ExchangeFailed {
+    const kept = this.#kept;
+    if (kept === undefined || !kept.isSilent || !isClosed(failure.cause)) return failure;
+    return new ExchangeFailed(failure.cause, { silent: true, sent: kept.isWritten || this.#begun });
   }
 
   #stop(): void {

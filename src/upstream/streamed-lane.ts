@@ -19,15 +19,16 @@ export function createStreamedLane(target: URL, config: UpstreamConfig, seats: S
   let open: RequestOpener | undefined;
   const { connections, timeouts } = config;
   const agent = createAgent(target, config, { keepAlive: true, maxSockets: connections });
-  // WebSockets last, so they have connections of their own and are bounded by their routes.
-  const switchAgent = createAgent(target, config, { keepAlive: false });
+  // WebSockets last, so they have connections of their own and are bounded by their routes. And a repeat gets one that cannot
+  // turn out to be closed.
+  const freshAgent = createAgent(target, config, { keepAlive: false });
   const unbounded = new Seats(Infinity);
   return {
     send(request, res, parts) {
       open ??= createRequestOpener();
       const opener = open;
       const switches = request.switching !== undefined;
-      const through = switches ? switchAgent : agent;
+      const through = switches || request.repeats ? freshAgent : agent;
       const exchange = new StreamedExchange(request, res, {
         parts,
         timeouts,
@@ -37,7 +38,7 @@ export function createStreamedLane(target: URL, config: UpstreamConfig, seats: S
     },
     close: () => {
       agent.destroy();
-      switchAgent.destroy();
+      freshAgent.destroy();
     },
   };
 }

@@ -205,7 +205,7 @@ function exchange(
     if (large || request.switching !== undefined) {
       const { switching } = request;
       const parts = { own, costHeader, progress, settle };
-      target.lane.send({ method, path, headers, body, switching }, res, parts);
+      target.lane.send({ method, path, headers, body, switching, repeats }, res, parts);
       return;
     }
     const { responseMs } = config.timeouts;

@@ -109,6 +109,12 @@ const gateway = await startGateway(scene, {
       upstream,
       body: { any: {} },
     })),
+    {
+      path: '/json',
+      methods: ['GET', 'POST', 'OPTIONS', 'DELETE'],
+      upstream: 'kept',
+      body: { json: { maxSize: '1MB' } },
+    },
     { path: '/reluctant', methods: ['POST'], upstream: 'reluctant', body: { json: { maxSize: '20MB' } } },
   ],
 });
@@ -266,6 +272,44 @@ for (const { method, sent, status } of [
     assert.equal(seen, sent);
   });
 }
+
+for (const { method, path, sent, status } of [
+  { method: 'GET', path: '/json', sent: 2, status: 200 },
+  { method: 'OPTIONS', path: '/json', sent: 2, status: 200 },
+  { method: 'POST', path: '/json', sent: 1, status: 502 },
+  { method: 'DELETE', path: '/json', sent: 1, status: 502 },
+  // It is read while it is sent, and only once.
+  { method: 'GET', path: '/kept/large', sent: 1, status: 502 },
+]) {
+  test(`a large ${method} ${path} on a kept connection that the upstream gives up is sent ${sent === 2 ? 'once more' : 'only once'}`, async (t) => {
+    const large = (how: string) =>
+      ask(t, `${how} ${path}`, [['Content-Type', 'application/json']], JSON.stringify('x'.repeat(70_000)));
+    kept.script = (socket) => void socket.write(ok);
+    assert.equal((await large('POST')).status, 200);
+    let seen = 0;
+    kept.script = (socket) => {
+      seen += 1;
+      if (seen === 1) socket.end();
+      else socket.write(ok);
+    };
+    assert.equal((await large(method)).status, status);
+    assert.equal(seen, sent);
+  });
+}
+
+test('what a kept connection brought before it broke is an answer that broke: it is not asked for again', async (t) => {
+  const large = () =>
+    ask(t, 'GET /json', [['Content-Type', 'application/json']], JSON.stringify('x'.repeat(70_000)));
+  kept.script = (socket) => void socket.write(ok);
+  assert.equal((await large()).status, 200);
+  let seen = 0;
+  kept.script = (socket) => {
+    seen += 1;
+    socket.end('HTTP/1.1 200 OK\r\n');
+  };
+  assert.equal((await large()).status, 502);
+  assert.equal(seen, 1);
+});
 
 test('a GET whose kept connection was closed goes over a new one, not over another that is closed too', async (t) => {
   const used = new WeakSet<Socket>();

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
+import type { Body, StreamedBody } from '../../../src/upstream/body.ts';
 import { createUpstream } from '../../../src/upstream/upstream.ts';
 import { collectGarbage } from '../../helpers/collect-garbage.ts';
 import { listen } from '../../helpers/listen.ts';
@@ -37,7 +38,7 @@ for (const [lane, size] of Object.entries({ buffered: 10_000, streamed: 100_000 
 }
 
 test('a target is not to blame for the time that went by in the line for its connections', async (t) => {
-  const { ask, started } = await startScene(t, 100, 200);
+  const { ask, started } = await startScene(t, 100, { responseMs: 200 });
   // One after the other, so that some get their seat in the very moment in which their time is over.
   for (let clients = 0; clients < 60; clients += 1) await ask();
   await until(() => started.refusals.length === 60);
@@ -45,21 +46,77 @@ test('a target is not to blame for the time that went by in the line for its con
   assert.deepEqual(started.setAside, []);
 });
 
-test('a kept connection that is closed just before a POST is sent costs the POST nothing, and the target no blame', async (t) => {
-  const { ask, started } = await startScene(t, 100);
-  const nothing = 'HTTP/1.1 204 No Content\r\n\r\n';
-  started.silent.script = (socket) => socket.write(nothing);
+const lanes = {
+  buffered: { size: 100, bodyOf: inMemory },
+  streamed: { size: 100_000, bodyOf: inMemory },
+  'of a spool': { size: 100, bodyOf: (bytes: Buffer) => streamed(bytes, { repeatable: true }) },
+  'read once': { size: 100, bodyOf: (bytes: Buffer) => streamed(bytes, { repeatable: false }) },
+};
+for (const [lane, { size, bodyOf }] of Object.entries(lanes)) {
+  test(`a kept connection that is closed just before a POST is sent costs the POST nothing, and the target no blame: ${lane}`, async (t) => {
+    const { ask, started } = await startScene(t, size, { bodyOf });
+    const nothing = 'HTTP/1.1 204 No Content\r\n\r\n';
+    started.silent.script = (socket) => socket.write(nothing);
+    assert.equal((await (await ask()).responses(1))[0]?.status, 204);
+    const [kept] = started.silent.sockets;
+    // After the connection was chosen, and before it is written to.
+    started.onSend = () => setImmediate(() => kept?.resetAndDestroy());
+    assert.equal((await (await ask()).responses(1))[0]?.status, 204);
+    assert.deepEqual(started.setAside, []);
+    assert.deepEqual(started.refusals, []);
+    assert.equal(started.silent.received.length, 2);
+  });
+}
+
+test('a body that is read once and was begun is not sent again, though nothing of it had left', async (t) => {
+  const { promise: whenBegun, resolve: begun } = Promise.withResolvers<void>();
+  const { promise: forEver } = Promise.withResolvers<void>();
+  let reads = 0;
+  const { ask, started } = await startScene(t, 100, {
+    bodyOf: (bytes) => {
+      const body = streamed(bytes, { repeatable: false });
+      if (started.bodies.length === 1) return body;
+      const read = async function* (): AsyncGenerator<Buffer, void> {
+        reads += 1;
+        assert.equal(reads, 1, 'it was read twice');
+        begun();
+        await forEver;
+        yield bytes;
+      };
+      return { ...body, read };
+    },
+  });
+  started.silent.script = (socket) => socket.write('HTTP/1.1 204 No Content\r\n\r\n');
   assert.equal((await (await ask()).responses(1))[0]?.status, 204);
-  const [kept] = started.silent.sockets;
-  // After the connection was chosen, and before it is written to.
-  started.onSend = () => setImmediate(() => kept?.resetAndDestroy());
-  assert.equal((await (await ask()).responses(1))[0]?.status, 204);
-  assert.deepEqual(started.setAside, []);
-  assert.deepEqual(started.refusals, []);
+  await ask();
+  await whenBegun;
+  for (const socket of started.silent.sockets) socket.resetAndDestroy();
+  await until(() => started.refusals.length === 1);
+  assert.deepEqual(started.refusals, ['upstream_broken']);
+  assert.equal(reads, 1);
 });
 
+function inMemory(bytes: Buffer): Body {
+  return { kind: 'bytes', bytes, release: () => undefined };
+}
+
+function streamed(bytes: Buffer, { repeatable }: { repeatable: boolean }): StreamedBody {
+  let reads = 0;
+  return {
+    kind: 'stream',
+    length: bytes.length,
+    read: async function* () {
+      reads += 1;
+      assert.ok(repeatable || reads === 1, 'it was read twice');
+      yield bytes;
+    },
+    repeatable,
+    release: () => undefined,
+  };
+}
+
 /** An upstream with one connection that is silent, and clients whose requests all go there. */
-async function startScene(t: TestContext, size: number, responseMs = 60_000) {
+async function startScene(t: TestContext, size: number, { responseMs = 60_000, bodyOf = inMemory } = {}) {
   const silent = await startRawUpstream(t);
   const started = {
     silent,
@@ -93,7 +150,7 @@ async function startScene(t: TestContext, size: number, responseMs = 60_000) {
         method: 'POST',
         target: '/',
         headers: ['content-length', String(size)],
-        body: { kind: 'bytes' as const, bytes, release: () => undefined },
+        body: bodyOf(bytes),
         host: 'a',
         answerHeaders: [],
         costHeader: undefined,

@@ -1,0 +1,27 @@
+import type { Socket } from 'node:net';
+
+/**
+ * A connection that was used before, as it is given to a request. It may be closed already, and that may be heard of only
+ * after some of the request was written.
+ */
+export class KeptConnection {
+  readonly #socket: Socket;
+  readonly #read: number;
+  readonly #written: number;
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+    this.#read = socket.bytesRead;
+    this.#written = socket.bytesWritten;
+  }
+
+  /** Nothing has come on it since. */
+  get isSilent(): boolean {
+    return this.#socket.bytesRead === this.#read;
+  }
+
+  /** False when surely nothing has left on it since. */
+  get isWritten(): boolean {
+    return this.#socket.bytesWritten !== this.#written;
+  }
+}
