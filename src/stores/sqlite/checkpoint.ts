@@ -5,6 +5,8 @@ import { existing, SQLITE_BUSY } from './database.ts';
 export interface Checkpointer {
   /** To be told of each call that may write, and of one that writes like many as so many. */
   noteCalls(count: number): void;
+  /** Begins one now, unless one is running. */
+  readonly begin: () => void;
 }
 
 /** A call writes about five pages, so the log grows by some 20 MB in between. */
@@ -12,14 +14,15 @@ export const CALLS_PER_CHECKPOINT = 1_024;
 /** From this many pages on (64 MB) the log is started again even if that makes writers wait for a moment. */
 const LOG_PAGES_MAX = 16_384;
 /** How often that is tried before it is left to the next checkpoint: four processes that never rest brought the log to 400 MB. */
-const RESTARTS_MAX = 8;
+const RESTARTS_MAX = 3;
 /** What the log has grown to beyond this is cut off. It is no less, because to cut makes writers wait for longer. */
 export const LOG_BYTES_KEPT = 134_217_728;
 
 /**
  * Runs on a thread of its own for as long as it takes. It is JavaScript in a string so that the thread loads nothing.
  * PASSIVE holds nobody up, but the log starts again only if nobody has written meanwhile: under steady writes that takes
- * RESTART, which has little left to copy, and is tried again where others were faster. Whoever writes first after a complete checkpoint waits for another sync, and
+ * RESTART, which has little left to copy. It is tried again where others were faster, and not where somebody reads for long:
+ * writers wait while it does, for 50 ms each time. Whoever writes first after a complete checkpoint waits for another sync, and
  * cuts the log: the empty transaction does that here. It reads the version that it writes again under the lock, because
  * a newer Gatehouse may be migrating the file. It tells why it could not, '' when it could, and nothing where others had the
  * lock: the next one will.
@@ -32,7 +35,10 @@ const CHECKPOINT = `
     database.exec('PRAGMA journal_size_limit = ${LOG_BYTES_KEPT}');
     const { log } = database.prepare('PRAGMA wal_checkpoint(PASSIVE)').get();
     const restart = database.prepare('PRAGMA wal_checkpoint(RESTART)');
-    for (let i = 0; log > ${LOG_PAGES_MAX} && i < ${RESTARTS_MAX} && restart.get().busy !== 0; i += 1);
+    for (let i = 0; log > ${LOG_PAGES_MAX} && i < ${RESTARTS_MAX}; i += 1) {
+      const row = restart.get();
+      if (row.busy === 0 || row.checkpointed < row.log) break;
+    }
     database.exec('BEGIN IMMEDIATE');
     const { user_version: version } = database.prepare('PRAGMA user_version').get();
     database.exec('PRAGMA user_version = ' + version + '; COMMIT');
@@ -47,7 +53,7 @@ const CHECKPOINT = `
 export function createCheckpointer(
   path: string,
   onFailure: (reason: string) => void,
-  begin: (path: string) => Worker = beginCheckpoint,
+  startThread: (path: string) => Worker = startCheckpoint,
 ): Checkpointer {
   let calls = 0;
   let running = false;
@@ -60,7 +66,7 @@ export function createCheckpointer(
     tell(error instanceof Error ? error.message : String(error));
   }
   function run(): void {
-    const worker = begin(path);
+    const worker = startThread(path);
     running = true;
     // A process that has nothing else to do need not wait: the log is read again when the file is next opened.
     worker.unref();
@@ -68,22 +74,26 @@ export function createCheckpointer(
     worker.on('error', tellError);
     worker.on('exit', () => (running = false));
   }
+  function begin(): void {
+    if (running) return;
+    calls = 0;
+    try {
+      run();
+    } catch (error) {
+      // There is no room for a thread, as in a container that may have so many of them. The call itself is none the worse.
+      tellError(error);
+    }
+  }
   return {
+    begin,
     noteCalls(count) {
       calls += count;
-      if (calls < CALLS_PER_CHECKPOINT || running) return;
-      calls = 0;
-      try {
-        run();
-      } catch (error) {
-        // There is no room for a thread, as in a container that may have so many of them. The call itself is none the worse.
-        tellError(error);
-      }
+      if (calls >= CALLS_PER_CHECKPOINT) begin();
     },
   };
 }
 
-function beginCheckpoint(path: string): Worker {
+function startCheckpoint(path: string): Worker {
   return new Worker(CHECKPOINT, {
     eval: true,
     workerData: existing(path).href,
