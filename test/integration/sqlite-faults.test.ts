@@ -3,6 +3,7 @@ import { copyFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { Unreadable } from '../../src/stores/ledger.ts';
+import { openConnection } from '../../src/stores/sqlite/connection.ts';
 import { openSqlite } from '../../src/stores/sqlite/open-sqlite.ts';
 import type { StoreOptions } from '../../src/stores/store.ts';
 import { aKey, aNote, aSecret } from '../helpers/a-key.ts';
@@ -115,6 +116,21 @@ test('who stood in line while this process stood still is answered when the lock
   locker.close();
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);
   await Promise.all(waiting);
+});
+
+test('where there is no room, the log is copied into the file, and the file stays open', (t) => {
+  const path = join(tempFolder(t), 'g.db');
+  let asked = 0;
+  const connection = openConnection(path, {}, () => (asked += 1));
+  t.after(() => connection.close());
+  const full = Object.assign(new Error('full'), { errcode: 13, errstr: 'database or disk is full' });
+  const fill = (): never =>
+    connection.run(() => {
+      throw full;
+    });
+  for (let i = 0; i < 5; i += 1) assert.throws(fill, /the database cannot answer: database or disk is full/);
+  assert.equal(asked, 1);
+  assert.equal(connection.checkPlace(), true);
 });
 
 test('an empty file is made a database by nobody who may make none', async (t) => {

@@ -8,6 +8,7 @@ import {
   createDatabase,
   describeFailure,
   isBusy,
+  isFull,
   isOfTheFile,
   openDatabase,
   prepareIdentity,
@@ -43,10 +44,11 @@ interface Open {
   readonly openedAt: number;
 }
 
-/** Opens the file. Later it is opened again, but never made, and never another in its place. */
+/** Opens the file. `onFull` is told, at most once a second, that there is no room. Later the file is opened again, but never made, and never another in its place. */
 export function openConnection(
   path: string,
   { create = true, identity: known, onCreate }: StoreOptions,
+  onFull: () => void,
 ): Connection {
   const isNew = create && known === undefined && createDatabase(path);
   const first = openFirst(path, { create: create && known === undefined, identity: known });
@@ -55,6 +57,7 @@ export function openConnection(
   let open: Open | undefined = first;
   let last = first;
   let lookedAt = performance.now();
+  let askedForRoomAt = -Infinity;
   let failure: { readonly error: StoreUnavailable; readonly at: number } | undefined;
 
   function reopen(): Open {
@@ -88,6 +91,13 @@ export function openConnection(
     }
   }
 
+  /** Where the log itself has filled the disk, copying it into the file gives its room back. */
+  function askForRoom(): void {
+    if (performance.now() - askedForRoomAt < LOOK_EVERY_MS) return;
+    askedForRoomAt = performance.now();
+    onFull();
+  }
+
   function close(): void {
     try {
       open?.database.close();
@@ -107,6 +117,7 @@ export function openConnection(
         return call(calls);
       } catch (error) {
         if (isBusy(error)) throw new Locked();
+        if (isFull(error)) askForRoom();
         // After an error of the disk or the file it is opened anew: it may have been mended or mounted again. Not after each,
         // because the last to close a file copies all of its log first, and the first to open it reads it again.
         if (isOfTheFile(error) && performance.now() - openedAt >= LOOK_EVERY_MS) close();

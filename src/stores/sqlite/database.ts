@@ -60,9 +60,14 @@ export function isBusy(error: unknown): boolean {
   return isSqliteError(error) && (error.errcode & 0xff) === SQLITE_BUSY;
 }
 
-/** True when the file or its disk may be at fault, so that opening it anew may help. What a full disk refuses, it takes later. */
+/** True when there was no room for what was to be written. Nothing was. */
+export function isFull(error: unknown): boolean {
+  return isSqliteError(error) && (error.errcode & 0xff) === SQLITE_FULL;
+}
+
+/** True when the file or its disk may be at fault, so that opening it anew may help. */
 export function isOfTheFile(error: unknown): boolean {
-  return isSqliteError(error) && (error.errcode & 0xff) !== SQLITE_FULL;
+  return isSqliteError(error) && !isFull(error);
 }
 
 /** Turns what SQLite throws into a `StoreUnavailable`. Its messages name tables and paths, never values. */

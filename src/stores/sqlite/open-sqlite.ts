@@ -15,8 +15,8 @@ type Ask = <T>(call: (calls: Calls) => T, worth?: number) => Promise<T>;
 /** Opens the embedded store. Throws when the file cannot be used: not a database, of another program, too new. */
 export function openSqlite(path: string, options: StoreOptions = {}): Store {
   const file = resolve(path);
-  const connection = openConnection(file, options);
   const checkpointer = createCheckpointer(file, (reason) => options.onLogStuck?.(reason));
+  const connection = openConnection(file, options, checkpointer.begin);
   const patience = createPatience(options.deadlineMs ?? 250);
 
   function read<T>(call: (calls: Calls) => T): Promise<T> {
