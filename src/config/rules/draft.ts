@@ -1,5 +1,6 @@
 import type { RawConfig } from '../schema.ts';
-import { isPlainName, show, suggest } from '../wording.ts';
+import { formats } from '../formats.ts';
+import { show, suggest } from '../wording.ts';
 
 /** What the rules between fields look at: everything that fits the schema, even if something elsewhere does not. */
 export interface Draft {
@@ -29,9 +30,10 @@ export interface Report {
 export function noSuch(
   kind: string,
   name: { readonly text: string; readonly hidden: boolean },
-  names: readonly string[],
+  declared: readonly string[],
 ): string {
-  const cure = suggest(name.hidden ? '' : name.text, names.filter(isPlainName));
+  const names = declared.filter((one) => formats.name.fault(one) === undefined);
+  const cure = suggest(name.hidden ? '' : name.text, names);
   return `there is no ${kind} ${name.hidden ? 'of this name' : show(name.text)}${cure}`;
 }
 

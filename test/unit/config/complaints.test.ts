@@ -380,6 +380,11 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     ],
   },
   {
+    name: 'a plan of another version',
+    text: `${least}plans: { free: {}, paid.v2: {} }\nkeys: [{ id: demo, plan: paid.v1, secret: demo-secret-0123456789 }]\n`,
+    says: ['4:20: keys[0].plan: there is no plan "paid.v1", did you mean "paid.v2"?'],
+  },
+  {
     name: 'a plan that runs on into a secret',
     text: keys('{ id: demo, plan: free secret:demo-secret-0123456789 }'),
     says: [
