@@ -63,7 +63,7 @@ export async function runCommand(): Promise<void> {
   });
 
   try {
-    await program.parseAsync(helpNextToLast(process.argv));
+    await program.parseAsync(helpNextToLast(process.argv, program));
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     // And no exit at once: whether the help could be written shows a moment later.
@@ -72,9 +72,10 @@ export async function runCommand(): Promise<void> {
 }
 
 /** `help keys create` as `keys help create`, because a `help` of commander's looks one level deep. */
-function helpNextToLast(argv: readonly string[]): readonly string[] {
+function helpNextToLast(argv: readonly string[], { commands }: Command): readonly string[] {
   const [first, ...command] = argv.slice(2);
-  if (first !== 'help' || command.length < 2) return argv;
+  const group = commands.find((one) => one.name() === command[0] && one.commands.length > 0);
+  if (first !== 'help' || command.length < 2 || group === undefined) return argv;
   return [...argv.slice(0, 2), ...command.toSpliced(-1, 0, first)];
 }
 

@@ -205,6 +205,8 @@ describe('a start that fails, or is not one', { concurrency: 3 }, () => {
     for (const group of ['keys', 'usage']) {
       assert.match((await run([group, 'help'])).stdout, new RegExp(`^Usage: gatehouse ${group} `));
     }
+    const { stdout: shells } = await run(['help', 'completion', 'bash']);
+    assert.match(shells, /^Usage: gatehouse completion /);
     for (const command of ['usage show', 'keys create']) {
       const { stdout } = await run(['help', ...command.split(' ')]);
       assert.match(stdout, new RegExp(`^Usage: gatehouse ${command} `));
