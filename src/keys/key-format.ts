@@ -28,7 +28,8 @@ const fairBytes = 248;
 
 const behindPrefix = `_[0-9A-Za-z]{${randomLength}}_[0-9A-Za-z]{${checksumLength}}`;
 const anyWhole = new RegExp(`^[A-Za-z]\\w{0,31}${behindPrefix}$`);
-const anywhere = new RegExp(behindPrefix, 'g');
+/** To the end of the word: a prefix may look like the first half of what follows it. */
+const anywhere = new RegExp(`${behindPrefix}\\w*`, 'g');
 
 /** A text without the secrets made here that somebody has put into it, whatever their prefix: it may have been another once. */
 export function withholdSecrets(text: string): string {
