@@ -44,7 +44,10 @@ interface Open {
   readonly openedAt: number;
 }
 
-/** Opens the file. `onFull` is told, at most once a second, that there is no room. Later the file is opened again, but never made, and never another in its place. */
+/**
+ * Opens the file. Later it is opened again, but never made, and never another in its place. `onFull` is told, at most once a
+ * second, that there is no room.
+ */
 export function openConnection(
   path: string,
   { create = true, identity: known, onCreate }: StoreOptions,
@@ -83,7 +86,8 @@ export function openConnection(
   function isInPlace({ place, readIdentity }: Open): boolean {
     try {
       // SQLite goes on writing to a file that was deleted or replaced, and all of that would be lost.
-      if (placeOf(path) !== place) return false;
+      const there = placeOf(path);
+      if (there === undefined || there !== place) return false;
       // Its own `.restore` copies another database into the same file.
       return readIdentity() === identity;
     } catch (error) {
@@ -167,8 +171,10 @@ function refuseForeignLog(path: string, last: Open): void {
   const place = placeOf(path);
   if (place === undefined || place === last.place) return;
   if (last.logPlace === undefined || placeOf(logOf(path)) !== last.logPlace) return;
-  const message = `${path} was replaced, and ${logOf(path)} belongs to the file before it: remove it`;
-  throw new StoreUnavailable(message, { mayHaveHappened: false });
+  throw new StoreUnavailable(
+    `${path} was replaced, and ${logOf(path)} belongs to the file before it: remove it`,
+    { mayHaveHappened: false },
+  );
 }
 
 function logOf(path: string): string {
