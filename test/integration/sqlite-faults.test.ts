@@ -40,7 +40,7 @@ for (const how of ['deleted', 'moved over'] as const) {
     for (let i = 0; i < 300; i += 1) await addKey(`later-${i}`);
     if (how === 'deleted') {
       rmSync(path);
-      await until(fails);
+      assert.match(await until(fails), /there is no such file$/);
       copyFileSync(`${path}.backup`, path);
     } else renameSync(`${path}.backup`, path);
     const said = await until(async () => {

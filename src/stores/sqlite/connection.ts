@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import { statSync, type Stats } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { StoreUnavailable } from '../ledger.ts';
 import type { StoreOptions } from '../store.ts';
@@ -38,9 +38,6 @@ interface Open {
   readonly identity: string;
   readonly readIdentity: () => string;
   readonly calls: Calls;
-  /** Which file was opened, and which log belongs to it. */
-  readonly place: string | undefined;
-  readonly logPlace: string | undefined;
   readonly openedAt: number;
 }
 
@@ -58,7 +55,8 @@ export function openConnection(
   if (isNew) onCreate?.(path);
   const { identity } = first;
   let open: Open | undefined = first;
-  let last = first;
+  /** The file as it was last seen in its place, and the log that belongs to it. */
+  let seen = lookAt(path);
   let lookedAt = performance.now();
   let askedForRoomAt = -Infinity;
   let failure: { readonly error: StoreUnavailable; readonly at: number } | undefined;
@@ -66,9 +64,9 @@ export function openConnection(
   function reopen(): Open {
     if (failure !== undefined && performance.now() - failure.at < REOPEN_AFTER_MS) throw failure.error;
     try {
-      refuseForeignLog(path, last);
+      refuseForeignLog(path, seen);
       open = connect(path, { identity, patient: false, create: false });
-      last = open;
+      seen = lookAt(path);
       return open;
     } catch (error) {
       if (isBusy(error)) throw new Locked();
@@ -83,11 +81,12 @@ export function openConnection(
     return open !== undefined;
   }
 
-  function isInPlace({ place, readIdentity }: Open): boolean {
+  function isInPlace({ readIdentity }: Open): boolean {
     try {
       // SQLite goes on writing to a file that was deleted or replaced, and all of that would be lost.
-      const there = placeOf(path);
-      if (there === undefined || there !== place) return false;
+      const now = lookAt(path);
+      if (!isSame(now.file, seen.file)) return false;
+      seen = now;
       // Its own `.restore` copies another database into the same file.
       return readIdentity() === identity;
     } catch (error) {
@@ -155,8 +154,7 @@ function connect(path: string, how: Opening): Open {
     // In another one every quota would be unspent, and every key unknown.
     if (identity !== (how.identity ?? identity)) throw anotherDatabase(path);
     const calls = prepareCalls(database);
-    const [place, logPlace] = [placeOf(path), placeOf(logOf(path))];
-    return { database, identity, readIdentity, calls, place, logPlace, openedAt: performance.now() };
+    return { database, identity, readIdentity, calls, openedAt: performance.now() };
   } catch (error) {
     database.close();
     throw error;
@@ -167,10 +165,9 @@ function connect(path: string, how: Opening): Open {
  * SQLite leaves the log of a file that was moved away or deleted where it is, and whoever opens the file that came in its place
  * would copy that log into it: nothing in a log says whose it is. It is left to people, because the file may come back.
  */
-function refuseForeignLog(path: string, last: Open): void {
-  const place = placeOf(path);
-  if (place === undefined || place === last.place) return;
-  if (last.logPlace === undefined || placeOf(logOf(path)) !== last.logPlace) return;
+function refuseForeignLog(path: string, seen: Seen): void {
+  const now = lookAt(path);
+  if (now.file === undefined || isSame(now.file, seen.file) || !isSame(now.log, seen.log)) return;
   throw new StoreUnavailable(
     `${path} was replaced, and ${logOf(path)} belongs to the file before it: remove it`,
     { mayHaveHappened: false },
@@ -181,10 +178,24 @@ function logOf(path: string): string {
   return `${path}-wal`;
 }
 
-/** Tells a file from every other: a number alone comes again on another volume, and when the file is gone. */
-function placeOf(path: string): string | undefined {
-  const found = statSync(path, { throwIfNoEntry: false });
-  return found && `${found.dev}:${found.ino}:${found.birthtimeMs}`;
+interface Seen {
+  readonly file: Stats | undefined;
+  readonly log: Stats | undefined;
+}
+
+function lookAt(path: string): Seen {
+  const [file, log] = [path, logOf(path)].map((one) => statSync(one, { throwIfNoEntry: false }));
+  return { file, log };
+}
+
+/**
+ * Whether a file is still the one that it was. Its number comes again on another volume, and when the file is gone: then the time of
+ * its birth tells, unless it is that of the last change, which Node gives where the other cannot be had.
+ */
+function isSame(now: Stats | undefined, before: Stats | undefined): boolean {
+  if (now === undefined || before === undefined) return false;
+  if (now.dev !== before.dev || now.ino !== before.ino) return false;
+  return now.birthtimeMs === before.birthtimeMs || before.birthtimeMs === before.ctimeMs;
 }
 
 function anotherDatabase(path: string): StoreUnavailable {
