@@ -4,6 +4,7 @@ import type {
   AuditNote,
   KeyRecord,
   KeySecret,
+  KnownKey,
   Listed,
   OwnQuota,
   RequestMark,
@@ -65,6 +66,12 @@ const secretsToldMax = 16;
 export function secretsTold({ secrets }: KeyRecord): readonly number[] {
   const newest = secrets.at(-1)?.number ?? 0;
   return Array.from({ length: Math.min(newest, secretsToldMax) }, (_, before) => newest - before);
+}
+
+/** When secrets were used last, by their numbers. A time that no date can hold was written by somebody else, and tells nothing. */
+export function usesOf(uses: readonly (readonly [secret: number, at: unknown])[]): KnownKey['usedAt'] {
+  const told = uses.map(([secret, at]) => [secret, Number(at)] as const);
+  return new Map(told.filter(([, at]) => at > 0 && at <= momentMax));
 }
 
 /** Writes what the audit log keeps beside the moment and the number of keys. */

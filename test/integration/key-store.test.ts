@@ -172,6 +172,14 @@ function keyRules(address: (t: TestContext) => StoreAddress): void {
     assert.deepEqual([...(await keys.listKeys('', 9))[0]!.found!.usedAt], [[2, 77]]);
   });
 
+  test('a use at a time that no date can hold tells nothing', async (t) => {
+    const keys = await open(t);
+    const key = await create(keys, aKey());
+    await keys.noteUses([{ keyId: key.id, secret: 1, at: 8.64e15 + 1 }]);
+    assert.equal((await keys.readKey(key.id))?.usedAt.size, 0);
+    assert.equal((await keys.listKeys('', 9))[0]?.found?.usedAt.size, 0);
+  });
+
   test('the uses of the latest secrets are known, also of those that the key no longer has', async (t) => {
     const keys = await open(t);
     const key = await create(keys, aKey());

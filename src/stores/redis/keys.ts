@@ -5,6 +5,7 @@ import {
   encodeKeyRecord,
   listed,
   secretsTold,
+  usesOf,
   stillHolding,
 } from '../key-record.ts';
 import { AUDIT_ENTRIES_MAX, AUDIT_KEPT_MS, FEED_ENTRIES_MAX } from '../key-store.ts';
@@ -69,7 +70,7 @@ export function createRedisKeys(link: Link, { prefix, isCluster, listen }: Redis
       const uses = secretsTold(record).map(
         (number) => [number, known.get(useOf(record.id, number))] as const,
       );
-      return { record, usedAt: new Map(uses.flatMap(([number, at]) => (at ? [[number, Number(at)]] : []))) };
+      return { record, usedAt: usesOf(uses) };
     });
   }
 

@@ -6,6 +6,7 @@ import {
   encodeKeyRecord,
   listed,
   secretsTold,
+  usesOf,
   stillHolding,
 } from '../key-record.ts';
 import { AUDIT_ENTRIES_MAX, AUDIT_KEPT_MS, FEED_ENTRIES_MAX } from '../key-store.ts';
@@ -42,7 +43,7 @@ export function prepareKeys(database: DatabaseSync, clock: () => number): KeyCal
   function known(row: Row): KnownKey {
     const record = recordOf(row);
     const uses = sql.uses.all(record.id, secretsTold(record).at(-1) ?? 0);
-    return { record, usedAt: new Map(uses.map((use) => [Number(use['secret']), Number(use['used'])])) };
+    return { record, usedAt: usesOf(uses.map((use) => [Number(use['secret']), use['used']])) };
   }
 
   function ownerOf(digest: string): string | undefined {
