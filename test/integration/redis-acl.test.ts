@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test, type TestContext } from 'node:test';
+import { nameKeys } from '../../src/stores/redis/names.ts';
 import type { Store } from '../../src/stores/store.ts';
 import { aKey, aNote, aSecret } from '../helpers/a-key.ts';
-import { aDraw, nextId } from '../helpers/ledger-orders.ts';
+import { aDraw, nextId, someUnits, usedOf } from '../helpers/ledger-orders.ts';
 import { until } from '../helpers/poll.ts';
 import { startRedisServer, type RedisServer } from '../helpers/redis-server.ts';
 import { counters, failureOf, openWithDeadline } from '../helpers/store-faults.ts';
@@ -78,6 +79,31 @@ test('a draw that fails, as the user lacks a command, counts nothing', async (t)
   const [usage] = await store.ledger.readUsage('key', counters);
   assert.equal(usage?.used, 0);
 });
+
+for (const command of ['hset', 'hdel', 'hlen', 'pexpire', 'pexpireat', 'pttl', 'unlink', 'rename', 'time']) {
+  test(`a step that is tried again and again, as the user lacks ${command}, counts once`, async (t) => {
+    const { redis, store } = await openAsUser(t);
+    const { ledger } = store;
+    for (let step = 0; step < 20; step += 1) await ledger.draw(aDraw({ counters, need: 10, want: 10 }));
+    const [latest] = nameKeys('gatehouse:', 'key').steps('a');
+    assert.equal(
+      await redis.say('HSET', latest, 'begun', '0'),
+      ':0\r\n',
+      'its steps are due to be put aside',
+    );
+    const back = someUnits({ counters, units: 5, held: 0 });
+    const draw = aDraw({ counters, need: 7, want: 7 });
+    await redis.say('ACL', 'SETUSER', 'gatehouse', `-${command}`);
+    const steps = [() => ledger.giveBack(back), () => ledger.draw(draw), () => ledger.cancelDraw(draw)];
+    for (const step of steps) {
+      for (let tries = 0; tries < 3; tries += 1) await step().catch(() => undefined);
+    }
+    await redis.say('ACL', 'SETUSER', 'gatehouse', `+${command}`);
+    await ledger.giveBack(back);
+    await ledger.cancelDraw(draw);
+    assert.equal(await usedOf(ledger, counters), '195');
+  });
+}
 
 const unfits = [
   { lacks: 'scripts', rules: ['-@scripting'], says: /does not permit our user the command evalsha/ },

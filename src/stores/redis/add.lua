@@ -14,13 +14,16 @@ for index = 3, #KEYS do
   used[index] = used_of(KEYS[index])
 end
 
+remember('0')
 for index = 3, #KEYS do
   if used[index] or units > 0 then
-    local before = used[index] or 0
-    local after = math.min(math.max(before + units, 0), MAX_WHOLE)
+    local after = math.min(math.max((used[index] or 0) + units, 0), MAX_WHOLE)
     redis.call('HSET', KEYS[index], 'used', whole(after))
+  end
+end
+for index = 3, #KEYS do
+  if used[index] or units > 0 then
     tell_lease(KEYS[index], tonumber(ARGV[4]))
     keep_until(KEYS[index], tonumber(ARGV[index + 2]))
   end
 end
-remember('0')

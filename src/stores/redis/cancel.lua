@@ -19,12 +19,14 @@ for index = 3, #KEYS do
   used[index] = used_of(KEYS[index])
   leases[index] = tonumber(string.match(redis.call('HGET', KEYS[index], 'h:' .. ARGV[2]) or '', '^%d+'))
 end
+redis.call('HSET', latest[1] and KEYS[1] or KEYS[2], ARGV[1], '-')
 for index = 3, #KEYS do
   if used[index] then
     redis.call('HSET', KEYS[index], 'used', whole(math.max(used[index] - units, 0)))
   end
+end
+for index = 3, #KEYS do
   if leases[index] then
     tell_lease(KEYS[index], leases[index] - units)
   end
 end
-redis.call('HSET', latest[1] and KEYS[1] or KEYS[2], ARGV[1], '-')

@@ -40,14 +40,17 @@ if not enough then
   return '2 ' .. whole(now) .. ' ' .. table.concat(used, ' ')
 end
 
-local held = tonumber(ARGV[5]) + units
 for index = 3, #KEYS do
-  -- By the command that all that follows needs, too: a user who may not give it has counted nothing.
   used[index - 2] = whole(used[index - 2] + units)
-  redis.call('HSET', KEYS[index], 'used', used[index - 2])
-  tell_lease(KEYS[index], held)
-  keep_until(KEYS[index], tonumber(ARGV[index * 4 - 3]))
 end
 local answer = '1 ' .. whole(now) .. ' ' .. whole(units) .. ' ' .. table.concat(used, ' ')
 remember(answer)
+for index = 3, #KEYS do
+  redis.call('HSET', KEYS[index], 'used', used[index - 2])
+end
+local held = tonumber(ARGV[5]) + units
+for index = 3, #KEYS do
+  tell_lease(KEYS[index], held)
+  keep_until(KEYS[index], tonumber(ARGV[index * 4 - 3]))
+end
 return answer

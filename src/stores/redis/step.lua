@@ -41,19 +41,21 @@ local function used_of(key)
   return used
 end
 
+-- Comes before the units are counted, and ends with the command that counts them. So one that our user may not give leaves a step
+-- that is counted and remembered or neither, and no attempt to take it again counts it again.
 local function remember(answer)
   local top = whole(math.max(nth, tonumber(latest[3] or 0)))
-  if not latest[2] then
-    redis.call('HSET', KEYS[1], 'begun', whole(now), 'top', top, 'floor', '0', ARGV[1], answer)
-  elseif math.abs(now - latest[2]) > STEPS_MIN_MS and redis.call('HLEN', KEYS[1]) - STEPS_HEAD >= STEPS_MIN then
-    local floor = redis.call('HGET', KEYS[2], 'top') or latest[4]
+  local floor = not latest[2] and '0'
+  if latest[2] and math.abs(now - latest[2]) > STEPS_MIN_MS and redis.call('HLEN', KEYS[1]) - STEPS_HEAD >= STEPS_MIN then
+    floor = redis.call('HGET', KEYS[2], 'top') or latest[4]
     redis.call('UNLINK', KEYS[2])
     redis.call('RENAME', KEYS[1], KEYS[2])
-    redis.call('HSET', KEYS[1], 'begun', whole(now), 'top', top, 'floor', floor, ARGV[1], answer)
-  else
-    redis.call('HSET', KEYS[1], 'top', top, ARGV[1], answer)
+  end
+  if floor then
+    redis.call('HSET', KEYS[1], 'begun', whole(now), 'top', top, 'floor', floor)
   end
   redis.call('PEXPIRE', KEYS[1], STEPS_KEPT_MS)
+  redis.call('HSET', KEYS[1], 'top', top, ARGV[1], answer)
 end
 
 -- Processes that died without giving back leave what they told. It goes when many have told.
