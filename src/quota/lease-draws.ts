@@ -12,7 +12,7 @@ import {
   deny,
   enterPeriods,
   isCurrent,
-  isLive,
+  isOf,
   remainingInStore,
   resize,
 } from './lease.ts';
@@ -123,6 +123,7 @@ export class LeaseDraws {
       this.#failLine(lease, new StoreUnavailable('The periods never settled', { mayHaveHappened: false }));
     } finally {
       lease.drawing = false;
+      if (lease.gone) this.#steps.retire(lease);
     }
   }
 
@@ -146,7 +147,7 @@ export class LeaseDraws {
       if (lease.counters === order.counters) lease.until = 0;
       return false;
     }
-    if (!isLive(lease, order.counters, this.#time, this.#time.tick())) {
+    if (!isOf(lease, order.counters, this.#time, this.#time.tick())) {
       if (answer.kind === 'drawn') this.#steps.sendBack(lease, order.counters, answer.units);
       return false;
     }
@@ -179,7 +180,8 @@ export class LeaseDraws {
   }
 
   #sizeAhead(lease: Lease, line: number, mono: number): number {
-    if (this.#ending || lease.plan.consistency === 'strict' || lease.used === undefined) return 0;
+    if (this.#ending || lease.gone || lease.plan.consistency === 'strict' || lease.used === undefined)
+      return 0;
     return sizeLease({
       spent: lease.spent,
       elapsedMs: mono - lease.drawnAt,

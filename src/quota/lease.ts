@@ -19,7 +19,7 @@ export interface Waiter {
  */
 export interface Lease {
   readonly keyId: string;
-  plan: PlanRule;
+  readonly plan: PlanRule;
   /** The counters of the current periods. One array for as long as the periods last: holds compare it by identity. */
   counters: readonly Counter[];
   /** What the store last said of each counter, this process's own units included; undefined = nothing yet. */
@@ -44,7 +44,7 @@ export interface Lease {
   /** Until then the store is not asked again for `deniedNeed` units or more: it has just said no. */
   deniedUntil: number;
   deniedNeed: number;
-  /** No longer in the book: what comes back for it goes to the store. */
+  /** No longer in the book: it holds nothing ahead, and what comes back for it goes to the store. */
   gone: boolean;
 }
 
@@ -138,7 +138,12 @@ export function isCurrent(lease: Lease, time: StoreTime, mono: number): boolean 
 
 /** Whether a lease still spends units of the periods in which these counters were read. */
 export function isLive(lease: Lease, counters: readonly Counter[], time: StoreTime, mono: number): boolean {
-  return !lease.gone && lease.counters === counters && isCurrent(lease, time, mono);
+  return !lease.gone && isOf(lease, counters, time, mono);
+}
+
+/** Whether these counters are those of the lease's periods, and all of them run. */
+export function isOf(lease: Lease, counters: readonly Counter[], time: StoreTime, mono: number): boolean {
+  return lease.counters === counters && isCurrent(lease, time, mono);
 }
 
 /** Units that the key has left over all of its quotas at the store's last word, without those held here. */

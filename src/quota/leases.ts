@@ -125,7 +125,7 @@ class LeaseBook implements Leases {
     ) {
       return this.#draws.take(lease, order.cost, mono);
     }
-    return this.#reserveSlowly(order, lease ?? this.#open(order, mono), mono);
+    return this.#reserveSlowly(order, mono);
   }
 
   settle(hold: Hold, spent: number): void {
@@ -150,12 +150,7 @@ class LeaseBook implements Leases {
 
   async drain(): Promise<void> {
     await this.#draws.end();
-    for (const lease of this.#book.values()) {
-      this.#steps.retire(lease);
-      this.#steps.tellSpent(lease);
-      lease.gone = true;
-    }
-    this.#book.clear();
+    for (const lease of this.#book.values()) this.#close(lease);
     const until = this.#clock.mono() + lastTriesMs;
     for (;;) {
       this.#steps.chargeOwed();
@@ -172,12 +167,27 @@ class LeaseBook implements Leases {
     return lease;
   }
 
-  #reserveSlowly(order: ReserveOrder, lease: Lease, mono: number): Hold | Denial | Promise<Hold | Denial> {
-    if (lease.plan !== order.plan) {
-      this.#steps.retire(lease);
-      lease.plan = order.plan;
-      lease.until = 0;
-    }
+  /** Gives back all that is held. Who waits for it is still served, with no more than was asked for. */
+  #close(lease: Lease): void {
+    this.#steps.retire(lease);
+    this.#steps.tellSpent(lease);
+    lease.gone = true;
+    this.#book.delete(lease.keyId);
+  }
+
+  /**
+   * A key may come under two plans at one time: one in the file and one in the store that share their id, or a change of which not
+   * all of the key's secrets have heard. Who waits came under the plan of the lease, so another plan has another lease.
+   */
+  #leaseFor(order: ReserveOrder, mono: number): Lease {
+    const lease = this.#book.get(order.keyId);
+    if (lease?.plan === order.plan) return lease;
+    if (lease !== undefined) this.#close(lease);
+    return this.#open(order, mono);
+  }
+
+  #reserveSlowly(order: ReserveOrder, mono: number): Hold | Denial | Promise<Hold | Denial> {
+    const lease = this.#leaseFor(order, mono);
     this.#draws.refresh(lease, mono);
     if (lease.waiting === undefined) {
       if (lease.units >= order.cost) return this.#draws.take(lease, order.cost, mono);

@@ -432,6 +432,41 @@ for (const hours of [-3, 3]) {
   });
 }
 
+test('requests of one key under two plans, that wait together, are each counted by their own', async () => {
+  const scene = createQuotaScene();
+  scene.weather.takesMs = 5;
+  const leases = createLeases(scene.options);
+  const small = aPlan({ quotas: [{ ...aQuota(5), name: 'small' }] });
+  const large = aPlan({ quotas: [{ ...aQuota(100_000), name: 'large' }] });
+  const ask = async (rule: PlanRule) =>
+    Promise.all(
+      Array.from({ length: 10 }, async () => leases.reserve({ keyId: 'ada', plan: rule, cost: 1 })),
+    );
+  const waiting = [ask(small), ask(large), ask(small), ask(large)];
+  await scene.clock.pass(200);
+  const answers = await Promise.all(waiting);
+  const held = answers.map((line) => line.filter(({ kind }) => kind === 'hold').length);
+  assert.deepEqual([held[0]! + held[2]!, held[1], held[3]], [5, 10, 10]);
+  await scene.clock.pass(3000);
+  assert.equal(scene.ledger.used('ada', 'small', may), 5);
+  assert.equal(scene.ledger.used('ada', 'large', may), 20);
+  assert.equal(leases.counts.leases, 0);
+});
+
+test('a change of plan while a draw is under way loses no units', async () => {
+  const scene = createQuotaScene();
+  const leases = createLeases(scene.options);
+  const spent = await warmUp(scene, leases);
+  scene.weather.takesMs = 5;
+  const dear = leases.reserve({ keyId: 'ada', plan, cost: 500 });
+  const other = leases.reserve({ keyId: 'ada', plan: aPlan({ quotas: [aQuota(100_001)] }), cost: 1 });
+  await scene.clock.pass(3000);
+  assert.deepEqual([(await dear).kind, (await other).kind], ['hold', 'hold']);
+  leases.settle((await dear) as Hold, 0);
+  await scene.clock.pass(3000);
+  assert.equal(scene.ledger.used('ada', 'month', may), spent + 1);
+});
+
 test('after a sleep of the machine no unit of the ended period is spent', async () => {
   const scene = createQuotaScene(Date.UTC(2026, 4, 31, 22, 30));
   const leases = createLeases(scene.options);
