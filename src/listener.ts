@@ -40,7 +40,7 @@ export interface ListenerOptions {
   readonly unreadable: (unread: Unread) => void;
 }
 
-/** How often Node looks for headers that are too slow, and we for readers that are. */
+/** How often Node looks for headers that are too slow, and we for readers that are and for what idle connections keep. */
 const lookEveryMs = 1000;
 
 /**
@@ -86,6 +86,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   const look = (): void => {
     const now = performance.now();
     connections.endStalledReaders(now);
+    connections.forgetAnswered();
     for (const socket of connections.overdue(now)) answerUnreadable(new Overdue(), socket, options);
   };
   const timer = setInterval(() => whenAllIsRead(look), lookEveryMs);
