@@ -178,9 +178,11 @@ class LimitBook implements Quotas {
     return next(draft, answer);
   }
 
-  #undo(draft: Draft): void {
-    draft.place?.leave();
-    if (draft.rate !== undefined) this.#rates.putBack(draft.request.keyId);
+  #undo({ request, place, rate }: Draft): void {
+    place?.leave();
+    if (rate !== undefined && request.plan.rate !== undefined) {
+      this.#rates.putBack(request.keyId, request.plan.rate);
+    }
   }
 
   #refuseExhausted(draft: Draft, { lease, until }: Denial): QuotaRefusal {

@@ -23,7 +23,7 @@ export interface Rates {
   /** Takes a cell: at once when some are held, otherwise after the one call of the key that is in flight. */
   take(keyId: string, rule: RateRule): Cell | TooFast | Promise<Cell | TooFast>;
   /** The request was refused for another reason: its cell serves the next one, as long as it is fresh. */
-  putBack(keyId: string): void;
+  putBack(keyId: string, rule: RateRule): void;
   readonly keys: number;
 }
 
@@ -53,7 +53,7 @@ interface Waiter {
 }
 
 interface Pace {
-  rule: RateRule;
+  readonly rule: RateRule;
   cells: number;
   /** Cells that requests took since they were last asked for. */
   taken: number;
@@ -105,9 +105,9 @@ class RateBook implements Rates {
     return answer;
   }
 
-  putBack(keyId: string): void {
+  putBack(keyId: string, rule: RateRule): void {
     const pace = this.#book.get(keyId);
-    if (pace === undefined || this.#clock.mono() - pace.askedAt > cellLifeMs) return;
+    if (pace?.rule !== rule || this.#clock.mono() - pace.askedAt > cellLifeMs) return;
     pace.cells += 1;
     pace.deniedUntil = 0;
     this.#serve(pace);
@@ -128,12 +128,10 @@ class RateBook implements Rates {
     return waiter;
   }
 
+  /** Who waits under another rule of the key, of another plan or of one that was edited, is served by that one to the end. */
   #find(keyId: string, rule: RateRule, mono: number): Pace {
     const known = this.#book.get(keyId);
-    if (known !== undefined) {
-      if (known.rule !== rule) Object.assign(known, { rule, cells: 0, deniedUntil: 0 });
-      return known;
-    }
+    if (known?.rule === rule) return known;
     const made = {
       rule,
       cells: 0,
@@ -175,7 +173,7 @@ class RateBook implements Rates {
     const want = Math.min(rule.burst, pace.line.size + cellsAhead(pace, askedAt));
     pace.taken = 0;
     const answer = await this.#ledger.pace({ keyId, name: rule.name, intervalMs, burst: rule.burst, want });
-    if (pace.rule === rule) this.#answered(pace, answer, askedAt);
+    this.#answered(pace, answer, askedAt);
   }
 
   #answered(pace: Pace, answer: PaceAnswer, askedAt: number): void {

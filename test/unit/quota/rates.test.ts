@@ -113,7 +113,7 @@ test('a cell that was put back serves the next request', async () => {
   await take(rates, slow);
   await take(rates, slow);
   assert.equal((await take(rates, slow)).kind, 'too_fast');
-  rates.putBack('ada');
+  rates.putBack('ada', slow);
   assert.equal((await take(rates, slow)).kind, 'cell');
 });
 
@@ -163,4 +163,20 @@ test('a rate that is edited while a call is under way does not spend the cells o
   await clock.pass(20);
   assert.deepEqual([(await before).kind, (await after).kind], ['cell', 'cell']);
   assert.equal(ledger.calls.get('pace'), 2);
+});
+
+test('requests of one key under two rates, that wait together, are each paced by their own', async () => {
+  const { clock, options, weather } = createQuotaScene();
+  weather.takesMs = 5;
+  const rates = createRates(options);
+  const other = { ...fast, name: 'other' };
+  const ask = async (rule: RateRule) =>
+    Promise.all(Array.from({ length: 10 }, async () => take(rates, rule)));
+  const waiting = [ask(slow), ask(other), ask(slow), ask(other)];
+  await clock.pass(100);
+  const answers = await Promise.all(waiting);
+  const passed = answers.map((line) => line.filter(({ kind }) => kind === 'cell').length);
+  assert.deepEqual([passed[0]! + passed[2]!, passed[1], passed[3]], [2, 10, 10]);
+  await clock.pass(3000);
+  assert.equal(rates.keys, 0);
 });
