@@ -8,6 +8,8 @@
 redis.call('ZCARD', KEYS[1])
 redis.call('XLEN', KEYS[2])
 redis.call('XLEN', KEYS[3])
+local time = redis.call('TIME')
+local kept_from = string.format('%.0f', time[1] * 1000 - ARGV[3])
 local answers = {}
 local added = 0
 for number = 1, (#KEYS - 3) / 2 do
@@ -21,8 +23,12 @@ for number = 1, (#KEYS - 3) / 2 do
     answers[number] = '!'
   else
     if added == 0 then
-      -- Before the first write, so that a user who may not publish changes nothing. The message leaves when the script is over.
+      -- What our user may not do is found out before anything is changed: each command that is needed has no effect here. The
+      -- message leaves when the script is over.
       redis.call('PUBLISH', ARGV[5], '')
+      redis.call('XTRIM', KEYS[2], 'MINID', '~', kept_from)
+      redis.call('ZADD', KEYS[1], 'XX', 0, id)
+      redis.call('XADD', record, 'NOMKSTREAM', '*', 'key', '')
     end
     redis.call('SET', record, text)
     redis.call('SET', secret, id)
@@ -32,9 +38,7 @@ for number = 1, (#KEYS - 3) / 2 do
   end
 end
 if added > 0 then
-  local time = redis.call('TIME')
   redis.call('XADD', KEYS[2], 'MAXLEN', '~', ARGV[2], '*', 'keys', added, 'note', ARGV[1])
-  redis.call('XTRIM', KEYS[2], 'MINID', '~', string.format('%.0f', time[1] * 1000 - ARGV[3]))
   redis.call('XADD', KEYS[3], 'MAXLEN', '~', ARGV[4], '*', 'key', '')
 end
 return answers
