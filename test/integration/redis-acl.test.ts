@@ -48,13 +48,13 @@ test('the user of the README is permitted all that a store does', async (t) => {
   assert.equal(await redis.say('ACL', 'LOG'), '*0\r\n', 'nothing was denied');
 });
 
-const command = /does not permit our user (?:a|the) command/;
+const noCommand = /does not permit our user (?:a|the) command/;
 const mutes = [
   { lacks: 'the channel', rule: 'resetchannels', says: /does not permit our user the channel/ },
   ...['publish', 'set', 'zadd', 'xadd', 'xtrim'].map((name) => ({
     lacks: name,
     rule: `-${name}`,
-    says: command,
+    says: noCommand,
   })),
 ];
 for (const { lacks, rule, says } of mutes) {
