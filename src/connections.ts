@@ -103,12 +103,13 @@ export class Connections {
 
   /**
    * Waits until what came before on the connection is answered. Only safe methods are worked on side by side: who pipelines a
-   * PUT and a GET means them in this order (RFC 9112 §9.3.2). Nearly always there is nothing to wait for.
+   * PUT and a GET means them in this order (RFC 9112 §9.3.2). Those of HTTP/1.0 are not either: an answer of unknown length ends
+   * its connection, and the ones behind it would be lost. Nearly always there is nothing to wait for.
    */
   turn(req: IncomingMessage, res: ServerResponse): Promise<void> | undefined {
     const inFlight = this.#open.get(req.socket)?.inFlight;
     const ahead = inFlight?.at(-2);
-    return ahead === undefined || inFlight?.every(isSafe) === true ? undefined : after(ahead, res);
+    return ahead === undefined || inFlight?.every(mayOverlap) === true ? undefined : after(ahead, res);
   }
 
   /** Waits until an answer that stands behind others on its connection is out, or lost with them. */
@@ -228,14 +229,15 @@ export class Connections {
 
 function ignore(): void {}
 
-function isSafe({ req }: ServerResponse): boolean {
-  return safeMethods.has(req.method);
+function mayOverlap({ req }: ServerResponse): boolean {
+  return safeMethods.has(req.method) && req.httpVersion !== '1.0';
 }
 
 /** Answers leave in their order, so the one that is next ahead is the last of all that are. */
 async function after(ahead: ServerResponse, res: ServerResponse): Promise<void> {
   await new Promise((resolve) => void ahead.once('close', resolve));
   if (res.destroyed) throw new Refusal('client_gone');
+  if (res.req.socket.writableEnded) throw overloaded(); // the answer that was ahead has ended the connection
 }
 
 function remove(inFlight: ServerResponse[], res: ServerResponse): void {

@@ -143,32 +143,44 @@ test('of pipelined requests those that are not safe are worked on alone, in thei
   await nothingInFlight();
 });
 
-for (const version of ['1.1', '1.0']) {
-  test(`a pipelined answer that breaks ends the connection behind those that are ahead of it: HTTP/${version}`, async (t) => {
-    held.length = 0;
-    const earlier = await upstreamCuts();
-    const broken = `GET /v1/hold HTTP/${version}\r\n${keyed}X-Part: broken\r\nConnection: keep-alive\r\n\r\n`;
-    const raw = await open(t, get('/v1/hold') + broken);
-    await until(() => held.length === 2);
-    const ahead = held.find(({ req }) => req.headers['x-part'] === undefined);
-    const behind = held.find((res) => res !== ahead);
-    behind?.writeHead(200, { 'Content-Length': 100 });
-    behind?.write('abc', () => behind.destroy());
-    await until(async () => (await upstreamCuts()) > earlier);
-    ahead?.end('whole');
-    const [answer, ...others] = await raw.responses(2);
-    assert.equal(answer?.text, 'whole');
-    assert.deepEqual(others, []);
-    await until(() => raw.closed);
-    await nothingInFlight();
-    await until(() => linesOfHold().at(-1)?.['cut'] === 'upstream');
-    const told = linesOfHold().slice(-2);
-    assert.deepEqual(
-      told.map(({ msg }) => msg),
-      ['answered', 'cut short'],
-    );
-  });
-}
+test('what stands behind an answer that ends its connection, to a client of HTTP/1.0, never reaches the upstream', async (t) => {
+  held.length = 0;
+  const old = `GET /v1/hold HTTP/1.0\r\n${keyed}Connection: keep-alive\r\n\r\n`;
+  const raw = await open(t, old.repeat(3));
+  await until(() => held.length === 1);
+  await door.stillServes();
+  held[0]?.write('its length is ');
+  held[0]?.end('not known');
+  const bytes = await raw.receivedUntilClose();
+  assert.match(bytes.toString(), /its length is not known$/);
+  await nothingInFlight();
+  assert.equal(held.length, 1);
+});
+
+test('a pipelined answer that breaks ends the connection behind those that are ahead of it', async (t) => {
+  held.length = 0;
+  const earlier = await upstreamCuts();
+  const broken = `GET /v1/hold HTTP/1.1\r\n${keyed}X-Part: broken\r\n\r\n`;
+  const raw = await open(t, get('/v1/hold') + broken);
+  await until(() => held.length === 2);
+  const ahead = held.find(({ req }) => req.headers['x-part'] === undefined);
+  const behind = held.find((res) => res !== ahead);
+  behind?.writeHead(200, { 'Content-Length': 100 });
+  behind?.write('abc', () => behind.destroy());
+  await until(async () => (await upstreamCuts()) > earlier);
+  ahead?.end('whole');
+  const [answer, ...others] = await raw.responses(2);
+  assert.equal(answer?.text, 'whole');
+  assert.deepEqual(others, []);
+  await until(() => raw.closed);
+  await nothingInFlight();
+  await until(() => linesOfHold().at(-1)?.['cut'] === 'upstream');
+  const told = linesOfHold().slice(-2);
+  assert.deepEqual(
+    told.map(({ msg }) => msg),
+    ['answered', 'cut short'],
+  );
+});
 
 const linesOfHold = () => gateway.logs().filter(({ path }) => path === '/v1/hold');
 
