@@ -33,6 +33,8 @@ export class Connections {
   readonly #heldMax: number;
   readonly #open = new Map<Socket, Connection>();
   #inFlight = 0;
+  /** Whether each answer ends its connection. */
+  #endsEach = false;
   /** Undefined as long as the gateway is not being stopped. */
   #drainingSince: number | undefined;
 
@@ -73,7 +75,7 @@ export class Connections {
    */
   enter(req: IncomingMessage, res: ServerResponse): () => void {
     const connection = this.#open.get(req.socket);
-    if (this.#drainingSince !== undefined) res.shouldKeepAlive = false;
+    if (this.#endsEach) res.shouldKeepAlive = false;
     if (connection === undefined) return ignore;
     connection.requests += 1;
     // Behind an answer that ends the connection there is no other: what is not begun, the client can safely ask for again.
@@ -144,8 +146,14 @@ export class Connections {
     return (this.#open.get(socket)?.inFlight.length ?? 0) > 0;
   }
 
+  /** From now on each answer ends its connection, so that clients that keep one have gone elsewhere when all are ended. */
+  endEach(): void {
+    this.#endsEach = true;
+  }
+
   /** From now on every connection ends with its last answer under way, also where that has promised to keep it already. */
   drain(): void {
+    this.endEach();
     this.#drainingSince = performance.now();
     for (const [socket, connection] of this.#open) endAfterAnswers(socket, connection);
   }

@@ -158,6 +158,7 @@ export async function startGateway(
       storeIdentity: store.identity,
       drain: async (delayMs = config.drain.delayMs) => {
         readiness.drain();
+        connections.endEach();
         const changes = within(endPatienceMs, admin.drain());
         await pause(delayMs);
         sockets.drain(config.drain.timeoutMs);

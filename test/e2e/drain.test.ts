@@ -301,20 +301,31 @@ for (const workers of [1, 2]) {
   });
 }
 
-test('with a delay, readiness goes first and requests are served until it is over', async (t) => {
-  const upstream = await startRecordingUpstream(t);
-  const gateway = await startGateway(
-    t,
-    { ...over, drain: { delay: '400ms', timeout: '1s' } },
-    { upstream: upstream.url },
-  );
-  gateway.child.kill('SIGTERM');
-  await until(async () => (await readyz(gateway.adminUrl)) === 503);
-  const raw = await openRaw(t, gateway.port);
-  raw.write(get('/v1/x'));
-  assert.equal((await raw.responses(1))[0]?.status, 200);
-  assert.deepEqual(await gateway.exited, { code: 0, signal: null });
-});
+for (const workers of [1, 2]) {
+  test(`with a delay, readiness goes first and requests are served until it is over, with ${workers} at work`, async (t) => {
+    const upstream = await startRecordingUpstream(t);
+    const config = { ...over, workers, drain: { delay: '3s', timeout: '1s' } };
+    const gateway = await startGateway(t, config, { upstream: upstream.url });
+    const kept = await openRaw(t, gateway.port);
+    kept.write(get('/v1/x'));
+    assert.equal((await kept.responses(1))[0]?.headers['connection'], 'keep-alive');
+    gateway.child.kill('SIGTERM');
+    await until(async () => (await readyz(gateway.adminUrl)) === 503);
+    for (const raw of [kept, await openRaw(t, gateway.port)]) await askUntilEnded(raw);
+    assert.deepEqual(await gateway.exited, { code: 0, signal: null });
+  });
+}
+
+/** Asks on one connection again and again. It must be an answer that ends it, and not the end of the delay in the middle of a request. */
+async function askUntilEnded(raw: RawSocket): Promise<void> {
+  for (let asked = (await raw.responses(0)).length + 1; ; asked += 1) {
+    raw.write(get('/v1/x'));
+    const answers = await raw.responses(asked);
+    assert.equal(answers.length, asked);
+    assert.equal(answers.at(-1)?.status, 200);
+    if (answers.at(-1)?.headers['connection'] === 'close') return;
+  }
+}
 
 test('under steady load no request is lost: each gets its answer, or was never taken', async (t) => {
   const upstream = await startRecordingUpstream(t, (_, res) => void setTimeout(() => res.end('ok'), 3));
