@@ -6,6 +6,7 @@ import { lettingGo } from '../let-go.ts';
 import { overloaded } from '../refusals.ts';
 import type { ArrivingBody } from '../uploads/arriving-body.ts';
 import { noBody, type Body, type BytesBody } from '../upstream/body.ts';
+import { waitForFirst } from '../upstream/first-chunk.ts';
 
 /** What a body that is not looked into is read by. */
 export interface AnyOrder {
@@ -22,7 +23,7 @@ export async function readAny(arriving: ArrivingBody, order: AnyOrder): Promise<
   const { contentLength, sizeMax, memory } = order;
   const chunks = bounded(arriving.chunks, sizeMax);
   if (contentLength !== undefined && contentLength > bufferedBytesMax) {
-    return streamOnce({ arriving, first: noBody, chunks }, contentLength);
+    return await streamOnce({ arriving, first: noBody, chunks }, contentLength);
   }
   const collected = new CollectedBytes(sizeMax);
   try {
@@ -30,7 +31,7 @@ export async function readAny(arriving: ArrivingBody, order: AnyOrder): Promise<
       const chunk = next.value;
       if (collected.length + chunk.length > bufferedBytesMax) {
         const first = inMemory(collected.take(), memory);
-        return streamOnce({ arriving, first, chunks: joined(first, chunk, chunks) }, undefined);
+        return await streamOnce({ arriving, first, chunks: joined(first, chunk, chunks) }, undefined);
       }
       if (!memory.take(chunk.length)) throw overloaded();
       collected.takeOver(chunk);
@@ -52,11 +53,16 @@ interface Streaming {
   readonly chunks: AsyncGenerator<Buffer, void>;
 }
 
-function streamOnce({ arriving, first, chunks }: Streaming, length: number | undefined): Body {
+/**
+ * It goes on once its first chunk has come: a client that takes its time with it keeps no connection from others, and none that
+ * its upstream may take for idle.
+ */
+async function streamOnce({ arriving, first, chunks }: Streaming, length: number | undefined): Promise<Body> {
+  const read = await waitForFirst(chunks);
   return {
     kind: 'stream',
     length,
-    read: () => lettingGo(chunks),
+    read: () => lettingGo(read()),
     repeatable: false,
     release: async () => {
       first.release();

@@ -8,6 +8,7 @@ import { readBoundary } from '../uploads/read-boundary.ts';
 import type { SpoolRoom } from '../uploads/spool.ts';
 import { UploadProblem } from '../uploads/upload-problem.ts';
 import type { StreamedBody } from '../upstream/body.ts';
+import { waitForFirst } from '../upstream/first-chunk.ts';
 import type { Head } from './check-request.ts';
 
 /** What an upload is read by. */
@@ -76,51 +77,30 @@ async function streamed(
   { checked, stop }: { checked: Chunks; stop: () => void },
   { head, released }: UploadOrder,
 ): Promise<StreamedBody> {
-  const first = await checked.next();
+  const read = await waitForFirst(checked);
   const release = once(async () => {
     released();
     stop();
     await checked.return?.();
   });
-  return {
-    kind: 'stream',
-    length: head.contentLength,
-    read: () => resumed(first, checked),
-    repeatable: false,
-    release,
-  };
+  return { kind: 'stream', length: head.contentLength, read, repeatable: false, release };
 }
 
 /** Chunks on their way through the gateway. */
 type Chunks = AsyncIterableIterator<Buffer, void, undefined>;
 
-/** The chunks from the first on, which was waited for. */
-function resumed(first: IteratorResult<Buffer, void>, rest: Chunks): Chunks {
-  let held: IteratorResult<Buffer, void> | undefined = first;
-  return chunksFrom(rest, async () => {
-    const next = held ?? (await rest.next());
-    held = undefined;
-    return next;
-  });
-}
-
-/** The same chunks, with the problems of uploads as refusals. */
+/** The same chunks, with the problems of uploads as refusals. A generator within a generator would wait for every chunk once more. */
 function refusing(checked: Chunks): Chunks {
-  return chunksFrom(checked, async () => {
-    try {
-      return await checked.next();
-    } catch (error) {
-      throw refusalOf(error);
-    }
-  });
-}
-
-/** An iterator over another one. A generator within a generator would wait for every chunk once more. */
-function chunksFrom(source: Chunks, next: () => Promise<IteratorResult<Buffer, void>>): Chunks {
   return {
-    next,
+    next: async () => {
+      try {
+        return await checked.next();
+      } catch (error) {
+        throw refusalOf(error);
+      }
+    },
     return: async () => {
-      await source.return?.();
+      await checked.return?.();
       return { done: true, value: undefined };
     },
     [Symbol.asyncIterator]() {

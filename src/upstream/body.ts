@@ -15,8 +15,8 @@ export interface StreamedBody {
   /** Undefined when it is only known at the end. */
   readonly length: number | undefined;
   /**
-   * Throws a Refusal where the body breaks its rule. Called at most once unless it is `repeatable`. A chunk is the reader's
-   * until it asks for the next.
+   * Throws a Refusal where the body breaks its rule. Unless it is `repeatable` its first chunk is there already, and it is called
+   * again only as long as no other was asked for. A chunk is the reader's until it asks for the next.
    */
   readonly read: () => AsyncIterable<Buffer>;
   readonly repeatable: boolean;

@@ -90,6 +90,12 @@ const cases: readonly Case[] = [
     costs: 1,
     charge: 'forwarded',
   },
+  {
+    name: 'charge forwarded: a client that leaves before any of its large body',
+    does: leavesBeforeBody,
+    costs: 0,
+    charge: 'forwarded',
+  },
   { name: 'charge success: an answer', does: status(204), costs: 1, charge: 'success' },
   { name: 'charge success: a redirection', does: status(302), costs: 1, charge: 'success' },
   { name: 'charge success: not found', does: status(404), costs: 0, charge: 'success' },
@@ -263,6 +269,20 @@ async function leavesAmidBody(key: string): Promise<void> {
   raw.write(requestBytes(`POST ${workPath}`, headers, 'half of it'));
   await until(async () => (await usedBy(gateway, key)) === 1);
   raw.socket.destroy();
+}
+
+async function leavesBeforeBody(key: string): Promise<void> {
+  const raw = await openRaw(scope, gateway.port);
+  const headers = [
+    ['apiKey', secretOf(key)],
+    ['Content-Length', '100000'],
+    ['Expect', '100-continue'],
+  ] as const;
+  raw.write(requestBytes('POST /v1/priced', headers));
+  await raw.receivedUntil((bytes) => bytes.includes('100 Continue'));
+  await until(async () => (await usedBy(gateway, key)) === 2);
+  raw.socket.destroy();
+  await until(() => gateway.logs().some(({ refusal, keyId }) => refusal === 'client_gone' && keyId === key));
 }
 
 async function leavesBeforeAnswer(key: string): Promise<void> {

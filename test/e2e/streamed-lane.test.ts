@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Socket } from 'node:net';
 import { after, test } from 'node:test';
+import type { TestContext } from 'node:test';
 import { listen } from '../helpers/listen.ts';
 import { until } from '../helpers/poll.ts';
 import { openRaw, requestBytes } from '../helpers/raw-socket.ts';
@@ -31,6 +32,7 @@ const gateway = await startGateway(
       curt: { targets: [`http://127.0.0.1:${curt}`] },
       gone: { targets: [gone.url] },
       either: { targets: [gone.url, recording.url] },
+      single: { targets: [recording.url], connections: 1, timeouts },
     },
     routes: [
       { path: '/v1/in/*', methods, body },
@@ -38,6 +40,7 @@ const gateway = await startGateway(
       { path: '/v1/curt', methods, body, upstream: 'curt' },
       { path: '/v1/gone', methods, body, upstream: 'gone' },
       { path: '/v1/either', methods, body, upstream: 'either' },
+      { path: '/v1/single', methods, body, upstream: 'single' },
     ],
   },
   { upstream: recording.url },
@@ -90,6 +93,41 @@ test('the path that was matched is the path that is sent', async (t) => {
     assert.equal((await answerTo(t, gateway.port, { ...upload, path: target })).status, 200);
     assert.equal(recording.requests.at(-1)?.target, target);
   }
+});
+
+/** Sends the head, is invited to send the body, and comes back when the gateway has answered another since. */
+async function openInvited(t: TestContext, path: string): Promise<RawSocket> {
+  const client = await openRaw(t, gateway.port);
+  client.write(uploadBytes({ ...upload, path, headers: [['Expect', '100-continue']] }).head);
+  await client.receivedUntil((bytes) => bytes.includes('100 Continue'));
+  assert.equal((await answerTo(t, gateway.port, upload)).status, 200);
+  return client;
+}
+
+const farewell = 'HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n';
+for (const [end, word] of Object.entries({ 'a farewell': farewell, 'its end alone': '' })) {
+  test(`an upstream that ends an idle connection with ${end} ends no request of which it has nothing`, async (t) => {
+    raw.script = (socket) => void socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+    const answer = await answerTo(t, gateway.port, { ...upload, path: '/v1/raw' });
+    assert.equal(answer.status, 200);
+    const client = await openInvited(t, '/v1/raw');
+    const { length } = raw.received;
+    for (const socket of raw.sockets) socket.end(word);
+    await until(() => raw.sockets.size === 0);
+    client.write(large);
+    const [, late] = await client.responses(1);
+    assert.equal(late?.status, 200);
+    assert.equal(raw.received.length, length + 1);
+  });
+}
+
+test('a client that has sent nothing of its body keeps no connection from others', async (t) => {
+  const idle = await openInvited(t, '/v1/single');
+  for (let turn = 0; turn < 2; turn += 1) {
+    assert.equal((await answerTo(t, gateway.port, { ...upload, path: '/v1/single' })).status, 200);
+  }
+  idle.write(large);
+  assert.equal((await idle.responses(1))[1]?.status, 200);
 });
 
 test('uploads one after the other share a connection', async (t) => {
