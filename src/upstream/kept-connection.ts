@@ -7,21 +7,14 @@ import type { Socket } from 'node:net';
 export class KeptConnection {
   readonly #socket: Socket;
   readonly #read: number;
-  readonly #written: number;
 
   constructor(socket: Socket) {
     this.#socket = socket;
     this.#read = socket.bytesRead;
-    this.#written = socket.bytesWritten;
   }
 
   /** Nothing has come on it since. */
   get isSilent(): boolean {
     return this.#socket.bytesRead === this.#read;
-  }
-
-  /** False when surely nothing has left on it since. */
-  get isWritten(): boolean {
-    return this.#socket.bytesWritten !== this.#written;
   }
 }

@@ -46,6 +46,7 @@ export class Relay implements Dispatcher.DispatchHandler, Guest {
   readonly #onClose = (): void => this.#giveUp(new ClientGone());
   #controller: Dispatcher.DispatchController | undefined;
   #over = false;
+  #hasLeft = false;
   /** What has come of the answer's head. */
   #head: { readonly status: number; readonly raw: readonly string[] } | undefined;
   /** The head is on its way to the client; until then there can still be a refusal. */
@@ -76,10 +77,25 @@ export class Relay implements Dispatcher.DispatchHandler, Guest {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     // Given up while it waited for a connection. Thrown, the request is dropped; aborted, the connection would be too.
     if (this.#over) throw new ClientGone();
+    this.connected(controller);
+    this.requestLeaves();
+  }
+
+  connected(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    this.#progress.sent = true;
     this.#startedAt = performance.now();
     this.#deadline.refresh();
+  }
+
+  /** From here on something of it may have reached the upstream. */
+  requestLeaves(): void {
+    this.#hasLeft = true;
+    this.#progress.sent = true;
+  }
+
+  /** Of this try: an earlier one may have. */
+  get hasLeft(): boolean {
+    return this.#hasLeft;
   }
 
   /** A body that came as it was sent has left: from here on it is the upstream that takes its time. */
@@ -232,7 +248,7 @@ export class Relay implements Dispatcher.DispatchHandler, Guest {
     this.#progress.bytesOut = 0; // what was held is not sent any more
     const silent = !this.#heard && isClosed(error) && hadAnswers(error);
     this.#stop();
-    const sent = this.#controller !== undefined;
+    const sent = this.#hasLeft;
     const inLine = this.#seats.giveUp(this);
     const waited = !sent && (inLine || this.seat === 'after a wait') && error instanceof ResponseTimeout;
     this.#settle.reject(new ExchangeFailed(error, { sent, silent, inLine, waited }));

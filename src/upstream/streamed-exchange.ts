@@ -49,7 +49,7 @@ type OpenRequest = (onError: (error: Error) => void) => ClientRequest;
 const noDeadline = 0x7fffffff;
 
 /**
- * One request and its answer. The body is read only once there is a connection, so a target that cannot be reached costs
+ * One request and its answer. The body is read on only when its first chunk was sent, so a target that cannot be reached costs
  * nothing of it; and it is ended only when all of it passed, so what breaks a rule can never be taken for complete.
  */
 export class StreamedExchange implements Dispatcher.DispatchController {
@@ -70,8 +70,6 @@ export class StreamedExchange implements Dispatcher.DispatchController {
   /** A chunk waits for the upstream to take it. */
   #writing = false;
   #over = false;
-  /** A body that can be read only once is being read. */
-  #begun = false;
   /** All of the body was written. */
   #sent = false;
   /** The answer is complete; only the client is waited for. */
@@ -165,21 +163,20 @@ export class StreamedExchange implements Dispatcher.DispatchController {
   #connected(): void {
     if (this.#over) return;
     clearTimeout(this.#timer);
-    this.#relay.onRequestStart(this);
+    this.#relay.connected(this);
     void this.#sendBody();
   }
 
   async #sendBody(): Promise<void> {
     const outgoing = this.#outgoing as ClientRequest;
-    // That a kept connection was closed meanwhile is known by then, and a body that is read once was not begun for it.
+    // What became of a kept connection meanwhile is known by then.
     if (this.#kept !== undefined) await new Promise<void>(whenAllIsRead);
-    if (outgoing.destroyed || this.#over) return;
-    this.#begun = this.#body.kind === 'stream' && !this.#body.repeatable;
+    if (!this.#mayWrite(outgoing)) return;
     try {
       for await (const chunk of chunksOf(this.#body)) {
         // Also an answer that came early: a write to a connection that the upstream has closed since would lose it unread.
         await new Promise<void>(whenAllIsRead);
-        if (outgoing.destroyed || this.#over) return;
+        if (!this.#mayWrite(outgoing)) return;
         await this.#write(outgoing, chunk);
       }
     } catch (error) {
@@ -190,7 +187,8 @@ export class StreamedExchange implements Dispatcher.DispatchController {
       this.#relay.breakOff(error instanceof Error ? error : new Error('the body failed'));
       return;
     }
-    if (outgoing.destroyed) return;
+    if (!this.#mayWrite(outgoing)) return;
+    this.#relay.requestLeaves();
     outgoing.end();
     this.#sent = true;
     if (this.#answer !== undefined) return this.#expectMore();
@@ -198,9 +196,18 @@ export class StreamedExchange implements Dispatcher.DispatchController {
     this.#arm(this.#timeouts.responseMs, (ms) => new ResponseTimeout(ms));
   }
 
+  /** What a kept connection brought before anything was asked on it may be the start of a farewell, and is no answer. */
+  #mayWrite(outgoing: ClientRequest): boolean {
+    if (outgoing.destroyed || this.#over) return false;
+    if (this.#relay.hasLeft || this.#kept?.isSilent !== false) return true;
+    this.#giveUp(new NonsenseAnswer('it spoke before it was asked'));
+    return false;
+  }
+
   /** Resolves when the kernel has the bytes, or nobody will take them any more: they are not ours to keep. */
   #write(outgoing: ClientRequest, chunk: Buffer): Promise<void> {
     const { idleMs } = this.#timeouts;
+    this.#relay.requestLeaves();
     this.#writing = true;
     if (this.#patience === undefined) this.#patience = setTimeout(() => this.#endPatience(), idleMs);
     else this.#patience.refresh();
@@ -218,6 +225,8 @@ export class StreamedExchange implements Dispatcher.DispatchController {
 
   #receive(answer: IncomingMessage): void {
     if (this.#over) return;
+    // Such as the 408 for a connection that was idle too long: of this request nobody there knows anything.
+    if (!this.#relay.hasLeft) return this.#giveUp(new NonsenseAnswer('it answered before it was asked'));
     const status = answer.statusCode ?? 0;
     // Interim answers do not come this way: it is 000 or the like, for which the relay would wait on.
     if (status < 200) return this.#giveUp(new NonsenseAnswer(`${status} is not the status of an answer`));
@@ -294,11 +303,12 @@ export class StreamedExchange implements Dispatcher.DispatchController {
     if (this.#answer?.complete !== true) this.#relay.answerFailed(error);
   }
 
-  /** That a kept connection was closed is no failure of the request, of which perhaps nothing has left. */
+  /** What becomes of a kept connection before anything has left on it, or that it was closed, is no failure of the request. */
   #judge(failure: ExchangeFailed): ExchangeFailed {
-    const kept = this.#kept;
-    if (kept === undefined || !kept.isSilent || !isClosed(failure.cause)) return failure;
-    return new ExchangeFailed(failure.cause, { silent: true, sent: kept.isWritten || this.#begun });
+    const { cause, sent } = failure;
+    if (this.#kept === undefined) return failure;
+    if (sent && !(this.#kept.isSilent && isClosed(cause))) return failure;
+    return new ExchangeFailed(cause, { silent: true, sent });
   }
 
   #stop(): void {

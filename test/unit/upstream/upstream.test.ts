@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
+import { createServer as createTcpServer } from 'node:net';
+import type { Socket } from 'node:net';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import type { Body, StreamedBody } from '../../../src/upstream/body.ts';
+import type { Progress } from '../../../src/upstream/exchange.ts';
 import { createUpstream } from '../../../src/upstream/upstream.ts';
 import { collectGarbage } from '../../helpers/collect-garbage.ts';
 import { listen } from '../../helpers/listen.ts';
@@ -68,59 +71,139 @@ for (const [lane, { size, bodyOf }] of Object.entries(lanes)) {
   });
 }
 
-test('a body that is read once and was begun is not sent again, though nothing of it had left', async (t) => {
-  const { promise: whenBegun, resolve: begun } = Promise.withResolvers<void>();
-  const { promise: forEver } = Promise.withResolvers<void>();
-  let reads = 0;
-  const { ask, started } = await startScene(t, 100, {
-    bodyOf: (bytes) => {
-      const body = streamed(bytes, { repeatable: false });
-      if (started.bodies.length === 1) return body;
-      const read = async function* (): AsyncGenerator<Buffer, void> {
-        reads += 1;
-        assert.equal(reads, 1, 'it was read twice');
-        begun();
-        await forEver;
-        yield bytes;
-      };
-      return { ...body, read };
-    },
+const farewell = 'HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n';
+const befalls: Record<string, (kept: Socket) => unknown> = {
+  'a farewell': (kept) => kept.end(farewell),
+  'the answer of somebody else': (kept) => kept.write('HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx'),
+  'an answer that breaks off': (kept) => kept.end('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx'),
+  'no HTTP': (kept) => kept.write('x'),
+  'its end': (kept) => kept.end(),
+  'a reset': (kept) => kept.resetAndDestroy(),
+};
+for (const [name, befall] of Object.entries(befalls)) {
+  test(`what a kept connection brings before anything has left on it costs the request nothing: ${name}`, async (t) => {
+    const late = lateBody();
+    const { ask, started } = await startScene(t, 100, { bodyOf: late.bodyOf });
+    started.silent.script = (socket) => socket.write('HTTP/1.1 204 No Content\r\n\r\n');
+    assert.equal((await (await ask()).responses(1))[0]?.status, 204);
+    const [kept] = started.silent.sockets;
+    late.begin();
+    const client = await ask();
+    await late.whenAsked;
+    befall(kept!);
+    assert.equal((await client.responses(1))[0]?.status, 204);
+    assert.deepEqual(started.setAside, []);
+    assert.equal(started.silent.received.length, 2);
   });
+}
+
+test('a farewell of which a part came before anything had left is not completed by the rest', async (t) => {
+  const late = lateBody();
+  const { ask, started } = await startScene(t, 100, { bodyOf: late.bodyOf });
   started.silent.script = (socket) => socket.write('HTTP/1.1 204 No Content\r\n\r\n');
   assert.equal((await (await ask()).responses(1))[0]?.status, 204);
-  await ask();
-  await whenBegun;
-  for (const socket of started.silent.sockets) socket.resetAndDestroy();
-  await until(() => started.refusals.length === 1);
-  assert.deepEqual(started.refusals, ['upstream_broken']);
-  assert.equal(reads, 1);
+  const [kept] = started.silent.sockets;
+  started.silent.script = (socket) =>
+    socket.write(socket === kept ? farewell.slice(20) : 'HTTP/1.1 204 No Content\r\n\r\n');
+  late.begin();
+  const client = await ask();
+  await late.whenAsked;
+  await new Promise<unknown>((written) => kept?.write(farewell.slice(0, 20), written));
+  // What the kernel has is read in the next turn of the loop.
+  for (let turn = 0; turn < 2; turn += 1) await new Promise(setImmediate);
+  late.come();
+  assert.equal((await client.responses(1))[0]?.status, 204);
 });
+
+test('a request that had a connection on which nothing left was not sent', async (t) => {
+  const late = lateBody();
+  const { ask, started } = await startScene(t, 100, { bodyOf: late.bodyOf });
+  started.silent.script = (socket) => socket.write('HTTP/1.1 204 No Content\r\n\r\n');
+  assert.equal((await (await ask()).responses(1))[0]?.status, 204);
+  late.begin();
+  await ask();
+  await late.whenAsked;
+  await started.silent.close();
+  await until(() => started.refusals.length === 1);
+  assert.deepEqual(started.refusals, ['upstream_unreachable']);
+  assert.deepEqual(
+    started.progress.map(({ sent }) => sent),
+    [true, false],
+  );
+});
+
+test('a target that closes connections before anything has left on them is left aside for another', async (t) => {
+  const late = lateBody();
+  let accepted = 0;
+  const closing = createTcpServer((socket) => {
+    accepted += 1;
+    void late.whenAsked.then(() => socket.destroy());
+  });
+  const url = `http://127.0.0.1:${await listen(t, closing)}`;
+  const { ask, started } = await startScene(t, 100, { bodyOf: late.bodyOf, others: [url] });
+  started.silent.script = (socket) => socket.write('HTTP/1.1 204 No Content\r\n\r\n');
+  late.begin();
+  assert.equal((await (await ask()).responses(1))[0]?.status, 204);
+  assert.equal(accepted, 1);
+  assert.deepEqual(started.setAside, [url]);
+});
+
+/** Bodies of which the first reading, once `begin` was called, brings nothing until `come` is. */
+function lateBody() {
+  const { promise: whenAsked, resolve: asked } = Promise.withResolvers<void>();
+  const { promise: whenThere, resolve: come } = Promise.withResolvers<void>();
+  let isLate = false;
+  const bodyOf = (bytes: Buffer): Body => {
+    const read = async function* (): AsyncGenerator<Buffer, void> {
+      if (isLate) {
+        isLate = false;
+        asked();
+        await whenThere;
+      }
+      yield bytes;
+    };
+    return { ...streamed(bytes, { repeatable: true }), read };
+  };
+  return { bodyOf, whenAsked, come, begin: () => void (isLate = true) };
+}
 
 function inMemory(bytes: Buffer): Body {
   return { kind: 'bytes', bytes, release: () => undefined };
 }
 
 function streamed(bytes: Buffer, { repeatable }: { repeatable: boolean }): StreamedBody {
-  let reads = 0;
+  let isBegun = false;
   return {
     kind: 'stream',
     length: bytes.length,
     read: async function* () {
-      reads += 1;
-      assert.ok(repeatable || reads === 1, 'it was read twice');
+      assert.ok(repeatable || !isBegun, 'it was read twice');
       yield bytes;
+      isBegun = true;
     },
     repeatable,
     release: () => undefined,
   };
 }
 
+interface SceneOptions {
+  readonly responseMs?: number;
+  readonly bodyOf?: (bytes: Buffer) => Body;
+  /** Targets beside the silent one. They come first. */
+  readonly others?: readonly string[];
+}
+
 /** An upstream with one connection that is silent, and clients whose requests all go there. */
-async function startScene(t: TestContext, size: number, { responseMs = 60_000, bodyOf = inMemory } = {}) {
+async function startScene(
+  t: TestContext,
+  size: number,
+  { responseMs = 60_000, bodyOf = inMemory, others = [] }: SceneOptions = {},
+) {
   const silent = await startRawUpstream(t);
   const started = {
     silent,
     bodies: [] as WeakRef<Buffer>[],
+    progress: [] as Progress[],
     refusals: [] as unknown[],
     setAside: [] as string[],
     onSend: (): unknown => undefined,
@@ -128,7 +211,7 @@ async function startScene(t: TestContext, size: number, { responseMs = 60_000, b
   const upstream = createUpstream(
     {
       name: 'one',
-      targets: [silent.url],
+      targets: [silent.url, ...others],
       timeouts: { connectMs: 5000, responseMs, idleMs: 60_000 },
       connections: 1,
       preserveHost: false,
@@ -156,7 +239,9 @@ async function startScene(t: TestContext, size: number, { responseMs = 60_000, b
         costHeader: undefined,
         switching: undefined,
       };
-      upstream.send(request, res, noProgress()).catch((error: unknown) => {
+      const progress = noProgress();
+      started.progress.push(progress);
+      upstream.send(request, res, progress).catch((error: unknown) => {
         started.refusals.push(error instanceof Error && 'code' in error ? error.code : error);
         res.destroy();
       });
