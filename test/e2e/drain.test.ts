@@ -301,10 +301,25 @@ for (const workers of [1, 2]) {
   });
 }
 
+test('with a delay, readiness goes first and requests are served until it is over', async (t) => {
+  const upstream = await startRecordingUpstream(t);
+  const gateway = await startGateway(
+    t,
+    { ...over, drain: { delay: '400ms', timeout: '1s' } },
+    { upstream: upstream.url },
+  );
+  gateway.child.kill('SIGTERM');
+  await until(async () => (await readyz(gateway.adminUrl)) === 503);
+  const raw = await openRaw(t, gateway.port);
+  raw.write(get('/v1/x'));
+  assert.equal((await raw.responses(1))[0]?.status, 200);
+  assert.deepEqual(await gateway.exited, { code: 0, signal: null });
+});
+
 for (const workers of [1, 2]) {
-  test(`with a delay, readiness goes first and requests are served until it is over, with ${workers} at work`, async (t) => {
+  test(`during the delay answers end the connections that clients keep, with ${workers} at work`, async (t) => {
     const upstream = await startRecordingUpstream(t);
-    const config = { ...over, workers, drain: { delay: '3s', timeout: '1s' } };
+    const config = { ...over, workers, drain: { delay: '30s' } };
     const gateway = await startGateway(t, config, { upstream: upstream.url });
     const kept = await openRaw(t, gateway.port);
     kept.write(get('/v1/x'));
@@ -312,7 +327,7 @@ for (const workers of [1, 2]) {
     gateway.child.kill('SIGTERM');
     await until(async () => (await readyz(gateway.adminUrl)) === 503);
     for (const raw of [kept, await openRaw(t, gateway.port)]) await askUntilEnded(raw);
-    assert.deepEqual(await gateway.exited, { code: 0, signal: null });
+    assert.deepEqual(await gateway.stop('SIGINT'), { code: 130, signal: null });
   });
 }
 
