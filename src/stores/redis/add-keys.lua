@@ -24,11 +24,11 @@ for number = 1, (#KEYS - 3) / 2 do
   else
     if added == 0 then
       -- What our user may not do is found out before anything is changed: each command that is needed has no effect here. The
-      -- message leaves when the script is over.
+      -- message leaves when the script is over. XTRIM needs no memory, and behind it Redis refuses nothing for the lack of it.
       redis.call('PUBLISH', ARGV[5], '')
-      redis.call('XTRIM', KEYS[2], 'MINID', '~', kept_from)
       redis.call('ZADD', KEYS[1], 'XX', 0, id)
       redis.call('XADD', record, 'NOMKSTREAM', '*', 'key', '')
+      redis.call('XTRIM', KEYS[2], 'MINID', '~', kept_from)
     end
     redis.call('SET', record, text)
     redis.call('SET', secret, id)

@@ -23,12 +23,12 @@ redis.call('XLEN', KEYS[3])
 redis.call('XLEN', KEYS[4])
 
 -- What our user may not do is found out before anything is changed: each command that is needed has no effect here. The message
--- leaves when the script is over.
+-- leaves when the script is over. XTRIM needs no memory, and behind it Redis refuses nothing for the lack of it.
 local time = redis.call('TIME')
 redis.call('PUBLISH', ARGV[8], '')
-redis.call('XTRIM', KEYS[3], 'MINID', '~', string.format('%.0f', time[1] * 1000 - ARGV[6]))
 redis.call('ZADD', KEYS[2], 'XX', 0, ARGV[2])
 redis.call('SET', KEYS[1], held or '', 'XX')
+redis.call('XTRIM', KEYS[3], 'MINID', '~', string.format('%.0f', time[1] * 1000 - ARGV[6]))
 
 redis.call('XADD', KEYS[3], 'MAXLEN', '~', ARGV[5], '*', 'keys', 1, 'note', ARGV[4])
 redis.call('XADD', KEYS[4], 'MAXLEN', '~', ARGV[7], '*', 'key', ARGV[1] == '' and '' or ARGV[2])

@@ -46,6 +46,8 @@ end
 local function remember(answer)
   local top = whole(math.max(nth, tonumber(latest[3] or 0)))
   local floor = not latest[2] and '0'
+  -- Changes nothing, but needs memory: behind a write that needs none Redis refuses no other for the lack of it.
+  redis.call('HSET', KEYS[1], 'top', latest[3] or '0')
   if latest[2] and math.abs(now - latest[2]) > STEPS_MIN_MS and redis.call('HLEN', KEYS[1]) - STEPS_HEAD >= STEPS_MIN then
     floor = redis.call('HGET', KEYS[2], 'top') or latest[4]
     redis.call('UNLINK', KEYS[2])
