@@ -16,9 +16,13 @@ const SLACK_MS = 5_000;
 /** The counter that the faults are tried on. */
 export const counters = [aCounter({ limit: 1_000_000 })];
 
-/** Opens a store with the default deadline. */
-export async function openWithDeadline(t: TestContext, url: string): Promise<Store> {
-  const store = await openStore(parseStoreAddress(url), { deadlineMs: DEADLINE_MS });
+/** Opens a store with a deadline, by default the default one. */
+export async function openWithDeadline(
+  t: TestContext,
+  url: string,
+  deadlineMs = DEADLINE_MS,
+): Promise<Store> {
+  const store = await openStore(parseStoreAddress(url), { deadlineMs });
   t.after(() => store.close());
   return store;
 }

@@ -567,6 +567,18 @@ test('answers that come later than the deadline are not waited for, and soon not
   await recovers(store);
 });
 
+test('a deadline of seconds is waited for, although a connection is quiet meanwhile', async (t) => {
+  const redis = await startRedisServer(t);
+  const proxy = await startTcpProxy(t, redis.port);
+  const store = await openWithDeadline(t, `redis://127.0.0.1:${proxy.port}`, 30_000);
+  await store.ledger.draw(aDraw({ counters }));
+  proxy.answers = { lateByMs: 1_500 };
+  assert.equal((await store.ledger.draw(aDraw({ counters }))).kind, 'drawn');
+  // A connection is made as patiently.
+  proxy.cutConnections();
+  await until(async () => (await reasonOf(store.ledger.draw(aDraw({ counters })))) === '');
+});
+
 test('a connection that is cut in the midst of calls is made anew, and no call is sent twice', async (t) => {
   const redis = await startRedisServer(t);
   const proxy = await startTcpProxy(t, redis.port);

@@ -9,16 +9,25 @@ import { tendNodes } from './tend-nodes.ts';
 /** One Redis, or a cluster of them; both take the same commands. */
 export type Client = Redis | Cluster;
 
-/** A socket that owes an answer for so long is given up. Shorter than the 2 s within which we promise to recover. */
-const SOCKET_TIMEOUT_MS = 1_000;
+/** Shorter than the 2 s within which we promise to recover. */
+const PATIENCE_MIN_MS = 1_000;
+/** What ioredis gives up takes all calls on its connection along: the deadline of the one that waits longest has passed by then. */
+const PATIENCE_SPARE_MS = 250;
 const RECONNECT_MAX_MS = 500;
 /** They take two seconds. */
 const NODE_ATTEMPTS = 8;
 
+/** How one connects. */
+export interface Terms {
+  readonly trust: Trust;
+  /** How long a call waits for its answer. Who gives a call more than a second gives it to the connection as well. */
+  readonly deadlineMs: number;
+}
+
 /** Connects. The client goes on trying for ever; it never queues while it is not connected and never sends twice. */
-export function createClient(address: RedisAddress, trust: Trust): Client {
+export function createClient(address: RedisAddress, terms: Terms): Client {
   const { servers } = address;
-  const options = connectionOptions(address, trust);
+  const options = connectionOptions(address, terms);
   if (servers.kind !== 'cluster') return createRedis(servers, options);
   const nodes = servers.nodes.map(({ host, port }) => ({ host, port }));
   const cluster = new Cluster(nodes, clusterOptions(options));
@@ -30,9 +39,9 @@ export function createClient(address: RedisAddress, trust: Trust): Client {
  * Connects for listening, after which a connection can send nothing else. All nodes of a cluster hear what is published: any that
  * the client knows will do, and maybe another at the next attempt. Its own way to listen tries without a pause (ioredis 6.0.0).
  */
-export function createListener(address: RedisAddress, trust: Trust, client: Client): Redis {
+export function createListener(address: RedisAddress, terms: Terms, client: Client): Redis {
   const { servers } = address;
-  const options = connectionOptions(address, trust);
+  const options = connectionOptions(address, terms);
   if (servers.kind !== 'cluster') return createRedis(servers, options);
   const choose = (): Address | undefined => {
     const known = (client as Cluster).nodes().map(({ options: { host = '', port = 0 } }) => ({ host, port }));
@@ -74,7 +83,7 @@ function connectTo(servers: OneRedis, options: ConnectionOptions): Redis {
     sentinelUsername: servers.sentinelUsername,
     sentinelPassword: servers.sentinelPassword,
     sentinelRetryStrategy: reconnectInMs,
-    sentinelCommandTimeout: SOCKET_TIMEOUT_MS,
+    sentinelCommandTimeout: options.socketTimeout,
     // Its message may arrive while the client connects anew, and the client then ends for good ("Connection is closed.",
     // seen in a quarter of the failovers with ioredis 6.0.0). Without it the errors of the old master tell as soon.
     failoverDetector: false,
@@ -83,7 +92,8 @@ function connectTo(servers: OneRedis, options: ConnectionOptions): Redis {
   });
 }
 
-function connectionOptions(address: RedisAddress, trust: Trust) {
+function connectionOptions(address: RedisAddress, { trust, deadlineMs }: Terms) {
+  const patienceMs = Math.max(PATIENCE_MIN_MS, deadlineMs + PATIENCE_SPARE_MS);
   return {
     protocol: 2 as const,
     db: address.db,
@@ -92,8 +102,9 @@ function connectionOptions(address: RedisAddress, trust: Trust) {
     ...(address.tls === undefined ? {} : { tls: trust }),
     connectionName: 'gatehouse',
     disableClientInfo: true,
-    connectTimeout: SOCKET_TIMEOUT_MS,
-    socketTimeout: SOCKET_TIMEOUT_MS,
+    connectTimeout: patienceMs,
+    // A socket that owes an answer for so long is given up.
+    socketTimeout: patienceMs,
     disconnectTimeout: 200,
     maxLoadingRetryTime: 200,
     retryStrategy: reconnectInMs,
@@ -145,7 +156,7 @@ function clusterOptions(options: ConnectionOptions) {
     retryDelayOnClusterDown: 0,
     // All tries together take less than a store may take for its answer.
     retryDelayOnTryAgain: 25,
-    slotsRefreshTimeout: SOCKET_TIMEOUT_MS,
+    slotsRefreshTimeout: options.socketTimeout,
     // Certificates are issued for names, so with TLS a name is kept until the connection is made.
     ...(options.tls === undefined ? {} : { dnsLookup: keepName }),
   } satisfies ClusterOptions;

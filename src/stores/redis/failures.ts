@@ -73,6 +73,8 @@ const denials: readonly { says: RegExp; what: string; general: boolean; midway: 
 /** A cluster answered each time that the slot is at, or on its way to, another node. */
 const sentOnTooOften = /^Too many Cluster redirections\. Last error: ReplyError: (?:MOVED|ASK|TRYAGAIN)\b/;
 
+const socketTimeout = /^Socket timeout\. .* in (\d+)ms/;
+
 /** Errors of sockets that can only arise before anything was sent. */
 const neverSent = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
 
@@ -85,6 +87,10 @@ export function describeFailure(thrown: unknown): Failure {
   if (name === 'ReplyError') return { ...describeRefusal(message), answered: true };
   if (wasNotConnected(thrown)) {
     return fail('is not connected', { mayHaveHappened: false, general: true });
+  }
+  const silentForMs = socketTimeout.exec(message)?.[1];
+  if (silentForMs !== undefined) {
+    return fail(`did not answer within ${silentForMs} ms`, { mayHaveHappened: true, general: true });
   }
   if (sentOnTooOften.test(message)) {
     return { ...fail('is moving the slot', { mayHaveHappened: false, general: false }), answered: true };

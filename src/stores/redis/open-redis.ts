@@ -14,8 +14,8 @@ const PROBE_KEPT_MS = 60_000;
 
 /** Opens the store in Redis. Resolves without a connection too, and then goes on connecting. */
 export async function openRedis(address: RedisAddress, { deadlineMs = 250 }: StoreOptions): Promise<Store> {
-  const trust = followAuthorities(address.tls?.caFile);
-  const client = createClient(address, trust);
+  const terms = { trust: followAuthorities(address.tls?.caFile), deadlineMs };
+  const client = createClient(address, terms);
   const link = createLink(client, deadlineMs);
   // Who gives a call more time gives it to the connection as well.
   await link.ready(Math.max(FIRST_CONNECTION_MS, deadlineMs));
@@ -23,7 +23,7 @@ export async function openRedis(address: RedisAddress, { deadlineMs = 250 }: Sto
     keys: createRedisKeys(link, {
       prefix: address.prefix,
       isCluster: client.isCluster,
-      listen: (channel, onNews) => listenOn(createListener(address, trust, client), channel, onNews),
+      listen: (channel, onNews) => listenOn(createListener(address, terms, client), channel, onNews),
     }),
     ledger: createRedisLedger(link, address.prefix),
     identity: undefined,
