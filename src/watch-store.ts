@@ -15,19 +15,19 @@ const quietMs = 5000;
  */
 export function watchStore(store: Store, metrics: Metrics, logger?: Logger): Store {
   const { keys, ledger } = store;
-  let away: 'no' | 'for all' | 'for writes' = 'no';
+  let away: 'no' | 'for all' | Part = 'no';
   let toldAt = Number.NEGATIVE_INFINITY;
   /** In this outage. */
   const told = new Set<string>();
 
-  /** What a store that has no room left does all the same ends no outage of its writes. */
-  function answered(writes: boolean): void {
-    if (away === 'no' || (away === 'for writes' && !writes)) return;
+  /** What a part of the store does all the same ends no outage of another. */
+  function answered(part: Part | undefined): void {
+    if (away === 'no' || (away !== 'for all' && away !== part)) return;
     away = 'no';
     logger?.info('the store answers again');
   }
 
-  function failed(error: unknown, writes: boolean): void {
+  function failed(error: unknown, part: Part | undefined): void {
     if (!(error instanceof StoreUnavailable)) return;
     const now = performance.now();
     const quiet = now - toldAt < quietMs;
@@ -38,29 +38,43 @@ export function watchStore(store: Store, metrics: Metrics, logger?: Logger): Sto
       told.add(error.message);
       logger?.error({ reason: error.message }, 'the store does not answer');
     }
-    if (away !== 'for writes') away = writes ? 'for writes' : 'for all';
+    if (away === 'no' || away === 'for all' || part === 'for writes') away = part ?? 'for all';
   }
 
   function watch<Args extends readonly unknown[], Answer>(
     operation: string,
     call: (...args: Args) => Promise<Answer>,
   ): (...args: Args) => Promise<Answer> {
-    const writes = !roomless.has(operation);
+    const part = partOf(operation);
     return async function watched(...args) {
       const startedAt = performance.now();
       let ok = false;
       try {
         const answer = await call(...args);
         ok = true;
-        answered(writes);
+        answered(part);
         return answer;
       } catch (error) {
-        failed(error, writes);
+        failed(error, part);
         throw error;
       } finally {
         metrics.observeStore(operation, (performance.now() - startedAt) / 1000, ok);
       }
     };
+  }
+
+  const probe = watch('probe', () => store.probe());
+  /** Why the changes of keys could not be read, the last time. */
+  let unread: { readonly why: unknown } | undefined;
+
+  async function readChanges(read: () => Promise<void>): Promise<void> {
+    try {
+      await read();
+      unread = undefined;
+    } catch (why) {
+      unread = { why };
+      throw why;
+    }
   }
 
   return {
@@ -72,7 +86,7 @@ export function watchStore(store: Store, metrics: Metrics, logger?: Logger): Sto
       addKeys: watch('add_keys', (records, note) => keys.addKeys(records, note)),
       noteUses: watch('note_uses', (uses) => keys.noteUses(uses)),
       listAudit: watch('list_audit', (before, limit) => keys.listAudit(before, limit)),
-      watch: (onEvent) => keys.watch(onEvent),
+      watch: (onEvent) => keys.watch(onEvent, watch('read_changes', readChanges)),
     },
     ledger: {
       draw: watch('draw', (order) => ledger.draw(order)),
@@ -89,9 +103,21 @@ export function watchStore(store: Store, metrics: Metrics, logger?: Logger): Sto
     },
     identity: store.identity,
     ping: watch('ping', () => store.ping()),
-    probe: watch('probe', () => store.probe()),
+    async probe() {
+      await probe();
+      // A gateway that hears of no change lets in keys that were revoked.
+      if (unread !== undefined) throw unread.why;
+    },
     close: () => store.close(),
   };
+}
+
+/** What may fail while all else works: writing, in a store without room; reading the changes of keys, without the right to. */
+type Part = 'for writes' | 'for changes';
+
+function partOf(operation: string): Part | undefined {
+  if (operation === 'read_changes') return 'for changes';
+  return roomless.has(operation) ? undefined : 'for writes';
 }
 
 /** Operations that write nothing, or only take away, which a store does that has no room left. */

@@ -18,9 +18,15 @@ export interface KeyStore {
   noteUses(uses: readonly KeyUse[]): Promise<void>;
   /** Up to `limit` entries older than the one with that id, newest first. */
   listAudit(before: string | undefined, limit: number): Promise<readonly Listed<AuditEntry>[]>;
-  /** Tells of every change by any process within a second, and of all it may have missed. Returns how to stop it. */
-  watch(onEvent: (event: KeyEvent) => void): () => void;
+  /**
+   * Tells of every change by any process within a second, and of all it may have missed. Returns how to stop it. Each reading of
+   * the feed goes through `through`.
+   */
+  watch(onEvent: (event: KeyEvent) => void, through?: Through): () => void;
 }
+
+/** Makes an attempt, and sees whether it fails. */
+export type Through = (attempt: () => Promise<void>) => Promise<void>;
 
 /** What is kept of a key. It holds no secret, only digests of secrets. Instants are milliseconds since the epoch. */
 export interface KeyRecord {

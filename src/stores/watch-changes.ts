@@ -1,4 +1,4 @@
-import type { KeyEvent } from './key-store.ts';
+import type { KeyEvent, Through } from './key-store.ts';
 
 /** One reading answers so many events at most. A full one is followed by the next at once. */
 export const EVENTS_PER_READING = 1_000;
@@ -23,7 +23,11 @@ export interface Feed {
  * Follows a feed. What is listened to only makes it quick: the feed is read several times a second all the same, so a
  * message that is lost delays a change and never hides it.
  */
-export function watchChanges(feed: Feed, onEvent: (event: KeyEvent) => void): () => void {
+export function watchChanges(
+  feed: Feed,
+  onEvent: (event: KeyEvent) => void,
+  through: Through = (attempt) => attempt(),
+): () => void {
   let cursor: string | undefined;
   let reading = false;
   let news = false;
@@ -40,6 +44,15 @@ export function watchChanges(feed: Feed, onEvent: (event: KeyEvent) => void): ()
     if (events?.length === EVENTS_PER_READING) news = true;
   }
 
+  /** A store that is closed meanwhile has not failed. */
+  async function readUntilStopped(): Promise<void> {
+    try {
+      await readOn();
+    } catch (error) {
+      if (!stopped) throw error;
+    }
+  }
+
   async function look(): Promise<void> {
     news = true;
     if (reading || stopped) return;
@@ -47,7 +60,7 @@ export function watchChanges(feed: Feed, onEvent: (event: KeyEvent) => void): ()
     try {
       while (news) {
         news = false;
-        await readOn();
+        await through(readUntilStopped);
       }
     } catch {
       // The store is away. The cursor stays, so nothing is missed: the next reading goes on from it.

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test, type TestContext } from 'node:test';
+import { createLogger } from '../../src/log.ts';
+import { createMetrics } from '../../src/metrics.ts';
 import { nameKeys } from '../../src/stores/redis/names.ts';
 import type { Store } from '../../src/stores/store.ts';
+import { watchStore } from '../../src/watch-store.ts';
 import { aKey, aNote, aSecret } from '../helpers/a-key.ts';
 import { aDraw, nextId, someUnits, usedOf } from '../helpers/ledger-orders.ts';
 import { until } from '../helpers/poll.ts';
@@ -124,6 +127,29 @@ for (const { lacks, rules, says } of unfits) {
     await store.ping();
   });
 }
+
+test('a feed of changed keys that the user may not read is an outage, until it may', async (t) => {
+  const { redis, store: bare } = await openAsUser(t);
+  const lines: string[] = [];
+  const logger = createLogger('info', { write: (line: string) => void lines.push(line) });
+  const metrics = createMetrics();
+  const store = watchStore(bare, metrics, logger);
+  const heard: string[] = [];
+  t.after(store.keys.watch(({ kind }) => heard.push(kind)));
+  await until(() => heard.length > 0);
+  await store.probe();
+  await redis.say('ACL', 'SETUSER', 'gatehouse', '-xrevrange');
+  await until(() => lines.length > 0);
+  assert.match(lines[0] ?? '', /does not permit our user.*the store does not answer/);
+  assert.match(await metrics.registry.metrics(), /store_errors_total\{operation="read_changes"\} [1-9]/);
+  await assert.rejects(store.probe(), noCommand);
+  await store.ledger.draw(aDraw({ counters }));
+  assert.equal(lines.length, 1, 'what works all the same does not end it');
+  await redis.say('ACL', 'SETUSER', 'gatehouse', '+xrevrange');
+  await until(() => lines.length > 1);
+  assert.match(lines[1] ?? '', /the store answers again/);
+  await store.probe();
+});
 
 /** A store that its Redis knows as the user of the README. */
 async function openAsUser(t: TestContext): Promise<{ redis: RedisServer; store: Store }> {

@@ -375,6 +375,25 @@ test('a feed that was empty, and was cut while nobody looked, says that changes 
   assert.deepEqual(events, [{ kind: 'missed' }]);
 });
 
+test('a store that is closed while its changes are read has not failed', async (t) => {
+  const redis = await startRedisServer(t);
+  const store = await openWithDeadline(t, redis.url);
+  redis.signal('SIGSTOP');
+  const readings: Promise<void>[] = [];
+  const stop = store.keys.watch(
+    () => undefined,
+    (read) => {
+      const reading = read();
+      readings.push(reading);
+      return reading;
+    },
+  );
+  stop();
+  await store.close();
+  assert.equal(readings.length, 1);
+  await readings[0];
+});
+
 test('a reset that cannot have all of its counters leaves them as they are', async (t) => {
   const redis = await startRedisServer(t);
   const store = await openWithDeadline(t, redis.url);

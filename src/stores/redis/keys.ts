@@ -139,8 +139,14 @@ export function createRedisKeys(link: Link, { prefix, isCluster, listen }: Redis
         return listed(String(id), () => entryOf(String(id), strings(fields)));
       });
     },
-    watch: (onEvent) =>
-      watchChanges({ pollMs, read: readChanges, listen: (onNews) => listen(names.channel, onNews) }, onEvent),
+    watch(onEvent, through) {
+      const feed = {
+        pollMs,
+        read: readChanges,
+        listen: (onNews: () => void) => listen(names.channel, onNews),
+      };
+      return watchChanges(feed, onEvent, through);
+    },
   };
 }
 

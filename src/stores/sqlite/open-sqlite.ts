@@ -77,7 +77,7 @@ function createKeys(read: Ask, write: Ask): Omit<KeyStore, 'findKey'> {
     addKeys: (records, note) => write((calls) => calls.addKeys(records, note), CALLS_PER_BATCH),
     noteUses: (uses) => write((calls) => calls.noteUses(uses), CALLS_PER_BATCH),
     listAudit: (before, limit) => read((calls) => calls.listAudit(before, limit)),
-    watch: (onEvent) => watchChanges(feed, onEvent),
+    watch: (onEvent, through) => watchChanges(feed, onEvent, through),
   };
 }
 
