@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import type { Socket } from 'node:net';
@@ -598,6 +599,22 @@ test('a deadline of seconds is waited for, although a connection is quiet meanwh
   await until(async () => (await reasonOf(store.ledger.draw(aDraw({ counters })))) === '');
 });
 
+test('a Redis that does not answer is told as that, also once its connection is given up', async (t) => {
+  const redis = await startRedisServer(t);
+  const store = await openWithDeadline(t, redis.url);
+  await store.ledger.draw(aDraw({ counters }));
+  redis.signal('SIGSTOP');
+  const silent = /(?:^|: )Redis did not answer within \d+ ms$/;
+  await until(async () => {
+    const flood = Array.from({ length: 20 }, () => failureOf(store.ledger.draw(aDraw({ counters }))));
+    const messages = (await Promise.all(flood)).map(({ message }) => message);
+    for (const message of messages) assert.match(message, silent);
+    return messages.includes('Redis is not connected: Redis did not answer within 1000 ms');
+  });
+  redis.signal('SIGCONT');
+  await recovers(store);
+});
+
 test('a connection that is cut in the midst of calls is made anew, and no call is sent twice', async (t) => {
   const redis = await startRedisServer(t);
   const proxy = await startTcpProxy(t, redis.port);
@@ -611,6 +628,43 @@ test('a connection that is cut in the midst of calls is made anew, and no call i
   proxy.answers = 'pass';
   const more = await recovers(store);
   assert.equal(Number(await usedOf(store.ledger, counters)), 11 + more);
+});
+
+test('a connection that Redis closes is told as that, whatever has failed before', async (t) => {
+  const redis = await startRedisServer(t);
+  const proxy = await startTcpProxy(t, redis.port);
+  const store = await openWithDeadline(t, `redis://127.0.0.1:${proxy.port}`);
+  proxy.answers = 'drop';
+  await failureOf(store.ledger.draw(aDraw({ counters })));
+  proxy.answers = 'pass';
+  await recovers(store);
+  const told = new Set<string>();
+  await until(async () => {
+    proxy.cutConnections();
+    const reasons = [reasonOf(store.ledger.draw(aDraw({ counters })))];
+    await setImmediate();
+    reasons.push(reasonOf(store.ledger.draw(aDraw({ counters }))));
+    for (const reason of await Promise.all(reasons)) told.add(reason);
+    return told.has('Redis is not connected: Redis closed the connection');
+  });
+  for (const reason of told) assert.match(reason, /^$|Redis closed the connection/);
+});
+
+test('a Redis that takes no more clients says so', async (t) => {
+  const redis = await startRedisServer(t);
+  const proxy = await startTcpProxy(t, redis.port);
+  const store = await openWithDeadline(t, `redis://127.0.0.1:${proxy.port}`);
+  const only = connect(redis.port, '127.0.0.1');
+  t.after(() => only.destroy());
+  only.write('CONFIG SET maxclients 1\r\n');
+  await once(only, 'data');
+  proxy.cutConnections();
+  await until(async () => {
+    const reason = await reasonOf(store.ledger.draw(aDraw({ counters })));
+    return reason === 'Redis is not connected: Redis has as many clients as it takes (maxclients)';
+  });
+  only.write('CONFIG SET maxclients 100\r\n');
+  await recovers(store);
 });
 
 test('a connection that has died without a word is given up', async (t) => {

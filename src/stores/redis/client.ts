@@ -4,6 +4,7 @@ import type { DNSLookupFunction } from 'ioredis/built/cluster/ClusterOptions.js'
 import type { Address, RedisAddress, RedisServers } from '../../config/config.ts';
 import type { Trust } from './authorities.ts';
 import { commandOf, isReadOnly } from './failures.ts';
+import { mindGreeting } from './mind-greeting.ts';
 import { tendNodes } from './tend-nodes.ts';
 
 /** One Redis, or a cluster of them; both take the same commands. */
@@ -57,7 +58,7 @@ export function createListener(address: RedisAddress, terms: Terms, client: Clie
       return reconnectInMs(attempt);
     },
   });
-  return listener;
+  return mindGreeting(listener);
 }
 
 type ConnectionOptions = ReturnType<typeof connectionOptions>;
@@ -68,9 +69,10 @@ function createRedis(servers: OneRedis, options: ConnectionOptions): Redis {
   const client = connectTo(servers, options);
   // A connection whose SELECT was refused would go on in database 0, where no key is known and nothing used: ioredis 6.0.0 takes
   // it for ready. So it is lost before that, and made anew.
-  return client.on('error', (error) => {
+  client.on('error', (error) => {
     if (commandOf(error) === 'select') client.disconnect(true);
   });
+  return mindGreeting(client);
 }
 
 function connectTo(servers: OneRedis, options: ConnectionOptions): Redis {
@@ -100,7 +102,6 @@ function connectionOptions(address: RedisAddress, { trust, deadlineMs }: Terms) 
     username: address.username,
     password: address.password,
     ...(address.tls === undefined ? {} : { tls: trust }),
-    connectionName: 'gatehouse',
     disableClientInfo: true,
     connectTimeout: patienceMs,
     // A socket that owes an answer for so long is given up.

@@ -42,6 +42,7 @@ const refusals: readonly { code: string; means: string; general: boolean; unread
   { code: 'NOAUTH', means: 'wants a password', general: true },
   { code: 'WRONGPASS', means: 'does not accept the user or password', general: true },
   { code: 'NOPERM', means: 'does not permit our user what it needs', general: true },
+  { code: 'max number of clients', means: 'has as many clients as it takes (maxclients)', general: true },
   { code: 'DB index is out of range', means: 'has no database of this number', general: true },
 ];
 
@@ -80,13 +81,17 @@ const neverSent = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREA
 
 /**
  * Describes what ioredis throws. Nothing of the original error goes on: it carries the command with its arguments, and
- * the text of a script or a URL may be in its message.
+ * the text of a script or a URL may be in its message. `whyAway` is said for what tells nothing of the reason.
  */
-export function describeFailure(thrown: unknown): Failure {
+export function describeFailure(thrown: unknown, whyAway: string): Failure {
   const { name, message, code } = read(thrown);
   if (name === 'ReplyError') return { ...describeRefusal(message), answered: true };
-  if (wasNotConnected(thrown)) {
-    return fail('is not connected', { mayHaveHappened: false, general: true });
+  if (wasNotSent(thrown)) {
+    return fail(`is not connected: ${whyAway}`, { mayHaveHappened: false, general: true });
+  }
+  if (wasCutOff(thrown)) {
+    const error = new StoreUnavailable(whyAway, { mayHaveHappened: true });
+    return { error, general: true, answered: false };
   }
   const silentForMs = socketTimeout.exec(message)?.[1];
   if (silentForMs !== undefined) {
@@ -134,9 +139,17 @@ export function isReadOnly(thrown: unknown): boolean {
   return findRefusal(read(thrown).message)?.code === 'READONLY';
 }
 
-/** True for what ioredis itself refuses, because there is no connection: it tells nothing of the reason. */
-export function wasNotConnected(thrown: unknown): boolean {
+/** True for what ioredis says of a connection that it does not have, or has no more: it tells nothing of the reason. */
+export function tellsNoReason(thrown: unknown): boolean {
+  return wasNotSent(thrown) || wasCutOff(thrown);
+}
+
+function wasNotSent(thrown: unknown): boolean {
   return read(thrown).message.includes('enableOfflineQueue');
+}
+
+function wasCutOff(thrown: unknown): boolean {
+  return read(thrown).name === 'MaxRetriesPerRequestError';
 }
 
 /** The command that Redis refused. */

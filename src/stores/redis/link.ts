@@ -4,7 +4,7 @@ import { StoreUnavailable } from '../ledger.ts';
 import { createBreaker } from './breaker.ts';
 import type { Breaker } from './breaker.ts';
 import type { Client } from './client.ts';
-import { asksToAskAgain, describeFailure, wasNotConnected } from './failures.ts';
+import { asksToAskAgain, describeFailure, tellsNoReason } from './failures.ts';
 import type { Script } from './scripts.ts';
 import { slotOf } from './slot.ts';
 
@@ -30,6 +30,9 @@ const COOL_MS = 200;
 const BREAKERS_IN_CLUSTER = 16;
 const SLOTS = 16_384;
 
+/** When nothing else is known of the reason. */
+const CLOSED = 'Redis closed the connection';
+
 /** Puts a deadline and a breaker in front of a client. */
 export function createLink(client: Client, deadlineMs: number): Link {
   const options = { failuresMax: FAILURES_MAX, coolMs: COOL_MS, clock: () => performance.now() };
@@ -37,13 +40,16 @@ export function createLink(client: Client, deadlineMs: number): Link {
     createBreaker(options),
   );
   let lastFailure = 'Redis is not connected yet';
+  /** Why there is no connection, if there is none: what has failed since the last sign of health. */
+  let whyAway = lastFailure;
   let refreshedAt = -Infinity;
 
   // Without a listener ioredis prints errors, and with them what they carry.
   client.on('error', (error: unknown) => {
-    if (!wasNotConnected(error)) lastFailure = describeFailure(error).error.message;
+    if (!tellsNoReason(error)) whyAway = lastFailure = describeFailure(error, whyAway).error.message;
   });
   client.on('ready', () => {
+    whyAway = CLOSED;
     for (const breaker of breakers) breaker.succeeded();
   });
 
@@ -54,7 +60,7 @@ export function createLink(client: Client, deadlineMs: number): Link {
   }
 
   function send<T>(key: string, command: Command<T>): Promise<T> {
-    if (client.status !== 'ready') return refuse(`Redis is not connected: ${lastFailure}`);
+    if (client.status !== 'ready') return refuse(`Redis is not connected: ${whyAway}`);
     const breaker = breakerOf(key);
     if (breaker?.admits() === false) return refuse(`Redis is not asked for a moment: ${lastFailure}`);
     return answerInTime(command, breaker);
@@ -93,13 +99,14 @@ export function createLink(client: Client, deadlineMs: number): Link {
     function succeed(value: T): void {
       if (!stopWaiting()) return;
       breaker?.succeeded();
+      whyAway = CLOSED;
       resolve(value);
     }
 
     function failed(thrown: unknown): void {
       if (!stopWaiting()) return;
-      const { error, general, answered } = describeFailure(thrown);
-      if (general) noteFailure(error.message);
+      const { error, general, answered } = describeFailure(thrown, whyAway);
+      if (general) noteFailure(tellsNoReason(thrown) ? whyAway : error.message);
       // A refusal takes no longer than any answer. Not to ask any more would keep from others what Redis gives them, as one
       // without memory does with keys.
       if (answered) breaker?.succeeded();
@@ -109,7 +116,7 @@ export function createLink(client: Client, deadlineMs: number): Link {
   }
 
   function noteFailure(message: string): void {
-    lastFailure = message;
+    whyAway = lastFailure = message;
     const now = performance.now();
     if (!client.isCluster || now - refreshedAt < COOL_MS) return;
     refreshedAt = now;
@@ -124,7 +131,7 @@ export function createLink(client: Client, deadlineMs: number): Link {
     ask: (command) =>
       client.status === 'ready'
         ? answerInTime(command, undefined)
-        : refuse(`Redis is not connected: ${lastFailure}`),
+        : refuse(`Redis is not connected: ${whyAway}`),
     close: () => client.disconnect(),
   };
 }

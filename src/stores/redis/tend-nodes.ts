@@ -1,4 +1,5 @@
 import type { Cluster, Redis } from 'ioredis';
+import { mindGreeting } from './mind-greeting.ts';
 
 const SLOTS_REFRESH_MS = 1_000;
 
@@ -9,6 +10,7 @@ export function tendNodes(cluster: Cluster): void {
   cluster.on('ready', () => cluster.nodes('master').forEach(connect));
   cluster.on('+node', (node: Redis) => {
     holdAsking(node);
+    mindGreeting(node);
     if (cluster.status === 'ready') connect(node);
   });
 }
