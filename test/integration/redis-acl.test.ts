@@ -10,7 +10,7 @@ import { aKey, aNote, aSecret } from '../helpers/a-key.ts';
 import { aDraw, nextId, someUnits, usedOf } from '../helpers/ledger-orders.ts';
 import { until } from '../helpers/poll.ts';
 import { startRedisServer, type RedisServer } from '../helpers/redis-server.ts';
-import { counters, failureOf, openWithDeadline } from '../helpers/store-faults.ts';
+import { counters, failureOf, openWithDeadline, recovers } from '../helpers/store-faults.ts';
 
 const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
 const advised = /^ACL SETUSER gatehouse .*$/m.exec(readme)?.[0].split(' ') ?? [];
@@ -149,6 +149,26 @@ test('a feed of changed keys that the user may not read is an outage, until it m
   await until(() => lines.length > 1);
   assert.match(lines[1] ?? '', /the store answers again/);
   await store.probe();
+});
+
+test('a user who may not ask for INFO prints nothing amid the log', async (t) => {
+  const { redis, store } = await openAsUser(t);
+  t.after(store.keys.watch(() => undefined));
+  const warn = t.mock.method(console, 'warn', () => undefined);
+  await redis.say('ACL', 'SETUSER', 'gatehouse', '-info');
+  await redis.say('CLIENT', 'KILL', 'USER', 'gatehouse');
+  await recovers(store);
+  const listens = () => redis.say('PUBSUB', 'NUMSUB', 'gatehouse:key-changes');
+  await until(async () => (await listens()).endsWith(':1\r\n'));
+  assert.equal(warn.mock.callCount(), 0);
+});
+
+test('a password that Redis does not want prints nothing amid the log', async (t) => {
+  const warn = t.mock.method(console, 'warn', () => undefined);
+  const redis = await startRedisServer(t);
+  const store = await openWithDeadline(t, redis.url.replace('//', '//:password@'));
+  assert.equal((await store.ledger.draw(aDraw({ counters }))).kind, 'drawn');
+  assert.equal(warn.mock.callCount(), 0);
 });
 
 /** A store that its Redis knows as the user of the README. */

@@ -1,7 +1,27 @@
-import type { Redis } from 'ioredis';
+import type { Redis, RedisOptions } from 'ioredis';
 
-/** Minds what a client of ioredis 6.0.0 says to Redis once it is connected. */
+/** The answers to a password where Redis has none, or knows no users yet. ioredis goes on without it. */
+const needlessPassword =
+  /no password is set|without any password configured for the default user|wrong number of arguments for 'auth'/;
+
+/** Has a client of ioredis 6.0.0 greet Redis without a word on the console, which would end amid the log. */
 export function mindGreeting(client: Redis): Redis {
+  const info = client.info.bind(client);
+  const auth = client.auth.bind(client);
+  const duplicate = client.duplicate.bind(client);
+  Object.assign(client, {
+    // It asks whether Redis is loading its data. Where it may not ask, it takes that for a no.
+    info: (answer: (error?: Error | null, text?: string) => void) =>
+      info((error, text) =>
+        error?.message.includes('NOPERM') === true ? answer(null, '') : answer(error, text),
+      ),
+    auth: (...words: [string]) =>
+      auth(...words).catch((error: Error) => {
+        if (!needlessPassword.test(error.message)) throw error;
+      }),
+    // A cluster asks through one where its slots are, each time anew.
+    duplicate: (options: Partial<RedisOptions>) => mindGreeting(duplicate(options)),
+  });
   return client.on('ready', () => introduce(client));
 }
 
