@@ -189,6 +189,27 @@ test('calls that a replica refuses together close their connection once', async 
   assert.deepEqual(warnings, []);
 });
 
+test('a Redis that stays a replica is not connected to without a rest', async (t) => {
+  const redis = await startRedisServer(t);
+  const store = await openWithDeadline(t, redis.url);
+  await redis.say('REPLICAOF', '127.0.0.1', '1');
+  let asked = 0;
+  const connections = async (): Promise<number> => {
+    asked += 1;
+    const stats = await redis.say('INFO', 'stats');
+    return Number(/total_connections_received:(\d+)/.exec(stats)?.[1]) - asked;
+  };
+  const before = await connections();
+  const startedAt = performance.now();
+  await until(async () => {
+    await failureOf(store.ledger.draw(aDraw({ counters })));
+    return (await connections()) >= before + 4;
+  });
+  assert.ok(performance.now() - startedAt > 1000, 'one at once, and then two a second');
+  await redis.say('REPLICAOF', 'NO', 'ONE');
+  await recovers(store);
+});
+
 test('whoever lets a call take its time waits as long for the first connection', async (t) => {
   const redis = await startRedisServer(t);
   const proxy = await startTcpProxy(t, redis.port);

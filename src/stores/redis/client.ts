@@ -119,15 +119,16 @@ function connectionOptions(address: RedisAddress, { trust, deadlineMs }: Terms) 
 }
 
 /**
- * Connects anew after the answer of a replica, without sending the command again. Only for the first of the answers that came
- * together: the client would close its connection for each of them, with a timer and a listener (ioredis 6.0.0).
+ * Connects anew after the answer of a replica, without sending the command again: by then the name may lead to another master. Not
+ * more often than after any other failure, for this one may stay a replica. And never for each of the answers that came together: the
+ * client would close its connection as often, with a timer and a listener each time (ioredis 6.0.0).
  */
 function leaveReplica(): (error: Error) => false | 1 {
-  let leaving = false;
+  let leftAt = -Infinity;
   return (error) => {
-    if (leaving || !isReadOnly(error)) return false;
-    leaving = true;
-    queueMicrotask(() => (leaving = false));
+    const now = performance.now();
+    if (now - leftAt < RECONNECT_MAX_MS || !isReadOnly(error)) return false;
+    leftAt = now;
     return 1;
   };
 }
