@@ -15,6 +15,7 @@ export const rules: readonly Rule[] = [
   callers.keysNamePlans,
   callers.keysHaveOneSecret,
   callers.keysAreDistinct,
+  callers.keysAreStillValid,
   callers.secretsAreLong,
   plans.quotaNamesAreDistinct,
   plans.periodsStartWhereTheyCan,
@@ -42,5 +43,6 @@ export const rules: readonly Rule[] = [
   uploads.fieldNamesAreNoFiles,
   uploads.uploadsFitSpool,
   routes.errorFieldsAreOthers,
+  routes.errorNumbersAreExact,
   routes.errorsAreAnswered,
 ];

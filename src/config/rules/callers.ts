@@ -1,5 +1,6 @@
 import { addressesCollide, isLoopback, parseAddress } from '../addresses.ts';
 import { digestOf, plainTokenName, tokenDigest } from '../digest.ts';
+import { parseInstant } from '../instants.ts';
 import { known } from '../known.ts';
 import { weaknessOf } from '../weak-secret.ts';
 import { noSuch } from './draft.ts';
@@ -89,6 +90,15 @@ export const secretsAreLong: Rule = ({ config }, report) => {
   for (const key of config.keys) {
     const weakness = key.secret === undefined ? undefined : weaknessOf(key.secret);
     if (weakness !== undefined) report.warning(key, 'secret', weakness);
+  }
+};
+
+/** It may be kept to say so; but a date with a wrong year looks the same. */
+export const keysAreStillValid: Rule = ({ config }, report) => {
+  for (const key of config.keys) {
+    if (key.expires === undefined || report.isBroken(key, 'expires')) continue;
+    if ((parseInstant(key.expires) ?? 0) <= Date.now())
+      report.warning(key, 'expires', 'has passed, so the key works for nobody');
   }
 };
 

@@ -2,6 +2,7 @@ import { bufferedBytesMax, fieldsBytesMax } from '../held-bytes.ts';
 import type { RawRoute, RawUpload } from '../schema.ts';
 import { noRoute, usageRoute } from '../route-names.ts';
 import { compareSegments, pathBelow, segmentsOf } from '../route-path.ts';
+import { childPointer } from '../subschemas.ts';
 import { parseSize, printSize } from '../units.ts';
 import { noSuch } from './draft.ts';
 import type { Rule } from './draft.ts';
@@ -119,6 +120,23 @@ export const errorFieldsAreOthers: Rule = ({ config: { errors } }, report) => {
       report.problem(fields, 'error', 'is the sentence of the answer, write it as message');
   }
 };
+
+/** JSON has no infinity, and JavaScript not every large number: another would be answered, or `null`. */
+export const errorNumbersAreExact: Rule = ({ config: { errors } }, report) => {
+  for (const { fields } of Object.values(errors)) {
+    for (const pointer of inexactNumbers(fields, ''))
+      report.problemBelow(fields, pointer, 'cannot be answered as this number, put it in quotes');
+  }
+};
+
+function inexactNumbers(value: unknown, pointer: string): string[] {
+  if (typeof value === 'number') {
+    const isExact = Number.isInteger(value) ? Number.isSafeInteger(value) : Number.isFinite(value);
+    return isExact ? [] : [pointer];
+  }
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, part]) => inexactNumbers(part, childPointer(pointer, name)));
+}
 
 export const errorsAreAnswered: Rule = ({ config: { errors } }, report) => {
   if (errors['client_gone'] !== undefined)

@@ -173,6 +173,15 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     says: ['3:33: errors.internal.fields.error: is the sentence of the answer, write it as message'],
   },
   {
+    name: 'numbers that no answer can hold',
+    text: `${least}errors: { internal: { fields: { a: 9007199254740991, b: 1.5, c: [-0.5, .nan], d: { e/f: 1e400 }, g: 9007199254740993 } } }\n`,
+    says: [
+      '72: errors.internal.fields.c[1]',
+      '84: errors.internal.fields.d["e…"]',
+      '98: errors.internal.fields.g',
+    ].map((place) => `3:${place}: cannot be answered as this number, put it in quotes`),
+  },
+  {
     name: 'an answer to nobody',
     text: `${least}errors: { client_gone: { status: 500 } }\n`,
     says: ['3:11: errors.client_gone: is never answered, the client has left: remove it'],

@@ -227,6 +227,16 @@ test('a short secret is a warning', (t) => {
   ]);
 });
 
+test('a key in the file that has expired is a warning', (t) => {
+  const [old, later] = ['2020-01-01', '9999-01-01'].map(
+    (expires) => `{ id: k${expires}, plan: free, secret: ${expires}-aaaaaaaa, expires: ${expires} }`,
+  );
+  const file = writeTemporary(t, `${least}plans: { free: {} }\nkeys:\n  - ${old}\n  - ${later}\n`);
+  assert.deepEqual(loadConfig(file, {}).warnings, [
+    `${file}:5:65: keys[0].expires: has passed, so the key works for nobody`,
+  ]);
+});
+
 test('a time that is too short for honest clients is a warning', (t) => {
   const file = writeTemporary(
     t,
