@@ -13,6 +13,10 @@ const PARAMETERS = new Set(['ca', 'prefix', ...SENTINEL_PARAMETERS]);
 
 /** Reads the `store:` of the configuration. Throws a `StoreAddressError`. */
 export function parseStoreAddress(text: string): StoreAddress {
+  // A block of YAML, or a file that a value is read from, ends with a line break.
+  if (/^\s|\s$|\p{Cc}/u.test(text)) {
+    throw new StoreAddressError('must hold no control characters, and no blank or line break at its ends');
+  }
   const colon = text.indexOf(':');
   const scheme = text.slice(0, Math.max(colon, 0)).toLowerCase();
   if (scheme === 'sqlite') return parseSqlite(text.slice(colon + 1));
