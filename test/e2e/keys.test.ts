@@ -221,6 +221,20 @@ test('the command line leads a key through its life, and shows each secret once'
   secrets.push(rotated.stdout.trim());
   for (const secret of secrets) assert.equal(await call(gateway, secret), 200);
 
+  for (const [flags, says] of [
+    [
+      ['--expires', '2020-01-01'],
+      /^Key \S+ was made on plan free, but works for nobody: it expired 2020-01-01/,
+    ],
+    [['--not-before', '9999-01-01'], /^Key \S+ was made on plan free, it works from 9999-01-01.*\.\n/],
+    [['--not-before', '1d', '--expires', '2d'], /free, it works from \d{4}-.* and expires \d{4}-/],
+    [['--not-before', '2020-01-01', '--expires', '2d'], /free, it expires \d{4}-/],
+  ] as const) {
+    const dated = await keys(['create', '--plan', 'free', ...flags]);
+    secrets.push(dated.stdout.trim());
+    assert.match(dated.stderr, says);
+  }
+
   const json = JSON.parse((await keys(['create', '--plan', 'paid', '--json'])).stdout) as {
     key: { id: string };
     secret: string;

@@ -14,11 +14,26 @@ export function createKey(options: KeysOptions & FieldFlags & { readonly id?: st
   return openBook({ ...options, create: true }, async ({ book, by, terminal }) => {
     const fields = readFlags(options, Date.now());
     const fresh = await book.create(options.id === undefined ? fields : { ...fields, id: options.id }, by);
-    const { id, plan, expiresAt } = fresh.key;
-    const until = expiresAt === null ? '' : `, it expires ${moment(expiresAt)}`;
-    showSecret(fresh, options, { terminal, news: [`Key ${id} was made on plan ${plan}${until}.`] });
+    const { id, plan } = fresh.key;
+    showSecret(fresh, options, {
+      terminal,
+      news: [`Key ${id} was made on plan ${plan}${validityOf(fresh.key)}.`],
+    });
     return exitCodes.ok;
   });
+}
+
+function validityOf({ notBefore, expiresAt }: KeyView): string {
+  if (hasPassed(expiresAt)) return `, but works for nobody: it expired ${moment(expiresAt)}`;
+  const words = [
+    ...(notBefore === null || hasPassed(notBefore) ? [] : [`works from ${moment(notBefore)}`]),
+    ...(expiresAt === null ? [] : [`expires ${moment(expiresAt)}`]),
+  ];
+  return words.length === 0 ? '' : `, it ${words.join(' and ')}`;
+}
+
+function hasPassed(instant: string | null): boolean {
+  return instant !== null && Date.parse(instant) <= Date.now();
 }
 
 /** `gatehouse keys rotate`: gives a key a new secret. */
