@@ -21,7 +21,7 @@ export function addKeysCommands(program: Command, configOption: () => Option): v
   add('import <file>', 'take over keys from CSV or JSON lines, plain or hashed; - reads standard input', [
     'import keys.csv --plan free',
     'import keys.jsonl --update',
-    'import - < keys.csv     # a first line such as: secret,name,owner,plan',
+    'import - < keys.csv     # a first line such as: secret,name,owner,plan,quotas,labels,expiresAt',
   ])
     .option('--plan <plan>', 'the plan of new keys whose lines name none')
     .option('--update', 'bring keys that are there to what the file says; otherwise they stay as they are')
