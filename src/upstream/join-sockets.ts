@@ -93,6 +93,7 @@ export interface Join {
  */
 export async function joinSockets({ client, upstream, idleMs, progress }: Join): Promise<void> {
   const { socket } = client;
+  client.activeAt = performance.now();
   // When the upstream ends, Node would end our side to it too: what the client still says would fail, and cut what it is still told.
   upstream.allowHalfOpen = true;
   await new Promise<void>((resolve) => {

@@ -3,8 +3,8 @@ import type { Socket } from 'node:net';
 /** A client's socket that carries a WebSocket, or is about to. */
 export interface OpenSocket {
   readonly socket: Socket;
-  /** When a byte last went through, either way. */
-  activeAt: number;
+  /** When a byte last went through, either way; undefined as long as it is still HTTP. */
+  activeAt: number | undefined;
 }
 
 /** While the gateway stops, a socket on which nothing was said for this long is between two messages and can be closed. */
@@ -20,18 +20,22 @@ export class OpenSockets {
     const open = this.#byRoute.get(route) ?? new Set();
     this.#byRoute.set(route, open);
     if (open.size >= socketsMax) return undefined;
-    const entry = { socket, activeAt: performance.now() };
+    const entry: OpenSocket = { socket, activeAt: undefined };
     open.add(entry);
     socket.once('close', () => open.delete(entry));
     return entry;
   }
 
-  /** Closes each socket when it falls quiet, and all that are left after `timeoutMs`. */
+  /**
+   * Closes each WebSocket when it falls quiet, and all that are left after `timeoutMs`. What is still HTTP is a request in flight like
+   * any other, and is cut as those are.
+   */
   drain(timeoutMs: number): void {
     const endAt = performance.now() + timeoutMs;
     const timer = setInterval(() => {
       const now = performance.now();
       for (const { socket, activeAt } of this.#all()) {
+        if (activeAt === undefined) continue;
         if (now >= endAt) socket.destroy();
         else if (now - activeAt >= quietMs) socket.destroySoon();
       }

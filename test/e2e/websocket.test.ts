@@ -402,6 +402,26 @@ test('a drain closes open sockets on both sides and ends', async (t) => {
   await until(() => echo.server.clients.size === 0);
 });
 
+test('a drain waits for the answer to an upgrade as to any other request', async (t) => {
+  const ending = await startGateway(t, { ...config, drain: { timeout: '30s' } });
+  const quiet = connect(t, ending, echoPath);
+  await once(quiet, 'open');
+  const raws = await Promise.all([openRaw(t, ending.port), openRaw(t, ending.port)]);
+  const arrived = upstream.received.length;
+  for (const raw of raws) raw.write(handshakeWith());
+  await until(
+    () => upstream.received.slice(arrived).filter((bytes) => bytes?.includes('\r\n\r\n')).length === 2,
+  );
+  ending.child.kill('SIGTERM');
+  await once(quiet, 'close'); // what is open and quiet is closed by now
+  const [first, second] = [...upstream.sockets].slice(-2);
+  first?.write(switched);
+  second?.write('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nlate');
+  await until(() => raws.some((raw) => raw.received().includes('HTTP/1.1 101')));
+  await until(() => raws.some((raw) => raw.received().includes('late')));
+  assert.deepEqual(await ending.exited, { code: 0, signal: null });
+});
+
 test('a drain that somebody keeps talking through is bounded', async (t) => {
   const ending = await startGateway(t, { ...config, drain: { timeout: '500ms' } });
   const client = connect(t, ending, echoPath);
