@@ -53,6 +53,22 @@ test('when the master dies its replica takes over by itself, and loses no more d
   assert.ok(lost <= DRAWING, `${lost} units were lost`);
 });
 
+test('in a planned failover nothing more is written to the old master, though it takes it for seconds yet', async (t) => {
+  const { url, master, replica, sentinel } = await startRedisSentinel(t);
+  const store = await openWithDeadline(t, url);
+  await store.ping();
+  // The sentinels have been asked who it is.
+  await until(async () => (await sentinel.say('CLIENT', 'LIST')).includes('cmd=sentinel|master'));
+  assert.equal(await sentinel.say('SENTINEL', 'FAILOVER', 'main'), '+OK\r\n');
+  await until(() => isMaster(replica));
+  const counters = [aCounter({ limit: 1_000_000_000 })];
+  await until(async () => {
+    await outcomeOf(store.ledger.draw(aDraw({ counters })));
+    return (await replica.say('KEYS', '*used*')).includes('used');
+  });
+  assert.ok(await isMaster(master), 'it is not a replica yet');
+});
+
 test('a master that no sentinel knows is told as that', async (t) => {
   const { url } = await startRedisSentinel(t);
   const store = await openWithDeadline(t, url.replace(/\/[^/]*$/, '/wrong'));

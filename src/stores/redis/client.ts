@@ -4,6 +4,7 @@ import type { DNSLookupFunction } from 'ioredis/built/cluster/ClusterOptions.js'
 import type { Address, RedisAddress, RedisServers } from '../../config/config.ts';
 import type { Trust } from './authorities.ts';
 import { commandOf, isReadOnly } from './failures.ts';
+import { followMaster } from './follow-master.ts';
 import { mindGreeting } from './mind-greeting.ts';
 import { tendNodes } from './tend-nodes.ts';
 
@@ -49,16 +50,32 @@ export function createListener(address: RedisAddress, terms: Terms, client: Clie
     const nodes = known.length > 0 ? known : servers.nodes;
     return nodes[Math.floor(Math.random() * nodes.length)];
   };
-  const listener: Redis = new Redis({
+  return connectInTurn(options, choose);
+}
+
+/** Sees that the client of a master that Sentinel watches goes where that is. Returns how to stop it. */
+export function followSentinels(address: RedisAddress, terms: Terms, client: Client): () => void {
+  const { servers } = address;
+  if (servers.kind !== 'sentinel' || client instanceof Cluster) return () => undefined;
+  const { sentinels, sentinelUsername: username, sentinelPassword: password } = servers;
+  const options = { ...connectionOptions(address, terms), db: 0, username, password };
+  let turn = 0;
+  const sentinel = connectInTurn(options, () => sentinels[turn++ % sentinels.length]);
+  return followMaster(client, sentinel, servers.master);
+}
+
+/** Connects to one of several that will all do, and maybe to another at the next attempt. */
+function connectInTurn(options: ConnectionOptions, choose: () => Address | undefined): Redis {
+  const client: Redis = new Redis({
     ...options,
     ...choose(),
     retryStrategy(attempt) {
       // The options say where the next attempt leads.
-      Object.assign(listener.options, choose());
+      Object.assign(client.options, choose());
       return reconnectInMs(attempt);
     },
   });
-  return mindGreeting(listener);
+  return mindGreeting(client);
 }
 
 type ConnectionOptions = ReturnType<typeof connectionOptions>;

@@ -1,7 +1,7 @@
 import type { RedisAddress } from '../../config/config.ts';
 import type { Store, StoreOptions } from '../store.ts';
 import { followAuthorities } from './authorities.ts';
-import { createClient, createListener } from './client.ts';
+import { createClient, createListener, followSentinels } from './client.ts';
 import { createRedisKeys } from './keys.ts';
 import { createRedisLedger } from './ledger.ts';
 import { callOf, createLink } from './link.ts';
@@ -17,6 +17,7 @@ export async function openRedis(address: RedisAddress, { deadlineMs = 250 }: Sto
   const terms = { trust: followAuthorities(address.tls?.caFile), deadlineMs };
   const client = createClient(address, terms);
   const link = createLink(client, deadlineMs);
+  const unfollow = followSentinels(address, terms, client);
   // Who gives a call more time gives it to the connection as well.
   await link.ready(Math.max(FIRST_CONNECTION_MS, deadlineMs));
   return {
@@ -31,6 +32,9 @@ export async function openRedis(address: RedisAddress, { deadlineMs = 250 }: Sto
     // By a script, because no quota can be counted by a user who may run none.
     probe: async () =>
       void (await link.ask(callOf(scripts.probe, [`${address.prefix}probe`], [PROBE_KEPT_MS]))),
-    close: async () => link.close(),
+    close: async () => {
+      unfollow();
+      link.close();
+    },
   };
 }
