@@ -149,6 +149,10 @@ export class Connections {
   /** From now on each answer ends its connection, so that clients that keep one have gone elsewhere when all are ended. */
   endEach(): void {
     this.#endsEach = true;
+    for (const { inFlight } of this.#open.values()) {
+      const last = inFlight.at(-1);
+      if (last?.headersSent === false) last.shouldKeepAlive = false;
+    }
   }
 
   /** From now on every connection ends with its last answer under way, also where that has promised to keep it already. */

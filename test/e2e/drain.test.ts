@@ -318,15 +318,25 @@ test('with a delay, readiness goes first and requests are served until it is ove
 
 for (const workers of [1, 2]) {
   test(`during the delay answers end the connections that clients keep, with ${workers} at work`, async (t) => {
-    const upstream = await startRecordingUpstream(t);
+    const held: ServerResponse[] = [];
+    const upstream = await startRecordingUpstream(t, ({ target }, res) => {
+      if (target === '/v1/held') held.push(res);
+      else res.end('ok');
+    });
     const config = { ...over, workers, drain: { delay: '30s' } };
     const gateway = await startGateway(t, config, { upstream: upstream.url });
     const kept = await openRaw(t, gateway.port);
     kept.write(get('/v1/x'));
     assert.equal((await kept.responses(1))[0]?.headers['connection'], 'keep-alive');
+    const waiting = await openRaw(t, gateway.port);
+    waiting.write(get('/v1/held'));
+    await until(() => held.length === 1);
     gateway.child.kill('SIGTERM');
     await until(async () => (await readyz(gateway.adminUrl)) === 503);
     for (const raw of [kept, await openRaw(t, gateway.port)]) await askUntilEnded(raw);
+    held[0]?.end('late');
+    const [late] = await waiting.responses(1);
+    assert.deepEqual([late?.text, late?.headers['connection']], ['late', 'close']);
     assert.deepEqual(await gateway.stop('SIGINT'), { code: 130, signal: null });
   });
 }
