@@ -15,15 +15,18 @@ const quietMs = 5000;
  */
 export function watchStore(store: Store, metrics: Metrics, logger?: Logger): Store {
   const { keys, ledger } = store;
-  let away: 'no' | 'for all' | Part = 'no';
+  /** All of it, and parts of it: each comes back by itself. */
+  const away = new Set<'all' | Part>();
   let toldAt = Number.NEGATIVE_INFINITY;
   /** In this outage. */
   const told = new Set<string>();
 
   /** What a part of the store does all the same ends no outage of another. */
   function answered(part: Part | undefined): void {
-    if (away === 'no' || (away !== 'for all' && away !== part)) return;
-    away = 'no';
+    if (away.size === 0) return;
+    away.delete('all');
+    if (part !== undefined) away.delete(part);
+    if (away.size > 0) return;
     logger?.info('the store answers again');
   }
 
@@ -31,14 +34,14 @@ export function watchStore(store: Store, metrics: Metrics, logger?: Logger): Sto
     if (!(error instanceof StoreUnavailable)) return;
     const now = performance.now();
     const quiet = now - toldAt < quietMs;
-    if (away === 'no' && quiet) return;
-    if (away === 'no') told.clear();
+    if (away.size === 0 && quiet) return;
+    if (away.size === 0) told.clear();
     if (!quiet && !told.has(error.message)) {
       toldAt = now;
       told.add(error.message);
       logger?.error({ reason: error.message }, 'the store does not answer');
     }
-    if (away === 'no' || away === 'for all' || part === 'for writes') away = part ?? 'for all';
+    away.add(part ?? 'all');
   }
 
   function watch<Args extends readonly unknown[], Answer>(
@@ -113,11 +116,11 @@ export function watchStore(store: Store, metrics: Metrics, logger?: Logger): Sto
 }
 
 /** What may fail while all else works: writing, in a store without room; reading the changes of keys, without the right to. */
-type Part = 'for writes' | 'for changes';
+type Part = 'writes' | 'changes';
 
 function partOf(operation: string): Part | undefined {
-  if (operation === 'read_changes') return 'for changes';
-  return roomless.has(operation) ? undefined : 'for writes';
+  if (operation === 'read_changes') return 'changes';
+  return roomless.has(operation) ? undefined : 'writes';
 }
 
 /** Operations that write nothing, or only take away, which a store does that has no room left. */

@@ -33,7 +33,7 @@ const denialMs = 50;
 const drawsInVainMax = 8;
 
 /**
- * Draws units for the keys that need some, one draw of a key at a time, and hands them to its requests: first come, first
+ * Draws units for the keys that need some, one draw of a lease at a time, and hands them to its requests: first come, first
  * served.
  */
 export class LeaseDraws {

@@ -38,8 +38,8 @@ export interface LeasesOptions {
 export interface Leases {
   readonly time: StoreTime;
   /**
-   * Reserves units of all of the plan's quotas: at once when enough are held, otherwise after the one draw of the key
-   * that is in flight. Rejects with `StoreUnavailable` when the store cannot be asked and the plan says `refuse`, or
+   * Reserves units of all of the plan's quotas: at once when enough are held, otherwise after the one draw of the lease
+   * that is in flight, and mostly a key has one lease. Rejects with `StoreUnavailable` when the store cannot be asked and the plan says `refuse`, or
    * with the signal's reason when it is aborted first. A hold that was answered is the caller's to settle.
    */
   reserve(order: ReserveOrder): Hold | Denial | Promise<Hold | Denial>;

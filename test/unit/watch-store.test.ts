@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createLogger } from '../../src/log.ts';
 import { createMetrics } from '../../src/metrics.ts';
-import { StoreUnavailable } from '../../src/stores/ledger.ts';
+import { StoreUnavailable, type DrawOrder } from '../../src/stores/ledger.ts';
 import type { Store } from '../../src/stores/store.ts';
 import { watchStore } from '../../src/watch-store.ts';
 
@@ -58,5 +58,36 @@ test('an outage of what takes room is not over when room is given back, or a que
   assert.equal(lines.length, 1);
   full = false;
   await enter();
+  assert.match(lines[1] ?? '', /the store answers again/);
+});
+
+test('an outage of one part is not over when another answers again', async () => {
+  const lines: string[] = [];
+  const logger = createLogger('info', { write: (line: string) => void lines.push(line) });
+  const failing = new Set<string>();
+  const attempt = async (operation: string): Promise<void> => {
+    if (failing.has(operation)) throw new StoreUnavailable(operation, { mayHaveHappened: false });
+  };
+  let read: (() => Promise<void>) | undefined;
+  const bare = {
+    keys: {
+      watch: (_: unknown, through: (reading: () => Promise<void>) => Promise<void>) => {
+        read = () => through(() => attempt('read'));
+        return () => undefined;
+      },
+    },
+    ledger: { draw: () => attempt('draw') },
+  } as unknown as Store;
+  const watched = watchStore(bare, createMetrics(), logger);
+  watched.keys.watch(() => undefined);
+  const draw = () => watched.ledger.draw({} as DrawOrder);
+  failing.add('read').add('draw');
+  await assert.rejects(read!());
+  await assert.rejects(draw());
+  failing.delete('draw');
+  await draw();
+  assert.equal(lines.length, 1);
+  failing.delete('read');
+  await read!();
   assert.match(lines[1] ?? '', /the store answers again/);
 });
