@@ -78,6 +78,7 @@ export class Connections {
     if (this.#endsEach) res.shouldKeepAlive = false;
     if (connection === undefined) return ignore;
     connection.requests += 1;
+    connection.answered = undefined; // or each connection would keep two
     // Behind an answer that ends the connection there is no other: what is not begun, the client can safely ask for again.
     const ending = req.socket.writableEnded || connection.inFlight.at(-1)?.shouldKeepAlive === false;
     const crowded =
