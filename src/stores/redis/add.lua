@@ -9,20 +9,18 @@ if earlier or (forgotten and units < 0) then
   return
 end
 
-local used = {}
+local after = {}
 for index = 3, #KEYS do
-  used[index] = used_of(KEYS[index])
+  local used = used_of(KEYS[index])
+  if used or units > 0 then
+    after[index] = math.min(math.max((used or 0) + units, 0), MAX_WHOLE)
+  end
 end
 
 remember('0')
+count(after)
 for index = 3, #KEYS do
-  if used[index] or units > 0 then
-    local after = math.min(math.max((used[index] or 0) + units, 0), MAX_WHOLE)
-    redis.call('HSET', KEYS[index], 'used', whole(after))
-  end
-end
-for index = 3, #KEYS do
-  if used[index] or units > 0 then
+  if after[index] then
     tell_lease(KEYS[index], tonumber(ARGV[4]))
     keep_until(KEYS[index], tonumber(ARGV[index + 2]))
   end

@@ -13,18 +13,15 @@ if not units then
   return
 end
 
-local used = {}
+local after = {}
 local leases = {}
 for index = 3, #KEYS do
-  used[index] = used_of(KEYS[index])
+  local used = used_of(KEYS[index])
+  after[index] = used and math.max(used - units, 0)
   leases[index] = tonumber(string.match(redis.call('HGET', KEYS[index], 'h:' .. ARGV[2]) or '', '^%d+'))
 end
 redis.call('HSET', latest[1] and KEYS[1] or KEYS[2], ARGV[1], '-')
-for index = 3, #KEYS do
-  if used[index] then
-    redis.call('HSET', KEYS[index], 'used', whole(math.max(used[index] - units, 0)))
-  end
-end
+count(after)
 for index = 3, #KEYS do
   if leases[index] then
     tell_lease(KEYS[index], leases[index] - units)

@@ -40,14 +40,14 @@ if not enough then
   return '2 ' .. whole(now) .. ' ' .. table.concat(used, ' ')
 end
 
+local after = {}
 for index = 3, #KEYS do
-  used[index - 2] = whole(used[index - 2] + units)
+  after[index] = used[index - 2] + units
+  used[index - 2] = whole(after[index])
 end
 local answer = '1 ' .. whole(now) .. ' ' .. whole(units) .. ' ' .. table.concat(used, ' ')
 remember(answer)
-for index = 3, #KEYS do
-  redis.call('HSET', KEYS[index], 'used', used[index - 2])
-end
+count(after)
 local held = tonumber(ARGV[5]) + units
 for index = 3, #KEYS do
   tell_lease(KEYS[index], held)

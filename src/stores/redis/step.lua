@@ -60,6 +60,15 @@ local function remember(answer)
   redis.call('HSET', KEYS[1], 'top', top, ARGV[1], answer)
 end
 
+-- Comes right behind what remembers the step. `after` has the units of each counter that changes, by the number of its key.
+local function count(after)
+  for index = 3, #KEYS do
+    if after[index] then
+      redis.call('HSET', KEYS[index], 'used', whole(after[index]))
+    end
+  end
+end
+
 -- Processes that died without giving back leave what they told. It goes when many have told.
 local function forget_the_dead(key)
   local fields = redis.call('HGETALL', key)
