@@ -14,7 +14,7 @@ export interface LeaseStepsOptions {
   readonly clock: Clock;
   readonly holder: string;
   /** The leases that keys have now. */
-  readonly book: ReadonlyMap<string, Lease>;
+  readonly book: Map<string, Lease>;
   readonly onError: (error: unknown) => void;
   readonly stepsMax: number;
   readonly owingKeysMax: number;
@@ -28,7 +28,7 @@ export class LeaseSteps {
   readonly owed: Owed;
   readonly #ledger: Ledger;
   readonly #holder: string;
-  readonly #book: ReadonlyMap<string, Lease>;
+  readonly #book: Map<string, Lease>;
   readonly #onStep: () => void;
   /** Random, so that no id of an earlier process of the same name comes again. */
   readonly #idPrefix = randomBytes(12).toString('base64url');
@@ -67,9 +67,12 @@ export class LeaseSteps {
     if (units > 0) this.sendBack(lease, lease.counters, units);
   }
 
-  /** Tells the store that nothing is held, where it believes so of what has been spent. */
-  tellSpent(lease: Lease): void {
-    if (lease.told > 0 && lease.units === 0) this.sendBack(lease, lease.counters, 0);
+  /** Takes a lease out of the book, with all that it holds. Who waits for it is still served, with no more than was asked for. */
+  close(lease: Lease): void {
+    this.retire(lease);
+    this.#tellSpent(lease);
+    lease.gone = true;
+    this.#book.delete(lease.keyId);
   }
 
   cancel({ id, keyId, counters, holder }: DrawOrder): void {
@@ -98,6 +101,11 @@ export class LeaseSteps {
       this.charge(keyId, [counter], units);
       if (!this.outbox.hasRoom) return;
     }
+  }
+
+  /** Tells the store that nothing is held, where it believes so of what has been spent. */
+  #tellSpent(lease: Lease): void {
+    if (lease.told > 0 && lease.units === 0) this.sendBack(lease, lease.counters, 0);
   }
 
   #orderUnits(keyId: string, counters: readonly Counter[], units: number): UnitsOrder {

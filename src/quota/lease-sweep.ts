@@ -8,7 +8,7 @@ export interface LeaseSweepOptions {
   readonly clock: Clock;
   readonly time: StoreTime;
   readonly steps: LeaseSteps;
-  readonly book: Map<string, Lease>;
+  readonly book: ReadonlyMap<string, Lease>;
 }
 
 const sweepMs = 250;
@@ -21,7 +21,7 @@ export class LeaseSweep {
   readonly #clock: Clock;
   readonly #time: StoreTime;
   readonly #steps: LeaseSteps;
-  readonly #book: Map<string, Lease>;
+  readonly #book: ReadonlyMap<string, Lease>;
   #unswept: Iterator<Lease>;
   #sweeping = false;
 
@@ -81,11 +81,7 @@ export class LeaseSweep {
       if (wanted) this.#slim(lease, mono);
       else this.#steps.retire(lease);
     }
-    if (lease.units === 0 && idle) {
-      this.#steps.tellSpent(lease);
-      lease.gone = true;
-      this.#book.delete(lease.keyId);
-    }
+    if (lease.units === 0 && idle) this.#steps.close(lease);
   }
 
   /**

@@ -39,8 +39,9 @@ export interface Leases {
   readonly time: StoreTime;
   /**
    * Reserves units of all of the plan's quotas: at once when enough are held, otherwise after the one draw of the lease
-   * that is in flight, and mostly a key has one lease. Rejects with `StoreUnavailable` when the store cannot be asked and the plan says `refuse`, or
-   * with the signal's reason when it is aborted first. A hold that was answered is the caller's to settle.
+   * that is in flight, and mostly a key has one lease. Rejects with `StoreUnavailable` when the store cannot be asked and
+   * the plan says `refuse`, or with the signal's reason when it is aborted first. A hold that was answered is the caller's
+   * to settle.
    */
   reserve(order: ReserveOrder): Hold | Denial | Promise<Hold | Denial>;
   /**
@@ -150,7 +151,7 @@ class LeaseBook implements Leases {
 
   async drain(): Promise<void> {
     await this.#draws.end();
-    for (const lease of this.#book.values()) this.#close(lease);
+    for (const lease of this.#book.values()) this.#steps.close(lease);
     const until = this.#clock.mono() + lastTriesMs;
     for (;;) {
       this.#steps.chargeOwed();
@@ -167,14 +168,6 @@ class LeaseBook implements Leases {
     return lease;
   }
 
-  /** Gives back all that is held. Who waits for it is still served, with no more than was asked for. */
-  #close(lease: Lease): void {
-    this.#steps.retire(lease);
-    this.#steps.tellSpent(lease);
-    lease.gone = true;
-    this.#book.delete(lease.keyId);
-  }
-
   /**
    * A key may come under two plans at one time: one in the file and one in the store that share their id, or a change of which not
    * all of the key's secrets have heard. Who waits came under the plan of the lease, so another plan has another lease.
@@ -182,7 +175,7 @@ class LeaseBook implements Leases {
   #leaseFor(order: ReserveOrder, mono: number): Lease {
     const lease = this.#book.get(order.keyId);
     if (lease?.plan === order.plan) return lease;
-    if (lease !== undefined) this.#close(lease);
+    if (lease !== undefined) this.#steps.close(lease);
     return this.#open(order, mono);
   }
 
