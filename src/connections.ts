@@ -78,7 +78,7 @@ export class Connections {
     if (this.#endsEach) res.shouldKeepAlive = false;
     if (connection === undefined) return ignore;
     connection.requests += 1;
-    connection.answered = undefined; // or each connection would keep two
+    connection.answered = undefined; // or a connection at work would keep two requests
     // Behind an answer that ends the connection there is no other: what is not begun, the client can safely ask for again.
     const ending = req.socket.writableEnded || connection.inFlight.at(-1)?.shouldKeepAlive === false;
     const crowded =
@@ -150,15 +150,12 @@ export class Connections {
   /** From now on each answer ends its connection, so that clients that keep one have gone elsewhere when all are ended. */
   endEach(): void {
     this.#endsEach = true;
-    for (const { inFlight } of this.#open.values()) {
-      const last = inFlight.at(-1);
-      if (last?.headersSent === false) last.shouldKeepAlive = false;
-    }
+    for (const { inFlight } of this.#open.values()) sayLast(inFlight.at(-1));
   }
 
   /** From now on every connection ends with its last answer under way, also where that has promised to keep it already. */
   drain(): void {
-    this.endEach();
+    this.#endsEach = true;
     this.#drainingSince = performance.now();
     for (const [socket, connection] of this.#open) endAfterAnswers(socket, connection);
   }
@@ -282,12 +279,17 @@ function closeResponses({ inFlight }: Connection): void {
  */
 function endAfterAnswers(socket: Socket, { inFlight }: Connection): void {
   const last = inFlight.at(-1);
-  if (last === undefined) return;
-  if (!last.headersSent) last.shouldKeepAlive = false;
-  else
-    last.once('close', () => {
-      if (inFlight.length === 0) socket.end();
-    });
+  if (sayLast(last)) return;
+  last?.once('close', () => {
+    if (inFlight.length === 0) socket.end();
+  });
+}
+
+/** Has an answer say that its connection ends behind it; false when its head is out. */
+function sayLast(answer: ServerResponse | undefined): boolean {
+  if (answer?.headersSent !== false) return false;
+  answer.shouldKeepAlive = false;
+  return true;
 }
 
 /** Even where few requests may be in flight, a client gets to read that it sent one too many. */
