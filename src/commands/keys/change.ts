@@ -23,17 +23,13 @@ export function createKey(options: KeysOptions & FieldFlags & { readonly id?: st
   });
 }
 
-function validityOf({ notBefore, expiresAt }: KeyView): string {
-  if (hasPassed(expiresAt)) return `, but works for nobody: it expired ${moment(expiresAt)}`;
+function validityOf({ state, notBefore, expiresAt }: KeyView): string {
+  if (state === 'expired') return `, but works for nobody: it expired ${moment(expiresAt)}`;
   const words = [
-    ...(notBefore === null || hasPassed(notBefore) ? [] : [`works from ${moment(notBefore)}`]),
+    ...(state === 'not_yet_valid' ? [`works from ${moment(notBefore)}`] : []),
     ...(expiresAt === null ? [] : [`expires ${moment(expiresAt)}`]),
   ];
   return words.length === 0 ? '' : `, it ${words.join(' and ')}`;
-}
-
-function hasPassed(instant: string | null): boolean {
-  return instant !== null && Date.parse(instant) <= Date.now();
 }
 
 /** `gatehouse keys rotate`: gives a key a new secret. */
