@@ -15,22 +15,21 @@ const quietMs = 5000;
  */
 export function watchStore(store: Store, metrics: Metrics, logger?: Logger): Store {
   const { keys, ledger } = store;
-  /** All of it, and parts of it: each comes back by itself. */
-  const away = new Set<'all' | Part>();
+  const away = new Set<Part>();
   let toldAt = Number.NEGATIVE_INFINITY;
   /** In this outage. */
   const told = new Set<string>();
 
   /** What a part of the store does all the same ends no outage of another. */
-  function answered(part: Part | undefined): void {
+  function answered(part: Part): void {
     if (away.size === 0) return;
     away.delete('all');
-    if (part !== undefined) away.delete(part);
+    away.delete(part);
     if (away.size > 0) return;
     logger?.info('the store answers again');
   }
 
-  function failed(error: unknown, part: Part | undefined): void {
+  function failed(error: unknown, part: Part): void {
     if (!(error instanceof StoreUnavailable)) return;
     const now = performance.now();
     const quiet = now - toldAt < quietMs;
@@ -41,7 +40,7 @@ export function watchStore(store: Store, metrics: Metrics, logger?: Logger): Sto
       told.add(error.message);
       logger?.error({ reason: error.message }, 'the store does not answer');
     }
-    away.add(part ?? 'all');
+    away.add(part);
   }
 
   function watch<Args extends readonly unknown[], Answer>(
@@ -115,12 +114,15 @@ export function watchStore(store: Store, metrics: Metrics, logger?: Logger): Sto
   };
 }
 
-/** What may fail while all else works: writing, in a store without room; reading the changes of keys, without the right to. */
-type Part = 'writes' | 'changes';
+/**
+ * What fails, and comes back, by itself: writing, in a store without room; reading the changes of keys, without the right to. All else
+ * fails with the whole of it.
+ */
+type Part = 'all' | 'writes' | 'changes';
 
-function partOf(operation: string): Part | undefined {
+function partOf(operation: string): Part {
   if (operation === 'read_changes') return 'changes';
-  return roomless.has(operation) ? undefined : 'writes';
+  return roomless.has(operation) ? 'all' : 'writes';
 }
 
 /** Operations that write nothing, or only take away, which a store does that has no room left. */
