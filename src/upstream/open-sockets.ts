@@ -27,8 +27,8 @@ export class OpenSockets {
   }
 
   /**
-   * Closes each WebSocket when it falls quiet, and all that are left after `timeoutMs`. What is still HTTP is a request in flight like
-   * any other, and is cut as those are.
+   * Closes each WebSocket when it falls quiet, and all that are left after `timeoutMs`. What is still HTTP is a request in
+   * flight like any other, and is cut as those are.
    */
   drain(timeoutMs: number): void {
     const endAt = performance.now() + timeoutMs;

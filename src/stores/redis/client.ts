@@ -104,7 +104,7 @@ function connectTo(servers: OneRedis, options: ConnectionOptions): Redis {
     sentinelRetryStrategy: reconnectInMs,
     sentinelCommandTimeout: options.socketTimeout,
     // Its message may arrive while the client connects anew, and the client then ends for good ("Connection is closed.",
-    // seen in a quarter of the failovers with ioredis 6.0.0). Without it the errors of the old master tell as soon.
+    // seen in a quarter of the failovers with ioredis 6.0.0). Who follows the master (follow-master.ts) asks instead, and waits for that.
     failoverDetector: false,
     enableTLSForSentinelMode: options.tls !== undefined,
     ...(options.tls === undefined ? {} : { sentinelTLS: options.tls }),
@@ -136,9 +136,9 @@ function connectionOptions(address: RedisAddress, { trust, deadlineMs }: Terms) 
 }
 
 /**
- * Connects anew after the answer of a replica, without sending the command again: by then the name may lead to another master. Not
- * more often than after any other failure, for this one may stay a replica. And never for each of the answers that came together: the
- * client would close its connection as often, with a timer and a listener each time (ioredis 6.0.0).
+ * Connects anew after the answer of a replica, without sending the command again: by then the name may lead to another master.
+ * Not more often than after any other failure, for this one may stay a replica. And never for each of the answers that came
+ * together: the client would close its connection as often, with a timer and a listener each time (ioredis 6.0.0).
  */
 function leaveReplica(): (error: Error) => false | 1 {
   let leftAt = -Infinity;

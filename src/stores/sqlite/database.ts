@@ -25,9 +25,9 @@ export function createDatabase(path: string): boolean {
 }
 
 /**
- * Opens the file, brings its tables up to date and returns the connection. What it throws is for `describeFailure`. A missing file is an error: one that vanishes
- * under a running gateway must not come back empty, with every quota unspent. At the start there is time to wait for
- * others that migrate; later, nothing may block the event loop.
+ * Opens the file, brings its tables up to date and returns the connection. What it throws is for `describeFailure`. A
+ * missing file is an error: one that vanishes under a running gateway must not come back empty, with every quota unspent.
+ * At the start there is time to wait for others that migrate; later, nothing may block the event loop.
  */
 export function openDatabase(path: string, { patient, create }: Opening): DatabaseSync {
   const found = statSync(path, { throwIfNoEntry: false });

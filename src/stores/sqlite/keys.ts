@@ -6,8 +6,8 @@ import {
   encodeKeyRecord,
   listed,
   secretsTold,
-  usesOf,
   stillHolding,
+  usesOf,
 } from '../key-record.ts';
 import { AUDIT_ENTRIES_MAX, AUDIT_KEPT_MS, FEED_ENTRIES_MAX } from '../key-store.ts';
 import type {
