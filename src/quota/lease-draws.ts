@@ -217,8 +217,10 @@ export class LeaseDraws {
       this.#lines.release(waiter);
       waiter.resolve(deny(lease, waiter.cost));
     }
-    // With what too little is held of here, another process may have enough.
-    if (lease.waiting === undefined) this.#steps.retire(lease);
+    if (lease.waiting !== undefined) return;
+    // With what too little is held of here, another process may have enough, or a less dear request after this one.
+    lease.deniedNeed += lease.units;
+    this.#steps.retire(lease);
   }
 
   #drawFailed(lease: Lease, order: DrawOrder, error: unknown): void {

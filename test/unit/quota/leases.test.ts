@@ -252,6 +252,16 @@ test('a request that is too dear does not turn away a cheaper one after it', asy
   await take(leases, three, 1);
 });
 
+test('what was held when a dear request was turned away is there for a less dear one at once', async () => {
+  const scene = createQuotaScene();
+  const thousand = aPlan({ quotas: [aQuota(1000)] });
+  const leases = createLeases(scene.options);
+  const spent = await warmUp(scene, leases, thousand);
+  const left = 1000 - spent;
+  assert.equal((await leases.reserve({ keyId: 'ada', plan: thousand, cost: left + 1 })).kind, 'exhausted');
+  await take(leases, thousand, left);
+});
+
 test('units that come back do not overtake: the first in line is served first', async () => {
   const scene = createQuotaScene();
   const leases = createLeases(scene.options);
