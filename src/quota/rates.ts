@@ -225,13 +225,14 @@ function tooFast(pace: Pace, retryInMs: number): TooFast {
 }
 
 function read({ rule, remaining, cells }: Pace, retryInMs: number | undefined): RateReading {
-  const intervalMs = rule.perMs / rule.limit;
   const left = Math.min(rule.burst, remaining + cells);
+  // Multiplied first: what is a whole second then divides to one.
+  const msFor = (count: number): number => (count * rule.perMs) / rule.limit;
   return {
     name: rule.name,
     burst: rule.burst,
     remaining: left,
-    windowSeconds: Math.max(1, Math.ceil((rule.burst * intervalMs) / 1000)),
-    resetInSeconds: Math.ceil((retryInMs ?? (rule.burst - left) * intervalMs) / 1000),
+    windowSeconds: Math.max(1, Math.ceil(msFor(rule.burst) / 1000)),
+    resetInSeconds: Math.ceil((retryInMs ?? msFor(rule.burst - left)) / 1000),
   };
 }

@@ -39,6 +39,15 @@ async function warmUp(rates: Rates, { clock }: Pick<ReturnType<typeof createQuot
   }
 }
 
+test('what is told of a rate is its window to the second, whatever it divides to', async () => {
+  const rates = createRates(createQuotaScene().options);
+  for (let limit = 1; limit <= 60; limit += 1) {
+    const answer = await rates.take(`limit-${limit}`, { name: 'rate', limit, perMs: 1000, burst: limit });
+    assert.equal(answer.reading.windowSeconds, 1, `${limit} per second`);
+    assert.equal(answer.reading.resetInSeconds, 1);
+  }
+});
+
 test('a fast key draws cells for about 20 ms ahead, and they are served without a promise', async () => {
   const scene = createQuotaScene();
   const rates = createRates(scene.options);
