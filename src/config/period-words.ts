@@ -30,9 +30,9 @@ export function parseTime(text: string): number | undefined {
   return hours * 60 + minutes;
 }
 
-/** Reads `80%` as 0.8. */
+/** Reads `80%` as 80. */
 export function parsePercent(text: string): number | undefined {
-  return new RegExp(percentPattern).test(text) ? Number.parseInt(text, 10) / 100 : undefined;
+  return new RegExp(percentPattern).test(text) ? Number.parseInt(text, 10) : undefined;
 }
 
 /** Whether the text is the name of a time zone. Offsets such as +01:00 are none: they know no summer time. */

@@ -22,7 +22,7 @@ export interface QuotaRule {
   readonly name: string;
   readonly limit: number;
   readonly period: PeriodRule;
-  /** The part of the limit, 0 to 1, from which on callers and the log are warned; undefined = never. */
+  /** The percentage of the limit from which on callers and the log are warned; undefined = never. */
   readonly warnAt: number | undefined;
 }
 

@@ -29,7 +29,7 @@ export function readQuotas(lease: Lease, time: StoreTime, mono: number): readonl
       remaining,
       resetInSeconds: endless ? undefined : secondsUntil(periodEnd, now),
       windowSeconds: endless ? undefined : Math.ceil((periodEnd - periodStart) / 1000),
-      isNearLimit: warnAt !== undefined && limit - remaining >= limit * warnAt,
+      isNearLimit: warnAt !== undefined && (limit - remaining) * 100 >= limit * warnAt,
     };
   });
 }

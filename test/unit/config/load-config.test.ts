@@ -354,7 +354,7 @@ test('a plan is completed, so that no request thinks about defaults', (t) => {
       { ...utc, per: 'lifetime' },
     ],
   );
-  assert.equal(quotas[0]?.warnAt, 0.8);
+  assert.equal(quotas[0]?.warnAt, 80);
   assert.equal(quotas[0].limit, Number.MAX_SAFE_INTEGER);
   assert.deepEqual(plans.get('plain'), {
     name: 'plain',

@@ -13,7 +13,7 @@ const monthly: PeriodRule = {
 };
 const free: PlanRule = {
   quotas: [
-    { name: 'monthly', limit: 1000, period: monthly, warnAt: 0.8 },
+    { name: 'monthly', limit: 1000, period: monthly, warnAt: 80 },
     { name: 'daily', limit: 100, period: { ...monthly, per: 'day' }, warnAt: undefined },
   ],
   rate: undefined,
@@ -41,7 +41,7 @@ const cases: readonly { name: string; quotas: readonly OwnQuota[]; becomes: Plan
   {
     name: 'without a period takes the limit alone',
     quotas: [own()],
-    becomes: free.quotas.with(0, { name: 'monthly', limit: 5, period: monthly, warnAt: 0.8 }),
+    becomes: free.quotas.with(0, { name: 'monthly', limit: 5, period: monthly, warnAt: 80 }),
   },
   {
     name: 'with a period takes the place of the one of that name',
@@ -50,7 +50,7 @@ const cases: readonly { name: string; quotas: readonly OwnQuota[]; becomes: Plan
       name: 'monthly',
       limit: 5,
       period: { per: 'week', timezone: 'UTC', ...start },
-      warnAt: 0.8,
+      warnAt: 80,
     }),
   },
   {

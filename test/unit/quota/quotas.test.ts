@@ -90,7 +90,7 @@ for (const [name, cost, accepted, charged] of corrections) {
 test('an answer tells what is left, and warns once per period when it is little', async () => {
   const { options, clock } = createQuotaScene(Date.UTC(2026, 4, 31, 23, 59, 50));
   const quotas = createQuotas(options);
-  const plan = aPlan({ quotas: [aQuota(5, 'month', { warnAt: 0.8 })] });
+  const plan = aPlan({ quotas: [aQuota(5, 'month', { warnAt: 80 })] });
   const notices = [];
   for (let count = 0; count < 5; count += 1) notices.push((await grant(quotas, plan)).describe());
   assert.deepEqual(
@@ -113,10 +113,25 @@ test('an answer tells what is left, and warns once per period when it is little'
   assert.deepEqual(june, [0, 0, 0, 1]);
 });
 
+test('each percentage of a limit warns at its very unit', async () => {
+  const { options } = createQuotaScene();
+  const quotas = createQuotas(options);
+  const firstWarned = async (warnAt: number): Promise<number> => {
+    const plan = aPlan({ quotas: [aQuota(100, 'month', { warnAt })] });
+    for (let used = 1; used <= 100; used += 1) {
+      const decision = await quotas.reserve({ keyId: `percent-${warnAt}`, plan, cost: 1 });
+      assert.ok(decision.kind === 'grant');
+      if (decision.describe().newWarnings.length > 0) return used;
+    }
+    return NaN;
+  };
+  for (let percent = 1; percent <= 100; percent += 1) assert.equal(await firstWarned(percent), percent);
+});
+
 test('a quota that is used up in one go warns with the first refusal', async () => {
   const { options } = createQuotaScene();
   const quotas = createQuotas(options);
-  const plan = aPlan({ quotas: [aQuota(5, 'month', { warnAt: 0.8 })] });
+  const plan = aPlan({ quotas: [aQuota(5, 'month', { warnAt: 80 })] });
   const given = await grant(quotas, plan);
   assert.deepEqual(given.describe().newWarnings, []);
   given.correctCost(5);
