@@ -85,7 +85,7 @@ class RequestGrant implements Grant {
     const { leases, clock, warnings } = this.#office;
     const { hold, place, rate } = this.#reserved;
     // What a lease knows lacks what its key owes.
-    const lease = hold === undefined || hold.owed ? undefined : hold.lease;
+    const lease = hold === undefined || hold.owed ? undefined : leases.leaseOf(hold);
     const quotas = lease === undefined ? [] : readQuotas(lease, leases.time, clock.mono());
     return {
       headers: writeLimitHeaders({ quotas, rate, concurrency: place?.reading }),

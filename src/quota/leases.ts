@@ -49,6 +49,8 @@ export interface Leases {
    * says.
    */
   settle(hold: Hold, spent: number): void;
+  /** What is known here of the key whose units these are: its lease may have ended meanwhile, and another have begun. */
+  leaseOf(hold: Hold): Lease;
   /**
    * What the key has spent, read from the store and less what is held here. Units that other processes hold count as
    * spent. Rejects with `StoreUnavailable`.
@@ -133,6 +135,11 @@ class LeaseBook implements Leases {
     if (hold.owed) this.#steps.owed.close(hold.lease.keyId, hold.counters, spent);
     else if (spent < hold.units) this.#takeBack(hold, hold.units - spent);
     else if (spent > hold.units) this.#charge(hold, spent - hold.units);
+  }
+
+  leaseOf({ lease }: Hold): Lease {
+    const present = lease.gone ? this.#book.get(lease.keyId) : undefined;
+    return present?.plan === lease.plan && present.used !== undefined ? present : lease;
   }
 
   async read(keyId: string, plan: PlanRule): Promise<readonly UsageReading[]> {

@@ -128,6 +128,18 @@ test('each percentage of a limit warns at its very unit', async () => {
   for (let percent = 1; percent <= 100; percent += 1) assert.equal(await firstWarned(percent), percent);
 });
 
+test('a request that took long tells what is known when it is answered, though its lease has ended', async () => {
+  const { options, clock } = createQuotaScene();
+  const quotas = createQuotas(options);
+  const plan = aPlan({ quotas: [aQuota(10, 'month', { warnAt: 80 })] });
+  const slow = await grant(quotas, plan);
+  await clock.pass(5000);
+  for (let count = 0; count < 7; count += 1) await grant(quotas, plan);
+  const { headers } = slow.describe();
+  assert.match(headers['RateLimit'] ?? '', /;r=2;/);
+  assert.equal(headers['X-Gatehouse-Quota-Warning'], '"month"');
+});
+
 test('a quota that is used up in one go warns with the first refusal', async () => {
   const { options } = createQuotaScene();
   const quotas = createQuotas(options);
