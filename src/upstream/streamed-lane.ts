@@ -3,7 +3,7 @@ import { Agent as HttpsAgent } from 'node:https';
 import { isIP } from 'node:net';
 import type { UpstreamConfig } from '../config/config.ts';
 import { http } from '../http.ts';
-import { bareHost } from './connect.ts';
+import { bareHost, type Trust } from './connect.ts';
 import { createRequestOpener, type RequestOpener } from './open-request.ts';
 import { Seats } from './seats.ts';
 import { type LaneParts, StreamedExchange, type StreamedRequest } from './streamed-exchange.ts';
@@ -15,13 +15,16 @@ export interface StreamedLane {
   close(): void;
 }
 
-export function createStreamedLane(target: URL, config: UpstreamConfig, seats: Seats): StreamedLane {
+export function createStreamedLane(
+  target: URL,
+  { connections, timeouts }: UpstreamConfig,
+  { seats, trust }: { readonly seats: Seats; readonly trust: Trust },
+): StreamedLane {
   let open: RequestOpener | undefined;
-  const { connections, timeouts } = config;
-  const agent = createAgent(target, config, { keepAlive: true, maxSockets: connections });
+  const agent = createAgent(target, trust, { keepAlive: true, maxSockets: connections });
   // WebSockets last, so they have connections of their own and are bounded by their routes. And a repeat gets one that cannot
   // turn out to be closed.
-  const freshAgent = createAgent(target, config, { keepAlive: false });
+  const freshAgent = createAgent(target, trust, { keepAlive: false });
   const unbounded = new Seats(Infinity);
   return {
     send(request, res, parts) {
@@ -48,11 +51,11 @@ export function createStreamedLane(target: URL, config: UpstreamConfig, seats: S
 /** Less than what servers commonly keep an idle connection, so that they seldom close one under a request. */
 const idleConnectionMs = 4000;
 
-function createAgent(target: URL, { ca }: UpstreamConfig, bounds: AgentOptions): Agent {
+function createAgent(target: URL, trust: Trust, bounds: AgentOptions): Agent {
   const options = { ...bounds, maxFreeSockets: 32, timeout: idleConnectionMs };
   if (target.protocol === 'http:') return new http.Agent(options);
   const hostname = bareHost(target);
   // Node would take the name to verify from the Host header, which with `preserveHost` is the client's to choose.
   const servername = isIP(hostname) === 0 ? hostname : '';
-  return new HttpsAgent({ ...options, servername, ...(ca === undefined ? {} : { ca }) });
+  return new HttpsAgent({ ...options, servername, ...trust });
 }

@@ -3,7 +3,7 @@ import { connect as connectTcp } from 'node:net';
 import { Pool } from 'undici';
 import type { UpstreamConfig } from '../config/config.ts';
 import { answerHeadersMax } from './answer-head.ts';
-import { bareHost, createConnector } from './connect.ts';
+import { bareHost, createConnector, createTrust, type Trust } from './connect.ts';
 import type { Body } from './body.ts';
 import { ClientGone, failureKind, refuse, type FailureKind } from './failures.ts';
 import { ExchangeFailed, type Outcome, type Progress } from './exchange.ts';
@@ -72,7 +72,8 @@ const asideMs = 2000;
 const wholeBytesMax = 64 * 1024;
 
 export function createUpstream(config: UpstreamConfig, events: UpstreamEvents): Upstream {
-  const targets = config.targets.map((origin) => createTarget(origin, config));
+  const trust = createTrust(config.ca);
+  const targets = config.targets.map((origin) => createTarget(origin, config, trust));
   let turn = 0;
 
   function nextTarget(now: number): Target {
@@ -153,8 +154,8 @@ function mayRepeat({ silent, sent }: ExchangeFailed, { method, body, switching }
   return safeMethods.has(method) && body.kind !== 'stream' && switching === undefined;
 }
 
-function createTarget(origin: string, config: UpstreamConfig): Target {
-  const { timeouts, connections, ca } = config;
+function createTarget(origin: string, config: UpstreamConfig, trust: Trust): Target {
+  const { timeouts, connections } = config;
   const url = new URL(origin);
   const hostname = bareHost(url);
   const options = {
@@ -164,7 +165,7 @@ function createTarget(origin: string, config: UpstreamConfig): Target {
     allowH2: false,
     headersTimeout: 0, // the relay keeps the deadline for the head
     bodyTimeout: timeouts.idleMs,
-    connect: createConnector({ hostname, timeoutMs: timeouts.connectMs, ca }),
+    connect: createConnector({ hostname, timeoutMs: timeouts.connectMs, trust }),
     maxHeaderSize: answerHeadersMax,
   };
   const seats = new Seats(connections);
@@ -174,7 +175,7 @@ function createTarget(origin: string, config: UpstreamConfig): Target {
     pool: new Pool(origin, options),
     fresh: new Pool(origin, { ...options, maxRequestsPerClient: 1 }),
     seats,
-    lane: createStreamedLane(url, config, seats),
+    lane: createStreamedLane(url, config, { seats, trust }),
     asideUntil: 0,
     isAway: false,
   };

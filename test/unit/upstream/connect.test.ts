@@ -15,7 +15,7 @@ test('the time to connect is never cut short, TLS included, and what it ends is 
     socket.resume();
   });
   const port = await listen(t, server);
-  const connect = createConnector({ hostname: '127.0.0.1', timeoutMs, ca: undefined });
+  const connect = createConnector({ hostname: '127.0.0.1', timeoutMs, trust: {} });
   const options = { hostname: '127.0.0.1', protocol: 'https:', port: String(port) };
   const waits: number[] = [];
   // One after the other, so that undici's clock is going and ticks in the midst of some.

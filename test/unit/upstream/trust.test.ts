@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { createServer, type ServerResponse } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
+import { test } from 'node:test';
+import { createSecureContext } from 'node:tls';
+import { queryObjects } from 'node:v8';
+import { createUpstream } from '../../../src/upstream/upstream.ts';
+import { makeCertificate } from '../../helpers/certificates.ts';
+import { listen } from '../../helpers/listen.ts';
+import { noProgress } from '../../helpers/progress.ts';
+
+test('the authorities of an upstream are read once, not for each connection', async (t) => {
+  const certificate = makeCertificate(t, ['IP:127.0.0.1']);
+  const waiting: ServerResponse[] = [];
+  const secure = createSecureServer(certificate, (_req, res) => {
+    waiting.push(res);
+    // All at once, so that each has a connection of its own.
+    if (waiting.length === 8) for (const each of waiting.splice(0)) each.end();
+  });
+  const upstream = createUpstream(
+    {
+      name: 'one',
+      targets: [`https://127.0.0.1:${await listen(t, secure)}`],
+      timeouts: { connectMs: 5000, responseMs: 60_000, idleMs: 60_000 },
+      connections: 8,
+      preserveHost: false,
+      ca: certificate.cert,
+    },
+    { countError: assert.fail, setAside: assert.fail, usedAgain: assert.fail },
+  );
+  t.after(() => upstream.close());
+  const front = createServer((req, res) => {
+    const size = Number(req.url?.slice(1));
+    const request = {
+      method: 'POST',
+      target: '/',
+      headers: ['content-length', String(size)],
+      body: { kind: 'bytes', bytes: Buffer.alloc(size), release: () => undefined } as const,
+      host: 'a',
+      answerHeaders: [],
+      costHeader: undefined,
+      switching: undefined,
+    };
+    void upstream.send(request, res, noProgress());
+  });
+  const port = await listen(t, front);
+  const before = countContexts();
+  for (const [lane, size] of Object.entries({ buffered: 100, streamed: 100_000 })) {
+    const answers = Array.from({ length: 8 }, () => fetch(`http://127.0.0.1:${port}/${size}`));
+    for (const { status } of await Promise.all(answers)) assert.equal(status, 200);
+    assert.equal(countContexts(), before, lane);
+  }
+});
+
+/** What connections over TLS trust and show; each has one of its own unless it was given one. */
+function countContexts(): number {
+  return queryObjects(createSecureContext().constructor, { format: 'count' });
+}
