@@ -59,7 +59,7 @@ export interface RedisAddress {
   readonly password: string | undefined;
   /** Always 0 in a cluster. */
   readonly db: number;
-  /** `caFile`: PEM of the authorities to trust; undefined = the system's. */
+  /** `caFile`: PEM of the authorities to trust; undefined = those that Node trusts. */
   readonly tls: { readonly caFile: string | undefined } | undefined;
   /** In front of every key that the gateway writes, so that it can share a Redis. Never holds a brace. */
   readonly prefix: string;
@@ -124,7 +124,7 @@ export interface UpstreamConfig {
   readonly connections: number;
   /** Send the client's own Host instead of the target's. */
   readonly preserveHost: boolean;
-  /** PEM text of the authorities to trust for https targets; undefined = the system's. */
+  /** PEM text of the authorities to trust for https targets; undefined = those that Node trusts. */
   readonly ca: string | undefined;
 }
 

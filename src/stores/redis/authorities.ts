@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { areCertificates } from '../../config/certificates.ts';
 import { StoreUnavailable } from '../ledger.ts';
 
-/** What a connection trusts: these authorities, or without any those of the system. */
+/** What a connection trusts: these authorities, or without any those that Node trusts. */
 export interface Trust {
   readonly ca?: string;
 }
