@@ -64,7 +64,7 @@ export const upstreams = {
       },
       ca: {
         description:
-          "PEM certificates of the authorities to trust for https targets, usually ${file:/path}, in place of those that Node trusts. It needs at least one https target.",
+          'PEM certificates of the authorities to trust for https targets, usually ${file:/path}, in place of those that Node trusts. It needs at least one https target.',
         type: 'string',
         minLength: 1,
       },
