@@ -3,6 +3,7 @@ import type { Address } from '../config/config.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { describeCause, type Logger } from '../log.ts';
 import type { Snapshot } from '../merged-metrics.ts';
+import { afterReading } from '../when-all-is-read.ts';
 import { CannotStart } from './lifecycle.ts';
 import type { Answers, Beginning, Order, Report, Ready } from './worker-messages.ts';
 
@@ -21,7 +22,7 @@ interface Member {
   readonly pid: number;
   /** When it was ready; undefined until it is. */
   readyAt: number | undefined;
-  /** Rounds since it last answered anything. */
+  /** Rounds since it last answered anything, or began to start. */
   silentRounds: number;
 }
 
@@ -40,6 +41,8 @@ const backoffMaxMs = 10_000;
  */
 const toldRounds = 3;
 const killedRounds = 16;
+/** One that does not become ready is killed after a minute: a start takes seconds, on a slow disk or processor some more. */
+const startRounds = 30;
 /** More than a worker takes for its readiness, and less than those wait who ask for that of all. */
 const answerPatienceMs = 700;
 
@@ -95,13 +98,23 @@ export class Crew {
   beginRound(): void {
     if (this.#state !== 'running') return;
     for (const member of this.#members) {
-      if (member.readyAt === undefined) continue;
       member.silentRounds += 1;
-      if (member.silentRounds === toldRounds) this.#tell(member, 'a worker does not answer');
-      if (member.silentRounds < killedRounds) continue;
-      this.#tell(member, 'a worker has not answered for too long and is killed');
-      member.worker.process.kill('SIGKILL');
+      if (member.readyAt === undefined) this.#judgeStart(member);
+      else this.#judgeSilence(member);
     }
+  }
+
+  #judgeStart(member: Member): void {
+    if (member.silentRounds < startRounds) return;
+    this.#tell(member, 'a worker takes too long to start and is killed');
+    member.worker.process.kill('SIGKILL');
+  }
+
+  #judgeSilence(member: Member): void {
+    if (member.silentRounds === toldRounds) this.#tell(member, 'a worker does not answer');
+    if (member.silentRounds < killedRounds) return;
+    this.#tell(member, 'a worker has not answered for too long and is killed');
+    member.worker.process.kill('SIGKILL');
   }
 
   /** Lets every worker finish what it has in flight, and resolves when all have ended; after `patienceMs` they are killed. */
@@ -130,7 +143,11 @@ export class Crew {
     const beginning = this.#beginning;
     return new Promise((resolve, reject) => {
       const worker = fork();
-      const member: Member = { worker, pid: worker.process.pid ?? 0, readyAt: undefined, silentRounds: 0 };
+      if (worker.process.pid === undefined) {
+        worker.once('error', reject);
+        return;
+      }
+      const member: Member = { worker, pid: worker.process.pid, readyAt: undefined, silentRounds: 0 };
       this.#members.add(member);
       worker.on('error', () => undefined); // a message to a worker that is gone; its exit says the rest
       worker.on('message', (report: Report) => {
@@ -139,6 +156,7 @@ export class Crew {
         if (report.kind === 'answer') this.#hear(member, report);
         if (report.kind !== 'ready') return;
         member.readyAt = performance.now();
+        member.silentRounds = 0;
         logger.debug({ pid: member.pid }, 'a worker is ready');
         resolve(report);
       });
@@ -221,11 +239,12 @@ export class Crew {
   ): Promise<Answers[About] | undefined> {
     const id = (this.#asked += 1);
     const answer = await new Promise<Answers[keyof Answers] | undefined>((resolve) => {
-      const timer = setTimeout(resolve, answerPatienceMs, undefined);
+      // Were this process held up, all answers would lie there unread.
+      const stopWaiting = afterReading(answerPatienceMs, () => resolve(undefined));
       this.#questions.set(id, {
         member,
         settle: (given) => {
-          clearTimeout(timer);
+          stopWaiting();
           resolve(given);
         },
       });

@@ -66,6 +66,10 @@ export function explainStart(error: unknown, config: Config): number {
     process.stderr.write(`gatehouse: the store cannot be opened: ${error.message}\n`);
     return exitCodes.store;
   }
+  if (error instanceof Error && 'syscall' in error && String(error.syscall).startsWith('spawn')) {
+    process.stderr.write(`gatehouse: no process can be made for a worker: ${error.message}\n`);
+    return exitCodes.unavailable;
+  }
   if (error instanceof Error && 'syscall' in error && listenCalls.has(error.syscall)) {
     process.stderr.write(`gatehouse: cannot listen on ${busyAddress(error, config)}\n`);
     return exitCodes.unavailable;

@@ -63,6 +63,10 @@ export async function startWorkers(
     await store?.close();
     await admin.close();
   }
+  const rounds = setInterval(() => {
+    crew.beginRound();
+    void collect(crew, metrics);
+  }, roundMs);
   let claim: Claim | undefined;
   let listen: Address;
   try {
@@ -75,14 +79,11 @@ export async function startWorkers(
     });
     listen = await crew.start({ config: handed, logFormat: log.format, port: claim.port });
   } catch (error) {
+    clearInterval(rounds);
     claim?.release();
     await close();
     throw error;
   }
-  const timer = setInterval(() => {
-    crew.beginRound();
-    void collect(crew, metrics);
-  }, roundMs);
   return {
     listen,
     admin: admin.address,
@@ -92,7 +93,7 @@ export async function startWorkers(
       const changes = within(endPatienceMs, admin.drain());
       claim.release();
       await crew.drain(drainPatienceMs(config));
-      clearInterval(timer);
+      clearInterval(rounds);
       await changes;
       await close();
     },

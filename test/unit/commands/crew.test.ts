@@ -13,9 +13,9 @@ const counted = [{ name: 'things', help: 'Things.', type: 'counter', values: [],
 /** A worker as far as a crew knows one, which answers when the test has it answer. */
 class StandIn extends EventEmitter {
   readonly orders: Order[] = [];
-  readonly process: EventEmitter & { pid: number; kill: () => void };
+  readonly process: EventEmitter & { pid: number | undefined; kill: () => void };
 
-  constructor(pid: number) {
+  constructor(pid: number | undefined) {
     super();
     this.process = Object.assign(new EventEmitter(), { pid, kill: () => this.end(null, 'SIGKILL') });
   }
@@ -36,6 +36,13 @@ class StandIn extends EventEmitter {
     for (const order of this.orders.splice(0)) {
       if (order.kind === 'ask') this.emit('message', { kind: 'answer', id: order.id, answer: counted });
     }
+  }
+
+  /** The system refuses it a process, as Node tells of most reasons for that. */
+  fail(): void {
+    this.emit('error', new Error('spawn EMFILE'));
+    this.emit('exit', -24, null);
+    this.process.emit('close', -24, null);
   }
 
   /** Its process ends, and a moment later all that it said has been heard. */
@@ -59,7 +66,7 @@ function makeCrew(count: number, forked: (worker: StandIn) => void) {
   const workers: StandIn[] = [];
   const told: string[] = [];
   const log: Record<string, unknown>[] = [];
-  const machine = { hasMemory: true };
+  const machine = { hasMemory: true, hasFiles: true };
   const crew = new Crew({
     count,
     logger: createLogger('info', {
@@ -67,7 +74,11 @@ function makeCrew(count: number, forked: (worker: StandIn) => void) {
     }),
     fork: () => {
       if (!machine.hasMemory) throw new Error('spawn ENOMEM');
-      const worker = new StandIn(workers.length + 1);
+      const worker = new StandIn(machine.hasFiles ? workers.length + 1 : undefined);
+      if (!machine.hasFiles) {
+        queueMicrotask(() => worker.fail());
+        return worker as unknown as Worker;
+      }
       workers.push(worker);
       queueMicrotask(() => forked(worker));
       return worker as unknown as Worker;
@@ -130,6 +141,56 @@ test('a worker that goes on not answering is killed and replaced', async (t) => 
   ]);
 });
 
+test('a worker that does not become ready is killed and replaced', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { crew, log, workers } = makeCrew(2, (worker) => {
+    if (worker.process.pid === 1) worker.ready();
+  });
+  const started = crew.start(beginning);
+  await new Promise(setImmediate);
+  const rounds = (count: number): void => {
+    for (let round = 0; round < count; round += 1) {
+      crew.beginRound();
+      void crew.ask('metrics', () => undefined);
+      for (const worker of workers) worker.answer();
+    }
+  };
+  rounds(29);
+  assert.deepEqual(log, []);
+  rounds(1);
+  await started;
+  assert.deepEqual(said(log), [
+    'error 2 a worker takes too long to start and is killed',
+    'error 2 a worker ended, another takes its place',
+  ]);
+  t.mock.timers.runAll();
+  assert.equal(workers.length, 3);
+  rounds(29);
+  workers[2]?.ready();
+  for (let round = 0; round < 15; round += 1) crew.beginRound();
+  assert.deepEqual(said(log).slice(2), [
+    'error 1 a worker does not answer',
+    'error 3 a worker does not answer',
+  ]);
+});
+
+test('answers that lie there when this process was held up are heard', async () => {
+  const { crew, first, second } = await startCrew(2);
+  const heard: number[] = [];
+  const asked = crew.ask('metrics', (_answer, pid) => heard.push(pid));
+  const channel = new MessageChannel();
+  channel.port2.on('message', () => {
+    first.answer();
+    second.answer();
+    channel.port2.close();
+  });
+  channel.port1.postMessage('there');
+  const heldUpUntil = performance.now() + 1000;
+  while (performance.now() < heldUpUntil);
+  await asked;
+  assert.deepEqual(heard, [1, 2]);
+});
+
 test('a worker that was asked to end is replaced at once, however young, and what fails waits longer and longer', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const { log, workers } = await startCrew(2);
@@ -150,30 +211,32 @@ test('a worker that was asked to end is replaced at once, however young, and wha
   );
 });
 
-test('a place for which no process can be made is taken when one can', async (t) => {
-  t.mock.timers.enable({ apis: ['setTimeout'] });
-  const { first, log, workers, machine } = await startCrew(2);
-  const retry = async (): Promise<void> => {
-    t.mock.timers.runAll();
-    await new Promise(setImmediate);
-  };
-  first.end(0);
-  machine.hasMemory = false;
-  await retry();
-  await retry();
-  machine.hasMemory = true;
-  await retry();
-  assert.equal(workers.length, 3);
-  assert.deepEqual(
-    log.map(({ msg, afterMs }) => [msg, afterMs]),
-    [
-      ['a worker ended, another takes its place', 0],
-      ['no process can be made for a worker', 100],
-      ['no process can be made for a worker', 200],
-      ['a worker has taken the place', undefined],
-    ],
-  );
-});
+for (const lack of ['hasMemory', 'hasFiles'] as const) {
+  test(`a place for which no process can be made is taken when one can: ${lack}`, async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const { first, log, workers, machine } = await startCrew(2);
+    const retry = async (): Promise<void> => {
+      t.mock.timers.runAll();
+      await new Promise(setImmediate);
+    };
+    first.end(0);
+    machine[lack] = false;
+    await retry();
+    await retry();
+    machine[lack] = true;
+    await retry();
+    assert.equal(workers.length, 3);
+    assert.deepEqual(
+      log.map(({ msg, afterMs }) => [msg, afterMs]),
+      [
+        ['a worker ended, another takes its place', 0],
+        ['no process can be made for a worker', 100],
+        ['no process can be made for a worker', 200],
+        ['a worker has taken the place', undefined],
+      ],
+    );
+  });
+}
 
 test('a worker that ends while others still start is replaced', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
