@@ -8,8 +8,8 @@ export interface Warnings {
   findNew(lease: Lease, readings: readonly QuotaReading[]): readonly QuotaReading[];
 }
 
-/** Creates the memory of warnings. It is bounded: when it is full the oldest is forgotten, and may be given again. */
-export function createWarnings(keptMax = 10_000): Warnings {
+/** Creates the memory of warnings. It is bounded, by 10 MB: when it is full the oldest is forgotten, and may be given again. */
+export function createWarnings(keptMax = 100_000): Warnings {
   const given = new BoundedMap<string, number>(keptMax);
   return {
     findNew(lease, readings) {
@@ -18,7 +18,9 @@ export function createWarnings(keptMax = 10_000): Warnings {
         const periodStart = lease.counters[index]?.periodStart;
         if (!reading.isNearLimit || periodStart === undefined) continue;
         const id = `${reading.name}:${lease.keyId}`;
-        if (given.get(id) === periodStart) continue;
+        // A request that took past the end of its period tells of that one, after others have told of the next.
+        const last = given.get(id);
+        if (last !== undefined && last >= periodStart) continue;
         given.set(id, periodStart);
         found = [...(found ?? []), reading];
       }

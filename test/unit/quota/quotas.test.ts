@@ -113,6 +113,22 @@ test('an answer tells what is left, and warns once per period when it is little'
   assert.deepEqual(june, [0, 0, 0, 1]);
 });
 
+test('a request that took past the end of its period warns of nothing anew', async () => {
+  const { options, clock } = createQuotaScene(Date.UTC(2026, 4, 31, 23, 59, 50));
+  const quotas = createQuotas(options);
+  const plan = aPlan({ quotas: [aQuota(5, 'month', { warnAt: 20 })] });
+  const ofMay = [await grant(quotas, plan), await grant(quotas, plan)];
+  await clock.pass(20_000);
+  let warned = (await grant(quotas, plan)).describe().newWarnings.length;
+  assert.equal(warned, 1);
+  for (const late of ofMay) {
+    await clock.pass(5000);
+    warned += late.describe().newWarnings.length;
+    warned += (await grant(quotas, plan)).describe().newWarnings.length;
+  }
+  assert.equal(warned, 1);
+});
+
 test('each percentage of a limit warns at its very unit', async () => {
   const { options } = createQuotaScene();
   const quotas = createQuotas(options);
