@@ -143,6 +143,10 @@ class LeaseBook implements Leases {
   }
 
   async read(keyId: string, plan: PlanRule): Promise<readonly UsageReading[]> {
+    if (!this.time.isKnown) {
+      const askedAt = this.time.tick();
+      this.time.learn(await this.#ledger.readTime(keyId), askedAt);
+    }
     const at = this.time.latest(this.time.tick());
     const before = this.#heldAt(keyId, plan, at);
     const readings = await readUsage(this.#ledger, { keyId, plan, at });

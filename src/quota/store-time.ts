@@ -16,6 +16,8 @@ export class StoreTime {
   #drift: number;
   #ahead: number;
   #behind: number;
+  /** Whether the store has answered. Until then the wall clock is all there is, and may be wrong. */
+  isKnown = false;
   /**
    * Goes up when one of the clocks has jumped: the machine slept or its clock was set, and nothing here can tell
    * which. What was known of the store's time before is not to be trusted for spending.
@@ -57,6 +59,7 @@ export class StoreTime {
 
   /** Learns from an answer: the store showed `now` at some moment since it was asked. */
   learn(now: number, askedAt: number): void {
+    this.isKnown = true;
     this.#ahead = now - askedAt;
     this.#behind = now - this.#clock.mono();
   }

@@ -570,6 +570,15 @@ test('clocks that drift apart slowly are no jump', async () => {
   assert.equal(scene.ledger.calls.get('giveBack') ?? 0, before);
 });
 
+test("usage is that of the store's period, also before anything was drawn here", async () => {
+  const scene = createQuotaScene();
+  const daily = aPlan({ quotas: [aQuota(10, 'day')] });
+  scene.jumpStore(48 * 3_600_000);
+  await take(createLeases({ ...scene.options, holder: 'two' }), daily, 7);
+  const [day] = await createLeases(scene.options).read('ada', daily);
+  assert.equal(day?.used, 7);
+});
+
 test('usage is never told to be less than was used before it was asked for, though more was drawn meanwhile', async () => {
   const scene = createQuotaScene();
   const arrives = Promise.withResolvers<void>();
