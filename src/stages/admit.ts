@@ -97,9 +97,9 @@ async function waitFor(
   by: Admission,
 ): Promise<Grant> {
   try {
-    const grant = judge(await decision, caller, by);
-    if (!res.destroyed) return grant;
-    grant.leave();
+    const decided = await decision;
+    if (!res.destroyed) return judge(decided, caller, by);
+    if (decided.kind === 'grant') decided.leave();
   } catch (error) {
     if (!(error instanceof Refusal) || error.code !== 'client_gone') throw error;
   }
