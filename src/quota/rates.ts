@@ -217,14 +217,14 @@ function cellsAhead({ rule, taken, askedAt }: Pace, now: number): number {
 function takeCell(pace: Pace): Cell {
   pace.cells -= 1;
   pace.taken += 1;
-  return { kind: 'cell', reading: read(pace, undefined) };
+  return { kind: 'cell', reading: read(pace) };
 }
 
 function tooFast(pace: Pace, retryInMs: number): TooFast {
-  return { kind: 'too_fast', retryInMs, reading: read(pace, retryInMs) };
+  return { kind: 'too_fast', retryInMs, reading: read(pace) };
 }
 
-function read({ rule, remaining, cells }: Pace, retryInMs: number | undefined): RateReading {
+function read({ rule, remaining, cells }: Pace): RateReading {
   const left = Math.min(rule.burst, remaining + cells);
   // Multiplied first: what is a whole second then divides to one.
   const msFor = (count: number): number => (count * rule.perMs) / rule.limit;
@@ -233,6 +233,6 @@ function read({ rule, remaining, cells }: Pace, retryInMs: number | undefined): 
     burst: rule.burst,
     remaining: left,
     windowSeconds: Math.max(1, Math.ceil(msFor(rule.burst) / 1000)),
-    resetInSeconds: Math.ceil((retryInMs ?? msFor(rule.burst - left)) / 1000),
+    resetInSeconds: Math.ceil(msFor(rule.burst - left) / 1000),
   };
 }

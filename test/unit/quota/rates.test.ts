@@ -48,6 +48,14 @@ test('what is told of a rate is its window to the second, whatever it divides to
   }
 });
 
+test('of a refusal too it is told when all of the burst is free again', async () => {
+  const rates = createRates(createQuotaScene().options);
+  const perSecond: RateRule = { name: 'rate', limit: 1, perMs: 1000, burst: 5 };
+  const told = [];
+  for (let turn = 0; turn < 6; turn += 1) told.push((await take(rates, perSecond)).reading.resetInSeconds);
+  assert.deepEqual(told, [1, 2, 3, 4, 5, 5]);
+});
+
 test('a fast key draws cells for about 20 ms ahead, and they are served without a promise', async () => {
   const scene = createQuotaScene();
   const rates = createRates(scene.options);
