@@ -74,7 +74,7 @@ export function createJourney(by: Provisions): Travel {
             handshake,
             origin: visit.origin,
             requestId: visit.id,
-            limits: tellLimits(grant, caller, by.admission),
+            tellLimits: () => tellLimits(grant, caller, by.admission),
             progress: visit,
           };
           await forward(req, res, parcel, by.forwarding); //            499 502 504

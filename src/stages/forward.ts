@@ -30,8 +30,8 @@ export interface Parcel {
   readonly handshake: Handshake | undefined;
   readonly origin: Origin;
   readonly requestId: string;
-  /** What the answer tells of the caller's limits. */
-  readonly limits: Readonly<Record<string, string>>;
+  /** What an answer tells of the caller's limits, as they are when it is asked. */
+  readonly tellLimits: () => Readonly<Record<string, string>>;
   /** Where the exchange tells how it goes. */
   readonly progress: Progress;
 }
@@ -56,9 +56,6 @@ export function forward(
   const length = body.kind === 'bytes' ? body.bytes.length : body.length;
   if (length === undefined) headers.push('transfer-encoding', 'chunked');
   else if (length > 0 || methodsWithBody.has(head.method)) headers.push('content-length', String(length));
-  const answerHeaders = ['X-Request-Id', parcel.requestId];
-  addHeaders(answerHeaders, parcel.limits);
-  if (route.version !== undefined) answerHeaders.push(...announce(route.version).flat());
   const switching = openSwitch(req, parcel, by.sockets);
   if (switching !== undefined) headers.push('connection', 'Upgrade', 'upgrade', 'websocket');
   const request = {
@@ -67,7 +64,7 @@ export function forward(
     headers,
     body,
     host: head.host,
-    answerHeaders,
+    answerHeaders: () => listAnswerHeaders(parcel),
     costHeader: route.costHeader,
     switching,
   };
@@ -86,6 +83,14 @@ function openSwitch(
   const client = sockets.enter(route.name, handshake.socketsMax, req.socket);
   if (client === undefined) throw overloaded();
   return { client, handshake, held: holdBytes(req.socket) };
+}
+
+/** What the gateway adds to the answer. */
+function listAnswerHeaders({ requestId, route, tellLimits }: Parcel): readonly string[] {
+  const headers = ['X-Request-Id', requestId];
+  addHeaders(headers, tellLimits());
+  if (route.version !== undefined) headers.push(...announce(route.version).flat());
+  return headers;
 }
 
 /** For these the absence of a body is said with `Content-Length: 0` (RFC 9110 §8.6). */

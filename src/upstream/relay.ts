@@ -13,8 +13,8 @@ import { sendHead } from '../send-head.ts';
 import { whenAllIsRead } from '../when-all-is-read.ts';
 
 export interface RelayParts {
-  /** The gateway's own headers for the answer. */
-  readonly own: readonly string[];
+  /** The gateway's own headers for the answer. It is asked for them when that is there. */
+  readonly own: () => readonly string[];
   readonly costHeader: string | undefined;
   readonly progress: Progress;
   readonly responseMs: number;
@@ -36,7 +36,7 @@ interface Settle {
 export class Relay implements Dispatcher.DispatchHandler, Guest {
   seat: Guest['seat'];
   readonly #res: ServerResponse;
-  readonly #own: readonly string[];
+  readonly #own: () => readonly string[];
   readonly #costHeader: string | undefined;
   readonly #progress: Progress;
   readonly #seats: Seats;
@@ -169,7 +169,7 @@ export class Relay implements Dispatcher.DispatchHandler, Guest {
     if (this.#begun) return true;
     const { status, raw } = this.#head;
     try {
-      writeAnswerHead(this.#res, status, { raw: this.takeCost(raw), own: this.#own });
+      writeAnswerHead(this.#res, status, { raw: this.takeCost(raw), own: this.#own() });
     } catch (error) {
       this.#giveUp(error instanceof Error ? error : new NonsenseAnswer('an unknown fault'));
       return false;

@@ -255,7 +255,7 @@ export class StreamedExchange implements Dispatcher.DispatchController {
       if (switching === undefined) throw new NonsenseAnswer('it switched protocols and was not asked to');
       checkSwitch(answer, switching.handshake.key);
       switching.held.putBack();
-      writeSwitch(this.#res, this.#relay.takeCost(answer.rawHeaders), own);
+      writeSwitch(this.#res, this.#relay.takeCost(answer.rawHeaders), own());
       this.#over = true;
       clearTimeout(this.#timer);
       this.#relay.handOver();

@@ -24,8 +24,8 @@ export interface OutgoingRequest {
   readonly body: Body;
   /** The client's own Host, for an upstream that wants it. */
   readonly host: string;
-  /** The gateway's own headers for the answer. */
-  readonly answerHeaders: readonly string[];
+  /** The gateway's own headers for the answer. It is asked for them when that is there. */
+  readonly answerHeaders: () => readonly string[];
   /** Folded name of the header that is read and taken out of the answer. */
   readonly costHeader: string | undefined;
   /** Set when the client asked to switch protocols. */

@@ -32,6 +32,7 @@ const shared = {
     ...keysOf('slow', 'slow'),
     ...keysOf('short', 'short'),
     ...keysOf('warned', 'warned'),
+    ...keysOf('long', 'long'),
     ...keysOf('single', 'used-up'),
     ...keysOf('paced', 'paced'),
     ...keysOf('narrow', 'narrow'),
@@ -51,6 +52,7 @@ const shared = {
     slow: { rate: { limit: 1, per: 'second' } },
     short: { quotas: [{ name: 'second', limit: 1, per: 'second' }] },
     warned: { quotas: [{ name: 'daily', limit: 10, per: 'day', warnAt: '80%' }] },
+    long: { quotas: [{ name: 'life', limit: 10, per: 'lifetime', warnAt: '50%' }] },
     single: { quotas: [{ name: 'daily', limit: 1, per: 'day', warnAt: '80%' }] },
     paced: { rate: { limit: 100, per: 'hour', burst: 20 } },
     narrow: { concurrency: { limit: 3, shared: true } },
@@ -95,6 +97,22 @@ test('answers and refusals tell of every limit in the syntax of the draft', asyn
   assert.match(String(refused.headers['ratelimit']), /^"daily";r=0;t=\d+/);
   assert.ok(Number(refused.headers['retry-after']) >= Math.floor(untilMidnight));
   assert.ok(Number(refused.headers['retry-after']) < untilMidnight + 5);
+});
+
+test('an answer that took long tells what is left when it comes', async (t) => {
+  const release = Promise.withResolvers<void>();
+  t.after(() => release.resolve());
+  const { upstream } = sqlite.scene;
+  const seen = upstream.requests.length;
+  upstream.handler = (_request, res) => void release.promise.then(() => res.end('ok'));
+  const long = call(gateway, { key: 'long' });
+  await until(() => upstream.requests.length === seen + 1);
+  upstream.handler = (_request, res) => res.end('ok');
+  for (let turn = 0; turn < 5; turn += 1) await call(gateway, { key: 'long' });
+  release.resolve();
+  const { headers } = await long;
+  assert.equal(headers['ratelimit'], '"life";r=4');
+  assert.equal(headers['x-gatehouse-quota-warning'], '"life"');
 });
 
 test('a quota that never starts anew has no Retry-After', async () => {

@@ -37,7 +37,7 @@ async function startRelay(t: TestContext) {
   const writes = t.mock.method(res, 'write').mock;
   const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
   const relay = new Relay(res, {
-    own: [],
+    own: () => [],
     costHeader: undefined,
     progress: noProgress(),
     responseMs: 60_000,

@@ -37,7 +37,7 @@ test('the authorities of an upstream are read once, not for each connection', as
       headers: ['content-length', String(size)],
       body: { kind: 'bytes', bytes: Buffer.alloc(size), release: () => undefined } as const,
       host: 'a',
-      answerHeaders: [],
+      answerHeaders: () => [],
       costHeader: undefined,
       switching: undefined,
     };

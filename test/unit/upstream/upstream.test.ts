@@ -235,7 +235,7 @@ async function startScene(
         headers: ['content-length', String(size)],
         body: bodyOf(bytes),
         host: 'a',
-        answerHeaders: [],
+        answerHeaders: () => [],
         costHeader: undefined,
         switching: undefined,
       };
