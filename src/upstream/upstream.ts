@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { connect as connectTcp } from 'node:net';
-import { Pool } from 'undici';
+import { Pool, type buildConnector } from 'undici';
 import type { UpstreamConfig } from '../config/config.ts';
 import { answerHeadersMax } from './answer-head.ts';
 import { bareHost, createConnector, createTrust, type Trust } from './connect.ts';
@@ -38,7 +37,7 @@ export interface Upstream {
    * Sends the request and passes the answer on. Rejects with a Refusal (499 502 504) as long as the client has seen nothing.
    */
   send(request: OutgoingRequest, res: ServerResponse, progress: Progress): Promise<Outcome>;
-  /** Resolves when a connection to one of the targets can be made. */
+  /** Resolves when a connection to one of the targets can be made, TLS included. */
   probe(): Promise<void>;
   close(): Promise<void>;
 }
@@ -55,6 +54,7 @@ export interface UpstreamEvents {
 interface Target {
   readonly url: URL;
   readonly hostname: string;
+  readonly connect: buildConnector.connector;
   readonly pool: Pool;
   /** For repeats: no connection of it is used twice, so none turns out to be closed. */
   readonly fresh: Pool;
@@ -139,7 +139,7 @@ export function createUpstream(config: UpstreamConfig, events: UpstreamEvents): 
     name: config.name,
     send,
     probe: async () => {
-      await Promise.any(targets.map((target) => probeTarget(target, config.timeouts.connectMs)));
+      await Promise.any(targets.map(probeTarget));
     },
     close: async () => {
       for (const { lane } of targets) lane.close();
@@ -158,6 +158,7 @@ function createTarget(origin: string, config: UpstreamConfig, trust: Trust): Tar
   const { timeouts, connections } = config;
   const url = new URL(origin);
   const hostname = bareHost(url);
+  const connect = createConnector({ hostname, timeoutMs: timeouts.connectMs, trust });
   const options = {
     connections,
     pipelining: 1,
@@ -165,13 +166,14 @@ function createTarget(origin: string, config: UpstreamConfig, trust: Trust): Tar
     allowH2: false,
     headersTimeout: 0, // the relay keeps the deadline for the head
     bodyTimeout: timeouts.idleMs,
-    connect: createConnector({ hostname, timeoutMs: timeouts.connectMs, trust }),
+    connect,
     maxHeaderSize: answerHeadersMax,
   };
   const seats = new Seats(connections);
   return {
     url,
     hostname,
+    connect,
     pool: new Pool(origin, options),
     fresh: new Pool(origin, { ...options, maxRequestsPerClient: 1 }),
     seats,
@@ -221,19 +223,13 @@ function exchange(
   });
 }
 
-async function probeTarget({ url, hostname: host }: Target, timeoutMs: number): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    const port = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port);
-    const socket = connectTcp({ host, port, timeout: timeoutMs });
-    const fail = (): void => {
-      socket.destroy();
-      reject(new Error(`${url.host} cannot be reached`));
-    };
-    socket.once('connect', () => {
-      socket.destroy();
-      resolve();
+/** Connects as for a request, and sends none: a target whose certificate is not trusted is not reached. */
+function probeTarget({ url, hostname, connect }: Target): Promise<void> {
+  return new Promise((resolve, reject) => {
+    connect({ hostname, protocol: url.protocol, port: url.port }, (error, socket) => {
+      socket?.destroy();
+      if (error === null) resolve();
+      else reject(error);
     });
-    socket.once('timeout', fail);
-    socket.once('error', fail);
   });
 }
