@@ -172,8 +172,21 @@ class RateBook implements Rates {
     const askedAt = this.#clock.mono();
     const want = Math.min(rule.burst, pace.line.size + cellsAhead(pace, askedAt));
     pace.taken = 0;
+    const asked = [...pace.line];
     const answer = await this.#ledger.pace({ keyId, name: rule.name, intervalMs, burst: rule.burst, want });
     this.#answered(pace, answer, askedAt);
+    this.#turnAway(asked, Math.ceil(intervalMs));
+  }
+
+  /**
+   * Whom the last cell did not reach is too fast. Behind a store so far away that cells grow while it is asked he would
+   * otherwise wait for one with all who come after him, until it seemed to be away.
+   */
+  #turnAway(asked: readonly Waiter[], retryInMs: number): void {
+    for (const waiter of asked) {
+      const { pace } = waiter;
+      if (pace.line.has(waiter)) this.#release(waiter).resolve(tooFast(pace, retryInMs));
+    }
   }
 
   #answered(pace: Pace, answer: PaceAnswer, askedAt: number): void {

@@ -124,6 +124,21 @@ test('simultaneous requests of a key share one call, and those that exceed the b
   assert.ok((ledger.calls.get('pace') ?? 0) <= 3);
 });
 
+test('who is faster than the rate is told so also by a store so far away that cells grow meanwhile', async () => {
+  const { clock, options, weather } = createQuotaScene();
+  weather.takesMs = 60;
+  const rates = createRates(options);
+  const far: RateRule = { name: 'rate', limit: 50, perMs: 1000, burst: 5 };
+  const answers: Promise<Awaited<ReturnType<typeof take>>>[] = [];
+  for (let turn = 0; turn < 200; turn += 1) {
+    answers.push(take(rates, far));
+    await clock.pass(10);
+  }
+  await clock.pass(1000);
+  const passed = (await Promise.all(answers)).filter(({ kind }) => kind === 'cell').length;
+  assert.ok(passed > 90 && passed <= 105, `${passed} passed in two seconds`);
+});
+
 test('a cell that was put back serves the next request', async () => {
   const { options } = createQuotaScene();
   const rates = createRates(options);
