@@ -6,7 +6,7 @@ import type { TestContext } from 'node:test';
 import type { StoreAddress } from '../../src/config/config.ts';
 import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
 import type { ImportLine } from '../../src/keys/import-keys.ts';
-import { createKeyBook, type KeyBook } from '../../src/keys/key-book.ts';
+import { createKeyBook, overlapMsMax, type KeyBook } from '../../src/keys/key-book.ts';
 import { createKeyFormat } from '../../src/keys/key-format.ts';
 import { KeyProblem } from '../../src/keys/key-problem.ts';
 import type { KeyRules } from '../../src/keys/key-rules.ts';
@@ -78,6 +78,35 @@ function bookRules(address: (t: TestContext) => StoreAddress): void {
       await book.listAudit({}),
     ]);
     assert.ok(!everything.includes(secret) && !everything.includes(digestOf(secret)));
+  });
+
+  test('no secret has the number of one before it, and the last of the others is told', async (t) => {
+    const { book, clock } = await open(t);
+    const { key } = await book.create({ plan: 'free' }, by);
+    const hour = 3_600_000;
+    const numbers: number[][] = [];
+    const until: (string | null)[] = [];
+    for (const overlapMs of [0, 0, 3 * hour, hour]) {
+      const rotated = await book.rotate(key.id, { overlapMs }, by);
+      numbers.push(rotated.key.secrets.map(({ number }) => number));
+      until.push(rotated.othersUntil);
+    }
+    assert.deepEqual(numbers, [[2], [3], [3, 4], [3, 4, 5]]);
+    assert.deepEqual(until, [null, null, '2026-05-01T03:00:00.000Z', '2026-05-01T01:00:00.000Z']);
+    const last = await book.rotate(key.id, { overlapMs: 3 * hour }, by);
+    assert.deepEqual(
+      last.key.secrets.map(({ expiresAt }) => expiresAt?.slice(11, 13)),
+      ['01', '01', '03', undefined],
+      'no rotation lets a secret live longer',
+    );
+    assert.equal(last.othersUntil, '2026-05-01T03:00:00.000Z');
+    clock.now += hour;
+    for (let working = 2; working < 8; working += 1) await book.rotate(key.id, { overlapMs: hour }, by);
+    const ninth = book.rotate(key.id, { overlapMs: hour }, by);
+    await assert.rejects(ninth, isProblem('conflict'));
+    assert.equal((await book.show(key.id)).secrets.length, 8, 'those that have expired are gone');
+    const tooLong = book.rotate(key.id, { overlapMs: overlapMsMax + 1 }, by);
+    await assert.rejects(tooLong, isProblem('invalid'));
   });
 
   test('rotation keeps the key and lets the old secret live as long as was said', async (t) => {

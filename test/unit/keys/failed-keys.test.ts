@@ -34,6 +34,11 @@ test('there is one report in an interval, with the number of others', () => {
   state.now = 60_000;
   for (let round = 0; round < 5; round += 1) failed.count('192.0.2.9');
   assert.deepEqual(reports[1], { network: '192.0.2.9', otherNetworks: 2 });
+  state.now = 120_000;
+  for (let round = 0; round < 5; round += 1) failed.count('192.0.2.1');
+  assert.deepEqual(reports[2], { network: '192.0.2.1', otherNetworks: 0 });
+  state.now = 150_500;
+  assert.deepEqual(failed.count('192.0.2.1'), { retryInSeconds: 30 }, 'never earlier than the truth');
 });
 
 test('it can be turned off', () => {

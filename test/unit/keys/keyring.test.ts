@@ -137,6 +137,30 @@ test('while the store is away an unknown key is not judged, nor one that was cha
   await assert.rejects(async () => keyring.find(secret), StoreUnavailable);
 });
 
+test('a key that is added while its secret is looked up is found at the next request', async () => {
+  const { keyring, state, put, tell } = scene();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  state.gate = promise;
+  const early = keyring.find(secret);
+  put(key);
+  tell({ kind: 'added' });
+  resolve();
+  assert.equal(await early, undefined, 'it was asked for before');
+  assert.equal((await keyring.find(secret))?.record, key);
+});
+
+test('a secret that the store has forgotten does not come back in an outage', async () => {
+  const { keyring, state, put, records } = scene();
+  put(key);
+  await keyring.find(secret);
+  records.clear();
+  state.now += 60_000;
+  assert.equal(await keyring.find(secret), undefined);
+  state.isAway = true;
+  state.now += 60_000;
+  await assert.rejects(async () => keyring.find(secret), StoreUnavailable);
+});
+
 test('keys of the file and mistyped keys need no store', async () => {
   const fixed = {
     id: 'demo',
