@@ -181,6 +181,23 @@ function cancelRules(kind: StoreKind): void {
       { name: 'monthly', used: 3, leased: 3 },
       { name: 'other', used: 3, leased: 3 },
     ]);
+    // As long as less is used than is told to be held, no more than that is shown.
+    await ledger.charge(someUnits({ counters, units: 10, holder: 'c' }));
+    assert.equal((await ledger.readUsage('key', counters))[0]?.leased, 3);
+  });
+
+  test('a draw that is cancelled after a reset leaves no less than nothing used', async (t) => {
+    const { ledger } = await open(t, kind);
+    const counters = [aCounter({ limit: 10 })];
+    const order = aDraw({ counters, want: 4 });
+    await ledger.draw(order);
+    await ledger.resetUsage('key', counters);
+    const nothing = [{ name: 'monthly', used: 0, leased: 0 }];
+    assert.deepEqual(await ledger.readUsage('key', counters), nothing);
+    await ledger.cancelDraw(order);
+    assert.deepEqual(await ledger.readUsage('key', counters), nothing);
+    const answer = await ledger.draw(aDraw({ counters, want: 20 }));
+    assert.equal(answer.kind === 'drawn' && answer.units, 10);
   });
 
   test('a draw that is cancelled before it runs never runs', async (t) => {

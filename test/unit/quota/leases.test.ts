@@ -56,6 +56,21 @@ test('a crash strands at most the one lease, which is a second of the pace', asy
   assert.ok(stranded > 0 && stranded <= 125, `${stranded} stranded at a pace of 100 a second`);
 });
 
+test('no more than a thousand units are held, however fast a key is', async () => {
+  const scene = createQuotaScene();
+  const leases = createLeases(scene.options);
+  const large = aPlan({ quotas: [aQuota(1e9)] });
+  let spent = 0;
+  let heldMost = 0;
+  for (let turn = 0; turn < 100; turn += 1) {
+    for (let count = 0; count < 50; count += 1) await take(leases, large);
+    spent += 50;
+    heldMost = Math.max(heldMost, scene.ledger.used('ada', 'month', may) - spent);
+    await scene.clock.pass(1);
+  }
+  assert.ok(heldMost > 500 && heldMost <= 1250, `${heldMost} were held`);
+});
+
 test('a thousand requests at once wait for one draw in flight at a time, and two in all', async () => {
   const scene = createQuotaScene();
   scene.weather.takesMs = 5;
@@ -165,12 +180,11 @@ test('a drain waits a little for a store that is away, so that what is owed is c
   const allowed = aPlan({ quotas: [aQuota(10)], onStoreFailure: 'allow' });
   scene.weather.refuses = true;
   leases.settle(await take(leases, allowed), 1);
-  const drained = leases.drain();
+  const usedThen = leases.drain().then(() => scene.ledger.used('ada', 'month', may));
   await scene.clock.pass(1000);
   scene.weather.refuses = false;
   await scene.clock.pass(1000);
-  await drained;
-  assert.equal(scene.ledger.used('ada', 'month', may), 1);
+  assert.equal(await usedThen, 1);
   assert.deepEqual([leases.counts.waitingSteps, leases.counts.owingKeys], [0, 0]);
 });
 
@@ -421,6 +435,96 @@ test('allow refuses once too many keys owe', async () => {
   await assert.rejects(ask('c'), StoreUnavailable);
 });
 
+test('a charge makes no room for units that come back, and is still made when the store is back', async () => {
+  const scene = createQuotaScene();
+  const leases = createLeases({ ...scene.options, stepsMax: 1 });
+  const strict = aPlan({ quotas: [aQuota(100_000)], consistency: 'strict' });
+  const [dear, free] = [await take(leases, strict), await take(leases, strict)];
+  scene.weather.refuses = true;
+  leases.settle(dear, 5);
+  await runReady();
+  leases.settle(free, 0);
+  scene.weather.refuses = false;
+  await scene.clock.pass(1000);
+  assert.equal(scene.ledger.used('ada', 'month', may), 6, 'what came back is lost, what was spent is not');
+  assert.deepEqual([leases.counts.waitingSteps, leases.counts.droppedSteps], [0, 1]);
+});
+
+for (const [name, spends, dropped] of [
+  ['units that may have come back are not sent again', 0, 1],
+  ['a charge that may have been made is made again', 5, 0],
+] as const) {
+  test(`${name} after nine seconds, when the store may soon have forgotten the step`, async () => {
+    const scene = createQuotaScene();
+    const leases = createLeases(scene.options);
+    const hold = await take(leases, plan, 3);
+    scene.weather.loses = true;
+    leases.settle(hold, spends);
+    await runReady();
+    scene.weather.loses = false;
+    scene.weather.refuses = true;
+    await scene.clock.pass(9500);
+    scene.weather.refuses = false;
+    await scene.clock.pass(1000);
+    assert.deepEqual([leases.counts.waitingSteps, leases.counts.droppedSteps], [0, dropped]);
+    assert.equal(scene.ledger.used('ada', 'month', may), spends);
+  });
+}
+
+test('what the store did not take is tried again although no key has a lease any more', async () => {
+  const scene = createQuotaScene();
+  const leases = createLeases(scene.options);
+  const hold = await take(leases);
+  await scene.clock.pass(1500);
+  assert.deepEqual([leases.counts.leases, scene.clock.timers], [0, 0]);
+  scene.weather.refuses = true;
+  leases.settle(hold, 3);
+  await scene.clock.pass(1000);
+  assert.equal(scene.ledger.used('ada', 'month', may), 1);
+  scene.weather.refuses = false;
+  await scene.clock.pass(1000);
+  assert.equal(scene.ledger.used('ada', 'month', may), 3);
+  await scene.clock.pass(1000);
+  assert.equal(scene.clock.timers, 0);
+});
+
+test('what many keys owe is charged, though few charges may wait at a time', async () => {
+  const scene = createQuotaScene();
+  const leases = createLeases({ ...scene.options, stepsMax: 1 });
+  const allowed = aPlan({ quotas: [aQuota(10)], onStoreFailure: 'allow' });
+  const keys = ['ada', 'bob', 'cyd'];
+  scene.weather.refuses = true;
+  for (const keyId of keys) {
+    const hold = await leases.reserve({ keyId, plan: allowed, cost: 1 });
+    assert.ok(hold.kind === 'hold');
+    leases.settle(hold, 1);
+  }
+  scene.weather.refuses = false;
+  scene.weather.takesMs = 5;
+  await scene.clock.pass(3000);
+  assert.deepEqual(
+    keys.map((keyId) => scene.ledger.used(keyId, 'month', may)),
+    [1, 1, 1],
+  );
+  assert.deepEqual([leases.counts.owingKeys, leases.counts.droppedSteps], [0, 0]);
+});
+
+test('a drain waits for the draw that is under way, and gives back what it brings', async () => {
+  const scene = createQuotaScene();
+  scene.weather.takesMs = 50;
+  const leases = createLeases(scene.options);
+  const leaving = new AbortController();
+  const asked = leases.reserve({ keyId: 'ada', plan, cost: 3, signal: leaving.signal });
+  leaving.abort(new Error('left'));
+  await assert.rejects(async () => await asked, /left/);
+  const atTheEnd = leases
+    .drain()
+    .then(() => [scene.ledger.calls.get('giveBack'), scene.ledger.used('ada', 'month', may)]);
+  await scene.clock.pass(1000);
+  assert.equal(scene.ledger.draws.length, 1);
+  assert.deepEqual(await atTheEnd, [1, 0]);
+});
+
 test('a lower limit denies at once, units in hand included', async () => {
   const scene = createQuotaScene();
   const leases = createLeases(scene.options);
@@ -596,4 +700,88 @@ test('usage is never told to be less than was used before it was asked for, thou
   arrives.resolve();
   const used = (await reading)[0]?.used ?? 0;
   assert.ok(used >= before && used <= spent, `${used} of ${before} to ${spent}`);
+});
+
+test('units that go back while usage is read do not make it less than was used', async () => {
+  const scene = createQuotaScene();
+  const leases = createLeases(scene.options);
+  const other = createLeases({ ...scene.options, holder: 'two' });
+  const spent = await warmUp(scene, leases);
+  await take(other, plan, 500);
+  scene.weather.takesMs = 50;
+  const reading = leases.read('ada', plan);
+  scene.weather.takesMs = 0;
+  await leases.drain();
+  await scene.clock.pass(50);
+  assert.equal((await reading)[0]?.used, spent + 500);
+});
+
+test('units that are held of the minute before make the usage of this one no less', async () => {
+  const scene = createQuotaScene(Date.UTC(2026, 4, 5, 12, 0, 58, 800));
+  const leases = createLeases(scene.options);
+  const other = createLeases({ ...scene.options, holder: 'two' });
+  const minute = aPlan({ quotas: [aQuota(10_000, 'minute')] });
+  await warmUp(scene, leases, minute);
+  await scene.clock.pass(210);
+  await take(other, minute, 500);
+  assert.equal((await leases.read('ada', minute))[0]?.used, 500);
+});
+
+test('a unit that comes back after its period is none of the next period', async () => {
+  const noon = Date.UTC(2026, 4, 5, 12);
+  const scene = createQuotaScene(noon + 59_900);
+  const leases = createLeases(scene.options);
+  const three = aPlan({ quotas: [aQuota(3, 'minute')] });
+  const slow = await take(leases, three);
+  await scene.clock.pass(200);
+  for (let count = 0; count < 3; count += 1) await take(leases, three);
+  const denied = await leases.reserve({ keyId: 'ada', plan: three, cost: 1 });
+  assert.equal(denied.kind, 'exhausted');
+  leases.settle(slow, 0);
+  const again = await leases.reserve({ keyId: 'ada', plan: three, cost: 1 });
+  assert.equal(again.kind, 'exhausted', 'three are spent of three');
+  await scene.clock.pass(10);
+  assert.equal(scene.ledger.used('ada', 'minute', noon), 0);
+});
+
+test('a denial ends with its period, to the millisecond', async () => {
+  const scene = createQuotaScene(Date.UTC(2026, 4, 5, 12, 0, 59, 980));
+  const leases = createLeases(scene.options);
+  const one = aPlan({ quotas: [aQuota(1, 'minute')] });
+  await take(leases, one);
+  const denied = await leases.reserve({ keyId: 'ada', plan: one, cost: 1 });
+  assert.equal(denied.kind, 'exhausted');
+  await scene.clock.pass(20);
+  await take(leases, one);
+});
+
+test('of an outage that lasts into another period, that one is charged what was spent in it', async () => {
+  const noon = Date.UTC(2026, 4, 5, 12);
+  const scene = createQuotaScene(noon + 59_900);
+  const leases = createLeases(scene.options);
+  const allowed = aPlan({ quotas: [aQuota(10, 'minute')], onStoreFailure: 'allow' });
+  scene.weather.refuses = true;
+  const [before, late] = [await take(leases, allowed), await take(leases, allowed)];
+  await scene.clock.pass(200);
+  const after = await take(leases, allowed);
+  leases.settle(before, 1);
+  leases.settle(after, 3);
+  leases.settle(late, 1);
+  scene.weather.refuses = false;
+  await scene.clock.pass(1000);
+  assert.equal(scene.ledger.used('ada', 'minute', noon + 60_000), 3);
+});
+
+test('the last units of a quota do not rest where nobody asks for them', async () => {
+  const scene = createQuotaScene();
+  const leases = createLeases(scene.options);
+  const other = createLeases({ ...scene.options, holder: 'two' });
+  const month = () => scene.ledger.used('ada', 'month', may);
+  await warmUp(scene, leases);
+  await take(other, plan, 100_000 - month() - 20);
+  while (month() < 100_000) await take(leases);
+  await take(leases);
+  await scene.clock.pass(600);
+  assert.ok(month() < 100_000, 'they are back before the key is idle');
+  await take(other);
 });

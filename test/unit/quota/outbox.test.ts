@@ -73,6 +73,22 @@ test('units that may have come back are not sent again once their id may be forg
   await outbox.flush();
   assert.deepEqual(scene.taken, ['charge']);
   assert.equal(outbox.size, 0);
+  assert.equal(outbox.dropped, 1);
+});
+
+test('while a step asks whether the store is back, no other does', async () => {
+  const { scene, outbox, step } = createScene();
+  const answer = Promise.withResolvers<void>();
+  outbox.storeFailed();
+  outbox.post({ ...step('slow'), run: () => (scene.taken.push('slow'), answer.promise) });
+  outbox.post(step('next'));
+  outbox.retry();
+  outbox.retry();
+  await runReady();
+  assert.deepEqual(scene.taken, ['slow']);
+  answer.resolve();
+  await runReady();
+  assert.deepEqual(scene.taken, ['slow', 'next']);
 });
 
 test('a step that surely did not happen is repeated however late it is', async () => {

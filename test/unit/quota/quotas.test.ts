@@ -156,6 +156,19 @@ test('a request that took long tells what is known when it is answered, though i
   assert.equal(headers['X-Gatehouse-Quota-Warning'], '"month"');
 });
 
+test('each quota of a key warns by itself, once', async () => {
+  const { options } = createQuotaScene();
+  const quotas = createQuotas(options);
+  const plan = aPlan({
+    quotas: [aQuota(5, 'month', { warnAt: 60 }), aQuota(5, 'year', { warnAt: 80 }), aQuota(5, 'day')],
+  });
+  const told: string[][] = [];
+  for (let count = 0; count < 5; count += 1) {
+    told.push((await grant(quotas, plan)).describe().newWarnings.map(({ name }) => name));
+  }
+  assert.deepEqual(told, [[], [], ['month'], ['year'], []]);
+});
+
 test('a quota that is used up in one go warns with the first refusal', async () => {
   const { options } = createQuotaScene();
   const quotas = createQuotas(options);
@@ -183,6 +196,27 @@ test('an exhausted quota says when to come back, never earlier than the truth', 
     refusal.headers['RateLimit'] ?? '',
     /^"minute";r=0;t=11, "month";r=0;t=11, "year";r=999;t=\d+$/,
   );
+});
+
+test('a store that takes its time makes nobody come back earlier than the truth', async () => {
+  const { options, clock, weather } = createQuotaScene(Date.UTC(2026, 4, 5, 12, 0, 49) + 1);
+  weather.takesMs = 900;
+  const quotas = createQuotas({ ...options, deadlineMs: 2000 });
+  const plan = aPlan({ quotas: [aQuota(1, 'minute')] });
+  const answers = [ask(quotas, plan), ask(quotas, plan)];
+  await clock.pass(2000);
+  const refusal = (await Promise.all(answers)).find(({ kind }) => kind === 'refusal');
+  assert.ok(refusal?.kind === 'refusal');
+  assert.equal(refusal.retryAfterSeconds, 10, 'it was refused at 50.801 s');
+  assert.equal(refusal.headers['RateLimit'], '"minute";r=0;t=10');
+});
+
+test('the wait for a rate is rounded up to whole seconds', async () => {
+  const { options } = createQuotaScene();
+  const quotas = createQuotas(options);
+  const plan = aPlan({ rate: { name: 'rate', limit: 2, perMs: 3000, burst: 1 } });
+  await grant(quotas, plan);
+  assert.equal((await refuse(quotas, plan)).headers['Retry-After'], '2');
 });
 
 test('an exhausted lifetime promises no return', async () => {

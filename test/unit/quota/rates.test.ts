@@ -212,3 +212,32 @@ test('requests of one key under two rates, that wait together, are each paced by
   await clock.pass(3000);
   assert.equal(rates.keys, 0);
 });
+
+test('who is told to wait is told from when the store answered, however long that took', async () => {
+  const { clock, options, weather } = createQuotaScene();
+  const rates = createRates(options);
+  const hourly = { ...slow, limit: 1, perMs: 1000, burst: 1 };
+  await take(rates, hourly);
+  weather.takesMs = 100;
+  const asked = take(rates, hourly);
+  await clock.pass(150);
+  const told = [await asked, await take(rates, hourly)];
+  assert.deepEqual(
+    told.map((answer) => answer.kind === 'too_fast' && answer.retryInMs),
+    [900, 850],
+  );
+});
+
+test('an answer tells of the cells that are held here as well', async () => {
+  const scene = createQuotaScene();
+  const rates = createRates(scene.options);
+  await warmUp(rates, scene);
+  const left: number[] = [];
+  while (left.length < 3) {
+    const answer = rates.take('ada', fast);
+    if (answer instanceof Promise) left.length = 0;
+    left.push((await answer).reading.remaining);
+  }
+  const [first = 0] = left;
+  assert.deepEqual(left, [first, first - 1, first - 2]);
+});

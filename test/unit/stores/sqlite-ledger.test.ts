@@ -34,6 +34,16 @@ test('a process that has told nothing for an hour holds nothing any more', (t) =
   assert.deepEqual(units.readUsage('key', counters), [{ name: 'monthly', used: 4, leased: 0 }]);
 });
 
+test('a process that tells again within the hour goes on holding', (t) => {
+  const { units, clock } = scene(t);
+  const counters = [aCounter({ periodStart: 0, periodEnd: Number.MAX_SAFE_INTEGER })];
+  units.draw(aDraw({ counters, want: 4 }));
+  clock.now += HOUR - 1;
+  units.draw(aDraw({ counters, want: 1, held: 4 }));
+  clock.now += HOUR - 1;
+  assert.deepEqual(units.readUsage('key', counters), [{ name: 'monthly', used: 5, leased: 5 }]);
+});
+
 test('old periods, steps and leases go, current ones stay', (t) => {
   const { units, clock, database } = scene(t);
   for (let day = 0; day < 10; day += 1) {
