@@ -6,7 +6,7 @@ import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { createServer as createTlsServer } from 'node:tls';
+import { createSecureContext, createServer as createTlsServer, type TlsOptions } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import type { TestContext } from 'node:test';
 import { Redis } from 'ioredis';
@@ -362,6 +362,18 @@ test('TLS is spoken with rediss, and only to a server that the authorities vouch
     openWithDeadline(t, `${url}?ca=${fixture('server-key.pem')}`),
     /server-key\.pem is not PEM certificates/,
   );
+});
+
+test('a server that has certificates for several names is told which is meant', async (t) => {
+  const [other, meant] = [makeCertificate(t, ['DNS:elsewhere.test']), makeCertificate(t, ['DNS:localhost'])];
+  const { url } = await startTlsRedis(t, {
+    ...other,
+    SNICallback: (name, answer) => answer(null, createSecureContext(name === 'localhost' ? meant : other)),
+  });
+  const ca = join(tempFolder(t), 'ca.pem');
+  writeFileSync(ca, meant.cert);
+  const store = await openWithDeadline(t, `${url.replace('127.0.0.1', 'localhost')}?ca=${ca}`);
+  assert.equal((await store.ledger.draw(aDraw({ counters }))).kind, 'drawn');
 });
 
 test('a new authority in the file is trusted without a restart, and half a file changes nothing', async (t) => {
@@ -729,7 +741,7 @@ async function reasonOf(call: Promise<unknown>): Promise<string> {
 }
 
 /** A Redis behind TLS. Another certificate that it presents ends the connections that it has. */
-async function startTlsRedis(t: TestContext, certificate: Certificate) {
+async function startTlsRedis(t: TestContext, certificate: Certificate & Pick<TlsOptions, 'SNICallback'>) {
   const redis = await startRedisServer(t);
   const tls = createTlsServer(certificate);
   const clients = new Set<Socket>();

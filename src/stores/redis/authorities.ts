@@ -1,17 +1,29 @@
 import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { areCertificates } from '../../config/certificates.ts';
+import type { RedisAddress } from '../../config/config.ts';
 import { StoreUnavailable } from '../ledger.ts';
 
 /** What a connection trusts: these authorities, or without any those that Node trusts. */
 export interface Trust {
   readonly ca?: string;
+  /** The name that a server is told, which may have certificates for several. */
+  readonly servername?: string;
+}
+
+/** What connections to these servers trust. */
+export function trustFor({ servers, tls }: RedisAddress): Trust {
+  // Where the others are is learnt from sentinels and nodes, mostly as addresses, and no name is told to an address (RFC 6066 §3).
+  const host = servers.kind === 'single' ? servers.address.host : '';
+  const named = host === '' || isIP(host) !== 0 ? {} : { servername: host };
+  return Object.assign(followAuthorities(tls?.caFile), named);
 }
 
 /**
  * The authorities in a file, as it has them whenever a connection is made: a new one is trusted without a restart. While the
  * file cannot be used, those that it had last are. Throws when it cannot be used at the start.
  */
-export function followAuthorities(file: string | undefined): Trust {
+function followAuthorities(file: string | undefined): Trust {
   if (file === undefined) return {};
   let last = check(file, read(file));
   return {

@@ -1,6 +1,6 @@
 import type { RedisAddress } from '../../config/config.ts';
 import type { Store, StoreOptions } from '../store.ts';
-import { followAuthorities } from './authorities.ts';
+import { trustFor } from './authorities.ts';
 import { createClient, createListener, followSentinels } from './client.ts';
 import { createRedisKeys } from './keys.ts';
 import { createRedisLedger } from './ledger.ts';
@@ -14,7 +14,7 @@ const PROBE_KEPT_MS = 60_000;
 
 /** Opens the store in Redis. Resolves without a connection too, and then goes on connecting. */
 export async function openRedis(address: RedisAddress, { deadlineMs = 250 }: StoreOptions): Promise<Store> {
-  const terms = { trust: followAuthorities(address.tls?.caFile), deadlineMs };
+  const terms = { trust: trustFor(address), deadlineMs };
   const client = createClient(address, terms);
   const link = createLink(client, deadlineMs);
   const unfollow = followSentinels(address, terms, client);
