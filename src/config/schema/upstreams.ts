@@ -7,7 +7,8 @@ const timeouts = {
   default: {},
   properties: {
     connect: {
-      description: 'For a connection to a target, TLS included.',
+      description:
+        'For a connection to a target, TLS included. Where its name has several addresses, each but the last has half a second of it.',
       type: 'string',
       format: 'duration',
       default: '2s',
