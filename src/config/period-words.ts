@@ -1,3 +1,5 @@
+import type { PeriodRule } from './plan-rule.ts';
+
 /** Where a period starts, as it is written: a weekday (1 = Monday), a day of the month, or a month and day. */
 export type Anchor =
   | { readonly kind: 'weekday'; readonly day: number }
@@ -28,6 +30,22 @@ export function parseTime(text: string): number | undefined {
   if (!new RegExp(timePattern).test(text)) return undefined;
   const [hours = 0, minutes = 0] = text.split(':').map(Number);
   return hours * 60 + minutes;
+}
+
+/** Writes an anchor as it is written in the file; undefined for the first day of its kind. */
+export function printAnchor({ per, anchorMonth, anchorDay }: PeriodRule): string | undefined {
+  if (anchorMonth === 1 && anchorDay === 1) return undefined;
+  if (per === 'week') return weekdays[anchorDay - 1];
+  return per === 'year' ? `${twoDigits(anchorMonth)}-${twoDigits(anchorDay)}` : String(anchorDay);
+}
+
+/** Writes minutes after midnight as `06:00`. */
+export function printTime(minutes: number): string {
+  return `${twoDigits(Math.floor(minutes / 60))}:${twoDigits(minutes % 60)}`;
+}
+
+function twoDigits(value: number): string {
+  return String(value).padStart(2, '0');
 }
 
 /** Reads `80%` as 80. */

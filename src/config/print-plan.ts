@@ -1,10 +1,11 @@
 import type { Plan } from './config.ts';
-import type { PeriodRule, PlanRule } from './plan-rule.ts';
+import { printAnchor, printTime } from './period-words.ts';
+import type { PeriodRule, PlanRule, QuotaRule } from './plan-rule.ts';
 
 /** The limits of a plan as one phrase: `monthly 1000 per month, 10 per second (burst 20), 8 at once`. */
 export function printLimits(plan: Plan): string {
   const limits = [
-    ...plan.quotas.map(({ name, limit, period }) => `${name} ${limit} ${printPeriod(period)}`),
+    ...plan.quotas.map(printQuota),
     ...printRate(plan.rate),
     ...printConcurrency(plan.concurrency),
   ];
@@ -17,9 +18,26 @@ export function printLimits(plan: Plan): string {
   return [...limits, ...choices].join(', ');
 }
 
-function printPeriod({ per, timezone }: PeriodRule): string {
-  if (per === 'lifetime') return 'for life';
-  return `per ${per}${timezone === 'UTC' ? '' : ` (${timezone})`}`;
+function printQuota({ name, limit, period, warnAt }: QuotaRule): string {
+  const { per, timezone } = period;
+  const details = [
+    ...printStart(period),
+    ...(timezone === 'UTC' ? [] : [timezone]),
+    ...(warnAt === undefined ? [] : [`warns at ${warnAt}%`]),
+  ];
+  const length = per === 'lifetime' ? 'for life' : `per ${per}`;
+  return `${name} ${limit} ${length}${details.length === 0 ? '' : ` (${details.join(', ')})`}`;
+}
+
+/** Where a period starts, unless that is the first day of its kind at midnight. */
+function printStart(period: PeriodRule): string[] {
+  const anchor = printAnchor(period);
+  const time = printTime(period.anchorMinute);
+  const words = [
+    ...(anchor === undefined ? [] : [`from ${anchor}`]),
+    ...(time === '00:00' ? [] : [`at ${time}`]),
+  ];
+  return words.length === 0 ? [] : [words.join(' ')];
 }
 
 const perNames = new Map([

@@ -26,7 +26,7 @@ test('the example is in order, and its summary fits a screen without the key', (
   assert.match(stdout, /is in order/);
   assert.match(
     stdout,
-    /free \(1 static key\): monthly 1000 per month, 10 per second \(burst 20\), 8 at once\n/,
+    /free \(1 static key\): monthly 1000 per month \(warns at 80%\), 10 per second \(burst 20\), 8 at once\n/,
   );
   assert.match(
     stdout,
@@ -35,6 +35,34 @@ test('the example is in order, and its summary fits a screen without the key', (
   assert.ok(stdout.split('\n').length < 25);
   assert.ok(!stdout.includes('a-demo-key'));
   assert.ok(!stdout.includes('\u001B'));
+});
+
+test('the summary says when each quota starts anew, and from where on it warns', (t) => {
+  const file = writeTemporary(
+    t,
+    `upstreams: { a: { targets: ["http://h"] } }
+routes: [{ path: /x, methods: [GET], upstream: a }]
+plans:
+  p:
+    quotas:
+      - { name: hourly, limit: 1, per: hour, warnAt: 80% }
+      - { name: daily, limit: 2, per: day, at: "06:30" }
+      - { name: weekly, limit: 3, per: week, anchor: sunday, timezone: Europe/Berlin }
+      - { name: monthly, limit: 4, per: month, anchor: 15, at: "06:00", timezone: Europe/Berlin, warnAt: 9% }
+      - { name: yearly, limit: 5, per: year, anchor: 04-01 }
+      - { name: once, limit: 6, per: lifetime, warnAt: 100% }
+`,
+  );
+  const { stdout } = run(file);
+  const quotas = [
+    'hourly 1 per hour (warns at 80%)',
+    'daily 2 per day (at 06:30)',
+    'weekly 3 per week (from sunday, Europe/Berlin)',
+    'monthly 4 per month (from 15 at 06:00, Europe/Berlin, warns at 9%)',
+    'yearly 5 per year (from 04-01)',
+    'once 6 for life (warns at 100%)',
+  ];
+  assert.ok(stdout.includes(quotas.join(', ')), stdout);
 });
 
 test('all errors are printed with their count, and the code is 1', (t) => {
