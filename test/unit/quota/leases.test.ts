@@ -1,43 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { countersAt } from '../../../src/quota/counters.ts';
+import type { PlanRule } from '../../../src/config/plan-rule.ts';
 import type { Hold } from '../../../src/quota/lease.ts';
 import { createLeases } from '../../../src/quota/leases.ts';
-import type { Leases } from '../../../src/quota/leases.ts';
-import type { PlanRule } from '../../../src/config/plan-rule.ts';
-import { StoreUnavailable } from '../../../src/stores/ledger.ts';
-import type { Usage } from '../../../src/stores/ledger.ts';
+import { may, plan, readMonth, take, warmUp } from '../../helpers/lease-callers.ts';
 import { aPlan, aQuota, createQuotaScene } from '../../helpers/lease-scene.ts';
 import { settle as runReady } from '../../helpers/turnable-clock.ts';
-
-const may = Date.UTC(2026, 4, 1);
-const plan = aPlan({ quotas: [aQuota(100_000)] });
-
-async function take(leases: Leases, rule: PlanRule = plan, cost = 1): Promise<Hold> {
-  const answer = await leases.reserve({ keyId: 'ada', plan: rule, cost });
-  assert.ok(answer.kind === 'hold');
-  return answer;
-}
-
-/** Spends at a steady pace until the process draws ahead. */
-async function warmUp(
-  scene: ReturnType<typeof createQuotaScene>,
-  leases: Leases,
-  rule = plan,
-): Promise<number> {
-  let spent = 0;
-  for (let turn = 0; turn < 100; turn += 1) {
-    await take(leases, rule);
-    spent += 1;
-    await scene.clock.pass(10);
-  }
-  return spent;
-}
-
-/** What the store says of the key's month. */
-async function readMonth({ ledger }: ReturnType<typeof createQuotaScene>): Promise<Usage | undefined> {
-  return (await ledger.readUsage('ada', countersAt(plan, may)))[0];
-}
 
 test('a key with a steady pace is served from memory, with few draws', async () => {
   const scene = createQuotaScene();
@@ -163,44 +131,6 @@ for (const [name, spends] of [
   });
 }
 
-test('a drain ends although the store does not answer', async () => {
-  const scene = createQuotaScene();
-  const leases = createLeases(scene.options);
-  await warmUp(scene, leases);
-  scene.weather.refuses = true;
-  const drained = leases.drain();
-  await scene.clock.pass(4000);
-  await drained;
-  assert.ok(leases.counts.waitingSteps > 0, 'and it is known what is lost');
-});
-
-test('a drain waits a little for a store that is away, so that what is owed is charged', async () => {
-  const scene = createQuotaScene();
-  const leases = createLeases(scene.options);
-  const allowed = aPlan({ quotas: [aQuota(10)], onStoreFailure: 'allow' });
-  scene.weather.refuses = true;
-  leases.settle(await take(leases, allowed), 1);
-  const usedThen = leases.drain().then(() => scene.ledger.used('ada', 'month', may));
-  await scene.clock.pass(1000);
-  scene.weather.refuses = false;
-  await scene.clock.pass(1000);
-  assert.equal(await usedThen, 1);
-  assert.deepEqual([leases.counts.waitingSteps, leases.counts.owingKeys], [0, 0]);
-});
-
-test('when the minute rolls over, the share of the month is not lost and the old minute is not spent', async () => {
-  const scene = createQuotaScene(Date.UTC(2026, 4, 5, 12, 0, 58));
-  const leases = createLeases(scene.options);
-  const both = aPlan({ quotas: [aQuota(10_000, 'minute'), aQuota(100_000)] });
-  const spent = await warmUp(scene, leases, both);
-  await scene.clock.pass(1000);
-  const hold = await take(leases, both);
-  assert.equal(hold.counters[0]?.periodStart, Date.UTC(2026, 4, 5, 12, 1));
-  await runReady();
-  assert.equal(scene.ledger.used('ada', 'month', may), spent + 1);
-  assert.equal(scene.ledger.used('ada', 'minute', Date.UTC(2026, 4, 5, 12)), spent);
-});
-
 test('near its end a quota is drawn one by one, to the last unit', async () => {
   const scene = createQuotaScene();
   const few = aPlan({ quotas: [aQuota(20)] });
@@ -300,25 +230,6 @@ test('many requests that fail at once leave no more than a lease behind', async 
   assert.ok(stranded <= 1000, `${stranded} units would be lost by a crash`);
 });
 
-test('units that find no room to go back are kept until there is', async () => {
-  const scene = createQuotaScene();
-  const leases = createLeases({ ...scene.options, stepsMax: 1 });
-  const spent = await warmUp(scene, leases);
-  scene.weather.refuses = true;
-  const bob = leases.reserve({ keyId: 'bob', plan, cost: 1 });
-  await assert.rejects(async () => await bob, StoreUnavailable);
-  scene.weather.refuses = false;
-  scene.weather.loses = true;
-  await assert.rejects(async () => await leases.reserve({ keyId: 'bob', plan, cost: 1 }), StoreUnavailable);
-  await scene.clock.pass(3000);
-  assert.equal(leases.counts.leases, 1);
-  scene.weather.loses = false;
-  await scene.clock.pass(3000);
-  assert.equal(scene.ledger.used('ada', 'month', may), spent);
-  assert.equal(scene.ledger.used('bob', 'month', may), 0);
-  assert.equal(leases.counts.leases, 0);
-});
-
 test('a denial is forgotten after 50 ms, so that units of other processes are found', async () => {
   const scene = createQuotaScene();
   const one = aPlan({ quotas: [aQuota(1)] });
@@ -355,160 +266,6 @@ test('a request that is aborted while it waits loses no units', async () => {
   assert.equal(leases.counts.leases, 0);
 });
 
-test('no request waits longer than the deadline, however many draws it needs', async () => {
-  const scene = createQuotaScene();
-  scene.weather.takesMs = 200;
-  const leases = createLeases(scene.options);
-  const first = take(leases);
-  await scene.clock.pass(100);
-  const failures: Error[] = [];
-  take(leases).catch((error: Error) => failures.push(error));
-  await scene.clock.pass(249);
-  assert.equal(failures.length, 0);
-  await scene.clock.pass(2);
-  assert.ok(failures[0] instanceof StoreUnavailable);
-  await first;
-});
-
-test('an outage spends what is held first, then refuses, and ends by itself', async () => {
-  const scene = createQuotaScene();
-  const leases = createLeases(scene.options);
-  await warmUp(scene, leases);
-  scene.weather.refuses = true;
-  let granted = 0;
-  for (;;) {
-    try {
-      await take(leases);
-      granted += 1;
-    } catch (error) {
-      assert.ok(error instanceof StoreUnavailable);
-      break;
-    }
-  }
-  assert.ok(granted > 10);
-  scene.weather.refuses = false;
-  await take(leases);
-});
-
-test('a draw whose answer was lost is cancelled when the store is back, and its units come back', async () => {
-  const scene = createQuotaScene();
-  const leases = createLeases(scene.options);
-  scene.weather.loses = true;
-  await assert.rejects(take(leases, plan, 5), StoreUnavailable);
-  assert.equal(scene.ledger.used('ada', 'month', may), 5);
-  await scene.clock.pass(600);
-  scene.weather.loses = false;
-  await scene.clock.pass(600);
-  assert.equal(scene.ledger.used('ada', 'month', may), 0);
-  assert.equal(leases.counts.waitingSteps, 0);
-});
-
-test('allow lets requests through during an outage and charges them, once, when it is over', async () => {
-  const scene = createQuotaScene();
-  const allowed = aPlan({ quotas: [aQuota(10)], onStoreFailure: 'allow' });
-  const leases = createLeases(scene.options);
-  scene.weather.refuses = true;
-  const holds = await Promise.all([take(leases, allowed), take(leases, allowed), take(leases, allowed)]);
-  assert.ok(holds.every(({ owed }) => owed));
-  leases.settle(holds[0], 1);
-  leases.settle(holds[1], 1);
-  leases.settle(holds[2], 0);
-  assert.equal(leases.counts.owingKeys, 1);
-  scene.weather.refuses = false;
-  scene.weather.loses = true;
-  await scene.clock.pass(1000);
-  scene.weather.loses = false;
-  await scene.clock.pass(1000);
-  assert.equal(scene.ledger.used('ada', 'month', may), 2);
-  assert.equal(leases.counts.owingKeys, 0);
-});
-
-test('allow refuses once too many keys owe', async () => {
-  const scene = createQuotaScene();
-  const allowed = aPlan({ quotas: [aQuota(10)], onStoreFailure: 'allow' });
-  const leases = createLeases({ ...scene.options, owingKeysMax: 2 });
-  scene.weather.refuses = true;
-  const ask = async (keyId: string) => await leases.reserve({ keyId, plan: allowed, cost: 1 });
-  await ask('a');
-  await ask('b');
-  await ask('a');
-  await assert.rejects(ask('c'), StoreUnavailable);
-});
-
-test('a charge makes no room for units that come back, and is still made when the store is back', async () => {
-  const scene = createQuotaScene();
-  const leases = createLeases({ ...scene.options, stepsMax: 1 });
-  const strict = aPlan({ quotas: [aQuota(100_000)], consistency: 'strict' });
-  const [dear, free] = [await take(leases, strict), await take(leases, strict)];
-  scene.weather.refuses = true;
-  leases.settle(dear, 5);
-  await runReady();
-  leases.settle(free, 0);
-  scene.weather.refuses = false;
-  await scene.clock.pass(1000);
-  assert.equal(scene.ledger.used('ada', 'month', may), 6, 'what came back is lost, what was spent is not');
-  assert.deepEqual([leases.counts.waitingSteps, leases.counts.droppedSteps], [0, 1]);
-});
-
-for (const [name, spends, dropped] of [
-  ['units that may have come back are not sent again', 0, 1],
-  ['a charge that may have been made is made again', 5, 0],
-] as const) {
-  test(`${name} after nine seconds, when the store may soon have forgotten the step`, async () => {
-    const scene = createQuotaScene();
-    const leases = createLeases(scene.options);
-    const hold = await take(leases, plan, 3);
-    scene.weather.loses = true;
-    leases.settle(hold, spends);
-    await runReady();
-    scene.weather.loses = false;
-    scene.weather.refuses = true;
-    await scene.clock.pass(9500);
-    scene.weather.refuses = false;
-    await scene.clock.pass(1000);
-    assert.deepEqual([leases.counts.waitingSteps, leases.counts.droppedSteps], [0, dropped]);
-    assert.equal(scene.ledger.used('ada', 'month', may), spends);
-  });
-}
-
-test('what the store did not take is tried again although no key has a lease any more', async () => {
-  const scene = createQuotaScene();
-  const leases = createLeases(scene.options);
-  const hold = await take(leases);
-  await scene.clock.pass(1500);
-  assert.deepEqual([leases.counts.leases, scene.clock.timers], [0, 0]);
-  scene.weather.refuses = true;
-  leases.settle(hold, 3);
-  await scene.clock.pass(1000);
-  assert.equal(scene.ledger.used('ada', 'month', may), 1);
-  scene.weather.refuses = false;
-  await scene.clock.pass(1000);
-  assert.equal(scene.ledger.used('ada', 'month', may), 3);
-  await scene.clock.pass(1000);
-  assert.equal(scene.clock.timers, 0);
-});
-
-test('what many keys owe is charged, though few charges may wait at a time', async () => {
-  const scene = createQuotaScene();
-  const leases = createLeases({ ...scene.options, stepsMax: 1 });
-  const allowed = aPlan({ quotas: [aQuota(10)], onStoreFailure: 'allow' });
-  const keys = ['ada', 'bob', 'cyd'];
-  scene.weather.refuses = true;
-  for (const keyId of keys) {
-    const hold = await leases.reserve({ keyId, plan: allowed, cost: 1 });
-    assert.ok(hold.kind === 'hold');
-    leases.settle(hold, 1);
-  }
-  scene.weather.refuses = false;
-  scene.weather.takesMs = 5;
-  await scene.clock.pass(3000);
-  assert.deepEqual(
-    keys.map((keyId) => scene.ledger.used(keyId, 'month', may)),
-    [1, 1, 1],
-  );
-  assert.deepEqual([leases.counts.owingKeys, leases.counts.droppedSteps], [0, 0]);
-});
-
 test('a drain waits for the draw that is under way, and gives back what it brings', async () => {
   const scene = createQuotaScene();
   scene.weather.takesMs = 50;
@@ -532,19 +289,6 @@ test('a lower limit denies at once, units in hand included', async () => {
   const lower = aPlan({ quotas: [aQuota(50)] });
   assert.equal((await leases.reserve({ keyId: 'ada', plan: lower, cost: 1 })).kind, 'exhausted');
 });
-
-for (const hours of [-3, 3]) {
-  test(`a wall clock that jumps by ${hours} hours changes neither the period nor the count`, async () => {
-    const scene = createQuotaScene(Date.UTC(2026, 4, 31, 22, 30));
-    const leases = createLeases(scene.options);
-    const spent = await warmUp(scene, leases);
-    scene.clock.jump(hours * 3_600_000);
-    const hold = await take(leases);
-    assert.equal(hold.counters[0]?.periodStart, may);
-    await scene.clock.pass(3000);
-    assert.equal(scene.ledger.used('ada', 'month', may), spent + 1);
-  });
-}
 
 test('requests of one key under two plans, that wait together, are each counted by their own', async () => {
   const scene = createQuotaScene();
@@ -579,23 +323,6 @@ test('a change of plan while a draw is under way loses no units', async () => {
   leases.settle((await dear) as Hold, 0);
   await scene.clock.pass(3000);
   assert.equal(scene.ledger.used('ada', 'month', may), spent + 1);
-});
-
-test('after a sleep of the machine no unit of the ended period is spent', async () => {
-  const scene = createQuotaScene(Date.UTC(2026, 4, 31, 22, 30));
-  const leases = createLeases(scene.options);
-  await warmUp(scene, leases);
-  scene.clock.jump(3 * 3_600_000);
-  scene.jumpStore(3 * 3_600_000);
-  const hold = await take(leases);
-  assert.equal(hold.counters[0]?.periodStart, Date.UTC(2026, 5, 1));
-});
-
-test('a store whose clock is hours away decides the period', async () => {
-  const scene = createQuotaScene(Date.UTC(2026, 4, 31, 22, 30));
-  scene.jumpStore(3 * 3_600_000);
-  const hold = await take(createLeases(scene.options));
-  assert.equal(hold.counters[0]?.periodStart, Date.UTC(2026, 5, 1));
 });
 
 test('a request that cost more is charged beyond the limit, one that cost less gives back', async () => {
@@ -634,22 +361,6 @@ test('of requests that cost more than they say none is granted beyond the quota 
   assert.equal(granted, 200);
 });
 
-test('what was owed is charged once, although other requests of the outage are still open', async () => {
-  const scene = createQuotaScene();
-  const allowed = aPlan({ quotas: [aQuota(10)], onStoreFailure: 'allow' });
-  const leases = createLeases(scene.options);
-  scene.weather.refuses = true;
-  const [first, second] = [await take(leases, allowed), await take(leases, allowed)];
-  leases.settle(first, 1);
-  scene.weather.refuses = false;
-  await scene.clock.pass(2000);
-  assert.equal(scene.ledger.used('ada', 'month', may), 1);
-  leases.settle(second, 1);
-  await scene.clock.pass(2000);
-  assert.equal(scene.ledger.used('ada', 'month', may), 2);
-  assert.equal(leases.counts.owingKeys, 0);
-});
-
 test('a busy key does not wait for the store: the next lease is drawn before the last one is spent', async () => {
   const scene = createQuotaScene();
   const leases = createLeases(scene.options);
@@ -659,28 +370,6 @@ test('a busy key does not wait for the store: the next lease is drawn before the
     assert.ok(!(leases.reserve({ keyId: 'ada', plan, cost: 1 }) instanceof Promise), `request ${turn} waits`);
     await scene.clock.pass(10);
   }
-});
-
-test('clocks that drift apart slowly are no jump', async () => {
-  const scene = createQuotaScene();
-  const leases = createLeases(scene.options);
-  await warmUp(scene, leases);
-  const before = scene.ledger.calls.get('giveBack') ?? 0;
-  for (let turn = 0; turn < 100; turn += 1) {
-    scene.clock.jump(20);
-    await take(leases);
-    await scene.clock.pass(10);
-  }
-  assert.equal(scene.ledger.calls.get('giveBack') ?? 0, before);
-});
-
-test("usage is that of the store's period, also before anything was drawn here", async () => {
-  const scene = createQuotaScene();
-  const daily = aPlan({ quotas: [aQuota(10, 'day')] });
-  scene.jumpStore(48 * 3_600_000);
-  await take(createLeases({ ...scene.options, holder: 'two' }), daily, 7);
-  const [day] = await createLeases(scene.options).read('ada', daily);
-  assert.equal(day?.used, 7);
 });
 
 test('usage is never told to be less than was used before it was asked for, though more was drawn meanwhile', async () => {
@@ -714,62 +403,6 @@ test('units that go back while usage is read do not make it less than was used',
   await leases.drain();
   await scene.clock.pass(50);
   assert.equal((await reading)[0]?.used, spent + 500);
-});
-
-test('units that are held of the minute before make the usage of this one no less', async () => {
-  const scene = createQuotaScene(Date.UTC(2026, 4, 5, 12, 0, 58, 800));
-  const leases = createLeases(scene.options);
-  const other = createLeases({ ...scene.options, holder: 'two' });
-  const minute = aPlan({ quotas: [aQuota(10_000, 'minute')] });
-  await warmUp(scene, leases, minute);
-  await scene.clock.pass(210);
-  await take(other, minute, 500);
-  assert.equal((await leases.read('ada', minute))[0]?.used, 500);
-});
-
-test('a unit that comes back after its period is none of the next period', async () => {
-  const noon = Date.UTC(2026, 4, 5, 12);
-  const scene = createQuotaScene(noon + 59_900);
-  const leases = createLeases(scene.options);
-  const three = aPlan({ quotas: [aQuota(3, 'minute')] });
-  const slow = await take(leases, three);
-  await scene.clock.pass(200);
-  for (let count = 0; count < 3; count += 1) await take(leases, three);
-  const denied = await leases.reserve({ keyId: 'ada', plan: three, cost: 1 });
-  assert.equal(denied.kind, 'exhausted');
-  leases.settle(slow, 0);
-  const again = await leases.reserve({ keyId: 'ada', plan: three, cost: 1 });
-  assert.equal(again.kind, 'exhausted', 'three are spent of three');
-  await scene.clock.pass(10);
-  assert.equal(scene.ledger.used('ada', 'minute', noon), 0);
-});
-
-test('a denial ends with its period, to the millisecond', async () => {
-  const scene = createQuotaScene(Date.UTC(2026, 4, 5, 12, 0, 59, 980));
-  const leases = createLeases(scene.options);
-  const one = aPlan({ quotas: [aQuota(1, 'minute')] });
-  await take(leases, one);
-  const denied = await leases.reserve({ keyId: 'ada', plan: one, cost: 1 });
-  assert.equal(denied.kind, 'exhausted');
-  await scene.clock.pass(20);
-  await take(leases, one);
-});
-
-test('of an outage that lasts into another period, that one is charged what was spent in it', async () => {
-  const noon = Date.UTC(2026, 4, 5, 12);
-  const scene = createQuotaScene(noon + 59_900);
-  const leases = createLeases(scene.options);
-  const allowed = aPlan({ quotas: [aQuota(10, 'minute')], onStoreFailure: 'allow' });
-  scene.weather.refuses = true;
-  const [before, late] = [await take(leases, allowed), await take(leases, allowed)];
-  await scene.clock.pass(200);
-  const after = await take(leases, allowed);
-  leases.settle(before, 1);
-  leases.settle(after, 3);
-  leases.settle(late, 1);
-  scene.weather.refuses = false;
-  await scene.clock.pass(1000);
-  assert.equal(scene.ledger.used('ada', 'minute', noon + 60_000), 3);
 });
 
 test('the last units of a quota do not rest where nobody asks for them', async () => {

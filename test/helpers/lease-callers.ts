@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import type { PlanRule } from '../../src/config/plan-rule.ts';
+import { countersAt } from '../../src/quota/counters.ts';
+import type { Hold } from '../../src/quota/lease.ts';
+import type { Leases } from '../../src/quota/leases.ts';
+import type { Usage } from '../../src/stores/ledger.ts';
+import { aPlan, aQuota, type createQuotaScene } from './lease-scene.ts';
+
+/** The month in which the scene's clock starts, and a plan that counts over it. */
+export const may = Date.UTC(2026, 4, 1);
+export const plan = aPlan({ quotas: [aQuota(100_000)] });
+
+/** Reserves for the key of the scene, and fails unless that is granted. */
+export async function take(leases: Leases, rule: PlanRule = plan, cost = 1): Promise<Hold> {
+  const answer = await leases.reserve({ keyId: 'ada', plan: rule, cost });
+  assert.ok(answer.kind === 'hold');
+  return answer;
+}
+
+/** Spends at a steady pace until the process draws ahead. */
+export async function warmUp(
+  scene: ReturnType<typeof createQuotaScene>,
+  leases: Leases,
+  rule = plan,
+): Promise<number> {
+  let spent = 0;
+  for (let turn = 0; turn < 100; turn += 1) {
+    await take(leases, rule);
+    spent += 1;
+    await scene.clock.pass(10);
+  }
+  return spent;
+}
+
+/** What the store says of the key's month. */
+export async function readMonth({ ledger }: ReturnType<typeof createQuotaScene>): Promise<Usage | undefined> {
+  return (await ledger.readUsage('ada', countersAt(plan, may)))[0];
+}
