@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createLeases } from '../../../src/quota/leases.ts';
-import { StoreUnavailable } from '../../../src/stores/ledger.ts';
+import { StoreUnavailable, Unreadable, type Ledger } from '../../../src/stores/ledger.ts';
 import { may, plan, take, warmUp } from '../../helpers/lease-callers.ts';
 import { aPlan, aQuota, createQuotaScene } from '../../helpers/lease-scene.ts';
 import { settle as runReady } from '../../helpers/turnable-clock.ts';
@@ -235,4 +235,27 @@ test('of an outage that lasts into another period, that one is charged what was 
   scene.weather.refuses = false;
   await scene.clock.pass(1000);
   assert.equal(scene.ledger.used('ada', 'minute', noon + 60_000), 3);
+});
+
+test('a fault of the program lets nobody through, whatever the plan says of outages', async () => {
+  const scene = createQuotaScene();
+  const ledger = { ...scene.ledger, draw: () => Promise.reject(new TypeError('a bug')) };
+  const leases = createLeases({ ...scene.options, ledger });
+  const allowed = aPlan({ quotas: [aQuota(10)], onStoreFailure: 'allow' });
+  await assert.rejects(async () => await take(leases, allowed), TypeError);
+  assert.equal(scene.problems.length, 1);
+  assert.equal(leases.counts.owingKeys, 0);
+});
+
+test('a counter that cannot be read keeps nothing of other keys from the store', async () => {
+  const scene = createQuotaScene();
+  const draw: Ledger['draw'] = (order) =>
+    order.keyId === 'ada' ? Promise.reject(new Unreadable('no counter')) : scene.ledger.draw(order);
+  const leases = createLeases({ ...scene.options, ledger: { ...scene.ledger, draw } });
+  const bob = await leases.reserve({ keyId: 'bob', plan, cost: 3 });
+  assert.ok(bob.kind === 'hold');
+  await assert.rejects(async () => await take(leases), Unreadable);
+  leases.settle(bob, 5);
+  await runReady();
+  assert.equal(scene.ledger.used('bob', 'month', may), 5);
 });

@@ -149,6 +149,18 @@ test('a cell that was put back serves the next request', async () => {
   assert.equal((await take(rates, slow)).kind, 'cell');
 });
 
+test('a cell that comes back late, or for another rate, serves nobody', async () => {
+  const { clock, options } = createQuotaScene();
+  const rates = createRates(options);
+  const edited = { ...slow, burst: 1 };
+  await take(rates, edited);
+  rates.putBack('ada', slow);
+  assert.equal((await take(rates, edited)).kind, 'too_fast');
+  await clock.pass(51);
+  rates.putBack('ada', edited);
+  assert.equal((await take(rates, edited)).kind, 'too_fast');
+});
+
 test('an edited rate counts at once', async () => {
   const { options } = createQuotaScene();
   const rates = createRates(options);
