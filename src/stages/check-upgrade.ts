@@ -32,7 +32,6 @@ export function checkUpgrade(req: IncomingMessage, head: Head, route: Route): Ha
 const keyForm = /^[A-Za-z0-9+/]{22}==$/;
 
 function asksForUpgrade(req: IncomingMessage): boolean {
-  if (valuesOf(req, 'upgrade').length !== 1) return false;
   const options = valuesOf(req, 'connection').flatMap((value) => value.toLowerCase().split(','));
   return options.some((option) => option.trim() === 'upgrade');
 }

@@ -132,6 +132,36 @@ const refused: readonly { name: string; bytes: Buffer; status: number; refusal: 
     refusal: 'body_unexpected',
   },
   {
+    name: 'of one version, said twice',
+    bytes: handshakeWith(['sec-websocket-version', '13']),
+    status: 400,
+    refusal: 'upgrade_malformed',
+  },
+  {
+    name: 'with two handshake keys',
+    bytes: handshakeWith(['sec-websocket-key', 'dGhlIHNhbXBsZSBub25jZQ==']),
+    status: 400,
+    refusal: 'upgrade_malformed',
+  },
+  {
+    name: 'with a body to come',
+    bytes: handshakeWith(['Expect', '100-continue']),
+    status: 400,
+    refusal: 'body_unexpected',
+  },
+  {
+    name: 'by another method',
+    bytes: Buffer.from(handshakeWith().toString('latin1').replace('GET ', 'HEAD ')),
+    status: 400,
+    refusal: 'upgrade_malformed',
+  },
+  {
+    name: 'in HTTP/1.0',
+    bytes: Buffer.from(handshakeWith().toString('latin1').replace('HTTP/1.1', 'HTTP/1.0')),
+    status: 400,
+    refusal: 'upgrade_malformed',
+  },
+  {
     name: 'on a route without upgrades',
     bytes: Buffer.from(handshakeWith().toString('latin1').replace(rawPath, '/v1/plain')),
     status: 400,
@@ -167,6 +197,7 @@ function onRecorded(...changes: readonly (readonly [name: string, value: string]
 
 const ignored: readonly { name: string; bytes: Buffer }[] = [
   { name: 'to h2c', bytes: onRecorded(['Upgrade', 'h2c']) },
+  { name: 'that is said twice', bytes: onRecorded(['upgrade', 'websocket']) },
   { name: 'to two protocols', bytes: onRecorded(['Upgrade', 'websocket, h2c']) },
   { name: 'that Connection does not announce', bytes: onRecorded(['Connection', 'keep-alive']) },
 ];
