@@ -345,6 +345,42 @@ test('while Redis refuses to write, keys are found all the same', async (t) => {
   assert.ok(await store.keys.findKey(key.secrets[0]?.digest ?? ''));
 });
 
+test('no call waits for the answer to another one', async (t) => {
+  const redis = await startRedisServer(t);
+  let isHeld = false;
+  const server = createServer((client) => {
+    const upstream = connect(redis.port, '127.0.0.1');
+    for (const socket of [client, upstream]) socket.on('error', () => socket.destroy());
+    upstream.on('data', (chunk) => isHeld || client.write(chunk));
+    client.pipe(upstream);
+    t.after(() => client.destroy());
+  });
+  const store = await openWithDeadline(t, `redis://127.0.0.1:${await listen(t, server)}`);
+  await store.ledger.draw(aDraw({ counters, keyId: 'warm' }));
+  isHeld = true;
+  const drawFor = (keyId: string): Promise<unknown> =>
+    failureOf(store.ledger.draw(aDraw({ counters, keyId })));
+  const isDrawn = async (keyId: string): Promise<boolean> =>
+    (await redis.say('EXISTS', nameKeys('gatehouse:', keyId).counter(counters[0]!))).includes('1');
+  const first = drawFor('first');
+  await until(() => isDrawn('first'));
+  const second = drawFor('second');
+  await until(() => isDrawn('second'));
+  await Promise.all([first, second]);
+});
+
+test('the calls of one turn leave in one write', async (t) => {
+  const client = new Redis((await startRedisServer(t)).port, '127.0.0.1');
+  const link = createLink(client, DEADLINE_MS);
+  t.after(() => link.close());
+  await link.ready(10_000);
+  const before = client.stream.bytesWritten - client.stream.writableLength;
+  const answers = Array.from({ length: 3 }, () => link.ask((redis) => redis.ping()));
+  assert.equal(client.stream.bytesWritten - client.stream.writableLength, before, 'nothing has left yet');
+  assert.deepEqual(await Promise.all(answers), ['PONG', 'PONG', 'PONG']);
+  assert.equal(client.stream.writableCorked, 0);
+});
+
 test('TLS is spoken with rediss, and only to a server that the authorities vouch for', async (t) => {
   const { url } = await startTlsRedis(t, {
     cert: readFileSync(fixture('server.pem'), 'utf8'),

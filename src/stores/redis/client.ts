@@ -1,6 +1,7 @@
 import { Cluster, Redis } from 'ioredis';
 import type { ClusterOptions, RedisOptions } from 'ioredis';
 import type { DNSLookupFunction } from 'ioredis/built/cluster/ClusterOptions.js';
+import { whenAllIsRead } from '../../when-all-is-read.ts';
 import type { Address, RedisAddress, RedisServers } from '../../config/config.ts';
 import type { Trust } from './authorities.ts';
 import { commandOf, isReadOnly } from './failures.ts';
@@ -93,10 +94,9 @@ function createRedis(servers: OneRedis, options: ConnectionOptions): Redis {
 }
 
 function connectTo(servers: OneRedis, options: ConnectionOptions): Redis {
-  if (servers.kind === 'single') return new Redis({ ...options, ...pipelined, ...servers.address });
+  if (servers.kind === 'single') return new Redis({ ...options, ...servers.address });
   return new Redis({
     ...options,
-    ...pipelined,
     name: servers.master,
     sentinels: servers.sentinels.map(({ host, port }) => ({ host, port })),
     sentinelUsername: servers.sentinelUsername,
@@ -150,17 +150,19 @@ function leaveReplica(): (error: Error) => false | 1 {
   };
 }
 
-/** What is sent in one turn of the event loop goes as one. */
-const pipelined = {
-  enableAutoPipelining: true,
-  // What is asked again after an answer such as NOSCRIPT goes alone.
-  autoPipeliningIgnoredCommands: ['eval'],
-} satisfies RedisOptions;
-
 /**
- * Each call goes alone: while a slot moves, a pipeline fails as a whole with the calls for other slots in it, never learns where the
- * slot is, and one that is tried again throws where nobody catches it (ioredis 6.0.0, its issue 2075).
+ * Has all that is sent in this turn of the event loop leave in one write. The pipelines that ioredis makes by itself would do that
+ * as well, but it sends none before all answers to the last have come (6.0.0): each call would wait for nearly two round trips, and
+ * all of them for one that takes long. In a cluster, while a slot moves, they fail whole (its issue 2075).
  */
+export function sendTogether(client: Client): void {
+  if (client instanceof Cluster) return;
+  const { stream } = client;
+  if (stream.writableCorked > 0) return;
+  stream.cork();
+  whenAllIsRead(() => stream.uncork());
+}
+
 function clusterOptions(options: ConnectionOptions) {
   const { retryStrategy: _retryStrategy, enableOfflineQueue: _enableOfflineQueue, ...redisOptions } = options;
   return {

@@ -3,7 +3,7 @@ import { whenAllIsRead } from '../../when-all-is-read.ts';
 import { StoreUnavailable } from '../ledger.ts';
 import { createBreaker } from './breaker.ts';
 import type { Breaker } from './breaker.ts';
-import type { Client } from './client.ts';
+import { sendTogether, type Client } from './client.ts';
 import { asksToAskAgain, describeFailure, tellsNoReason } from './failures.ts';
 import type { Script } from './scripts.ts';
 import { slotOf } from './slot.ts';
@@ -76,6 +76,7 @@ export function createLink(client: Client, deadlineMs: number): Link {
     whenAllIsRead(() => {
       if (waiting) timer = setTimeout(() => whenAllIsRead(giveUp), deadlineMs);
     });
+    sendTogether(client);
     // What throws at once has failed as well.
     void Promise.try(command, client, () => waiting).then(succeed, failed);
     return promise;
