@@ -4,8 +4,10 @@ import type { ServerResponse } from 'node:http';
 import { after, before, describe, it, test } from 'node:test';
 import { assertRefused, openDoor } from '../helpers/door.ts';
 import { until, type Scene } from '../helpers/poll.ts';
+import type { RawResponse } from '../helpers/parse-responses.ts';
 import { openRaw } from '../helpers/raw-socket.ts';
 import type { RawSocket } from '../helpers/raw-socket.ts';
+import { formType } from '../helpers/send-upload.ts';
 import { demoKey } from '../helpers/start-gateway.ts';
 
 // Whatever clients send, hold back or never read, memory and what is in flight stay bounded, and it ends in time.
@@ -617,6 +619,27 @@ describe('a body that is taken as it comes holds memory while it arrives', async
       assert.equal((await end.responses(1))[0]?.status, 200);
     }
   });
+});
+
+test('a body that is refused leaves its memory to others', async (t) => {
+  const narrow = await openDoor(t, {
+    limits: { bodyMemory: '100KB' },
+    routes: [
+      { path: '/v1/json', methods: ['POST'], body: { json: { maxSize: '60KB', schema: {} } } },
+      { path: '/v1/form', methods: ['POST'], body: { upload: { files: { file: {} }, maxSize: '60KB' } } },
+    ],
+  });
+  const send = async (headers: string, path: string, body: string): Promise<RawResponse | undefined> => {
+    const raw = await openRaw(t, narrow.gateway.port);
+    raw.write(upload(`Content-Length: ${body.length}\r\nContent-Type: ${headers}\r\n`, path) + body);
+    return (await raw.responses(1))[0];
+  };
+  const no = 'x'.repeat(60_000);
+  for (let time = 0; time < 3; time += 1) {
+    assertRefused(await send('application/json', '/v1/json', no), 'body_malformed');
+    assertRefused(await send(formType, '/v1/form', no), 'file_ambiguous');
+  }
+  assert.equal((await send('application/json', '/v1/json', `"${no.slice(2)}"`))?.status, 200);
 });
 
 test('a body that is taken as it comes passes whatever its size where the memory holds the first 64 KB', async (t) => {

@@ -287,6 +287,25 @@ for (const { name, headers, host, expected } of trusted) {
   });
 }
 
+test('who is no trusted proxy is believed nothing, also where others are trusted', async (t) => {
+  const elsewhere = await startGateway(
+    scene,
+    { routes, trustProxy: ['192.0.2.0/24'] },
+    { upstream: upstream.url },
+  );
+  const headers: Pairs = [
+    ['X-Forwarded-For', '203.0.113.7, 192.0.2.1'],
+    ['X-Forwarded-Host', 'shop.example'],
+    ['X-Forwarded-Proto', 'https'],
+    ['X-Request-Id', 'abc-123.DEF:4_5'],
+  ];
+  const { request, answer } = await seen(t, elsewhere, { headers });
+  assert.equal(request.headers['x-forwarded-for'], '127.0.0.1');
+  assert.equal(request.headers['x-forwarded-proto'], 'http');
+  assert.doesNotMatch(request.rawHeaders.join('\n'), /203\.0\.113\.7|shop\.example/);
+  assert.notEqual(answer?.headers['x-request-id'], 'abc-123.DEF:4_5');
+});
+
 for (const { name, gateway, id, kept } of [
   { name: 'a trusted proxy', gateway: open, id: 'abc-123.DEF:4_5', kept: true },
   { name: 'a trusted proxy that sends nonsense', gateway: open, id: 'a b<script>', kept: false },

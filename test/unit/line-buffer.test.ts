@@ -19,7 +19,7 @@ test('what is written comes out byte for byte and in order, whatever the sizes',
 test('no control character leaves that JSON and a terminal read in different ways', () => {
   const { pieces, lines } = collect();
   const odd = { short: 'a\u009B31mb\u0085\u2028\u2029\u0080é€😀', long: '' };
-  for (const long of ['', '\u009F'.repeat(70_000)]) {
+  for (const long of ['', '\u009F'.repeat(20_000), '\u009F'.repeat(70_000)]) {
     lines.write(`${JSON.stringify({ ...odd, long })}\n`);
     lines.handOver();
     const line = Buffer.concat(pieces.splice(0)).toString();
@@ -29,13 +29,16 @@ test('no control character leaves that JSON and a terminal read in different way
   }
 });
 
-test('a piece that was handed over is not written to again', () => {
-  const { pieces, lines } = collect();
-  lines.write('first\n');
-  lines.handOver();
-  lines.write('later\n');
-  lines.handOver();
-  assert.deepEqual(pieces.map(String), ['first\n', 'later\n']);
+test('a piece that was handed over is not written to again, be it nearly empty or full', () => {
+  for (const count of [1, 8]) {
+    const { pieces, lines } = collect();
+    const first = `${'x'.repeat(5000)}\n`;
+    for (let written = 0; written < count; written += 1) lines.write(first);
+    lines.handOver();
+    lines.write('later\n');
+    lines.handOver();
+    assert.deepEqual(pieces.map(String), [first.repeat(count), 'later\n']);
+  }
 });
 
 test('many lines leave in few pieces', () => {

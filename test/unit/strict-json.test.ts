@@ -248,6 +248,7 @@ describe('parseStrictJson', () => {
       read(JSON.stringify({ a: 1, [hint]: 2 }));
       read(JSON.stringify([{ a: 1, [hint]: 2 }, { [hint]: 3 }]));
       assert.deepEqual(read('{"a":1,"\\u0072ole":"admin"}'), { a: 1, role: 'admin' });
+      assert.deepEqual(read('{"a":1,"\\u0072ole" :\n"admin"}'), { a: 1, role: 'admin' });
       assert.deepEqual(read('{"a":1,"\\u0072":[{}]}'), { a: 1, r: [{}] });
       assert.deepEqual(read(' [ { "\\n" : "\\n" , "" : true } , 1e2 ] '), [{ '\n': '\n', '': true }, 100]);
       assert.equal(problemOf('{"a":1,"\\u0061":2}'), 'The body has a duplicate key');

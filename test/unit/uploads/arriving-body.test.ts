@@ -60,6 +60,13 @@ test('a client that sends too little while it is waited for is refused', async (
   await assert.rejects(all, refusedWith('upload_too_slow'));
 });
 
+test('what a client sent at first does not count for later', async () => {
+  const { req, body } = arrive({ timeoutMs: 1000, bytesPerSecondMin: 1000 });
+  const all = collect(body.chunks);
+  req.push('x'.repeat(10_000));
+  await assert.rejects(all, { message: /per second/ });
+});
+
 test('a client that nobody waits for is not too slow', async () => {
   const { req, body } = arrive({ timeoutMs: 100, bytesPerSecondMin: 1000, rateWindowMs: 30 });
   req.push('x');
