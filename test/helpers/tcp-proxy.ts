@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Scene } from './temp-folder.ts';
 
 /** A TCP proxy whose faults are switched on and off while connections run through it. */
@@ -20,6 +21,7 @@ export interface TcpProxy {
 export async function startTcpProxy(t: Scene, upstreamPort: number): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
   const deaf = new WeakSet<Socket>();
+  const late = new Map<Socket, Promise<void>>();
   const server = createServer((client) => {
     const upstream = connect(upstreamPort, '127.0.0.1');
     for (const socket of [client, upstream]) {
@@ -38,8 +40,15 @@ export async function startTcpProxy(t: Scene, upstreamPort: number): Promise<Tcp
     const { answers } = proxy;
     if (answers === 'drop') deaf.add(client);
     if (answers === 'drop' || deaf.has(client)) return;
-    if (answers === 'pass') client.write(chunk);
-    else setTimeout(() => client.destroyed || client.write(chunk), answers.lateByMs);
+    const waiting = late.get(client);
+    if (answers === 'pass' && waiting === undefined) {
+      client.write(chunk);
+      return;
+    }
+    // What is late holds up all behind it: nothing on a connection is ever overtaken.
+    const passed = passLate(chunk, client, { waiting, lateByMs: answers === 'pass' ? 0 : answers.lateByMs });
+    late.set(client, passed);
+    void passed.then(() => late.get(client) === passed && late.delete(client));
   }
 
   const proxy: TcpProxy = {
@@ -57,4 +66,13 @@ export async function startTcpProxy(t: Scene, upstreamPort: number): Promise<Tcp
     server.close();
   });
   return proxy;
+}
+
+async function passLate(
+  chunk: Buffer,
+  client: Socket,
+  { waiting, lateByMs }: { waiting: Promise<void> | undefined; lateByMs: number },
+): Promise<void> {
+  await Promise.all([waiting, pause(lateByMs)]);
+  if (!client.destroyed) client.write(chunk);
 }
