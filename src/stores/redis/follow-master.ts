@@ -30,13 +30,18 @@ export function followMaster(client: Redis, sentinel: Redis, name: string): () =
     if (known !== undefined && named.address !== known.address) movedAt = performance.now();
     known = named;
     // One that is connecting is left to it, and looked at the next time.
-    if (askedAt < movedAt && client.status === 'ready') client.disconnect(true);
+    if (askedAt < movedAt && client.status === 'ready' && !isAt(client, named)) client.disconnect(true);
   }
 
   return () => {
     clearInterval(timer);
     sentinel.disconnect();
   };
+}
+
+/** Whether the client has found the way by itself, as after the death of a master. Where sentinels say names it is not known. */
+function isAt({ stream }: Redis, { address }: Master): boolean {
+  return address === `${stream.remoteAddress} ${stream.remotePort}`;
 }
 
 function readMaster(answer: unknown): Master | undefined {
