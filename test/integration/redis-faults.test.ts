@@ -736,6 +736,25 @@ test('a Redis that takes no more clients says so', async (t) => {
   await recovers(store);
 });
 
+test('a Redis that still loads its data says so', async (t) => {
+  const redis = await startRedisServer(t, {
+    args: '--rdbcompression no --key-load-delay 50000 --loading-process-events-interval-bytes 1024'.split(
+      ' ',
+    ),
+  });
+  const store = await openWithDeadline(t, redis.url);
+  await redis.say('EVAL', "for i = 1, 2000 do redis.call('SET', i, string.rep('x', 1000)) end", 0);
+  await redis.say('SAVE');
+  await redis.stop();
+  await redis.start();
+  await until(async () => {
+    const reason = await reasonOf(store.ledger.draw(aDraw({ counters })));
+    return reason === 'Redis is not connected: Redis is loading its data';
+  });
+  await redis.say('CONFIG', 'SET', 'key-load-delay', 0);
+  await recovers(store);
+});
+
 test('a connection that has died without a word is given up', async (t) => {
   const redis = await startRedisServer(t);
   const proxy = await startTcpProxy(t, redis.port);

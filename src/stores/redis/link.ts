@@ -48,6 +48,9 @@ export function createLink(client: Client, deadlineMs: number): Link {
   client.on('error', (error: unknown) => {
     if (!tellsNoReason(error)) whyAway = lastFailure = describeFailure(error, whyAway).error.message;
   });
+  client.on('loading', () => {
+    whyAway = lastFailure = 'Redis is loading its data';
+  });
   client.on('ready', () => {
     whyAway = CLOSED;
     for (const breaker of breakers) breaker.succeeded();

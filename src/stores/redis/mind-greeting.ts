@@ -10,11 +10,13 @@ export function mindGreeting(client: Redis): Redis {
   const auth = client.auth.bind(client);
   const duplicate = client.duplicate.bind(client);
   Object.assign(client, {
-    // It asks whether Redis is loading its data. Where it may not ask, it takes that for a no.
+    // It asks whether Redis is loading its data. Where it may not ask, it takes that for a no. A yes it keeps to itself.
     info: (answer: (error?: Error | null, text?: string) => void) =>
-      info((error, text) =>
-        error?.message.includes('NOPERM') === true ? answer(null, '') : answer(error, text),
-      ),
+      info((error, text) => {
+        if (text?.includes('\nloading:1') === true) client.emit('loading');
+        if (error?.message.includes('NOPERM') === true) answer(null, '');
+        else answer(error, text);
+      }),
     auth: (...words: [string]) =>
       auth(...words).catch((error: Error) => {
         if (!needlessPassword.test(error.message)) throw error;
