@@ -86,7 +86,9 @@ test('an answer that streams when the drain begins ends whole, and its connectio
     t,
     (socket) => void socket.write('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nab'),
   );
-  const gateway = await startGateway(t, { ...over, drain: { timeout: '20s' } }, { upstream: upstream.url });
+  // It is for the drain to end the connection, not for the time that it may be idle or a head may take.
+  const slow = { limits: { keepAlive: '1m', headerTimeout: '1m' }, drain: { timeout: '20s' } };
+  const gateway = await startGateway(t, { ...over, ...slow }, { upstream: upstream.url });
   const raw = await openRaw(t, gateway.port);
   raw.write(get('/v1/stream'));
   await raw.receivedUntil((bytes) => bytes.includes('ab'));
