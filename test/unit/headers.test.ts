@@ -7,6 +7,7 @@ import {
   requestHeaderFilter,
   responseHeaderPasses,
 } from '../../src/headers.ts';
+import { collectGarbage } from '../helpers/collect-garbage.ts';
 
 const passes = requestHeaderFilter('apiKey', false);
 
@@ -58,6 +59,17 @@ const stay = [
 
 describe('requestHeaderFilter', () => {
   for (const name of pass) it(`lets ${name} pass`, () => assert.equal(passes(name), true));
+
+  it('does not keep the names that clients make up', () => {
+    collectGarbage();
+    const before = process.memoryUsage().heapUsed;
+    for (let n = 0; n < 300_000; n += 1) passes(`X-Made-Up-${n}`);
+    collectGarbage();
+    const grownBytes = process.memoryUsage().heapUsed - before;
+    assert.ok(grownBytes < 3_000_000, `${grownBytes} bytes`);
+    // What is decided anew after them is decided as before.
+    for (const name of [...pass, ...stay]) assert.equal(passes(name), pass.includes(name), name);
+  });
   for (const name of stay) it(`keeps ${name}`, () => assert.equal(passes(name), false));
 
   it('keeps the key in every spelling of its header', () => {
@@ -142,6 +154,12 @@ describe('announce', () => {
       ['Deprecation', '@1798761600'],
       ['Sunset', 'Fri, 01 Jan 2027 00:00:00 GMT'],
       ['Link', '<https://example.com/x>; rel="deprecation"'],
+    ]);
+  });
+  it('says of the link of a version that only goes away that it is about that', () => {
+    assert.deepEqual(announce({ deprecatedAt: undefined, sunsetAt: at, link: 'https://example.com/x' }), [
+      ['Sunset', 'Fri, 01 Jan 2027 00:00:00 GMT'],
+      ['Link', '<https://example.com/x>; rel="sunset"'],
     ]);
   });
 });
