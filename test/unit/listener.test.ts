@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { BodyMemory } from '../../src/bodies/body-memory.ts';
 import { takeArrived } from '../../src/bodies/collect-body.ts';
 import { Connections } from '../../src/connections.ts';
@@ -25,29 +25,65 @@ const limits = {
   bodyMemory: 1024,
 };
 
-test('an idle connection does not keep the request that was answered on it', async (t) => {
-  const connections = new Connections(limits);
-  const memory = new BodyMemory(limits.bodyMemory);
-  const requests: WeakRef<IncomingMessage>[] = [];
+type Answer = Parameters<typeof listen>[0]['handle'];
+type Told = Parameters<typeof listen>[0]['unreadable'];
+
+/** Listens, and has each request counted in and answered. */
+async function listenWith(
+  t: TestContext,
+  own: { readonly requestTimeoutMs?: number; readonly answer: Answer; readonly unreadable: Told },
+): Promise<number> {
+  const all = { ...limits, requestTimeoutMs: own.requestTimeoutMs ?? limits.requestTimeoutMs };
+  const connections = new Connections(all);
   const listener = await listen({
     address: { host: '127.0.0.1', port: 0 },
     sharesPort: false,
-    limits,
+    limits: all,
     connections,
     messages: {},
     wording: createWording(new Map()),
-    unreadable: ({ cause }) => assert.fail(String(cause)),
+    unreadable: own.unreadable,
     handle: (req, res) => {
       req.visit = new Visit('id', { peer: '127.0.0.1', client: '127.0.0.1', trusted: false });
       connections.enter(req, res);
+      own.answer(req, res);
+    },
+  });
+  t.after(() => listener.close(0));
+  return listener.address.port;
+}
+
+test('the rest of a body that nobody reads has the time of its request, and no more', async (t) => {
+  const told: string[] = [];
+  const port = await listenWith(t, {
+    requestTimeoutMs: 1000,
+    answer: (_, res) => res.end('answered'),
+    unreadable: ({ refusal }) => told.push(refusal),
+  });
+  const whole = await openRaw(t, port);
+  whole.write(requestBytes('POST /', [], 'mine'));
+  await whole.responses(1);
+  const half = await openRaw(t, port);
+  half.write(requestBytes('POST /', [], 'mine').subarray(0, -1));
+  await half.responses(1);
+
+  await until(() => half.closed);
+  assert.deepEqual(told, ['request_timeout']);
+  assert.equal(whole.closed, false);
+});
+
+test('an idle connection does not keep the request that was answered on it', async (t) => {
+  const memory = new BodyMemory(limits.bodyMemory);
+  const requests: WeakRef<IncomingMessage>[] = [];
+  const port = await listenWith(t, {
+    answer: (req, res) => {
       requests.push(new WeakRef(req));
       // As soon as all of the body is there, which is before Node has read on to its end.
       queueMicrotask(() => res.end(takeArrived(req, 4, memory)));
     },
+    unreadable: ({ cause }) => assert.fail(String(cause)),
   });
-  t.after(() => listener.close(0));
-
-  const client = await openRaw(t, listener.address.port);
+  const client = await openRaw(t, port);
   client.write(requestBytes('POST /', [], 'mine'));
   const [answer] = await client.responses(1);
   assert.equal(answer?.body.toString(), 'mine');
