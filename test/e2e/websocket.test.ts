@@ -10,7 +10,7 @@ import { WebSocket, WebSocketServer } from 'ws';
 import { listen } from '../helpers/listen.ts';
 import { until } from '../helpers/poll.ts';
 import type { Scene } from '../helpers/poll.ts';
-import { openRaw, requestBytes } from '../helpers/raw-socket.ts';
+import { openRaw, requestBytes, type RawSocket } from '../helpers/raw-socket.ts';
 import { startRawUpstream } from '../helpers/raw-upstream.ts';
 import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
 import { startRedisServer } from '../helpers/redis-server.ts';
@@ -228,6 +228,16 @@ test('what a client sends before the 101 is held until then', async (t) => {
   await raw.receivedUntil((bytes) => bytes.toString().endsWith('\r\n\r\nhello'));
 });
 
+test('a client that says too much before the 101 is cut', async (t) => {
+  const at = upstream.received.length;
+  const raw = await openRaw(t, gateway.port);
+  raw.write(Buffer.concat([handshakeWith(), Buffer.alloc(200_000)]));
+  // Sooner than its upstream would be given up, which never answers.
+  await until(() => raw.closed, { within: 20_000 });
+  await nothingInFlight();
+  assert.ok(upstream.received.slice(at).every((bytes) => bytes.toString().endsWith('\r\n\r\n')));
+});
+
 test('a WebSocket whose first target is away loses nothing of what its client says, before the 101 and after it', async (t) => {
   const at = upstream.received.length;
   const raw = await openRaw(t, gateway.port);
@@ -331,6 +341,37 @@ test('a silent socket lasts as long as its route says, not as long as an idle co
   const openedAt = performance.now();
   await once(client, 'close');
   assert.ok(performance.now() - openedAt > 1800);
+});
+
+test('a socket on which one side says something now and then stays open', async (t) => {
+  const routes = [
+    {
+      path: '/v1/raw/*',
+      methods: ['GET'],
+      upstream: 'raw',
+      upgrade: { websocket: { idleTimeout: '1900ms' } },
+    },
+  ];
+  const patient = await startGateway(t, { ...config, routes });
+  const open = async (): Promise<[client: RawSocket, served: Socket]> => {
+    const at = upstream.received.length;
+    const client = await openRaw(t, patient.port);
+    client.write(handshakeWith());
+    await until(() => upstream.received[at]?.includes('\r\n\r\n'));
+    const served = [...upstream.sockets].at(-1)!;
+    served.write(switched);
+    await client.receivedUntil((bytes) => bytes.includes('101'));
+    return [client, served];
+  };
+  const [speaker] = await open();
+  const [listener, speaking] = await open();
+  const openedAt = performance.now();
+  await until(() => {
+    speaker.write('x');
+    speaking.write('x');
+    return performance.now() - openedAt > 3000;
+  });
+  assert.deepEqual([speaker.closed, listener.closed], [false, false]);
 });
 
 for (const side of ['client', 'upstream'] as const) {
