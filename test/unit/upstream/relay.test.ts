@@ -24,7 +24,7 @@ class Source {
   abort = () => undefined;
 }
 
-/** A request of a client that reads nothing as yet, and its relay. */
+/** A request of a client that reads nothing as yet, and its relay, with some of the answer waiting already. */
 async function startRelay(t: TestContext) {
   const server = createServer();
   server.listen(0, '127.0.0.1');
@@ -48,20 +48,20 @@ async function startRelay(t: TestContext) {
   const controller = source as unknown as Dispatcher.DispatchController;
   relay.onRequestStart(controller);
   relay.onResponseStart(controller, 200);
-  return { client, relay, res, source, controller, writes, outcome: promise };
-}
-
-test('small pieces of an answer that has to wait are gathered, and it arrives whole', async (t) => {
-  const { client, relay, res, source, controller, writes, outcome } = await startRelay(t);
-  const letters: Buffer[] = [];
+  const sent: Buffer[] = [];
   const send = (bytes: Buffer): void => {
-    letters.push(Buffer.from(bytes));
+    sent.push(Buffer.from(bytes));
     relay.onResponseData(controller, bytes);
   };
   while (res.writableLength === 0) {
     send(Buffer.alloc(32 * 1024, '.'));
     for (let turn = 0; turn < 3; turn += 1) await new Promise(setImmediate);
   }
+  return { client, relay, source, writes, outcome: promise, send, sent };
+}
+
+test('small pieces of an answer that has to wait are gathered, and it arrives whole', async (t) => {
+  const { client, relay, source, writes, outcome, send, sent } = await startRelay(t);
   const before = writes.callCount();
   for (let at = 0; at < 100_000 && !source.paused; at += 1) send(Buffer.from([97 + (at % 26)]));
   assert.ok(source.paused, 'the upstream goes on and on');
@@ -74,5 +74,16 @@ test('small pieces of an answer that has to wait are gathered, and it arrives wh
   relay.onResponseEnd();
   const [answer] = await answers;
   assert.equal((await outcome).cut, undefined);
-  assert.ok(answer?.body.equals(Buffer.concat(letters)));
+  assert.ok(answer?.body.equals(Buffer.concat(sent)));
+});
+
+test('what waits to be sent when an answer ends arrives as well', async (t) => {
+  const { client, relay, outcome, send, sent } = await startRelay(t);
+  for (let at = 0; at < 100; at += 1) send(Buffer.from([65 + (at % 26)]));
+  relay.onResponseEnd();
+  const answers = client.responses(1);
+  client.socket.resume();
+  const [answer] = await answers;
+  assert.equal((await outcome).cut, undefined);
+  assert.ok(answer?.body.equals(Buffer.concat(sent)), `${answer?.body.length} bytes`);
 });
