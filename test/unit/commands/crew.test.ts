@@ -121,6 +121,27 @@ test('a worker that does not answer is told of, and so is its next answer', asyn
   assert.deepEqual(said(log).slice(1), ['info 2 a worker answers again']);
 });
 
+test('a worker that answers as soon as it was told of is told of again', async () => {
+  const { crew, log, first, second } = await startCrew(2);
+  for (let rounds = 0; rounds < 3; rounds += 1) {
+    crew.beginRound();
+    void crew.ask('metrics', () => undefined);
+    first.answer();
+  }
+  second.answer();
+  assert.deepEqual(said(log), ['error 2 a worker does not answer', 'info 2 a worker answers again']);
+});
+
+test('who asks does not wait for a worker that has ended', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { crew, told, first, second } = await startCrew(2);
+  const asked = crew.ask('metrics', (_, pid) => told.push(`answer of ${pid}`));
+  first.end(null, 'SIGKILL');
+  second.answer();
+  await asked;
+  assert.deepEqual(told, ['numbers of 1', 'end of 1', 'answer of 2']);
+});
+
 test('a worker that goes on not answering is killed and replaced', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const { crew, log, told, workers, first } = await startCrew(2);
@@ -211,6 +232,24 @@ test('a worker that was asked to end is replaced at once, however young, and wha
   );
 });
 
+test('what fails waits ten seconds at most, and not at all when one before it has lived', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  let now = 0;
+  t.mock.method(performance, 'now', () => now);
+  const { log, workers } = await startCrew(2);
+  const end = async (livedMs: number): Promise<void> => {
+    now += livedMs;
+    workers.at(-1)?.end(70);
+    t.mock.timers.runAll();
+    await new Promise(setImmediate);
+  };
+  for (let ends = 0; ends < 9; ends += 1) await end(9999);
+  await end(10_000);
+  await end(9999);
+  const waits = log.flatMap(({ afterMs }) => afterMs ?? []);
+  assert.deepEqual(waits, [100, 200, 400, 800, 1600, 3200, 6400, 10_000, 10_000, 0, 100]);
+});
+
 for (const lack of ['hasMemory', 'hasFiles'] as const) {
   test(`a place for which no process can be made is taken when one can: ${lack}`, async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
@@ -290,4 +329,42 @@ test('what keeps the first worker from starting is the end of all', async () => 
 test('Ctrl-C during the start, which reaches young workers too, ends it with the code of Ctrl-C', async () => {
   const { crew } = makeCrew(2, (worker) => worker.end(null, 'SIGINT'));
   await assert.rejects(crew.start(beginning), { exitCode: 130 });
+});
+
+test('a worker that no longer listens is no fault of the process that leads', async () => {
+  const { log, first } = await startCrew(2);
+  first.emit('error', new Error('write EPIPE'));
+  assert.deepEqual(log, []);
+});
+
+test('a drain waits for every worker that is at work, and none is judged or replaced meanwhile', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { crew, log, told, workers, first, second } = await startCrew(2);
+  first.end(0);
+  const drained = crew.drain(60_000);
+  t.mock.timers.tick(59_999);
+  for (let rounds = 0; rounds < 40; rounds += 1) crew.beginRound();
+  assert.deepEqual(second.orders, [{ kind: 'drain' }]);
+  assert.deepEqual(told, ['numbers of 1', 'end of 1']);
+  second.end(0);
+  await drained;
+  t.mock.timers.runAll();
+  assert.equal(workers.length, 2);
+  assert.deepEqual(said(log), ['info 1 a worker ended, another takes its place']);
+});
+
+test('a drain ends with its patience, and at once for a worker that is not at work yet', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { crew, told, workers } = makeCrew(2, (worker) => {
+    if (worker.process.pid !== 3) worker.ready();
+  });
+  await crew.start(beginning);
+  workers[0]?.end(0);
+  t.mock.timers.runAll();
+  told.length = 0;
+  const drained = crew.drain(60_000);
+  assert.deepEqual(told, ['numbers of 3', 'end of 3']);
+  t.mock.timers.tick(60_000);
+  assert.deepEqual(told.slice(2), ['numbers of 2', 'end of 2']);
+  await drained;
 });
