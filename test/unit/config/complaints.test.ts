@@ -886,3 +886,29 @@ test('all mistakes in a body schema are reported at once, each at its own line',
     ],
   );
 });
+
+test('a token of sixteen characters is enough, under a name too, where operators come from elsewhere', (t) => {
+  const token = 'sixteen-letters.';
+  for (const given of [`token: ${token}`, `tokens: [{ name: ann, role: read, token: ${token} }]`])
+    assert.deepEqual(complaints(t, `${least}admin: { listen: "0.0.0.0:9090", ${given} }\n`), []);
+});
+
+test('a token that is no text is told of once', (t) => {
+  const said = (given: string) => complaints(t, `${least}admin: { listen: "0.0.0.0:9090", ${given} }\n`);
+  const sentence = 'must be text, put the value in quotes';
+  assert.deepEqual(said('token: 12345'), [`3:34: admin.token: ${sentence}`]);
+  assert.deepEqual(said('tokens: [{ name: ann, role: read, token: 12345 }]'), [
+    `3:68: admin.tokens[0].token: ${sentence}`,
+  ]);
+});
+
+test('a key of a plan is told that there is none, where there are no plans at all', (t) => {
+  const said = complaints(t, `${least}keys: [{ id: a, plan: free, secret: sixteen-letters. }]\n`);
+  assert.deepEqual(said, ['3:17: keys[0].plan: there is no plan "free"']);
+});
+
+test('a hundred mistakes are told, and of more how many there are', (t) => {
+  const wrong = Array.from({ length: 102 }, (_, at) => `wrong${at}: 1\n`);
+  assert.equal(complaints(t, least + wrong.slice(2).join('')).length, 100);
+  assert.deepEqual(complaints(t, least + wrong.join('')).slice(100), ['… and 2 more']);
+});

@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { test } from 'node:test';
+import { readText, textBytesMax } from '../../../src/config/read-text.ts';
+import { writeTemporary } from '../../helpers/config-file.ts';
+
+test('a file of a megabyte is read whole, and one byte more is too much', (t) => {
+  assert.equal(readText(writeTemporary(t, 'x'.repeat(textBytesMax))).length, textBytesMax);
+  const larger = writeTemporary(t, 'x'.repeat(textBytesMax + 1));
+  assert.throws(() => readText(larger), { message: 'is larger than 1MB', opened: true });
+});
+
+test('what is not UTF-8 is not guessed at', (t) => {
+  const file = writeTemporary(t, Uint8Array.of(0x61, 0xff));
+  assert.throws(() => readText(file), { message: 'is not UTF-8 text', opened: true });
+});
+
+test('no file stays open, whether it could be read or not', (t) => {
+  const files = [writeTemporary(t, 'x'), writeTemporary(t, Uint8Array.of(0xff)), '/'];
+  const before = readdirSync('/proc/self/fd').length;
+  for (const file of files) {
+    try {
+      readText(file);
+    } catch {}
+  }
+  assert.equal(readdirSync('/proc/self/fd').length, before);
+});
