@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { test } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
-import { describeCause } from '../../src/log.ts';
+import { accessLine, createLogger, describeCause } from '../../src/log.ts';
+import { Visit } from '../../src/visit.ts';
 
 const main = new URL('../../src/log.ts', import.meta.url).href;
 /** Its standard output is a pipe that says of itself that it is a terminal. */
@@ -43,4 +45,31 @@ test('a target of several addresses that cannot be reached is told of with each 
     message: 'connect ECONNREFUSED ::1:9000; connect ECONNREFUSED 127.0.0.1:9000',
     code: 'ECONNREFUSED',
   });
+});
+
+test('every line has the time at which it was written', (t) => {
+  const times: unknown[] = [];
+  const logger = createLogger('info', {
+    write: (line) => void times.push((JSON.parse(line) as { time: string }).time),
+  });
+  for (const now of [1000, 1000, 1001]) {
+    t.mock.method(Date, 'now', () => now);
+    logger.info('hello');
+  }
+  assert.deepEqual(times, [
+    '1970-01-01T00:00:01.000Z',
+    '1970-01-01T00:00:01.000Z',
+    '1970-01-01T00:00:01.001Z',
+  ]);
+});
+
+test('what is secret is taken out of a line before it is cut to size', () => {
+  const visit = new Visit('id', { peer: '192.0.2.1', client: '192.0.2.1', trusted: false });
+  visit.path = '/v1/s3cret';
+  const headers = { 'user-agent': `${'u'.repeat(253)}s3cret` };
+  const req = { visit, method: 'GET', headers } as unknown as IncomingMessage;
+  const res = { statusCode: 200 } as ServerResponse;
+  const line = accessLine(req, res, (text) => text.replaceAll('s3cret', '***'));
+  const { path, userAgent, owed } = line as Record<string, unknown>;
+  assert.deepEqual([path, userAgent, owed], ['/v1/***', `${'u'.repeat(253)}***`, undefined]);
 });
