@@ -75,6 +75,20 @@ test('all errors are printed with their count, and the code is 1', (t) => {
   assert.match(stderr, /4 errors in /);
 });
 
+test('one error is counted as one', (t) => {
+  const text =
+    'upstreams: { a: { targets: ["http://h"] } }\nroutes: [{ path: /x, methods: [GET], upstream: b }]\n';
+  const file = writeTemporary(t, text);
+  assert.ok(run(file).stderr.endsWith(`\n1 error in ${file}\n`));
+});
+
+test('the summary says how many workers there are, unless there is one', (t) => {
+  const text =
+    'upstreams: { a: { targets: ["http://h"] } }\nroutes: [{ path: /x, methods: [GET], upstream: a }]\n';
+  assert.match(run(writeTemporary(t, `${text}workers: 3\n`)).stdout, /^ {2}workers +3$/m);
+  assert.doesNotMatch(run(writeTemporary(t, text)).stdout, /workers/);
+});
+
 test('a file that is not there is one line and code 1', () => {
   const { code, stderr } = run('/does/not/exist.yaml');
   assert.equal(code, 1);

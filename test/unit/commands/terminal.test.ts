@@ -8,11 +8,13 @@ const [ctrlC, ctrlD, enter] = ['\u0003', '\u0004', '\r'];
 
 /** A terminal on which these keys are struck. */
 function typing(keys: string) {
-  const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => undefined });
+  const modes: boolean[] = [];
+  const setRawMode = (isRaw: boolean) => modes.push(isRaw);
+  const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode });
   const stderr = Object.assign(new PassThrough(), { isTTY: true });
   stdin.write(keys);
   const terminal = { stdin, stdout: new PassThrough(), stderr } as unknown as Terminal;
-  return { terminal, said: () => text(stderr.end()) };
+  return { terminal, modes, said: () => text(stderr.end()) };
 }
 
 test('only a yes is a yes: an end of the input is a no, and Ctrl-C ends with its own code', async () => {
@@ -35,13 +37,21 @@ test('only a yes is a yes: an end of the input is a no, and Ctrl-C ends with its
 test('a secret is typed unseen, and Ctrl-C is no secret', async () => {
   const secrets = [
     { keys: `s3x\u007Fcret${enter}`, secret: 's3cret' },
+    { keys: `s3x\bcret${enter}`, secret: 's3cret' },
     { keys: `s3cret${ctrlD}`, secret: 's3cret' },
     { keys: enter, secret: '' },
     { keys: `s3c${ctrlC}`, secret: undefined },
   ];
   for (const { keys, secret } of secrets) {
-    const { terminal, said } = typing(keys);
+    const { terminal, modes, said } = typing(keys);
     assert.equal(await readSecret(terminal), secret, JSON.stringify(keys));
+    assert.deepEqual(modes, [true, false]);
     assert.equal(await said(), 'Key (it is not shown): \n');
   }
+});
+
+test('a secret that is piped in loses its line break', async () => {
+  const { terminal } = typing('');
+  const stdin = new PassThrough().end('s3cret\n');
+  assert.equal(await readSecret({ ...terminal, stdin } as unknown as Terminal), 's3cret');
 });
