@@ -199,6 +199,11 @@ const framing: readonly Case[] = [
     expect: [502],
   },
   {
+    name: 'chunks that are said twice',
+    wire: `${head200}Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n`,
+    expect: [502],
+  },
+  {
     name: 'a coding after chunked',
     wire: thenEnd(`${head200}Transfer-Encoding: chunked, identity\r\n\r\nok`),
     expect: [502],

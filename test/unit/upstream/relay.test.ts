@@ -87,3 +87,15 @@ test('what waits to be sent when an answer ends arrives as well', async (t) => {
   assert.equal((await outcome).cut, undefined);
   assert.ok(answer?.body.equals(Buffer.concat(sent)), `${answer?.body.length} bytes`);
 });
+
+test('behind what had to wait every piece goes on at once, as the events of a stream must', async (t) => {
+  const { client, relay, send, source } = await startRelay(t);
+  send(Buffer.from('waits'));
+  client.socket.resume();
+  await until(() => !source.paused);
+  for (const event of ['one', 'two', 'three']) {
+    send(Buffer.from(event));
+    await client.receivedUntil((bytes) => bytes.toString('latin1').endsWith(`${event}\r\n`));
+  }
+  relay.onResponseEnd();
+});

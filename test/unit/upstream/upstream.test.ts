@@ -148,6 +148,27 @@ test('a target that closes connections before anything has left on them is left 
   assert.deepEqual(started.setAside, [url]);
 });
 
+test('a target that stays away is told of once, however often it is tried again', async (t) => {
+  let ahead = 0;
+  const now = performance.now.bind(performance);
+  t.mock.method(performance, 'now', () => now() + ahead);
+  let tries = 0;
+  const closing = createTcpServer((socket) => {
+    tries += 1;
+    socket.resetAndDestroy();
+  });
+  const url = `http://127.0.0.1:${await listen(t, closing)}`;
+  const { ask, started } = await startScene(t, 100, { others: [url] });
+  started.silent.script = (socket) => socket.write('HTTP/1.1 204 No Content\r\n\r\n');
+  for (let turn = 0; turn < 4; turn += 1) {
+    // The two take turns.
+    for (let each = 0; each < 2; each += 1) assert.equal((await (await ask()).responses(1))[0]?.status, 204);
+    ahead += 60_000;
+  }
+  assert.equal(tries, 4);
+  assert.deepEqual(started.setAside, [url]);
+});
+
 /** Bodies of which the first reading, once `begin` was called, brings nothing until `come` is. */
 function lateBody() {
   const { promise: whenAsked, resolve: asked } = Promise.withResolvers<void>();
