@@ -26,6 +26,9 @@ test('each reason of an outage is told once, and no two within five seconds', as
     [12, 'another'],
     [12, undefined],
     [20, 'gone'],
+    [21, undefined],
+    [22, 'gone'],
+    [23, undefined],
   ] as const) {
     now = at * 1000;
     reason = said;
@@ -34,8 +37,57 @@ test('each reason of an outage is told once, and no two within five seconds', as
   const told = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
   assert.deepEqual(
     told.map((line) => line['reason'] ?? line['msg']),
-    ['gone', 'another', 'the store answers again', 'gone'],
+    ['gone', 'another', 'the store answers again', 'gone', 'the store answers again'],
+    'the end of an outage that was not told is not told',
   );
+});
+
+test('an outage of the whole store is over when any part of it answers', async () => {
+  const lines: string[] = [];
+  const logger = createLogger('info', { write: (line: string) => void lines.push(line) });
+  const gone = new StoreUnavailable('gone', { mayHaveHappened: false });
+  const ping = () => Promise.reject(gone);
+  const bare = { keys: {}, ledger: { draw: async () => undefined }, ping } as unknown as Store;
+  const watched = watchStore(bare, createMetrics(), logger);
+  await assert.rejects(watched.ping());
+  await watched.ledger.draw({} as DrawOrder);
+  assert.match(lines[1] ?? '', /the store answers again/);
+});
+
+test('a fault of ours is no outage', async () => {
+  const lines: string[] = [];
+  const logger = createLogger('info', { write: (line: string) => void lines.push(line) });
+  const fault = new TypeError('a fault');
+  const ping = () => Promise.reject(fault);
+  const watched = watchStore({ keys: {}, ledger: {}, ping } as unknown as Store, createMetrics(), logger);
+  await assert.rejects(watched.ping(), fault);
+  assert.deepEqual(lines, []);
+});
+
+test('a store that answers, but tells of no changes of keys, is no good until it does', async () => {
+  const why = new StoreUnavailable('no permission', { mayHaveHappened: false });
+  let fails = true;
+  let read: (() => Promise<void>) | undefined;
+  const reading = async (): Promise<void> => {
+    if (fails) throw why;
+  };
+  const bare = {
+    keys: {
+      watch: (_: unknown, through: (reading: () => Promise<void>) => Promise<void>) => {
+        read = () => through(reading);
+        return () => undefined;
+      },
+    },
+    ledger: {},
+    probe: async () => undefined,
+  } as unknown as Store;
+  const watched = watchStore(bare, createMetrics());
+  watched.keys.watch(() => undefined);
+  await assert.rejects(read!(), why);
+  await assert.rejects(watched.probe(), why);
+  fails = false;
+  await read!();
+  await watched.probe();
 });
 
 test('an outage of what takes room is not over when room is given back, or a question answered', async () => {
