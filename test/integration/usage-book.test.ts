@@ -40,6 +40,22 @@ test('the usage of all keys is listed page by page: those of the file, then thos
   await assert.rejects(book.list({ cursor: 'no such cursor', limit: 1 }), KeyProblem);
 });
 
+test('a long page leaves no key out', async () => {
+  const keys = Array.from({ length: 100 }, (_, at) => keyOf(`k${at}`));
+  const store = {
+    keys: { listKeys: async () => [], readKey: async () => undefined },
+    ledger: createMemoryLedger({ now: Date.now }),
+  };
+  const { items } = await createUsageBook({ config: { keys, plans }, store }).list({
+    cursor: undefined,
+    limit: 500,
+  });
+  assert.deepEqual(
+    items.map(({ key }) => key),
+    keys.map(({ id }) => id),
+  );
+});
+
 test('a key that is in the file and in the store is listed once, whatever the pages are', async (t) => {
   const store = await openStore(parseStoreAddress(`sqlite:${tempFolder(t)}/usage.db`));
   t.after(() => store.close());
