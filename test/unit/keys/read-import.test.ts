@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readImport } from '../../../src/keys/read-import.ts';
+import { readImport, type ImportForm } from '../../../src/keys/read-import.ts';
 import type { ImportLine } from '../../../src/keys/import-keys.ts';
 import { KeyProblem } from '../../../src/keys/key-problem.ts';
 
-async function read(text: string | Buffer, chunkBytes = 7): Promise<ImportLine[]> {
+async function read(text: string | Buffer, chunkBytes = 7, form?: ImportForm): Promise<ImportLine[]> {
   const bytes = Buffer.from(text);
   async function* chunks(): AsyncGenerator<Uint8Array> {
     for (let at = 0; at < bytes.length; at += chunkBytes) yield bytes.subarray(at, at + chunkBytes);
   }
   const lines: ImportLine[] = [];
-  for await (const line of readImport(chunks())) lines.push(line);
+  for await (const line of readImport(chunks(), form)) lines.push(line);
   return lines;
 }
 
@@ -102,4 +102,12 @@ test('a file without a heading is refused, and the key in its place is not shown
   );
   await assert.rejects(read('secret,ownr\n'), /did you mean "owner"\?/);
   await assert.rejects(read('secret,secret\n'), /twice/);
+});
+
+test('what is said to be of one form is not taken for the other', async () => {
+  await assert.rejects(read('{"secret":"a"}\n', 7, 'csv'), /must name the columns/);
+  assert.deepEqual(await read('secret\na\n', 7, 'json'), [
+    { number: 1, fault: 'is no JSON object, or holds a field twice' },
+    { number: 2, fault: 'is no JSON object, or holds a field twice' },
+  ]);
 });
