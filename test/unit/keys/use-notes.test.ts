@@ -54,18 +54,21 @@ test('more than are gathered are written before their time, and what comes while
   };
   const notes = createUseNotes({ noteUses }, 3_600_000);
   t.after(() => notes.close());
-  const use = (from: number, keys: number): void => {
+  const use = (from: number, keys: number, later = 0): void => {
     for (let at = from; at < from + keys; at += 1) {
       const secret = aSecret({ digest: digestOf(`${at}`) });
-      notes.note({ record: aKey({ id: `k${at}`, secrets: [secret] }), secret }, at);
+      notes.note({ record: aKey({ id: `k${at}`, secrets: [secret] }), secret }, at + later);
     }
   };
   use(0, 3 * gatheredMax);
+  use(gatheredMax, 1, 5);
   slow.resolve();
   await until(() => written.flat().length === gatheredMax);
   use(3 * gatheredMax, 1);
   await until(() => written.flat().length === 2 * gatheredMax);
   assert.equal(new Set(written.flat().map(({ keyId }) => keyId)).size, 2 * gatheredMax);
+  const again = written.flat().find(({ keyId }) => keyId === `k${gatheredMax}`);
+  assert.equal(again?.at, gatheredMax + 5, 'what is gathered already takes no room');
   await notes.flush();
   assert.deepEqual(written.flat().at(-1)?.keyId, `k${3 * gatheredMax}`);
   assert.equal(written.flat().length, 2 * gatheredMax + 1);
