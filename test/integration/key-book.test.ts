@@ -240,12 +240,15 @@ function bookRules(address: (t: TestContext) => StoreAddress): void {
       onFault: (_: number, message: string) => assert.fail(message),
     };
     const lines = ['one', 'two'].map((id) => ({ id, secret: `foreign-key-of-${id}` }));
+    const named = { id: 'three', secret: 'foreign-key-of-three', plan: 'paid' };
+    const unnamed = { id: null, secret: 'foreign-key-of-four' };
     await book.importKeys(linesOf(lines.slice(0, 1)), options, by);
     await book.update('one', { plan: 'paid' }, by);
-    const report = await book.importKeys(linesOf(lines), options, by);
-    assert.deepEqual([report.updated, report.skipped, report.added], [0, 1, 1]);
+    const report = await book.importKeys(linesOf([...lines, named, unnamed]), options, by);
+    assert.deepEqual([report.updated, report.skipped, report.added], [0, 1, 3]);
     assert.equal((await book.show('one')).plan, 'paid');
     assert.equal((await book.show('two')).plan, 'free');
+    assert.equal((await book.show('three')).plan, 'paid', 'a line that names a plan has it');
   });
 
   test('a secret is no id, name, owner or label, though a column was mistaken for another', async (t) => {
@@ -351,7 +354,12 @@ function bookRules(address: (t: TestContext) => StoreAddress): void {
   test('lists are filtered and paged', async (t) => {
     const { book } = await open(t);
     for (let at = 0; at < 7; at += 1) {
-      const fields = { plan: at % 2 ? 'free' : 'paid', name: `n${at}`, labels: { at: String(at) } };
+      const fields = {
+        plan: at % 2 ? 'free' : 'paid',
+        name: `n${at}`,
+        owner: `o${at % 4}`,
+        labels: { at: String(at) },
+      };
       await book.create({ id: `k${at}`, ...fields }, by);
     }
     await book.disable('k1', by);
@@ -364,6 +372,7 @@ function bookRules(address: (t: TestContext) => StoreAddress): void {
     assert.deepEqual(await ids({ revoked: true }), ['k3']);
     assert.deepEqual(await ids({ name: 'n4' }), ['k4']);
     assert.deepEqual(await ids({ labels: ['at=2'] }), ['k2']);
+    assert.deepEqual(await ids({ labels: ['at'], owner: 'o2' }), ['k2', 'k6']);
     assert.deepEqual(await ids({ labels: ['constructor'] }), []);
     const first = await book.list({ limit: 4 });
     assert.equal(first.next, 'k4');
@@ -414,6 +423,8 @@ function bookRules(address: (t: TestContext) => StoreAddress): void {
       { plan: 'free', secret: 'k e y' },
       { plan: 'free', secret: 'foreign-key-5', id: 'demo' },
       { plan: 'free', secret: 'foreign-key-6', owner: 7 },
+      { plan: 'free', secret: 'foreign-key-7', id: 'no id\n' },
+      { plan: 'free', secret: 'foreign-key-8', notBefore: '2026-06-02', expiresAt: '2026-06-01' },
     ];
     const faults: string[] = [];
     const options = {
@@ -421,14 +432,18 @@ function bookRules(address: (t: TestContext) => StoreAddress): void {
       onFault: (line: number, message: string) => void faults.push(`${line}: ${message}`),
     };
     const report = await book.importKeys(linesOf(lines), options, by);
-    assert.deepEqual(report, { lines: 10, added: 2, updated: 0, skipped: 1, refused: 7 });
-    assert.equal(faults.length, 7);
+    assert.deepEqual(report, { lines: 12, added: 2, updated: 0, skipped: 1, refused: 9 });
+    assert.equal(faults.length, 9);
     assert.ok(!faults.join().includes('foreign-key'));
     assert.equal((await book.verify('foreign-key-1')).valid, true);
     assert.equal((await book.verify('foreign-key-2')).key?.owner, 'acme');
     const again = await book.importKeys(linesOf(lines.slice(0, 2)), options, by);
     assert.deepEqual([again.added, again.skipped], [0, 2]);
     const update = { ...options, update: true };
+    const mixedUp = [{ plan: 'paid', secret: 'foreign-key-1', id: 'another' }];
+    const refused = await book.importKeys(linesOf(mixedUp), update, by);
+    assert.deepEqual([refused.updated, refused.refused], [0, 1]);
+    assert.equal(faults.at(-1), '1: the secret belongs to another key');
     const changed = linesOf([{ plan: 'paid', secret: 'foreign-key-1', id: 'one' }, lines[1]!]);
     const third = await book.importKeys(changed, update, by);
     assert.deepEqual([third.updated, third.skipped], [1, 1]);
@@ -438,8 +453,10 @@ function bookRules(address: (t: TestContext) => StoreAddress): void {
     assert.deepEqual([fourth.added, fourth.skipped], [0, 1], 'a secret that was replaced is known for good');
     assert.equal((await book.verify('foreign-key-1')).valid, false);
     await book.revoke('one', by);
-    await book.importKeys(linesOf(lines.slice(0, 1)), update, by);
-    assert.equal((await book.show('one')).state, 'revoked', 'a revoked key is not made anew');
+    const fifth = await book.importKeys(linesOf(lines.slice(0, 1)), update, by);
+    assert.deepEqual([fifth.updated, fifth.skipped], [0, 1]);
+    const { state, plan } = await book.show('one');
+    assert.deepEqual([state, plan], ['revoked', 'paid'], 'a revoked key is neither made anew nor changed');
   });
 
   test('a quota that would mean something else in the plan is refused, whoever brings key and plan together', async (t) => {
