@@ -1,6 +1,6 @@
 import type { Logger } from './log.ts';
 import type { Metrics } from './metrics.ts';
-import { StoreUnavailable } from './stores/ledger.ts';
+import { StoreUnavailable, Unreadable } from './stores/ledger.ts';
 import type { Store } from './stores/store.ts';
 
 /**
@@ -19,6 +19,7 @@ export function watchStore(store: Store, metrics: Metrics, logger?: Logger): Sto
   let toldAt = Number.NEGATIVE_INFINITY;
   /** In this outage. */
   const told = new Set<string>();
+  let spoiltToldAt = Number.NEGATIVE_INFINITY;
 
   /** What a part of the store does all the same ends no outage of another. */
   function answered(part: Part): void {
@@ -32,6 +33,11 @@ export function watchStore(store: Store, metrics: Metrics, logger?: Logger): Sto
   function failed(error: unknown, part: Part): void {
     if (!(error instanceof StoreUnavailable)) return;
     const now = performance.now();
+    // The feed of changes is everybody's.
+    if (error instanceof Unreadable && part !== 'changes') {
+      tellSpoilt(error, now);
+      return;
+    }
     const quiet = now - toldAt < quietMs;
     if (away.size === 0 && quiet) return;
     if (away.size === 0) told.clear();
@@ -41,6 +47,13 @@ export function watchStore(store: Store, metrics: Metrics, logger?: Logger): Sto
       logger?.error({ reason: error.message }, 'the store does not answer');
     }
     away.add(part);
+  }
+
+  /** It concerns one key and is no outage. Requests say it for themselves; what is done behind them does not. */
+  function tellSpoilt(error: Unreadable, now: number): void {
+    if (now - spoiltToldAt < quietMs) return;
+    spoiltToldAt = now;
+    logger?.error({ reason: error.message }, 'the store holds what cannot be read');
   }
 
   function watch<Args extends readonly unknown[], Answer>(

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createLogger } from '../../src/log.ts';
 import { createMetrics } from '../../src/metrics.ts';
-import { StoreUnavailable, type DrawOrder } from '../../src/stores/ledger.ts';
+import { StoreUnavailable, Unreadable, type DrawOrder } from '../../src/stores/ledger.ts';
 import type { Store } from '../../src/stores/store.ts';
 import { watchStore } from '../../src/watch-store.ts';
 
@@ -52,6 +52,38 @@ test('an outage of the whole store is over when any part of it answers', async (
   await assert.rejects(watched.ping());
   await watched.ledger.draw({} as DrawOrder);
   assert.match(lines[1] ?? '', /the store answers again/);
+});
+
+test('what the store holds that cannot be read is no outage, and is told every five seconds at most', async (t) => {
+  let now = 0;
+  t.mock.method(performance, 'now', () => now);
+  const lines: string[] = [];
+  const logger = createLogger('info', { write: (line: string) => void lines.push(line) });
+  let spoilt: string | undefined;
+  async function ping(): Promise<void> {
+    if (spoilt !== undefined) throw new Unreadable(spoilt);
+  }
+  const bare = { keys: {}, ledger: {}, ping } as unknown as Store;
+  const watched = watchStore(bare, createMetrics(), logger);
+  for (const [at, id] of [
+    [0, 'one'],
+    [0, undefined],
+    [4, 'two'],
+    [5, 'two'],
+    [5, undefined],
+  ] as const) {
+    now = at * 1000;
+    spoilt = id;
+    await watched.ping().catch(() => undefined);
+  }
+  const told = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+  assert.deepEqual(
+    told.map(({ msg, reason }) => [msg, reason]),
+    [
+      ['the store holds what cannot be read', 'one'],
+      ['the store holds what cannot be read', 'two'],
+    ],
+  );
 });
 
 test('a fault of ours is no outage', async () => {
