@@ -11,9 +11,9 @@ export function mindGreeting(client: Redis): Redis {
   const duplicate = client.duplicate.bind(client);
   Object.assign(client, {
     // It asks whether Redis is loading its data. Where it may not ask, it takes that for a no. A yes it keeps to itself.
-    info: (answer: (error?: Error | null, text?: string) => void) =>
+    info: (answer: (error?: Error | null, text?: unknown) => void) =>
       info((error, text) => {
-        if (text?.includes('\nloading:1') === true) client.emit('loading');
+        if (isLoading(text)) client.emit('loading');
         if (error?.message.includes('NOPERM') === true) answer(null, '');
         else answer(error, text);
       }),
@@ -25,6 +25,11 @@ export function mindGreeting(client: Redis): Redis {
     duplicate: (options: Partial<RedisOptions>) => mindGreeting(duplicate(options)),
   });
   return client.on('ready', () => introduce(client));
+}
+
+/** What takes our connection may answer with anything. */
+function isLoading(text: unknown): boolean {
+  return typeof text === 'string' && text.includes('\nloading:1');
 }
 
 /**
