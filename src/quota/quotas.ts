@@ -12,8 +12,9 @@ import { createLeases } from './leases.ts';
 import type { LeaseCounts } from './leases.ts';
 import type { PlanRule } from '../config/plan-rule.ts';
 import { readQuotas, secondsUntil, type QuotaReading } from './quota-reading.ts';
+import type { Cell, TooFast } from './pace.ts';
 import { createRates } from './rates.ts';
-import type { Cell, Rates, TooFast } from './rates.ts';
+import type { Rates } from './rates.ts';
 import type { UsageReading } from './usage-reading.ts';
 import { createWarnings } from './warnings.ts';
 

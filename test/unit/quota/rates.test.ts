@@ -139,6 +139,42 @@ test('who is faster than the rate is told so also by a store so far away that ce
   assert.ok(passed > 90 && passed <= 105, `${passed} passed in two seconds`);
 });
 
+for (const burst of [1, 2, 3, 10, 100]) {
+  test(`who keeps the rate is not refused by a store that is far away, with a burst of ${burst}`, async () => {
+    const { clock, options, weather } = createQuotaScene();
+    weather.takesMs = 60;
+    const rates = createRates(options);
+    const far: RateRule = { name: 'rate', limit: 100, perMs: 1000, burst };
+    const answers: Promise<Awaited<ReturnType<typeof take>>>[] = [];
+    for (let turn = 0; turn < 150; turn += 1) {
+      answers.push(take(rates, far));
+      await clock.pass(11);
+    }
+    await clock.pass(200);
+    const passed = (await Promise.all(answers)).filter(({ kind }) => kind === 'cell').length;
+    assert.equal(passed, 150);
+  });
+}
+
+for (const burst of [1, 10]) {
+  test(`a flood over a burst of ${burst} passes as the rate says and asks a far store no more often than cells grow`, async () => {
+    const { clock, ledger, options, weather } = createQuotaScene();
+    weather.takesMs = 60;
+    const rates = createRates(options);
+    const far: RateRule = { name: 'rate', limit: 100, perMs: 1000, burst };
+    const answers: Promise<Awaited<ReturnType<typeof take>>>[] = [];
+    for (let turn = 0; turn < 2000; turn += 1) {
+      answers.push(take(rates, far), take(rates, far), take(rates, far));
+      await clock.pass(1);
+    }
+    await clock.pass(200);
+    const passed = (await Promise.all(answers)).filter(({ kind }) => kind === 'cell').length;
+    assert.ok(passed >= 190 && passed <= 200 + burst, `${passed} passed in two seconds`);
+    const calls = ledger.calls.get('pace') ?? 0;
+    assert.ok(calls <= 1 + (2 * 200) / burst, `${calls} calls`);
+  });
+}
+
 test('a cell that was put back serves the next request', async () => {
   const { options } = createQuotaScene();
   const rates = createRates(options);

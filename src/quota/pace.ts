@@ -1,0 +1,115 @@
+import type { RateRule } from '../config/plan-rule.ts';
+import type { RateReading } from './answer-headers.ts';
+
+/** One request may pass now. */
+export interface Cell {
+  readonly kind: 'cell';
+  readonly reading: RateReading;
+}
+
+/** The key is too fast; the next request passes after `retryInMs`, never earlier. */
+export interface TooFast {
+  readonly kind: 'too_fast';
+  readonly retryInMs: number;
+  readonly reading: RateReading;
+}
+
+/** As many cells are drawn ahead as the key took here in this time, and thrown away when they are old. */
+const aheadMs = 20;
+const cellLifeMs = 50;
+
+/** A request that waits for a cell. */
+export interface Waiter {
+  readonly pace: Pace;
+  readonly resolve: (answer: Cell | TooFast) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** What this process knows of one rate of one key. */
+export interface Pace {
+  readonly rule: RateRule;
+  cells: number;
+  /** Cells that requests took since they were last asked for. */
+  taken: number;
+  remaining: number;
+  /** Monotonic times: when the cells were asked for, and until when nothing is asked because none is free. */
+  askedAt: number;
+  deniedUntil: number;
+  freeAt: number;
+  /** How many calls to the store are under way, and when the last one went out. */
+  calls: number;
+  calledAt: number;
+  /** For whom calls are under way, and for whom nobody asked yet; each in the order they came. */
+  readonly asked: Set<Waiter>;
+  readonly line: Set<Waiter>;
+}
+
+/** Creates what is known before the store was asked. */
+export function createPace(rule: RateRule, mono: number): Pace {
+  return {
+    rule,
+    cells: 0,
+    taken: 0,
+    remaining: 0,
+    askedAt: mono,
+    deniedUntil: 0,
+    freeAt: 0,
+    calls: 0,
+    calledAt: mono,
+    asked: new Set<Waiter>(),
+    line: new Set<Waiter>(),
+  };
+}
+
+/** Whether what was asked for is young enough to be spent. */
+export function isFresh(pace: Pace, mono: number): boolean {
+  return mono - pace.askedAt <= cellLifeMs;
+}
+
+/** Whether nothing would be lost with it. */
+export function isAtRest(pace: Pace, mono: number): boolean {
+  return pace.calls === 0 && mono >= pace.deniedUntil && !isFresh(pace, mono);
+}
+
+/**
+ * One call at a time asks for all who came meanwhile, as long as it is short. During one that is long, behind a store that is
+ * far away, more may come than a burst: they would be refused though each of them came when a cell was free. So the next goes
+ * out as soon as half a burst waits for it, but no more often than as many cells grow, however many requests come.
+ */
+export function isCallDue({ rule, line, calls, calledAt }: Pace, mono: number): boolean {
+  if (line.size === 0 || calls === 0) return line.size > 0;
+  const half = rule.burst / 2;
+  return line.size >= half && mono - calledAt >= (half * rule.perMs) / rule.limit;
+}
+
+/** A key that comes seldom draws none ahead: what is thrown away the other processes would lack. */
+export function cellsAhead({ rule, taken, calls, askedAt }: Pace, mono: number): number {
+  if (calls > 0) return 0;
+  const pace = taken / Math.max(mono - askedAt, aheadMs);
+  return Math.floor(Math.min(pace, rule.limit / rule.perMs) * aheadMs);
+}
+
+/** Gives one of the cells that are held here. */
+export function takeCell(pace: Pace): Cell {
+  pace.cells -= 1;
+  pace.taken += 1;
+  return { kind: 'cell', reading: read(pace) };
+}
+
+/** Says no, and when to come again. */
+export function tooFast(pace: Pace, retryInMs: number): TooFast {
+  return { kind: 'too_fast', retryInMs, reading: read(pace) };
+}
+
+function read({ rule, remaining, cells }: Pace): RateReading {
+  const left = Math.min(rule.burst, remaining + cells);
+  // Multiplied first: what is a whole second then divides to one.
+  const msFor = (count: number): number => (count * rule.perMs) / rule.limit;
+  return {
+    name: rule.name,
+    burst: rule.burst,
+    remaining: left,
+    windowSeconds: Math.max(1, Math.ceil(msFor(rule.burst) / 1000)),
+    resetInSeconds: Math.ceil(msFor(rule.burst - left) / 1000),
+  };
+}
