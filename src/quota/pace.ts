@@ -73,13 +73,12 @@ export function isAtRest(pace: Pace, mono: number): boolean {
 
 /**
  * One call at a time asks for all who came meanwhile, as long as it is short. During one that is long, behind a store that is
- * far away, more may come than a burst: they would be refused though each of them came when a cell was free. So the next goes
- * out as soon as half a burst waits for it, but no more often than as many cells grow, however many requests come.
+ * far away, more may come than a burst: they would be refused though each of them came when a cell was free. So another goes
+ * out as soon as half a burst may have grown since the last: however many requests come, the calls are in keeping with the rate.
  */
 export function isCallDue({ rule, line, calls, calledAt }: Pace, mono: number): boolean {
   if (line.size === 0 || calls === 0) return line.size > 0;
-  const half = rule.burst / 2;
-  return line.size >= half && mono - calledAt >= (half * rule.perMs) / rule.limit;
+  return mono - calledAt >= ((rule.burst / 2) * rule.perMs) / rule.limit;
 }
 
 /** A key that comes seldom draws none ahead: what is thrown away the other processes would lack. */

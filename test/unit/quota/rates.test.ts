@@ -175,6 +175,64 @@ for (const burst of [1, 10]) {
   });
 }
 
+test('nothing is drawn ahead behind a far store while calls are under way: at nine tenths of its rate nobody is refused', async () => {
+  const { clock, options, weather } = createQuotaScene();
+  weather.takesMs = 60;
+  const rates = createRates(options);
+  const quick: RateRule = { name: 'rate', limit: 1000, perMs: 1000, burst: 10 };
+  const answers: Promise<Awaited<ReturnType<typeof take>>>[] = [];
+  for (let turn = 0; turn < 1000; turn += 1) {
+    if (turn % 10 !== 0) answers.push(take(rates, quick));
+    await clock.pass(1);
+  }
+  await clock.pass(200);
+  const passed = (await Promise.all(answers)).filter(({ kind }) => kind === 'cell').length;
+  assert.equal(passed, answers.length);
+});
+
+test('who came while another was told no is told so with him, as long as that is true', async () => {
+  const { clock, ledger, options, weather } = createQuotaScene();
+  const rates = createRates(options);
+  const single: RateRule = { ...slow, burst: 1 };
+  await take(rates, single);
+  weather.takesMs = 5;
+  const together = [take(rates, single), take(rates, single), take(rates, single)];
+  await clock.pass(5);
+  assert.deepEqual(
+    (await Promise.all(together)).map((answer) => answer.kind === 'too_fast' && answer.retryInMs),
+    [95, 95, 95],
+  );
+  assert.equal(ledger.calls.get('pace'), 2);
+
+  // From far away the answer comes when the cell it speaks of is free already, and another process has not taken it.
+  weather.takesMs = 60;
+  const quick: RateRule = { name: 'rate', limit: 50, perMs: 1000, burst: 1 };
+  const other = createRates(options).take('bob', quick);
+  await clock.pass(1);
+  const denied = rates.take('bob', quick);
+  await clock.pass(1);
+  const asksLater = rates.take('bob', quick);
+  await clock.pass(200);
+  assert.deepEqual(
+    (await Promise.all([other, denied, asksLater])).map(({ kind }) => kind),
+    ['cell', 'too_fast', 'cell'],
+  );
+});
+
+test('who came while the store failed another hears of it with him, and of the same', async () => {
+  const { clock, options } = createQuotaScene();
+  const broken = new StoreUnavailable('gone', { mayHaveHappened: false });
+  const pace = async () => new Promise<never>((_, reject) => void clock.after(20, () => reject(broken)));
+  const ledger = { ...options.ledger, pace };
+  const rates = createRates({ ...options, ledger });
+  const heard: unknown[] = [];
+  for (let count = 0; count < 3; count += 1) {
+    take(rates, slow).catch((error: unknown) => void heard.push(error));
+  }
+  await clock.pass(20);
+  assert.deepEqual(heard, [broken, broken, broken]);
+});
+
 test('a cell that was put back serves the next request', async () => {
   const { options } = createQuotaScene();
   const rates = createRates(options);
