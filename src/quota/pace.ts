@@ -82,8 +82,7 @@ export function isCallDue({ rule, line, calls, calledAt }: Pace, mono: number): 
 }
 
 /** A key that comes seldom draws none ahead: what is thrown away the other processes would lack. */
-export function cellsAhead({ rule, taken, calls, askedAt }: Pace, mono: number): number {
-  if (calls > 0) return 0;
+export function cellsAhead({ rule, taken, askedAt }: Pace, mono: number): number {
   const pace = taken / Math.max(mono - askedAt, aheadMs);
   return Math.floor(Math.min(pace, rule.limit / rule.perMs) * aheadMs);
 }

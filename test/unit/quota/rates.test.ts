@@ -175,7 +175,7 @@ for (const burst of [1, 10]) {
   });
 }
 
-test('nothing is drawn ahead behind a far store while calls are under way: at nine tenths of its rate nobody is refused', async () => {
+test('a fast key at nine tenths of its rate is not refused either by a store that is far away', async () => {
   const { clock, options, weather } = createQuotaScene();
   weather.takesMs = 60;
   const rates = createRates(options);
