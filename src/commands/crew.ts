@@ -96,7 +96,7 @@ export class Crew {
    * connections that nobody takes, so it does not stay.
    */
   beginRound(): void {
-    if (this.#state !== 'running') return;
+    if (this.#state === 'ending') return;
     for (const member of this.#members) {
       member.silentRounds += 1;
       if (member.readyAt === undefined) this.#judgeStart(member);
@@ -105,14 +105,14 @@ export class Crew {
   }
 
   #judgeStart(member: Member): void {
-    if (member.silentRounds < startRounds) return;
+    if (member.silentRounds !== startRounds) return;
     this.#tell(member, 'a worker takes too long to start and is killed');
     member.worker.process.kill('SIGKILL');
   }
 
   #judgeSilence(member: Member): void {
     if (member.silentRounds === toldRounds) this.#tell(member, 'a worker does not answer');
-    if (member.silentRounds < killedRounds) return;
+    if (member.silentRounds !== killedRounds) return;
     this.#tell(member, 'a worker has not answered for too long and is killed');
     member.worker.process.kill('SIGKILL');
   }

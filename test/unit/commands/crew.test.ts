@@ -326,6 +326,31 @@ test('what keeps the first worker from starting is the end of all', async () => 
   assert.equal(workers.length, 1);
 });
 
+test('the first worker that does not become ready is killed, which is the end of all', async () => {
+  const { crew, log, workers } = makeCrew(2, () => undefined);
+  const started = crew.start(beginning);
+  await new Promise(setImmediate);
+  for (let rounds = 0; rounds < 29; rounds += 1) crew.beginRound();
+  assert.deepEqual(log, []);
+  crew.beginRound();
+  await assert.rejects(started, { exitCode: 70, signal: 'SIGKILL' });
+  assert.deepEqual(said(log), ['error 1 a worker takes too long to start and is killed']);
+  assert.equal(workers.length, 1);
+});
+
+test('a worker that cannot die is told of once', async () => {
+  const { crew, log, second } = await startCrew(2);
+  second.process.kill = () => undefined;
+  for (let rounds = 0; rounds < 40; rounds += 1) {
+    crew.beginRound();
+    void crew.ask('metrics', () => undefined);
+  }
+  assert.deepEqual(
+    said(log).filter((line) => line.includes(' 2 ')),
+    ['error 2 a worker does not answer', 'error 2 a worker has not answered for too long and is killed'],
+  );
+});
+
 test('Ctrl-C during the start, which reaches young workers too, ends it with the code of Ctrl-C', async () => {
   const { crew } = makeCrew(2, (worker) => worker.end(null, 'SIGINT'));
   await assert.rejects(crew.start(beginning), { exitCode: 130 });
