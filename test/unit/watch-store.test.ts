@@ -86,6 +86,24 @@ test('what the store holds that cannot be read is no outage, and is told every f
   );
 });
 
+test('a feed of changes that cannot be read is an outage, for it is everybody’s', async () => {
+  const lines: string[] = [];
+  const logger = createLogger('info', { write: (line: string) => void lines.push(line) });
+  let read: (() => Promise<void>) | undefined;
+  const bare = {
+    keys: {
+      watch: (_: unknown, through: (reading: () => Promise<void>) => Promise<void>) => {
+        read = () => through(() => Promise.reject(new Unreadable('the feed is none')));
+        return () => undefined;
+      },
+    },
+    ledger: {},
+  } as unknown as Store;
+  watchStore(bare, createMetrics(), logger).keys.watch(() => undefined);
+  await assert.rejects(read!());
+  assert.match(lines[0] ?? '', /the store does not answer/);
+});
+
 test('a fault of ours is no outage', async () => {
   const lines: string[] = [];
   const logger = createLogger('info', { write: (line: string) => void lines.push(line) });
@@ -132,12 +150,26 @@ test('an outage of what takes room is not over when room is given back, or a que
       return { kind: 'entered' };
     },
     leave: async () => undefined,
+    readTime: async () => 0,
+    readUsage: async () => [],
   };
-  const bare = { keys: {}, ledger, ping: async () => undefined } as unknown as Store;
+  const keys = {
+    findKey: async () => undefined,
+    readKey: async () => undefined,
+    listKeys: async () => [],
+    listAudit: async () => [],
+  };
+  const bare = { keys, ledger, ping: async () => undefined } as unknown as Store;
   const watched = watchStore(bare, createMetrics(), logger);
   const enter = () => watched.ledger.enter({ keyId: 'ada', placeId: 'a', limit: 1, expiresInMs: 1000 });
   await assert.rejects(enter());
   await watched.ledger.leave('ada', 'b');
+  await watched.ledger.readTime('ada');
+  await watched.ledger.readUsage('ada', []);
+  await watched.keys.findKey('digest');
+  await watched.keys.readKey('ada');
+  await watched.keys.listKeys('', 1);
+  await watched.keys.listAudit(undefined, 1);
   await watched.ping();
   assert.equal(lines.length, 1);
   full = false;
