@@ -36,6 +36,14 @@ export function addressesCollide(one: Address, other: Address): boolean {
   return one.host === other.host || isEveryInterface(one) || isEveryInterface(other);
 }
 
+/**
+ * The name that a TLS server at this host is told, by which it chooses among its certificates: none for an address, and never the
+ * dot with which an absolute name may end (RFC 6066 §3).
+ */
+export function serverNameOf(host: string): string | undefined {
+  return isIP(host) === 0 ? host.replace(/\.$/, '') : undefined;
+}
+
 /** Whether the text is one IP address, or a block of them such as `10.0.0.0/8`. */
 export function isNetwork(text: string): boolean {
   const [address = '', prefix, ...rest] = text.split('/');

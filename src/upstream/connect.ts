@@ -1,6 +1,7 @@
-import { isIP, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { createSecureContext, type ConnectionOptions } from 'node:tls';
 import { buildConnector, errors } from 'undici';
+import { serverNameOf } from '../config/addresses.ts';
 
 /** The code of a connection that an upstream reset under an answer. */
 export const resetCode = 'UPSTREAM_RESET';
@@ -41,7 +42,8 @@ export function createConnector({
     ...trust,
   });
   // undici would take the name to verify from the Host header, which with `preserveHost` is the client's to choose.
-  const servername = isIP(hostname) === 0 ? { servername: hostname } : {};
+  const name = serverNameOf(hostname);
+  const servername = name === undefined ? {} : { servername: name };
   return function connectTarget({ servername: _chosenByHost, ...options }, callback) {
     let isLate = false;
     // undici's own goes by a clock that ticks twice a second, and may end too early as well as too late.

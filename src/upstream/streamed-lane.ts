@@ -1,6 +1,6 @@
 import type { Agent, AgentOptions, ServerResponse } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
-import { isIP } from 'node:net';
+import { serverNameOf } from '../config/addresses.ts';
 import type { UpstreamConfig } from '../config/config.ts';
 import { http } from '../http.ts';
 import { bareHost, type Trust } from './connect.ts';
@@ -54,8 +54,7 @@ const idleConnectionMs = 4000;
 function createAgent(target: URL, trust: Trust, bounds: AgentOptions): Agent {
   const options = { ...bounds, maxFreeSockets: 32, timeout: idleConnectionMs };
   if (target.protocol === 'http:') return new http.Agent(options);
-  const hostname = bareHost(target);
   // Node would take the name to verify from the Host header, which with `preserveHost` is the client's to choose.
-  const servername = isIP(hostname) === 0 ? hostname : '';
+  const servername = serverNameOf(bareHost(target)) ?? '';
   return new HttpsAgent({ ...options, servername, ...trust });
 }

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { isIP } from 'node:net';
+import { serverNameOf } from '../../config/addresses.ts';
 import { areCertificates } from '../../config/certificates.ts';
 import type { RedisAddress } from '../../config/config.ts';
 import { StoreUnavailable } from '../ledger.ts';
@@ -13,10 +13,9 @@ export interface Trust {
 
 /** What connections to these servers trust. */
 export function trustFor({ servers, tls }: RedisAddress): Trust {
-  // Where the others are is learnt from sentinels and nodes, mostly as addresses, and no name is told to an address (RFC 6066 §3).
-  const host = servers.kind === 'single' ? servers.address.host : '';
-  const named = host === '' || isIP(host) !== 0 ? {} : { servername: host };
-  return Object.assign(followAuthorities(tls?.caFile), named);
+  // Where the others are is learnt from sentinels and nodes, mostly as addresses.
+  const name = servers.kind === 'single' ? serverNameOf(servers.address.host) : undefined;
+  return Object.assign(followAuthorities(tls?.caFile), name === undefined ? {} : { servername: name });
 }
 
 /**

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { addressesCollide, isLoopback, serverNameOf } from '../../../src/config/addresses.ts';
+
+test('a TLS server is told the name of its host without a last dot, and none where that is an address', () => {
+  assert.equal(serverNameOf('redis.example'), 'redis.example');
+  assert.equal(serverNameOf('redis.example.'), 'redis.example');
+  assert.equal(serverNameOf('192.0.2.1'), undefined);
+  assert.equal(serverNameOf('2001:db8::1'), undefined);
+});
+
+const at = (host: string, port = 8080) => ({ host, port });
+
+test('listeners on one port get in each other’s way on one host, or where either takes every interface', () => {
+  for (const [one, other] of [
+    [at('127.0.0.1'), at('127.0.0.1')],
+    [at('0.0.0.0'), at('127.0.0.1')],
+    [at('127.0.0.1'), at('0.0.0.0')],
+    [at('127.0.0.1'), at('::')],
+    [at('::'), at('10.0.0.1')],
+  ] as const) {
+    assert.ok(addressesCollide(one, other), `${one.host} and ${other.host}`);
+  }
+  assert.ok(!addressesCollide(at('127.0.0.1'), at('10.0.0.1')));
+  assert.ok(!addressesCollide(at('127.0.0.1'), at('127.0.0.1', 8081)));
+  assert.ok(!addressesCollide(at('127.0.0.1', 0), at('127.0.0.1', 0)));
+});
+
+test('only this machine reaches what is on loopback, by its name too', () => {
+  for (const host of ['127.0.0.1', '127.9.9.9', '::1', 'localhost', 'LocalHost']) {
+    assert.ok(isLoopback({ host, port: 1 }), host);
+  }
+  for (const host of ['0.0.0.0', '::', '10.0.0.1', 'gateway.local', 'localhost.example']) {
+    assert.ok(!isLoopback({ host, port: 1 }), host);
+  }
+});
