@@ -657,6 +657,26 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     says: ['3:15: plans.p.charge: there is no "succes", did you mean "success"?'],
   },
   {
+    name: 'a hash that two tokens have',
+    text: `${least}admin:\n  tokens:\n${['a', 'b'].map((name) => `    - { name: ${name}, hash: 'sha256:${'A'.repeat(64)}' }\n`).join('')}`,
+    says: ['6:18: admin.tokens[1].hash: is the token of admin.tokens[0] (line 5) too'],
+  },
+  {
+    name: 'a hash that two keys have',
+    text: keys(...['a', 'b'].map((id) => `{ id: ${id}, plan: free, hash: 'sha256:${'A'.repeat(64)}' }`)),
+    says: ['6:26: keys[1].hash: is the secret of keys[0] (line 5) too'],
+  },
+  {
+    name: 'a file that must be larger than it may be',
+    text: routes('{ path: /v1/x, methods: [PUT], body: { file: { minSize: 2KB, maxSize: 1KB } } }'),
+    says: ['4:52: routes[0].body.file.minSize: is more than maxSize'],
+  },
+  {
+    name: 'a long value',
+    text: `${least}log: { format: ${'long'.repeat(11)} }\n`,
+    says: [`3:8: log.format: there is no "${'long'.repeat(10)}…", choose from json, pretty, auto`],
+  },
+  {
     name: 'a cost that no plan can pay',
     text: `${upstream}routes: [{ path: /x, methods: [GET], upstream: a, cost: 5 }]\nplans:\n  p: { quotas: [{ name: q, limit: 3, per: day }] }\n  r: { quotas: [{ name: q, limit: 9, per: day }, { name: s, limit: 4, per: hour }] }\n`,
     says: [
@@ -841,6 +861,27 @@ const harmless: readonly [string, string][] = [
   [
     'the largest limit from the environment',
     plan('{ quotas: [{ name: q, limit: "${L:-9007199254740991}", per: day }] }'),
+  ],
+  [
+    'two keys with secrets of one length',
+    keys(...['a', 'b'].map((id) => `{ id: ${id}, plan: free, secret: ${id.repeat(3)}-of-a-key.. }`)),
+  ],
+  [
+    'a version that ends when it is deprecated',
+    routes('{ path: /v1/x, methods: [GET] }').replace(
+      'upstream: a }',
+      'upstream: a, deprecated: 2099-01-01, sunset: 2099-01-01 }',
+    ),
+  ],
+  ['text fields of 4 MB in all', routes(upload('files: {}, fields: { maxCount: 4, maxSize: 1MB }'))],
+  ['an upload as large as the spool', `${routes(upload('files: {}, maxSize: 2MB'))}spool: { disk: 2MB }\n`],
+  [
+    'a body as large as the memory for bodies',
+    `${routes('{ path: /v1/x, methods: [PUT], body: { json: { maxSize: 1MB } } }')}limits: { bodyMemory: 1MB }\n`,
+  ],
+  [
+    'a body larger than the memory for bodies, which must hold its first 64 KB alone',
+    `${routes('{ path: /v1/x, methods: [PUT], body: { any: { maxSize: 2MB } } }')}limits: { bodyMemory: 64KB }\n`,
   ],
   ['headers of 1 MB', `${least}limits: { headerSize: 1MB }\n`],
   ['Windows line ends and a byte order mark', `\uFEFF${least.replaceAll('\n', '\r\n')}`],
