@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
 import { KeyProblem } from '../../src/keys/key-problem.ts';
 import { countersAt } from '../../src/quota/counters.ts';
-import { Unreadable } from '../../src/stores/ledger.ts';
+import { StoreUnavailable, Unreadable } from '../../src/stores/ledger.ts';
 import { openStore } from '../../src/stores/open-store.ts';
 import { createUsageBook, type KeyUsage, type UsageBook } from '../../src/usage-book.ts';
 import { aKey, aNote } from '../helpers/a-key.ts';
@@ -113,6 +113,25 @@ test('a key with a quota in a time zone that is not known here is named, and all
   const { items, unreadable } = await book.list({ cursor: undefined, limit: 9 });
   assert.deepEqual([items.map(({ key }) => key), unreadable], [['c'], ['b']]);
   await assert.rejects(book.read('b'), /the time zone Nowhere\/Atlantis of a quota is not known/);
+});
+
+test('a list that the store cannot give is refused, whatever it gave of it', async (t) => {
+  const store = await openStore(parseStoreAddress(`sqlite:${tempFolder(t)}/usage.db`));
+  t.after(() => store.close());
+  const gone = new StoreUnavailable('gone', { mayHaveHappened: false });
+  const ledger = { ...store.ledger, readUsage: () => Promise.reject(gone) };
+  const book = createUsageBook({ config: { keys: [keyOf('a')], plans }, store: { ...store, ledger } });
+  await assert.rejects(book.list({ cursor: undefined, limit: 9 }), gone);
+});
+
+test('a key without quotas has nothing to reset, and is told so', async (t) => {
+  const store = await openStore(parseStoreAddress(`sqlite:${tempFolder(t)}/usage.db`));
+  t.after(() => store.close());
+  const none = new Map([['free', { name: 'free', ...aPlan({ quotas: [] }) }]]);
+  const book = createUsageBook({ config: { keys: [keyOf('a')], plans: none }, store });
+  const why = /plan free of key a has no quotas/;
+  await assert.rejects(book.planReset('a', undefined), why);
+  await assert.rejects(book.reset('a', undefined), why);
 });
 
 test('usage is read and reset in the period of the store, whatever the clock here shows', async (t) => {

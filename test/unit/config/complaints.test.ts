@@ -674,7 +674,7 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
   {
     name: 'a long value',
     text: `${least}log: { format: ${'long'.repeat(11)} }\n`,
-    says: [`3:8: log.format: there is no "${'long'.repeat(10)}…", choose from json, pretty, auto`],
+    says: [`3:8: log.format: there is no "${'long'.repeat(10)}…", choose from auto, json, pretty`],
   },
   {
     name: 'a cost that no plan can pay',
