@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { decodeKeyRecord, encodeKeyRecord } from '../../../src/stores/key-record.ts';
+import { Unreadable } from '../../../src/stores/ledger.ts';
+import { aKey, aSecret } from '../../helpers/a-key.ts';
+
+const secret = aSecret();
+
+test('a key is read as it was written, at the ends of what dates can hold too', () => {
+  const key = aKey({
+    notBefore: -8.64e15,
+    expiresAt: 8.64e15,
+    revokedAt: 0,
+    enabled: false,
+    labels: { team: 'a' },
+    scopes: ['read'],
+    networks: ['10.0.0.0/8'],
+    quotas: [{ name: 'q', limit: 1, per: undefined, timezone: undefined }],
+    requests: [{ name: 'n', content: 'c' }],
+    secrets: [secret],
+  });
+  assert.deepEqual(decodeKeyRecord(key.id, key.version, encodeKeyRecord(key)), key);
+});
+
+const spoilt: readonly (readonly [string, unknown])[] = [
+  ['expiresAt', 8.64e15 + 1],
+  ['notBefore', -8.64e15 - 1],
+  ['revokedAt', '2026-01-01'],
+  ['createdAt', 0.5],
+  ['createdAt', null],
+  ['enabled', 'no'],
+  ['enabled', 0],
+  ['plan', undefined],
+  ['plan', 7],
+  ['name', ['a']],
+  ['scopes', 'read'],
+  ['scopes', [1]],
+  ['labels', ['a']],
+  ['labels', { team: 1 }],
+  ['networks', {}],
+  ['quotas', [{ name: 'q', limit: '9' }]],
+  ['quotas', [{ name: 'q', limit: 2 ** 53 }]],
+  ['requests', [{ name: 'n' }]],
+  ['secrets', [{ ...secret, number: 1.5 }]],
+  ['secrets', [{ ...secret, digest: 7 }]],
+  ['secrets', [{ ...secret, expiresAt: 9e15 }]],
+  ['secrets', [null]],
+];
+for (const [field, value] of spoilt) {
+  test(`a key with ${field} ${JSON.stringify(value)} is not read as anything`, () => {
+    const text = encodeKeyRecord(aKey({ secrets: [secret] }));
+    const other = JSON.stringify({ ...(JSON.parse(text) as object), [field]: value });
+    assert.throws(() => decodeKeyRecord('ada', 1, other), Unreadable);
+  });
+}
