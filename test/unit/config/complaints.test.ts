@@ -585,6 +585,11 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     says: ['3:26: plans.p.quotas[0].name: is how answers call the rate of the plan, choose another'],
   },
   {
+    name: 'a quota with the name of the concurrency',
+    text: plan('{ quotas: [{ name: concurrency, limit: 1, per: day }], concurrency: 2 }'),
+    says: ['3:26: plans.p.quotas[0].name: is how answers call the concurrency of the plan, choose another'],
+  },
+  {
     name: 'a zone that is an offset',
     text: plan('{ quotas: [{ name: q, limit: 1, per: day, timezone: "+01:00" }] }'),
     says: [
@@ -675,6 +680,23 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     name: 'a long value',
     text: `${least}log: { format: ${'long'.repeat(11)} }\n`,
     says: [`3:8: log.format: there is no "${'long'.repeat(10)}…", choose from auto, json, pretty`],
+  },
+  {
+    name: 'credentials in a target',
+    text: 'upstreams: { a: { targets: ["http://user:pass@host"] } }\nroutes: [{ path: /x, methods: [GET], upstream: a }]\n',
+    says: [
+      '1:29: upstreams.a.targets[0]: "http://***@host" must not carry credentials, write an origin such as http://127.0.0.1:9000',
+    ],
+  },
+  {
+    name: 'a cost that is no cost, which no plan could pay either,',
+    text: `${least.replace('upstream: a', 'upstream: a, cost: 1e20')}plans: { p: { quotas: [{ name: q, limit: 4, per: day }] } }\n`,
+    says: ['2:51: routes[0].cost: 100000000000000000000 is too large, the most is 1000000'],
+  },
+  {
+    name: 'a memory for bodies that is no size, so that no body is too large for it,',
+    text: `${routes('{ path: /v1/x, methods: [PUT], body: { json: {} } }')}limits: { bodyMemory: 3XB }\n`,
+    says: ['5:11: limits.bodyMemory: "3XB" is not a size, write 512B, 16KB, 10MB or 1GB'],
   },
   {
     name: 'a cost that no plan can pay',
@@ -946,6 +968,11 @@ test('a token that is no text is told of once', (t) => {
 test('a key of a plan is told that there is none, where there are no plans at all', (t) => {
   const said = complaints(t, `${least}keys: [{ id: a, plan: free, secret: sixteen-letters. }]\n`);
   assert.deepEqual(said, ['3:17: keys[0].plan: there is no plan "free"']);
+});
+
+test('the first twenty mistakes in the YAML are told, the others may be about the same', (t) => {
+  const wrong = Array.from({ length: 30 }, (_, at) => `k${at}: @x\n`);
+  assert.equal(complaints(t, wrong.join('')).length, 20);
 });
 
 test('a hundred mistakes are told, and of more how many there are', (t) => {
