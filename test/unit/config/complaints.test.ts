@@ -975,6 +975,20 @@ test('the first twenty mistakes in the YAML are told, the others may be about th
   assert.equal(complaints(t, wrong.join('')).length, 20);
 });
 
+test('mistakes between fields are told beside those within, however long the list', (t) => {
+  const lines = Array.from({ length: 12 }, (_, at) => {
+    const named = at === 11 ? 'none' : 'free';
+    return at === 9 || at === 10
+      ? `{ id: k${at}, plan: 5 }`
+      : `{ id: k${at}, plan: ${named}, secret: sixteen-letters-${at} }`;
+  });
+  const said = complaints(t, keys(...lines));
+  assert.deepEqual(
+    said.map((line) => line.split(' ')[1]),
+    ['keys[9].plan:', 'keys[10].plan:', 'keys[11].plan:'],
+  );
+});
+
 test('a hundred mistakes are told, and of more how many there are', (t) => {
   const wrong = Array.from({ length: 102 }, (_, at) => `wrong${at}: 1\n`);
   assert.equal(complaints(t, least + wrong.slice(2).join('')).length, 100);
