@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { EventEmitter } from 'node:events';
+import { test } from 'node:test';
+import type { Client } from '../../../src/stores/redis/client.ts';
+import { callOf, createLink } from '../../../src/stores/redis/link.ts';
+
+/** A client as far as a link knows one, which is connected as long as the test says so. */
+function standIn(over: object = {}): Client {
+  const client = { status: 'ready', isCluster: false, stream: { writableCorked: 1 }, ...over };
+  return Object.assign(new EventEmitter(), client) as unknown as Client;
+}
+
+function replyError(message: string): Error {
+  return Object.assign(new Error(message), { name: 'ReplyError' });
+}
+
+const script = { source: 'return 1', sha: 'abc' };
+
+test('a script that Redis does not know is sent whole, unless nobody waits for it any more', async () => {
+  const sent: string[] = [];
+  const client = standIn({
+    evalsha: async (sha: string) => {
+      sent.push(sha);
+      throw replyError('NOSCRIPT No matching script.');
+    },
+    eval: async (source: string) => sent.push(source),
+  });
+  await callOf(script, ['key'], [])(client, () => true);
+  assert.deepEqual(sent.splice(0), ['abc', 'return 1']);
+  await assert.rejects(
+    callOf(script, ['key'], [])(client, () => false),
+    /NOSCRIPT/,
+  );
+  assert.deepEqual(sent, ['abc']);
+});
+
+test('a script that Redis refuses for another reason is not sent again', async () => {
+  const sent: string[] = [];
+  const client = standIn({
+    evalsha: async () => {
+      throw replyError('WRONGTYPE Operation against a key');
+    },
+    eval: async (source: string) => sent.push(source),
+  });
+  await assert.rejects(
+    callOf(script, ['key'], [])(client, () => true),
+    /WRONGTYPE/,
+  );
+  assert.deepEqual(sent, []);
+});
+
+test('a connection that fails one call after the other is not asked for a moment, but by those who must know', async () => {
+  const link = createLink(standIn(), 1000);
+  let asked = 0;
+  const fail = async (): Promise<never> => {
+    asked += 1;
+    throw new Error('write EPIPE');
+  };
+  for (let calls = 0; calls < 5; calls += 1)
+    await assert.rejects(link.send('key', fail), /cannot be reached/);
+  await assert.rejects(link.send('key', fail), /not asked for a moment/);
+  assert.equal(asked, 5);
+  assert.equal(await link.ask(async () => 'well'), 'well');
+  await assert.rejects(link.send('key', fail), /not asked for a moment/);
+});
+
+test('what one call is refused for keeps from no other', async () => {
+  const link = createLink(standIn(), 1000);
+  const full = replyError('OOM command not allowed');
+  for (let calls = 0; calls < 9; calls += 1)
+    await assert.rejects(
+      link.send('key', () => Promise.reject(full)),
+      /no memory left/,
+    );
+  assert.equal(await link.send('key', async () => 'well'), 'well');
+});
+
+test('a call that nobody answered in time may have been done', async () => {
+  const link = createLink(standIn(), 20);
+  await assert.rejects(
+    link.send('key', () => new Promise(() => undefined)),
+    { message: 'Redis did not answer within 20 ms', mayHaveHappened: true },
+  );
+});
