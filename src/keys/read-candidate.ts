@@ -1,0 +1,96 @@
+import { hash } from 'node:crypto';
+import { weaknessOf } from '../config/weak-secret.ts';
+import type { KeyRecord } from '../stores/key-store.ts';
+import {
+  checkId,
+  checkQuotas,
+  checkSpan,
+  emptyFields,
+  readKeyFields,
+  type KeyFields,
+  type WrittenFields,
+} from './key-fields.ts';
+import { createKeyId, isKeyId } from './key-id.ts';
+import { invalidFields } from './key-problem.ts';
+import type { KeyRules } from './key-rules.ts';
+
+/** A line of an import that may become a key. */
+export interface Candidate {
+  readonly number: number;
+  /** The key that it makes if there is none with its secret. */
+  readonly record: KeyRecord;
+  /** The id that the line asks for. */
+  readonly id: string | undefined;
+  /** What it says of a key that is there. */
+  readonly fields: Partial<KeyFields>;
+  readonly warning: string | undefined;
+}
+
+interface Surroundings {
+  readonly rules: KeyRules;
+  readonly now: () => number;
+  /** For lines that name none. */
+  readonly plan: string | undefined;
+}
+
+/** Reads the fields of a line. Throws a `KeyProblem` that says what is wrong with them. */
+export function readCandidate(
+  number: number,
+  { id: wanted, secret, hash: digest, ...written }: WrittenFields,
+  { rules, now, plan }: Surroundings,
+): Candidate {
+  const id = wanted ?? undefined;
+  // A plan that the line does not name is for a key that is new: one that is there keeps its own.
+  const fields = readKeyFields({ ...written, plan: written['plan'] ?? undefined }, rules);
+  const planOfNew = fields.plan ?? plan;
+  if (planOfNew === undefined) throw invalidFields([{ field: 'plan', message: 'is missing' }]);
+  const whole = { ...emptyFields, ...fields, plan: planOfNew };
+  checkSpan(whole);
+  checkQuotas(whole, rules);
+  if (id !== undefined && !isKeyId(id)) throw invalidFields([{ field: 'id', message: 'is no id' }]);
+  if (id !== undefined) checkId(id);
+  if (rules.staticKeys.some((key) => key.id === id)) {
+    throw invalidFields([{ field: 'id', message: 'is that of a key in the configuration file' }]);
+  }
+  const at = now();
+  const kept = {
+    number: 1,
+    ...readSecret(secret ?? undefined, digest ?? undefined, rules),
+    createdAt: at,
+    expiresAt: undefined,
+  };
+  const record = {
+    ...whole,
+    id: id ?? createKeyId(at),
+    version: 1,
+    revokedAt: undefined,
+    createdAt: at,
+    secrets: [kept],
+    requests: [],
+  };
+  const weakness = typeof secret === 'string' ? weaknessOf(secret) : undefined;
+  return { number, record, id, fields, warning: weakness && `secret ${weakness}` };
+}
+
+/** Takes a plain secret or its SHA-256. */
+function readSecret(
+  secret: unknown,
+  digest: unknown,
+  { format }: KeyRules,
+): { readonly digest: string; readonly start: string } {
+  if ((secret === undefined) === (digest === undefined)) {
+    throw invalidFields([{ field: '', message: 'a key needs a secret or a hash, and not both' }]);
+  }
+  if (secret === undefined) {
+    const hex = typeof digest === 'string' ? /^(?:sha256:)?([0-9a-fA-F]{64})$/.exec(digest)?.[1] : undefined;
+    if (hex !== undefined) return { digest: hex.toLowerCase(), start: '' };
+    throw invalidFields([{ field: 'hash', message: 'must be sha256: and 64 hexadecimal digits' }]);
+  }
+  if (typeof secret !== 'string' || !/^[\x21-\x7e]{1,1024}$/.test(secret)) {
+    throw invalidFields([{ field: 'secret', message: 'must be visible ASCII characters without spaces' }]);
+  }
+  if (format.judge(secret) === 'mistyped') {
+    throw invalidFields([{ field: 'secret', message: 'begins as our keys do and has a mistake in it' }]);
+  }
+  return { digest: hash('sha256', secret), start: format.start(secret) };
+}
