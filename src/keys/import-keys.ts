@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { AddAnswer, AuditNote, KeyRecord, KeyStore } from '../stores/key-store.ts';
+import type { AddAnswer, KeyStore } from '../stores/key-store.ts';
 import { StoreUnavailable, Unreadable } from '../stores/ledger.ts';
 import { amendKey } from './amend-key.ts';
 import { readKeyFields, type KeyFields, type WrittenFields } from './key-fields.ts';
@@ -42,10 +42,19 @@ interface Surroundings {
   readonly now: () => number;
 }
 
-type Counts = { -readonly [Field in keyof ImportReport]: number };
+/** A line that may become a key, and what the store said to that. */
+interface Answered {
+  readonly candidate: Candidate;
+  readonly answer: AddAnswer;
+}
+
+/** What became of a line. */
+type Outcome = 'added' | 'updated' | 'skipped' | { readonly refused: string };
 
 /** A batch is one step of the store, so it must stay well below what a request can wait for. */
 const batchSize = 250;
+/** Each is read and then written, by a store that may be far away. */
+const broughtAtOnce = 16;
 const retriesMax = 4;
 const retryAfterMs = 100;
 
@@ -58,59 +67,64 @@ export async function importKeys(
   options: ImportOptions & { readonly actor: string },
   by: Surroundings,
 ): Promise<ImportReport> {
-  const counts: Counts = { lines: 0, added: 0, updated: 0, skipped: 0, refused: 0 };
+  const counts = { lines: 0, added: 0, updated: 0, skipped: 0, refused: 0 };
   let batch: Candidate[] = [];
+  let hasWorked = false;
 
-  function refuse(number: number, message: string): void {
-    counts.refused += 1;
-    options.onFault(number, message);
-  }
-
-  /** Does work on a line that may turn out to be wrong. */
-  async function tryLine(number: number, work: () => Promise<void> | void): Promise<void> {
-    try {
-      await work();
-    } catch (error) {
-      if (!(error instanceof KeyProblem || error instanceof Unreadable)) throw error;
-      refuse(number, error.message);
+  /** A store that worked a moment ago gets another chance: what a lost answer has done is seen in the keys. */
+  async function again<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        const answer = await ask();
+        hasWorked = true;
+        return answer;
+      } catch (error) {
+        const isAway = error instanceof StoreUnavailable && !(error instanceof Unreadable);
+        if (!isAway || !hasWorked || attempt >= retriesMax) throw error;
+        await pause(retryAfterMs * 2 ** attempt);
+      }
     }
-  }
-
-  async function settle({ number, id, fields, warning }: Candidate, answer: AddAnswer): Promise<void> {
-    if (answer.kind === 'added') {
-      counts.added += 1;
-      if (warning !== undefined) options.onWarning?.(number, warning);
-    } else if (answer.kind === 'id_taken') refuse(number, 'the id belongs to another key');
-    else if (answer.kind === 'lost')
-      refuse(number, `the secret is that of key ${answer.id}, whose record is gone`);
-    else if (id !== undefined && id !== answer.id) refuse(number, 'the secret belongs to another key');
-    else if (options.update && (await bring(answer.id, fields))) counts.updated += 1;
-    else counts.skipped += 1;
   }
 
   async function bring(id: string, fields: Partial<KeyFields>): Promise<boolean> {
     for (let attempt = 0; attempt < 3; attempt += 1) {
-      const from = (await by.store.readKey(id))?.record;
+      const from = (await again(() => by.store.readKey(id)))?.record;
       if (from === undefined || from.revokedAt !== undefined) return false;
       const amended = amendKey(from, fields, by.rules);
       if (amended === from) return false;
       const to = { ...amended, version: from.version + 1 };
       const note = { actor: options.actor, action: 'import', keyId: id, changes: differences(from, to) };
-      if ((await by.store.changeKey({ from, to, note })) === 'done') return true;
+      if ((await again(() => by.store.changeKey({ from, to, note }))) === 'done') return true;
     }
     throw new KeyProblem('conflict', 'somebody else keeps changing the key');
   }
 
-  /** A store that worked a moment ago gets another chance: what a lost answer has added is known by its secrets. */
-  async function add(records: readonly KeyRecord[], note: AuditNote): Promise<readonly AddAnswer[]> {
-    const hasWorked = counts.added + counts.skipped > 0;
-    for (let attempt = 0; ; attempt += 1) {
-      try {
-        return await by.store.addKeys(records, note);
-      } catch (error) {
-        if (!(error instanceof StoreUnavailable) || !hasWorked || attempt >= retriesMax) throw error;
-        await pause(retryAfterMs * 2 ** attempt);
-      }
+  async function settle({ candidate: { id, fields }, answer }: Answered): Promise<Outcome> {
+    if (answer.kind === 'added') return 'added';
+    if (answer.kind === 'id_taken') return { refused: 'the id belongs to another key' };
+    if (answer.kind === 'lost')
+      return { refused: `the secret is that of key ${answer.id}, whose record is gone` };
+    if (id !== undefined && id !== answer.id) return { refused: 'the secret belongs to another key' };
+    return options.update && (await bring(answer.id, fields)) ? 'updated' : 'skipped';
+  }
+
+  function count({ number, warning }: Pick<Candidate, 'number' | 'warning'>, outcome: Outcome): void {
+    if (typeof outcome === 'object') {
+      counts.refused += 1;
+      options.onFault(number, outcome.refused);
+      return;
+    }
+    counts[outcome] += 1;
+    if (outcome === 'added' && warning !== undefined) options.onWarning?.(number, warning);
+  }
+
+  function take(line: ImportLine): void {
+    const { number } = line;
+    try {
+      if ('fault' in line) count({ number, warning: undefined }, { refused: line.fault });
+      else batch.push(readCandidate(number, line.fields, { ...by, plan: options.plan }));
+    } catch (error) {
+      count({ number, warning: undefined }, refusedFor(error));
     }
   }
 
@@ -119,24 +133,63 @@ export async function importKeys(
     batch = [];
     const note = { actor: options.actor, action: 'import', keyId: undefined, changes: {} };
     const records = candidates.map(({ record }) => record);
-    const answers = records.length === 0 ? [] : await add(records, note);
-    for (const [at, candidate] of candidates.entries()) {
-      const answer = answers[at];
-      if (answer !== undefined) await tryLine(candidate.number, () => settle(candidate, answer));
+    const answers = records.length === 0 ? [] : await again(() => by.store.addKeys(records, note));
+    const outcomes = new Map<Candidate, Outcome>();
+    try {
+      await forEachKey(pairsOf(candidates, answers), async (line) => {
+        outcomes.set(line.candidate, await settle(line).catch(refusedFor));
+      });
+    } finally {
+      const inOrder = [...outcomes].toSorted(([one], [other]) => one.number - other.number);
+      for (const [candidate, outcome] of inOrder) count(candidate, outcome);
+      options.onProgress?.({ ...counts });
     }
-    options.onProgress?.({ ...counts });
   }
 
   // It would be told of every line.
   readKeyFields({ plan: options.plan }, by.rules);
   for await (const line of lines) {
     counts.lines += 1;
-    await tryLine(line.number, () => {
-      if ('fault' in line) refuse(line.number, line.fault);
-      else batch.push(readCandidate(line.number, line.fields, { ...by, plan: options.plan }));
-    });
+    take(line);
     if (batch.length >= batchSize) await flush();
   }
   await flush();
   return { ...counts };
+}
+
+/** A line that turns out to be wrong; throws what is no fault of the line. */
+function refusedFor(error: unknown): { readonly refused: string } {
+  if (error instanceof KeyProblem || error instanceof Unreadable) return { refused: error.message };
+  throw error;
+}
+
+function pairsOf(candidates: readonly Candidate[], answers: readonly AddAnswer[]): readonly Answered[] {
+  return candidates.flatMap((candidate, at) => {
+    const answer = answers[at];
+    return answer === undefined ? [] : { candidate, answer };
+  });
+}
+
+/**
+ * Does the work for each line: of some keys at once, of one key in the order of the lines, so that the last one has the last word.
+ * Nothing is under way any more when it rejects.
+ */
+async function forEachKey(
+  lines: readonly Answered[],
+  work: (line: Answered) => Promise<void>,
+): Promise<void> {
+  const byKey = Map.groupBy(lines, ({ candidate, answer }) =>
+    answer.kind === 'known' ? answer.id : candidate.record.id,
+  );
+  const keys = [...byKey.values()];
+  for (let from = 0; from < keys.length; from += broughtAtOnce) {
+    const some = keys.slice(from, from + broughtAtOnce);
+    const ends = await Promise.allSettled(
+      some.map(async (ofKey) => {
+        for (const line of ofKey) await work(line);
+      }),
+    );
+    const failed = ends.find((end) => end.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
+  }
 }

@@ -232,6 +232,84 @@ function bookRules(address: (t: TestContext) => StoreAddress): void {
     assert.deepEqual(faults, ['1: somebody else keeps changing the key']);
   });
 
+  test('an import brings many keys at once to what it says, and the last line of a key has the last word', async (t) => {
+    const store = await openStore(address(t), { deadlineMs: 2_000 });
+    t.after(() => store.close());
+    let [reading, readingMost] = [0, 0];
+    const readKey: typeof store.keys.readKey = async (id) => {
+      readingMost = Math.max(readingMost, (reading += 1));
+      await new Promise(setImmediate);
+      const found = await store.keys.readKey(id);
+      reading -= 1;
+      return found;
+    };
+    const book = createKeyBook({ store: { ...store.keys, readKey }, rules, now: Date.now });
+    const faults: number[] = [];
+    const options = { update: true, onFault: (line: number) => void faults.push(line) };
+    const lines = Array.from({ length: 100 }, (_, at) => ({
+      id: `k${at}`,
+      plan: 'free',
+      secret: `of-key-${at}-there`,
+    }));
+    await book.importKeys(linesOf(lines), options, by);
+    const changed = lines.flatMap((line, at) => {
+      const wrong = at % 10 === 3 ? [{ ...line, id: 'k0' }] : [];
+      return [...wrong, { ...line, name: 'first' }, { ...line, name: 'last' }];
+    });
+    const report = await book.importKeys(linesOf(changed), options, by);
+    assert.deepEqual([report.updated, report.skipped, report.refused], [200, 0, 10]);
+    assert.deepEqual(
+      faults,
+      faults.toSorted((a, b) => a - b),
+    );
+    for (const { id } of lines) assert.equal((await book.show(id)).name, 'last', id);
+    assert.equal(readingMost, 16);
+  });
+
+  test('an import that brings keys to what it says outlives a moment without the store', async (t) => {
+    const store = await openStore(address(t), { deadlineMs: 2_000 });
+    t.after(() => store.close());
+    const lost = new StoreUnavailable('away', { mayHaveHappened: true });
+    const failing = new Set([2, 3, 9]);
+    let calls = 0;
+    const readKey: typeof store.keys.readKey = async (id) => {
+      if (failing.has((calls += 1))) throw lost;
+      return store.keys.readKey(id);
+    };
+    const book = createKeyBook({ store: { ...store.keys, readKey }, rules, now: Date.now });
+    const options = { update: true, onFault: () => assert.fail() };
+    const lines = Array.from({ length: 20 }, (_, at) => ({ plan: 'free', secret: `of-key-${at}-there` }));
+    await book.importKeys(linesOf(lines), options, by);
+    const changed = lines.map((line) => ({ ...line, plan: 'paid' }));
+    const report = await book.importKeys(linesOf(changed), options, by);
+    assert.deepEqual([report.updated, calls], [20, 23]);
+  });
+
+  test('an import that fails has nothing under way when it says so', async (t) => {
+    const store = await openStore(address(t), { deadlineMs: 2_000 });
+    t.after(() => store.close());
+    const fault = new TypeError('a fault');
+    let changing = 0;
+    const changeKey: typeof store.keys.changeKey = async (change) => {
+      if (change.to.id === 'k3') throw fault;
+      changing += 1;
+      for (let turns = 0; turns < 9; turns += 1) await new Promise(setImmediate);
+      changing -= 1;
+      return store.keys.changeKey(change);
+    };
+    const book = createKeyBook({ store: { ...store.keys, changeKey }, rules, now: Date.now });
+    const options = { update: true, onFault: () => assert.fail() };
+    const lines = Array.from({ length: 9 }, (_, at) => ({
+      id: `k${at}`,
+      plan: 'free',
+      secret: `of-key-${at}-there`,
+    }));
+    await book.importKeys(linesOf(lines), options, by);
+    const changed = lines.map((line) => ({ ...line, plan: 'paid' }));
+    await assert.rejects(book.importKeys(linesOf(changed), options, by), fault);
+    assert.equal(changing, 0);
+  });
+
   test('the plan for lines that name none is for new keys: one that was moved since keeps its own', async (t) => {
     const { book } = await open(t);
     const options = {
