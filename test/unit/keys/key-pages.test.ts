@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { listAudit, listKeys } from '../../../src/keys/key-pages.ts';
+import type { KeyStore } from '../../../src/stores/key-store.ts';
+import { aKey, aNote } from '../../helpers/a-key.ts';
+
+/** A store with more keys and entries than anybody has, none of them of the owner or the key that is asked for. */
+function endlessStore() {
+  const asked = { keys: 0, entries: 0 };
+  const store = {
+    listKeys: async (after: string, limit: number) => {
+      const first = Number(after.slice(1) || 0) + 1;
+      asked.keys += limit;
+      return Array.from({ length: limit }, (_, at) => {
+        const id = `k${first + at}`;
+        return { id, found: { record: aKey({ id }), usedAt: new Map<number, number>() } };
+      });
+    },
+    listAudit: async (before: string | undefined, limit: number) => {
+      const last = Number(before ?? 1_000_001) - 1;
+      asked.entries += limit;
+      return Array.from({ length: limit }, (_, at) => {
+        const id = String(last - at);
+        return { id, found: { id, at: 1, keys: 1, ...aNote() } };
+      });
+    },
+  };
+  return { asked, store: store as unknown as KeyStore };
+}
+
+test('a page that nothing fits ends after so many keys, and the next one goes on behind them', async () => {
+  const { asked, store } = endlessStore();
+  const page = await listKeys(store, { owner: 'nobody' }, Date.now);
+  assert.deepEqual(page, { keys: [], unreadable: [], next: 'k5000' });
+  assert.equal(asked.keys, 5000);
+  assert.equal((await listKeys(store, { owner: 'nobody', cursor: 'k5000' }, Date.now)).next, 'k10000');
+});
+
+test('a page of the audit log that nothing fits ends after so many entries, too', async () => {
+  const { asked, store } = endlessStore();
+  const page = await listAudit(store, { keyId: 'nobody' });
+  assert.deepEqual(page, { entries: [], unreadable: [], next: '995001' });
+  assert.equal(asked.entries, 5000);
+});
+
+test('a label is asked for by its name, and no key has those that every object has', async () => {
+  const record = aKey({ labels: { team: 'blue' } });
+  const store = {
+    listKeys: async () => [{ id: record.id, found: { record, usedAt: new Map<number, number>() } }],
+  } as unknown as KeyStore;
+  const fits = async (...labels: string[]) => (await listKeys(store, { labels }, Date.now)).keys.length === 1;
+  assert.ok(await fits('team'));
+  assert.ok(await fits('team=blue', 'team'));
+  assert.ok(!(await fits('team=red')));
+  assert.ok(!(await fits('team', 'constructor')));
+});
