@@ -15,6 +15,7 @@ import { createMetrics } from '../../src/metrics.ts';
 import { openStore } from '../../src/stores/open-store.ts';
 import { aKey, aNote } from '../helpers/a-key.ts';
 import { openBlackHole } from '../helpers/black-hole.ts';
+import { freePort } from '../helpers/free-port.ts';
 import { listen } from '../helpers/listen.ts';
 import { until } from '../helpers/poll.ts';
 import { openRaw, requestBytes } from '../helpers/raw-socket.ts';
@@ -295,10 +296,28 @@ test('a drain waits for what every worker has in flight, and all of them end', a
   assert.equal(gateway.logs().filter(({ path, status }) => path === '/v1/slow' && status === 200).length, 4);
 });
 
+test('another gateway takes the port while the workers of one still finish what they have', async (t) => {
+  const waiting: (() => void)[] = [];
+  upstream.handler = (_, res) => void waiting.push(() => res.end('late'));
+  const sharing = { ...over, listen: `127.0.0.1:${await freePort()}` };
+  const old = await startGateway(t, sharing, { upstream: upstream.url });
+  const client = await openRaw(t, old.port);
+  client.write(get('/v1/slow'));
+  await until(() => waiting.length === 1);
+  old.child.kill('SIGTERM');
+  await until(() => isRefused(t, old.port));
+  const next = await startGateway(t, sharing, { upstream: upstream.url });
+  assert.equal(next.port, old.port);
+  for (const answer of waiting) answer();
+  assert.equal((await client.responses(1))[0]?.text, 'late');
+  assert.deepEqual(await old.exited, { code: 0, signal: null });
+});
+
 test('a second signal ends all of them at once', async (t) => {
   upstream.handler = () => undefined;
   const arrived = upstream.requests.length;
-  const stubborn = await startGateway(t, over, { upstream: upstream.url });
+  const patient = { ...over, drain: { timeout: '10m' } };
+  const stubborn = await startGateway(t, patient, { upstream: upstream.url });
   (await openRaw(t, stubborn.port)).write(get('/v1/never'));
   await until(() => upstream.requests.length > arrived);
   stubborn.child.kill('SIGTERM');
