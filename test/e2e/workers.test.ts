@@ -316,14 +316,13 @@ test('another gateway takes the port while the workers of one still finish what 
 test('a second signal ends all of them at once', async (t) => {
   upstream.handler = () => undefined;
   const arrived = upstream.requests.length;
-  const patient = { ...over, drain: { timeout: '10m' } };
-  const stubborn = await startGateway(t, patient, { upstream: upstream.url });
+  const stubborn = await startGateway(t, over, { upstream: upstream.url });
   (await openRaw(t, stubborn.port)).write(get('/v1/never'));
   await until(() => upstream.requests.length > arrived);
   stubborn.child.kill('SIGTERM');
   await until(() => stubborn.logs().some(({ msg }) => String(msg).startsWith('stopping')));
   assert.deepEqual(await stubborn.stop('SIGINT'), { code: 130, signal: null });
-  await until(() => !workersOf(stubborn).some(lives));
+  await until(() => !workersOf(stubborn).some(lives), { within: 10_000 });
 });
 
 for (const { end, signal, exit } of [
