@@ -17,6 +17,7 @@ import { watchStore } from '../watch-store.ts';
 import { Crew } from './crew.ts';
 import { drainPatienceMs } from './lifecycle.ts';
 import type { Stop } from './stop-signals.ts';
+import { wholeLines } from './whole-lines.ts';
 
 /** How long a round is. A worker that is killed takes with it what it counted since it was last asked. */
 const roundMs = 2000;
@@ -115,16 +116,10 @@ async function openAdminStore(
  * What a killed worker left of a line is dropped.
  */
 function relayed(worker: Worker, log: Log): Worker {
-  let rest = '';
-  worker.process.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
-    const end = chunk.lastIndexOf('\n') + 1;
-    if (end === 0) {
-      rest += chunk;
-      return;
-    }
-    log.relay(rest + chunk.slice(0, end));
-    rest = chunk.slice(end);
-  });
+  worker.process.stdout?.setEncoding('utf8').on(
+    'data',
+    wholeLines((lines) => log.relay(lines)),
+  );
   return worker;
 }
 

@@ -1,0 +1,13 @@
+/** Takes text in pieces, and hands on the whole lines of it as soon as they are there. What follows the last of them is kept until then. */
+export function wholeLines(handOn: (lines: string) => void): (piece: string) => void {
+  let rest = '';
+  return function take(piece) {
+    const end = piece.lastIndexOf('\n') + 1;
+    if (end === 0) {
+      rest += piece;
+      return;
+    }
+    handOn(rest + piece.slice(0, end));
+    rest = piece.slice(end);
+  };
+}
