@@ -74,8 +74,8 @@ async function isRefused(t: TestContext, port: number): Promise<boolean> {
   }
 }
 
-async function answeredSoFar(): Promise<number> {
-  const page = await (await fetch(`${gateway.adminUrl}/metrics`)).text();
+async function answeredSoFar(all: Gateway = gateway): Promise<number> {
+  const page = await (await fetch(`${all.adminUrl}/metrics`)).text();
   const lines = page.matchAll(/^gatehouse_requests_total\{.*status="2xx".*\} (\d+)$/gm);
   return [...lines].reduce((sum, [, count]) => sum + Number(count), 0);
 }
@@ -277,6 +277,27 @@ test('a worker that hangs is told of, and so is its next answer', async () => {
   assert.ok((await reasonsInTime()).includes('1 of 2 workers do not answer'));
   process.kill(hung, 'SIGCONT');
   await told('a worker answers again');
+});
+
+test('what a worker had counted is kept when it is killed, though nobody asked for it', async (t) => {
+  upstream.handler = (_, res) => void res.end('ok');
+  const counting = await startGateway(t, over, { upstream: upstream.url });
+  await until(() => workersOf(counting).length === 2);
+  const [one = 0, other = 0] = workersOf(counting);
+  const clients = await Promise.all(Array.from({ length: 20 }, () => openRaw(t, counting.port)));
+  for (const client of clients) {
+    client.write(get('/v1/x'));
+    await client.responses(1);
+  }
+  // It is told of after some rounds, in each of which the leading process asked the other one.
+  process.kill(other, 'SIGSTOP');
+  t.after(() => void (lives(other) && process.kill(other, 'SIGCONT')));
+  await until(() => counting.logs().some(({ msg }) => msg === 'a worker does not answer'));
+  process.kill(one, 'SIGKILL');
+  await until(() => !lives(one));
+  process.kill(other, 'SIGCONT');
+  await until(async () => (await answeredSoFar(counting)) >= clients.length, { within: 10_000 });
+  assert.equal(await answeredSoFar(counting), clients.length);
 });
 
 test('a drain waits for what every worker has in flight, and all of them end', async (t) => {
