@@ -87,6 +87,16 @@ test('on any other address than loopback any Host will do: probes and load balan
   assert.equal(status, 200);
 });
 
+for (const target of ['GET /livez', 'POST /livez', 'GET /metrics', 'GET /openapi.json', 'GET /v1/keys']) {
+  test(`who sends a body with ${target} and never ends it is answered, and cut`, async (t) => {
+    const { url } = await listen(t, '{ listen: "127.0.0.1:9090" }');
+    const client = await openRaw(t, Number(new URL(url).port));
+    client.write(requestBytes(target, [['Content-Length', '1000']], 'half'));
+    assert.equal((await client.responses(1)).length, 1);
+    await until(() => client.closed, { within: 10_000 });
+  });
+}
+
 test('a gateway that stops takes no more changes, and goes on with its probes', async (t) => {
   const { get, listener } = await listen(t, `{ token: ${token} }`);
   const headers = { authorization: `Bearer ${token}` };
