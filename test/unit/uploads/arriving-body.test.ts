@@ -104,6 +104,33 @@ for (const [name, end, code] of [
   });
 }
 
+for (const [name, end, code] of [
+  ['left', (req: IncomingMessage) => void req.destroy(), 'client_gone'],
+  [
+    'sent nonsense',
+    (req: IncomingMessage) => breakBody(req, new Refusal('request_malformed')),
+    'request_malformed',
+  ],
+] as const) {
+  test(`a client that ${name} before its body is read is not waited for`, async () => {
+    const { req, body } = arrive();
+    end(req);
+    await turn();
+    await assert.rejects(collect(body.chunks), refusedWith(code));
+  });
+
+  test(`nothing more is read of a body whose client ${name}, not even what had come`, async () => {
+    const { req, body } = arrive();
+    await Promise.all([body.chunks.next(), Promise.resolve(req.push('first'))]);
+    req.resume();
+    req.push('second');
+    await turn();
+    end(req);
+    await turn();
+    await assert.rejects(body.chunks.next(), refusedWith(code));
+  });
+}
+
 test('a body that is stopped fails at once, and what still comes can be discarded by others', async () => {
   const { req, body } = arrive();
   const all = collect(body.chunks);

@@ -322,7 +322,37 @@ describe('a body that is the bare file', () => {
   }
 });
 
+describe('the least size of a bare file', () => {
+  it('is asked of it, and of nothing that is as large', async () => {
+    const { length } = samples.wav;
+    const contentType = 'audio/wav';
+    assert.equal((await run(samples.wav, { ...raw, sizeMin: length }, { contentType })).problem, undefined);
+    const { problem } = await run(samples.wav, { ...raw, sizeMin: 4096 }, { contentType });
+    assert.deepEqual([problem?.code, problem?.message], ['body_invalid', 'The file must be at least 4 KB']);
+  });
+});
+
+describe('a large text field', () => {
+  it('is read whole by both readers', async () => {
+    const size = 1_500_000;
+    const rule = { ...withFields({ sizeMax: size }), sizeMax: 2 * size };
+    const parts = [{ ...note, data: 'x'.repeat(size) }, file];
+    const { passed, problem } = await run(formBody(parts), rule, { size: 65_536 });
+    assert.equal(problem, undefined);
+    assert.equal(passed, formBody(parts).length);
+  });
+});
+
 describe('a body that streams through its check', () => {
+  it('shows nothing of a text from where it is no text any more', async () => {
+    const text = { ...raw, types: ['text/plain'], sizeMax: 1_000_000 };
+    const body = Buffer.alloc(200_000, 'text ');
+    body[100_500] = 0xff;
+    const { passed, problem } = await run(body, text, { contentType: 'text/plain', size: 1000 });
+    assert.equal(problem?.code, 'file_unsupported');
+    assert.ok(passed <= 100_000, `${passed} bytes were shown`);
+  });
+
   it('is refused by its declared length before a byte is read', async () => {
     let reads = 0;
     const body = (async function* (): AsyncGenerator<Buffer, void> {

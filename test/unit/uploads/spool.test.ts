@@ -81,6 +81,16 @@ describe('a spool leaves nothing behind', () => {
     assert.equal(await openFiles(directory), 0);
   });
 
+  it('in memory, as soon as all of it is on disk', async (t) => {
+    const { room } = await openRoom(t);
+    const spool = room.open();
+    await spool.write(randomBytes(40 * KB));
+    assert.deepEqual([room.memoryBytes(), room.diskBytes()], [40 * KB, 0]);
+    await spool.write(randomBytes(40 * KB));
+    assert.deepEqual([room.memoryBytes(), room.diskBytes()], [0, 80 * KB]);
+    await spool.close();
+  });
+
   it('when it is closed twice, or while it is written', async (t) => {
     const { room, directory } = await openRoom(t);
     const spool = room.open();
