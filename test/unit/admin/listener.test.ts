@@ -93,7 +93,7 @@ for (const target of ['GET /livez', 'POST /livez', 'GET /metrics', 'GET /openapi
     const client = await openRaw(t, Number(new URL(url).port));
     client.write(requestBytes(target, [['Content-Length', '1000']], 'half'));
     assert.equal((await client.responses(1)).length, 1);
-    await until(() => client.closed, { within: 4000 });
+    await until(() => client.closed, { within: 5500 });
   });
 }
 
