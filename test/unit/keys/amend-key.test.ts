@@ -25,7 +25,14 @@ test('what does not differ is the very same record', () => {
   assert.equal(amendKey(key, { name: key.name, quotas: [{ ...quota }] }, rules), key);
 });
 
-test('an end before the beginning that the key has is refused', () => {
-  assert.throws(() => amendKey(key, { expiresAt: 1000 }, rules), KeyProblem);
+test('an end that is not after the beginning that the key has is refused', () => {
+  for (const expiresAt of [1000, 2000]) {
+    assert.throws(() => amendKey(key, { expiresAt }, rules), KeyProblem);
+  }
   assert.equal(amendKey(key, { expiresAt: 3000 }, rules).expiresAt, 3000);
+});
+
+test('a key can be changed though its plan is gone, and its quotas are held against nothing then', () => {
+  const left = aKey({ plan: 'gone', quotas: [] });
+  assert.equal(amendKey(left, { quotas: [quota] }, rules).quotas.length, 1);
 });
