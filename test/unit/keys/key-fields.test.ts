@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { readKeyFields } from '../../../src/keys/key-fields.ts';
+import { createKeyFormat } from '../../../src/keys/key-format.ts';
+import { aPlan } from '../../helpers/lease-scene.ts';
+
+const format = createKeyFormat('gh');
+const rules = {
+  format,
+  plans: new Map([['free', aPlan()]]),
+  routes: [
+    { name: 'names', path: '/v1/name' },
+    { name: '/v1/voice/*', path: '/v1/voice/*' },
+  ],
+  staticKeys: [],
+};
+
+const refused: readonly (readonly [string, unknown, string])[] = [
+  ['scopes', ['/v1/*/x'], 'scopes[0] may have "*" only alone, as its last segment'],
+  ['scopes', ['/v1/:a/:a'], 'scopes[0] uses one :name twice'],
+  ['scopes', ['names', 7], 'scopes[1] is no text'],
+  ['scopes', ['names', 'names'], 'scopes has an entry twice'],
+  ['scopes', 'names', 'scopes is no list'],
+  ['networks', [7], 'networks[0] is no network, write an address or a CIDR such as 10.0.0.0/8'],
+  ['notBefore', '1970-01-01', 'notBefore is no date, write 2026-12-31 or 2026-12-31T18:00:00Z'],
+  ['notBefore', '1969-12-31', 'notBefore is no date, write 2026-12-31 or 2026-12-31T18:00:00Z'],
+  ['notBefore', 86_400_000, 'notBefore is no date, write 2026-12-31 or 2026-12-31T18:00:00Z'],
+  ['labels', ['a'], 'labels is no mapping of names to texts'],
+  ['labels', { a: 'x\u202e' }, 'labels.a is no text of up to 200 characters'],
+  ['quotas', ['monthly'], 'quotas[0] is no mapping of name, limit, per and timezone'],
+  ['quotas', [{ name: 'q', limit: 2 ** 53 }], 'quotas[0].limit is no whole number of at least 1'],
+  [
+    'quotas',
+    [{ name: 'q', limit: 1, timezone: 'UTC' }],
+    'quotas[0].timezone is no time zone of a period, write UTC or a name such as Europe/Berlin',
+  ],
+  [
+    'quotas',
+    [{ name: 'q', limit: 1, per: 'day', timezone: '+01:00' }],
+    'quotas[0].timezone is no time zone of a period, write UTC or a name such as Europe/Berlin',
+  ],
+  ['plan', 7, 'plan is no text'],
+  ['enabled', 'yes', 'enabled is neither true nor false'],
+];
+for (const [field, value, says] of refused) {
+  test(`${field} ${JSON.stringify(value)} is refused in so many words`, () => {
+    assert.throws(() => readKeyFields({ [field]: value }, rules), {
+      name: 'KeyProblem',
+      code: 'invalid',
+      message: says,
+    });
+  });
+}
+
+test('what is in order is taken, an instant of 1970 among it', () => {
+  const written = {
+    name: ' build ',
+    scopes: ['names', '/v1/:kind', '/v1/*'],
+    networks: ['10.0.0.0/8', '::1'],
+    notBefore: '1970-01-01T00:00:00.001Z',
+    quotas: [{ name: 'q', limit: 1, per: 'day', timezone: 'Europe/Berlin' }],
+    labels: { 'team/a': 'x' },
+    enabled: false,
+  };
+  assert.deepEqual(readKeyFields({ ...written, plan: undefined, owner: null }, rules), {
+    ...written,
+    name: 'build',
+    owner: '',
+    notBefore: 1,
+  });
+});
