@@ -243,6 +243,18 @@ test('a cell that was put back serves the next request', async () => {
   assert.equal((await take(rates, slow)).kind, 'cell');
 });
 
+test('a cell that was put back serves who waits for the store already', async () => {
+  const { clock, options, weather } = createQuotaScene();
+  const rates = createRates(options);
+  await take(rates, slow);
+  weather.takesMs = 60;
+  let answer: string | undefined;
+  void take(rates, slow).then(({ kind }) => (answer = kind));
+  rates.putBack('ada', slow);
+  await clock.pass(1);
+  assert.equal(answer, 'cell');
+});
+
 test('a cell that comes back late, or for another rate, serves nobody', async () => {
   const { clock, options } = createQuotaScene();
   const rates = createRates(options);
