@@ -21,3 +21,17 @@ test('the buffer doubles, and does not grow beyond what it may hold as long as t
   collected.add(Buffer.alloc(1));
   assert.equal(collected.bytes.buffer.byteLength, 1001);
 });
+
+test('a chunk that is taken over is copied only where another is before it, and is let go then', () => {
+  const collected = new CollectedBytes();
+  const [first, second] = ['fir', 'st'].map((text) => {
+    const chunk = Buffer.allocUnsafeSlow(text.length);
+    chunk.write(text);
+    return chunk;
+  }) as [Buffer, Buffer];
+  collected.takeOver(first);
+  assert.equal(collected.bytes.buffer, first.buffer);
+  collected.takeOver(second);
+  assert.equal(collected.take().toString(), 'first');
+  assert.deepEqual([first.length, second.length], [0, 0]);
+});
