@@ -6,6 +6,7 @@ import {
   nominated,
   requestHeaderFilter,
   responseHeaderPasses,
+  takeHeader,
 } from '../../src/headers.ts';
 import { collectGarbage } from '../helpers/collect-garbage.ts';
 
@@ -141,6 +142,18 @@ describe('copyHeaders', () => {
     const to: string[] = [];
     copyHeaders(from, to, passes);
     assert.deepEqual(to, ['X-A', '1', 'x-a', '2', 'x-d', '']);
+  });
+});
+
+describe('takeHeader', () => {
+  const from = ['X-Cost', '3', 'Via', 'one', 'x_cost', '4', 'X-COST', '5'];
+  it('takes every one of the name, however it is written, and leaves the others as they are', () => {
+    const { value, rest } = takeHeader(from, 'x-cost');
+    assert.deepEqual([value, rest], ['3, 4, 5', ['Via', 'one']]);
+  });
+  it('finds nothing where there is nothing', () => {
+    assert.deepEqual(takeHeader(from, 'x-price'), { value: undefined, rest: from });
+    assert.deepEqual(takeHeader(['X-Cost', ''], 'x-cost'), { value: '', rest: [] });
   });
 });
 

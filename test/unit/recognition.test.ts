@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { createLogger } from '../../src/log.ts';
 import { createRecognition } from '../../src/recognition.ts';
@@ -10,13 +11,13 @@ const known = aKey({ secrets: [aSecret({ digest: digestOf(secret) })] });
 
 /** What callers are recognised with for a millisecond, where the wall clock stands still and can be set back. */
 function recognise(t: TestContext) {
-  const state = { asked: 0, reports: 0 };
+  const state = { asked: 0, reports: 0, watched: true, counted: [] as boolean[] };
   const store: Pick<KeyStore, 'findKey' | 'watch' | 'noteUses'> = {
     async findKey() {
       state.asked += 1;
       return known;
     },
-    watch: () => () => undefined,
+    watch: () => () => void (state.watched = false),
     noteUses: async () => undefined,
   };
   t.mock.timers.enable({ apis: ['Date'], now: Date.parse('2026-05-01T12:00:00Z') });
@@ -32,7 +33,7 @@ function recognise(t: TestContext) {
     [],
     {
       store: store as KeyStore,
-      countFailure: () => undefined,
+      countFailure: (slowed) => void state.counted.push(slowed),
       logger: createLogger('warn', { write: () => void (state.reports += 1) }),
     },
   );
@@ -61,4 +62,23 @@ test('guessing is told of as often as ever when the clock was set back', async (
   await guessUntilTold(1);
   setBack();
   await guessUntilTold(2);
+});
+
+test('each guess is counted, and whether it was one too many', async (t) => {
+  const { recognition, state } = recognise(t);
+  const answers: boolean[] = [];
+  await until(() => {
+    for (let guess = 0; guess < 2; guess += 1) {
+      answers.push(recognition.noteFailure('192.0.2.1') !== undefined);
+    }
+    return answers.includes(true);
+  });
+  assert.equal(answers[0], false);
+  assert.deepEqual(state.counted, answers);
+});
+
+test('who recognises nobody any more listens to no store', async (t) => {
+  const { recognition, state } = recognise(t);
+  await recognition.close();
+  assert.equal(state.watched, false);
 });
