@@ -55,6 +55,20 @@ test('whoever comes back exactly when told is served, and a millisecond earlier 
   );
 });
 
+test('cells come free by the product, by which callers are told when, where the quotient rounds the other way', () => {
+  const burst = 1_000_000;
+  for (const limit of [7, 15, 29, 30]) {
+    const intervalMs = 1000 / limit;
+    const state = { base: START, cells: burst, intervalMs };
+    let free = 0;
+    for (let elapsed = 0; elapsed <= 20_000; elapsed += 1) {
+      while ((free + 1) * intervalMs <= elapsed) free += 1;
+      const { taken } = takeCells(state, { intervalMs, burst, want: burst, now: START + elapsed });
+      assert.equal(taken, free, `${elapsed} ms at ${limit} a second`);
+    }
+  }
+});
+
 const cuts: readonly { name: string; before: Omit<RateAsk, 'want'>; after: Omit<RateAsk, 'want'> }[] = [
   {
     name: 'a clock that goes back an hour',
