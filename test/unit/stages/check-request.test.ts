@@ -39,6 +39,8 @@ const refused: [name: string, parts: Parts, code: string][] = [
   ['an empty segment', { target: '/a//b' }, 'path_malformed'],
   ['a dot segment', { target: '/a/./b' }, 'path_malformed'],
   ['an encoded dot', { target: '/%2E' }, 'path_malformed'],
+  ['an overlong dot', { target: '/%C0%AE' }, 'path_malformed'],
+  ['half a character', { target: '/%C3' }, 'path_malformed'],
   ['a line break', { target: '/a\n' }, 'path_malformed'],
   ['a character above ASCII', { target: '/é' }, 'path_malformed'],
   ['a space in the query', { target: '/a?b c' }, 'request_malformed'],
