@@ -105,15 +105,18 @@ export class Crew {
   }
 
   #judgeStart(member: Member): void {
-    if (member.silentRounds !== startRounds) return;
-    this.#tell(member, 'a worker takes too long to start and is killed');
-    member.worker.process.kill('SIGKILL');
+    if (member.silentRounds === startRounds)
+      this.#giveUp(member, 'a worker takes too long to start and is killed');
   }
 
   #judgeSilence(member: Member): void {
     if (member.silentRounds === toldRounds) this.#tell(member, 'a worker does not answer');
-    if (member.silentRounds !== killedRounds) return;
-    this.#tell(member, 'a worker has not answered for too long and is killed');
+    if (member.silentRounds === killedRounds)
+      this.#giveUp(member, 'a worker has not answered for too long and is killed');
+  }
+
+  #giveUp(member: Member, sentence: string): void {
+    this.#tell(member, sentence);
     member.worker.process.kill('SIGKILL');
   }
 
