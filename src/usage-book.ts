@@ -7,6 +7,7 @@ import { KeyProblem } from './keys/key-problem.ts';
 import { countersAt } from './quota/counters.ts';
 import { planOf, type Entitlement } from './quota/plan-of.ts';
 import { readUsage, type UsageReading } from './quota/usage-reading.ts';
+import { slicesOf } from './slices.ts';
 import type { KnownKey, Listed } from './stores/key-store.ts';
 import { Unreadable } from './stores/ledger.ts';
 import type { Store } from './stores/store.ts';
@@ -119,8 +120,7 @@ export function createUsageBook({ config, store }: UsageBookParts): UsageBook {
   async function readIn(list: readonly Listed<Holder>[]): Promise<Omit<UsagePage, 'next'>> {
     const items: KeyUsage[] = [];
     const unreadable: string[] = [];
-    for (let from = 0; from < list.length; from += keysAtOnce) {
-      const some = list.slice(from, from + keysAtOnce);
+    for (const some of slicesOf(list, keysAtOnce)) {
       for (const { id, found } of await Promise.all(some.map(usageIn))) {
         if (found === undefined) unreadable.push(id);
         else items.push(found);

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { slicesOf } from '../slices.ts';
 import type { AddAnswer, KeyStore } from '../stores/key-store.ts';
 import { StoreUnavailable, Unreadable } from '../stores/ledger.ts';
 import { amendKey } from './amend-key.ts';
@@ -108,10 +109,14 @@ export async function importKeys(
     return options.update && (await bring(answer.id, fields)) ? 'updated' : 'skipped';
   }
 
-  function count({ number, warning }: Pick<Candidate, 'number' | 'warning'>, outcome: Outcome): void {
+  function refuse(number: number, message: string): void {
+    counts.refused += 1;
+    options.onFault(number, message);
+  }
+
+  function count({ number, warning }: Candidate, outcome: Outcome): void {
     if (typeof outcome === 'object') {
-      counts.refused += 1;
-      options.onFault(number, outcome.refused);
+      refuse(number, outcome.refused);
       return;
     }
     counts[outcome] += 1;
@@ -119,12 +124,11 @@ export async function importKeys(
   }
 
   function take(line: ImportLine): void {
-    const { number } = line;
     try {
-      if ('fault' in line) count({ number, warning: undefined }, { refused: line.fault });
-      else batch.push(readCandidate(number, line.fields, { ...by, plan: options.plan }));
+      if ('fault' in line) refuse(line.number, line.fault);
+      else batch.push(readCandidate(line.number, line.fields, { ...by, plan: options.plan }));
     } catch (error) {
-      count({ number, warning: undefined }, refusedFor(error));
+      refuse(line.number, refusedFor(error).refused);
     }
   }
 
@@ -140,8 +144,10 @@ export async function importKeys(
         outcomes.set(line.candidate, await settle(line).catch(refusedFor));
       });
     } finally {
-      const inOrder = [...outcomes].toSorted(([one], [other]) => one.number - other.number);
-      for (const [candidate, outcome] of inOrder) count(candidate, outcome);
+      for (const candidate of candidates) {
+        const outcome = outcomes.get(candidate);
+        if (outcome !== undefined) count(candidate, outcome);
+      }
       options.onProgress?.({ ...counts });
     }
   }
@@ -181,9 +187,7 @@ async function forEachKey(
   const byKey = Map.groupBy(lines, ({ candidate, answer }) =>
     answer.kind === 'known' ? answer.id : candidate.record.id,
   );
-  const keys = [...byKey.values()];
-  for (let from = 0; from < keys.length; from += broughtAtOnce) {
-    const some = keys.slice(from, from + broughtAtOnce);
+  for (const some of slicesOf([...byKey.values()], broughtAtOnce)) {
     const ends = await Promise.allSettled(
       some.map(async (ofKey) => {
         for (const line of ofKey) await work(line);

@@ -1,3 +1,4 @@
+import { slicesOf } from '../slices.ts';
 import type { KeyStore } from '../stores/key-store.ts';
 
 const keysAtOnce = 32;
@@ -8,8 +9,7 @@ export async function findKeysInBoth(
   store: Pick<KeyStore, 'readKey'>,
 ): Promise<readonly string[]> {
   const found: string[] = [];
-  for (let from = 0; from < ids.length; from += keysAtOnce) {
-    const some = ids.slice(from, from + keysAtOnce);
+  for (const some of slicesOf(ids, keysAtOnce)) {
     const known = await Promise.all(some.map((id) => store.readKey(id)));
     const records = known.flatMap((key) => key?.record ?? []);
     found.push(...records.filter(({ revokedAt }) => revokedAt === undefined).map(({ id }) => id));

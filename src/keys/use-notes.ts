@@ -1,3 +1,4 @@
+import { slicesOf } from '../slices.ts';
 import type { KeyStore, KeyUse } from '../stores/key-store.ts';
 import type { FoundKey } from './found-key.ts';
 
@@ -22,9 +23,7 @@ export function createUseNotes(store: Pick<KeyStore, 'noteUses'>, everyMs = flus
   let writes = 0;
 
   async function write(uses: readonly KeyUse[]): Promise<void> {
-    for (let at = 0; at < uses.length; at += usesPerWrite) {
-      await store.noteUses(uses.slice(at, at + usesPerWrite));
-    }
+    for (const some of slicesOf(uses, usesPerWrite)) await store.noteUses(some);
   }
 
   function flush(): Promise<void> {

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { slicesOf } from '../slices.ts';
 import { StoreUnavailable } from '../stores/ledger.ts';
 import type { Ledger, PlaceAnswer, PlaceOrder } from '../stores/ledger.ts';
 import type { Clock } from './clock.ts';
@@ -105,8 +106,7 @@ export class SharedPlaces {
   async #beat(): Promise<void> {
     const startedAt = this.#clock.mono();
     const orders = [...this.#taken.values()];
-    for (let at = 0; at < orders.length; at += beatsAtOnce) {
-      const some = orders.slice(at, at + beatsAtOnce);
+    for (const some of slicesOf(orders, beatsAtOnce)) {
       // To stay in a place that was left meanwhile would be to take it again.
       const taken = some.filter(({ placeId }) => this.#taken.has(placeId));
       await Promise.all(taken.map((order) => this.#stay(order)));

@@ -42,6 +42,7 @@ const floors: readonly (readonly string[])[] = [
     'safe-methods.ts',
     'send-head.ts',
     'settle-heap.ts',
+    'slices.ts',
     'standard-output.ts',
     'tallies.ts',
     'when-all-is-read.ts',
