@@ -252,11 +252,7 @@ function bookRules(address: (t: TestContext) => StoreAddress): void {
     const book = createKeyBook({ store: { ...store.keys, readKey, changeKey }, rules, now: Date.now });
     const faults: number[] = [];
     const options = { update: true, onFault: (line: number) => void faults.push(line) };
-    const lines = Array.from({ length: 100 }, (_, at) => ({
-      id: `k${at}`,
-      plan: 'free',
-      secret: `of-key-${at}-there`,
-    }));
+    const lines = linesOfKeys(100);
     await book.importKeys(linesOf(lines), options, by);
     const changed = lines.flatMap((line, at) => {
       const wrong = at % 10 === 3 ? [{ ...line, id: 'k0' }] : [];
@@ -285,7 +281,7 @@ function bookRules(address: (t: TestContext) => StoreAddress): void {
     };
     const book = createKeyBook({ store: { ...store.keys, readKey }, rules, now: Date.now });
     const options = { update: true, onFault: () => assert.fail() };
-    const lines = Array.from({ length: 20 }, (_, at) => ({ plan: 'free', secret: `of-key-${at}-there` }));
+    const lines = linesOfKeys(20);
     await book.importKeys(linesOf(lines), options, by);
     const changed = lines.map((line) => ({ ...line, plan: 'paid' }));
     const report = await book.importKeys(linesOf(changed), options, by);
@@ -311,11 +307,7 @@ function bookRules(address: (t: TestContext) => StoreAddress): void {
       onFault: () => assert.fail(),
       onProgress: (report: ImportReport) => void (updated = report.updated),
     };
-    const lines = Array.from({ length: 9 }, (_, at) => ({
-      id: `k${at}`,
-      plan: 'free',
-      secret: `of-key-${at}-there`,
-    }));
+    const lines = linesOfKeys(9);
     await book.importKeys(linesOf(lines), options, by);
     const changed = lines.map((line) => ({ ...line, plan: 'paid' }));
     await assert.rejects(book.importKeys(linesOf(changed), options, by), fault);
@@ -656,6 +648,10 @@ function bookRules(address: (t: TestContext) => StoreAddress): void {
 
 function isProblem(code: KeyProblem['code']) {
   return (error: unknown): boolean => error instanceof KeyProblem && error.code === code;
+}
+
+function linesOfKeys(length: number) {
+  return Array.from({ length }, (_, at) => ({ id: `k${at}`, plan: 'free', secret: `of-key-${at}-there` }));
 }
 
 async function* linesOf(fields: readonly Readonly<Record<string, unknown>>[]): AsyncGenerator<ImportLine> {

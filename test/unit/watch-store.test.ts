@@ -89,18 +89,10 @@ test('what the store holds that cannot be read is no outage, and is told every f
 test('a feed of changes that cannot be read is an outage, for it is everybody’s', async () => {
   const lines: string[] = [];
   const logger = createLogger('info', { write: (line: string) => void lines.push(line) });
-  let read: (() => Promise<void>) | undefined;
-  const bare = {
-    keys: {
-      watch: (_: unknown, through: (reading: () => Promise<void>) => Promise<void>) => {
-        read = () => through(() => Promise.reject(new Unreadable('the feed is none')));
-        return () => undefined;
-      },
-    },
-    ledger: {},
-  } as unknown as Store;
+  const feed = createFeed(() => Promise.reject(new Unreadable('the feed is none')));
+  const bare = { keys: feed, ledger: {} } as unknown as Store;
   watchStore(bare, createMetrics(), logger).keys.watch(() => undefined);
-  await assert.rejects(read!());
+  await assert.rejects(feed.read());
   assert.match(lines[0] ?? '', /the store does not answer/);
 });
 
@@ -117,26 +109,16 @@ test('a fault of ours is no outage', async () => {
 test('a store that answers, but tells of no changes of keys, is no good until it does', async () => {
   const why = new StoreUnavailable('no permission', { mayHaveHappened: false });
   let fails = true;
-  let read: (() => Promise<void>) | undefined;
-  const reading = async (): Promise<void> => {
+  const feed = createFeed(async () => {
     if (fails) throw why;
-  };
-  const bare = {
-    keys: {
-      watch: (_: unknown, through: (reading: () => Promise<void>) => Promise<void>) => {
-        read = () => through(reading);
-        return () => undefined;
-      },
-    },
-    ledger: {},
-    probe: async () => undefined,
-  } as unknown as Store;
+  });
+  const bare = { keys: feed, ledger: {}, probe: async () => undefined } as unknown as Store;
   const watched = watchStore(bare, createMetrics());
   watched.keys.watch(() => undefined);
-  await assert.rejects(read!(), why);
+  await assert.rejects(feed.read(), why);
   await assert.rejects(watched.probe(), why);
   fails = false;
-  await read!();
+  await feed.read();
   await watched.probe();
 });
 
@@ -184,26 +166,30 @@ test('an outage of one part is not over when another answers again', async () =>
   const attempt = async (operation: string): Promise<void> => {
     if (failing.has(operation)) throw new StoreUnavailable(operation, { mayHaveHappened: false });
   };
-  let read: (() => Promise<void>) | undefined;
-  const bare = {
-    keys: {
-      watch: (_: unknown, through: (reading: () => Promise<void>) => Promise<void>) => {
-        read = () => through(() => attempt('read'));
-        return () => undefined;
-      },
-    },
-    ledger: { draw: () => attempt('draw') },
-  } as unknown as Store;
+  const feed = createFeed(() => attempt('read'));
+  const bare = { keys: feed, ledger: { draw: () => attempt('draw') } } as unknown as Store;
   const watched = watchStore(bare, createMetrics(), logger);
   watched.keys.watch(() => undefined);
   const draw = () => watched.ledger.draw({} as DrawOrder);
   failing.add('read').add('draw');
-  await assert.rejects(read!());
+  await assert.rejects(feed.read());
   await assert.rejects(draw());
   failing.delete('draw');
   await draw();
   assert.equal(lines.length, 1);
   failing.delete('read');
-  await read!();
+  await feed.read();
   assert.match(lines[1] ?? '', /the store answers again/);
 });
+
+/** The changes of keys, which are read when the test says so. */
+function createFeed(reading: () => Promise<void>) {
+  let read: (() => Promise<void>) | undefined;
+  return {
+    watch(_: unknown, through: (reading: () => Promise<void>) => Promise<void>) {
+      read = () => through(reading);
+      return () => undefined;
+    },
+    read: async () => read?.(),
+  };
+}

@@ -124,70 +124,55 @@ test('simultaneous requests of a key share one call, and those that exceed the b
   assert.ok((ledger.calls.get('pace') ?? 0) <= 3);
 });
 
-test('who is faster than the rate is told so also by a store so far away that cells grow meanwhile', async () => {
-  const { clock, options, weather } = createQuotaScene();
+/** How many come to a store that is 60 ms away, turn by turn, and how many of them pass. */
+async function comeFromAfar(
+  rule: RateRule,
+  { turns, everyMs, inTurn }: { turns: number; everyMs: number; inTurn: (turn: number) => number },
+) {
+  const { clock, ledger, options, weather } = createQuotaScene();
   weather.takesMs = 60;
   const rates = createRates(options);
-  const far: RateRule = { name: 'rate', limit: 50, perMs: 1000, burst: 5 };
-  const answers: Promise<Awaited<ReturnType<typeof take>>>[] = [];
-  for (let turn = 0; turn < 200; turn += 1) {
-    answers.push(take(rates, far));
-    await clock.pass(10);
+  const answers: ReturnType<typeof take>[] = [];
+  for (let turn = 0; turn < turns; turn += 1) {
+    for (let count = inTurn(turn); count > 0; count -= 1) answers.push(take(rates, rule));
+    await clock.pass(everyMs);
   }
   await clock.pass(1000);
   const passed = (await Promise.all(answers)).filter(({ kind }) => kind === 'cell').length;
+  return { came: answers.length, passed, calls: ledger.calls.get('pace') ?? 0 };
+}
+
+test('who is faster than the rate is told so also by a store so far away that cells grow meanwhile', async () => {
+  const far: RateRule = { name: 'rate', limit: 50, perMs: 1000, burst: 5 };
+  const { passed } = await comeFromAfar(far, { turns: 200, everyMs: 10, inTurn: () => 1 });
   assert.ok(passed > 90 && passed <= 105, `${passed} passed in two seconds`);
 });
 
 for (const burst of [1, 2, 3, 10, 100]) {
   test(`who keeps the rate is not refused by a store that is far away, with a burst of ${burst}`, async () => {
-    const { clock, options, weather } = createQuotaScene();
-    weather.takesMs = 60;
-    const rates = createRates(options);
     const far: RateRule = { name: 'rate', limit: 100, perMs: 1000, burst };
-    const answers: Promise<Awaited<ReturnType<typeof take>>>[] = [];
-    for (let turn = 0; turn < 150; turn += 1) {
-      answers.push(take(rates, far));
-      await clock.pass(11);
-    }
-    await clock.pass(200);
-    const passed = (await Promise.all(answers)).filter(({ kind }) => kind === 'cell').length;
+    const { passed } = await comeFromAfar(far, { turns: 150, everyMs: 11, inTurn: () => 1 });
     assert.equal(passed, 150);
   });
 }
 
 for (const burst of [1, 10]) {
   test(`a flood over a burst of ${burst} passes as the rate says and asks a far store no more often than cells grow`, async () => {
-    const { clock, ledger, options, weather } = createQuotaScene();
-    weather.takesMs = 60;
-    const rates = createRates(options);
     const far: RateRule = { name: 'rate', limit: 100, perMs: 1000, burst };
-    const answers: Promise<Awaited<ReturnType<typeof take>>>[] = [];
-    for (let turn = 0; turn < 2000; turn += 1) {
-      answers.push(take(rates, far), take(rates, far), take(rates, far));
-      await clock.pass(1);
-    }
-    await clock.pass(200);
-    const passed = (await Promise.all(answers)).filter(({ kind }) => kind === 'cell').length;
+    const { passed, calls } = await comeFromAfar(far, { turns: 2000, everyMs: 1, inTurn: () => 3 });
     assert.ok(passed >= 190 && passed <= 200 + burst, `${passed} passed in two seconds`);
-    const calls = ledger.calls.get('pace') ?? 0;
     assert.ok(calls <= 1 + (2 * 200) / burst, `${calls} calls`);
   });
 }
 
 test('a fast key at nine tenths of its rate is not refused either by a store that is far away', async () => {
-  const { clock, options, weather } = createQuotaScene();
-  weather.takesMs = 60;
-  const rates = createRates(options);
   const quick: RateRule = { name: 'rate', limit: 1000, perMs: 1000, burst: 10 };
-  const answers: Promise<Awaited<ReturnType<typeof take>>>[] = [];
-  for (let turn = 0; turn < 1000; turn += 1) {
-    if (turn % 10 !== 0) answers.push(take(rates, quick));
-    await clock.pass(1);
-  }
-  await clock.pass(200);
-  const passed = (await Promise.all(answers)).filter(({ kind }) => kind === 'cell').length;
-  assert.equal(passed, answers.length);
+  const { came, passed } = await comeFromAfar(quick, {
+    turns: 1000,
+    everyMs: 1,
+    inTurn: (turn) => (turn % 10 === 0 ? 0 : 1),
+  });
+  assert.equal(passed, came);
 });
 
 test('who came while another was told no is told so with him, as long as that is true', async () => {
