@@ -1,11 +1,12 @@
-import { createServer, type AddressInfo, type ListenOptions, type Server, type Socket } from 'node:net';
+import { createServer, Server, type AddressInfo, type ListenOptions, type Socket } from 'node:net';
 import { platform } from 'node:os';
+import { setImmediate as turnOver } from 'node:timers/promises';
 import type { Address } from './config/config.ts';
 
 /** Takes the connections of a server. */
 export interface Acceptors {
   readonly address: Address;
-  /** Takes no more. Resolves when the last connection is gone. */
+  /** Takes those that have come already, and no more. Idle ones are left to the server. Resolves when the last one is gone. */
   close(): Promise<void>;
 }
 
@@ -102,12 +103,34 @@ function acceptorsOf(servers: readonly [Server, ...Server[]], claim?: Claim): Ac
   return {
     address: { host, port },
     close: async () => {
-      const connectionsGone = Promise.all(servers.map(closed));
+      await takeWaiting(servers);
+      const connectionsGone = Promise.all(servers.map(closePort));
       // Another gateway may take the port while this one still answers what it has.
       claim?.release();
       await connectionsGone;
     },
   };
+}
+
+/** What still comes after so many turns is a stream that will not end. */
+const turnsMax = 64;
+
+/** A port that is closed resets who waits there, with requests that were sent already. Each turn of the event loop takes some of them. */
+async function takeWaiting(servers: readonly Server[]): Promise<void> {
+  let quietTurns = 0;
+  const take = (): void => void (quietTurns = 0);
+  for (const server of servers) server.on('connection', take);
+  // The first turn may have been half over, and have taken none any more.
+  for (let turn = 0; turn < turnsMax && quietTurns < 2; turn += 1) {
+    quietTurns += 1;
+    await turnOver();
+  }
+  for (const server of servers) server.off('connection', take);
+}
+
+/** Unlike `http.Server`'s own way, leaves idle connections open: the next request may be on its way already. */
+async function closePort(server: Server): Promise<void> {
+  await new Promise<void>((resolve) => void Server.prototype.close.call(server, () => resolve()));
 }
 
 /** Resolves when the server listens. */

@@ -8,7 +8,7 @@ import type { Connections } from './connections.ts';
 import { http } from './http.ts';
 import { Refusal, type RefusalCode, type Wording } from './refusals.ts';
 import { breakBody } from './broken-body.ts';
-import { whenAllIsRead } from './when-all-is-read.ts';
+import { afterReading, whenAllIsRead } from './when-all-is-read.ts';
 
 /** What is known of a request that never became one. */
 export interface Unread {
@@ -42,6 +42,8 @@ export interface ListenerOptions {
 
 /** How often Node looks for headers that are too slow, and we for readers that are and for what idle connections keep. */
 const lookEveryMs = 1000;
+/** What a client has sent on a connection that it keeps takes so long to arrive, wherever it is. Until then a drain leaves such connections open. */
+const onTheWayMs = 250;
 
 /**
  * Opens the public port. Whatever Node would answer, or let through, without asking us (`Expect`, `Upgrade`, `CONNECT`,
@@ -98,8 +100,10 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     close: async (timeoutMs) => {
       connections.drain();
       const hardStop = setTimeout(() => connections.cut(), timeoutMs);
+      const stopWaiting = afterReading(onTheWayMs, () => server.closeIdleConnections());
       await acceptors.close();
       clearTimeout(hardStop);
+      stopWaiting();
       clearInterval(timer);
       await connections.gone();
     },

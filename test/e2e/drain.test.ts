@@ -16,7 +16,9 @@ import { exchange, openRaw, requestBytes } from '../helpers/raw-socket.ts';
 import type { RawSocket } from '../helpers/raw-socket.ts';
 import { startRawUpstream } from '../helpers/raw-upstream.ts';
 import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
+import { refuses } from '../helpers/refuses.ts';
 import { baseConfig, demoKey, startGateway } from '../helpers/start-gateway.ts';
+import { workersOf } from '../helpers/workers-of.ts';
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const over = {
@@ -43,12 +45,7 @@ test('on SIGTERM readiness goes at once, what is in flight ends, connections clo
   await until(async () => (await readyz(gateway.adminUrl)) === 503);
   await idle.receivedUntilClose();
   // Its sockets close one after the other.
-  await until(() =>
-    openRaw(t, gateway.port).then(
-      () => false,
-      (error: NodeJS.ErrnoException) => error.code === 'ECONNREFUSED',
-    ),
-  );
+  await until(() => refuses(gateway.port));
   for (const socket of upstream.sockets) socket.write('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nlate');
   const [answer] = await busy.responses(1);
   assert.equal(answer?.text, 'late');
@@ -366,6 +363,33 @@ test('under steady load no request is lost: each gets its answer, or was never t
   assert.equal(upstream.requests.length, outcomes.answered);
 });
 
+for (const workers of [1, 2]) {
+  test(`a request that was sent before the drain begins is answered, with ${workers} at work`, async (t) => {
+    const upstream = await startRecordingUpstream(t, (_, res) => void res.end('ok'));
+    const config = { ...over, workers, log: { level: 'debug' } };
+    const gateway = await startGateway(t, config, { upstream: upstream.url });
+    await until(() => workersOf(gateway).length === (workers === 1 ? 0 : workers));
+    const connect = (): Promise<RawSocket> => openRaw(t, gateway.port);
+    const kept = await Promise.all(Array.from({ length: 20 }, connect));
+    for (const raw of kept) raw.write(get('/v1/x'));
+    for (const raw of kept) await raw.responses(1);
+    // Now all that comes waits in the kernel, and the new connections are taken by nobody.
+    const pids = [gateway.pid, ...workersOf(gateway)];
+    for (const pid of pids) process.kill(pid, 'SIGSTOP');
+    const fresh = await Promise.all(Array.from({ length: 150 }, connect));
+    for (const raw of [...kept, ...fresh]) raw.write(get('/v1/x'));
+    gateway.child.kill('SIGTERM');
+    for (const pid of pids) process.kill(pid, 'SIGCONT');
+    for (const [raws, count] of [
+      [kept, 2],
+      [fresh, 1],
+    ] as const) {
+      for (const raw of raws) assert.equal((await raw.responses(count))[count - 1]?.status, 200);
+    }
+    assert.deepEqual(await gateway.exited, { code: 0, signal: null });
+  });
+}
+
 /** Keep-alive clients in a row of requests each. One that finds its idle connection closed tries anew, as browsers do. */
 async function loadUntilRefused(t: TestContext, port: number, stop: () => void) {
   const agent = new Agent({ keepAlive: true, maxSockets: 8 });
@@ -388,7 +412,7 @@ async function loadUntilRefused(t: TestContext, port: number, stop: () => void) 
       req.on('error', (error: NodeJS.ErrnoException) => {
         if (begun) return;
         if (error.code === 'ECONNREFUSED') return resolve('refused');
-        // The kernel resets what waits to be accepted when the port closes: nothing of it was ever taken.
+        // Who comes in the very moment in which the port closes is reset by the kernel: nothing of it was ever taken.
         if (!req.reusedSocket && error.code !== 'ECONNRESET') lost.push(`${error.code} on a new connection`);
         resolve('closed');
       });

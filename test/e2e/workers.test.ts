@@ -20,9 +20,11 @@ import { listen } from '../helpers/listen.ts';
 import { until } from '../helpers/poll.ts';
 import { openRaw, requestBytes } from '../helpers/raw-socket.ts';
 import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
+import { refuses } from '../helpers/refuses.ts';
 import { baseConfig, demoKey, overlay, startGateway } from '../helpers/start-gateway.ts';
 import type { Gateway, Yaml } from '../helpers/start-gateway.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
+import { workersOf } from '../helpers/workers-of.ts';
 
 const limit = 300;
 const quotaKey = 'k-of-a-quota';
@@ -52,25 +54,11 @@ const gateway = await startGateway(
 );
 const get = (path: string): Buffer => requestBytes(`GET ${path}`, [['apiKey', demoKey]]);
 
-/** The workers that have become ready so far, the first first. */
-function workersOf(all: Gateway): number[] {
-  return all.logs().flatMap(({ msg, pid }) => (msg === 'a worker is ready' ? [Number(pid)] : []));
-}
-
 function lives(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch {
     return false;
-  }
-}
-
-async function isRefused(t: TestContext, port: number): Promise<boolean> {
-  try {
-    (await openRaw(t, port)).socket.destroy();
-    return false;
-  } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'ECONNREFUSED';
   }
 }
 
@@ -308,7 +296,7 @@ test('a drain waits for what every worker has in flight, and all of them end', a
   await until(() => waiting.length === 4);
   gateway.child.kill('SIGTERM');
   await until(async () => (await fetch(`${gateway.adminUrl}/readyz`)).status === 503);
-  await until(() => isRefused(t, gateway.port));
+  await until(() => refuses(gateway.port));
   for (const answer of waiting) answer();
   for (const client of clients) assert.equal((await client.responses(1))[0]?.text, 'late');
   assert.deepEqual(await gateway.exited, { code: 0, signal: null });
@@ -326,7 +314,7 @@ test('another gateway takes the port while the workers of one still finish what 
   client.write(get('/v1/slow'));
   await until(() => waiting.length === 1);
   old.child.kill('SIGTERM');
-  await until(() => isRefused(t, old.port));
+  await until(() => refuses(old.port));
   const next = await startGateway(t, sharing, { upstream: upstream.url });
   assert.equal(next.port, old.port);
   for (const answer of waiting) answer();
@@ -362,7 +350,7 @@ for (const { end, signal, exit } of [
     client.write(get('/v1/slow'));
     await until(() => waiting.length === 1);
     assert.deepEqual(await orphaned.stop(signal), exit);
-    await until(() => isRefused(t, orphaned.port));
+    await until(() => refuses(orphaned.port));
     for (const answer of waiting) answer();
     assert.equal((await client.responses(1))[0]?.text, 'late');
     await until(() => !workersOf(orphaned).some(lives));

@@ -4,12 +4,13 @@ import { test, type TestContext } from 'node:test';
 import { BodyMemory } from '../../src/bodies/body-memory.ts';
 import { takeArrived } from '../../src/bodies/collect-body.ts';
 import { Connections } from '../../src/connections.ts';
-import { listen } from '../../src/listener.ts';
+import { listen, type Listener } from '../../src/listener.ts';
 import { createWording } from '../../src/refusals.ts';
 import { Visit } from '../../src/visit.ts';
 import { collectGarbage } from '../helpers/collect-garbage.ts';
 import { until } from '../helpers/poll.ts';
 import { openRaw, requestBytes } from '../helpers/raw-socket.ts';
+import { refuses } from '../helpers/refuses.ts';
 
 const minute = 60_000;
 const limits = {
@@ -32,7 +33,7 @@ type Told = Parameters<typeof listen>[0]['unreadable'];
 async function listenWith(
   t: TestContext,
   own: { readonly requestTimeoutMs?: number; readonly answer: Answer; readonly unreadable: Told },
-): Promise<number> {
+): Promise<{ readonly port: number; readonly listener: Listener }> {
   const all = { ...limits, requestTimeoutMs: own.requestTimeoutMs ?? limits.requestTimeoutMs };
   const connections = new Connections(all);
   const listener = await listen({
@@ -50,12 +51,12 @@ async function listenWith(
     },
   });
   t.after(() => listener.close(0));
-  return listener.address.port;
+  return { port: listener.address.port, listener };
 }
 
 test('the rest of a body that nobody reads has the time of its request, and no more', async (t) => {
   const told: string[] = [];
-  const port = await listenWith(t, {
+  const { port } = await listenWith(t, {
     requestTimeoutMs: 1000,
     answer: (_, res) => res.end('answered'),
     unreadable: ({ refusal }) => told.push(refusal),
@@ -75,7 +76,7 @@ test('the rest of a body that nobody reads has the time of its request, and no m
 test('an idle connection does not keep the request that was answered on it', async (t) => {
   const memory = new BodyMemory(limits.bodyMemory);
   const requests: WeakRef<IncomingMessage>[] = [];
-  const port = await listenWith(t, {
+  const { port } = await listenWith(t, {
     answer: (req, res) => {
       requests.push(new WeakRef(req));
       // As soon as all of the body is there, which is before Node has read on to its end.
@@ -93,4 +94,24 @@ test('an idle connection does not keep the request that was answered on it', asy
     return requests[0]?.deref() === undefined;
   });
   assert.equal(client.closed, false);
+});
+
+test('who asks once more on a kept connection while it closes is answered, and who asks nothing more is let go', async (t) => {
+  const { port, listener } = await listenWith(t, {
+    answer: (_, res) => res.end('answered'),
+    unreadable: ({ cause }) => assert.fail(String(cause)),
+  });
+  const [asking, silent] = [await openRaw(t, port), await openRaw(t, port)];
+  for (const client of [asking, silent]) {
+    client.write(requestBytes('GET /'));
+    assert.equal((await client.responses(1))[0]?.headers['connection'], 'keep-alive');
+  }
+
+  const gone = listener.close(minute);
+  await until(() => refuses(port));
+  asking.write(requestBytes('GET /'));
+  const [, last] = await asking.responses(2);
+  assert.deepEqual([last?.text, last?.headers['connection']], ['answered', 'close']);
+  await silent.receivedUntilClose();
+  await gone;
 });

@@ -1,0 +1,15 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+
+/** Whether nobody takes connections on this port. */
+export async function refuses(port: number): Promise<boolean> {
+  const client = connect(port, '127.0.0.1');
+  try {
+    await once(client, 'connect');
+    return false;
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'ECONNREFUSED';
+  } finally {
+    client.destroy();
+  }
+}
