@@ -4,12 +4,7 @@ import { Refusal } from '../refusals.ts';
 /** What failed towards an upstream, as the metrics count it. */
 export type FailureKind = 'unreachable' | 'timeout' | 'broken';
 
-const timeouts = new Set([
-  'UND_ERR_CONNECT_TIMEOUT',
-  'UND_ERR_HEADERS_TIMEOUT',
-  'UND_ERR_BODY_TIMEOUT',
-  'ETIMEDOUT',
-]);
+const timeouts = new Set(['UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT', 'ETIMEDOUT']);
 
 /**
  * The one place that turns what a proxy library reports into a kind. `sent` tells whether any of the request had left:

@@ -3,10 +3,11 @@ import type { Dispatcher } from 'undici';
 import { breakOff } from '../break-off.ts';
 import { AnswerBody } from './answer-body.ts';
 import { writeAnswerHead } from './answer-head.ts';
+import type { UpstreamConfig } from '../config/config.ts';
 import { hadAnswers, isClosed } from './connect.ts';
 import { takeHeader } from '../headers.ts';
 import { ExchangeFailed, type Outcome, type Progress } from './exchange.ts';
-import { ClientGone, named, NonsenseAnswer, ResponseTimeout } from './failures.ts';
+import { ClientGone, named, NonsenseAnswer, ResponseTimeout, Stalled } from './failures.ts';
 import { Refusal } from '../refusals.ts';
 import type { Guest, Seats } from './seats.ts';
 import { sendHead } from '../send-head.ts';
@@ -17,7 +18,7 @@ export interface RelayParts {
   readonly own: () => readonly string[];
   readonly costHeader: string | undefined;
   readonly progress: Progress;
-  readonly responseMs: number;
+  readonly timeouts: Pick<UpstreamConfig['timeouts'], 'responseMs' | 'idleMs'>;
   /** Where the relay has its seat, or waits for one. */
   readonly seats: Seats;
   readonly settle: Settle;
@@ -42,7 +43,10 @@ export class Relay implements Dispatcher.DispatchHandler, Guest {
   readonly #seats: Seats;
   readonly #settle: Settle;
   #startedAt = performance.now();
+  readonly #timeouts: RelayParts['timeouts'];
   readonly #deadline: NodeJS.Timeout;
+  /** Begins anew with each piece of an answer that comes in pieces. */
+  #patience: NodeJS.Timeout | undefined;
   readonly #onClose = (): void => this.#giveUp(new ClientGone());
   #controller: Dispatcher.DispatchController | undefined;
   #over = false;
@@ -61,16 +65,17 @@ export class Relay implements Dispatcher.DispatchHandler, Guest {
   /** All that is not held. */
   #body: AnswerBody | undefined;
 
-  constructor(res: ServerResponse, { own, costHeader, progress, responseMs, seats, settle }: RelayParts) {
+  constructor(res: ServerResponse, { own, costHeader, progress, timeouts, seats, settle }: RelayParts) {
     this.#res = res;
     this.#own = own;
     this.#costHeader = costHeader;
     this.#progress = progress;
+    this.#timeouts = timeouts;
     this.#seats = seats;
     this.#settle = settle;
     // Ours rather than undici's: an upstream that sends 1xx for ever would put undici's off for ever. It runs twice, once
     // for the wait for a free connection and once from the request that is sent.
-    this.#deadline = setTimeout(() => this.#lookOnce(responseMs), responseMs);
+    this.#deadline = setTimeout(() => this.#lookForHead(), timeouts.responseMs);
     res.on('close', this.#onClose);
   }
 
@@ -206,14 +211,21 @@ export class Relay implements Dispatcher.DispatchHandler, Guest {
     if (this.#held !== undefined) this.#write(this.#held);
     if (this.#progress.bytesOut === 0 && !this.#res.destroyed) sendHead(this.#res);
     this.#held = undefined;
+    this.#expectMore();
   }
 
   #write(chunk: Buffer): void {
     if (this.#over) return;
     this.#body ??= new AnswerBody(this.#res);
-    if (this.#body.write(chunk)) return;
+    if (this.#body.write(chunk)) return this.#expectMore();
+    this.#expectNothing();
     this.#controller?.pause();
-    this.#res.once('drain', () => this.#controller?.resume());
+    this.#res.once('drain', () => this.#goOn());
+  }
+
+  #goOn(): void {
+    this.#expectMore();
+    this.#controller?.resume();
   }
 
   /** Ends the exchange from our side. What undici still tells only frees the seat. */
@@ -225,12 +237,37 @@ export class Relay implements Dispatcher.DispatchHandler, Guest {
   }
 
   /** What came while the process was held up came in time: an answer, or the connection that was waited for. */
-  #lookOnce(responseMs: number): void {
+  #lookForHead(): void {
     const since = this.#startedAt;
     whenAllIsRead(() => {
       if (this.#head === undefined && since === this.#startedAt)
-        this.#giveUp(new ResponseTimeout(responseMs));
+        this.#giveUp(new ResponseTimeout(this.#timeouts.responseMs));
     });
+  }
+
+  /**
+   * Ours rather than undici's: nearly every answer is whole in one turn of the event loop and needs no timer. Undici makes one for
+   * each, and keeps it for half a second: the old generation filled up three times as fast.
+   */
+  #expectMore(): void {
+    if (this.#over) return;
+    if (this.#patience === undefined)
+      this.#patience = setTimeout(() => this.#lookForMore(), this.#timeouts.idleMs);
+    else this.#patience.refresh();
+  }
+
+  #lookForMore(): void {
+    const { bytesOut } = this.#progress;
+    whenAllIsRead(() => {
+      if (!this.#complete && bytesOut === this.#progress.bytesOut)
+        this.#giveUp(new Stalled(`nothing more of the answer within ${this.#timeouts.idleMs} ms`));
+    });
+  }
+
+  /** As long as the client takes nothing, it is not the upstream that is waited for. */
+  #expectNothing(): void {
+    clearTimeout(this.#patience);
+    this.#patience = undefined;
   }
 
   #fail(error: Error): void {
@@ -257,6 +294,7 @@ export class Relay implements Dispatcher.DispatchHandler, Guest {
   #stop(): void {
     this.#over = true;
     clearTimeout(this.#deadline);
+    this.#expectNothing();
     this.#res.off('close', this.#onClose);
   }
 }

@@ -35,7 +35,7 @@ export interface Switching {
 }
 
 /** What a relay is made of, but for its deadline and its seat. */
-export type LaneParts = Omit<RelayParts, 'responseMs' | 'seats'>;
+export type LaneParts = Omit<RelayParts, 'timeouts' | 'seats'>;
 
 interface ExchangeParts {
   readonly parts: LaneParts;
@@ -46,7 +46,7 @@ interface ExchangeParts {
 /** Opens the request that leaves, and tells of its failure. */
 type OpenRequest = (onError: (error: Error) => void) => ClientRequest;
 
-const noDeadline = 0x7fffffff;
+const noDeadlines = { responseMs: 0x7fffffff, idleMs: 0x7fffffff };
 
 /**
  * One request and its answer. The body is read on only when its first chunk was sent, so a target that cannot be reached costs
@@ -97,8 +97,8 @@ export class StreamedExchange implements Dispatcher.DispatchController {
         parts.settle.reject(this.#judge(failure));
       },
     };
-    // The relay's own deadline would run while the body is still arriving; ours starts when it has been sent.
-    this.#relay = new Relay(res, { ...parts, settle, seats, responseMs: noDeadline });
+    // The relay's own would run while the body is still arriving; ours start when it has been sent.
+    this.#relay = new Relay(res, { ...parts, settle, seats, timeouts: noDeadlines });
   }
 
   begin(open: OpenRequest): void {

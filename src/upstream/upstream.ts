@@ -164,8 +164,9 @@ function createTarget(origin: string, config: UpstreamConfig, trust: Trust): Tar
     pipelining: 1,
     // Said to the pool as well: towards https it would try one connection before all others, to learn what the upstream speaks.
     allowH2: false,
-    headersTimeout: 0, // the relay keeps the deadline for the head
-    bodyTimeout: timeouts.idleMs,
+    // The relay keeps the time.
+    headersTimeout: 0,
+    bodyTimeout: 0,
     connect,
     maxHeaderSize: answerHeadersMax,
   };
@@ -211,9 +212,9 @@ function exchange(
       target.lane.send({ method, path, headers, body, switching, repeats }, res, parts);
       return;
     }
-    const { responseMs } = config.timeouts;
+    const { timeouts } = config;
     const { seats } = target;
-    const relay = new Relay(res, { own, costHeader, progress, responseMs, seats, settle });
+    const relay = new Relay(res, { own, costHeader, progress, timeouts, seats, settle });
     const bytes = body.bytes.length > 0 ? body.bytes : null;
     // The name is the same for every request, or undici would connect anew whenever a client's Host differs from the last.
     const options = { method, path, headers, body: bytes, servername: target.hostname };

@@ -138,13 +138,15 @@ for (const { name, wire, end } of [
   { name: 'in chunks', wire: 'Transfer-Encoding: chunked\r\n\r\n2\r\nab\r\n', end: 'end' },
   { name: 'without a length, by a reset', wire: '\r\nab', end: 'reset' },
   { name: 'by falling silent', wire: 'Transfer-Encoding: chunked\r\n\r\n2\r\nab\r\n', end: 'silence' },
+  { name: 'by falling silent behind the head', wire: 'Content-Length: 1000\r\n\r\n', end: 'silence' },
 ]) {
   test(`a download that the upstream breaks off ${name} is broken for the client too, never ended`, async (t) => {
     const path = `/raw/broken-${name.replaceAll(/\W/g, '-')}`;
     raw.script = (socket) => void socket.write(`HTTP/1.1 200 OK\r\n${wire}`);
+    const body = wire.includes('ab') ? 'ab' : '';
     const client = await openRaw(t, gateway.port);
     client.write(get(path));
-    await client.receivedUntil((bytes) => bytes.includes('ab'));
+    await client.receivedUntil((bytes) => bytes.includes('\r\n\r\n') && bytes.includes(body));
     for (const socket of raw.sockets) {
       if (end === 'end') socket.end();
       if (end === 'reset') socket.resetAndDestroy();
@@ -155,7 +157,7 @@ for (const { name, wire, end } of [
     const line = await logged(path);
     assert.deepEqual(
       [line['status'], line['cut'], line['bytesOut'], line['level']],
-      [200, 'upstream', 2, 'warn'],
+      [200, 'upstream', body.length, 'warn'],
     );
     await until(() => raw.sockets.size === 0);
   });

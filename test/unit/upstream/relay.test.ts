@@ -25,7 +25,7 @@ class Source {
 }
 
 /** A request of a client that reads nothing as yet, and its relay, with some of the answer waiting already. */
-async function startRelay(t: TestContext) {
+async function startRelay(t: TestContext, idleMs = 60_000) {
   const server = createServer();
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -36,11 +36,12 @@ async function startRelay(t: TestContext) {
   const [, res] = (await once(server, 'request')) as [unknown, ServerResponse];
   const writes = t.mock.method(res, 'write').mock;
   const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
+  const progress = noProgress();
   const relay = new Relay(res, {
     own: () => [],
     costHeader: undefined,
-    progress: noProgress(),
-    responseMs: 60_000,
+    progress,
+    timeouts: { responseMs: 60_000, idleMs },
     seats: new Seats(1),
     settle: { resolve, reject },
   });
@@ -57,7 +58,7 @@ async function startRelay(t: TestContext) {
     send(Buffer.alloc(32 * 1024, '.'));
     for (let turn = 0; turn < 3; turn += 1) await new Promise(setImmediate);
   }
-  return { client, relay, source, writes, outcome: promise, send, sent };
+  return { client, relay, source, writes, outcome: promise, progress, send, sent };
 }
 
 test('small pieces of an answer that has to wait are gathered, and it arrives whole', async (t) => {
@@ -99,3 +100,58 @@ test('behind what had to wait every piece goes on at once, as the events of a st
   }
   relay.onResponseEnd();
 });
+
+test('an upstream is not given up while it is its client that takes nothing, and is when it brings nothing after that', async (t) => {
+  const idleMs = 50;
+  const { client, source, outcome, progress, send } = await startRelay(t, idleMs);
+  while (!source.paused) send(Buffer.alloc(32 * 1024, '.'));
+  const from = performance.now();
+  await until(() => performance.now() - from > 4 * idleMs);
+  assert.equal(progress.cut, undefined);
+
+  client.socket.resume();
+  assert.deepEqual(await outcome, { status: 200, cut: 'upstream' });
+  assert.match(String(progress.cause), /nothing more of the answer within 50 ms/);
+  await client.receivedUntilClose();
+});
+
+test('each piece of an answer gives the upstream its time anew', async (t) => {
+  const idleMs = 200;
+  const timers = countTimers();
+  const { client, relay, outcome, send, sent } = await startRelay(t, idleMs);
+  client.socket.resume();
+  await client.receivedUntil((bytes) => bytes.length > Buffer.concat(sent).length);
+  const from = performance.now();
+  await until(() => {
+    send(Buffer.from('.'));
+    return performance.now() - from > 2 * idleMs;
+  });
+  relay.onResponseEnd();
+  assert.equal((await outcome).cut, undefined);
+  assert.equal(countTimers(), timers);
+});
+
+for (const last of ['a piece', 'the end'] as const) {
+  test(`${last} of an answer that came while the process was held up came in time`, async (t) => {
+    const idleMs = 50;
+    const { client, relay, outcome, send, sent } = await startRelay(t, idleMs);
+    client.socket.resume();
+    await client.receivedUntil((bytes) => bytes.length > Buffer.concat(sent).length);
+    send(Buffer.from('.'));
+    // From here on the next turn begins with the timers, of which one is late, and what has come is read behind them.
+    await new Promise(setImmediate);
+    setImmediate(() => {
+      if (last === 'a piece') send(Buffer.from('.'));
+      else relay.onResponseEnd();
+    });
+    const from = performance.now();
+    while (performance.now() - from < 2 * idleMs);
+    for (let turn = 0; turn < 3; turn += 1) await new Promise(setImmediate);
+    relay.onResponseEnd();
+    assert.equal((await outcome).cut, undefined);
+  });
+}
+
+function countTimers(): number {
+  return process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
+}
