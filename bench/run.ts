@@ -17,8 +17,8 @@ Measures the gateway beside its peers: same machine, same upstream, same load, s
   --quick         under a minute: the name call and a refusal, few peers, nothing written
   --only name     this scenario only; can be repeated, and the beginning of a name will do
   --subject name  this subject only; can be repeated
-  --rounds n      rounds for each line (3)
-  --seconds n     seconds of a round (5)
+  --rounds n      rounds for each line (5)
+  --seconds n     seconds of a round (3)
 
 Scenarios: ${scenarios.map(({ name }) => name).join(', ')}
 Subjects: ${subjects.map(({ name }) => name).join(', ')}
@@ -27,8 +27,8 @@ Subjects: ${subjects.map(({ name }) => name).join(', ')}
 const flags = readFlags();
 
 const pace: Pace = {
-  rounds: Number(flags.rounds ?? (flags.quick ? 1 : 3)),
-  seconds: Number(flags.seconds ?? (flags.quick ? 2 : 5)),
+  rounds: Number(flags.rounds ?? (flags.quick ? 1 : 5)),
+  seconds: Number(flags.seconds ?? (flags.quick ? 2 : 3)),
   warmSeconds: flags.quick ? 1 : 16,
 };
 
