@@ -51,6 +51,10 @@ export class Relay implements Dispatcher.DispatchHandler, Guest {
   #controller: Dispatcher.DispatchController | undefined;
   #over = false;
   #hasLeft = false;
+  /** All of it has left. Before that it is the body that is waited for, also when an answer has begun. */
+  #sent = false;
+  /** The client takes nothing, so it is not the upstream that is waited for. */
+  #paused = false;
   /** What has come of the answer's head. */
   #head: { readonly status: number; readonly raw: readonly string[] } | undefined;
   /** The head is on its way to the client; until then there can still be a refusal. */
@@ -84,6 +88,7 @@ export class Relay implements Dispatcher.DispatchHandler, Guest {
     if (this.#over) throw new ClientGone();
     this.connected(controller);
     this.requestLeaves();
+    this.#sent = true;
   }
 
   connected(controller: Dispatcher.DispatchController): void {
@@ -105,7 +110,9 @@ export class Relay implements Dispatcher.DispatchHandler, Guest {
 
   /** A body that came as it was sent has left: from here on it is the upstream that takes its time. */
   requestSent(): void {
+    this.#sent = true;
     this.#startedAt = performance.now();
+    if (this.#flowing) this.#expectMore();
   }
 
   onResponseStarted(): void {
@@ -218,12 +225,14 @@ export class Relay implements Dispatcher.DispatchHandler, Guest {
     if (this.#over) return;
     this.#body ??= new AnswerBody(this.#res);
     if (this.#body.write(chunk)) return this.#expectMore();
+    this.#paused = true;
     this.#expectNothing();
     this.#controller?.pause();
     this.#res.once('drain', () => this.#goOn());
   }
 
   #goOn(): void {
+    this.#paused = false;
     this.#expectMore();
     this.#controller?.resume();
   }
@@ -250,7 +259,7 @@ export class Relay implements Dispatcher.DispatchHandler, Guest {
    * each, and keeps it for half a second: the old generation filled up three times as fast.
    */
   #expectMore(): void {
-    if (this.#over) return;
+    if (this.#over || this.#paused || !this.#sent) return;
     if (this.#patience === undefined)
       this.#patience = setTimeout(() => this.#lookForMore(), this.#timeouts.idleMs);
     else this.#patience.refresh();
@@ -264,7 +273,6 @@ export class Relay implements Dispatcher.DispatchHandler, Guest {
     });
   }
 
-  /** As long as the client takes nothing, it is not the upstream that is waited for. */
   #expectNothing(): void {
     clearTimeout(this.#patience);
     this.#patience = undefined;

@@ -46,7 +46,7 @@ interface ExchangeParts {
 /** Opens the request that leaves, and tells of its failure. */
 type OpenRequest = (onError: (error: Error) => void) => ClientRequest;
 
-const noDeadlines = { responseMs: 0x7fffffff, idleMs: 0x7fffffff };
+const neverMs = 0x7fffffff;
 
 /**
  * One request and its answer. The body is read on only when its first chunk was sent, so a target that cannot be reached costs
@@ -97,8 +97,9 @@ export class StreamedExchange implements Dispatcher.DispatchController {
         parts.settle.reject(this.#judge(failure));
       },
     };
-    // The relay's own would run while the body is still arriving; ours start when it has been sent.
-    this.#relay = new Relay(res, { ...parts, settle, seats, timeouts: noDeadlines });
+    // The relay's own deadline would run while the body is still arriving; ours starts when it has been sent.
+    const { idleMs } = timeouts;
+    this.#relay = new Relay(res, { ...parts, settle, seats, timeouts: { responseMs: neverMs, idleMs } });
   }
 
   begin(open: OpenRequest): void {
@@ -151,13 +152,11 @@ export class StreamedExchange implements Dispatcher.DispatchController {
   pause(): void {
     this.paused = true;
     this.#answer?.pause();
-    clearTimeout(this.#timer);
   }
 
   resume(): void {
     this.paused = false;
     this.#answer?.resume();
-    this.#expectMore();
   }
 
   #connected(): void {
@@ -191,9 +190,8 @@ export class StreamedExchange implements Dispatcher.DispatchController {
     this.#relay.requestLeaves();
     outgoing.end();
     this.#sent = true;
-    if (this.#answer !== undefined) return this.#expectMore();
     this.#relay.requestSent();
-    this.#arm(this.#timeouts.responseMs, (ms) => new ResponseTimeout(ms));
+    if (this.#answer === undefined) this.#arm(this.#timeouts.responseMs, (ms) => new ResponseTimeout(ms));
   }
 
   /** What a kept connection brought before anything was asked on it may be the start of a farewell, and is no answer. */
@@ -234,11 +232,8 @@ export class StreamedExchange implements Dispatcher.DispatchController {
     this.rawHeaders = answer.rawHeaders;
     // Of a body that nobody waits for the rest is still to come, so the connection cannot go on.
     if (!this.#res.req.complete) this.#res.shouldKeepAlive = false;
-    this.#expectMore();
-    answer.on('data', (chunk: Buffer) => {
-      this.#relay.onResponseData(this, chunk);
-      this.#expectMore();
-    });
+    clearTimeout(this.#timer);
+    answer.on('data', (chunk: Buffer) => this.#relay.onResponseData(this, chunk));
     answer.once('end', () => {
       if (answer.complete) void this.#finish();
     });
@@ -270,7 +265,6 @@ export class StreamedExchange implements Dispatcher.DispatchController {
 
   /** An answer can be complete before the request is. Then the rest is not wanted, but the client has to get to read the answer. */
   async #finish(): Promise<void> {
-    clearTimeout(this.#timer);
     if (!this.#sent) {
       this.#sent = true;
       this.#finishing = true;
@@ -280,12 +274,6 @@ export class StreamedExchange implements Dispatcher.DispatchController {
       await discardRest(this.#res.req);
     }
     this.#relay.answerEnded();
-  }
-
-  /** As long as the body goes up, it is the body that is waited for. */
-  #expectMore(): void {
-    if (this.#over || this.#finishing || this.paused || !this.#sent) return;
-    this.#arm(this.#timeouts.idleMs, (ms) => new Stalled(`nothing more of the answer within ${ms} ms`));
   }
 
   #arm(ms: number, error: (ms: number) => Error): void {

@@ -367,6 +367,46 @@ test('an upstream that takes a body is not idle, though its answer has begun lon
   assert.equal(answer?.text, 'ok');
 });
 
+/** The connection of the upstream that does not answer by itself to what is sent: no connection of before is left for it. */
+async function takeNext(send: () => void): Promise<Socket> {
+  raw.script = () => undefined;
+  for (const socket of raw.sockets) socket.destroy();
+  await until(() => raw.sockets.size === 0);
+  send();
+  return await until(() => [...raw.sockets].find(({ bytesRead }) => bytesRead > 0));
+}
+
+test('an upstream whose answer begins before it has taken a body is idle when it brings nothing more after that', async (t) => {
+  const client = await openRaw(t, gateway.port);
+  const socket = await takeNext(() => {
+    client.write(uploadBytes({ ...upload, path: '/v1/raw' }).head);
+    client.write(large.subarray(0, 80_000));
+  });
+  socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n');
+  await client.receivedUntil((bytes) => bytes.includes('200 OK'));
+  client.write(large.subarray(80_000));
+  await client.receivedUntilClose();
+  const [answer] = await client.responses(1);
+  const id = answer?.headers['x-request-id'];
+  const line = await until(() => gateway.logs().find(({ requestId }) => requestId === id));
+  assert.equal(line['cut'], 'upstream');
+  assert.match(JSON.stringify(line['cause']), /nothing more of the answer within 400 ms/);
+});
+
+test('the time for the head of an answer is not that for all of it', async (t) => {
+  const client = await openRaw(t, gateway.port);
+  const { head, body: bytes } = uploadBytes({ ...upload, path: '/v1/raw' });
+  const socket = await takeNext(() => client.write(Buffer.concat([head, bytes])));
+  await until(() => socket.bytesRead > large.length);
+  socket.write('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n');
+  for (let piece = 1; piece <= 4; piece += 1) {
+    const from = performance.now();
+    await until(() => performance.now() - from >= idleMs / 2);
+    socket.write('x');
+  }
+  assert.equal((await client.responses(1))[0]?.text, 'xxxx');
+});
+
 test('an answer that comes before the end of the body, from an upstream that then reads no more, is seldom lost', async (t) => {
   const statuses: (number | undefined)[] = [];
   for (let turn = 0; turn < 30; turn += 1) {

@@ -103,8 +103,9 @@ test('behind what had to wait every piece goes on at once, as the events of a st
 
 test('an upstream is not given up while it is its client that takes nothing, and is when it brings nothing after that', async (t) => {
   const idleMs = 50;
-  const { client, source, outcome, progress, send } = await startRelay(t, idleMs);
+  const { client, relay, source, outcome, progress, send } = await startRelay(t, idleMs);
   while (!source.paused) send(Buffer.alloc(32 * 1024, '.'));
+  relay.requestSent();
   const from = performance.now();
   await until(() => performance.now() - from > 4 * idleMs);
   assert.equal(progress.cut, undefined);
