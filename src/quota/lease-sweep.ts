@@ -23,7 +23,8 @@ export class LeaseSweep {
   readonly #steps: LeaseSteps;
   readonly #book: ReadonlyMap<string, Lease>;
   #unswept: Iterator<Lease>;
-  #sweeping = false;
+  /** From when a sweep is called for until it has seen all leases: its own steps call for no other. */
+  #armed = false;
 
   constructor({ clock, time, steps, book }: LeaseSweepOptions) {
     this.#clock = clock;
@@ -35,15 +36,13 @@ export class LeaseSweep {
 
   /** Sees that a sweep comes soon. */
   arm(): void {
-    if (!this.#sweeping) this.#sweepIn(sweepMs);
+    if (this.#armed) return;
+    this.#armed = true;
+    this.#sweepIn(sweepMs);
   }
 
   #sweepIn(delayMs: number): void {
-    this.#sweeping = true;
-    this.#clock.after(delayMs, () => {
-      this.#sweeping = false;
-      this.#sweep();
-    });
+    this.#clock.after(delayMs, () => this.#sweep());
   }
 
   /** One timer for all keys. It stops when nothing is held, owed or waiting. */
@@ -56,6 +55,7 @@ export class LeaseSweep {
     if (this.#steps.owed.size > 0 && (!this.#steps.outbox.down || this.#steps.outbox.size === 0))
       this.#steps.chargeOwed();
     this.#steps.outbox.retry();
+    this.#armed = false;
     if (this.#book.size + this.#steps.outbox.size + this.#steps.owed.size > 0) this.arm();
   }
 
@@ -76,8 +76,8 @@ export class LeaseSweep {
   #sweepLease(lease: Lease, mono: number): void {
     const restedMs = mono - lease.touchedAt;
     const idle = restedMs >= idleMs;
-    const wanted = !idle && isCurrent(lease, this.#time, mono) && !this.#isStranded(lease, restedMs);
     if (lease.units > 0 && this.#steps.outbox.hasRoom) {
+      const wanted = !idle && isCurrent(lease, this.#time, mono) && !this.#isStranded(lease, restedMs);
       if (wanted) this.#slim(lease, mono);
       else this.#steps.retire(lease);
     }

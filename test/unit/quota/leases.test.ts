@@ -61,6 +61,24 @@ test('units that are not spent go back when the key is idle, and nothing stays i
   assert.equal(scene.clock.timers, 0, 'no timer runs for nobody');
 });
 
+test('a sweep over more keys than it looks at in one go goes on as one, however much goes back meanwhile', async () => {
+  const scene = createQuotaScene();
+  const leases = createLeases(scene.options);
+  for (const pause of [100, 500]) {
+    for (let key = 0; key < 12_000; key += 1) {
+      await leases.reserve({ keyId: `key ${key}`, plan, cost: 1 });
+    }
+    await scene.clock.pass(pause);
+  }
+  let most = 0;
+  for (let turn = 0; turn < 400; turn += 1) {
+    await scene.clock.pass(5);
+    most = Math.max(most, scene.clock.timers);
+  }
+  assert.equal(leases.counts.leases, 0);
+  assert.equal(most, 1);
+});
+
 test('a key that slows down gives back what its pace does not need, though it never rests', async () => {
   const scene = createQuotaScene();
   const leases = createLeases(scene.options);
