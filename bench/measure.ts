@@ -4,7 +4,8 @@ import { runLoad, type Load, type Seen } from './load.ts';
 import { cores } from './machine.ts';
 import { cpuMs, emptyLog, peakMb, type Started } from './processes.ts';
 import type { Scenario } from './scenarios.ts';
-import { CannotRun, subjects, type Subject } from './subjects.ts';
+import { CannotRun } from './cannot-run.ts';
+import { subjects, type Subject } from './subjects.ts';
 import { closeSurroundings, openSurroundings } from './surroundings.ts';
 
 /** How long and how often. */

@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { gatewayYaml } from './gateway-yaml.ts';
+import { importKeys } from './import-keys.ts';
 import { runLoad } from './load.ts';
 import { cores, findProgram, here, root } from './machine.ts';
 import { memory } from '../src/commands/relaunch.ts';
@@ -49,8 +50,10 @@ async function profile({ name: scene, keys, load }: (typeof scenarios)[number]):
     const file = join(folder, 'gateway.yaml');
     const store = flags.store === 'redis' ? 'redis' : 'sqlite';
     const quotas = flags.quotas === 'leased' || flags.quotas === 'strict' ? flags.quotas : 'none';
-    const variant = { store, quotas, keysIn: 'file', uploads: scene === 'upload', workers: 1 } as const;
+    const keysIn = scene.startsWith('keys-') ? 'store' : 'file';
+    const variant = { store, quotas, keysIn, uploads: scene === 'upload', workers: 1 } as const;
     writeFileSync(file, gatewayYaml(variant, ports, around));
+    if (keysIn === 'store') importKeys(file, around);
     // Given what it would start itself anew with, it does not: a signal of the sampling (SIGPROF) ends the new process now and then.
     const sampling = [...memory.flags, '--cpu-prof', `--cpu-prof-dir=${folder}`, '--cpu-prof-interval=500'];
     const gateway = await start({

@@ -1,7 +1,9 @@
 import { spawnSync } from 'node:child_process';
-import { closeSync, openSync, writeFileSync, writeSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { gatewayYaml, secretOf, type Variant } from './gateway-yaml.ts';
+import { CannotRun } from './cannot-run.ts';
+import { gatewayYaml, type Variant } from './gateway-yaml.ts';
+import { importKeys } from './import-keys.ts';
 import { adviceFor, cores, findLua, findProgram, here, root } from './machine.ts';
 import { nginxLua, nginxProxy } from './nginx.ts';
 import { freePort } from '../test/helpers/free-port.ts';
@@ -20,12 +22,8 @@ export interface Subject {
   readonly start: (around: Surroundings) => Promise<Started>;
 }
 
-/** Why a subject is left out. */
-export class CannotRun extends Error {}
-
 const main = join(root, 'src/main.ts');
 const base: Variant = { store: 'redis', quotas: 'leased', keysIn: 'file', uploads: false, workers: 1 };
-const keysBatch = 10_000;
 
 /** Everything that can be measured. */
 export const subjects: readonly Subject[] = [
@@ -115,22 +113,6 @@ function checkConfig(file: string): void {
   if (status === 0) return;
   const reason = stderr.split('\n')[0]?.replace(/^.*?:\d+:\d+: /, '') ?? '';
   throw new CannotRun(`this gateway does not take its configuration (${reason})`);
-}
-
-function importKeys(config: string, { folder, keys }: Surroundings): void {
-  const file = join(folder, 'keys.jsonl');
-  const out = openSync(file, 'w');
-  for (let from = 0; from < keys; from += keysBatch) {
-    const batch = Array.from({ length: Math.min(keysBatch, keys - from) }, (_, n) =>
-      JSON.stringify({ secret: secretOf(from + n), plan: 'bench' }),
-    );
-    writeSync(out, `${batch.join('\n')}\n`);
-  }
-  closeSync(out);
-  const args = [main, 'keys', 'import', file, '--config', config, '--quiet'];
-  const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', cwd: folder });
-  if (status !== 0)
-    throw new CannotRun(`the keys could not be imported (${stderr.trim().split('\n')[0] ?? ''})`);
 }
 
 function node(name: string, file: string, about: string, kind: Subject['kind']): Subject {

@@ -1,0 +1,2 @@
+/** Why a subject is left out. */
+export class CannotRun extends Error {}
