@@ -296,6 +296,21 @@ function unitsRules(kind: StoreKind): void {
     assert.equal(await usedOf(ledger, long), '8');
   });
 
+  test('what a longer period counts lengthens the life of what a shorter one used', async (t) => {
+    const { ledger } = await open(t, kind);
+    // The usage of a second is kept for a minute, so that of this one would be gone in half a second.
+    const goneAt = Date.now() + 500;
+    const periodStart = goneAt - 61_000;
+    const short = [aCounter({ periodStart, periodEnd: periodStart + 1_000 })];
+    const long = [aCounter({ periodStart, periodEnd: periodStart + 2 * HOUR })];
+    await ledger.charge(someUnits({ counters: short, units: 2 }));
+    await ledger.charge(someUnits({ counters: long, units: 7 }));
+    const used = await usedOf(ledger, long);
+    await until(() => Date.now() > goneAt);
+    for (let step = 0; step < 20; step += 1) await ledger.draw(aDraw({ counters: [], keyId: 'other' }));
+    assert.equal(await usedOf(ledger, long), used);
+  });
+
   test('a charge counts whatever the limit says, once', async (t) => {
     const { ledger } = await open(t, kind);
     const counters = [aCounter({ limit: 10 })];

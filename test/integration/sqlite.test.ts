@@ -16,7 +16,7 @@ import {
 } from '../../src/stores/sqlite/checkpoint.ts';
 import { openSqlite } from '../../src/stores/sqlite/open-sqlite.ts';
 import { aKey, aNote, aSecret } from '../helpers/a-key.ts';
-import { aCounter, aDraw } from '../helpers/ledger-orders.ts';
+import { aCounter, aDraw, someUnits } from '../helpers/ledger-orders.ts';
 import type { OpenerTask } from '../helpers/opener.ts';
 import { removeStore, restore, sql } from '../helpers/sqlite-file.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
@@ -320,6 +320,21 @@ test('a checkpoint for which there is no thread fails no call, is told of once, 
     assert.equal(tries, round);
   }
   assert.deepEqual(reasons, ['no thread']);
+});
+
+test('keys of which nothing is held take no room as held', async (t) => {
+  const path = join(tempFolder(t), 'g.db');
+  const store = openSqlite(path);
+  t.after(() => store.close());
+  const database = sql(path, '');
+  t.after(() => database.close());
+  const rows = (): unknown => database.prepare('SELECT count(*) AS held FROM leases').get()?.['held'];
+  const counters = [aCounter({})];
+  await store.ledger.draw(aDraw({ counters, keyId: 'one', held: -1 }));
+  await store.ledger.draw(aDraw({ counters, keyId: 'two', held: 0 }));
+  assert.equal(rows(), 1);
+  await store.ledger.giveBack(someUnits({ counters, keyId: 'two' }));
+  assert.equal(rows(), 0);
 });
 
 test('the log is cut back while writers never rest', async (t) => {

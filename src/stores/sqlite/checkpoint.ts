@@ -9,7 +9,7 @@ export interface Checkpointer {
   readonly begin: () => void;
 }
 
-/** A call writes about five pages, so the log grows by some 20 MB in between. */
+/** A call writes three or four pages, so the log grows by some 14 MB in between. */
 export const CALLS_PER_CHECKPOINT = 1_024;
 /** From this many pages on (64 MB) the log is started again even if that makes writers wait for a moment. */
 const LOG_PAGES_MAX = 16_384;

@@ -121,8 +121,11 @@ function undoDraw(sql: Statements, order: CancelOrder, answer: unknown): void {
   }
 }
 
+/** Most counters are there and live long enough. In the index of their ends nothing is written for those. */
 function addUnits(sql: Statements, keyId: string, counter: Counter, units: number): number {
-  return Number(sql.addUnits.get(...place(keyId, counter), keptUntil(counter), units)?.['used']);
+  const [at, until] = [place(keyId, counter), keptUntil(counter)];
+  const row = sql.raiseCounter.get(units, ...at, until) ?? sql.addUnits.get(...at, until, units);
+  return Number(row?.['used']);
 }
 
 /** The period may have been made longer since units were last taken, and they count in all of it. */
@@ -137,7 +140,9 @@ function tellLease(
   counter: Counter,
   { units, now }: { units: number; now: number },
 ): void {
-  sql.tellLease.run(...place(order.keyId, counter), order.holder, units, now);
+  const at = [...place(order.keyId, counter), order.holder] as const;
+  if (units > 0) sql.tellLease.run(...at, units, now);
+  else sql.endLease.run(...at);
 }
 
 function readCounter(sql: Statements, keyId: string, counter: Counter, now: number): Usage {

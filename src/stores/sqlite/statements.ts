@@ -6,11 +6,13 @@ export interface Statements {
   readonly addStep: StatementSync;
   readonly burnStep: StatementSync;
   readonly readCounter: StatementSync;
+  readonly raiseCounter: StatementSync;
   readonly addUnits: StatementSync;
   readonly takeUnits: StatementSync;
   readonly keepCounter: StatementSync;
   readonly resetCounter: StatementSync;
   readonly tellLease: StatementSync;
+  readonly endLease: StatementSync;
   readonly lowerLease: StatementSync;
   readonly readLeases: StatementSync;
   readonly pruneSteps: StatementSync;
@@ -27,7 +29,11 @@ export function prepareStatements(database: DatabaseSync): Statements {
     addStep: database.prepare('INSERT INTO steps (id, key, taken, answer) VALUES (?, ?, ?, ?)'),
     burnStep: database.prepare('UPDATE steps SET answer = NULL WHERE id = ? AND key = ?'),
     readCounter: database.prepare(`SELECT used FROM counters WHERE ${counter}`),
-    // Usage saturates where a number stops being exact. `period_end` is until when the counter is kept, as long as the longest
+    // Usage saturates where a number stops being exact.
+    raiseCounter: database.prepare(`
+      UPDATE counters SET used = min(used + ?, ${Number.MAX_SAFE_INTEGER})
+      WHERE ${counter} AND period_end >= ? RETURNING used`),
+    // `period_end` is until when the counter is kept, as long as the longest
     // period that was counted in it: a new name would lock out whoever shares the file until all are upgraded.
     addUnits: database.prepare(`
       INSERT INTO counters VALUES (?, ?, ?, ?, ?)
@@ -41,6 +47,7 @@ export function prepareStatements(database: DatabaseSync): Statements {
     tellLease: database.prepare(`
       INSERT INTO leases VALUES (?, ?, ?, ?, ?, ?)
       ON CONFLICT DO UPDATE SET units = excluded.units, told = excluded.told`),
+    endLease: database.prepare(`DELETE FROM leases WHERE ${counter} AND holder = ?`),
     lowerLease: database.prepare(
       `UPDATE leases SET units = max(units - ?, 0) WHERE ${counter} AND holder = ?`,
     ),
