@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { fork } from 'node:child_process';
+import { fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, renameSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,12 +7,15 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { setImmediate as immediate } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { Worker } from 'node:worker_threads';
 import { StoreUnavailable } from '../../src/stores/ledger.ts';
 import { openStore } from '../../src/stores/open-store.ts';
 import {
   CALLS_PER_CHECKPOINT,
   createCheckpointer,
   LOG_BYTES_KEPT,
+  startCheckpoint,
 } from '../../src/stores/sqlite/checkpoint.ts';
 import { openSqlite } from '../../src/stores/sqlite/open-sqlite.ts';
 import { aKey, aNote, aSecret } from '../helpers/a-key.ts';
@@ -268,6 +271,7 @@ test('a checkpoint leaves the version alone that a newer Gatehouse writes in the
   t.after(() => newer.close());
   const read = (pragma: string): unknown => newer.prepare(`PRAGMA ${pragma}`).get()?.[pragma];
   const checkpointer = createCheckpointer(path, () => undefined);
+  t.after(() => checkpointer.close());
   const copied = statSync(path).size;
   checkpointer.noteCalls(CALLS_PER_CHECKPOINT);
   await until(() => statSync(path).size > copied, { what: 'the log is copied, and the lock waited for' });
@@ -286,6 +290,7 @@ test('a log that cannot be copied is told of once, and again when it could be in
   t.after(() => store.close());
   const reasons: string[] = [];
   const checkpointer = createCheckpointer(path, (reason) => void reasons.push(reason));
+  t.after(() => checkpointer.close());
   const other = sql(path, '');
   t.after(() => other.close());
   const version = (): unknown => other.prepare('PRAGMA data_version').get()?.['data_version'];
@@ -320,6 +325,52 @@ test('a checkpoint for which there is no thread fails no call, is told of once, 
     assert.equal(tries, round);
   }
   assert.deepEqual(reasons, ['no thread']);
+});
+
+test('one thread makes all checkpoints, and another when it has died', async (t) => {
+  const path = join(tempFolder(t), 'g.db');
+  const store = openSqlite(path);
+  t.after(() => store.close());
+  const other = sql(path, '');
+  const version = (): unknown => other.prepare('PRAGMA data_version').get()?.['data_version'];
+  const threads: Worker[] = [];
+  const start = (file: string): Worker => {
+    const thread = startCheckpoint(file);
+    threads.push(thread);
+    return thread;
+  };
+  const checkpointer = createCheckpointer(path, assert.fail, start);
+  t.after(() => checkpointer.close());
+  const checkpoint = (): Promise<unknown> => {
+    const before = version();
+    return until(() => {
+      checkpointer.noteCalls(CALLS_PER_CHECKPOINT);
+      return version() !== before;
+    });
+  };
+  for (let round = 1; round <= 3; round += 1) await checkpoint();
+  assert.equal(threads.length, 1);
+  await threads[0]?.terminate();
+  await checkpoint();
+  assert.equal(threads.length, 2);
+  other.close();
+  await store.close();
+  await until(() => !existsSync(`${path}-wal`), { what: 'no thread keeps the file open' });
+});
+
+test('a process that has nothing else to do ends, though its log was copied', async (t) => {
+  const path = join(tempFolder(t), 'g.db');
+  const source = `
+    const { createCheckpointer, CALLS_PER_CHECKPOINT } = await import(process.argv[1]);
+    const { openSqlite } = await import(process.argv[2]);
+    openSqlite(process.argv[3]);
+    createCheckpointer(process.argv[3], () => undefined).noteCalls(CALLS_PER_CHECKPOINT);`;
+  const modules = ['checkpoint', 'open-sqlite'].map((name) =>
+    fileURLToPath(new URL(`../../src/stores/sqlite/${name}.ts`, import.meta.url)),
+  );
+  const child = spawn(process.execPath, ['--input-type=module', '-e', source, ...modules, path]);
+  t.after(() => child.kill('SIGKILL'));
+  assert.deepEqual(await once(child, 'exit', { signal: AbortSignal.timeout(30_000) }), [0, null]);
 });
 
 test('keys of which nothing is held take no room as held', async (t) => {

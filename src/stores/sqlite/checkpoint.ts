@@ -7,6 +7,7 @@ export interface Checkpointer {
   noteCalls(count: number): void;
   /** Begins one now, unless one is running. */
   readonly begin: () => void;
+  close(): void;
 }
 
 /** A call writes three or four pages, so the log grows by some 14 MB in between. */
@@ -19,19 +20,33 @@ const RESTARTS_MAX = 3;
 export const LOG_BYTES_KEPT = 134_217_728;
 
 /**
- * Runs on a thread of its own for as long as it takes. It is JavaScript in a string so that the thread loads nothing.
- * PASSIVE holds nobody up, but the log starts again only if nobody has written meanwhile: under steady writes that takes
+ * Runs on a thread of its own, for each message, for as long as it takes. It is JavaScript in a string so that the thread loads
+ * nothing. PASSIVE holds nobody up, but the log starts again only if nobody has written meanwhile: under steady writes that takes
  * RESTART, which has little left to copy. It is tried again where others were faster, and not where somebody reads for long:
  * writers wait while it does, for 50 ms each time. Whoever writes first after a complete checkpoint waits for another sync, and
  * cuts the log: the empty transaction does that here. It reads the version that it writes again under the lock, because
- * a newer Gatehouse may be migrating the file. It tells why it could not, '' when it could, and nothing where others had the
- * lock: the next one will.
+ * a newer Gatehouse may be migrating the file. It tells why it could not, '' when it could, and undefined where others had the
+ * lock: the next one will. The file is opened each time, for by then another may lie in its place.
  */
 const CHECKPOINT = `
   const { DatabaseSync } = require('node:sqlite');
   const { parentPort, workerData: address } = require('node:worker_threads');
-  try {
-    const database = new DatabaseSync(new URL(address), { timeout: 50 });
+  parentPort.on('message', () => parentPort.postMessage(checkpoint()));
+
+  function checkpoint() {
+    let database;
+    try {
+      database = new DatabaseSync(new URL(address), { timeout: 50 });
+      copyLog(database);
+      return '';
+    } catch (error) {
+      return (error.errcode & 0xff) === ${SQLITE_BUSY} ? undefined : String(error.errstr ?? error.message);
+    } finally {
+      database?.close();
+    }
+  }
+
+  function copyLog(database) {
     database.exec('PRAGMA journal_size_limit = ${LOG_BYTES_KEPT}');
     const { log } = database.prepare('PRAGMA wal_checkpoint(PASSIVE)').get();
     const restart = database.prepare('PRAGMA wal_checkpoint(RESTART)');
@@ -42,10 +57,6 @@ const CHECKPOINT = `
     database.exec('BEGIN IMMEDIATE');
     const { user_version: version } = database.prepare('PRAGMA user_version').get();
     database.exec('PRAGMA user_version = ' + version + '; COMMIT');
-    database.close();
-    parentPort.postMessage('');
-  } catch (error) {
-    if ((error.errcode & 0xff) !== ${SQLITE_BUSY}) parentPort.postMessage(String(error.errstr ?? error.message));
   }
 `;
 
@@ -58,27 +69,37 @@ export function createCheckpointer(
   let calls = 0;
   let running = false;
   let told = '';
-  function tell(reason: string): void {
+  let thread: Worker | undefined;
+  function tell(reason: string | undefined): void {
+    running = false;
+    if (reason === undefined) return;
     if (reason !== '' && reason !== told) onFailure(reason);
     told = reason;
   }
   function tellError(error: unknown): void {
     tell(error instanceof Error ? error.message : String(error));
   }
-  function run(): void {
-    const worker = startThread(path);
-    running = true;
-    // A process that has nothing else to do need not wait: the log is read again when the file is next opened.
-    worker.unref();
-    worker.on('message', tell);
-    worker.on('error', tellError);
-    worker.on('exit', () => (running = false));
+  /** It stays for the next time: to start one takes 9 ms of CPU, as much as the calls in between take for their commits. */
+  function openThread(): Worker {
+    const opened = startThread(path);
+    opened.on('message', tell);
+    opened.on('error', tellError);
+    opened.on('exit', () => {
+      running = false;
+      thread = undefined;
+    });
+    // A process that has nothing else to do need not wait: the log is read again when the file is next opened. Last, because a
+    // listener for messages would hold the process after all.
+    opened.unref();
+    return opened;
   }
   function begin(): void {
     if (running) return;
     calls = 0;
     try {
-      run();
+      thread ??= openThread();
+      thread.postMessage(undefined);
+      running = true;
     } catch (error) {
       // There is no room for a thread, as in a container that may have so many of them. The call itself is none the worse.
       tellError(error);
@@ -90,10 +111,12 @@ export function createCheckpointer(
       calls += count;
       if (calls >= CALLS_PER_CHECKPOINT) begin();
     },
+    close: () => void thread?.terminate(),
   };
 }
 
-function startCheckpoint(path: string): Worker {
+/** Starts the thread that copies the log. */
+export function startCheckpoint(path: string): Worker {
   return new Worker(CHECKPOINT, {
     eval: true,
     workerData: existing(path).href,

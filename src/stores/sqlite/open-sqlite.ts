@@ -55,7 +55,10 @@ export function openSqlite(path: string, options: StoreOptions = {}): Store {
     identity: connection.identity,
     ping,
     probe,
-    close: async () => connection.close(),
+    async close() {
+      connection.close();
+      checkpointer.close();
+    },
   };
 }
 
