@@ -8,12 +8,14 @@ import { preparePlaces } from './places.ts';
 import type { PlaceCalls } from './places.ts';
 import { prepareRates } from './rates.ts';
 import type { RateCalls } from './rates.ts';
-import { transact } from './transact.ts';
+import { transact, transactAll, type Outcome } from './transact.ts';
 
-/** Everything that can be asked of the database. Each call is one transaction, and none of them waits. */
+/** Everything that can be asked of the database. Each call is one transaction, or a part of one, and none of them waits. */
 export interface Calls extends KeyCalls, UnitsCalls, RateCalls, PlaceCalls {
   ping(): void;
   probe(): void;
+  /** Runs several as one transaction, in which one that fails fails alone. Throws when all of them have. */
+  together<T>(works: readonly ((calls: Calls) => T)[]): readonly Outcome<T>[];
 }
 
 /** Prepares every statement on an open database. */
@@ -21,16 +23,22 @@ export function prepareCalls(database: DatabaseSync): Calls {
   // The tables that every request needs, so a damaged one is noticed: the version alone rests in the first page.
   const tables = ['secrets', 'keys', 'counters'];
   const pings = tables.map((table) => database.prepare(`SELECT 1 FROM ${table} LIMIT 1`));
-  return {
+  const calls: Calls = {
     ping() {
       for (const ping of pings) ping.get();
     },
     probe() {
       transact(database, () => markAsOurs(database));
     },
+    together: (works) =>
+      transactAll(
+        database,
+        works.map((work) => () => work(calls)),
+      ),
     ...prepareKeys(database, Date.now),
     ...prepareUnits(database, Date.now),
     ...prepareRates(database, Date.now),
     ...preparePlaces(database, Date.now),
   };
+  return calls;
 }

@@ -4,6 +4,7 @@ import { StoreUnavailable } from '../ledger.ts';
 import type { StoreOptions } from '../store.ts';
 import { prepareCalls } from './calls.ts';
 import type { Calls } from './calls.ts';
+import type { Outcome } from './transact.ts';
 import {
   createDatabase,
   describeFailure,
@@ -19,6 +20,8 @@ export interface Connection {
   readonly identity: string;
   /** Runs a call. Throws `Locked` when another process holds the lock, with nothing changed; else `StoreUnavailable`. */
   run<T>(call: (calls: Calls) => T): T;
+  /** The same for several, as one transaction in which one that fails fails alone. Throws when nothing of any was done. */
+  runAll<T>(works: readonly ((calls: Calls) => T)[]): readonly Outcome<T>[];
   /** Closes the file if what lies at the path is not it any more. False when the next call must open another. */
   checkPlace(): boolean;
   close(): void;
@@ -110,22 +113,36 @@ export function openConnection(
     open = undefined;
   }
 
+  function run<T>(call: (calls: Calls) => T): T {
+    if (performance.now() - lookedAt >= LOOK_EVERY_MS) checkPlace();
+    const { calls } = open ?? reopen();
+    try {
+      return call(calls);
+    } catch (error) {
+      if (isBusy(error)) throw new Locked();
+      throw failed(error);
+    }
+  }
+
+  function failed(error: unknown): StoreUnavailable {
+    if (isFull(error)) askForRoom();
+    // After an error of the disk or the file it is opened anew: it may have been mended or mounted again. Not after each,
+    // because the last to close a file copies all of its log first, and the first to open it reads it again.
+    const openForMs = performance.now() - (open?.openedAt ?? Infinity);
+    if (isOfTheFile(error) && openForMs >= LOOK_EVERY_MS) close();
+    return describeFailure(error, 'the database cannot answer');
+  }
+
   return {
     identity,
     checkPlace,
-    run(call) {
-      if (performance.now() - lookedAt >= LOOK_EVERY_MS) checkPlace();
-      const { calls, openedAt } = open ?? reopen();
-      try {
-        return call(calls);
-      } catch (error) {
-        if (isBusy(error)) throw new Locked();
-        if (isFull(error)) askForRoom();
-        // After an error of the disk or the file it is opened anew: it may have been mended or mounted again. Not after each,
-        // because the last to close a file copies all of its log first, and the first to open it reads it again.
-        if (isOfTheFile(error) && performance.now() - openedAt >= LOOK_EVERY_MS) close();
-        throw describeFailure(error, 'the database cannot answer');
-      }
+    run,
+    runAll(works) {
+      const [work, ...others] = works;
+      if (work !== undefined && others.length === 0) return [{ answer: run(work) }];
+      return run((calls) => calls.together(works)).map((outcome) =>
+        'error' in outcome ? { error: failed(outcome.error) } : outcome,
+      );
     },
     close,
   };

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { whenAllIsRead } from '../../when-all-is-read.ts';
 import type { KeyRecord, KeyStore } from '../key-store.ts';
 import type { Ledger } from '../ledger.ts';
 import { checkDraw, checkPace, checkPlace, checkUnits } from '../orders.ts';
@@ -7,10 +8,11 @@ import { watchChanges, type Feed } from '../watch-changes.ts';
 import type { Calls } from './calls.ts';
 import { createCheckpointer } from './checkpoint.ts';
 import { openConnection } from './connection.ts';
+import { gatherWrites, type Write } from './gather-writes.ts';
 import { createPatience } from './patience.ts';
 
-/** Runs a call on the file, in time. One that writes as much as many others says as how many. */
-type Ask = <T>(call: (calls: Calls) => T, worth?: number) => Promise<T>;
+/** Runs a call that only reads, in time. */
+type Read = <T>(call: (calls: Calls) => T) => Promise<T>;
 
 /** Opens the embedded store. Throws when the file cannot be used: not a database, of another program, too new. */
 export function openSqlite(path: string, options: StoreOptions = {}): Store {
@@ -23,14 +25,8 @@ export function openSqlite(path: string, options: StoreOptions = {}): Store {
     return patience.pass(() => connection.run(call));
   }
 
-  function write<T>(call: (calls: Calls) => T, worth = 1): Promise<T> {
-    return patience.run(() => {
-      const answer = connection.run(call);
-      // What failed wrote nothing, and the file may be another program's by now.
-      checkpointer.noteCalls(worth);
-      return answer;
-    });
-  }
+  const onWritten = (worth: number): void => checkpointer.noteCalls(worth);
+  const write = gatherWrites({ connection, patience, onWritten });
 
   /** In a file that was deleted or replaced no key is unknown: it is looked up once more, in the one at the path. */
   async function findKey(digest: string): Promise<KeyRecord | undefined> {
@@ -56,6 +52,8 @@ export function openSqlite(path: string, options: StoreOptions = {}): Store {
     ping,
     probe,
     async close() {
+      // What was asked for in this turn is written first.
+      await new Promise<void>(whenAllIsRead);
       connection.close();
       checkpointer.close();
     },
@@ -67,7 +65,7 @@ const POLL_MS = 200;
 /** Some hundred keys that are added, or whose use is noted, write as many pages as so many other calls. */
 const CALLS_PER_BATCH = 256;
 
-function createKeys(read: Ask, write: Ask): Omit<KeyStore, 'findKey'> {
+function createKeys(read: Read, write: Write): Omit<KeyStore, 'findKey'> {
   const feed: Feed = {
     pollMs: POLL_MS,
     read: (cursor) => read((calls) => calls.readKeyChanges(cursor)),
@@ -84,7 +82,7 @@ function createKeys(read: Ask, write: Ask): Omit<KeyStore, 'findKey'> {
   };
 }
 
-function createLedger(read: Ask, write: Ask): Ledger {
+function createLedger(read: Read, write: Write): Ledger {
   return {
     async draw(order) {
       checkDraw(order);

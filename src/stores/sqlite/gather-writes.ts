@@ -1,0 +1,72 @@
+import { slicesOf } from '../../slices.ts';
+import { whenAllIsRead } from '../../when-all-is-read.ts';
+import type { Calls } from './calls.ts';
+import type { Connection } from './connection.ts';
+import type { Patience } from './patience.ts';
+import type { Outcome } from './transact.ts';
+
+/** Runs a call that writes, in time. One that writes as much as many others says as how many. */
+export type Write = <T>(call: (calls: Calls) => T, worth?: number) => Promise<T>;
+
+export interface WritesOptions {
+  readonly connection: Pick<Connection, 'runAll'>;
+  readonly patience: Pick<Patience, 'run'>;
+  /** Told of what was written. */
+  readonly onWritten: (worth: number) => void;
+}
+
+/** So many share a transaction at most: while it runs neither the event loop nor another process has its turn. */
+const togetherMax = 64;
+
+interface Gathered {
+  /** Runs the call, and returns what tells its answer, for when that is written. */
+  readonly run: (calls: Calls) => () => void;
+  readonly worth: number;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * What is to be written in one turn of the event loop is one transaction: a commit costs as much as all else of a call, and many calls
+ * change the same pages. Nobody is answered before the commit, and a call that fails fails alone.
+ */
+export function gatherWrites({ connection, patience, onWritten }: WritesOptions): Write {
+  let gathered: Gathered[] = [];
+
+  function write<T>(call: (calls: Calls) => T, worth = 1): Promise<T> {
+    return new Promise((resolve, reject) => {
+      if (gathered.length === 0) whenAllIsRead(writeGathered);
+      const run = (calls: Calls): (() => void) => {
+        const answer = call(calls);
+        return () => resolve(answer);
+      };
+      gathered.push({ run, worth, reject });
+    });
+  }
+
+  function writeGathered(): void {
+    const all = gathered;
+    gathered = [];
+    for (const some of slicesOf(all, togetherMax)) void writeTogether(some);
+  }
+
+  async function writeTogether(some: readonly Gathered[]): Promise<void> {
+    try {
+      const outcomes = await patience.run(() => connection.runAll(some.map(({ run }) => run)));
+      for (const [index, outcome] of outcomes.entries()) tell(some[index] as Gathered, outcome);
+    } catch (error) {
+      for (const { reject } of some) reject(error);
+    }
+  }
+
+  function tell({ reject, worth }: Gathered, outcome: Outcome<() => void>): void {
+    if ('error' in outcome) {
+      reject(outcome.error);
+      return;
+    }
+    // What failed wrote nothing, and the file may be another program's by now.
+    onWritten(worth);
+    outcome.answer();
+  }
+
+  return write;
+}

@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { test } from 'node:test';
+import { gatherWrites } from '../../../src/stores/sqlite/gather-writes.ts';
+import { openSqlite } from '../../../src/stores/sqlite/open-sqlite.ts';
+import { createPatience } from '../../../src/stores/sqlite/patience.ts';
+import { transact, transactAll, type Outcome } from '../../../src/stores/sqlite/transact.ts';
+import type { Calls } from '../../../src/stores/sqlite/calls.ts';
+import { Unreadable } from '../../../src/stores/ledger.ts';
+import { aCounter, aDraw, someUnits, usedOf } from '../../helpers/ledger-orders.ts';
+import { sql } from '../../helpers/sqlite-file.ts';
+import { tempFolder } from '../../helpers/temp-folder.ts';
+
+/** A table of numbers. */
+function aTable(): { database: DatabaseSync; add: (number: number) => () => number; all: () => unknown[] } {
+  const database = new DatabaseSync(':memory:');
+  database.exec('CREATE TABLE numbers (number)');
+  const insert = database.prepare('INSERT INTO numbers VALUES (?)');
+  return {
+    database,
+    add: (number) => () => Number(insert.run(number).changes) * number,
+    all: () =>
+      database
+        .prepare('SELECT number FROM numbers')
+        .all()
+        .map((row) => row['number']),
+  };
+}
+
+const fail = (): never => {
+  throw new Error('it fails');
+};
+
+test('of several that share a transaction one that fails leaves nothing, and the others are written', () => {
+  const { database, add, all } = aTable();
+  const half = (): number => add(2)() + fail();
+  const outcomes = transactAll(database, [add(1), half, add(3)]);
+  assert.deepEqual(outcomes, [{ answer: 1 }, { error: new Error('it fails') }, { answer: 3 }]);
+  assert.deepEqual(all(), [1, 3]);
+  assert.equal(database.isTransaction, false);
+});
+
+test('where SQLite takes all of a transaction back, nothing is said to be written', () => {
+  const { database, add, all } = aTable();
+  const takeBack = (): number => {
+    database.exec('ROLLBACK');
+    return fail();
+  };
+  assert.throws(() => transactAll(database, [add(1), takeBack]), /it fails/);
+  assert.deepEqual(all(), []);
+  assert.throws(() => transactAll(database, [add(1), takeBack, add(3)]), /it fails/);
+  assert.deepEqual(all(), []);
+});
+
+test('a transaction within another is a part of it', () => {
+  const { database, add, all } = aTable();
+  assert.throws(() => transact(database, () => transact(database, add(1)) + fail()));
+  assert.deepEqual(all(), []);
+  assert.equal(
+    transact(database, () => transact(database, add(2))),
+    2,
+  );
+  assert.deepEqual(all(), [2]);
+});
+
+test('what is asked for in one turn is written together, at most 64 at once, and answered to each', async () => {
+  const sizes: number[] = [];
+  const runAll = <T>(works: readonly ((calls: Calls) => T)[]): readonly Outcome<T>[] => {
+    sizes.push(works.length);
+    return works.map((work) => ({ answer: work({} as Calls) }));
+  };
+  let written = 0;
+  const write = gatherWrites({
+    connection: { runAll },
+    patience: createPatience(250),
+    onWritten: (worth) => (written += worth),
+  });
+  const first = Array.from({ length: 70 }, (_, index) => write(() => index, 2));
+  assert.deepEqual(sizes, []);
+  assert.deepEqual(
+    await Promise.all(first),
+    first.map((_, index) => index),
+  );
+  assert.equal(await write(() => 'later'), 'later');
+  assert.deepEqual(sizes, [64, 6, 1]);
+  assert.equal(written, 141);
+});
+
+test('a key whose usage cannot be counted harms no other that is counted together with it', async (t) => {
+  const path = join(tempFolder(t), 'g.db');
+  const store = openSqlite(path);
+  t.after(() => store.close());
+  const { ledger } = store;
+  const counters = [aCounter({})];
+  const draw = (keyId: string): Promise<unknown> => ledger.draw(aDraw({ counters, keyId }));
+  await draw('damaged');
+  sql(path, 'UPDATE counters SET used = 1 << 60').close();
+  const [one, damaged, other] = await Promise.allSettled([draw('one'), draw('damaged'), draw('other')]);
+  assert.deepEqual([one.status, damaged.status, other.status], ['fulfilled', 'rejected', 'fulfilled']);
+  assert.ok(damaged.status === 'rejected' && damaged.reason instanceof Unreadable);
+  assert.equal(await usedOf(ledger, counters, 'one'), '1');
+  assert.equal(await usedOf(ledger, counters, 'other'), '1');
+});
+
+test('what was asked for before a store was closed is written', async (t) => {
+  const path = join(tempFolder(t), 'g.db');
+  const counters = [aCounter({})];
+  const store = openSqlite(path);
+  const charged = store.ledger.charge(someUnits({ counters, units: 3 }));
+  await Promise.all([charged, store.close()]);
+  const again = openSqlite(path);
+  t.after(() => again.close());
+  assert.equal(await usedOf(again.ledger, counters), '3');
+});
