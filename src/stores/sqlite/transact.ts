@@ -1,5 +1,4 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { isBusy } from './database.ts';
 
 /** What became of one of many that ran as one transaction. */
 export type Outcome<T> = { readonly answer: T } | { readonly error: unknown };
@@ -26,15 +25,14 @@ export function transact<T>(database: DatabaseSync, work: () => T): T {
 export function transactAll<T>(database: DatabaseSync, works: readonly (() => T)[]): readonly Outcome<T>[] {
   try {
     return transact(database, () => works.map((work) => ({ answer: work() })));
-  } catch (error) {
-    if (isBusy(error)) throw error;
-    // One in very many, so only now each is set apart from the others, which costs it copies of pages.
+  } catch {
+    // Seldom, so only now each is set apart from the others, which costs it copies of pages.
     return transact(database, () => works.map((work) => runApart(database, work)));
   }
 }
 
 function runApart<T>(database: DatabaseSync, work: () => T): Outcome<T> {
-  database.exec('SAVEPOINT apart');
+  database.exec('SAVEPOINT apart'); // until the commit
   try {
     return { answer: work() };
   } catch (error) {
@@ -42,7 +40,5 @@ function runApart<T>(database: DatabaseSync, work: () => T): Outcome<T> {
     if (!database.isTransaction) throw error;
     database.exec('ROLLBACK TO apart');
     return { error };
-  } finally {
-    if (database.isTransaction) database.exec('RELEASE apart');
   }
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
@@ -109,6 +110,7 @@ test('what was asked for before a store was closed is written', async (t) => {
   const store = openSqlite(path);
   const charged = store.ledger.charge(someUnits({ counters, units: 3 }));
   await Promise.all([charged, store.close()]);
+  assert.ok(!existsSync(`${path}-wal`), 'and the file is not opened once more');
   const again = openSqlite(path);
   t.after(() => again.close());
   assert.equal(await usedOf(again.ledger, counters), '3');
