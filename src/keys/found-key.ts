@@ -1,23 +1,58 @@
 import type { StaticKey } from '../config/config.ts';
-import type { KeyRecord, KeySecret } from '../stores/key-store.ts';
+import type { KeyRecord } from '../stores/key-store.ts';
 
-/** A key as it was found by one of its secrets. */
-export interface FoundKey {
-  readonly record: KeyRecord;
-  readonly secret: KeySecret;
+/** What a request is judged by: a key, as it was found by one of its secrets. There may be 50,000 in memory, so the rest is left out. */
+export interface FoundKey extends Pick<
+  KeyRecord,
+  | 'id'
+  | 'version'
+  | 'plan'
+  | 'quotas'
+  | 'scopes'
+  | 'networks'
+  | 'notBefore'
+  | 'expiresAt'
+  | 'enabled'
+  | 'revokedAt'
+> {
+  /** The number of the secret. */
+  readonly secret: number;
+  /** SHA-256 of the secret, 64 lower-case hex digits. */
+  readonly digest: string;
+  readonly secretExpiresAt: number | undefined;
 }
 
-/** The key with that of its secrets that has the digest. */
+/** The key by that of its secrets that has the digest. */
 export function foundIn(record: KeyRecord | undefined, digest: string): FoundKey | undefined {
   const secret = record?.secrets.find((one) => one.digest === digest);
-  return record === undefined || secret === undefined ? undefined : { record, secret };
+  if (record === undefined || secret === undefined) return undefined;
+  const { id, version, plan, quotas, scopes, networks, notBefore, expiresAt, enabled, revokedAt } = record;
+  return {
+    id,
+    version,
+    plan,
+    quotas,
+    scopes,
+    networks,
+    notBefore,
+    expiresAt,
+    enabled,
+    revokedAt,
+    secret: secret.number,
+    digest: secret.digest,
+    secretExpiresAt: secret.expiresAt,
+  };
 }
 
 /** A key of the YAML in the form of the others. Nothing of it is ever written to the store. */
-export function foundOf({ id, plan, digest, enabled, expiresAt }: StaticKey): FoundKey {
+export function recordOf({ id, plan, digest, enabled, expiresAt }: StaticKey): KeyRecord {
   const secret = { number: 0, digest, start: '', createdAt: 0, expiresAt: undefined };
   const nothingElse = { name: '', owner: '', quotas: [], scopes: [], labels: {}, networks: [], requests: [] };
   const always = { version: 0, notBefore: undefined, revokedAt: undefined, createdAt: 0 };
-  const record = { ...nothingElse, ...always, id, plan, enabled, expiresAt, secrets: [secret] };
-  return { record, secret };
+  return { ...nothingElse, ...always, id, plan, enabled, expiresAt, secrets: [secret] };
+}
+
+/** The same as requests find it. */
+export function foundOf(key: StaticKey): FoundKey {
+  return foundIn(recordOf(key), key.digest) as FoundKey;
 }

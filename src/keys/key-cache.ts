@@ -33,13 +33,18 @@ export interface KeyCache {
 export const knownKeysMax = 50_000;
 export const unknownKeysMax = 10_000;
 
-interface Known extends FoundKey, Reading {}
+interface Known extends Reading {
+  readonly found: FoundKey;
+  /** Another secret of the same key: it may have several. */
+  next: Known | undefined;
+}
 
 /** Creates an empty cache. */
 export function createKeyCache(): KeyCache {
   const known = new BoundedMap<string, Known>(knownKeysMax);
   const unknown = new BoundedMap<string, number>(unknownKeysMax);
-  const digestsOf = new Map<string, readonly string[]>();
+  /** By the ids of keys, the first of their secrets that are known. */
+  const firstOf = new Map<string, Known>();
   let changes = 0;
   let doubtedAt = 0;
 
@@ -50,20 +55,25 @@ export function createKeyCache(): KeyCache {
     unlist(entry);
   }
 
-  function unlist({ record: { id }, secret }: Known): void {
-    const others = digestsOf.get(id)?.filter((one) => one !== secret.digest) ?? [];
-    if (others.length > 0) digestsOf.set(id, others);
-    else digestsOf.delete(id);
+  function unlist(entry: Known): void {
+    const { id } = entry.found;
+    const first = firstOf.get(id);
+    if (first !== entry) {
+      let before = first;
+      while (before !== undefined && before.next !== entry) before = before.next;
+      if (before !== undefined) before.next = entry.next;
+    } else if (entry.next === undefined) firstOf.delete(id);
+    else firstOf.set(id, entry.next);
   }
 
-  function keepKnown(digest: string, { record, secret }: FoundKey, { readAt, asOf }: Reading): void {
+  function keepKnown(digest: string, found: FoundKey, { readAt, asOf }: Reading): void {
     drop(digest);
     unknown.delete(digest);
-    // The record has the digest too, and one string serves both. What each key takes counts 50,000 times.
-    const kept = secret.digest;
-    const forgotten = known.set(kept, { record, secret, readAt, asOf });
+    const entry: Known = { found, readAt, asOf, next: firstOf.get(found.id) };
+    // The key has the digest too, and one string serves both. What each key takes counts 50,000 times.
+    const forgotten = known.set(found.digest, entry);
+    firstOf.set(found.id, entry);
     if (forgotten !== undefined) unlist(forgotten);
-    digestsOf.set(record.id, (digestsOf.get(record.id) ?? []).concat(kept));
   }
 
   return {
@@ -73,7 +83,7 @@ export function createKeyCache(): KeyCache {
     get(digest) {
       const entry = known.get(digest);
       if (entry !== undefined) {
-        return { found: entry, readAt: entry.readAt, isFresh: entry.asOf >= doubtedAt };
+        return { found: entry.found, readAt: entry.readAt, isFresh: entry.asOf >= doubtedAt };
       }
       const readAt = unknown.get(digest);
       return readAt === undefined ? undefined : { found: undefined, readAt, isFresh: true };
@@ -87,7 +97,9 @@ export function createKeyCache(): KeyCache {
     },
     forgetKey(keyId) {
       changes += 1;
-      for (const digest of digestsOf.get(keyId) ?? []) drop(digest);
+      for (let entry = firstOf.get(keyId); entry !== undefined; entry = entry.next)
+        known.delete(entry.found.digest);
+      firstOf.delete(keyId);
       unknown.clear();
     },
     forgetUnknown() {

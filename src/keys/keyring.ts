@@ -49,7 +49,7 @@ export function createKeyring(options: KeyringOptions): Keyring {
     underWay.add(changed);
     try {
       const found = foundIn(await store.findKey(digest), digest);
-      if (found === undefined || !changed.has(found.record.id)) {
+      if (found === undefined || !changed.has(found.id)) {
         cache.keep(digest, found, { readAt: mono(), asOf });
       }
       return found;

@@ -7,7 +7,10 @@ import type { FoundKey } from './found-key.ts';
 export type Standing = 'good' | 'revoked' | 'disabled' | 'not_yet_valid' | 'expired' | 'secret_expired';
 
 /** The standing of a key as a whole, whichever of its secrets is used. */
-export function standingOfKey(record: KeyRecord, now: number): Exclude<Standing, 'secret_expired'> {
+export function standingOfKey(
+  record: Pick<KeyRecord, 'revokedAt' | 'enabled' | 'notBefore' | 'expiresAt'>,
+  now: number,
+): Exclude<Standing, 'secret_expired'> {
   if (record.revokedAt !== undefined) return 'revoked';
   if (!record.enabled) return 'disabled';
   if (record.notBefore !== undefined && now < record.notBefore) return 'not_yet_valid';
@@ -15,9 +18,10 @@ export function standingOfKey(record: KeyRecord, now: number): Exclude<Standing,
 }
 
 /** The standing of a key when this secret of it is used. */
-export function standingOf({ record, secret }: FoundKey, now: number): Standing {
-  const standing = standingOfKey(record, now);
-  return standing === 'good' && hasExpired(secret, now) ? 'secret_expired' : standing;
+export function standingOf(found: FoundKey, now: number): Standing {
+  const standing = standingOfKey(found, now);
+  if (standing !== 'good') return standing;
+  return hasExpired({ expiresAt: found.secretExpiresAt }, now) ? 'secret_expired' : 'good';
 }
 
 /** From the moment of its expiry on, a key or a secret is refused. */

@@ -41,12 +41,12 @@ export function createUseNotes(store: Pick<KeyStore, 'noteUses'>, everyMs = flus
 
   const timer = setInterval(() => void flush(), everyMs).unref();
   return {
-    note({ record, secret }, now) {
+    note({ id, version, secret, digest }, now) {
       // Keys of the YAML are not in the store, and nothing about them is.
-      if (record.version === 0) return;
+      if (version === 0) return;
       if (gathered.size >= gatheredMax && writes === 0) void flush();
-      if (gathered.size >= gatheredMax && !gathered.has(secret.digest)) return;
-      gathered.set(secret.digest, { keyId: record.id, secret: secret.number, at: now });
+      if (gathered.size >= gatheredMax && !gathered.has(digest)) return;
+      gathered.set(digest, { keyId: id, secret, at: now });
     },
     flush,
     close() {

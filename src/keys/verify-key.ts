@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { RefusalCode } from '../refusals.ts';
 import type { KeyStore } from '../stores/key-store.ts';
-import { foundIn, foundOf, type FoundKey } from './found-key.ts';
+import { foundIn, recordOf, type FoundKey } from './found-key.ts';
 import type { KeyRules } from './key-rules.ts';
 import { viewKey, type KeyView } from './key-view.ts';
 import { allowsAddress, standingOf, type Standing } from './standing.ts';
@@ -37,14 +37,15 @@ export async function verifyKey(
   if (fixed === undefined && rules.format.judge(secret) === 'mistyped') {
     return { ...refused, reason: 'mistyped' };
   }
-  const found = fixed === undefined ? foundIn(await store.findKey(digest), digest) : foundOf(fixed);
-  if (found === undefined) return { ...refused, reason: 'unknown' };
+  const record = fixed === undefined ? await store.findKey(digest) : recordOf(fixed);
+  const found = foundIn(record, digest);
+  if (record === undefined || found === undefined) return { ...refused, reason: 'unknown' };
   const reason = judge(found, client, { rules, now });
   const valid = reason === 'good';
   const refusal = reason === 'plan_unknown' ? reason : 'key_invalid';
-  const known = fixed === undefined ? await store.readKey(found.record.id) : undefined;
-  const key = viewKey(known ?? { record: found.record, usedAt: new Map() }, now());
-  return { valid, reason, refusal: valid ? null : refusal, key, secret: found.secret.number };
+  const known = fixed === undefined ? await store.readKey(record.id) : undefined;
+  const key = viewKey(known ?? { record, usedAt: new Map() }, now());
+  return { valid, reason, refusal: valid ? null : refusal, key, secret: found.secret };
 }
 
 function judge(
@@ -54,6 +55,6 @@ function judge(
 ): Verdict['reason'] {
   const standing = standingOf(found, now());
   if (standing !== 'good') return standing;
-  if (client !== undefined && !allowsAddress(found.record, client)) return 'wrong_network';
-  return rules.plans.has(found.record.plan) ? 'good' : 'plan_unknown';
+  if (client !== undefined && !allowsAddress(found, client)) return 'wrong_network';
+  return rules.plans.has(found.plan) ? 'good' : 'plan_unknown';
 }

@@ -60,11 +60,11 @@ async function waitFor(
 
 function welcome(found: FoundKey | undefined, client: string, by: Recognition): Caller {
   const now = by.now();
-  if (found === undefined || standingOf(found, now) !== 'good' || !allowsAddress(found.record, client)) {
+  if (found === undefined || standingOf(found, now) !== 'good' || !allowsAddress(found, client)) {
     throw refuse(by.noteFailure(client));
   }
   by.noteUse(found, now);
-  const { id, plan, quotas, scopes } = found.record;
+  const { id, plan, quotas, scopes } = found;
   return { keyId: id, plan, quotas, scopes };
 }
 

@@ -51,7 +51,7 @@ const key = aKey({ id: 'k', secrets: [aSecret({ digest: digestOf(secret) })] });
 test('a key is looked up once, until its time in the cache is over', async () => {
   const { keyring, state, put } = scene();
   put(key);
-  for (let round = 0; round < 3; round += 1) assert.equal((await keyring.find(secret))?.record, key);
+  for (let round = 0; round < 3; round += 1) assert.equal((await keyring.find(secret))?.id, 'k');
   assert.equal(state.asked, 1);
   state.now += 60_000;
   await keyring.find(secret);
@@ -75,7 +75,7 @@ test('a change is asked for anew, for its key and for what was unknown, and not 
   put({ ...key, enabled: false });
   for (const one of [secret, 'other', 'unknown']) await keyring.find(one);
   assert.equal(state.asked, 5);
-  assert.equal((await keyring.find(secret))?.record.enabled, false);
+  assert.equal((await keyring.find(secret))?.enabled, false);
   tell({ kind: 'added' });
   for (const one of [secret, 'other', 'unknown']) await keyring.find(one);
   assert.equal(state.asked, 6);
@@ -94,10 +94,10 @@ test('an answer from before a change is not kept after it', async () => {
   tell({ kind: 'changed', keyId: 'k' });
   state.gate = Promise.resolve();
   const late = await keyring.find(secret);
-  assert.equal(late?.record.enabled, false, 'who came after the change sees it');
+  assert.equal(late?.enabled, false, 'who came after the change sees it');
   resolve(undefined);
-  assert.equal((await early)?.record.enabled, true);
-  assert.equal((await keyring.find(secret))?.record.enabled, false);
+  assert.equal((await early)?.enabled, true);
+  assert.equal((await keyring.find(secret))?.enabled, false);
 });
 
 test('a key that was found while others changed goes on working in an outage', async () => {
@@ -108,7 +108,7 @@ test('a key that was found while others changed goes on working in an outage', a
     tell({ kind });
     await early;
     state.isAway = true;
-    assert.equal((await keyring.find(secret))?.record, key);
+    assert.equal((await keyring.find(secret))?.id, 'k');
   }
 });
 
@@ -119,7 +119,7 @@ test('while the store is away a key that was seen goes on working for the grace,
   state.isAway = true;
   tell({ kind: 'missed' });
   state.now += 899_999;
-  assert.equal((await keyring.find(secret))?.record, key);
+  assert.equal((await keyring.find(secret))?.id, 'k');
   state.now += 1;
   await assert.rejects(async () => keyring.find(secret), StoreUnavailable);
 });
@@ -146,7 +146,7 @@ test('a key that is added while its secret is looked up is found at the next req
   tell({ kind: 'added' });
   resolve();
   assert.equal(await early, undefined, 'it was asked for before');
-  assert.equal((await keyring.find(secret))?.record, key);
+  assert.equal((await keyring.find(secret))?.id, 'k');
 });
 
 test('a secret that the store has forgotten does not come back in an outage', async () => {
@@ -161,6 +161,26 @@ test('a secret that the store has forgotten does not come back in an outage', as
   await assert.rejects(async () => keyring.find(secret), StoreUnavailable);
 });
 
+for (const gone of ['first', 'second', 'third']) {
+  test(`a change of a key concerns all of its secrets, also when the ${gone} has gone before`, async () => {
+    const { keyring, state, put, records, tell } = scene();
+    const all = ['first', 'second', 'third'];
+    put(aKey({ id: 'k', secrets: all.map((one) => aSecret({ digest: digestOf(one) })) }));
+    for (const one of all) await keyring.find(one);
+    records.delete(digestOf(gone));
+    tell({ kind: 'missed' });
+    await keyring.find(gone);
+    const others = all.filter((one) => one !== gone);
+    for (const one of others) await keyring.find(one);
+    const { asked } = state;
+    for (const one of others) await keyring.find(one);
+    assert.equal(state.asked, asked, 'they are known');
+    tell({ kind: 'changed', keyId: 'k' });
+    for (const one of others) await keyring.find(one);
+    assert.equal(state.asked, asked + 2, 'and are asked for anew');
+  });
+}
+
 test('keys of the file and mistyped keys need no store', async () => {
   const fixed = {
     id: 'demo',
@@ -171,7 +191,7 @@ test('keys of the file and mistyped keys need no store', async () => {
   };
   const { keyring, state } = scene({ staticKeys: [fixed] });
   state.isAway = true;
-  assert.equal((await keyring.find('gh_demo'))?.record.id, 'demo');
+  assert.equal((await keyring.find('gh_demo'))?.id, 'demo');
   assert.equal(await keyring.find('gh_dem0'), undefined);
   assert.equal(state.asked, 0);
 });

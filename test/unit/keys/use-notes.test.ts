@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { foundOf } from '../../../src/keys/found-key.ts';
+import { foundIn, foundOf, type FoundKey } from '../../../src/keys/found-key.ts';
 import { createUseNotes, gatheredMax } from '../../../src/keys/use-notes.ts';
-import type { KeyUse } from '../../../src/stores/key-store.ts';
+import type { KeyRecord, KeyUse } from '../../../src/stores/key-store.ts';
 import { aKey, aSecret, digestOf } from '../../helpers/a-key.ts';
 import { until } from '../../helpers/poll.ts';
 
@@ -12,7 +12,7 @@ test('uses are written in batches, the last of each secret, and those of the fil
   t.after(() => notes.close());
   const keys = Array.from({ length: 501 }, (_, at) => aKey({ id: `k${at}`, secrets: [aSecret()] }));
   for (const at of [1, 2]) {
-    for (const record of keys) notes.note({ record, secret: record.secrets[0]! }, at);
+    for (const record of keys) notes.note(found(record), at);
   }
   notes.note(
     foundOf({ id: 'demo', plan: 'free', digest: digestOf('x'), enabled: true, expiresAt: undefined }),
@@ -39,7 +39,7 @@ test('a store that fails costs the note and nothing else', async (t) => {
   t.after(() => notes.close());
   const record = aKey();
   for (let round = 0; round < 2; round += 1) {
-    notes.note({ record, secret: record.secrets[0]! }, 1);
+    notes.note(found(record), 1);
     await notes.flush();
   }
   assert.equal(tries, 2);
@@ -57,7 +57,7 @@ test('more than are gathered are written before their time, and what comes while
   const use = (from: number, keys: number, later = 0): void => {
     for (let at = from; at < from + keys; at += 1) {
       const secret = aSecret({ digest: digestOf(`${at}`) });
-      notes.note({ record: aKey({ id: `k${at}`, secrets: [secret] }), secret }, at + later);
+      notes.note(found(aKey({ id: `k${at}`, secrets: [secret] })), at + later);
     }
   };
   use(0, 3 * gatheredMax);
@@ -73,3 +73,10 @@ test('more than are gathered are written before their time, and what comes while
   assert.deepEqual(written.flat().at(-1)?.keyId, `k${3 * gatheredMax}`);
   assert.equal(written.flat().length, 2 * gatheredMax + 1);
 });
+
+/** A key as a request finds it by its first secret. */
+function found(record: KeyRecord): FoundKey {
+  const key = foundIn(record, record.secrets[0]?.digest ?? '');
+  assert.ok(key !== undefined);
+  return key;
+}
