@@ -339,7 +339,8 @@ test('one thread makes all checkpoints, and another when it has died', async (t)
     threads.push(thread);
     return thread;
   };
-  const checkpointer = createCheckpointer(path, assert.fail, start);
+  const reasons: string[] = [];
+  const checkpointer = createCheckpointer(path, (reason) => void reasons.push(reason), start);
   t.after(() => checkpointer.close());
   const checkpoint = (): Promise<unknown> => {
     const before = version();
@@ -353,6 +354,7 @@ test('one thread makes all checkpoints, and another when it has died', async (t)
   await threads[0]?.terminate();
   await checkpoint();
   assert.equal(threads.length, 2);
+  assert.deepEqual(reasons, []);
   other.close();
   await store.close();
   await until(() => !existsSync(`${path}-wal`), { what: 'no thread keeps the file open' });
