@@ -351,10 +351,10 @@ test('one thread makes all checkpoints, and another when it has died', async (t)
   };
   for (let round = 1; round <= 3; round += 1) await checkpoint();
   assert.equal(threads.length, 1);
+  assert.deepEqual(reasons, []);
   await threads[0]?.terminate();
   await checkpoint();
   assert.equal(threads.length, 2);
-  assert.deepEqual(reasons, []);
   other.close();
   await store.close();
   await until(() => !existsSync(`${path}-wal`), { what: 'no thread keeps the file open' });

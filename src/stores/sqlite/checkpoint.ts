@@ -111,7 +111,11 @@ export function createCheckpointer(
       calls += count;
       if (calls >= CALLS_PER_CHECKPOINT) begin();
     },
-    close: () => void thread?.terminate(),
+    close() {
+      // One that is stopped at work may take it for a failure, and nobody else should.
+      thread?.removeAllListeners('message');
+      void thread?.terminate();
+    },
   };
 }
 
