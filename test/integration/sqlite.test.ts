@@ -289,7 +289,8 @@ test('a log that cannot be copied is told of once, and again when it could be in
   const store = openSqlite(path);
   t.after(() => store.close());
   const reasons: string[] = [];
-  const checkpointer = createCheckpointer(path, (reason) => void reasons.push(reason));
+  const { start, rest } = watchThreads();
+  const checkpointer = createCheckpointer(path, (reason) => void reasons.push(reason), start);
   t.after(() => checkpointer.close());
   const other = sql(path, '');
   t.after(() => other.close());
@@ -300,8 +301,10 @@ test('a log that cannot be copied is told of once, and again when it could be in
       return happens();
     });
   for (const round of [1, 2]) {
+    await rest();
     renameSync(path, `${path}.away`);
     await tryUntil(() => reasons.length === round);
+    await rest();
     renameSync(`${path}.away`, path);
     const before = version();
     await tryUntil(() => version() !== before);
@@ -333,12 +336,7 @@ test('one thread makes all checkpoints, and another when it has died', async (t)
   t.after(() => store.close());
   const other = sql(path, '');
   const version = (): unknown => other.prepare('PRAGMA data_version').get()?.['data_version'];
-  const threads: Worker[] = [];
-  const start = (file: string): Worker => {
-    const thread = startCheckpoint(file);
-    threads.push(thread);
-    return thread;
-  };
+  const { threads, start, rest } = watchThreads();
   const reasons: string[] = [];
   const checkpointer = createCheckpointer(path, (reason) => void reasons.push(reason), start);
   t.after(() => checkpointer.close());
@@ -351,6 +349,7 @@ test('one thread makes all checkpoints, and another when it has died', async (t)
   };
   for (let round = 1; round <= 3; round += 1) await checkpoint();
   assert.equal(threads.length, 1);
+  await rest();
   assert.deepEqual(reasons, []);
   await threads[0]?.terminate();
   await checkpoint();
@@ -408,6 +407,29 @@ test('the log is cut back while writers never rest', async (t) => {
   }
   assert.ok(size() <= LOG_BYTES_KEPT, `${size()} bytes`);
 });
+
+/** Starts threads for checkpoints and sees what they do. */
+function watchThreads() {
+  const threads: Worker[] = [];
+  let asked = 0;
+  let answered = 0;
+  return {
+    threads,
+    start: (file: string): Worker => {
+      const thread = startCheckpoint(file);
+      const ask = thread.postMessage.bind(thread);
+      thread.postMessage = (message: unknown) => {
+        asked += 1;
+        ask(message);
+      };
+      thread.on('message', () => (answered += 1));
+      threads.push(thread);
+      return thread;
+    },
+    /** Until none is at work. */
+    rest: () => until(() => asked === answered),
+  };
+}
 
 /** Writes over every page, but for the first, which makes it a database, and the one of its identity. */
 function damageTables(path: string): void {
