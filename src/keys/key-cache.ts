@@ -58,12 +58,11 @@ export function createKeyCache(): KeyCache {
   function unlist(entry: Known): void {
     const { id } = entry.found;
     const first = firstOf.get(id);
-    if (first !== entry) {
-      let before = first;
-      while (before !== undefined && before.next !== entry) before = before.next;
-      if (before !== undefined) before.next = entry.next;
-    } else if (entry.next === undefined) firstOf.delete(id);
-    else firstOf.set(id, entry.next);
+    if (first === entry && entry.next !== undefined) firstOf.set(id, entry.next);
+    else if (first === entry) firstOf.delete(id);
+    for (let one = first; one !== undefined; one = one.next) {
+      if (one.next === entry) one.next = entry.next;
+    }
   }
 
   function keepKnown(digest: string, found: FoundKey, { readAt, asOf }: Reading): void {

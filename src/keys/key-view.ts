@@ -42,7 +42,7 @@ export function viewKey({ record, usedAt }: KnownKey, now: number): KeyView {
       start: secret.start,
       createdAt: new Date(secret.createdAt).toISOString(),
       expiresAt: instant(secret.expiresAt),
-      expired: hasExpired(secret, now),
+      expired: hasExpired(secret.expiresAt, now),
       lastUsedAt: instant(usedAt.get(secret.number)),
     })),
   };

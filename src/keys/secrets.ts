@@ -29,7 +29,7 @@ export function outlive(
   { at, overlapMs }: { readonly at: number; readonly overlapMs: number },
 ): (KeySecret & { readonly expiresAt: number })[] {
   if (overlapMs === 0) return [];
-  const others = secrets.filter((secret) => !hasExpired(secret, at));
+  const others = secrets.filter(({ expiresAt }) => !hasExpired(expiresAt, at));
   if (others.length >= secretsMax) throw tooManySecrets();
   return others.map((secret) => ({
     ...secret,

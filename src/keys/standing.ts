@@ -1,6 +1,6 @@
 import { networksOf } from '../networks.ts';
 import type { Networks } from '../networks.ts';
-import type { KeyRecord, KeySecret } from '../stores/key-store.ts';
+import type { KeyRecord } from '../stores/key-store.ts';
 import type { FoundKey } from './found-key.ts';
 
 /** Whether a key may be used at a moment, and if not, why. Callers are never told the reason, operators are. */
@@ -14,18 +14,18 @@ export function standingOfKey(
   if (record.revokedAt !== undefined) return 'revoked';
   if (!record.enabled) return 'disabled';
   if (record.notBefore !== undefined && now < record.notBefore) return 'not_yet_valid';
-  return hasExpired(record, now) ? 'expired' : 'good';
+  return hasExpired(record.expiresAt, now) ? 'expired' : 'good';
 }
 
 /** The standing of a key when this secret of it is used. */
 export function standingOf(found: FoundKey, now: number): Standing {
   const standing = standingOfKey(found, now);
   if (standing !== 'good') return standing;
-  return hasExpired({ expiresAt: found.secretExpiresAt }, now) ? 'secret_expired' : 'good';
+  return hasExpired(found.secretExpiresAt, now) ? 'secret_expired' : 'good';
 }
 
 /** From the moment of its expiry on, a key or a secret is refused. */
-export function hasExpired({ expiresAt }: Pick<KeySecret, 'expiresAt'>, now: number): boolean {
+export function hasExpired(expiresAt: number | undefined, now: number): boolean {
   return expiresAt !== undefined && now >= expiresAt;
 }
 
