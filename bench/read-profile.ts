@@ -89,7 +89,6 @@ function shares(times: readonly (readonly [name: string, ms: number])[], busyMs:
 /** The package of a script, with the modules of Node and the folders of the gateway told apart. */
 function placeOf(url: string, root: string): { package: string; file: string } {
   if (url === '') return { package: '(V8, libuv and the kernel)', file: '' };
-  if (url.startsWith('wasm:')) return { package: 'undici', file: 'llhttp.wasm' };
   if (url.startsWith('node:'))
     return { package: `node: ${url.slice('node:'.length).split('/')[0] ?? ''}${partOf(url)}`, file: url };
   const path = decodeURI(url.replace(/^file:\/\//, '')).replace(root, '');

@@ -29,7 +29,7 @@ export function writeAnswerHead(
 }
 
 /**
- * undici takes the chunks apart and leaves any other coding (RFC 9112 §6.1) in the body, whose name would be dropped here
+ * Node takes the chunks apart and leaves any other coding (RFC 9112 §6.1) in the body, whose name would be dropped here
  * with the hop: the client would take coded bytes for the content.
  */
 function refuseCodings(raw: readonly string[]): void {

@@ -1,10 +1,7 @@
-import type { Socket } from 'node:net';
-import { createSecureContext, type ConnectionOptions } from 'node:tls';
-import { buildConnector, errors } from 'undici';
+import { connect as connectTcp, type OnReadOpts, type Socket } from 'node:net';
+import { connect as connectTls, createSecureContext, type ConnectionOptions } from 'node:tls';
 import { serverNameOf } from '../config/addresses.ts';
-
-/** The code of a connection that an upstream reset under an answer. */
-export const resetCode = 'UPSTREAM_RESET';
+import { ConnectionClosed, ConnectTimeout } from './failures.ts';
 
 /** The host of a target, without the brackets of an IPv6 address. */
 export function bareHost({ hostname }: URL): string {
@@ -22,62 +19,91 @@ export function createTrust(ca: string | undefined): Trust {
   return ca === undefined ? {} : { secureContext: createSecureContext({ ca }) };
 }
 
-/** By how much a time of undici's may end too early, and a little more. */
-const undiciEarlyMs = 1000;
+/** Connects to one target, TLS included. Exactly one of the two is called, once. */
+export type Connector = (
+  whenConnected: (socket: Socket) => void,
+  whenFailed: (error: Error) => void,
+  /** Takes what comes. Its bytes are there as long as it runs. */
+  onBytes?: (bytes: Buffer) => void,
+) => void;
 
-/** Makes connections to one target, and mends what undici leaves to chance about them. */
-export function createConnector({
-  hostname,
-  timeoutMs,
-  trust,
-}: {
-  /** The bare host of the target. */
-  readonly hostname: string;
-  readonly timeoutMs: number;
-  readonly trust: Trust;
-}): buildConnector.connector {
-  const connect = buildConnector({
-    timeout: timeoutMs + undiciEarlyMs, // behind ours, to do away with the connection, which undici alone has hold of
-    allowH2: false, // one protocol towards upstreams: every guarantee about framing is made and tested for HTTP/1.1
-    ...trust,
-  });
-  // undici would take the name to verify from the Host header, which with `preserveHost` is the client's to choose.
-  const name = serverNameOf(hostname);
-  const servername = name === undefined ? {} : { servername: name };
-  return function connectTarget({ servername: _chosenByHost, ...options }, callback) {
-    let isLate = false;
-    // undici's own goes by a clock that ticks twice a second, and may end too early as well as too late.
-    const timer = setTimeout(() => {
-      isLate = true;
-      callback(new errors.ConnectTimeoutError(), null);
-    }, timeoutMs);
-    connect({ ...options, ...servername }, (...result) => {
+export function createConnector(target: URL, timeoutMs: number, trust: Trust): Connector {
+  const open = target.protocol === 'https:' ? secureOpener(target, trust) : plainOpener(target);
+  const connectEvent = target.protocol === 'https:' ? 'secureConnect' : 'connect';
+  return function connect(whenConnected, whenFailed, onBytes = () => undefined) {
+    const socket = open(intoOnePiece(onBytes));
+    socket.setNoDelay(true).setKeepAlive(true, probeAfterMs);
+    const timer = setTimeout(() => fail(new ConnectTimeout(timeoutMs)), timeoutMs);
+    socket
+      .once('error', fail)
+      .once('close', closed)
+      .once(connectEvent, () => {
+        settle();
+        whenConnected(socket);
+      });
+
+    function settle(): void {
       clearTimeout(timer);
-      result[1]?.prependListener('error', describeBreak);
-      if (isLate) result[1]?.destroy();
-      else callback(...result);
-    });
+      socket.off('error', fail).off('close', closed);
+    }
+
+    function fail(error: Error): void {
+      settle();
+      // What is told of it once it is given up is nobody's concern.
+      socket.on('error', () => undefined).removeAllListeners(connectEvent);
+      socket.destroy();
+      whenFailed(error);
+    }
+
+    function closed(): void {
+      fail(new ConnectionClosed());
+    }
   };
 }
 
-/** What undici, Node and the kernel say when a connection turns out to be closed. */
-const closedCodes = new Set<unknown>(['UND_ERR_SOCKET', resetCode, 'ECONNRESET', 'EPIPE']);
+// --- Internal ---
 
-export function isClosed(error: Error): boolean {
-  return 'code' in error && closedCodes.has(error.code);
-}
-
-/** Whether a connection that broke had brought anything before: answers to earlier requests, if none to this one. */
-export function hadAnswers(error: Error): boolean {
-  return 'socket' in error && Number((error.socket as { bytesRead?: unknown } | null)?.bytesRead) > 0;
-}
+/** How long a connection is silent before the kernel asks whether the other side is still there. */
+const probeAfterMs = 60_000;
 
 /**
- * undici takes ECONNRESET for the end of an answer that has neither a length nor chunks, so a broken transfer would look
- * whole. Under a code that it does not know, a reset is an error like any other. What it says itself of a connection that was
- * closed, `socket`, an error of the system has then as well.
+ * All connections are read into this one: who is called looks at it before the next is read. Left to Node, each read would get memory
+ * of its own, which is a tenth of what passing a small answer on costs.
  */
-function describeBreak(this: Socket, error: NodeJS.ErrnoException): void {
-  if (error.code === 'ECONNRESET') error.code = resetCode;
-  Object.assign(error, { socket: { bytesRead: this.bytesRead } });
+const piece = Buffer.allocUnsafeSlow(64 * 1024);
+
+function intoOnePiece(onBytes: (bytes: Buffer) => void): OnReadOpts {
+  return {
+    buffer: piece,
+    callback: (length) => {
+      onBytes(length === piece.length ? piece : piece.subarray(0, length));
+      return true;
+    },
+  };
+}
+
+type Opener = (onread: OnReadOpts) => Socket;
+
+function plainOpener(target: URL): Opener {
+  const address = { host: bareHost(target), port: Number(target.port || 80) };
+  return (onread) => connectTcp({ ...address, onread });
+}
+
+function secureOpener(target: URL, trust: Trust): Opener {
+  // The name to verify is the target's own. A Host header, with `preserveHost` the client's to choose, has no say in it.
+  const name = serverNameOf(bareHost(target));
+  const options = {
+    host: bareHost(target),
+    port: Number(target.port || 443),
+    // One protocol towards upstreams: every guarantee about framing is made and tested for HTTP/1.1.
+    ALPNProtocols: ['http/1.1'],
+    ...(name === undefined ? {} : { servername: name }),
+    ...trust,
+  };
+  let session: Buffer | undefined;
+  return (onread) => {
+    const withSession = { ...options, ...(session === undefined ? {} : { session }), onread };
+    const socket = connectTls(withSession);
+    return socket.on('session', (next: Buffer) => (session = next));
+  };
 }

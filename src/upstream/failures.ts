@@ -1,13 +1,12 @@
-import { errors } from 'undici';
 import { Refusal } from '../refusals.ts';
 
 /** What failed towards an upstream, as the metrics count it. */
 export type FailureKind = 'unreachable' | 'timeout' | 'broken';
 
-const timeouts = new Set(['UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT', 'ETIMEDOUT']);
+const timeouts = new Set(['CONNECT_TIMEOUT', 'RESPONSE_TIMEOUT', 'ETIMEDOUT']);
 
 /**
- * The one place that turns what a proxy library reports into a kind. `sent` tells whether any of the request had left:
+ * The one place that turns what fails towards an upstream into a kind. `sent` tells whether any of the request had left:
  * what fails before that is a target that cannot be reached, what fails after it is an answer that broke.
  */
 export function failureKind(error: Error, sent: boolean): FailureKind {
@@ -19,9 +18,19 @@ export function refuse(kind: FailureKind, cause: Error): Refusal {
   return new Refusal(`upstream_${kind}`, { cause });
 }
 
+/** No connection to the upstream within its `connect` timeout. */
+export class ConnectTimeout extends Error {
+  readonly code = 'CONNECT_TIMEOUT';
+
+  constructor(ms: number) {
+    super(`no connection within ${ms} ms`);
+    this.name = 'ConnectTimeout';
+  }
+}
+
 /** The upstream took longer for the head of its answer than its `response` timeout. */
 export class ResponseTimeout extends Error {
-  readonly code = 'UND_ERR_HEADERS_TIMEOUT';
+  readonly code = 'RESPONSE_TIMEOUT';
 
   constructor(ms: number) {
     super(`no answer within ${ms} ms`);
@@ -50,9 +59,21 @@ export class NonsenseAnswer extends Error {
   }
 }
 
-/** An error as the log may tell it: undici's for an answer that is no HTTP comes without a code, and so with a stack. */
-export function named(error: Error): Error {
-  return error instanceof errors.HTTPParserError ? new NonsenseAnswer(error.message) : error;
+/** The upstream closed a connection on which it still owed an answer. */
+export class ConnectionClosed extends Error {
+  readonly code = 'UPSTREAM_CLOSED';
+
+  constructor() {
+    super('the upstream closed the connection');
+    this.name = 'ConnectionClosed';
+  }
+}
+
+/** What is said when a connection turns out to be closed: by its end, by Node, and by the kernel. */
+const closedCodes = new Set<unknown>(['UPSTREAM_CLOSED', 'ECONNRESET', 'EPIPE']);
+
+export function isClosed(error: Error): boolean {
+  return 'code' in error && closedCodes.has(error.code);
 }
 
 /** The client left, so the upstream's work is no longer wanted. */

@@ -1,13 +1,12 @@
 import type { ServerResponse } from 'node:http';
-import type { Dispatcher } from 'undici';
 import { breakOff } from '../break-off.ts';
 import { AnswerBody } from './answer-body.ts';
+import type { AnswerListener } from './answer-reader.ts';
 import { writeAnswerHead } from './answer-head.ts';
 import type { UpstreamConfig } from '../config/config.ts';
-import { hadAnswers, isClosed } from './connect.ts';
 import { takeHeader } from '../headers.ts';
 import { ExchangeFailed, type Outcome, type Progress } from './exchange.ts';
-import { ClientGone, named, NonsenseAnswer, ResponseTimeout, Stalled } from './failures.ts';
+import { ClientGone, NonsenseAnswer, ResponseTimeout, Stalled } from './failures.ts';
 import { Refusal } from '../refusals.ts';
 import type { Guest, Seats } from './seats.ts';
 import { sendHead } from '../send-head.ts';
@@ -24,6 +23,16 @@ export interface RelayParts {
   readonly settle: Settle;
 }
 
+/** Where an answer comes from. */
+export interface AnswerSource {
+  pause(): void;
+  resume(): void;
+  /** Ends it with its connection. */
+  abort(reason: Error): void;
+  /** Whether this failure says no more than that a connection which was kept from earlier requests is closed. */
+  isStale(error: Error): boolean;
+}
+
 interface Settle {
   resolve(outcome: Outcome): void;
   reject(failure: ExchangeFailed): void;
@@ -34,7 +43,7 @@ interface Settle {
  * exactly one: an Outcome, or ExchangeFailed while the client has seen nothing yet.
  * An answer that breaks off is never ended as if it were whole: the client's connection is destroyed.
  */
-export class Relay implements Dispatcher.DispatchHandler, Guest {
+export class Relay implements AnswerListener, Guest {
   seat: Guest['seat'];
   readonly #res: ServerResponse;
   readonly #own: () => readonly string[];
@@ -48,7 +57,8 @@ export class Relay implements Dispatcher.DispatchHandler, Guest {
   /** Begins anew with each piece of an answer that comes in pieces. */
   #patience: NodeJS.Timeout | undefined;
   readonly #onClose = (): void => this.#giveUp(new ClientGone());
-  #controller: Dispatcher.DispatchController | undefined;
+  /** Undefined before there is a connection, and as soon as it is done with this request. */
+  #source: AnswerSource | undefined;
   #over = false;
   #hasLeft = false;
   /** All of it has left. Before that it is the body that is waited for, also when an answer has begun. */
@@ -59,7 +69,6 @@ export class Relay implements Dispatcher.DispatchHandler, Guest {
   #head: { readonly status: number; readonly raw: readonly string[] } | undefined;
   /** The head is on its way to the client; until then there can still be a refusal. */
   #begun = false;
-  #heard = false;
   /** All of the answer has come; the client may still leave before it is sent. */
   #complete = false;
   /** Once all is dealt with that came with the head, what comes is written at once. */
@@ -77,22 +86,14 @@ export class Relay implements Dispatcher.DispatchHandler, Guest {
     this.#timeouts = timeouts;
     this.#seats = seats;
     this.#settle = settle;
-    // Ours rather than undici's: an upstream that sends 1xx for ever would put undici's off for ever. It runs twice, once
-    // for the wait for a free connection and once from the request that is sent.
+    // It runs twice, once for the wait for a free connection and once from the request that is sent. An upstream that sends 1xx
+    // for ever does not put it off.
     this.#deadline = setTimeout(() => this.#lookForHead(), timeouts.responseMs);
     res.on('close', this.#onClose);
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    // Given up while it waited for a connection. Thrown, the request is dropped; aborted, the connection would be too.
-    if (this.#over) throw new ClientGone();
-    this.connected(controller);
-    this.requestLeaves();
-    this.#sent = true;
-  }
-
-  connected(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller;
+  connected(source: AnswerSource): void {
+    this.#source = source;
     this.#startedAt = performance.now();
     this.#deadline.refresh();
   }
@@ -108,28 +109,28 @@ export class Relay implements Dispatcher.DispatchHandler, Guest {
     return this.#hasLeft;
   }
 
-  /** A body that came as it was sent has left: from here on it is the upstream that takes its time. */
+  /** All of it has left: from here on it is the upstream that takes its time. */
   requestSent(): void {
     this.#sent = true;
     this.#startedAt = performance.now();
     if (this.#flowing) this.#expectMore();
   }
 
-  onResponseStarted(): void {
-    this.#heard = true;
+  /** Given up, or over: it takes no answer any more. */
+  get isOver(): boolean {
+    return this.#over;
   }
 
-  onResponseStart(controller: Dispatcher.DispatchController, status: number): void {
-    if (status < 200 || this.#over) return; // 1xx ends here: it speaks of the hop to the upstream only
+  answerBegins(status: number, raw: readonly string[]): void {
+    if (this.#over) return;
     clearTimeout(this.#deadline);
-    this.#heard = true;
     this.#progress.upstreamMs = performance.now() - this.#startedAt;
-    this.#head = { status, raw: toStrings(controller.rawHeaders) };
+    this.#head = { status, raw };
     // The head of a stream must not wait for its first event; with a body in the same packet one write carries both.
     whenAllIsRead(() => this.#startFlowing());
   }
 
-  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+  answerGoesOn(chunk: Buffer): void {
     if (this.#over) return;
     const isFirst = this.#progress.bytesOut === 0;
     this.#progress.bytesOut += chunk.length;
@@ -141,21 +142,11 @@ export class Relay implements Dispatcher.DispatchHandler, Guest {
     this.#write(chunk);
   }
 
-  /** Until here or `onResponseError` undici holds on to the request, also when it was given up long ago. */
-  onResponseEnd(): void {
-    this.#seats.leave(this);
-    this.answerEnded();
-  }
-
-  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.#seats.leave(this);
-    this.answerFailed(named(error));
-  }
-
   /** All of the answer has come. */
   answerEnded(): void {
     if (this.#over) return;
     this.#complete = true;
+    this.#source = undefined;
     whenAllIsRead(() => this.#finish());
   }
 
@@ -227,22 +218,22 @@ export class Relay implements Dispatcher.DispatchHandler, Guest {
     if (this.#body.write(chunk)) return this.#expectMore();
     this.#paused = true;
     this.#expectNothing();
-    this.#controller?.pause();
+    this.#source?.pause();
     this.#res.once('drain', () => this.#goOn());
   }
 
   #goOn(): void {
     this.#paused = false;
     this.#expectMore();
-    this.#controller?.resume();
+    this.#source?.resume();
   }
 
-  /** Ends the exchange from our side. What undici still tells only frees the seat. */
+  /** Ends the exchange from our side. */
   #giveUp(reason: Error): void {
     if (this.#over) return;
-    const controller = this.#controller;
     this.#fail(reason);
-    if (!this.#complete) controller?.abort(reason);
+    this.#source?.abort(reason);
+    this.#source = undefined;
   }
 
   /** What came while the process was held up came in time: an answer, or the connection that was waited for. */
@@ -255,8 +246,8 @@ export class Relay implements Dispatcher.DispatchHandler, Guest {
   }
 
   /**
-   * Ours rather than undici's: nearly every answer is whole in one turn of the event loop and needs no timer. Undici makes one for
-   * each, and keeps it for half a second: the old generation filled up three times as fast.
+   * Nearly every answer is whole in one turn of the event loop and needs no timer. With one for each, kept for a while, the old
+   * generation filled up three times as fast.
    */
   #expectMore(): void {
     if (this.#over || this.#paused || !this.#sent) return;
@@ -291,11 +282,12 @@ export class Relay implements Dispatcher.DispatchHandler, Guest {
       return;
     }
     this.#progress.bytesOut = 0; // what was held is not sent any more
-    const silent = !this.#heard && isClosed(error) && hadAnswers(error);
+    const silent = this.#source?.isStale(error) ?? false;
     this.#stop();
     const sent = this.#hasLeft;
     const inLine = this.#seats.giveUp(this);
-    const waited = !sent && (inLine || this.seat === 'after a wait') && error instanceof ResponseTimeout;
+    const inTime = inLine || this.seat === 'after a wait';
+    const waited = !sent && !silent && inTime && error instanceof ResponseTimeout;
     this.#settle.reject(new ExchangeFailed(error, { sent, silent, inLine, waited }));
   }
 
@@ -316,9 +308,4 @@ const unitsMax = 1e15;
 /** Anything but plain digits is no cost: what the upstream says is hostile too. */
 function readUnits(text: string | undefined): number | undefined {
   return text !== undefined && /^[ \t]*\d+[ \t]*$/.test(text) ? Math.min(Number(text), unitsMax) : undefined;
-}
-
-function toStrings(raw: Dispatcher.DispatchController['rawHeaders']): string[] {
-  if (!Array.isArray(raw)) return [];
-  return raw.map((item) => (typeof item === 'string' ? item : item.toString('latin1')));
 }

@@ -1,18 +1,23 @@
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
-import type { Dispatcher } from 'undici';
 import type { UpstreamConfig } from '../config/config.ts';
 import { type Body, chunksOf } from './body.ts';
-import { isClosed } from './connect.ts';
 import { discardRest } from './discard-rest.ts';
-import { ExchangeFailed } from './exchange.ts';
-import { ClientGone, NonsenseAnswer, ResponseTimeout, Stalled } from './failures.ts';
+import type { ExchangeFailed } from './exchange.ts';
+import {
+  ClientGone,
+  ConnectTimeout,
+  isClosed,
+  NonsenseAnswer,
+  ResponseTimeout,
+  Stalled,
+} from './failures.ts';
 import { checkSwitch, type Handshake, type HeldBytes, joinSockets, writeSwitch } from './join-sockets.ts';
 import { KeptConnection } from './kept-connection.ts';
 import type { OpenSocket } from './open-sockets.ts';
 import { whenAllIsRead } from '../when-all-is-read.ts';
-import { Relay, type RelayParts } from './relay.ts';
+import { type AnswerSource, Relay, type RelayParts } from './relay.ts';
 import type { Seats } from './seats.ts';
 
 /** A request whose body is read while it is sent. */
@@ -52,7 +57,7 @@ const neverMs = 0x7fffffff;
  * One request and its answer. The body is read on only when its first chunk was sent, so a target that cannot be reached costs
  * nothing of it; and it is ended only when all of it passed, so what breaks a rule can never be taken for complete.
  */
-export class StreamedExchange implements Dispatcher.DispatchController {
+export class StreamedExchange implements AnswerSource {
   readonly #body: Body;
   readonly #switching: Switching | undefined;
   readonly #parts: LaneParts;
@@ -74,10 +79,6 @@ export class StreamedExchange implements Dispatcher.DispatchController {
   #sent = false;
   /** The answer is complete; only the client is waited for. */
   #finishing = false;
-  aborted = false;
-  paused = false;
-  reason: Error | null = null;
-  rawHeaders: string[] = [];
 
   constructor({ body, switching }: StreamedRequest, res: ServerResponse, by: ExchangeParts) {
     const { parts, timeouts, seats } = by;
@@ -94,7 +95,7 @@ export class StreamedExchange implements Dispatcher.DispatchController {
       },
       reject: (failure: ExchangeFailed) => {
         this.#stop();
-        parts.settle.reject(this.#judge(failure));
+        parts.settle.reject(failure);
       },
     };
     // The relay's own deadline would run while the body is still arriving; ours starts when it has been sent.
@@ -126,7 +127,7 @@ export class StreamedExchange implements Dispatcher.DispatchController {
       if (outgoing.reusedSocket) this.#kept = new KeptConnection(socket);
       if (!socket.connecting && !(secure && !outgoing.reusedSocket)) return this.#connected();
       const { connectMs } = this.#timeouts;
-      this.#arm(connectMs, (ms) => new Stalled(`no connection within ${ms} ms`));
+      this.#arm(connectMs, (ms) => new ConnectTimeout(ms));
       socket.once(secure ? 'secureConnect' : 'connect', () => this.#connected());
     });
     outgoing.once('response', (answer) => this.#receive(answer));
@@ -143,20 +144,22 @@ export class StreamedExchange implements Dispatcher.DispatchController {
     });
   }
 
-  abort(reason: Error): void {
-    this.aborted = true;
-    this.reason = reason;
+  abort(): void {
     this.#outgoing?.destroy();
   }
 
   pause(): void {
-    this.paused = true;
     this.#answer?.pause();
   }
 
   resume(): void {
-    this.paused = false;
     this.#answer?.resume();
+  }
+
+  /** What becomes of a kept connection before anything has left on it, or that it was closed, is no failure of the request. */
+  isStale(error: Error): boolean {
+    if (this.#kept === undefined) return false;
+    return !this.#relay.hasLeft || (this.#kept.isSilent && isClosed(error));
   }
 
   #connected(): void {
@@ -229,17 +232,16 @@ export class StreamedExchange implements Dispatcher.DispatchController {
     // Interim answers do not come this way: it is 000 or the like, for which the relay would wait on.
     if (status < 200) return this.#giveUp(new NonsenseAnswer(`${status} is not the status of an answer`));
     this.#answer = answer;
-    this.rawHeaders = answer.rawHeaders;
     // Of a body that nobody waits for the rest is still to come, so the connection cannot go on.
     if (!this.#res.req.complete) this.#res.shouldKeepAlive = false;
     clearTimeout(this.#timer);
-    answer.on('data', (chunk: Buffer) => this.#relay.onResponseData(this, chunk));
+    answer.on('data', (chunk: Buffer) => this.#relay.answerGoesOn(chunk));
     answer.once('end', () => {
       if (answer.complete) void this.#finish();
     });
     answer.once('error', (error) => this.#fail(error));
     answer.once('close', () => this.#fail(new NonsenseAnswer('the answer broke off')));
-    this.#relay.onResponseStart(this, status);
+    this.#relay.answerBegins(status, answer.rawHeaders);
   }
 
   async #switch(answer: IncomingMessage, upstream: Duplex): Promise<void> {
@@ -289,14 +291,6 @@ export class StreamedExchange implements Dispatcher.DispatchController {
   /** What becomes of the connection behind a whole answer is no concern of its client. */
   #fail(error: Error): void {
     if (this.#answer?.complete !== true) this.#relay.answerFailed(error);
-  }
-
-  /** What becomes of a kept connection before anything has left on it, or that it was closed, is no failure of the request. */
-  #judge(failure: ExchangeFailed): ExchangeFailed {
-    const { cause, sent } = failure;
-    if (this.#kept === undefined) return failure;
-    if (sent && !(this.#kept.isSilent && isClosed(cause))) return failure;
-    return new ExchangeFailed(cause, { silent: true, sent });
   }
 
   #stop(): void {

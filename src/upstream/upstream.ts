@@ -1,18 +1,15 @@
 import type { ServerResponse } from 'node:http';
-import { Pool, type buildConnector } from 'undici';
 import type { UpstreamConfig } from '../config/config.ts';
-import { answerHeadersMax } from './answer-head.ts';
-import { bareHost, createConnector, createTrust, type Trust } from './connect.ts';
+import { type BufferedLane, createBufferedLane } from './buffered-lane.ts';
+import { type Connector, createConnector, createTrust, type Trust } from './connect.ts';
 import type { Body } from './body.ts';
 import { ClientGone, failureKind, refuse, type FailureKind } from './failures.ts';
 import { ExchangeFailed, type Outcome, type Progress } from './exchange.ts';
-import { Relay } from './relay.ts';
 import type { Switching } from './streamed-exchange.ts';
 import { Seats } from './seats.ts';
 import { createStreamedLane, type StreamedLane } from './streamed-lane.ts';
 import { Refusal } from '../refusals.ts';
 import { safeMethods } from '../safe-methods.ts';
-import { whenAllIsRead } from '../when-all-is-read.ts';
 
 /** A request as it leaves for an upstream; its headers are finished but for `Host`. */
 export interface OutgoingRequest {
@@ -39,7 +36,7 @@ export interface Upstream {
   send(request: OutgoingRequest, res: ServerResponse, progress: Progress): Promise<Outcome>;
   /** Resolves when a connection to one of the targets can be made, TLS included. */
   probe(): Promise<void>;
-  close(): Promise<void>;
+  close(): void;
 }
 
 /** What an upstream tells of itself while it is used. */
@@ -53,14 +50,11 @@ export interface UpstreamEvents {
 
 interface Target {
   readonly url: URL;
-  readonly hostname: string;
-  readonly connect: buildConnector.connector;
-  readonly pool: Pool;
-  /** For repeats: no connection of it is used twice, so none turns out to be closed. */
-  readonly fresh: Pool;
+  readonly connect: Connector;
   /** Of both ways to it. */
   readonly seats: Seats;
-  readonly lane: StreamedLane;
+  readonly buffered: BufferedLane;
+  readonly streamed: StreamedLane;
   /** Left aside until then, because it could not be reached. */
   asideUntil: number;
   /** From the first failure to the next answer. */
@@ -141,9 +135,11 @@ export function createUpstream(config: UpstreamConfig, events: UpstreamEvents): 
     probe: async () => {
       await Promise.any(targets.map(probeTarget));
     },
-    close: async () => {
-      for (const { lane } of targets) lane.close();
-      await Promise.all(targets.flatMap(({ pool, fresh }) => [pool.destroy(), fresh.destroy()]));
+    close: () => {
+      for (const { buffered, streamed } of targets) {
+        buffered.close();
+        streamed.close();
+      }
     },
   };
 }
@@ -155,30 +151,15 @@ function mayRepeat({ silent, sent }: ExchangeFailed, { method, body, switching }
 }
 
 function createTarget(origin: string, config: UpstreamConfig, trust: Trust): Target {
-  const { timeouts, connections } = config;
   const url = new URL(origin);
-  const hostname = bareHost(url);
-  const connect = createConnector({ hostname, timeoutMs: timeouts.connectMs, trust });
-  const options = {
-    connections,
-    pipelining: 1,
-    // Said to the pool as well: towards https it would try one connection before all others, to learn what the upstream speaks.
-    allowH2: false,
-    // The relay keeps the time.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    connect,
-    maxHeaderSize: answerHeadersMax,
-  };
-  const seats = new Seats(connections);
+  const connect = createConnector(url, config.timeouts.connectMs, trust);
+  const seats = new Seats(config.connections);
   return {
     url,
-    hostname,
     connect,
-    pool: new Pool(origin, options),
-    fresh: new Pool(origin, { ...options, maxRequestsPerClient: 1 }),
     seats,
-    lane: createStreamedLane(url, config, { seats, trust }),
+    buffered: createBufferedLane(connect, config.timeouts, seats),
+    streamed: createStreamedLane(url, config, { seats, trust }),
     asideUntil: 0,
     isAway: false,
   };
@@ -202,35 +183,24 @@ function exchange(
       reject(new ExchangeFailed(new ClientGone()));
       return;
     }
-    const { method, target: path, body, answerHeaders: own, costHeader } = request;
-    const headers = ['host', config.preserveHost ? request.host : target.url.host, ...request.headers];
-    const settle = { resolve, reject };
-    const large = body.kind === 'stream' || body.bytes.length > wholeBytesMax;
-    if (large || request.switching !== undefined) {
-      const { switching } = request;
-      const parts = { own, costHeader, progress, settle };
-      target.lane.send({ method, path, headers, body, switching, repeats }, res, parts);
+    const { method, target: path, headers, body, switching, answerHeaders: own, costHeader } = request;
+    const host = config.preserveHost ? request.host : target.url.host;
+    const parts = { own, costHeader, progress, settle: { resolve, reject } };
+    if (body.kind === 'bytes' && body.bytes.length <= wholeBytesMax && switching === undefined) {
+      target.buffered.send({ method, path, host, headers, body: body.bytes, repeats }, res, parts);
       return;
     }
-    const { timeouts } = config;
-    const { seats } = target;
-    const relay = new Relay(res, { own, costHeader, progress, timeouts, seats, settle });
-    const bytes = body.bytes.length > 0 ? body.bytes : null;
-    // The name is the same for every request, or undici would connect anew whenever a client's Host differs from the last.
-    const options = { method, path, headers, body: bytes, servername: target.hostname };
-    const pool = repeats ? target.fresh : target.pool;
-    const dispatch = (): unknown => pool.dispatch(options, relay);
-    seats.take(relay, () => whenAllIsRead(dispatch));
+    const withHost = ['host', host, ...headers];
+    target.streamed.send({ method, path, headers: withHost, body, switching, repeats }, res, parts);
   });
 }
 
 /** Connects as for a request, and sends none: a target whose certificate is not trusted is not reached. */
-function probeTarget({ url, hostname, connect }: Target): Promise<void> {
+function probeTarget({ connect }: Target): Promise<void> {
   return new Promise((resolve, reject) => {
-    connect({ hostname, protocol: url.protocol, port: url.port }, (error, socket) => {
-      socket?.destroy();
-      if (error === null) resolve();
-      else reject(error);
-    });
+    connect((socket) => {
+      socket.destroy();
+      resolve();
+    }, reject);
   });
 }

@@ -146,14 +146,14 @@ for (const { name, line, status, refusal, cause } of [
     line: 'GET /full/x',
     status: 504,
     refusal: 'upstream_timeout',
-    cause: /UND_ERR_CONNECT_TIMEOUT/,
+    cause: /CONNECT_TIMEOUT/,
   },
   {
     name: 'does not answer in time',
     line: 'POST /silent/x',
     status: 504,
     refusal: 'upstream_timeout',
-    cause: /UND_ERR_HEADERS_TIMEOUT/,
+    cause: /RESPONSE_TIMEOUT/,
   },
   {
     name: 'signed its certificate itself',

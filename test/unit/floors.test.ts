@@ -59,7 +59,6 @@ const stageTypes: readonly string[] = ['authenticate.ts', 'check-request.ts'];
 const guarded: Readonly<Record<string, RegExp>> = {
   'node:sqlite': /^stores\/sqlite\//,
   ioredis: /^stores\/redis\//,
-  undici: /^upstream\//,
   'http-proxy': /^upstream\//,
   express: /^(?:app\.ts|admin\/)/,
   pino: /^log\.ts$/,

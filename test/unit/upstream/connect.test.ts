@@ -8,6 +8,11 @@ import { makeCertificate } from '../../helpers/certificates.ts';
 import { listen } from '../../helpers/listen.ts';
 import { until } from '../../helpers/poll.ts';
 
+const unwanted = (socket: Socket): void => {
+  socket.destroy();
+  assert.fail('it connected');
+};
+
 test('the time to connect is never cut short, TLS included, and what it ends is closed', async (t) => {
   const timeoutMs = 900;
   const silent = new Set<Socket>();
@@ -17,14 +22,12 @@ test('the time to connect is never cut short, TLS included, and what it ends is 
     socket.resume();
   });
   const port = await listen(t, server);
-  const connect = createConnector({ hostname: '127.0.0.1', timeoutMs, trust: {} });
-  const options = { hostname: '127.0.0.1', protocol: 'https:', port: String(port) };
+  const connect = createConnector(new URL(`https://127.0.0.1:${port}`), timeoutMs, {});
   const waits: number[] = [];
-  // One after the other, so that undici's clock is going and ticks in the midst of some.
   for (let turn = 0; turn < 6; turn += 1) {
     const startedAt = performance.now();
-    connect(options, (...[error]) => {
-      assert.equal(error?.name, 'ConnectTimeoutError');
+    connect(unwanted, (error) => {
+      assert.equal(error.name, 'ConnectTimeout');
       waits.push(performance.now() - startedAt);
     });
     await until(() => performance.now() - startedAt > 80);
@@ -41,14 +44,50 @@ test('a connection that is made after its time is closed, and nobody is told of 
   const server = createServer({ pauseOnConnect: true }, (socket) => late.push(socket));
   const port = await listen(t, server);
   const trust = createTrust(certificate.cert);
-  const connect = createConnector({ hostname: '127.0.0.1', timeoutMs: 100, trust });
-  const answers: (string | undefined)[] = [];
-  connect({ hostname: '127.0.0.1', protocol: 'https:', port: String(port) }, (...[error]) => {
-    answers.push(error?.name);
-  });
+  const connect = createConnector(new URL(`https://127.0.0.1:${port}`), 100, trust);
+  const answers: string[] = [];
+  connect(unwanted, (error) => answers.push(error.name));
   await until(() => answers.length > 0 && late.length > 0);
-  // Only now the target greets, within the second by which undici is more patient.
+  // Only now the target greets.
   secure.emit('connection', late[0]?.resume());
   await until(() => late[0]?.closed);
-  assert.deepEqual(answers, ['ConnectTimeoutError']);
+  assert.deepEqual(answers, ['ConnectTimeout']);
+});
+
+test('a target that closes instead of greeting is a connection that failed, told of once', async (t) => {
+  const port = await listen(
+    t,
+    createServer((socket) => void socket.end()),
+  );
+  const connect = createConnector(new URL(`https://127.0.0.1:${port}`), 5000, {});
+  const answers: string[] = [];
+  connect(unwanted, (error) => answers.push(error.message));
+  await until(() => answers.length > 0);
+  for (let turn = 0; turn < 3; turn += 1) await new Promise(setImmediate);
+  assert.equal(answers.length, 1);
+});
+
+test('a target is asked for HTTP/1.1 alone, and a session with it is resumed by the next connection', async (t) => {
+  const certificate = makeCertificate(t, ['IP:127.0.0.1']);
+  const resumed: boolean[] = [];
+  const spoken: unknown[] = [];
+  const server = createTlsServer({ ...certificate, ALPNProtocols: ['h2', 'http/1.1'] }, (socket) => {
+    resumed.push(socket.isSessionReused());
+    spoken.push(socket.alpnProtocol);
+    socket.on('error', () => undefined).end('bye');
+  });
+  const port = await listen(t, server);
+  const connect = createConnector(new URL(`https://127.0.0.1:${port}`), 5000, createTrust(certificate.cert));
+  for (let turn = 0; turn < 2; turn += 1) {
+    const { promise, resolve, reject } = Promise.withResolvers<string>();
+    connect(
+      (socket) => void socket.on('error', reject).on('close', () => reject(new Error('it closed early'))),
+      reject,
+      (bytes) => resolve(bytes.toString()),
+    );
+    assert.equal(await promise, 'bye');
+    await until(() => resumed.length === turn + 1);
+  }
+  assert.deepEqual(resumed, [false, true]);
+  assert.deepEqual(spoken, ['http/1.1', 'http/1.1']);
 });

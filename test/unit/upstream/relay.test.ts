@@ -5,8 +5,7 @@ import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import type { Dispatcher } from 'undici';
-import { Relay } from '../../../src/upstream/relay.ts';
+import { type AnswerSource, Relay } from '../../../src/upstream/relay.ts';
 import type { Outcome } from '../../../src/upstream/exchange.ts';
 import { Seats } from '../../../src/upstream/seats.ts';
 import { until } from '../../helpers/poll.ts';
@@ -14,14 +13,12 @@ import { noProgress } from '../../helpers/progress.ts';
 import { openRaw } from '../../helpers/raw-socket.ts';
 
 /** An upstream that stops when it is told to. */
-class Source {
+class Source implements AnswerSource {
   paused = false;
-  readonly aborted = false;
-  readonly reason = null;
-  readonly rawHeaders = [];
   pause = () => void (this.paused = true);
   resume = () => void (this.paused = false);
   abort = () => undefined;
+  isStale = () => false;
 }
 
 /** A request of a client that reads nothing as yet, and its relay, with some of the answer waiting already. */
@@ -46,19 +43,20 @@ async function startRelay(t: TestContext, idleMs = 60_000) {
     settle: { resolve, reject },
   });
   const source = new Source();
-  const controller = source as unknown as Dispatcher.DispatchController;
-  relay.onRequestStart(controller);
-  relay.onResponseStart(controller, 200);
+  relay.connected(source);
+  relay.requestLeaves();
+  relay.requestSent();
+  relay.answerBegins(200, []);
   const sent: Buffer[] = [];
   const send = (bytes: Buffer): void => {
     sent.push(Buffer.from(bytes));
-    relay.onResponseData(controller, bytes);
+    relay.answerGoesOn(bytes);
   };
   while (res.writableLength === 0) {
     send(Buffer.alloc(32 * 1024, '.'));
     for (let turn = 0; turn < 3; turn += 1) await new Promise(setImmediate);
   }
-  return { client, relay, source, writes, outcome: promise, progress, send, sent };
+  return { client, relay, res, source, writes, outcome: promise, progress, send, sent };
 }
 
 test('small pieces of an answer that has to wait are gathered, and it arrives whole', async (t) => {
@@ -72,7 +70,7 @@ test('small pieces of an answer that has to wait are gathered, and it arrives wh
   client.socket.resume();
   await until(() => !source.paused);
   for (let at = 0; at < 100; at += 1) send(Buffer.from([65 + (at % 26)]));
-  relay.onResponseEnd();
+  relay.answerEnded();
   const [answer] = await answers;
   assert.equal((await outcome).cut, undefined);
   assert.ok(answer?.body.equals(Buffer.concat(sent)));
@@ -81,13 +79,27 @@ test('small pieces of an answer that has to wait are gathered, and it arrives wh
 test('what waits to be sent when an answer ends arrives as well', async (t) => {
   const { client, relay, outcome, send, sent } = await startRelay(t);
   for (let at = 0; at < 100; at += 1) send(Buffer.from([65 + (at % 26)]));
-  relay.onResponseEnd();
+  relay.answerEnded();
   const answers = client.responses(1);
   client.socket.resume();
   const [answer] = await answers;
   assert.equal((await outcome).cut, undefined);
   assert.ok(answer?.body.equals(Buffer.concat(sent)), `${answer?.body.length} bytes`);
 });
+
+for (const event of ['drain', 'close'] as const) {
+  test(`a connection whose answer is whole may serve another, and hears nothing of a ${event}`, async (t) => {
+    const { client, relay, res, source, outcome, send } = await startRelay(t);
+    const aborted = t.mock.method(source, 'abort').mock;
+    while (!source.paused) send(Buffer.alloc(32 * 1024, '.'));
+    relay.answerEnded();
+    res.emit(event);
+    assert.ok(source.paused);
+    assert.equal(aborted.callCount(), 0);
+    client.socket.resume();
+    await outcome;
+  });
+}
 
 test('behind what had to wait every piece goes on at once, as the events of a stream must', async (t) => {
   const { client, relay, send, source } = await startRelay(t);
@@ -98,7 +110,7 @@ test('behind what had to wait every piece goes on at once, as the events of a st
     send(Buffer.from(event));
     await client.receivedUntil((bytes) => bytes.toString('latin1').endsWith(`${event}\r\n`));
   }
-  relay.onResponseEnd();
+  relay.answerEnded();
 });
 
 test('an upstream is not given up while it is its client that takes nothing, and is when it brings nothing after that', async (t) => {
@@ -127,7 +139,7 @@ test('each piece of an answer gives the upstream its time anew', async (t) => {
     send(Buffer.from('.'));
     return performance.now() - from > 2 * idleMs;
   });
-  relay.onResponseEnd();
+  relay.answerEnded();
   assert.equal((await outcome).cut, undefined);
   assert.equal(countTimers(), timers);
 });
@@ -143,12 +155,12 @@ for (const last of ['a piece', 'the end'] as const) {
     await new Promise(setImmediate);
     setImmediate(() => {
       if (last === 'a piece') send(Buffer.from('.'));
-      else relay.onResponseEnd();
+      else relay.answerEnded();
     });
     const from = performance.now();
     while (performance.now() - from < 2 * idleMs);
     for (let turn = 0; turn < 3; turn += 1) await new Promise(setImmediate);
-    relay.onResponseEnd();
+    relay.answerEnded();
     assert.equal((await outcome).cut, undefined);
   });
 }

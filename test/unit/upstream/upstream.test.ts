@@ -62,7 +62,7 @@ for (const [lane, { size, bodyOf }] of Object.entries(lanes)) {
     started.silent.script = (socket) => socket.write(nothing);
     assert.equal((await (await ask()).responses(1))[0]?.status, 204);
     const [kept] = started.silent.sockets;
-    // After the connection was chosen, and before it is written to.
+    // After the last look at the connection, and before it is written to.
     started.onSend = () => setImmediate(() => kept?.resetAndDestroy());
     assert.equal((await (await ask()).responses(1))[0]?.status, 204);
     assert.deepEqual(started.setAside, []);
@@ -262,11 +262,11 @@ async function startScene(
       };
       const progress = noProgress();
       started.progress.push(progress);
+      started.onSend();
       upstream.send(request, res, progress).catch((error: unknown) => {
         started.refusals.push(error instanceof Error && 'code' in error ? error.code : error);
         res.destroy();
       });
-      started.onSend();
     }),
   );
   const ask = async () => {

@@ -1,0 +1,128 @@
+import { answerHeadersMax } from './answer-head.ts';
+import { ChunkDecoder } from './chunk-decoder.ts';
+import { NonsenseAnswer } from './failures.ts';
+import { type AnswerHead, readAnswerHead } from './read-answer-head.ts';
+
+/** Is told of an answer as it is read: its head once, then its body. */
+export interface AnswerListener {
+  answerBegins(status: number, raw: readonly string[]): void;
+  /** The piece is the listener's to keep. */
+  answerGoesOn(piece: Buffer): void;
+}
+
+/** Reads one answer after the other from the bytes of a connection. Throws NonsenseAnswer. */
+export class AnswerReader {
+  #method = '';
+  /** What has come of a head. */
+  #text = '';
+  /** The end of it, in which the end of the head may have begun. */
+  #tail = '';
+  #head: AnswerHead | undefined;
+  /** Of a body with a length, or without end. */
+  #left = 0;
+  #chunks: ChunkDecoder | undefined;
+
+  /** From here on the answer to a request of this method is read. */
+  begin(method: string): void {
+    this.#method = method;
+    this.#head = undefined;
+  }
+
+  /** All of the answer was read. */
+  get isOver(): boolean {
+    return this.#head !== undefined && this.#left === 0 && this.#chunks?.isOver !== false;
+  }
+
+  /** How long its connection may be used after it; 0 when it may not, undefined when the upstream does not say. */
+  get keptMs(): number | undefined {
+    return this.#head?.framing === 'until the end' && !hasNoBody(this.#head, this.#method)
+      ? 0
+      : this.#head?.keptMs;
+  }
+
+  /** Reads on. Returns how many bytes belong to the answer: all, unless it was over before. `bytes` may be written to. */
+  read(bytes: Buffer, listener: AnswerListener): number {
+    let at = 0;
+    while (this.#head === undefined && at < bytes.length) at = this.#readHead(bytes, at, listener);
+    return this.#head === undefined || this.isOver ? at : this.#readBody(bytes, at, listener);
+  }
+
+  /** The connection ended. True when that is the end of the answer too. */
+  end(): boolean {
+    if (this.#left !== Infinity) return false;
+    this.#left = 0;
+    return this.#head !== undefined;
+  }
+
+  #readHead(bytes: Buffer, from: number, listener: AnswerListener): number {
+    const before = this.#text.length;
+    const until = Math.min(bytes.length, from + answerHeadersMax - before);
+    const piece = bytes.toString('latin1', from, until);
+    // Only what is new is looked through: a head may come byte by byte.
+    const lately = this.#tail + piece;
+    const found = lately.indexOf('\r\n\r\n');
+    if (found === -1) {
+      this.#text += piece;
+      this.#tail = lately.slice(-3);
+      if (this.#text.length >= answerHeadersMax) throw new NonsenseAnswer('its headers are too large');
+      const isStart = before >= protocol.length || protocol.startsWith(this.#text.slice(0, protocol.length));
+      // What will never be a head is not waited for.
+      if (!isStart || /[^\r]\n/.test(lately)) throw new NonsenseAnswer('it does not speak HTTP/1.1');
+      return until;
+    }
+    const end = before + found - this.#tail.length;
+    const head = readAnswerHead((this.#text + piece).slice(0, end + 2));
+    this.#text = '';
+    this.#tail = '';
+    if (head.status === 101) throw new NonsenseAnswer('it switched protocols and was not asked to');
+    if (head.status < 100) throw new NonsenseAnswer(`${head.status} is not the status of an answer`);
+    // What else is below 200 speaks of the hop to the upstream only (RFC 9110 §15.2).
+    if (head.status >= 200) this.#begin(head, listener);
+    return from + end + 4 - before;
+  }
+
+  #begin(head: AnswerHead, listener: AnswerListener): void {
+    const { framing } = head;
+    this.#head = head;
+    this.#chunks = undefined;
+    if (hasNoBody(head, this.#method)) this.#left = 0;
+    else if (framing === 'until the end') this.#left = Infinity;
+    else if (framing !== 'chunked') this.#left = framing;
+    else {
+      this.#left = 0;
+      this.#chunks = new ChunkDecoder();
+    }
+    listener.answerBegins(head.status, head.raw);
+  }
+
+  #readBody(bytes: Buffer, from: number, listener: AnswerListener): number {
+    const chunks = this.#chunks;
+    if (chunks !== undefined) {
+      const end = chunks.decode(bytes, from);
+      if (chunks.found > 0) listener.answerGoesOn(copyOf(bytes, from, from + chunks.found));
+      return end;
+    }
+    const end = Math.min(bytes.length, from + this.#left);
+    this.#left -= end - from;
+    if (end > from) listener.answerGoesOn(copyOf(bytes, from, end));
+    return end;
+  }
+}
+
+const protocol = 'HTTP/1.';
+
+/** RFC 9112 §6.3: whatever its headers say. */
+function hasNoBody({ status }: AnswerHead, method: string): boolean {
+  return method === 'HEAD' || status === 204 || status === 304;
+}
+
+/** All connections are read into one piece of memory, so what is kept of it is copied. A large piece can be let go on its own. */
+function copyOf(bytes: Buffer, from: number, to: number): Buffer {
+  const length = to - from;
+  const copy = length < pooledMax ? Buffer.allocUnsafe(length) : Buffer.allocUnsafeSlow(length);
+  bytes.copy(copy, 0, from, to);
+  return copy;
+}
+
+/** From here on Node gives each buffer memory of its own. */
+const pooledMax = 4096;

@@ -1,0 +1,86 @@
+import { NonsenseAnswer } from './failures.ts';
+import { isHeaderLine } from './read-answer-head.ts';
+
+/** Takes the chunks of one body apart (RFC 9112 §7.1). Extensions and trailers are read, and dropped. */
+export class ChunkDecoder {
+  /** The last chunk and its trailers were read. */
+  isOver = false;
+  /** Bytes of content that the last call found. */
+  found = 0;
+  #expects: 'a size' | 'the end of a chunk' | 'a trailer' = 'a size';
+  /** Of the chunk that is under way. */
+  #left = 0;
+  /** What has come of a line. */
+  #line = '';
+  #trailerBytes = 0;
+
+  /**
+   * Reads on from `from`, and moves what it finds of the content together, so that it begins there: it never takes more room than the
+   * chunks around it. Returns the place behind the last byte that was read, which is the end unless the body was over before.
+   */
+  decode(bytes: Buffer, from: number): number {
+    let at = from;
+    this.found = 0;
+    while (at < bytes.length && !this.isOver) {
+      at = this.#left > 0 ? this.#moveContent(bytes, at, from) : this.#readLine(bytes, at);
+    }
+    return at;
+  }
+
+  #moveContent(bytes: Buffer, at: number, from: number): number {
+    const end = Math.min(bytes.length, at + this.#left);
+    bytes.copyWithin(from + this.found, at, end);
+    this.found += end - at;
+    this.#left -= end - at;
+    return end;
+  }
+
+  #readLine(bytes: Buffer, at: number): number {
+    const lineFeed = bytes.indexOf(0x0a, at);
+    const end = lineFeed === -1 ? bytes.length : lineFeed + 1;
+    if (this.#line.length + end - at > lineBytesMax)
+      throw new NonsenseAnswer('a line of its chunks is too long');
+    this.#line += bytes.toString('latin1', at, end);
+    if (lineFeed === -1) return end;
+    const line = this.#line;
+    this.#line = '';
+    this.#take(line);
+    return end;
+  }
+
+  #take(line: string): void {
+    switch (this.#expects) {
+      case 'a size':
+        return this.#takeSize(line);
+      case 'the end of a chunk':
+        if (line !== '\r\n') throw new NonsenseAnswer('a chunk is longer than its size');
+        this.#expects = 'a size';
+        return;
+      case 'a trailer':
+        this.#takeTrailer(line);
+    }
+  }
+
+  #takeSize(line: string): void {
+    const size = sizeForm.exec(line)?.[1];
+    if (size === undefined) throw new NonsenseAnswer('a chunk has no size');
+    this.#left = Number.parseInt(size, 16);
+    this.#expects = this.#left === 0 ? 'a trailer' : 'the end of a chunk';
+  }
+
+  #takeTrailer(line: string): void {
+    if (line === '\r\n') {
+      this.isOver = true;
+      return;
+    }
+    this.#trailerBytes += line.length;
+    if (this.#trailerBytes > lineBytesMax) throw new NonsenseAnswer('its trailers are too long');
+    if (!isHeaderLine(line)) throw new NonsenseAnswer('its trailers are malformed');
+  }
+}
+
+/** Of a size with its extensions, of a trailer, and of all trailers together. */
+const lineBytesMax = 16 * 1024;
+
+/** 12 digits are more than any length that is taken, and exact in a double. */
+const sizeForm = /^([\da-f]{1,12})(?:[\t ]*;[\t\x20-\x7e\x80-\xff]*)?\r\n$/i;

@@ -1,0 +1,152 @@
+import type { Socket } from 'node:net';
+import { AnswerReader } from './answer-reader.ts';
+import type { Connector } from './connect.ts';
+import { ConnectionClosed, isClosed, NonsenseAnswer } from './failures.ts';
+import type { AnswerSource, Relay } from './relay.ts';
+
+/** A request of which all is in memory. */
+export interface WholeRequest {
+  readonly method: string;
+  /** Up to the empty line, in latin1. */
+  readonly head: string;
+  readonly body: Buffer;
+}
+
+/** Where connections live. */
+export interface ConnectionHome {
+  /** All of an answer has come. `keptMs` is how long the upstream waits for the next request, if it said so. */
+  readonly answered: (connection: Connection, relay: Relay, keptMs: number | undefined) => void;
+  /** It closed, with this relay's answer not whole if there is one. */
+  readonly closed: (connection: Connection, relay: Relay | undefined, cause: Error) => void;
+}
+
+/**
+ * One connection to a target: one request after the other, each sent when the answer to the last is whole. Whatever comes that is
+ * not due ends it, so nothing that an upstream adds can be taken for the answer to the next request (CVE-2026-48931).
+ */
+export class Connection implements AnswerSource {
+  readonly #home: ConnectionHome;
+  readonly #reader = new AnswerReader();
+  #socket: Socket | undefined;
+  /** Who its answer is for. */
+  #relay: Relay | undefined;
+  /** It has brought an answer before. */
+  #wasUsed = false;
+  /** Something of the answer has come. */
+  #heard = false;
+  #isPaused = false;
+  /** While it is idle: when it is too old to be used again. */
+  idleUntil = 0;
+
+  private constructor(home: ConnectionHome) {
+    this.#home = home;
+  }
+
+  /** Makes a connection. Exactly one of the two is called, once. */
+  static open(
+    connect: Connector,
+    home: ConnectionHome,
+    whenOpen: (connection: Connection) => void,
+    whenFailed: (error: Error) => void,
+  ): void {
+    const connection = new Connection(home);
+    const opened = (socket: Socket): void => {
+      connection.#listen(socket);
+      whenOpen(connection);
+    };
+    connect(opened, whenFailed, (bytes) => connection.#read(bytes));
+  }
+
+  /** Sends a request, whose answer the relay is told of. */
+  ask({ method, head, body }: WholeRequest, relay: Relay): void {
+    const socket = this.#socket as Socket;
+    this.#relay = relay;
+    this.#heard = false;
+    this.#reader.begin(method);
+    relay.connected(this);
+    // One string of head and body costs one write of text, which is much less than one of a list of buffers.
+    if (body.length <= joinedBytesMax) socket.write(head + body.toString('latin1'), 'latin1');
+    else {
+      socket.cork();
+      socket.write(head, 'latin1');
+      socket.write(body);
+      socket.uncork();
+    }
+    // A connection that turns out to be closed already takes none of it.
+    if (socket.errored === null) relay.requestLeaves();
+    relay.requestSent();
+  }
+
+  pause(): void {
+    this.#isPaused = true;
+    this.#socket?.pause();
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+    this.#socket?.resume();
+  }
+
+  abort(reason: Error): void {
+    this.#break(reason);
+  }
+
+  isStale(error: Error): boolean {
+    return this.#wasUsed && !this.#heard && isClosed(error);
+  }
+
+  close(): void {
+    this.#break(new ConnectionClosed());
+  }
+
+  #listen(socket: Socket): void {
+    this.#socket = socket;
+    socket
+      .on('end', () => this.#end())
+      .on('error', (error) => this.#break(error))
+      .on('close', () => this.#break(new ConnectionClosed()));
+  }
+
+  #read(bytes: Buffer): void {
+    const relay = this.#relay;
+    if (relay === undefined) return this.#break(new NonsenseAnswer('it spoke before it was asked'));
+    this.#heard = true;
+    let read: number;
+    try {
+      read = this.#reader.read(bytes, relay);
+    } catch (error) {
+      return this.#break(error instanceof Error ? error : new NonsenseAnswer('an unknown fault'));
+    }
+    if (this.#relay === relay && this.#reader.isOver) this.#finish(relay, read === bytes.length);
+  }
+
+  #end(): void {
+    const relay = this.#relay;
+    if (relay !== undefined && this.#reader.end()) this.#finish(relay, false);
+    else this.#break(new ConnectionClosed());
+  }
+
+  /** `isClean` when nothing came behind the answer. */
+  #finish(relay: Relay, isClean: boolean): void {
+    const socket = this.#socket as Socket;
+    // An answer that came before all of the request was taken leaves the rest of it on the way.
+    const keptMs = isClean && socket.writableLength === 0 ? this.#reader.keptMs : 0;
+    this.#relay = undefined;
+    this.#wasUsed = true;
+    if (this.#isPaused) this.resume();
+    this.#home.answered(this, relay, keptMs);
+  }
+
+  #break(cause: Error): void {
+    const socket = this.#socket;
+    if (socket === undefined) return;
+    this.#socket = undefined;
+    const relay = this.#relay;
+    this.#relay = undefined;
+    socket.destroy();
+    this.#home.closed(this, relay, cause);
+  }
+}
+
+/** A larger body is sent beside its head. */
+const joinedBytesMax = 16 * 1024;
