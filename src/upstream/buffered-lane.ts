@@ -80,6 +80,7 @@ export function createBufferedLane(
     if (relay.isOver) return seats.leave(relay);
     const connection = repeats ? undefined : takeIdle();
     if (connection !== undefined) return connection.ask(request, relay);
+    relay.startClock();
     Connection.open(
       connect,
       repeats ? fresh : kept,
@@ -107,6 +108,7 @@ export function createBufferedLane(
       const relay = new Relay(res, { ...parts, timeouts, seats });
       // One turn of the loop before a kept connection is taken: what an upstream sent on it unasked is found out by then.
       seats.take(relay, () => whenAllIsRead(() => begin({ method, head, body }, relay, repeats)));
+      if (relay.seat === undefined) relay.startClock();
     },
     close() {
       isClosed = true;

@@ -17,7 +17,8 @@ export interface RelayParts {
   readonly own: () => readonly string[];
   readonly costHeader: string | undefined;
   readonly progress: Progress;
-  readonly timeouts: Pick<UpstreamConfig['timeouts'], 'responseMs' | 'idleMs'>;
+  /** Without `responseMs` somebody else waits for the head. */
+  readonly timeouts: Pick<UpstreamConfig['timeouts'], 'idleMs'> & { readonly responseMs?: number };
   /** Where the relay has its seat, or waits for one. */
   readonly seats: Seats;
   readonly settle: Settle;
@@ -51,9 +52,9 @@ export class Relay implements AnswerListener, Guest {
   readonly #progress: Progress;
   readonly #seats: Seats;
   readonly #settle: Settle;
-  #startedAt = performance.now();
+  #startedAt = 0;
   readonly #timeouts: RelayParts['timeouts'];
-  readonly #deadline: NodeJS.Timeout;
+  #deadline: NodeJS.Timeout | undefined;
   /** Begins anew with each piece of an answer that comes in pieces. */
   #patience: NodeJS.Timeout | undefined;
   readonly #onClose = (): void => this.#giveUp(new ClientGone());
@@ -73,6 +74,8 @@ export class Relay implements AnswerListener, Guest {
   #complete = false;
   /** Once all is dealt with that came with the head, what comes is written at once. */
   #flowing = false;
+  /** What has come is sent at the end of this turn. */
+  #isDue = false;
   /** The start of the body, which until then may turn out to be all of it. */
   #held: Buffer | undefined;
   /** All that is not held. */
@@ -86,16 +89,22 @@ export class Relay implements AnswerListener, Guest {
     this.#timeouts = timeouts;
     this.#seats = seats;
     this.#settle = settle;
-    // It runs twice, once for the wait for a free connection and once from the request that is sent. An upstream that sends 1xx
-    // for ever does not put it off.
-    this.#deadline = setTimeout(() => this.#lookForHead(), timeouts.responseMs);
     res.on('close', this.#onClose);
+  }
+
+  /** Its time for a connection begins, and later that for the head of its answer. An upstream that sends 1xx for ever puts off neither. */
+  startClock(): void {
+    this.#startedAt = performance.now();
+    const { responseMs } = this.#timeouts;
+    if (responseMs === undefined) return;
+    if (this.#deadline === undefined)
+      this.#deadline = setTimeout(() => this.#lookForHead(responseMs), responseMs);
+    else this.#deadline.refresh();
   }
 
   connected(source: AnswerSource): void {
     this.#source = source;
-    this.#startedAt = performance.now();
-    this.#deadline.refresh();
+    this.startClock();
   }
 
   /** From here on something of it may have reached the upstream. */
@@ -127,7 +136,7 @@ export class Relay implements AnswerListener, Guest {
     this.#progress.upstreamMs = performance.now() - this.#startedAt;
     this.#head = { status, raw };
     // The head of a stream must not wait for its first event; with a body in the same packet one write carries both.
-    whenAllIsRead(() => this.#startFlowing());
+    this.#sendLater();
   }
 
   answerGoesOn(chunk: Buffer): void {
@@ -147,7 +156,17 @@ export class Relay implements AnswerListener, Guest {
     if (this.#over) return;
     this.#complete = true;
     this.#source = undefined;
-    whenAllIsRead(() => this.#finish());
+    this.#sendLater();
+  }
+
+  #sendLater(): void {
+    if (this.#isDue) return;
+    this.#isDue = true;
+    whenAllIsRead(() => {
+      this.#isDue = false;
+      if (this.#complete) this.#finish();
+      else this.#startFlowing();
+    });
   }
 
   /** The answer broke, or there will be none. */
@@ -237,11 +256,11 @@ export class Relay implements AnswerListener, Guest {
   }
 
   /** What came while the process was held up came in time: an answer, or the connection that was waited for. */
-  #lookForHead(): void {
+  #lookForHead(responseMs: number): void {
     const since = this.#startedAt;
     whenAllIsRead(() => {
       if (this.#head === undefined && since === this.#startedAt)
-        this.#giveUp(new ResponseTimeout(this.#timeouts.responseMs));
+        this.#giveUp(new ResponseTimeout(responseMs));
     });
   }
 
@@ -284,6 +303,7 @@ export class Relay implements AnswerListener, Guest {
     this.#progress.bytesOut = 0; // what was held is not sent any more
     const silent = this.#source?.isStale(error) ?? false;
     this.#stop();
+    this.#res.off('close', this.#onClose); // another try may follow; after the last the two end together
     const sent = this.#hasLeft;
     const inLine = this.#seats.giveUp(this);
     const inTime = inLine || this.seat === 'after a wait';
@@ -295,7 +315,6 @@ export class Relay implements AnswerListener, Guest {
     this.#over = true;
     clearTimeout(this.#deadline);
     this.#expectNothing();
-    this.#res.off('close', this.#onClose);
   }
 }
 

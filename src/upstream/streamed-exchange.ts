@@ -51,8 +51,6 @@ interface ExchangeParts {
 /** Opens the request that leaves, and tells of its failure. */
 type OpenRequest = (onError: (error: Error) => void) => ClientRequest;
 
-const neverMs = 0x7fffffff;
-
 /**
  * One request and its answer. The body is read on only when its first chunk was sent, so a target that cannot be reached costs
  * nothing of it; and it is ended only when all of it passed, so what breaks a rule can never be taken for complete.
@@ -98,9 +96,9 @@ export class StreamedExchange implements AnswerSource {
         parts.settle.reject(failure);
       },
     };
-    // The relay's own deadline would run while the body is still arriving; ours starts when it has been sent.
+    // The relay would wait for the head while the body is still arriving; we do from when it has been sent.
     const { idleMs } = timeouts;
-    this.#relay = new Relay(res, { ...parts, settle, seats, timeouts: { responseMs: neverMs, idleMs } });
+    this.#relay = new Relay(res, { ...parts, settle, seats, timeouts: { idleMs } });
   }
 
   begin(open: OpenRequest): void {
