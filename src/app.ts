@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerOptions, ServerResponse } from 'node:http';
-import express, { type Express, type NextFunction, type Request, type Response } from 'express';
+import express, { type Express, type Request, type Response } from 'express';
 import { breakOff } from './break-off.ts';
 import type { FindOrigin, Origin } from './client-address.ts';
 import { gatheringRequest } from './gathering-request.ts';
@@ -38,20 +38,19 @@ export function createApp({ travel, findOrigin, logger, metrics, withhold }: App
 
   const logAccess = createAccessLog(logger, withhold);
 
-  // One layer rather than three: each goes through the whole of the router. With the line in one go (log.ts) 2 % of a request.
-  app.use(function receive(req: Request, res: Response) {
-    openVisit(req, res);
-    logAccess(req, res);
-    return travel(req, res);
-  });
-  // The journey answers its refusals itself. What fails beyond that, nothing is left to be said of.
-  app.use(function endFault(error: unknown, req: Request, res: Response, _next: NextFunction) {
-    // First, so that nothing keeps the client waiting, not even a fault before there was a visit.
-    res.statusCode = catalogue.internal.status;
-    breakOff(res);
-    req.visit.refusal = 'internal';
-    req.visit.cause = error;
-  });
+  // All go one way, so there is nothing to route. Express' own router makes closures of its own for each request and each layer:
+  // 6 % of the CPU of a name call, and 2.8 of the 22 KB that it allocates.
+  Object.defineProperty(app, 'router', { value: { handle: receive } });
+
+  function receive(req: IncomingMessage, res: ServerResponse): void {
+    try {
+      openVisit(req, res);
+      logAccess(req, res);
+      travel(req, res).catch((fault: unknown) => endFault(fault, req, res));
+    } catch (fault) {
+      endFault(fault, req, res);
+    }
+  }
 
   function openVisit(req: IncomingMessage, res: ServerResponse): void {
     const origin = findOrigin(req);
@@ -64,9 +63,6 @@ export function createApp({ travel, findOrigin, logger, metrics, withhold }: App
   }
 
   function handle(req: IncomingMessage, res: ServerResponse): void {
-    // Express answers on its own, or never, where it cannot parse `url`. What a target must look like is the door's to say.
-    req.target = req.url ?? '';
-    req.url = '/';
     app(req as Request, res as Response, neverReached);
   }
   return { handle, messages: messagesFor(app) };
@@ -85,7 +81,17 @@ function messagesFor(app: Express): App['messages'] {
   return { IncomingMessage: AppRequest, ServerResponse: AppResponse };
 }
 
-/** The answerer is the last; without a function of ours Express would make one of its own for each request. */
+/** The journey answers its refusals itself. What fails beyond that, nothing is left to be said of. */
+function endFault(fault: unknown, req: IncomingMessage, res: ServerResponse): void {
+  res.statusCode = catalogue.internal.status;
+  breakOff(res);
+  const visit: Visit | undefined = req.visit; // or it failed before there was one
+  if (visit === undefined) return;
+  visit.refusal = 'internal';
+  visit.cause = fault;
+}
+
+/** Nothing is left over; without a function of ours Express would make one of its own for each request. */
 function neverReached(): void {}
 
 const wellFormedId = /^[\w.:-]{8,128}$/;

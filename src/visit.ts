@@ -69,7 +69,5 @@ export function statusOf(visit: Visit, res: ServerResponse): number {
 declare module 'http' {
   interface IncomingMessage {
     visit: Visit;
-    /** The request target as it came; `url` is what Express finds its way by. */
-    target: string;
   }
 }

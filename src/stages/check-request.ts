@@ -34,7 +34,7 @@ export interface HeadRules {
  */
 export function checkRequest(req: IncomingMessage, rules: HeadRules): Head {
   const raw = readHeaders(req.rawHeaders, rules);
-  const { path, query } = checkTarget(req.target);
+  const { path, query } = checkTarget(req.url ?? '');
   const method = req.method ?? '';
   checkVersion(req);
   const host = checkHost(raw);

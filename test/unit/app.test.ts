@@ -9,20 +9,43 @@ import { createLogger } from '../../src/log.ts';
 import { createMetrics } from '../../src/metrics.ts';
 import { listen } from '../helpers/listen.ts';
 
-test('a request that cannot even be refused ends its connection, and only the log tells why', async (t) => {
-  const lines: string[] = [];
-  const logger = createLogger('info', { write: (line) => void lines.push(line) });
+const fails = (): never => {
+  throw new Error('secret words');
+};
+
+for (const [name, how] of [
+  ['travels', { travel: async () => fails() }],
+  ['fails before it travels', { travel: fails }],
+] as const) {
+  test(`a request that cannot even be refused as it ${name} ends its connection, and only the log tells why`, async (t) => {
+    const lines: string[] = [];
+    const logger = createLogger('info', { write: (line) => void lines.push(line) });
+    const { handle, messages } = createApp({
+      ...how,
+      findOrigin: originFinder([]),
+      logger,
+      metrics: createMetrics(),
+      withhold: String,
+    });
+    const socket = connect(await listen(t, createServer(messages, handle)), '127.0.0.1');
+    socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+    assert.equal(await text(socket), '');
+    assert.match(lines.join(''), /"level":"error".*"status":500,"refusal":"internal".*secret words/);
+  });
+}
+
+test('a fault before anything is known of a request ends its connection and nothing else', async (t) => {
   const { handle, messages } = createApp({
-    travel: async () => {
-      throw new Error('secret words');
-    },
-    findOrigin: originFinder([]),
-    logger,
+    travel: async () => undefined,
+    findOrigin: fails,
+    logger: createLogger('info', { write: assert.fail }),
     metrics: createMetrics(),
     withhold: String,
   });
-  const socket = connect(await listen(t, createServer(messages, handle)), '127.0.0.1');
-  socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
-  assert.equal(await text(socket), '');
-  assert.match(lines.join(''), /"level":"error".*"status":500,"refusal":"internal".*secret words/);
+  const port = await listen(t, createServer(messages, handle));
+  for (let turn = 0; turn < 2; turn += 1) {
+    const socket = connect(port, '127.0.0.1');
+    socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+    assert.equal(await text(socket), '');
+  }
 });

@@ -15,7 +15,7 @@ interface Parts {
 
 function check({ method = 'GET', target = '/a', httpVersion = '1.1', headers = ['Host', 'a'] }: Parts): Head {
   const req = new IncomingMessage(new Socket());
-  Object.assign(req, { method, target, httpVersion, rawHeaders: headers });
+  Object.assign(req, { method, url: target, httpVersion, rawHeaders: headers });
   return checkRequest(req, { keyHeader: 'apikey', headerCount: 5 });
 }
 
