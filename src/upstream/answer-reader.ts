@@ -17,6 +17,8 @@ export class AnswerReader {
   #text = '';
   /** The end of it, in which the end of the head may have begun. */
   #tail = '';
+  /** Of the interim answers before it. */
+  #interimBytes = 0;
   #head: AnswerHead | undefined;
   /** Of a body with a length, or without end. */
   #left = 0;
@@ -25,6 +27,7 @@ export class AnswerReader {
   /** From here on the answer to a request of this method is read. */
   begin(method: string): void {
     this.#method = method;
+    this.#interimBytes = 0;
     this.#head = undefined;
   }
 
@@ -76,9 +79,15 @@ export class AnswerReader {
     this.#tail = '';
     if (head.status === 101) throw new NonsenseAnswer('it switched protocols and was not asked to');
     if (head.status < 100) throw new NonsenseAnswer(`${head.status} is not the status of an answer`);
-    // What else is below 200 speaks of the hop to the upstream only (RFC 9110 §15.2).
     if (head.status >= 200) this.#begin(head, listener);
+    else this.#passOver(end);
     return from + end + 4 - before;
+  }
+
+  /** An interim answer speaks of the hop to the upstream only (RFC 9110 §15.2). A flood of them would cost time, so they are bounded. */
+  #passOver(bytes: number): void {
+    this.#interimBytes += bytes;
+    if (this.#interimBytes > answerHeadersMax) throw new NonsenseAnswer('it has too many interim answers');
   }
 
   #begin(head: AnswerHead, listener: AnswerListener): void {

@@ -107,6 +107,7 @@ const nonsense: readonly [name: string, wire: string, message: RegExp][] = [
   ['chunks in HTTP/1.0', chunked.replace('1.1', '1.0'), /chunks in HTTP\/1\.0/],
   ['101', 'HTTP/1.1 101 Switching\r\n\r\n', /switched protocols/],
   ['a status below 100', 'HTTP/1.1 099 Odd\r\n\r\n', /status/],
+  ['interim answers without end', 'HTTP/1.1 103 Hints\r\n\r\n'.repeat(2000), /too many interim/],
   ['HTTP/2', 'HTTP/2.0 200 OK\r\n\r\n', /HTTP\/1\.1/],
   ['lower case', 'http/1.1 200 OK\r\n\r\n', /HTTP\/1\.1/],
   ['a line end before it', `\r\n${head}\r\n`, /HTTP\/1\.1/],
@@ -177,6 +178,17 @@ test('how long a connection is kept is what the upstream says, and nothing where
   assert.equal(keptMs('Connection: keep-alive\r\n', '1.0'), undefined);
   assert.equal(readText('HTTP/1.1 200 OK\r\n\r\nall')?.keptMs, 0);
   assert.equal(readText('HTTP/1.1 204 OK\r\n\r\n')?.keptMs, undefined);
+});
+
+test('interim answers are bounded for each answer, not for a connection', () => {
+  const reader = new AnswerReader();
+  const listener = { answerBegins: () => undefined, answerGoesOn: () => undefined };
+  const hints = 'HTTP/1.1 103 Hints\r\n\r\n'.repeat(1000);
+  for (let turn = 0; turn < 4; turn += 1) {
+    reader.begin('GET');
+    reader.read(Buffer.from(`${hints}${head}Content-Length: 0\r\n\r\n`), listener);
+    assert.ok(reader.isOver);
+  }
 });
 
 test('one reader reads the answers of a connection one after the other', () => {
