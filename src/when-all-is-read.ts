@@ -25,9 +25,16 @@ export function afterReading(delayMs: number, callback: () => void): () => void 
   };
 }
 
+/** Grows by one at the end of each turn in which something waited for it. */
+export function turnsSoFar(): number {
+  return turns;
+}
+
 let waiting: (() => void)[] = [];
+let turns = 0;
 
 function runAll(): void {
+  turns += 1;
   const tasks = waiting;
   waiting = [];
   for (const task of tasks) task();

@@ -38,9 +38,13 @@ export class AnswerReader {
 
   /** How long its connection may be used after it; 0 when it may not, undefined when the upstream does not say. */
   get keptMs(): number | undefined {
-    return this.#head?.framing === 'until the end' && !hasNoBody(this.#head, this.#method)
-      ? 0
-      : this.#head?.keptMs;
+    if (this.#head === undefined) return 0;
+    const { framing, keptMs } = this.#head;
+    const ends = hasNoBody(this.#head, this.#method)
+      ? // Where its headers speak of a body, it may yet come.
+        this.#method === 'HEAD' || (framing !== 'until the end' && framing !== 0)
+      : framing === 'until the end';
+    return ends ? 0 : keptMs;
   }
 
   /** Reads on. Returns how many bytes belong to the answer: all, unless it was over before. `bytes` may be written to. */
@@ -125,13 +129,12 @@ function hasNoBody({ status }: AnswerHead, method: string): boolean {
   return method === 'HEAD' || status === 204 || status === 304;
 }
 
-/** All connections are read into one piece of memory, so what is kept of it is copied. A large piece can be let go on its own. */
+/** All connections are read into one piece of memory, so what is kept of it is copied. A large copy has memory of its own, to be let go. */
 function copyOf(bytes: Buffer, from: number, to: number): Buffer {
   const length = to - from;
-  const copy = length < pooledMax ? Buffer.allocUnsafe(length) : Buffer.allocUnsafeSlow(length);
+  const copy = length < largeBytesMin ? Buffer.allocUnsafe(length) : Buffer.allocUnsafeSlow(length);
   bytes.copy(copy, 0, from, to);
   return copy;
 }
 
-/** From here on Node gives each buffer memory of its own. */
-const pooledMax = 4096;
+const largeBytesMin = 4096;

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { UpstreamConfig } from '../config/config.ts';
 import { whenAllIsRead } from '../when-all-is-read.ts';
 import type { Connector } from './connect.ts';
-import { ConnectionClosed } from './failures.ts';
+import { ClientGone } from './failures.ts';
 import { Connection, type ConnectionHome, type WholeRequest } from './connection.ts';
 import { Relay, type RelayParts } from './relay.ts';
 import { type RequestHead, writeRequestHead } from './request-head.ts';
@@ -10,8 +10,8 @@ import type { Seats } from './seats.ts';
 
 export interface BufferedRequest extends RequestHead {
   readonly body: Buffer;
-  /** A kept connection failed it before, so it gets one of its own. */
-  readonly repeats: boolean;
+  /** It gets a connection of its own, which is closed after it. */
+  readonly alone: boolean;
 }
 
 /** The way to one target for bodies that are in memory. */
@@ -33,7 +33,7 @@ export function createBufferedLane(
   let sweep: NodeJS.Timeout | undefined;
 
   function keep(connection: Connection, keptMs: number): void {
-    connection.idleUntil = performance.now() + keptMs;
+    connection.rest(keptMs);
     idle.push(connection);
     sweep ??= setTimeout(closeOld, sweepEveryMs).unref();
   }
@@ -41,18 +41,21 @@ export function createBufferedLane(
   function closeOld(): void {
     sweep = undefined;
     const now = performance.now();
-    for (const connection of idle.filter(({ idleUntil }) => idleUntil <= now)) connection.close();
+    for (const connection of idle.filter((one) => one.isSpent(now))) connection.close();
     if (idle.length > 0) sweep = setTimeout(closeOld, sweepEveryMs).unref();
   }
 
-  /** A connection that can be used again; old ones are closed on the way. */
+  /** A connection that can be used again; spent ones are closed on the way. */
   function takeIdle(): Connection | undefined {
     const now = performance.now();
-    for (;;) {
-      const connection = idle.pop();
-      if (connection === undefined || connection.idleUntil > now) return connection;
+    for (let place = idle.length - 1; place >= 0; place -= 1) {
+      const connection = idle[place] as Connection;
+      if (!connection.hasRested) continue;
+      idle.splice(place, 1);
+      if (!connection.isSpent(now)) return connection;
       connection.close();
     }
+    return undefined;
   }
 
   const kept: ConnectionHome = {
@@ -76,21 +79,24 @@ export function createBufferedLane(
     answered: (connection, relay) => kept.answered(connection, relay, 0),
   };
 
-  function begin(request: WholeRequest, relay: Relay, repeats: boolean): void {
+  function begin(request: WholeRequest, relay: Relay, alone: boolean): void {
     if (relay.isOver) return seats.leave(relay);
-    const connection = repeats ? undefined : takeIdle();
+    if (isClosed) return fail(relay, new ClientGone());
+    const connection = alone ? undefined : takeIdle();
     if (connection !== undefined) return connection.ask(request, relay);
+    // Those that are left have just been used. In a turn one of them can be used again.
+    if (!alone && idle.length > 0) return whenAllIsRead(() => begin(request, relay, alone));
     relay.startClock();
     Connection.open(
       connect,
-      repeats ? fresh : kept,
+      alone ? fresh : kept,
       (made) => {
         open.add(made);
         if (!relay.isOver && !isClosed) return made.ask(request, relay);
         // Given up while it waited for a connection, which others can use.
-        if (repeats || isClosed) made.close();
+        if (alone || isClosed) made.close();
         else keep(made, idleMsMax);
-        fail(relay, new ConnectionClosed());
+        fail(relay, new ClientGone());
       },
       (error) => fail(relay, error),
     );
@@ -103,11 +109,10 @@ export function createBufferedLane(
 
   return {
     send(request, res, parts) {
-      const { method, body, repeats } = request;
-      const head = writeRequestHead(request, repeats ? 'close' : 'keep-alive');
+      const { method, body, alone } = request;
+      const head = writeRequestHead(request, alone ? 'close' : 'keep-alive');
       const relay = new Relay(res, { ...parts, timeouts, seats });
-      // One turn of the loop before a kept connection is taken: what an upstream sent on it unasked is found out by then.
-      seats.take(relay, () => whenAllIsRead(() => begin({ method, head, body }, relay, repeats)));
+      seats.take(relay, () => whenAllIsRead(() => begin({ method, head, body }, relay, alone)));
       if (relay.seat === undefined) relay.startClock();
     },
     close() {

@@ -1,6 +1,7 @@
 import { connect as connectTcp, type OnReadOpts, type Socket } from 'node:net';
 import { connect as connectTls, createSecureContext, type ConnectionOptions } from 'node:tls';
 import { serverNameOf } from '../config/addresses.ts';
+import { whenAllIsRead } from '../when-all-is-read.ts';
 import { ConnectionClosed, ConnectTimeout } from './failures.ts';
 
 /** The host of a target, without the brackets of an IPv6 address. */
@@ -33,7 +34,9 @@ export function createConnector(target: URL, timeoutMs: number, trust: Trust): C
   return function connect(whenConnected, whenFailed, onBytes = () => undefined) {
     const socket = open(intoOnePiece(onBytes));
     socket.setNoDelay(true).setKeepAlive(true, probeAfterMs);
-    const timer = setTimeout(() => fail(new ConnectTimeout(timeoutMs)), timeoutMs);
+    let isSettled = false;
+    // A connection that was there in time, but found a process that was held up, was in time.
+    const timer = setTimeout(() => whenAllIsRead(giveUp), timeoutMs);
     socket
       .once('error', fail)
       .once('close', closed)
@@ -42,7 +45,12 @@ export function createConnector(target: URL, timeoutMs: number, trust: Trust): C
         whenConnected(socket);
       });
 
+    function giveUp(): void {
+      if (!isSettled) fail(new ConnectTimeout(timeoutMs));
+    }
+
     function settle(): void {
+      isSettled = true;
       clearTimeout(timer);
       socket.off('error', fail).off('close', closed);
     }

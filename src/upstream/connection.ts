@@ -1,8 +1,9 @@
 import type { Socket } from 'node:net';
 import { AnswerReader } from './answer-reader.ts';
 import type { Connector } from './connect.ts';
-import { ConnectionClosed, isClosed, NonsenseAnswer } from './failures.ts';
+import { ClientGone, ConnectionClosed, isClosed, NonsenseAnswer } from './failures.ts';
 import type { AnswerSource, Relay } from './relay.ts';
+import { turnsSoFar } from '../when-all-is-read.ts';
 
 /** A request of which all is in memory. */
 export interface WholeRequest {
@@ -22,7 +23,7 @@ export interface ConnectionHome {
 
 /**
  * One connection to a target: one request after the other, each sent when the answer to the last is whole. Whatever comes that is
- * not due ends it, so nothing that an upstream adds can be taken for the answer to the next request (CVE-2026-48931).
+ * not due ends it.
  */
 export class Connection implements AnswerSource {
   readonly #home: ConnectionHome;
@@ -30,13 +31,13 @@ export class Connection implements AnswerSource {
   #socket: Socket | undefined;
   /** Who its answer is for. */
   #relay: Relay | undefined;
-  /** It has brought an answer before. */
-  #wasUsed = false;
+  /** It was kept for later before it was asked. */
+  #wasKept = false;
   /** Something of the answer has come. */
   #heard = false;
   #isPaused = false;
-  /** While it is idle: when it is too old to be used again. */
-  idleUntil = 0;
+  #restsSince = 0;
+  #restsUntil = 0;
 
   private constructor(home: ConnectionHome) {
     this.#home = home;
@@ -77,6 +78,26 @@ export class Connection implements AnswerSource {
     relay.requestSent();
   }
 
+  /** It is kept for later, for so long. */
+  rest(ms: number): void {
+    this.#wasKept = true;
+    this.#restsSince = turnsSoFar();
+    this.#restsUntil = performance.now() + ms;
+  }
+
+  /**
+   * All was read since it rests that had come by then: the turn that was under way has ended, and so has another. What an upstream
+   * sent behind its answer has ended the connection by now, and is not taken for the next one (CVE-2026-48931).
+   */
+  get hasRested(): boolean {
+    return turnsSoFar() - this.#restsSince >= 2;
+  }
+
+  /** It rests for too long; or some of the last request is still on its way, to an upstream that has answered already. */
+  isSpent(now: number): boolean {
+    return this.#restsUntil <= now || this.#socket?.writableLength !== 0;
+  }
+
   pause(): void {
     this.#isPaused = true;
     this.#socket?.pause();
@@ -92,11 +113,12 @@ export class Connection implements AnswerSource {
   }
 
   isStale(error: Error): boolean {
-    return this.#wasUsed && !this.#heard && isClosed(error);
+    return this.#wasKept && !this.#heard && isClosed(error);
   }
 
+  /** Who waits for an answer on it by then is one that the gateway itself has cut off. */
   close(): void {
-    this.#break(new ConnectionClosed());
+    this.#break(new ClientGone());
   }
 
   #listen(socket: Socket): void {
@@ -128,13 +150,9 @@ export class Connection implements AnswerSource {
 
   /** `isClean` when nothing came behind the answer. */
   #finish(relay: Relay, isClean: boolean): void {
-    const socket = this.#socket as Socket;
-    // An answer that came before all of the request was taken leaves the rest of it on the way.
-    const keptMs = isClean && socket.writableLength === 0 ? this.#reader.keptMs : 0;
     this.#relay = undefined;
-    this.#wasUsed = true;
     if (this.#isPaused) this.resume();
-    this.#home.answered(this, relay, keptMs);
+    this.#home.answered(this, relay, isClean ? this.#reader.keptMs : 0);
   }
 
   #break(cause: Error): void {

@@ -235,6 +235,7 @@ export class Relay implements AnswerListener, Guest {
     if (this.#over) return;
     this.#body ??= new AnswerBody(this.#res);
     if (this.#body.write(chunk)) return this.#expectMore();
+    if (this.#paused) return; // what had been read of TLS before it stopped still comes
     this.#paused = true;
     this.#expectNothing();
     this.#source?.pause();

@@ -62,6 +62,10 @@ interface Target {
 }
 
 const asideMs = 2000;
+
+/** A server may leave a body with these unread (RFC 9110 §9.3), and take it for the next request on the connection. */
+const methodsWithoutBody = new Set([...safeMethods, 'DELETE']);
+
 /** A larger body is sent in pieces, so that the time for the answer starts when all of it has been taken. */
 const wholeBytesMax = 64 * 1024;
 
@@ -187,7 +191,8 @@ function exchange(
     const host = config.preserveHost ? request.host : target.url.host;
     const parts = { own, costHeader, progress, settle: { resolve, reject } };
     if (body.kind === 'bytes' && body.bytes.length <= wholeBytesMax && switching === undefined) {
-      target.buffered.send({ method, path, host, headers, body: body.bytes, repeats }, res, parts);
+      const alone = repeats || (body.bytes.length > 0 && methodsWithoutBody.has(method));
+      target.buffered.send({ method, path, host, headers, body: body.bytes, alone }, res, parts);
       return;
     }
     const withHost = ['host', host, ...headers];

@@ -297,6 +297,19 @@ for (const { method, path, sent, status } of [
   });
 }
 
+for (const method of ['GET', 'OPTIONS', 'DELETE']) {
+  test(`a ${method} with a body, which the upstream may leave unread, has a connection of its own that ends with it`, async (t) => {
+    kept.script = (socket) => void socket.write(ok);
+    await ask(t, 'POST /kept/warm', [], 'body');
+    const before = kept.received.length;
+    assert.equal((await ask(t, `${method} /kept/x`, [], 'body')).status, 200);
+    assert.equal((await ask(t, 'POST /kept/next', [], 'body')).status, 200);
+    const since = kept.received.slice(before).map(String);
+    assert.equal(since.length, 1);
+    assert.match(since[0] ?? '', new RegExp(`^${method} /kept/x .*\\r\\nconnection: close\\r\\n`, 's'));
+  });
+}
+
 test('what a kept connection brought before it broke is an answer that broke: it is not asked for again', async (t) => {
   const large = () =>
     ask(t, 'GET /json', [['Content-Type', 'application/json']], JSON.stringify('x'.repeat(70_000)));

@@ -128,6 +128,7 @@ const nonsense: readonly [name: string, wire: string, message: RegExp][] = [
   ['a chunk that is longer than its size', `${chunked}1\r\nok\r\n0\r\n\r\n`, /longer than its size/],
   ['a trailer without a colon', `${chunked}0\r\nX\r\n\r\n`, /trailers are malformed/],
   ['extensions without end', `${chunked}2;${'a'.repeat(20_000)}\r\n`, /too long/],
+  ['many extensions', `${chunked}${`1;${'a'.repeat(1000)}\r\nx\r\n`.repeat(20)}`, /extensions are too long/],
   ['trailers without end', `${chunked}0\r\n${'X: y\r\n'.repeat(4000)}\r\n`, /too long/],
 ];
 for (const [name, wire, message] of nonsense) {
@@ -178,6 +179,14 @@ test('how long a connection is kept is what the upstream says, and nothing where
   assert.equal(keptMs('Connection: keep-alive\r\n', '1.0'), undefined);
   assert.equal(readText('HTTP/1.1 200 OK\r\n\r\nall')?.keptMs, 0);
   assert.equal(readText('HTTP/1.1 204 OK\r\n\r\n')?.keptMs, undefined);
+  assert.equal(readText('HTTP/1.1 304 OK\r\nContent-Length: 0\r\n\r\n')?.keptMs, undefined);
+});
+
+test('a connection on which a body may yet come that nobody waits for is not kept', () => {
+  assert.equal(readText(`${head}Content-Length: 0\r\n\r\n`, 'HEAD')?.keptMs, 0);
+  assert.equal(readText('HTTP/1.1 204 OK\r\nContent-Length: 5\r\n\r\n')?.keptMs, 0);
+  assert.equal(readText('HTTP/1.1 304 OK\r\nContent-Length: 5\r\n\r\n')?.keptMs, 0);
+  assert.equal(readText('HTTP/1.1 304 OK\r\nTransfer-Encoding: chunked\r\n\r\n')?.keptMs, 0);
 });
 
 test('interim answers are bounded for each answer, not for a connection', () => {

@@ -1,15 +1,18 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { Socket } from 'node:net';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { createBufferedLane } from '../../../src/upstream/buffered-lane.ts';
-import { type Connector, createConnector } from '../../../src/upstream/connect.ts';
+import { type Connector, createConnector, createTrust } from '../../../src/upstream/connect.ts';
 import { Connection } from '../../../src/upstream/connection.ts';
 import { ExchangeFailed, type Outcome } from '../../../src/upstream/exchange.ts';
 import type { Relay } from '../../../src/upstream/relay.ts';
 import { Seats } from '../../../src/upstream/seats.ts';
+import { makeCertificate } from '../../helpers/certificates.ts';
 import { listen } from '../../helpers/listen.ts';
 import { until } from '../../helpers/poll.ts';
 import { noProgress } from '../../helpers/progress.ts';
@@ -18,50 +21,60 @@ import { startRawUpstream, type RawScript } from '../../helpers/raw-upstream.ts'
 const ok = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
 const timeouts = { connectMs: 5000, responseMs: 5000, idleMs: 5000 };
 
-const noRequest = { body: Buffer.alloc(0), repeats: false, leaves: false };
+const noRequest = { body: Buffer.alloc(0), alone: false, leaves: false };
 
 interface Asked {
   readonly outcome: Outcome | Error;
   readonly text: string;
 }
 
-/** An upstream and a lane to it, behind a server that passes on what it is asked. */
-async function startLane(
-  t: TestContext,
-  script: RawScript,
-  wrap = (connect: Connector): Connector => connect,
-) {
+interface SceneOptions {
+  readonly wrap?: (connect: Connector) => Connector;
+  readonly seats?: number;
+  readonly afterSend?: () => void;
+}
+
+/** An upstream and a lane to it. */
+async function startLane(t: TestContext, script: RawScript, options: SceneOptions = {}) {
   const upstream = await startRawUpstream(t, script);
-  const connect = wrap(createConnector(new URL(upstream.url), timeouts.connectMs, {}));
-  const seats = new Seats(8);
-  const lane = createBufferedLane(connect, timeouts, seats);
+  const connect = createConnector(new URL(upstream.url), timeouts.connectMs, {});
+  return { upstream, ...(await openLane(t, connect, options)) };
+}
+
+/** A lane behind a server that passes on what it is asked. */
+async function openLane(
+  t: TestContext,
+  connect: Connector,
+  { wrap, seats: count = 8, afterSend }: SceneOptions = {},
+) {
+  const seats = new Seats(count);
+  const lane = createBufferedLane(wrap?.(connect) ?? connect, timeouts, seats);
   t.after(() => lane.close());
-  let request = noRequest;
-  let outcome = Promise.withResolvers<Outcome | Error>();
+  const coming: { request: typeof noRequest; resolve: (outcome: Outcome | Error) => void }[] = [];
   const port = await listen(
     t,
     createServer((_req, res) => {
-      const { resolve } = outcome;
+      const { request, resolve } = coming.shift()!;
       const { leaves, ...asked } = request;
       const settle = { resolve, reject: (failure: Error) => (resolve(failure), res.destroy()) };
       const headers = ['content-length', String(request.body.length)];
       const parts = { own: () => [], costHeader: undefined, progress: noProgress(), settle };
       lane.send({ method: 'POST', path: '/', host: 'a', headers, ...asked }, res, parts);
       if (leaves) res.emit('close');
+      afterSend?.();
     }),
   );
   const ask = async ({
     signal,
     ...over
   }: Partial<typeof noRequest> & { signal?: AbortSignal } = {}): Promise<Asked> => {
-    request = { ...noRequest, ...over };
-    outcome = Promise.withResolvers();
-    const { promise } = outcome;
+    const { promise, resolve } = Promise.withResolvers<Outcome | Error>();
+    coming.push({ request: { ...noRequest, ...over }, resolve });
     const answer = fetch(`http://127.0.0.1:${port}/`, signal === undefined ? {} : { signal });
     const text = await answer.then((whole) => whole.text()).catch(() => 'nothing');
     return { outcome: await promise, text };
   };
-  return { upstream, lane, ask, seats };
+  return { lane, ask, seats };
 }
 
 for (const size of [0, 1, 16_384, 16_385, 65_536]) {
@@ -90,7 +103,7 @@ test('a connection is used again until the upstream says that it closes it', asy
 test('a repeat has a connection of its own, says so, and leaves none behind', async (t) => {
   const { upstream, ask } = await startLane(t, (socket) => void socket.write(ok));
   await ask();
-  await ask({ repeats: true });
+  await ask({ alone: true });
   await ask();
   assert.equal(upstream.received.length, 2);
   assert.match(String(upstream.received[0]), /\r\nconnection: keep-alive\r\n/);
@@ -123,10 +136,8 @@ test('a connection that the upstream is about to close is not used again', async
 });
 
 test('a connection on which some of the request is still on its way is not used again', async (t) => {
-  const { upstream, ask } = await startLane(
-    t,
-    (socket) => void socket.write(ok),
-    (connect) => (whenConnected, whenFailed, onBytes) =>
+  const { upstream, ask } = await startLane(t, (socket) => void socket.write(ok), {
+    wrap: (connect) => (whenConnected, whenFailed, onBytes) =>
       connect(
         (socket) => {
           Object.defineProperty(socket, 'writableLength', { value: 1 });
@@ -135,7 +146,7 @@ test('a connection on which some of the request is still on its way is not used 
         whenFailed,
         onBytes,
       ),
-  );
+  });
   for (let turn = 0; turn < 2; turn += 1) assert.equal((await ask()).text, 'ok');
   assert.equal(upstream.received.length, 2);
 });
@@ -188,6 +199,45 @@ test('of a request whose client leaves at once nothing is sent, and its seat com
   assert.equal(String(Buffer.concat(upstream.received)).match(/POST \//g)?.length, 1);
 });
 
+test('what an upstream sends right behind an answer is not given to who comes next', async (t) => {
+  const poison = 'HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison';
+  let isPoisoned = false;
+  const { upstream, ask } = await startLane(t, (socket) => void socket.write(ok), {
+    seats: 1,
+    wrap: (connect) => (whenConnected, whenFailed, onBytes) =>
+      connect(whenConnected, whenFailed, (bytes) => {
+        // After the answer was read, and before who stands in line is sent in the same turn.
+        if (!isPoisoned) setImmediate(() => [...upstream.sockets][0]?.write(poison));
+        isPoisoned = true;
+        onBytes?.(bytes);
+      }),
+  });
+  const answers = await Promise.all([ask(), ask(), ask()]);
+  assert.deepEqual(
+    answers.map(({ text }) => text),
+    ['ok', 'ok', 'ok'],
+  );
+  assert.equal(upstream.received.length, 2);
+});
+
+test('connections to an https target are kept by a process that has much to do', async (t) => {
+  const certificate = makeCertificate(t, ['IP:127.0.0.1']);
+  const url = new URL(`https://127.0.0.1:${await startTlsProcess(t, certificate)}`);
+  let connections = 0;
+  const { ask } = await openLane(t, createConnector(url, 5000, createTrust(certificate.cert)), {
+    wrap:
+      (connect) =>
+      (...asked) => {
+        connections += 1;
+        connect(...asked);
+      },
+    // Behind what is sent in the same turn: the answer has come when the next one begins.
+    afterSend: () => setImmediate(() => beBusy(3)),
+  });
+  for (let turn = 0; turn < 20; turn += 1) assert.equal((await ask()).text, 'ok');
+  assert.equal(connections, 1);
+});
+
 test('a lane that is closed closes its connections, and what is under way fails', async (t) => {
   let asked = 0;
   const { upstream, lane, ask } = await startLane(t, (socket) => {
@@ -208,12 +258,10 @@ for (const [name, leave] of [
 ] as const) {
   test(`a connection that is made for a request that was given up meanwhile ${name}`, async (t) => {
     let connects: (() => void) | undefined;
-    const { upstream, lane, ask } = await startLane(
-      t,
-      (socket) => void socket.write(ok),
-      (connect) => (whenConnected, whenFailed, onBytes) =>
+    const { upstream, lane, ask } = await startLane(t, (socket) => void socket.write(ok), {
+      wrap: (connect) => (whenConnected, whenFailed, onBytes) =>
         connect((socket) => (connects = () => whenConnected(socket)), whenFailed, onBytes),
-    );
+    });
     const client = new AbortController();
     const given = ask({ signal: client.signal });
     await until(() => connects !== undefined);
@@ -226,7 +274,7 @@ for (const [name, leave] of [
     if (leave) {
       const { outcome } = await given;
       assert.ok(outcome instanceof ExchangeFailed);
-      assert.match(outcome.message, /closed the connection/);
+      assert.match(outcome.message, /the client closed/);
       await until(() => upstream.sockets.size === 0);
     } else assert.equal((await ask()).text, 'ok');
     assert.equal(upstream.received.length, 1);
@@ -235,6 +283,23 @@ for (const [name, leave] of [
     assert.equal(sent.length, leave ? 0 : 1);
   });
 }
+
+test('a connection that was made for a request that was given up may be closed under the next, as any that is kept', async (t) => {
+  let connects: (() => void) | undefined;
+  const { ask } = await startLane(t, (socket) => void socket.end(), {
+    wrap: (connect) => (whenConnected, whenFailed, onBytes) =>
+      connect((socket) => (connects = () => whenConnected(socket)), whenFailed, onBytes),
+  });
+  const client = new AbortController();
+  const given = ask({ signal: client.signal });
+  await until(() => connects !== undefined);
+  client.abort();
+  await given;
+  connects?.();
+  const { outcome } = await ask();
+  assert.ok(outcome instanceof ExchangeFailed);
+  assert.equal(outcome.silent, true);
+});
 
 test('seats come free however a request ends', async (t) => {
   const ways: RawScript[] = [
@@ -283,4 +348,22 @@ function askToPause(connection: Connection): void {
   };
   const head = 'GET / HTTP/1.1\r\nhost: a\r\n\r\n';
   connection.ask({ method: 'GET', head, body: Buffer.alloc(0) }, relay as unknown as Relay);
+}
+
+/** A server in a process of its own, which answers while this one is busy. */
+async function startTlsProcess(t: TestContext, certificate: object): Promise<number> {
+  const script = `
+    const server = require('node:tls').createServer(JSON.parse(process.env.CERTIFICATE), (socket) =>
+      socket.on('error', () => undefined).on('data', () => socket.write(${JSON.stringify(ok)})));
+    server.listen(0, '127.0.0.1', () => console.log(server.address().port));`;
+  const env = { ...process.env, CERTIFICATE: JSON.stringify(certificate) };
+  const child = spawn(process.execPath, ['-e', script], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  t.after(() => void child.kill('SIGKILL'));
+  const [line] = (await once(child.stdout, 'data')) as [Buffer];
+  return Number(line.toString());
+}
+
+function beBusy(ms: number): void {
+  const from = performance.now();
+  while (performance.now() - from < ms);
 }

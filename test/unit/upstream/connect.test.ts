@@ -54,6 +54,16 @@ test('a connection that is made after its time is closed, and nobody is told of 
   assert.deepEqual(answers, ['ConnectTimeout']);
 });
 
+test('a connection that was there in time is taken by a process that was held up', async (t) => {
+  const port = await listen(t, createServer());
+  const connect = createConnector(new URL(`http://127.0.0.1:${port}`), 50, {});
+  const { promise, resolve, reject } = Promise.withResolvers<Socket>();
+  connect(resolve, reject);
+  const from = performance.now();
+  while (performance.now() - from < 150);
+  (await promise).destroy();
+});
+
 test('a target that closes instead of greeting is a connection that failed, told of once', async (t) => {
   const port = await listen(
     t,

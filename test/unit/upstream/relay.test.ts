@@ -76,6 +76,21 @@ test('small pieces of an answer that has to wait are gathered, and it arrives wh
   assert.ok(answer?.body.equals(Buffer.concat(sent)));
 });
 
+test('what still comes of an answer that was told to stop waits with the rest', async (t) => {
+  const { client, relay, res, source, outcome, send, sent } = await startRelay(t);
+  while (!source.paused) send(Buffer.alloc(32 * 1024, '.'));
+  const listeners = res.listenerCount('drain');
+  for (let more = 0; more < 20; more += 1) send(Buffer.alloc(32 * 1024, '-'));
+  assert.equal(res.listenerCount('drain'), listeners);
+  const answers = client.responses(1);
+  client.socket.resume();
+  await until(() => !source.paused);
+  relay.answerEnded();
+  const [answer] = await answers;
+  assert.equal((await outcome).cut, undefined);
+  assert.ok(answer?.body.equals(Buffer.concat(sent)));
+});
+
 test('what waits to be sent when an answer ends arrives as well', async (t) => {
   const { client, relay, outcome, send, sent } = await startRelay(t);
   for (let at = 0; at < 100; at += 1) send(Buffer.from([65 + (at % 26)]));
