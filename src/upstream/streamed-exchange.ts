@@ -27,8 +27,8 @@ export interface StreamedRequest {
   readonly headers: readonly string[];
   readonly body: Body;
   readonly switching: Switching | undefined;
-  /** A kept connection failed it before. */
-  readonly repeats: boolean;
+  /** It gets a connection of its own, which is closed after it. */
+  readonly alone: boolean;
 }
 
 /** A client that wants to switch protocols. */

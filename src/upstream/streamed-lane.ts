@@ -22,8 +22,7 @@ export function createStreamedLane(
 ): StreamedLane {
   let open: RequestOpener | undefined;
   const agent = createAgent(target, trust, { keepAlive: true, maxSockets: connections });
-  // WebSockets last, so they have connections of their own and are bounded by their routes. And a repeat gets one that cannot
-  // turn out to be closed.
+  // WebSockets last, so they have connections of their own and are bounded by their routes. So has who is to be alone.
   const freshAgent = createAgent(target, trust, { keepAlive: false });
   const unbounded = new Seats(Infinity);
   return {
@@ -31,7 +30,7 @@ export function createStreamedLane(
       open ??= createRequestOpener();
       const opener = open;
       const switches = request.switching !== undefined;
-      const through = switches || request.repeats ? freshAgent : agent;
+      const through = switches || request.alone ? freshAgent : agent;
       const exchange = new StreamedExchange(request, res, {
         parts,
         timeouts,

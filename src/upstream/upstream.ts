@@ -190,14 +190,18 @@ function exchange(
     const { method, target: path, headers, body, switching, answerHeaders: own, costHeader } = request;
     const host = config.preserveHost ? request.host : target.url.host;
     const parts = { own, costHeader, progress, settle: { resolve, reject } };
+    const alone = repeats || (hasBytes(body) && methodsWithoutBody.has(method));
     if (body.kind === 'bytes' && body.bytes.length <= wholeBytesMax && switching === undefined) {
-      const alone = repeats || (body.bytes.length > 0 && methodsWithoutBody.has(method));
       target.buffered.send({ method, path, host, headers, body: body.bytes, alone }, res, parts);
       return;
     }
     const withHost = ['host', host, ...headers];
-    target.streamed.send({ method, path, headers: withHost, body, switching, repeats }, res, parts);
+    target.streamed.send({ method, path, headers: withHost, body, switching, alone }, res, parts);
   });
+}
+
+function hasBytes(body: Body): boolean {
+  return body.kind === 'stream' ? body.length !== 0 : body.bytes.length > 0;
 }
 
 /** Connects as for a request, and sends none: a target whose certificate is not trusted is not reached. */

@@ -273,41 +273,36 @@ for (const { method, sent, status } of [
   });
 }
 
-for (const { method, path, sent, status } of [
-  { method: 'GET', path: '/json', sent: 2, status: 200 },
-  { method: 'OPTIONS', path: '/json', sent: 2, status: 200 },
-  { method: 'POST', path: '/json', sent: 1, status: 502 },
-  { method: 'DELETE', path: '/json', sent: 1, status: 502 },
-  // It is read while it is sent, and only once.
-  { method: 'GET', path: '/kept/large', sent: 1, status: 502 },
-]) {
-  test(`a large ${method} ${path} on a kept connection that the upstream gives up is sent ${sent === 2 ? 'once more' : 'only once'}`, async (t) => {
-    const large = (how: string) =>
-      ask(t, `${how} ${path}`, [['Content-Type', 'application/json']], JSON.stringify('x'.repeat(70_000)));
+// The second is read while it is sent, and only once.
+for (const path of ['/json', '/kept/large']) {
+  test(`a large POST ${path} on a kept connection that the upstream gives up is sent only once`, async (t) => {
+    const json = JSON.stringify('x'.repeat(70_000));
+    const large = () => ask(t, `POST ${path}`, [['Content-Type', 'application/json']], json);
     kept.script = (socket) => void socket.write(ok);
-    assert.equal((await large('POST')).status, 200);
+    assert.equal((await large()).status, 200);
     let seen = 0;
     kept.script = (socket) => {
       seen += 1;
-      if (seen === 1) socket.end();
-      else socket.write(ok);
+      socket.end();
     };
-    assert.equal((await large(method)).status, status);
-    assert.equal(seen, sent);
+    assert.equal((await large()).status, 502);
+    assert.equal(seen, 1);
   });
 }
 
-for (const method of ['GET', 'OPTIONS', 'DELETE']) {
-  test(`a ${method} with a body, which the upstream may leave unread, has a connection of its own that ends with it`, async (t) => {
-    kept.script = (socket) => void socket.write(ok);
-    await ask(t, 'POST /kept/warm', [], 'body');
-    const before = kept.received.length;
-    assert.equal((await ask(t, `${method} /kept/x`, [], 'body')).status, 200);
-    assert.equal((await ask(t, 'POST /kept/next', [], 'body')).status, 200);
-    const since = kept.received.slice(before).map(String);
-    assert.equal(since.length, 1);
-    assert.match(since[0] ?? '', new RegExp(`^${method} /kept/x .*\\r\\nconnection: close\\r\\n`, 's'));
-  });
+for (const [size, body] of Object.entries({ small: 'body', large: 'x'.repeat(70_000) })) {
+  for (const method of ['GET', 'OPTIONS', 'DELETE']) {
+    test(`a ${method} with a ${size} body, which the upstream may leave unread, has a connection of its own`, async (t) => {
+      kept.script = (socket) => void socket.write(ok);
+      await ask(t, 'POST /kept/warm', [], body);
+      const before = kept.received.length;
+      assert.equal((await ask(t, `${method} /kept/x`, [], body)).status, 200);
+      assert.equal((await ask(t, 'POST /kept/next', [], body)).status, 200);
+      const since = kept.received.slice(before).map(String);
+      assert.equal(since.length, 1);
+      assert.match(since[0] ?? '', new RegExp(`^${method} /kept/x .*\\r\\nconnection: close\\r\\n`, 'is'));
+    });
+  }
 }
 
 test('what a kept connection brought before it broke is an answer that broke: it is not asked for again', async (t) => {
