@@ -17,7 +17,6 @@ export function writeAnswerHead(
 ): void {
   // Below 200 it can only be an upgrade nobody asked for; above 599 clients disagree about the meaning.
   if (status < 200 || status > 599) throw new NonsenseAnswer(`${status} is not the status of an answer`);
-  refuseCodings(raw);
   const headers: string[] = [];
   copyHeaders(raw, headers, status === 204 ? passesWithoutLength : responseHeaderPasses);
   for (const item of own) headers.push(item);
@@ -25,22 +24,6 @@ export function writeAnswerHead(
     res.writeHead(status, headers);
   } catch (cause) {
     throw new NonsenseAnswer(cause instanceof Error ? cause.message : 'its headers cannot be sent');
-  }
-}
-
-/**
- * Node takes the chunks apart and leaves any other coding (RFC 9112 §6.1) in the body, whose name would be dropped here
- * with the hop: the client would take coded bytes for the content.
- */
-function refuseCodings(raw: readonly string[]): void {
-  let coded = false;
-  for (let i = 0; i + 1 < raw.length; i += 2) {
-    const name = raw[i] as string;
-    if (name.length !== 17 || name.toLowerCase() !== 'transfer-encoding') continue;
-    if (coded || raw[i + 1]?.toLowerCase() !== 'chunked') {
-      throw new NonsenseAnswer('its Transfer-Encoding is not exactly "chunked"');
-    }
-    coded = true;
   }
 }
 

@@ -229,6 +229,9 @@ export class StreamedExchange implements AnswerSource {
     const status = answer.statusCode ?? 0;
     // Interim answers do not come this way: it is 000 or the like, for which the relay would wait on.
     if (status < 200) return this.#giveUp(new NonsenseAnswer(`${status} is not the status of an answer`));
+    if (isCoded(answer.rawHeaders)) {
+      return this.#giveUp(new NonsenseAnswer('its Transfer-Encoding is not exactly "chunked"'));
+    }
     this.#answer = answer;
     // Of a body that nobody waits for the rest is still to come, so the connection cannot go on.
     if (!this.#res.req.complete) this.#res.shouldKeepAlive = false;
@@ -301,4 +304,13 @@ export class StreamedExchange implements AnswerSource {
     // A connection is kept only when both sides are done with it.
     if (!outgoing.writableFinished || this.#answer?.complete !== true) outgoing.destroy();
   }
+}
+
+/**
+ * Node takes the chunks apart and leaves any other coding (RFC 9112 §6.1) in the body, whose name ends here with the hop: the client
+ * would take coded bytes for the content.
+ */
+function isCoded(raw: readonly string[]): boolean {
+  const codings = raw.filter((_, i) => i % 2 === 1 && raw[i - 1]?.toLowerCase() === 'transfer-encoding');
+  return codings.length > 1 || (codings[0] ?? 'chunked').toLowerCase() !== 'chunked';
 }

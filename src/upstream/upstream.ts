@@ -149,9 +149,9 @@ export function createUpstream(config: UpstreamConfig, events: UpstreamEvents): 
 }
 
 /** A kept connection was closed under a request that is safe, or before anything of it was sent. That is no word against the target. */
-function mayRepeat({ silent, sent }: ExchangeFailed, { method, body, switching }: OutgoingRequest): boolean {
+function mayRepeat({ silent, sent }: ExchangeFailed, { method, switching }: OutgoingRequest): boolean {
   if (!silent || !sent) return silent;
-  return safeMethods.has(method) && body.kind !== 'stream' && switching === undefined;
+  return safeMethods.has(method) && switching === undefined;
 }
 
 function createTarget(origin: string, config: UpstreamConfig, trust: Trust): Target {

@@ -71,6 +71,23 @@ for (const [lane, { size, bodyOf }] of Object.entries(lanes)) {
   });
 }
 
+for (const [lane, size] of Object.entries({ buffered: 100, streamed: 100_000 })) {
+  for (const codings of [
+    'gzip',
+    'gzip, chunked',
+    'chunked\r\nTransfer-Encoding: gzip',
+    'chunked\r\nTransfer-Encoding: chunked',
+  ]) {
+    test(`an answer with ${JSON.stringify(codings)} is refused: ${lane}`, async (t) => {
+      const { ask, started } = await startScene(t, size, { bodyOf: inMemory });
+      started.silent.script = (socket) =>
+        socket.end(`HTTP/1.1 200 OK\r\nTransfer-Encoding: ${codings}\r\n\r\n2\r\nok\r\n0\r\n\r\n`);
+      await (await ask()).receivedUntilClose();
+      assert.deepEqual(started.refusals, ['upstream_broken']);
+    });
+  }
+}
+
 const farewell = 'HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n';
 const befalls: Record<string, (kept: Socket) => unknown> = {
   'a farewell': (kept) => kept.end(farewell),
