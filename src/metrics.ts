@@ -1,4 +1,4 @@
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 import { noRoute } from './config/route-names.ts';
 import { CounterTally, HistogramTally } from './tallies.ts';
 import type { Visit } from './visit.ts';
@@ -59,16 +59,24 @@ export function createMetrics(clients: Clients = nobody): Metrics {
     help: 'Requests by route, status class and refusal code ("none" when answered).',
     labelNames: ['route', 'status', 'refusal'],
   });
-  const duration = gatheredHistogram(registry, {
-    name: 'gatehouse_request_duration_seconds',
-    help: 'From the head of a request to the end of its answer.',
-    label: 'route',
-  });
-  const upstreamDuration = gatheredHistogram(registry, {
-    name: 'gatehouse_upstream_duration_seconds',
-    help: 'From the request sent to the upstream to the head of its answer.',
-    label: 'upstream',
-  });
+  const duration = new HistogramTally(
+    {
+      name: 'gatehouse_request_duration_seconds',
+      help: 'From the head of a request to the end of its answer.',
+      label: 'route',
+      buckets: latencyBuckets,
+    },
+    registry,
+  );
+  const upstreamDuration = new HistogramTally(
+    {
+      name: 'gatehouse_upstream_duration_seconds',
+      help: 'From the request sent to the upstream to the head of its answer.',
+      label: 'upstream',
+      buckets: latencyBuckets,
+    },
+    registry,
+  );
   const upstreamErrors = new Counter({
     name: 'gatehouse_upstream_errors_total',
     help: 'Upstream exchanges that failed, by kind: unreachable, timeout, broken, cut.',
@@ -81,11 +89,15 @@ export function createMetrics(clients: Clients = nobody): Metrics {
     labelNames: ['operation'],
     registers,
   });
-  const storeDuration = gatheredHistogram(registry, {
-    name: 'gatehouse_store_duration_seconds',
-    help: 'Store calls, failed ones included.',
-    label: 'operation',
-  });
+  const storeDuration = new HistogramTally(
+    {
+      name: 'gatehouse_store_duration_seconds',
+      help: 'Store calls, failed ones included.',
+      label: 'operation',
+      buckets: latencyBuckets,
+    },
+    registry,
+  );
   const connections: Gauge = new Gauge({
     name: 'gatehouse_connections',
     help: 'Open client connections.',
@@ -120,9 +132,9 @@ export function createMetrics(clients: Clients = nobody): Metrics {
     countRequest(visit, status) {
       const route = visit.route ?? noRoute;
       requests.count(route, classOf(status), visit.refusal ?? 'none');
-      duration.observe(route, visit.tookMs / 1000);
+      duration.measure(route, visit.tookMs / 1000);
       if (visit.upstreamMs !== undefined && visit.upstream !== undefined) {
-        upstreamDuration.observe(visit.upstream, visit.upstreamMs / 1000);
+        upstreamDuration.measure(visit.upstream, visit.upstreamMs / 1000);
       }
     },
     countUnreadable(status, refusal) {
@@ -135,7 +147,7 @@ export function createMetrics(clients: Clients = nobody): Metrics {
       keyFailures.labels(slowed ? 'yes' : 'no').inc();
     },
     observeStore(operation, seconds, ok) {
-      storeDuration.observe(operation, seconds);
+      storeDuration.measure(operation, seconds);
       if (!ok) storeErrors.labels(operation).inc();
     },
     countDecision(plan, outcome) {
@@ -167,25 +179,6 @@ function gatheredCounter(
 ): CounterTally {
   const tally = new CounterTally((labels, count) => counter.labels(...labels).inc(count));
   const counter = new Counter({ ...about, registers: [registry], collect: () => tally.handOn() });
-  return tally;
-}
-
-/** The seconds that something takes that happens in every request, by one label. */
-function gatheredHistogram(
-  registry: Registry,
-  { label, ...about }: { readonly name: string; readonly help: string; readonly label: string },
-): HistogramTally {
-  const tally = new HistogramTally((value, seconds) => {
-    const series = histogram.labels(value);
-    for (const each of seconds) series.observe(each);
-  });
-  const histogram = new Histogram({
-    ...about,
-    labelNames: [label],
-    buckets: latencyBuckets,
-    registers: [registry],
-    collect: () => tally.handOn(),
-  });
   return tally;
 }
 

@@ -1,6 +1,8 @@
+import { Histogram, type Registry } from 'prom-client';
+
 /**
- * prom-client finds a series by joining and hashing its labels, for each figure anew, and a request has six figures: 5 % of
- * its time. So what happens in every request is gathered here, and handed on when somebody reads or when much has gathered.
+ * prom-client finds a series by joining and hashing its labels, for each figure anew: with the histograms below 5 % of
+ * the time of a request. So what happens in every request is gathered here, and handed on when somebody reads.
  */
 export class CounterTally {
   readonly #root = new Branch();
@@ -22,28 +24,76 @@ export class CounterTally {
   }
 }
 
-/** The same for what is measured, of series with one label. */
-export class HistogramTally {
-  readonly #gathered = new Map<string, number[]>();
-  readonly #take: (label: string, values: readonly number[]) => void;
+/** What a histogram is called, and by which label its series differ. */
+export interface HistogramAbout {
+  readonly name: string;
+  readonly help: string;
+  readonly label: string;
+  /** Upper bounds, rising. */
+  readonly buckets: readonly number[];
+}
 
-  constructor(take: (label: string, values: readonly number[]) => void) {
-    this.#take = take;
+/**
+ * A histogram of prom-client that keeps its series itself, because there each figure looks for its series anew and finds its bucket
+ * by a text: 2.6 % of the CPU of a name call for its two figures.
+ */
+export class HistogramTally extends Histogram {
+  readonly #about: HistogramAbout;
+  readonly #series = new Map<string, Series>();
+
+  constructor(about: HistogramAbout, registry: Registry) {
+    const { name, help, label, buckets } = about;
+    super({ name, help, labelNames: [label], buckets: [...buckets], registers: [registry] });
+    this.#about = about;
   }
 
-  observe(label: string, value: number): void {
-    let values = this.#gathered.get(label);
-    if (values === undefined) this.#gathered.set(label, (values = []));
-    values.push(value);
-    if (values.length >= gatheredMax) this.handOn();
+  /** The label comes from the configuration and the code only: it is kept for ever. */
+  measure(label: string, value: number): void {
+    const { buckets } = this.#about;
+    let series = this.#series.get(label);
+    if (series === undefined) this.#series.set(label, (series = new Series(buckets.length)));
+    let bucket = 0;
+    while (bucket < buckets.length && value > (buckets[bucket] as number)) bucket += 1;
+    series.counts[bucket] = (series.counts[bucket] as number) + 1;
+    series.sum += value;
   }
 
-  handOn(): void {
-    for (const [label, values] of this.#gathered) this.#take(label, values.splice(0));
+  /** What prom-client (15.1.3) makes both of its pages of. Its types leave this out. */
+  getForPromString(): Promise<object> {
+    const { name, help, label } = this.#about;
+    const values = [...this.#series].flatMap(([text, series]) => this.#valuesOf({ [label]: text }, series));
+    return Promise.resolve({ name, help, type: 'histogram', values, aggregator: 'sum' });
+  }
+
+  #valuesOf(sharedLabels: Readonly<Record<string, string>>, { counts, sum }: Series): HistogramValue[] {
+    const { name, buckets } = this.#about;
+    let count = 0;
+    const values: HistogramValue[] = [...buckets, '+Inf'].map((le, bucket) => {
+      count += counts[bucket] as number;
+      return { metricName: `${name}_bucket`, labels: { le }, sharedLabels, value: count };
+    });
+    values.push({ metricName: `${name}_sum`, labels: {}, sharedLabels, value: sum });
+    values.push({ metricName: `${name}_count`, labels: {}, sharedLabels, value: count });
+    return values;
   }
 }
 
-const gatheredMax = 512;
+interface HistogramValue {
+  readonly metricName: string;
+  readonly labels: { readonly le?: number | string };
+  readonly sharedLabels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+class Series {
+  /** Of each bucket alone, the one without bound at the end. */
+  readonly counts: Float64Array;
+  sum = 0;
+
+  constructor(buckets: number) {
+    this.counts = new Float64Array(buckets + 1);
+  }
+}
 
 type TakeCount = (labels: readonly string[], count: number) => void;
 
