@@ -103,8 +103,18 @@ function framingOf(length: string | undefined, coding: string | undefined, isOld
   return Number(length);
 }
 
+/** What the last head came to: those of an upstream say the same again and again, and to read it each time took 1 % of the CPU. */
+let last = { connection: '', keepAlive: '', isOld: false, keptMs: undefined as number | undefined };
+
 function keptMsOf(connection: string, keepAlive: string, isOld: boolean): number | undefined {
-  const options = connection === '' ? [] : connection.toLowerCase().split(',');
+  if (connection !== last.connection || keepAlive !== last.keepAlive || isOld !== last.isOld) {
+    last = { connection, keepAlive, isOld, keptMs: readKeptMs(connection, keepAlive, isOld) };
+  }
+  return last.keptMs;
+}
+
+function readKeptMs(connection: string, keepAlive: string, isOld: boolean): number | undefined {
+  const options = connection.toLowerCase().split(',');
   const says = (option: string): boolean => options.some((one) => one.trim() === option);
   if (says('close') || (isOld && !says('keep-alive'))) return 0;
   const seconds = /(?:^|[\s,])timeout=(\d{1,9})/i.exec(keepAlive)?.[1];
