@@ -65,7 +65,7 @@ const guarded: Readonly<Record<string, RegExp>> = {
   pino: /^log\.ts$/,
   'pino-http': /^log\.ts$/,
   'sonic-boom': /^standard-output\.ts$/,
-  'prom-client': /^(?:merged-)?metrics\.ts$/,
+  'prom-client': /^(?:(?:merged-)?metrics|tallies)\.ts$/,
   commander: /^(?:main\.ts$|commands\/)/,
   yaml: /^config\//,
   ajv: /^config\//,
