@@ -241,7 +241,9 @@ export class StreamedExchange implements AnswerSource {
       if (answer.complete) void this.#finish();
     });
     answer.once('error', (error) => this.#fail(error));
-    answer.once('close', () => this.#fail(new NonsenseAnswer('the answer broke off')));
+    answer.once('close', () => {
+      if (!answer.complete) this.#fail(new NonsenseAnswer('the answer broke off'));
+    });
     this.#relay.answerBegins(status, answer.rawHeaders);
   }
 
