@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerOptions, ServerResponse } from 'node:http';
 import express, { type Express, type Request, type Response } from 'express';
 import { breakOff } from './break-off.ts';
@@ -8,7 +9,6 @@ import type { Travel } from './journey.ts';
 import { createAccessLog, type Logger, type Withhold } from './log.ts';
 import type { Metrics } from './metrics.ts';
 import { catalogue } from './refusals.ts';
-import { createRequestId } from './request-id.ts';
 import { noteLeaving, statusOf, Visit } from './visit.ts';
 
 export interface AppParts {
@@ -99,5 +99,5 @@ const wellFormedId = /^[\w.:-]{8,128}$/;
 /** A request keeps the id that a trusted proxy gave it; from anyone else it gets a new one. */
 function requestId(req: IncomingMessage, origin: Origin): string {
   const given = origin.trusted ? req.headers['x-request-id'] : undefined;
-  return typeof given === 'string' && wellFormedId.test(given) ? given : createRequestId();
+  return typeof given === 'string' && wellFormedId.test(given) ? given : randomUUID();
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerOptions, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -7,7 +8,6 @@ import type { Connections } from './connections.ts';
 import { http } from './http.ts';
 import { Refusal, type RefusalCode, type Wording } from './refusals.ts';
 import { breakBody } from './broken-body.ts';
-import { createRequestId } from './request-id.ts';
 import { afterReading, whenAllIsRead } from './when-all-is-read.ts';
 
 /** What is known of a request that never became one. */
@@ -181,7 +181,7 @@ function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket, options:
 }
 
 function report(refusal: Refusal, socket: Socket, { wording, unreadable }: ListenerOptions): string {
-  const requestId = createRequestId();
+  const requestId = randomUUID();
   const client = socket.remoteAddress ?? 'unknown';
   const { status } = wording(refusal);
   unreadable({ requestId, client, status, refusal: refusal.code, cause: refusal.cause });

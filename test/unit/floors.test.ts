@@ -39,7 +39,6 @@ const floors: readonly (readonly string[])[] = [
     'networks.ts',
     'patience.ts',
     'refusals.ts',
-    'request-id.ts',
     'safe-methods.ts',
     'send-head.ts',
     'settle-heap.ts',
