@@ -60,6 +60,11 @@ const whole: readonly [name: string, wire: string, body: string, method?: string
   ['chunks that are called CHUNKED', `${chunked.replace('chunked', 'CHUNKED')}0\r\n\r\n`, ''],
   ['sizes with zeros before them', `${chunked}0002\r\nok\r\n000\r\n\r\n`, 'ok'],
   ['extensions', `${chunked}2;a=b;c="d e"\r\nok\r\n0 ; x\r\n\r\n`, 'ok'],
+  [
+    'chunks that are all signed',
+    `${chunked}${`1;sign=${'a'.repeat(64)}\r\nx\r\n`.repeat(500)}0\r\n\r\n`,
+    'x'.repeat(500),
+  ],
   ['trailers', `${chunked}2\r\nok\r\n0\r\nX-Sum: 1\r\nX-Other:\r\n\r\n`, 'ok'],
   ['line ends in a chunk', `${chunked}4\r\n\r\n\r\n\r\n0\r\n\r\n`, '\r\n\r\n'],
   ['HEAD with a length', `${head}Content-Length: 2\r\n\r\n`, '', 'HEAD'],
@@ -128,7 +133,6 @@ const nonsense: readonly [name: string, wire: string, message: RegExp][] = [
   ['a chunk that is longer than its size', `${chunked}1\r\nok\r\n0\r\n\r\n`, /longer than its size/],
   ['a trailer without a colon', `${chunked}0\r\nX\r\n\r\n`, /trailers are malformed/],
   ['extensions without end', `${chunked}2;${'a'.repeat(20_000)}\r\n`, /too long/],
-  ['many extensions', `${chunked}${`1;${'a'.repeat(1000)}\r\nx\r\n`.repeat(20)}`, /extensions are too long/],
   ['trailers without end', `${chunked}0\r\n${'X: y\r\n'.repeat(4000)}\r\n`, /too long/],
 ];
 for (const [name, wire, message] of nonsense) {
