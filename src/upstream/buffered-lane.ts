@@ -32,6 +32,13 @@ export function createBufferedLane(
   let isClosed = false;
   let sweep: NodeJS.Timeout | undefined;
 
+  seats.watch({
+    get count() {
+      return idle.length;
+    },
+    closeOne: () => idle[0]?.close(),
+  });
+
   function keep(connection: Connection, keptMs: number): void {
     connection.rest(keptMs);
     idle.push(connection);
@@ -86,6 +93,7 @@ export function createBufferedLane(
     if (connection !== undefined) return connection.ask(request, relay);
     // Those that are left have just been used. In a turn one of them can be used again.
     if (!alone && idle.length > 0) return whenAllIsRead(() => begin(request, relay, alone));
+    seats.makeRoom();
     relay.startClock();
     Connection.open(
       connect,

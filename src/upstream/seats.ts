@@ -6,6 +6,12 @@ export interface Guest {
   breakOff(reason: Error): void;
 }
 
+/** Connections of one way to the target that are kept for later requests. */
+export interface KeptConnections {
+  readonly count: number;
+  closeOne(): void;
+}
+
 /**
  * The connections to one target, and the line of those who wait for one: first come, first served. The line is ours because
  * the libraries keep what waits in theirs, with its body, also when nobody wants it any more: clients that ask and
@@ -18,9 +24,24 @@ export class Seats {
    */
   #free: number;
   readonly #line = new Map<Guest, () => void>();
+  readonly #kept: KeptConnections[] = [];
 
   constructor(count: number) {
     this.#free = count;
+  }
+
+  /** Has the seats know of connections that are open and have none. */
+  watch(kept: KeptConnections): void {
+    this.#kept.push(kept);
+  }
+
+  /**
+   * To be called by who has a seat and is about to make a connection. One that is kept is closed if there would be more of them
+   * than seats: a server that does one thing at a time would not look at the new one before that is gone.
+   */
+  makeRoom(): void {
+    const count = this.#kept.reduce((sum, kept) => sum + kept.count, 0);
+    if (count > this.#free) this.#kept.find((kept) => kept.count > 0)?.closeOne();
   }
 
   /** Calls `start` once there is a seat, which is the guest's until it leaves. */

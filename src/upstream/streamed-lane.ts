@@ -1,5 +1,6 @@
 import type { Agent, AgentOptions, ServerResponse } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
+import type { Socket } from 'node:net';
 import { serverNameOf } from '../config/addresses.ts';
 import type { UpstreamConfig } from '../config/config.ts';
 import { http } from '../http.ts';
@@ -25,18 +26,24 @@ export function createStreamedLane(
   // WebSockets last, so they have connections of their own and are bounded by their routes. So has who is to be alone.
   const freshAgent = createAgent(target, trust, { keepAlive: false });
   const unbounded = new Seats(Infinity);
+  seats.watch({
+    get count() {
+      return keptBy(agent).length;
+    },
+    closeOne: () => keptBy(agent)[0]?.destroy(),
+  });
   return {
     send(request, res, parts) {
       open ??= createRequestOpener();
       const opener = open;
       const switches = request.switching !== undefined;
       const through = switches || request.alone ? freshAgent : agent;
-      const exchange = new StreamedExchange(request, res, {
-        parts,
-        timeouts,
-        seats: switches ? unbounded : seats,
+      const own = switches ? unbounded : seats;
+      const exchange = new StreamedExchange(request, res, { parts, timeouts, seats: own });
+      exchange.begin((onError) => {
+        if (keptBy(through).length === 0) own.makeRoom();
+        return opener({ ...request, target, agent: through, onError });
       });
-      exchange.begin((onError) => opener({ ...request, target, agent: through, onError }));
     },
     close: () => {
       agent.destroy();
@@ -49,6 +56,12 @@ export function createStreamedLane(
 
 /** Less than what servers commonly keep an idle connection, so that they seldom close one under a request. */
 const idleConnectionMs = 4000;
+
+function keptBy({ freeSockets }: Agent): readonly Socket[] {
+  return Object.values(freeSockets)
+    .flatMap((sockets) => sockets ?? [])
+    .filter((socket) => !socket.destroyed);
+}
 
 function createAgent(target: URL, trust: Trust, bounds: AgentOptions): Agent {
   const options = { ...bounds, maxFreeSockets: 32, timeout: idleConnectionMs };

@@ -52,7 +52,7 @@ export const upstreams = {
       timeouts,
       connections: {
         description:
-          'Requests at work at each target at most, each on a connection of its own; further ones wait in line.',
+          'Requests at work at each target at most, each on a connection of its own; further ones wait in line. A connection that is kept for later is closed where there would be more than so many.',
         type: 'integer',
         minimum: 1,
         maximum: 65_535,

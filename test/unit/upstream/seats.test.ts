@@ -29,6 +29,24 @@ test('seats go to those who wait, first come, first served, and to nobody who ha
   assert.equal(seated.at(-1), 'cleo');
 });
 
+test('a kept connection makes room for a new one only where there would be more of them than seats', () => {
+  const seats = new Seats(3);
+  const closed: string[] = [];
+  const keep = (name: string, count: number): void => {
+    const kept = { count, closeOne: () => void closed.push(`${name} ${kept.count--}`) };
+    seats.watch(kept);
+  };
+  keep('buffered', 1);
+  keep('streamed', 1);
+  const enter = (): void => seats.take({ seat: undefined, breakOff: assert.fail }, () => seats.makeRoom());
+  enter();
+  assert.deepEqual(closed, []);
+  enter();
+  assert.deepEqual(closed, ['buffered 1']);
+  enter();
+  assert.deepEqual(closed, ['buffered 1', 'streamed 1']);
+});
+
 test('who is turned away from the line is told why, and the next take their places', () => {
   const seats = new Seats(1);
   const told: unknown[] = [];

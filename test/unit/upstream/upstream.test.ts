@@ -114,6 +114,35 @@ for (const [name, befall] of Object.entries(befalls)) {
   });
 }
 
+test('a target with one connection never has two, also none that is kept', async (t) => {
+  const bodies = { inMemory, streamed: (bytes: Buffer) => streamed(bytes, { repeatable: true }) };
+  const turns = [
+    ['inMemory', 'POST'],
+    ['streamed', 'POST'],
+    ['inMemory', 'POST'],
+    ['inMemory', 'DELETE'], // which has a connection of its own
+    ['streamed', 'POST'],
+    ['streamed', 'DELETE'],
+    ['inMemory', 'POST'],
+    ['streamed', 'DELETE'],
+  ] as const;
+  let turn = 0;
+  const { ask, started } = await startScene(t, 100, { bodyOf: (bytes) => bodies[turns[turn]![0]](bytes) });
+  const { silent } = started;
+  // As a server does that has one thread. It would keep each connection for minutes, and the gateway one for 4 s at least.
+  silent.script = (socket) => {
+    void until(() => silent.sockets.size === 1, { within: 3000 }).then(
+      () => socket.write('HTTP/1.1 204 No Content\r\nKeep-Alive: timeout=600\r\n\r\n'),
+      () => socket.destroy(),
+    );
+  };
+  for (; turn < turns.length; turn += 1) {
+    started.method = turns[turn]![1];
+    assert.equal((await (await ask()).responses(1))[0]?.status, 204, `turn ${turn}`);
+  }
+  assert.deepEqual(started.refusals, []);
+});
+
 test('a farewell of which a part came before anything had left is not completed by the rest', async (t) => {
   const late = lateBody();
   const { ask, started } = await startScene(t, 100, { bodyOf: late.bodyOf });
@@ -245,6 +274,7 @@ async function startScene(
     refusals: [] as unknown[],
     setAside: [] as string[],
     onSend: (): unknown => undefined,
+    method: 'POST',
   };
   const upstream = createUpstream(
     {
@@ -268,7 +298,7 @@ async function startScene(
       const bytes = Buffer.alloc(size);
       started.bodies.push(new WeakRef(bytes));
       const request = {
-        method: 'POST',
+        method: started.method,
         target: '/',
         headers: ['content-length', String(size)],
         body: bodyOf(bytes),
