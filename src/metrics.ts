@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 import { noRoute } from './config/route-names.ts';
-import { CounterTally, HistogramTally } from './tallies.ts';
+import { CounterTally, HistogramTally, type HistogramAbout } from './tallies.ts';
 import type { Visit } from './visit.ts';
 
 /** Where the numbers are read. */
@@ -59,24 +59,16 @@ export function createMetrics(clients: Clients = nobody): Metrics {
     help: 'Requests by route, status class and refusal code ("none" when answered).',
     labelNames: ['route', 'status', 'refusal'],
   });
-  const duration = new HistogramTally(
-    {
-      name: 'gatehouse_request_duration_seconds',
-      help: 'From the head of a request to the end of its answer.',
-      label: 'route',
-      buckets: latencyBuckets,
-    },
-    registry,
-  );
-  const upstreamDuration = new HistogramTally(
-    {
-      name: 'gatehouse_upstream_duration_seconds',
-      help: 'From the request sent to the upstream to the head of its answer.',
-      label: 'upstream',
-      buckets: latencyBuckets,
-    },
-    registry,
-  );
+  const duration = latencyHistogram(registry, {
+    name: 'gatehouse_request_duration_seconds',
+    help: 'From the head of a request to the end of its answer.',
+    label: 'route',
+  });
+  const upstreamDuration = latencyHistogram(registry, {
+    name: 'gatehouse_upstream_duration_seconds',
+    help: 'From the request sent to the upstream to the head of its answer.',
+    label: 'upstream',
+  });
   const upstreamErrors = new Counter({
     name: 'gatehouse_upstream_errors_total',
     help: 'Upstream exchanges that failed, by kind: unreachable, timeout, broken, cut.',
@@ -89,15 +81,11 @@ export function createMetrics(clients: Clients = nobody): Metrics {
     labelNames: ['operation'],
     registers,
   });
-  const storeDuration = new HistogramTally(
-    {
-      name: 'gatehouse_store_duration_seconds',
-      help: 'Store calls, failed ones included.',
-      label: 'operation',
-      buckets: latencyBuckets,
-    },
-    registry,
-  );
+  const storeDuration = latencyHistogram(registry, {
+    name: 'gatehouse_store_duration_seconds',
+    help: 'Store calls, failed ones included.',
+    label: 'operation',
+  });
   const connections: Gauge = new Gauge({
     name: 'gatehouse_connections',
     help: 'Open client connections.',
@@ -180,6 +168,11 @@ function gatheredCounter(
   const tally = new CounterTally((labels, count) => counter.labels(...labels).inc(count));
   const counter = new Counter({ ...about, registers: [registry], collect: () => tally.handOn() });
   return tally;
+}
+
+/** The seconds that something takes that happens in every request, by one label. */
+function latencyHistogram(registry: Registry, about: Omit<HistogramAbout, 'buckets'>): HistogramTally {
+  return new HistogramTally({ ...about, buckets: latencyBuckets }, registry);
 }
 
 const statusClasses = ['0xx', '1xx', '2xx', '3xx', '4xx', '5xx'] as const;
