@@ -229,7 +229,7 @@ export class StreamedExchange implements AnswerSource {
     const status = answer.statusCode ?? 0;
     // Interim answers do not come this way: it is 000 or the like, for which the relay would wait on.
     if (status < 200) return this.#giveUp(new NonsenseAnswer(`${status} is not the status of an answer`));
-    if (isCoded(answer.rawHeaders)) {
+    if (isCoded(answer)) {
       return this.#giveUp(new NonsenseAnswer('its Transfer-Encoding is not exactly "chunked"'));
     }
     this.#answer = answer;
@@ -241,9 +241,7 @@ export class StreamedExchange implements AnswerSource {
       if (answer.complete) void this.#finish();
     });
     answer.once('error', (error) => this.#fail(error));
-    answer.once('close', () => {
-      if (!answer.complete) this.#fail(new NonsenseAnswer('the answer broke off'));
-    });
+    answer.once('close', () => this.#fail(new NonsenseAnswer('the answer broke off')));
     this.#relay.answerBegins(status, answer.rawHeaders);
   }
 
@@ -312,7 +310,7 @@ export class StreamedExchange implements AnswerSource {
  * Node takes the chunks apart and leaves any other coding (RFC 9112 §6.1) in the body, whose name ends here with the hop: the client
  * would take coded bytes for the content.
  */
-function isCoded(raw: readonly string[]): boolean {
-  const codings = raw.filter((_, i) => i % 2 === 1 && raw[i - 1]?.toLowerCase() === 'transfer-encoding');
-  return codings.length > 1 || (codings[0] ?? 'chunked').toLowerCase() !== 'chunked';
+function isCoded({ headers }: IncomingMessage): boolean {
+  const codings = headers['transfer-encoding'] ?? 'chunked'; // all of them, with commas between
+  return codings.toLowerCase() !== 'chunked';
 }
