@@ -8,6 +8,9 @@ import { ensureRedisServer } from './install-redis.ts';
 /** Shared by all test files and all gateways that they start, so that each is compiled once. */
 const compileCache = fileURLToPath(new URL('../node_modules/.cache/gatehouse', import.meta.url));
 
+/** Ten times what all tests take. */
+const wholeRunMs = 30 * 60_000;
+
 /** Runs every test, or those in the files and folders that are named; options go to `node --test`. */
 function runTests(args: readonly string[]): number {
   if (!ensureRedisServer()) {
@@ -34,7 +37,8 @@ function runTests(args: readonly string[]): number {
       ...options,
       ...(paths.length > 0 ? paths : [everything]),
     ],
-    { stdio: 'inherit', env: { ...process.env, NODE_COMPILE_CACHE: compileCache } },
+    // A file that never ends is named as well: SIGTERM makes the runner say what it was interrupted in.
+    { stdio: 'inherit', env: { ...process.env, NODE_COMPILE_CACHE: compileCache }, timeout: wholeRunMs },
   );
   return run.status ?? 1;
 }

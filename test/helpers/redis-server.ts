@@ -31,8 +31,7 @@ export const durable: readonly string[] = ['--appendonly', 'yes', '--appendfsync
 
 /** Starts a redis-server and stops it after the test. */
 export async function startRedisServer(t: Scene, options: ServerOptions = {}): Promise<RedisServer> {
-  // A cluster node also listens on its port plus 10000, which must exist.
-  const port = await freePort({ below: 55_000 });
+  const port = await freePort();
   const folder = tempFolder(t);
   const base = [
     '--port',
@@ -60,14 +59,15 @@ export async function startRedisServer(t: Scene, options: ServerOptions = {}): P
     });
     await until(async () => {
       if (missing) throw missing;
-      if (started.exitCode !== null)
-        throw new Error(`redis-server ended with ${started.exitCode}\n${output}`);
+      if (hasEnded(started))
+        throw new Error(`redis-server ended with ${started.exitCode ?? started.signalCode}\n${output}`);
       return accepts(port);
     });
   }
 
   async function stop(): Promise<void> {
-    if (child === undefined || child.pid === undefined) return;
+    // One that never ran or has ended by itself says nothing more.
+    if (child?.pid === undefined || hasEnded(child)) return;
     const ended = once(child, 'close');
     // A server that was stopped with SIGSTOP takes no other signal.
     child.kill('SIGKILL');
@@ -85,6 +85,10 @@ export async function startRedisServer(t: Scene, options: ServerOptions = {}): P
     stop,
     start,
   };
+}
+
+function hasEnded(child: ChildProcess): boolean {
+  return child.exitCode !== null || child.signalCode !== null;
 }
 
 async function sayTo(port: number, words: readonly (string | number)[]): Promise<string> {

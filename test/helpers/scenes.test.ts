@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { test } from 'node:test';
+import { freePort } from './free-port.ts';
 import { parseResponses } from './parse-responses.ts';
 import { until } from './poll.ts';
 import { exchange, openRaw, requestBytes } from './raw-socket.ts';
@@ -132,6 +133,21 @@ test('a Redis of its own can be stopped, started, frozen and thawed', async (t) 
   assert.equal(reply, '');
   redis.signal('SIGCONT');
   await until(() => reply === '+PONG\r\n');
+});
+
+test('a Redis that cannot have its port says so, and there is nothing left to stop', async (t) => {
+  const { port } = await startRedisServer(t);
+  const undone: (() => void | Promise<void>)[] = [];
+  const scene = { after: (undo: () => void | Promise<void>) => void undone.push(undo) };
+  const commandLine = (): string[] => ['--port', String(port), '--bind', '127.0.0.1', '--save', ''];
+  await assert.rejects(startRedisServer(scene, { commandLine }), /ended with 1[^]*Address already in use/);
+  for (const undo of undone) await undo();
+});
+
+test('a port is given once, and is none that a connection may come to have', async () => {
+  const ports = await Promise.all(Array.from({ length: 50 }, () => freePort()));
+  assert.equal(new Set(ports).size, ports.length);
+  assert.ok(ports.every((port) => port >= 10_000 && port < 20_000));
 });
 
 test('an overlay merges objects, replaces lists and takes away', () => {
