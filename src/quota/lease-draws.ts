@@ -87,10 +87,10 @@ export class LeaseDraws {
   /** Hands units to the requests in line, first come, first served. */
   serve(lease: Lease, mono: number): void {
     if (!isCurrent(lease, this.#time, mono)) return;
-    for (const waiter of lease.waiting ?? []) {
-      if (waiter.cost > lease.units) return;
-      this.#lines.release(waiter);
-      waiter.resolve(this.take(lease, waiter.cost, mono));
+    for (let next = lease.waiting?.first; next !== undefined; next = lease.waiting?.first) {
+      if (next.cost > lease.units) return;
+      this.#lines.release(next);
+      next.resolve(this.take(lease, next.cost, mono));
     }
   }
 
@@ -163,7 +163,7 @@ export class LeaseDraws {
   #composeDraw(lease: Lease, mono: number): DrawOrder {
     const line = demandOf(lease.waiting);
     const ahead = this.#sizeAhead(lease, line, mono);
-    const [head] = lease.waiting ?? [];
+    const head = lease.waiting?.first;
     const need = head === undefined ? 1 : head.cost - lease.units;
     lease.size = ahead;
     lease.spent = 0;
@@ -212,7 +212,7 @@ export class LeaseDraws {
     lease.deniedUntil = this.#time.tick() + denialMs;
     lease.deniedNeed = order.need;
     const most = lease.units + Math.min(remainingInStore(lease), order.need - 1);
-    for (const waiter of lease.waiting ?? []) {
+    for (const waiter of lease.waiting?.guests() ?? []) {
       if (waiter.cost <= most) continue;
       this.#lines.release(waiter);
       waiter.resolve(deny(lease, waiter.cost));
@@ -232,7 +232,7 @@ export class LeaseDraws {
   }
 
   #failLine(lease: Lease, error: unknown): void {
-    for (const waiter of lease.waiting ?? []) {
+    for (const waiter of lease.waiting?.guests() ?? []) {
       this.#lines.release(waiter);
       this.#failWaiter(waiter, error);
     }

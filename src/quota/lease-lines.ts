@@ -1,3 +1,4 @@
+import { Line } from '../line.ts';
 import type { Clock } from './clock.ts';
 import type { Denial, Hold, Lease, Waiter } from './lease.ts';
 import { WaitingRoom } from './waiting-room.ts';
@@ -22,27 +23,25 @@ export class LeaseLines {
         reject(signal?.reason);
       };
       const deafen = (): void => signal?.removeEventListener('abort', leave);
-      const waiter: Waiter = { lease, cost, resolve, reject, deafen };
+      const waiter: Waiter = { lease, cost, resolve, reject, deafen, inLine: undefined, inRoom: undefined };
       signal?.addEventListener('abort', leave, { once: true });
-      lease.waiting ??= new Set();
-      lease.waiting.add(waiter);
-      this.#room.enter(waiter);
+      lease.waiting ??= new Line();
+      waiter.inLine = lease.waiting.join(waiter);
+      waiter.inRoom = this.#room.enter(waiter);
     });
   }
 
   /** Takes a request out of its line; the caller answers it. */
   release(waiter: Waiter): void {
-    waiter.deafen();
-    this.#room.leave(waiter);
     const { lease } = waiter;
-    lease.waiting?.delete(waiter);
-    if (lease.waiting?.size === 0) lease.waiting = undefined;
+    waiter.deafen();
+    waiter.inLine?.leave();
+    waiter.inRoom?.leave();
+    if (lease.waiting?.first === undefined) lease.waiting = undefined;
   }
 }
 
 /** Units that the requests in a line cost together. */
-export function demandOf(line: Iterable<Waiter> | undefined): number {
-  let units = 0;
-  if (line !== undefined) for (const { cost } of line) units += cost;
-  return units;
+export function demandOf(line: Line<Waiter> | undefined): number {
+  return line?.guests().reduce((units, { cost }) => units + cost, 0) ?? 0;
 }

@@ -1,3 +1,4 @@
+import type { Line, Spot } from '../line.ts';
 import type { Counter } from '../stores/ledger.ts';
 import { countersAt } from './counters.ts';
 import type { PlanRule } from '../config/plan-rule.ts';
@@ -11,6 +12,9 @@ export interface Waiter {
   readonly reject: (error: unknown) => void;
   /** Stops listening for the client's leaving. */
   readonly deafen: () => void;
+  /** In the line of the key, and among all who wait. */
+  inLine: Spot<Waiter> | undefined;
+  inRoom: Spot<object> | undefined;
 }
 
 /**
@@ -40,7 +44,8 @@ export interface Lease {
   drawnAt: number;
   touchedAt: number;
   drawing: boolean;
-  waiting: Set<Waiter> | undefined;
+  /** Undefined when nobody waits. */
+  waiting: Line<Waiter> | undefined;
   /** Until then the store is not asked again for `deniedNeed` units or more: it has just said no. */
   deniedUntil: number;
   deniedNeed: number;

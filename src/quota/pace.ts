@@ -1,4 +1,5 @@
 import type { RateRule } from '../config/plan-rule.ts';
+import { Line, type Spot } from '../line.ts';
 import type { RateReading } from './answer-headers.ts';
 
 /** One request may pass now. */
@@ -23,6 +24,9 @@ export interface Waiter {
   readonly pace: Pace;
   readonly resolve: (answer: Cell | TooFast) => void;
   readonly reject: (error: unknown) => void;
+  /** In one of the lines of its pace, and among all who wait. */
+  inLine: Spot<Waiter> | undefined;
+  inRoom: Spot<object> | undefined;
 }
 
 /** What this process knows of one rate of one key. */
@@ -40,8 +44,8 @@ export interface Pace {
   calls: number;
   calledAt: number;
   /** For whom calls are under way, and for whom nobody asked yet; each in the order they came. */
-  readonly asked: Set<Waiter>;
-  readonly line: Set<Waiter>;
+  readonly asked: Line<Waiter>;
+  readonly line: Line<Waiter>;
 }
 
 /** Creates what is known before the store was asked. */
@@ -56,8 +60,8 @@ export function createPace(rule: RateRule, mono: number): Pace {
     freeAt: 0,
     calls: 0,
     calledAt: mono,
-    asked: new Set<Waiter>(),
-    line: new Set<Waiter>(),
+    asked: new Line<Waiter>(),
+    line: new Line<Waiter>(),
   };
 }
 
@@ -77,7 +81,7 @@ export function isAtRest(pace: Pace, mono: number): boolean {
  * out as soon as half a burst may have grown since the last: however many requests come, the calls are in keeping with the rate.
  */
 export function isCallDue({ rule, line, calls, calledAt }: Pace, mono: number): boolean {
-  if (line.size === 0 || calls === 0) return line.size > 0;
+  if (line.first === undefined || calls === 0) return line.first !== undefined;
   return mono - calledAt >= ((rule.burst / 2) * rule.perMs) / rule.limit;
 }
 

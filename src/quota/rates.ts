@@ -59,10 +59,10 @@ class RateBook implements Rates {
     if (pace.cells > 0 && isFresh(pace, mono)) return takeCell(pace);
     if (mono < pace.deniedUntil) return tooFast(pace, pace.freeAt - mono);
     const answer = new Promise<Cell | TooFast>((resolve, reject) => {
-      const waiter = { pace, resolve, reject };
-      pace.line.add(waiter);
+      const waiter: Waiter = { pace, resolve, reject, inLine: undefined, inRoom: undefined };
+      waiter.inLine = pace.line.join(waiter);
       // Whoever's call is lost hears of it from the store first, which says more: the room is the more patient one.
-      this.#room.enter(waiter);
+      waiter.inRoom = this.#room.enter(waiter);
     });
     this.#askWhenDue(keyId, pace, mono);
     return answer;
@@ -79,18 +79,17 @@ class RateBook implements Rates {
   /** Hands cells to the requests in line, first come, first served. */
   #serve(pace: Pace): void {
     for (const waiting of [pace.asked, pace.line]) {
-      for (const waiter of waiting) {
+      for (let next = waiting.first; next !== undefined; next = waiting.first) {
         if (pace.cells === 0) return;
-        this.#release(waiter).resolve(takeCell(pace));
+        this.#release(next).resolve(takeCell(pace));
       }
     }
   }
 
   /** Takes a request from among those who wait; the caller answers it. */
   #release(waiter: Waiter): Waiter {
-    this.#room.leave(waiter);
-    waiter.pace.asked.delete(waiter);
-    waiter.pace.line.delete(waiter);
+    waiter.inLine?.leave();
+    waiter.inRoom?.leave();
     return waiter;
   }
 
@@ -114,20 +113,22 @@ class RateBook implements Rates {
   async #ask(keyId: string, pace: Pace, mono: number): Promise<void> {
     const { name, burst, perMs, limit } = pace.rule;
     const intervalMs = perMs / limit;
-    const asked = [...pace.line];
+    const asked = pace.line.guests();
     const want = Math.min(burst, asked.length + cellsAhead(pace, mono));
     pace.taken = 0;
     pace.calls += 1;
     pace.calledAt = mono;
-    pace.line.clear();
-    for (const waiter of asked) pace.asked.add(waiter);
+    for (const waiter of asked) {
+      waiter.inLine?.leave();
+      waiter.inLine = pace.asked.join(waiter);
+    }
     try {
       const answer = await this.#ledger.pace({ keyId, name, intervalMs, burst, want });
       this.#answered(pace, answer, mono);
       // Whom the last cell did not reach is too fast: another one is free an interval later.
       this.#turnAway(asked, answer.kind === 'paced' ? Math.ceil(intervalMs) : answer.retryInMs);
     } catch (error) {
-      for (const waiter of [...asked, ...pace.line]) this.#release(waiter).reject(error);
+      for (const waiter of [...asked, ...pace.line.guests()]) this.#release(waiter).reject(error);
       throw error;
     } finally {
       pace.calls -= 1;
@@ -150,14 +151,13 @@ class RateBook implements Rates {
     pace.freeAt = mono + answer.retryInMs;
     pace.deniedUntil = Math.min(askedAt + answer.retryInMs, mono + denialMaxMs);
     // Behind a store that is far away a cell may have come free since it was asked, for those who came since.
-    if (mono < pace.deniedUntil) this.#turnAway(pace.line, answer.retryInMs);
+    if (mono < pace.deniedUntil) this.#turnAway(pace.line.guests(), answer.retryInMs);
   }
 
-  #turnAway(waiting: Iterable<Waiter>, retryInMs: number): void {
+  /** Those of them who still wait. */
+  #turnAway(waiting: readonly Waiter[], retryInMs: number): void {
     for (const waiter of waiting) {
-      const { pace } = waiter;
-      if (pace.asked.has(waiter) || pace.line.has(waiter))
-        this.#release(waiter).resolve(tooFast(pace, retryInMs));
+      if (waiter.inLine?.isTaken === true) this.#release(waiter).resolve(tooFast(waiter.pace, retryInMs));
     }
   }
 

@@ -1,4 +1,12 @@
+import { Line, type Spot } from '../line.ts';
 import type { Clock } from './clock.ts';
+
+/** How long somebody may stay. */
+export interface Stay<Guest> {
+  readonly guest: Guest;
+  /** Infinity until their time begins. */
+  deadline: number;
+}
 
 /**
  * Those who wait for the store. One call has a deadline of its own; whoever came while it was under way needs another, and is
@@ -8,8 +16,7 @@ export class WaitingRoom<Guest> {
   readonly #clock: Clock;
   readonly #waitMs: number;
   readonly #turnOut: (guest: Guest) => void;
-  /** Infinity until their time begins. */
-  readonly #deadlines = new Map<Guest, number>();
+  readonly #stays = new Line<Stay<Guest>>();
   #watching = false;
 
   /** Whoever is turned out has left already. */
@@ -20,18 +27,15 @@ export class WaitingRoom<Guest> {
   }
 
   /** Their time begins when the store is asked. A turn of the event loop that takes longer than the wait costs nobody theirs. */
-  enter(guest: Guest): void {
-    this.#deadlines.set(guest, Number.POSITIVE_INFINITY);
-    this.#clock.whenAllIsRead(() => this.#begin(guest));
+  enter(guest: Guest): Spot<Stay<Guest>> {
+    const spot = this.#stays.join({ guest, deadline: Number.POSITIVE_INFINITY });
+    this.#clock.whenAllIsRead(() => this.#begin(spot));
+    return spot;
   }
 
-  leave(guest: Guest): void {
-    this.#deadlines.delete(guest);
-  }
-
-  #begin(guest: Guest): void {
-    if (!this.#deadlines.has(guest)) return;
-    this.#deadlines.set(guest, this.#clock.mono() + this.#waitMs);
+  #begin({ guest: stay }: Spot<Stay<Guest>>): void {
+    if (stay === undefined) return;
+    stay.deadline = this.#clock.mono() + this.#waitMs;
     if (!this.#watching) this.#lookAfter(this.#waitMs);
   }
 
@@ -55,13 +59,14 @@ export class WaitingRoom<Guest> {
   }
 
   #turnOutLate(seenAt: number): void {
-    for (const [guest, deadline] of this.#deadlines) {
+    for (let stay = this.#stays.first; stay !== undefined; stay = this.#stays.first) {
+      const { guest, deadline } = stay;
       if (deadline === Number.POSITIVE_INFINITY) return;
       if (deadline > seenAt) {
         this.#lookAfter(Math.max(0, deadline - this.#clock.mono()));
         return;
       }
-      this.leave(guest);
+      this.#stays.takeFirst();
       this.#turnOut(guest);
     }
   }

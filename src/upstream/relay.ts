@@ -46,6 +46,7 @@ interface Settle {
  */
 export class Relay implements AnswerListener, Guest {
   seat: Guest['seat'];
+  inLine: Guest['inLine'];
   readonly #res: ServerResponse;
   readonly #own: () => readonly string[];
   readonly #costHeader: string | undefined;

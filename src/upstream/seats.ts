@@ -1,9 +1,18 @@
-/** Who wants a seat. */
+import { Line, type Spot } from '../line.ts';
+
+/** Who wants a seat. The seats alone set where it is. */
 export interface Guest {
-  /** Its seat, and whether it had to wait for it. The seats alone set it. */
+  /** Its seat, and whether it had to wait for it. */
   seat: 'at once' | 'after a wait' | undefined;
+  inLine: Spot<Waiting> | undefined;
   /** Ends its wait for this reason. */
   breakOff(reason: Error): void;
+}
+
+/** Who stands in line. */
+interface Waiting {
+  readonly guest: Guest;
+  readonly start: () => void;
 }
 
 /** Connections of one way to the target that are kept for later requests. */
@@ -23,7 +32,7 @@ export class Seats {
    * it, and spends five times as long.
    */
   #free: number;
-  readonly #line = new Map<Guest, () => void>();
+  readonly #line = new Line<Waiting>();
   readonly #kept: KeptConnections[] = [];
 
   constructor(count: number) {
@@ -47,7 +56,7 @@ export class Seats {
   /** Calls `start` once there is a seat, which is the guest's until it leaves. */
   take(guest: Guest, start: () => void): void {
     if (this.#free === 0) {
-      this.#line.set(guest, start);
+      guest.inLine = this.#line.join({ guest, start });
       return;
     }
     this.#free -= 1;
@@ -57,24 +66,24 @@ export class Seats {
 
   /** Who gives up stands in line no longer. True when they did. */
   giveUp(guest: Guest): boolean {
-    return this.#line.delete(guest);
+    return guest.inLine?.leave() ?? false;
   }
 
   /** The seat is the next one's. Nothing if the guest has none. */
   leave(guest: Guest): void {
     if (guest.seat === undefined) return;
     guest.seat = undefined;
-    for (const [next, start] of this.#line) {
-      this.#line.delete(next);
-      next.seat = 'after a wait';
-      start();
+    const next = this.#line.takeFirst();
+    if (next === undefined) {
+      this.#free += 1;
       return;
     }
-    this.#free += 1;
+    next.guest.seat = 'after a wait';
+    next.start();
   }
 
   /** Sends all of the line away. */
   turnAway(reason: Error): void {
-    for (const guest of this.#line.keys()) guest.breakOff(reason);
+    for (const { guest } of this.#line.guests()) guest.breakOff(reason);
   }
 }

@@ -35,6 +35,7 @@ const floors: readonly (readonly string[])[] = [
     'http.ts',
     'let-go.ts',
     'line-buffer.ts',
+    'line.ts',
     'media-types.ts',
     'networks.ts',
     'patience.ts',

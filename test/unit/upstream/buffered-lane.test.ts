@@ -313,7 +313,11 @@ test('seats come free however a request ends', async (t) => {
   let turn = 0;
   const { ask, seats } = await startLane(t, (...asked) => ways[turn % ways.length]?.(...asked));
   for (; turn < 3 * ways.length; turn += 1) await ask();
-  const guests = Array.from({ length: 8 }, () => ({ seat: undefined, breakOff: () => undefined }));
+  const guests = Array.from({ length: 8 }, () => ({
+    seat: undefined,
+    inLine: undefined,
+    breakOff: () => undefined,
+  }));
   let seated = 0;
   for (const guest of guests) seats.take(guest, () => (seated += 1));
   assert.equal(seated, 8);

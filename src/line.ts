@@ -1,0 +1,63 @@
+/** Where somebody stands in a line. */
+export class Spot<Guest extends object> {
+  /** Nobody, once they have left. */
+  guest: Guest | undefined;
+  before: Spot<Guest> = this;
+  after: Spot<Guest> = this;
+
+  constructor(guest: Guest | undefined) {
+    this.guest = guest;
+  }
+
+  get isTaken(): boolean {
+    return this.guest !== undefined;
+  }
+
+  /** False when they had left before. */
+  leave(): boolean {
+    if (this.guest === undefined) return false;
+    this.guest = undefined;
+    this.before.after = this.after;
+    this.after.before = this.before;
+    this.before = this;
+    this.after = this;
+    return true;
+  }
+}
+
+/**
+ * Those who wait, in the order they came. A `Set` or `Map` that has lived for a while would keep all who stood in it when V8 last
+ * packed it, with everything that belongs to their requests, until the whole heap is collected: their old table stays behind
+ * with what it held. Here nothing leads to who has left.
+ */
+export class Line<Guest extends object> {
+  /** Before the first and behind the last. */
+  readonly #ends = new Spot<Guest>(undefined);
+
+  get first(): Guest | undefined {
+    return this.#ends.after.guest;
+  }
+
+  join(guest: Guest): Spot<Guest> {
+    const spot = new Spot(guest);
+    spot.before = this.#ends.before;
+    spot.after = this.#ends;
+    spot.before.after = spot;
+    this.#ends.before = spot;
+    return spot;
+  }
+
+  /** Takes the first out of the line. */
+  takeFirst(): Guest | undefined {
+    const { first } = this;
+    this.#ends.after.leave();
+    return first;
+  }
+
+  /** Who stands in it now: they may leave while these are looked at. */
+  guests(): Guest[] {
+    const guests: Guest[] = [];
+    for (let spot = this.#ends.after; spot.guest !== undefined; spot = spot.after) guests.push(spot.guest);
+    return guests;
+  }
+}
