@@ -42,8 +42,9 @@ requests = { {
     'Content-Type: audio/wav\\r\\n\\r\\n' .. file .. '\\r\\n--bench--\\r\\n',
 } }`;
 
-/** Each request with another of the keys, at random. */
+/** Each request with another of the keys, at random, and in each round others: the same again would be remembered by then. */
 const manyKeys = (count: number): string => `
+math.randomseed(os.time())
 requests = { function()
   local key = string.format('bench-key-%010d', math.random(0, ${count - 1}))
   return wrk.format('POST', '${folder}/name',

@@ -21,7 +21,7 @@ import { describeCause, storeReporter, type Logger } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { endPatienceMs, within } from './patience.ts';
 import { createWording } from './refusals.ts';
-import { systemClock } from './quota/clock.ts';
+import { systemClock } from './clock.ts';
 import type { LeaseCounts } from './quota/leases.ts';
 import { createQuotas, type Quotas } from './quota/quotas.ts';
 import type { Admission } from './stages/admit.ts';

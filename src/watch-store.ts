@@ -61,20 +61,20 @@ export function watchStore(store: Store, metrics: Metrics, logger?: Logger): Sto
     call: (...args: Args) => Promise<Answer>,
   ): (...args: Args) => Promise<Answer> {
     const part = partOf(operation);
-    return async function watched(...args) {
+    return function watched(...args) {
       const startedAt = performance.now();
-      let ok = false;
-      try {
-        const answer = await call(...args);
-        ok = true;
-        answered(part);
-        return answer;
-      } catch (error) {
-        failed(error, part);
-        throw error;
-      } finally {
-        metrics.observeStore(operation, (performance.now() - startedAt) / 1000, ok);
-      }
+      return call(...args).then(
+        (answer) => {
+          metrics.observeStore(operation, (performance.now() - startedAt) / 1000, true);
+          answered(part);
+          return answer;
+        },
+        (error: unknown) => {
+          metrics.observeStore(operation, (performance.now() - startedAt) / 1000, false);
+          failed(error, part);
+          throw error;
+        },
+      );
     };
   }
 

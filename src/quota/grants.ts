@@ -1,6 +1,6 @@
 import { writeLimitHeaders } from './answer-headers.ts';
 import type { RateReading } from './answer-headers.ts';
-import type { Clock } from './clock.ts';
+import type { Clock } from '../clock.ts';
 import type { Place } from './concurrency.ts';
 import type { Hold } from './lease.ts';
 import type { Leases } from './leases.ts';

@@ -1,12 +1,13 @@
 import { StoreUnavailable, Unreadable } from '../stores/ledger.ts';
 import type { DrawAnswer, DrawOrder, Ledger } from '../stores/ledger.ts';
-import type { Clock } from './clock.ts';
+import type { Clock } from '../clock.ts';
 import { LeaseLines, demandOf } from './lease-lines.ts';
 import { sizeLease } from './lease-size.ts';
 import type { LeaseSteps } from './lease-steps.ts';
 import {
   type Denial,
   type Lease,
+  type ReserveOrder,
   type Waiter,
   Hold,
   deny,
@@ -78,8 +79,8 @@ export class LeaseDraws {
   }
 
   /** Puts a request into the line of its key, and draws for it. */
-  wait(lease: Lease, cost: number, signal: AbortSignal | undefined): Promise<Hold | Denial> {
-    const answer = this.#lines.wait(lease, cost, signal);
+  wait(lease: Lease, order: ReserveOrder): Promise<Hold | Denial> {
+    const answer = this.#lines.wait(lease, order);
     if (!lease.drawing) this.#startDrawing(lease);
     return answer;
   }

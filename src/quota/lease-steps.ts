@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Counter, DrawOrder, Ledger, UnitsOrder } from '../stores/ledger.ts';
-import type { Clock } from './clock.ts';
+import type { Clock } from '../clock.ts';
 import { lowerUsed } from './lease.ts';
 import type { Lease } from './lease.ts';
 import { Outbox, repeatableForEver } from './outbox.ts';

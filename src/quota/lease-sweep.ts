@@ -1,4 +1,4 @@
-import type { Clock } from './clock.ts';
+import type { Clock } from '../clock.ts';
 import { isNearEnd, sizeLease } from './lease-size.ts';
 import type { LeaseSteps } from './lease-steps.ts';
 import { type Lease, forgetHalf, isCurrent, remainingInStore, resize } from './lease.ts';

@@ -4,6 +4,17 @@ import { countersAt } from './counters.ts';
 import type { PlanRule } from '../config/plan-rule.ts';
 import type { StoreTime } from './store-time.ts';
 
+/** Calls back, with the reason, when the client leaves, at once if it has left. Returns how to stop it. */
+export type WhenLeft = (tell: (reason: unknown) => void) => () => void;
+
+/** A request for units. */
+export interface ReserveOrder {
+  readonly keyId: string;
+  readonly plan: PlanRule;
+  readonly cost: number;
+  readonly whenLeft?: WhenLeft;
+}
+
 /** A request that waits for a draw. */
 export interface Waiter {
   readonly lease: Lease;
@@ -11,7 +22,7 @@ export interface Waiter {
   readonly resolve: (answer: Hold | Denial) => void;
   readonly reject: (error: unknown) => void;
   /** Stops listening for the client's leaving. */
-  readonly deafen: () => void;
+  deafen: (() => void) | undefined;
   /** In the line of the key, and among all who wait. */
   inLine: Spot<Waiter> | undefined;
   inRoom: Spot<object> | undefined;

@@ -1,6 +1,6 @@
 import type { PlanRule } from '../config/plan-rule.ts';
 import type { Ledger } from '../stores/ledger.ts';
-import type { Clock } from './clock.ts';
+import type { Clock } from '../clock.ts';
 import { LeaseDraws } from './lease-draws.ts';
 import { isNearEnd } from './lease-size.ts';
 import { LeaseSteps } from './lease-steps.ts';
@@ -9,6 +9,7 @@ import {
   type Denial,
   type Hold,
   type Lease,
+  type ReserveOrder,
   createLease,
   deny,
   isCurrent,
@@ -40,7 +41,7 @@ export interface Leases {
   /**
    * Reserves units of all of the plan's quotas: at once when enough are held, otherwise after the one draw of the lease
    * that is in flight, and mostly a key has one lease. Rejects with `StoreUnavailable` when the store cannot be asked and
-   * the plan says `refuse`, or with the signal's reason when it is aborted first. A hold that was answered is the caller's
+   * the plan says `refuse`, or with what `whenLeft` says when the client leaves first. A hold that was answered is the caller's
    * to settle.
    */
   reserve(order: ReserveOrder): Hold | Denial | Promise<Hold | Denial>;
@@ -67,13 +68,6 @@ export interface LeaseCounts {
   readonly owingKeys: number;
   readonly waitingSteps: number;
   readonly droppedSteps: number;
-}
-
-export interface ReserveOrder {
-  readonly keyId: string;
-  readonly plan: PlanRule;
-  readonly cost: number;
-  readonly signal?: AbortSignal | undefined;
 }
 
 /** Creates the leases of a process. */
@@ -198,7 +192,7 @@ class LeaseBook implements Leases {
       if (mono < lease.deniedUntil && order.cost - lease.units >= lease.deniedNeed)
         return deny(lease, order.cost);
     }
-    return this.#draws.wait(lease, order.cost, order.signal);
+    return this.#draws.wait(lease, order);
   }
 
   #takeBack({ lease, counters }: Hold, units: number): void {

@@ -2,12 +2,12 @@ import { StoreUnavailable } from '../stores/ledger.ts';
 import type { Ledger } from '../stores/ledger.ts';
 import { writeLimitHeaders } from './answer-headers.ts';
 import type { ConcurrencyReading, RateReading } from './answer-headers.ts';
-import type { Clock } from './clock.ts';
+import type { Clock } from '../clock.ts';
 import { createConcurrency } from './concurrency.ts';
 import type { Concurrency, Full, Place } from './concurrency.ts';
 import { createGrant } from './grants.ts';
 import type { Grant, GrantOffice } from './grants.ts';
-import type { Denial, Hold } from './lease.ts';
+import type { Denial, Hold, WhenLeft } from './lease.ts';
 import { createLeases } from './leases.ts';
 import type { LeaseCounts } from './leases.ts';
 import type { PlanRule } from '../config/plan-rule.ts';
@@ -38,8 +38,8 @@ export interface Request {
   readonly plan: PlanRule;
   /** Units of every quota; 0 asks no quota at all. */
   readonly cost: number;
-  /** Aborted when the client leaves: the wait for a draw rejects with its reason, and nothing stays reserved. */
-  readonly signal?: AbortSignal | undefined;
+  /** When the client leaves, the wait for a draw rejects with the reason, and nothing stays reserved. */
+  readonly whenLeft?: WhenLeft;
 }
 
 /** All limits of all keys, as a request meets them. */

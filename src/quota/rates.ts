@@ -1,10 +1,10 @@
 import { StoreUnavailable } from '../stores/ledger.ts';
 import type { Ledger, PaceAnswer } from '../stores/ledger.ts';
-import type { Clock } from './clock.ts';
+import type { Clock } from '../clock.ts';
 import type { RateRule } from '../config/plan-rule.ts';
 import { cellsAhead, createPace, isAtRest, isCallDue, isFresh, takeCell, tooFast } from './pace.ts';
 import type { Cell, Pace, TooFast, Waiter } from './pace.ts';
-import { WaitingRoom } from './waiting-room.ts';
+import { WaitingRoom } from '../waiting-room.ts';
 
 /** The rates of all keys. */
 export interface Rates {
@@ -42,8 +42,14 @@ class RateBook implements Rates {
   constructor(options: RatesOptions) {
     this.#ledger = options.ledger;
     this.#clock = options.clock;
-    this.#room = new WaitingRoom(options.clock, options.deadlineMs, (waiter) => {
-      this.#release(waiter).reject(new StoreUnavailable('No cell came in time', { mayHaveHappened: false }));
+    this.#room = new WaitingRoom({
+      clock: options.clock,
+      waitMs: options.deadlineMs,
+      turnsMore: 2,
+      turnOut: (waiter) => {
+        const late = new StoreUnavailable('No cell came in time', { mayHaveHappened: false });
+        this.#release(waiter).reject(late);
+      },
     });
     this.#onError = options.onError;
   }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { slicesOf } from '../slices.ts';
 import { StoreUnavailable } from '../stores/ledger.ts';
 import type { Ledger, PlaceAnswer, PlaceOrder } from '../stores/ledger.ts';
-import type { Clock } from './clock.ts';
+import type { Clock } from '../clock.ts';
 import { Outbox, repeatableForEver } from './outbox.ts';
 
 export interface SharedPlacesOptions {

@@ -1,4 +1,4 @@
-import type { Clock } from './clock.ts';
+import type { Clock } from '../clock.ts';
 
 /** How far the wall clock and the monotonic clock may drift apart between two looks before one of them has jumped. */
 const driftMaxMs = 500;

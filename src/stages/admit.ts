@@ -4,7 +4,8 @@ import type { Route } from '../config/config.ts';
 import type { Grant } from '../quota/grants.ts';
 import { planOf } from '../quota/plan-of.ts';
 import type { QuotaReading } from '../quota/quota-reading.ts';
-import type { Decision, Quotas, Request } from '../quota/quotas.ts';
+import type { WhenLeft } from '../quota/lease.ts';
+import type { Decision, Quotas } from '../quota/quotas.ts';
 import { Refusal } from '../refusals.ts';
 import type { Caller } from './authenticate.ts';
 
@@ -39,10 +40,9 @@ export function admit(
   const plan = planOf(caller, by.plans);
   // Without its plan nothing is known of the caller's limits, and an unlimited caller is worse than one turned away.
   if (plan === undefined) throw new Refusal('plan_unknown', { detail: `no plan is called ${caller.plan}` });
-  const application = new Application(caller.keyId, plan, { cost: route.cost, res });
-  const decision = by.quotas.reserve(application);
-  if (!(decision instanceof Promise)) return judge(decision, caller, by);
-  return waitFor(decision, { caller, res }, by).finally(() => application.close());
+  const { cost } = route;
+  const decision = by.quotas.reserve({ keyId: caller.keyId, plan, cost, whenLeft: whenLeft(res) });
+  return decision instanceof Promise ? waitFor(decision, { caller, res }, by) : judge(decision, caller, by);
 }
 
 /** The headers that tell the caller of its limits, as they are now. */
@@ -52,43 +52,13 @@ export function tellLimits(grant: Grant, caller: Caller, by: Admission): Readonl
   return headers;
 }
 
-/** What is asked of the limits. Only a request that has to wait looks at the signal, so only then is there one. */
-class Application implements Request {
-  readonly keyId: string;
-  readonly plan: PlanRule;
-  readonly cost: number;
-  readonly #res: ServerResponse;
-  #leaving: Leaving | undefined;
-
-  constructor(keyId: string, plan: PlanRule, { cost, res }: { cost: number; res: ServerResponse }) {
-    this.keyId = keyId;
-    this.plan = plan;
-    this.cost = cost;
-    this.#res = res;
-  }
-
-  get signal(): AbortSignal {
-    this.#leaving ??= watchLeaving(this.#res);
-    return this.#leaving.signal;
-  }
-
-  /** Once it is decided nobody listens for the client's leaving: every response closes in the end. */
-  close(): void {
-    this.#leaving?.stop();
-  }
-}
-
-interface Leaving {
-  readonly signal: AbortSignal;
-  readonly stop: () => void;
-}
-
-function watchLeaving(res: ServerResponse): Leaving {
-  const leaving = new AbortController();
-  const leave = (): void => leaving.abort(new Refusal('client_gone'));
-  if (res.destroyed) leave();
-  else res.once('close', leave);
-  return { signal: leaving.signal, stop: () => res.off('close', leave) };
+function whenLeft(res: ServerResponse): WhenLeft {
+  return function listen(tell) {
+    const leave = (): void => tell(new Refusal('client_gone'));
+    if (res.destroyed) leave();
+    else res.once('close', leave);
+    return () => res.off('close', leave);
+  };
 }
 
 async function waitFor(

@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import type { TestContext } from 'node:test';
 import { Redis } from 'ioredis';
 import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
-import { systemClock } from '../../src/quota/clock.ts';
+import { systemClock } from '../../src/clock.ts';
 import { createQuotas } from '../../src/quota/quotas.ts';
 import type { Quotas } from '../../src/quota/quotas.ts';
 import { StoreUnavailable } from '../../src/stores/ledger.ts';

@@ -24,6 +24,8 @@ const floors: readonly (readonly string[])[] = [
   ['acceptors.ts', 'log.ts', 'metrics.ts'],
   ['config'],
   ['visit.ts'],
+  ['waiting-room.ts'],
+  ['clock.ts'],
   ['gathering-request.ts'],
   ['broken-body.ts', 'client-address.ts', 'collected-bytes.ts', 'strict-json.ts'],
   [

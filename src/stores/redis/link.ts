@@ -1,5 +1,6 @@
 import type { Cluster } from 'ioredis';
-import { whenAllIsRead } from '../../when-all-is-read.ts';
+import { systemClock } from '../../clock.ts';
+import { WaitingRoom } from '../../waiting-room.ts';
 import { StoreUnavailable } from '../ledger.ts';
 import { createBreaker } from './breaker.ts';
 import type { Breaker } from './breaker.ts';
@@ -19,6 +20,12 @@ export interface Link {
   /** Asks Redis itself, past the breaker, for those who ask seldom and must know how it is now. */
   ask<T>(command: Command<T>): Promise<T>;
   close(): void;
+}
+
+/** A question to Redis that is not answered yet. */
+interface Call {
+  readonly breaker: Breaker | undefined;
+  readonly reject: (error: unknown) => void;
 }
 
 /** Sends something; `waiting` tells whether anybody still waits for the answer. */
@@ -69,54 +76,59 @@ export function createLink(client: Client, deadlineMs: number): Link {
     return answerInTime(command, breaker);
   }
 
+  // The deadline is ours: a command that hangs in a socket or in a queue of the client has none of its own. An answer that came in
+  // time to a process that was held up is read first.
+  const room = new WaitingRoom<Call>({
+    clock: systemClock,
+    waitMs: deadlineMs,
+    // One less than those who wait for what comes of it have: they hear from here, which says more.
+    turnsMore: 1,
+    turnOut: giveUp,
+  });
+
+  function giveUp({ breaker, reject }: Call): void {
+    noteFailure(`Redis did not answer within ${deadlineMs} ms`);
+    breaker?.failed();
+    reject(new StoreUnavailable(lastFailure, { mayHaveHappened: true }));
+  }
+
   function answerInTime<T>(command: Command<T>, breaker: Breaker | undefined): Promise<T> {
-    const { promise, resolve, reject } = Promise.withResolvers<T>();
-    let waiting = true;
-    let timer: NodeJS.Timeout | undefined;
-    // The deadline is ours: a command that hangs in a socket or in a queue of the client has none of its own. It begins when
-    // this turn of the event loop ends, because then the command is sent. An answer that came in time to a process that was
-    // held up is read first.
-    whenAllIsRead(() => {
-      if (waiting) timer = setTimeout(() => whenAllIsRead(giveUp), deadlineMs);
+    return new Promise((resolve, reject) => {
+      const spot = room.enter({ breaker, reject });
+      sendTogether(client);
+      void start(command, () => spot.isTaken).then(succeed, fail);
+
+      // An answer that comes late is no sign of health.
+      function succeed(value: T): void {
+        if (!spot.leave()) return;
+        breaker?.succeeded();
+        whyAway = CLOSED;
+        resolve(value);
+      }
+
+      function fail(thrown: unknown): void {
+        if (spot.leave()) reject(understand(thrown, breaker));
+      }
     });
-    sendTogether(client);
-    // What throws at once has failed as well.
-    void Promise.try(command, client, () => waiting).then(succeed, failed);
-    return promise;
+  }
 
-    /** False when the call was answered already. */
-    function stopWaiting(): boolean {
-      const wasWaiting = waiting;
-      waiting = false;
-      clearTimeout(timer);
-      return wasWaiting;
+  /** What throws at once has failed as well. */
+  function start<T>(command: Command<T>, waiting: () => boolean): Promise<T> {
+    try {
+      return command(client, waiting);
+    } catch (thrown) {
+      return Promise.reject<T>(thrown);
     }
+  }
 
-    function giveUp(): void {
-      if (!stopWaiting()) return;
-      noteFailure(`Redis did not answer within ${deadlineMs} ms`);
-      breaker?.failed();
-      reject(new StoreUnavailable(lastFailure, { mayHaveHappened: true }));
-    }
-
-    // An answer that comes late is no sign of health.
-    function succeed(value: T): void {
-      if (!stopWaiting()) return;
-      breaker?.succeeded();
-      whyAway = CLOSED;
-      resolve(value);
-    }
-
-    function failed(thrown: unknown): void {
-      if (!stopWaiting()) return;
-      const { error, general, answered } = describeFailure(thrown, whyAway);
-      if (general) noteFailure(tellsNoReason(thrown) ? whyAway : error.message);
-      // A refusal takes no longer than any answer. Not to ask any more would keep from others what Redis gives them, as one
-      // without memory does with keys.
-      if (answered) breaker?.succeeded();
-      else if (general) breaker?.failed();
-      reject(error);
-    }
+  function understand(thrown: unknown, breaker: Breaker | undefined): StoreUnavailable {
+    const { error, general, answered } = describeFailure(thrown, whyAway);
+    if (general) noteFailure(tellsNoReason(thrown) ? whyAway : error.message);
+    // A refusal takes no longer than any answer. Not to ask any more would keep from others what Redis gives them, as one
+    // without memory does with keys.
+    if (answered) breaker?.succeeded();
+    else if (general) breaker?.failed();
+    return error;
   }
 
   function noteFailure(message: string): void {

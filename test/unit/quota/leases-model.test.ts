@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Clock } from '../../../src/quota/clock.ts';
+import type { Clock } from '../../../src/clock.ts';
 import { createLeases } from '../../../src/quota/leases.ts';
 import type { Leases } from '../../../src/quota/leases.ts';
 import type { Hold } from '../../../src/quota/lease.ts';
@@ -8,6 +8,7 @@ import { createPeriodRule } from '../../../src/quota/periods.ts';
 import type { Consistency, PlanRule } from '../../../src/config/plan-rule.ts';
 import { StoreUnavailable } from '../../../src/stores/ledger.ts';
 import type { Ledger } from '../../../src/stores/ledger.ts';
+import { aClient } from '../../helpers/a-client.ts';
 import { createMemoryLedger } from '../../helpers/memory-ledger.ts';
 import type { MemoryLedger } from '../../helpers/memory-ledger.ts';
 import { settle as runReady } from '../../helpers/turnable-clock.ts';
@@ -173,13 +174,13 @@ function createWorld(seed: number, consistency: Consistency) {
     }
   };
 
-  const reserve = (worker: Worker, keyId: string, cost: number, signal?: AbortSignal): Promise<string> => {
+  const reserve = (worker: Worker, keyId: string, cost: number, client = aClient()): Promise<string> => {
     const asked = now;
     const answer = worker.leases.reserve({
       keyId,
       plan: below(20) === 0 ? twinOf(plan) : plan,
       cost,
-      signal,
+      whenLeft: client.whenLeft,
     });
     const note = (result: Awaited<typeof answer>): string => {
       assert.ok(now - asked <= deadlineMs, 'no request waits longer than the deadline');
@@ -193,7 +194,7 @@ function createWorld(seed: number, consistency: Consistency) {
     if (!(answer instanceof Promise)) return Promise.resolve(note(answer));
     return answer.then(note).catch((error: unknown) => {
       if (error instanceof StoreUnavailable) return 'unavailable';
-      if (signal?.aborted === true) return 'aborted';
+      if (client.hasLeft) return 'left';
       problems.push(error);
       return 'problem';
     });
@@ -245,10 +246,10 @@ function createWorld(seed: number, consistency: Consistency) {
       3,
       'reserve and leave',
       async () => {
-        const left = new AbortController();
-        void reserve(any(), keys[below(2)]!, 1 + below(3), left.signal);
+        const client = aClient();
+        void reserve(any(), keys[below(2)]!, 1 + below(3), client);
         await pass(below(5));
-        left.abort();
+        client.leave('gone');
       },
     ],
     [

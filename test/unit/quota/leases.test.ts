@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import type { PlanRule } from '../../../src/config/plan-rule.ts';
 import type { Hold } from '../../../src/quota/lease.ts';
 import { createLeases } from '../../../src/quota/leases.ts';
+import { aClient } from '../../helpers/a-client.ts';
 import { may, plan, readMonth, take, warmUp } from '../../helpers/lease-callers.ts';
 import { aPlan, aQuota, createQuotaScene } from '../../helpers/lease-scene.ts';
 import { settle as runReady } from '../../helpers/turnable-clock.ts';
@@ -271,26 +272,37 @@ test('a request that costs too much is refused, and a cheaper one behind it is s
   assert.deepEqual(kinds, ['exhausted', 'exhausted', 'hold', 'hold']);
 });
 
-test('a request that is aborted while it waits loses no units', async () => {
+test('a request whose client leaves while it waits loses no units', async () => {
   const scene = createQuotaScene();
   scene.weather.takesMs = 5;
   const leases = createLeases(scene.options);
-  const left = new AbortController();
-  const answer = leases.reserve({ keyId: 'ada', plan, cost: 7, signal: left.signal });
-  left.abort(new Error('gone'));
+  const client = aClient();
+  const answer = leases.reserve({ keyId: 'ada', plan, cost: 7, whenLeft: client.whenLeft });
+  client.leave(new Error('gone'));
   await assert.rejects(async () => await answer, /gone/);
   await scene.clock.pass(2000);
   assert.equal(scene.ledger.used('ada', 'month', may), 0);
   assert.equal(leases.counts.leases, 0);
 });
 
+test('for a client that has left already nothing is drawn', async () => {
+  const scene = createQuotaScene();
+  const leases = createLeases(scene.options);
+  const client = aClient();
+  client.leave(new Error('gone'));
+  const answer = leases.reserve({ keyId: 'ada', plan, cost: 7, whenLeft: client.whenLeft });
+  await assert.rejects(async () => await answer, /gone/);
+  await scene.clock.pass(2000);
+  assert.deepEqual(scene.ledger.draws, []);
+});
+
 test('a drain waits for the draw that is under way, and gives back what it brings', async () => {
   const scene = createQuotaScene();
   scene.weather.takesMs = 50;
   const leases = createLeases(scene.options);
-  const leaving = new AbortController();
-  const asked = leases.reserve({ keyId: 'ada', plan, cost: 3, signal: leaving.signal });
-  leaving.abort(new Error('left'));
+  const client = aClient();
+  const asked = leases.reserve({ keyId: 'ada', plan, cost: 3, whenLeft: client.whenLeft });
+  client.leave(new Error('left'));
   await assert.rejects(async () => await asked, /left/);
   const atTheEnd = leases
     .drain()

@@ -5,6 +5,7 @@ import type { Charge, PlanRule } from '../../../src/config/plan-rule.ts';
 import { createPeriodRule } from '../../../src/quota/periods.ts';
 import { createQuotas } from '../../../src/quota/quotas.ts';
 import type { Decision, QuotaRefusal, Quotas } from '../../../src/quota/quotas.ts';
+import { aClient } from '../../helpers/a-client.ts';
 import { aPlan, aQuota, createQuotaScene } from '../../helpers/lease-scene.ts';
 import { settle as runReady } from '../../helpers/turnable-clock.ts';
 
@@ -326,9 +327,9 @@ test('a client that leaves while it waits gets its reason back, and nothing stay
   weather.takesMs = 5;
   const quotas = createQuotas(options);
   const plan = aPlan({ quotas: [aQuota(9)], concurrency });
-  const left = new AbortController();
-  const decision = quotas.reserve({ keyId: 'ada', plan, cost: 1, signal: left.signal });
-  left.abort(new Error('gone'));
+  const client = aClient();
+  const decision = quotas.reserve({ keyId: 'ada', plan, cost: 1, whenLeft: client.whenLeft });
+  client.leave(new Error('gone'));
   await assert.rejects(async () => await decision, /gone/);
   await clock.pass(2000);
   assert.equal(ledger.used('ada', 'month', may), 0);

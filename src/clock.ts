@@ -1,4 +1,4 @@
-import { afterReading, whenAllIsRead } from '../when-all-is-read.ts';
+import { afterReading, whenAllIsRead } from './when-all-is-read.ts';
 
 /** The clocks and the timer of a process, in one place so that tests can turn them. */
 export interface Clock {
