@@ -354,6 +354,7 @@ test('one thread makes all checkpoints, and another when it has died', async (t)
   await threads[0]?.terminate();
   await checkpoint();
   assert.equal(threads.length, 2);
+  await rest();
   other.close();
   await store.close();
   await until(() => !existsSync(`${path}-wal`), { what: 'no thread keeps the file open' });
