@@ -1,20 +1,26 @@
 import type { Clock } from './clock.ts';
 import { Line, type Spot } from './line.ts';
 
+/**
+ * Whoever is late has so many more turns of the event loop, and all that is read in them: what came in time to a process that was
+ * held up is taken. Those who wait for what comes of a call have more than the call, because in the turn in which their time ends
+ * another may just have been sent for them; and why it failed they hear from the call, which knows.
+ */
+export const turnsFor = { call: 1, caller: 4 } as const;
+
 /** How long somebody may stay. */
-export interface Stay<Guest> {
+interface Stay<Guest> {
   readonly guest: Guest;
   /** Infinity until their time begins. */
   deadline: number;
 }
 
+/** A place in the room, which its guest leaves when there is nothing more to wait for. */
+export type RoomSpot<Guest> = Spot<Stay<Guest>>;
+
 export interface WaitingRoomOptions<Guest> {
   readonly clock: Clock;
   readonly waitMs: number;
-  /**
-   * Whoever is late has so many more turns of the event loop, and all that is read in them: in a process that is held up the store
-   * was asked at the end of the last one. An answer that takes any time at all is not there yet when the next begins.
-   */
   readonly turnsMore: number;
   /** Told of somebody who is late, and has left. */
   readonly turnOut: (guest: Guest) => void;
@@ -31,13 +37,13 @@ export class WaitingRoom<Guest> {
   }
 
   /** Their time begins when the store is asked. A turn of the event loop that takes longer than the wait costs nobody theirs. */
-  enter(guest: Guest): Spot<Stay<Guest>> {
+  enter(guest: Guest): RoomSpot<Guest> {
     const spot = this.#stays.join({ guest, deadline: Number.POSITIVE_INFINITY });
     this.#options.clock.whenAllIsRead(() => this.#begin(spot));
     return spot;
   }
 
-  #begin({ guest: stay }: Spot<Stay<Guest>>): void {
+  #begin({ guest: stay }: RoomSpot<Guest>): void {
     if (stay === undefined) return;
     const { clock, waitMs } = this.#options;
     stay.deadline = clock.mono() + waitMs;
@@ -67,7 +73,7 @@ export class WaitingRoom<Guest> {
       const { guest, deadline } = stay;
       if (deadline === Number.POSITIVE_INFINITY) return;
       if (deadline > seenAt) {
-        this.#lookAfter(Math.max(0, deadline - clock.mono()));
+        this.#lookAfter(Math.ceil(Math.max(0, deadline - clock.mono())));
         return;
       }
       this.#stays.takeFirst();

@@ -40,7 +40,7 @@ function runTests(args: readonly string[]): number {
     // A file that never ends is named as well: SIGTERM makes the runner say what it was interrupted in.
     { stdio: 'inherit', env: { ...process.env, NODE_COMPILE_CACHE: compileCache }, timeout: wholeRunMs },
   );
-  return run.status ?? 1;
+  return run.error === undefined ? (run.status ?? 1) : 1;
 }
 
 function testsIn(path: string): string {

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
 import { Line } from '../line.ts';
-import { WaitingRoom } from '../waiting-room.ts';
+import { turnsFor, WaitingRoom } from '../waiting-room.ts';
 import type { Denial, Hold, Lease, ReserveOrder, Waiter } from './lease.ts';
 
 /** Requests that wait for draws, each in the line of its key. */
@@ -12,7 +12,7 @@ export class LeaseLines {
       this.release(waiter);
       onLate(waiter);
     };
-    this.#room = new WaitingRoom({ clock, waitMs, turnsMore: 2, turnOut });
+    this.#room = new WaitingRoom({ clock, waitMs, turnsMore: turnsFor.caller, turnOut });
   }
 
   /** Puts a request at the end of its key's line. It leaves the line when it is answered, late, or its client leaves. */

@@ -1,10 +1,11 @@
 import type { Line, Spot } from '../line.ts';
+import type { RoomSpot } from '../waiting-room.ts';
 import type { Counter } from '../stores/ledger.ts';
 import { countersAt } from './counters.ts';
 import type { PlanRule } from '../config/plan-rule.ts';
 import type { StoreTime } from './store-time.ts';
 
-/** Calls back, with the reason, when the client leaves, at once if it has left. Returns how to stop it. */
+/** Calls back, with the reason, when the client leaves: at once if it has left, and then there is nothing to stop. Returns how to stop it. */
 export type WhenLeft = (tell: (reason: unknown) => void) => () => void;
 
 /** A request for units. */
@@ -25,7 +26,7 @@ export interface Waiter {
   deafen: (() => void) | undefined;
   /** In the line of the key, and among all who wait. */
   inLine: Spot<Waiter> | undefined;
-  inRoom: Spot<object> | undefined;
+  inRoom: RoomSpot<Waiter> | undefined;
 }
 
 /**

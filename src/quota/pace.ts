@@ -1,5 +1,6 @@
 import type { RateRule } from '../config/plan-rule.ts';
 import { Line, type Spot } from '../line.ts';
+import type { RoomSpot } from '../waiting-room.ts';
 import type { RateReading } from './answer-headers.ts';
 
 /** One request may pass now. */
@@ -26,7 +27,7 @@ export interface Waiter {
   readonly reject: (error: unknown) => void;
   /** In one of the lines of its pace, and among all who wait. */
   inLine: Spot<Waiter> | undefined;
-  inRoom: Spot<object> | undefined;
+  inRoom: RoomSpot<Waiter> | undefined;
 }
 
 /** What this process knows of one rate of one key. */

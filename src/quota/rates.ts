@@ -4,7 +4,7 @@ import type { Clock } from '../clock.ts';
 import type { RateRule } from '../config/plan-rule.ts';
 import { cellsAhead, createPace, isAtRest, isCallDue, isFresh, takeCell, tooFast } from './pace.ts';
 import type { Cell, Pace, TooFast, Waiter } from './pace.ts';
-import { WaitingRoom } from '../waiting-room.ts';
+import { turnsFor, WaitingRoom } from '../waiting-room.ts';
 
 /** The rates of all keys. */
 export interface Rates {
@@ -45,7 +45,7 @@ class RateBook implements Rates {
     this.#room = new WaitingRoom({
       clock: options.clock,
       waitMs: options.deadlineMs,
-      turnsMore: 2,
+      turnsMore: turnsFor.caller,
       turnOut: (waiter) => {
         const late = new StoreUnavailable('No cell came in time', { mayHaveHappened: false });
         this.#release(waiter).reject(late);
@@ -67,7 +67,6 @@ class RateBook implements Rates {
     const answer = new Promise<Cell | TooFast>((resolve, reject) => {
       const waiter: Waiter = { pace, resolve, reject, inLine: undefined, inRoom: undefined };
       waiter.inLine = pace.line.join(waiter);
-      // Whoever's call is lost hears of it from the store first, which says more: the room is the more patient one.
       waiter.inRoom = this.#room.enter(waiter);
     });
     this.#askWhenDue(keyId, pace, mono);

@@ -1,7 +1,7 @@
 import type { KeyStore } from './key-store.ts';
 import type { Ledger } from './ledger.ts';
 
-/** One database behind the gateway. */
+/** One database behind the gateway. What fails rejects: nothing of it throws at once. */
 export interface Store {
   readonly keys: KeyStore;
   readonly ledger: Ledger;

@@ -46,7 +46,7 @@ interface Settle {
  */
 export class Relay implements AnswerListener, Guest {
   seat: Guest['seat'];
-  inLine: Guest['inLine'];
+  spot: Guest['spot'];
   readonly #res: ServerResponse;
   readonly #own: () => readonly string[];
   readonly #costHeader: string | undefined;

@@ -4,7 +4,7 @@ import { Line, type Spot } from '../line.ts';
 export interface Guest {
   /** Its seat, and whether it had to wait for it. */
   seat: 'at once' | 'after a wait' | undefined;
-  inLine: Spot<Waiting> | undefined;
+  spot: Spot<Waiting> | undefined;
   /** Ends its wait for this reason. */
   breakOff(reason: Error): void;
 }
@@ -56,7 +56,7 @@ export class Seats {
   /** Calls `start` once there is a seat, which is the guest's until it leaves. */
   take(guest: Guest, start: () => void): void {
     if (this.#free === 0) {
-      guest.inLine = this.#line.join({ guest, start });
+      guest.spot = this.#line.join({ guest, start });
       return;
     }
     this.#free -= 1;
@@ -66,7 +66,7 @@ export class Seats {
 
   /** Who gives up stands in line no longer. True when they did. */
   giveUp(guest: Guest): boolean {
-    return guest.inLine?.leave() ?? false;
+    return guest.spot?.leave() ?? false;
   }
 
   /** The seat is the next one's. Nothing if the guest has none. */

@@ -13,7 +13,7 @@ export function aClient(): TestClient {
     whenLeft(tell) {
       const leave = (): void => tell(left.signal.reason);
       if (left.signal.aborted) leave();
-      left.signal.addEventListener('abort', leave);
+      else left.signal.addEventListener('abort', leave);
       return () => left.signal.removeEventListener('abort', leave);
     },
     get hasLeft() {

@@ -1,6 +1,6 @@
 import type { Cluster } from 'ioredis';
 import { systemClock } from '../../clock.ts';
-import { WaitingRoom } from '../../waiting-room.ts';
+import { turnsFor, WaitingRoom } from '../../waiting-room.ts';
 import { StoreUnavailable } from '../ledger.ts';
 import { createBreaker } from './breaker.ts';
 import type { Breaker } from './breaker.ts';
@@ -81,8 +81,7 @@ export function createLink(client: Client, deadlineMs: number): Link {
   const room = new WaitingRoom<Call>({
     clock: systemClock,
     waitMs: deadlineMs,
-    // One less than those who wait for what comes of it have: they hear from here, which says more.
-    turnsMore: 1,
+    turnsMore: turnsFor.call,
     turnOut: giveUp,
   });
 

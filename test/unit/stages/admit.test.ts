@@ -6,7 +6,7 @@ import type { Route } from '../../../src/config/config.ts';
 import { createQuotas } from '../../../src/quota/quotas.ts';
 import { admit } from '../../../src/stages/admit.ts';
 import type { Caller } from '../../../src/stages/authenticate.ts';
-import { aPlan, createQuotaScene } from '../../helpers/lease-scene.ts';
+import { aPlan, aQuota, createQuotaScene } from '../../helpers/lease-scene.ts';
 
 test('a client that left while a limit was asked counts once, and spends no place', async () => {
   const { options, clock, weather } = createQuotaScene();
@@ -41,3 +41,42 @@ test('a client that left while a limit was asked counts once, and spends no plac
   await next.grant;
   assert.deepEqual(outcomes, ['client_gone', 'granted']);
 });
+
+const ways: readonly { title: string; weather: object; outcome: string; leaves?: 'before' | 'meanwhile' }[] =
+  [
+    { title: 'is let in', weather: { takesMs: 100 }, outcome: 'granted' },
+    { title: 'has nothing left', weather: { takesMs: 100 }, outcome: 'quota_exhausted' },
+    { title: 'finds no store', weather: { refuses: true }, outcome: 'quota_unavailable' },
+    { title: 'waits for a store that is silent', weather: { takesMs: 10_000 }, outcome: 'quota_unavailable' },
+    { title: 'leaves', weather: { takesMs: 100 }, outcome: 'client_gone', leaves: 'meanwhile' },
+    { title: 'had left before', weather: {}, outcome: 'client_gone', leaves: 'before' },
+  ];
+
+for (const { title, weather, outcome, leaves } of ways) {
+  test(`nobody listens for the leaving of a client any more that ${title}`, async () => {
+    const scene = createQuotaScene();
+    Object.assign(scene.weather, weather);
+    const outcomes: string[] = [];
+    const by = {
+      plans: new Map([['free', aPlan({ quotas: [aQuota(outcome === 'quota_exhausted' ? 1 : 9)] })]]),
+      quotas: createQuotas(scene.options),
+      count: (_plan: string, what: string) => void outcomes.push(what),
+      warn: () => undefined,
+    };
+    const res = Object.assign(new EventEmitter(), { destroyed: leaves === 'before' });
+    const caller = { keyId: 'ada', plan: 'free', quotas: [] } as unknown as Caller;
+    const admitted = admit(
+      res as unknown as ServerResponse,
+      { caller, route: { cost: 2 } as Route },
+      by,
+    ) as Promise<unknown>;
+    assert.equal(res.listenerCount('close'), leaves === 'before' ? 0 : 1);
+    if (leaves === 'meanwhile') {
+      res.destroyed = true;
+      res.emit('close');
+    }
+    await Promise.all([admitted.catch(() => undefined), scene.clock.pass(1000)]);
+    assert.equal(res.listenerCount('close'), 0);
+    assert.deepEqual(outcomes, [outcome]);
+  });
+}

@@ -315,7 +315,7 @@ test('seats come free however a request ends', async (t) => {
   for (; turn < 3 * ways.length; turn += 1) await ask();
   const guests = Array.from({ length: 8 }, () => ({
     seat: undefined,
-    inLine: undefined,
+    spot: undefined,
     breakOff: () => undefined,
   }));
   let seated = 0;

@@ -6,7 +6,7 @@ test('seats go to those who wait, first come, first served, and to nobody who ha
   const seats = new Seats(2);
   const seated: string[] = [];
   const enter = (name: string): Guest => {
-    const who = { seat: undefined, inLine: undefined, breakOff: assert.fail };
+    const who = { seat: undefined, spot: undefined, breakOff: assert.fail };
     seats.take(who, () => seated.push(name));
     return who;
   };
@@ -39,7 +39,7 @@ test('a kept connection makes room for a new one only where there would be more 
   keep('buffered', 1);
   keep('streamed', 1);
   const enter = (): void =>
-    seats.take({ seat: undefined, inLine: undefined, breakOff: assert.fail }, () => seats.makeRoom());
+    seats.take({ seat: undefined, spot: undefined, breakOff: assert.fail }, () => seats.makeRoom());
   enter();
   assert.deepEqual(closed, []);
   enter();
@@ -54,7 +54,7 @@ test('who is turned away from the line is told why, and the next take their plac
   const guest = (): Guest => {
     const who = {
       seat: undefined,
-      inLine: undefined,
+      spot: undefined,
       breakOff: (reason: Error) => {
         seats.giveUp(who);
         told.push(reason.message);
