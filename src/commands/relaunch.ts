@@ -14,9 +14,8 @@ const youngGeneration = ['--max-semi-space-size=16', '--min-semi-space-size=16']
 const noReducer = ['--no-memory-reducer'];
 
 /**
- * While a process warms up V8 compiles on other threads, and what they take for it lies between what stays: 134 to 165 MB, never
- * the same. Compiled in turn with the rest it is 131 to 134 MB each time, for the same CPU; the p99 of the first seconds is a tenth
- * longer.
+ * While a process warms up V8 compiles on other threads, and what they take for it lies between what stays: 134 to 165 MB in
+ * all. Compiled in turn with the rest it is 131 to 147 MB, for the same CPU; the p99 of the first seconds is a tenth longer.
  */
 const compileInTurn = ['--no-concurrent-recompilation'];
 
