@@ -3,6 +3,7 @@ import { openSync, closeSync, readFileSync, readdirSync, truncateSync } from 'no
 import { connect } from 'node:net';
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
+import { hasEnded } from '../test/helpers/has-ended.ts';
 
 /** A process that is measured, or helps to measure; it and its children share the cores it was pinned to. */
 export interface Started {
@@ -58,7 +59,7 @@ export async function start({
   child.once('exit', () => living.delete(child));
   const deadline = performance.now() + startPatienceMs;
   while (!(await takesConnections(port))) {
-    if (child.exitCode !== null || child.signalCode !== null || performance.now() > deadline) {
+    if (hasEnded(child) || performance.now() > deadline) {
       await stopChild(child);
       throw new Error(`${command} did not start:\n${readFileSync(log, 'utf8').slice(-2000)}`);
     }

@@ -26,7 +26,10 @@ export interface WaitingRoomOptions<Guest> {
   readonly turnOut: (guest: Guest) => void;
 }
 
-/** Those who wait for the store. All wait equally long at most, so they run out of time in the order they came, and one timer serves them all. */
+/**
+ * Those who wait for the store. All wait equally long at most, so they run out of time in the order they came, and one timer serves
+ * them all.
+ */
 export class WaitingRoom<Guest> {
   readonly #options: WaitingRoomOptions<Guest>;
   readonly #stays = new Line<Stay<Guest>>();

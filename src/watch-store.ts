@@ -61,16 +61,19 @@ export function watchStore(store: Store, metrics: Metrics, logger?: Logger): Sto
     call: (...args: Args) => Promise<Answer>,
   ): (...args: Args) => Promise<Answer> {
     const part = partOf(operation);
+    function measure(startedAt: number, ok: boolean): void {
+      metrics.observeStore(operation, (performance.now() - startedAt) / 1000, ok);
+    }
     return function watched(...args) {
       const startedAt = performance.now();
       return call(...args).then(
         (answer) => {
-          metrics.observeStore(operation, (performance.now() - startedAt) / 1000, true);
+          measure(startedAt, true);
           answered(part);
           return answer;
         },
         (error: unknown) => {
-          metrics.observeStore(operation, (performance.now() - startedAt) / 1000, false);
+          measure(startedAt, false);
           failed(error, part);
           throw error;
         },

@@ -18,9 +18,15 @@ export class LeaseLines {
   /** Puts a request at the end of its key's line. It leaves the line when it is answered, late, or its client leaves. */
   wait(lease: Lease, order: ReserveOrder): Promise<Hold | Denial> {
     return new Promise((resolve, reject) => {
-      const { cost } = order;
-      const nowhere = { inLine: undefined, inRoom: undefined, deafen: undefined };
-      const waiter: Waiter = { lease, cost, resolve, reject, ...nowhere };
+      const waiter: Waiter = {
+        lease,
+        cost: order.cost,
+        resolve,
+        reject,
+        deafen: undefined,
+        inLine: undefined,
+        inRoom: undefined,
+      };
       lease.waiting ??= new Line();
       waiter.inLine = lease.waiting.join(waiter);
       waiter.inRoom = this.#room.enter(waiter);

@@ -5,14 +5,19 @@ import { countersAt } from './counters.ts';
 import type { PlanRule } from '../config/plan-rule.ts';
 import type { StoreTime } from './store-time.ts';
 
-/** Calls back, with the reason, when the client leaves: at once if it has left, and then there is nothing to stop. Returns how to stop it. */
+/**
+ * Calls back, with the reason, when the client leaves: at once if it has left, and then there is nothing to stop. Returns how to
+ * stop it.
+ */
 export type WhenLeft = (tell: (reason: unknown) => void) => () => void;
 
-/** A request for units. */
+/** What a request asks for. */
 export interface ReserveOrder {
   readonly keyId: string;
   readonly plan: PlanRule;
+  /** Units of every quota; 0 asks no quota at all. */
   readonly cost: number;
+  /** When the client leaves, the wait for a draw rejects with the reason, and nothing stays reserved. */
   readonly whenLeft?: WhenLeft;
 }
 

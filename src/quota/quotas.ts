@@ -7,7 +7,7 @@ import { createConcurrency } from './concurrency.ts';
 import type { Concurrency, Full, Place } from './concurrency.ts';
 import { createGrant } from './grants.ts';
 import type { Grant, GrantOffice } from './grants.ts';
-import type { Denial, Hold, WhenLeft } from './lease.ts';
+import type { Denial, Hold, ReserveOrder } from './lease.ts';
 import { createLeases } from './leases.ts';
 import type { LeaseCounts } from './leases.ts';
 import type { PlanRule } from '../config/plan-rule.ts';
@@ -32,20 +32,10 @@ export interface QuotaRefusal {
   readonly cause: unknown;
 }
 
-/** What a request asks for. */
-export interface Request {
-  readonly keyId: string;
-  readonly plan: PlanRule;
-  /** Units of every quota; 0 asks no quota at all. */
-  readonly cost: number;
-  /** When the client leaves, the wait for a draw rejects with the reason, and nothing stays reserved. */
-  readonly whenLeft?: WhenLeft;
-}
-
 /** All limits of all keys, as a request meets them. */
 export interface Quotas {
   /** Takes a place, a cell and units, in this order, and undoes the earlier when a later one is refused. */
-  reserve(request: Request): Decision | Promise<Decision>;
+  reserve(request: ReserveOrder): Decision | Promise<Decision>;
   /** What the key has spent of its quotas; it costs nothing. Rejects with `StoreUnavailable`. */
   read(keyId: string, plan: PlanRule): Promise<readonly UsageReading[]>;
   /** Gives back all that this process holds ahead. To be called when no more requests come. */
@@ -75,7 +65,7 @@ export function createQuotas(options: QuotasOptions): Quotas {
 
 /** What one request has got so far. */
 interface Draft {
-  readonly request: Request;
+  readonly request: ReserveOrder;
   place: Place | undefined;
   rate: RateReading | undefined;
   unasked: boolean;
@@ -107,7 +97,7 @@ class LimitBook implements Quotas {
     await this.#office.leases.drain();
   }
 
-  reserve(request: Request): Decision | Promise<Decision> {
+  reserve(request: ReserveOrder): Decision | Promise<Decision> {
     const { keyId, plan } = request;
     const draft: Draft = { request, place: undefined, rate: undefined, unasked: false };
     if (plan.concurrency === undefined) return this.#askRate(draft);

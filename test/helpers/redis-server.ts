@@ -3,6 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { freePort } from './free-port.ts';
+import { hasEnded } from './has-ended.ts';
 import { until } from './poll.ts';
 import type { Scene } from './poll.ts';
 import { tempFolder } from './temp-folder.ts';
@@ -85,10 +86,6 @@ export async function startRedisServer(t: Scene, options: ServerOptions = {}): P
     stop,
     start,
   };
-}
-
-function hasEnded(child: ChildProcess): boolean {
-  return child.exitCode !== null || child.signalCode !== null;
 }
 
 async function sayTo(port: number, words: readonly (string | number)[]): Promise<string> {

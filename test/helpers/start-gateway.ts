@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 import { memory } from '../../src/commands/relaunch.ts';
+import { hasEnded } from './has-ended.ts';
 import { until } from './poll.ts';
 import type { Scene } from './poll.ts';
 
@@ -85,11 +86,11 @@ export async function startGateway(
     await rm(folder, { recursive: true, force: true });
   });
   const output = collectOutput(child);
-  const ready = await until(() => output.logs().find(isReady) ?? hasEnded(child), { what: 'ready' }).catch(
-    (cause: unknown) => {
-      throw new Error(`the gateway did not become ready\n${output.text()}`, { cause });
-    },
-  );
+  const ready = await until(() => output.logs().find(isReady) ?? (hasEnded(child) || undefined), {
+    what: 'ready',
+  }).catch((cause: unknown) => {
+    throw new Error(`the gateway did not become ready\n${output.text()}`, { cause });
+  });
   if (ready === true) throw new Error(`the gateway ended before it was ready\n${output.text()}`);
   const listen = String(ready['listen']);
   return {
@@ -152,10 +153,6 @@ export function overlay(base: Yaml, over: Yaml): Yaml {
 
 function isPlain(value: unknown): value is Yaml {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function hasEnded(child: ChildProcess): true | undefined {
-  return child.exitCode !== null || child.signalCode !== null || undefined;
 }
 
 function isReady(line: LogLine): boolean {

@@ -95,7 +95,12 @@ export function createLink(client: Client, deadlineMs: number): Link {
     return new Promise((resolve, reject) => {
       const spot = room.enter({ breaker, reject });
       sendTogether(client);
-      void start(command, () => spot.isTaken).then(succeed, fail);
+      try {
+        void command(client, () => spot.isTaken).then(succeed, fail);
+      } catch (thrown) {
+        // What throws at once has failed as well.
+        fail(thrown);
+      }
 
       // An answer that comes late is no sign of health.
       function succeed(value: T): void {
@@ -109,15 +114,6 @@ export function createLink(client: Client, deadlineMs: number): Link {
         if (spot.leave()) reject(understand(thrown, breaker));
       }
     });
-  }
-
-  /** What throws at once has failed as well. */
-  function start<T>(command: Command<T>, waiting: () => boolean): Promise<T> {
-    try {
-      return command(client, waiting);
-    } catch (thrown) {
-      return Promise.reject<T>(thrown);
-    }
   }
 
   function understand(thrown: unknown, breaker: Breaker | undefined): StoreUnavailable {
