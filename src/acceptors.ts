@@ -6,7 +6,9 @@ import type { Address } from './config/config.ts';
 /** Takes the connections of a server. */
 export interface Acceptors {
   readonly address: Address;
-  /** Takes those that have come already, and no more. Idle ones are left to the server. Resolves when the last one is gone. */
+  /** Takes those that have come already. To be called before the port is closed. */
+  takeWaiting(): Promise<void>;
+  /** Takes no more. Idle ones are left to the server. Resolves when the last one is gone. */
   close(): Promise<void>;
 }
 
@@ -102,8 +104,8 @@ function acceptorsOf(servers: readonly [Server, ...Server[]], claim?: Claim): Ac
   const { address: host, port } = servers[0].address() as AddressInfo;
   return {
     address: { host, port },
+    takeWaiting: () => takeWaiting(servers),
     close: async () => {
-      await takeWaiting(servers);
       const connectionsGone = Promise.all(servers.map(closePort));
       // Another gateway may take the port while this one still answers what it has.
       claim?.release();

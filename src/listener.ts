@@ -100,6 +100,8 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     close: async (timeoutMs) => {
       connections.drain();
       const hardStop = setTimeout(() => connections.cut(), timeoutMs);
+      await acceptors.takeWaiting();
+      // Not earlier: a connection that was taken a moment ago is idle until its request is read.
       const stopWaiting = afterReading(onTheWayMs, () => server.closeIdleConnections());
       await acceptors.close();
       clearTimeout(hardStop);

@@ -72,6 +72,7 @@ describe('acceptors', () => {
     const server = createServer((socket) => socket.end('taken'));
     const acceptors = await open(server);
     const clients = Array.from({ length: 200 }, () => connect(acceptors.address.port, local.host));
+    await acceptors.takeWaiting();
     const closing = acceptors.close();
     const words = await Promise.all(clients.map((client) => text(client)));
     assert.deepEqual(new Set(words), new Set(['taken']));
@@ -92,6 +93,7 @@ describe('acceptors', () => {
       setImmediate(come);
     }
     come();
+    await acceptors.takeWaiting();
     await acceptors.close();
   });
 

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { test, type TestContext } from 'node:test';
 import { BodyMemory } from '../../src/bodies/body-memory.ts';
 import { takeArrived } from '../../src/bodies/collect-body.ts';
@@ -14,8 +16,8 @@ import { refuses } from '../helpers/refuses.ts';
 
 const minute = 60_000;
 const limits = {
-  connections: 10,
-  inFlight: 10,
+  connections: 1000,
+  inFlight: 1000,
   inFlightPerConnection: 10,
   headerBytes: 16_384,
   headerCount: 100,
@@ -46,8 +48,9 @@ async function listenWith(
     unreadable: own.unreadable,
     handle: (req, res) => {
       req.visit = new Visit('id', { peer: '127.0.0.1', client: '127.0.0.1', trusted: false });
-      connections.enter(req, res);
+      const leave = connections.enter(req, res);
       own.answer(req, res);
+      leave();
     },
   });
   t.after(() => listener.close(0));
@@ -115,3 +118,25 @@ test('who asks once more on a kept connection while it closes is answered, and w
   await silent.receivedUntilClose();
   await gone;
 });
+
+test('who was taken last before the port closes is answered, though the process stood still for long just then', async (t) => {
+  let stoodStill = false;
+  const { port, listener } = await listenWith(t, {
+    answer: (_, res) => {
+      if (!stoodStill) standStill(300);
+      stoodStill = true;
+      res.end('answered');
+    },
+    unreadable: ({ cause }) => assert.fail(String(cause)),
+  });
+  const clients = Array.from({ length: 200 }, () => connect(port, '127.0.0.1'));
+  for (const client of clients) client.write(requestBytes('GET /', [['Connection', 'close']]));
+  const gone = listener.close(minute);
+  const answers = await Promise.all(clients.map((client) => text(client)));
+  assert.equal(answers.filter((answer) => answer.endsWith('answered')).length, clients.length);
+  await gone;
+});
+
+function standStill(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
