@@ -140,8 +140,9 @@ async function* patiently(req: IncomingMessage, res: ServerResponse): AsyncGener
   }
 }
 
+/** Only an open connection keeps the process alive, not the time that its client has. */
 function giveUpLater(req: IncomingMessage): NodeJS.Timeout {
-  return setTimeout(() => req.socket.destroy(), patienceMs);
+  return setTimeout(() => req.socket.destroy(), patienceMs).unref();
 }
 
 /** Sent only when the body will be read: a client that is refused need not send it. */
