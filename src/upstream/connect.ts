@@ -3,6 +3,7 @@ import { connect as connectTls, createSecureContext, type ConnectionOptions } fr
 import { serverNameOf } from '../config/addresses.ts';
 import { whenAllIsRead } from '../when-all-is-read.ts';
 import { ConnectionClosed, ConnectTimeout } from './failures.ts';
+import { lookUp } from './look-up.ts';
 
 /** The host of a target, without the brackets of an IPv6 address. */
 export function bareHost({ hostname }: URL): string {
@@ -93,7 +94,7 @@ function intoOnePiece(onBytes: (bytes: Buffer) => void): OnReadOpts {
 type Opener = (onread: OnReadOpts) => Socket;
 
 function plainOpener(target: URL): Opener {
-  const address = { host: bareHost(target), port: Number(target.port || 80) };
+  const address = { host: bareHost(target), port: Number(target.port || 80), lookup: lookUp };
   return (onread) => connectTcp({ ...address, onread });
 }
 
@@ -103,6 +104,7 @@ function secureOpener(target: URL, trust: Trust): Opener {
   const options = {
     host: bareHost(target),
     port: Number(target.port || 443),
+    lookup: lookUp,
     // One protocol towards upstreams: every guarantee about framing is made and tested for HTTP/1.1.
     ALPNProtocols: ['http/1.1'],
     ...(name === undefined ? {} : { servername: name }),

@@ -5,6 +5,7 @@ import { serverNameOf } from '../config/addresses.ts';
 import type { UpstreamConfig } from '../config/config.ts';
 import { http } from '../http.ts';
 import { bareHost, type Trust } from './connect.ts';
+import { lookUp } from './look-up.ts';
 import { createRequestOpener, type RequestOpener } from './open-request.ts';
 import { Seats } from './seats.ts';
 import { type LaneParts, StreamedExchange, type StreamedRequest } from './streamed-exchange.ts';
@@ -64,7 +65,7 @@ function keptBy({ freeSockets }: Agent): readonly Socket[] {
 }
 
 function createAgent(target: URL, trust: Trust, bounds: AgentOptions): Agent {
-  const options = { ...bounds, maxFreeSockets: 32, timeout: idleConnectionMs };
+  const options = { ...bounds, maxFreeSockets: 32, timeout: idleConnectionMs, lookup: lookUp };
   if (target.protocol === 'http:') return new http.Agent(options);
   // Node would take the name to verify from the Host header, which with `preserveHost` is the client's to choose.
   const servername = serverNameOf(bareHost(target)) ?? '';

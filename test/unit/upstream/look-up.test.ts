@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import type { LookupAddress } from 'node:dns';
+import { describe, it } from 'node:test';
+import { createLookUp, patienceMs, type Ask } from '../../../src/upstream/look-up.ts';
+
+const one: readonly LookupAddress[] = [{ address: '192.0.2.1', family: 4 }];
+const other: readonly LookupAddress[] = [
+  { address: '2001:db8::2', family: 6 },
+  { address: '192.0.2.2', family: 4 },
+];
+
+/** A look-up whose system answers when it is told to. */
+function scene() {
+  const asked: { readonly host: string; readonly tell: Parameters<Ask>[1] }[] = [];
+  const lookUp = createLookUp((host, tell) => asked.push({ host, tell }));
+  return {
+    asked,
+    find: (host: string): Promise<LookupAddress[]> =>
+      new Promise((resolve, reject) => {
+        lookUp(host, { all: true }, (error, found) =>
+          error === null ? resolve(found as LookupAddress[]) : reject(error),
+        );
+      }),
+    findFirst: (host: string): Promise<unknown> =>
+      new Promise((resolve, reject) => {
+        lookUp(host, {}, (error, address, family) =>
+          error === null ? resolve([address, family]) : reject(error),
+        );
+      }),
+    answer: (addresses: readonly LookupAddress[]) => asked.at(-1)?.tell(null, addresses),
+    fail: (code: string) => asked.at(-1)?.tell(Object.assign(new Error(code), { code }), []),
+  };
+}
+
+describe('a look-up', () => {
+  it('asks once for all who wait for a name, and anew for the next', async () => {
+    const { asked, find, findFirst, answer } = scene();
+    const waiting = [find('a.test'), find('a.test'), findFirst('a.test')];
+    assert.equal(asked.length, 1);
+    answer(other);
+    assert.deepEqual(await Promise.all(waiting), [other, other, ['2001:db8::2', 6]]);
+    const next = find('a.test');
+    answer(one);
+    assert.deepEqual([await next, asked.length], [one, 2]);
+  });
+
+  it('lets no name wait for another', async () => {
+    const { asked, find, answer } = scene();
+    void find('silent.test');
+    const found = find('a.test');
+    assert.deepEqual(
+      asked.map(({ host }) => host),
+      ['silent.test', 'a.test'],
+    );
+    answer(one);
+    assert.deepEqual(await found, one);
+  });
+
+  it('gives the last addresses while the resolver is silent, and asks no second time', async () => {
+    const { asked, find, answer } = scene();
+    const first = find('a.test');
+    answer(one);
+    await first;
+    const startedAt = performance.now();
+    assert.deepEqual(await Promise.all([find('a.test'), find('a.test')]), [one, one]);
+    assert.ok(performance.now() - startedAt >= patienceMs - 5);
+    assert.deepEqual(await find('a.test'), one);
+    assert.equal(asked.length, 2);
+    answer(other);
+    const fresh = find('a.test');
+    answer(other);
+    assert.deepEqual([await fresh, asked.length], [other, 3]);
+  });
+
+  it('gives the last addresses when the resolver is away, and none when it says that there are none', async () => {
+    const { find, answer, fail } = scene();
+    const first = find('a.test');
+    answer(one);
+    await first;
+    const away = find('a.test');
+    fail('EAI_AGAIN');
+    assert.deepEqual(await away, one);
+    const gone = find('a.test');
+    fail('ENOTFOUND');
+    await assert.rejects(gone, { code: 'ENOTFOUND' });
+    const still = find('a.test');
+    fail('EAI_AGAIN');
+    await assert.rejects(still, { code: 'EAI_AGAIN' });
+  });
+
+  it('says that a name without addresses is not found', async () => {
+    const { find, answer } = scene();
+    const found = find('a.test');
+    answer([]);
+    await assert.rejects(found, { code: 'ENOTFOUND' });
+  });
+});
