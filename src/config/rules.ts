@@ -16,7 +16,7 @@ export const rules: readonly Rule[] = [
   callers.keysHaveOneSecret,
   callers.keysAreDistinct,
   callers.keysAreStillValid,
-  callers.secretsAreLong,
+  callers.secretsAreHardToGuess,
   plans.quotaNamesAreDistinct,
   plans.periodsStartWhereTheyCan,
   plans.costsFitQuotas,

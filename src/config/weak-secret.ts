@@ -1,6 +1,10 @@
 const lengthMin = 16;
 
+/** What examples say in place of a secret: ours do, and those of others. */
+const placeholder = /(?:change|replace)[-_.]?(?:me|this)|please[-_.]?(?:change|replace)/i;
+
 /** What is to be said of a secret that could be found by trying; undefined for one that could not. */
 export function weaknessOf(secret: string): string | undefined {
-  return secret.length < lengthMin ? `is shorter than ${lengthMin} characters and can be guessed` : undefined;
+  if (secret.length < lengthMin) return `is shorter than ${lengthMin} characters and can be guessed`;
+  return placeholder.test(secret) ? 'stands in an example that anybody can read' : undefined;
 }

@@ -86,11 +86,17 @@ export const keysHaveOneSecret: Rule = ({ config }, report) => {
   }
 };
 
-export const secretsAreLong: Rule = ({ config }, report) => {
-  for (const key of config.keys) {
-    const weakness = key.secret === undefined ? undefined : weaknessOf(key.secret);
-    if (weakness !== undefined) report.warning(key, 'secret', weakness);
+export const secretsAreHardToGuess: Rule = ({ config }, report) => {
+  const { admin, keys } = config;
+  function judge(place: object, field: string, secret: string | undefined): void {
+    const weakness = secret === undefined ? undefined : weaknessOf(secret);
+    if (weakness !== undefined) report.warning(place, field, weakness);
   }
+  // A token that is too short is a mistake already.
+  for (const one of [admin, ...admin.tokens]) {
+    if ((one.token ?? '').length >= tokenLengthMin) judge(one, 'token', one.token);
+  }
+  for (const key of keys) judge(key, 'secret', key.secret);
 };
 
 /** It may be kept to say so; but a date with a wrong year looks the same. */

@@ -227,6 +227,20 @@ test('a short secret is a warning', (t) => {
   ]);
 });
 
+test('a secret that stands in an example is a warning, and so is such a token', (t) => {
+  const example = 'replace-me-with-32-random-characters';
+  const text = `${least}plans: { free: {} }
+keys: [{ id: demo, plan: free, secret: demo-key-please-change }]
+admin: { token: ${example}, tokens: [{ name: one, token: ${example}-too }] }
+`;
+  const file = writeTemporary(t, text);
+  assert.deepEqual(loadConfig(file, {}).warnings, [
+    `${file}:4:32: keys[0].secret: stands in an example that anybody can read`,
+    `${file}:5:10: admin.token: stands in an example that anybody can read`,
+    `${file}:5:77: admin.tokens[0].token: stands in an example that anybody can read`,
+  ]);
+});
+
 test('a key in the file that has expired is a warning', (t) => {
   const [old, later] = ['2020-01-01', '9999-01-01'].map(
     (expires) => `{ id: k${expires}, plan: free, secret: ${expires}-aaaaaaaa, expires: ${expires} }`,
