@@ -1,6 +1,17 @@
 import assert from 'node:assert/strict';
-import { copyFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { Unreadable } from '../../src/stores/ledger.ts';
 import { openConnection } from '../../src/stores/sqlite/connection.ts';
@@ -8,6 +19,7 @@ import { openSqlite } from '../../src/stores/sqlite/open-sqlite.ts';
 import type { StoreOptions } from '../../src/stores/store.ts';
 import { aKey, aNote, aSecret } from '../helpers/a-key.ts';
 import { aCounter, aDraw } from '../helpers/ledger-orders.ts';
+import type { Errand } from '../helpers/nobody.ts';
 import { until } from '../helpers/poll.ts';
 import { removeStore, sql } from '../helpers/sqlite-file.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
@@ -159,3 +171,88 @@ test('a number that cannot be counted is told as one, and other keys are not con
   await assert.rejects(draw('damaged'), (error) => error instanceof Unreadable);
   await draw('sound');
 });
+
+const modes: readonly {
+  name: string;
+  spoil: (path: string) => void;
+  mend: (path: string) => void;
+  says: RegExp;
+}[] = [
+  {
+    name: 'a file that may not be written to',
+    spoil: (path) => chmodSync(path, 0o444),
+    mend: (path) => chmodSync(path, 0o644),
+    says: /cannot open .*g\.db: it may not be written to \(EACCES\)$/,
+  },
+  {
+    name: 'a folder in which nothing may be made',
+    spoil: (path) => chmodSync(dirname(path), 0o555),
+    mend: (path) => chmodSync(dirname(path), 0o777),
+    says: /cannot open .*g\.db: in .* nothing may be made \(EACCES\)$/,
+  },
+  {
+    name: 'what lies beside a file and belongs to another',
+    spoil: (path) => symlinkSync('/etc', `${path}-shm`),
+    mend: (path) => rmSync(`${path}-shm`),
+    says: /cannot open .*g\.db: .*g\.db-shm may not be written to \(EACCES\)$/,
+  },
+];
+for (const { name, spoil, mend, says } of modes) {
+  test(`${name} is told of, and is no hindrance any more when it is mended`, async (t) => {
+    const path = join(folderForAll(t), 'g.db');
+    const { ask } = asNobody(t, path);
+    for (const errand of ['open', 'close'] as const) assert.equal(await ask(errand), '');
+    spoil(path);
+    assert.match(await ask('open'), says);
+    assert.equal(existsSync(`${path}-wal`), false);
+    mend(path);
+    for (const errand of ['open', 'probe', 'close'] as const) assert.equal(await ask(errand), '');
+  });
+}
+
+test('a store under way waits for a file that may not be written to, and goes on when it may', async (t) => {
+  const path = join(folderForAll(t), 'g.db');
+  const { ask } = asNobody(t, path);
+  for (const errand of ['open', 'probe'] as const) assert.equal(await ask(errand), '');
+  renameSync(path, `${path}.away`);
+  await until(async () => (await ask('probe')).endsWith('there is no such file'));
+  chmodSync(`${path}.away`, 0o444);
+  renameSync(`${path}.away`, path);
+  await until(async () => (await ask('probe')).endsWith('it may not be written to (EACCES)'));
+  chmodSync(path, 0o644);
+  await until(async () => (await ask('probe')) === '');
+});
+
+test('what a killed process left beside a file that was not to be written to is written to again', async (t) => {
+  const path = join(folderForAll(t), 'g.db');
+  const killed = asNobody(t, path);
+  for (const errand of ['open', 'probe'] as const) assert.equal(await killed.ask(errand), '');
+  await killed.kill();
+  for (const end of ['-wal', '-shm']) chmodSync(path + end, 0o444);
+  const { ask } = asNobody(t, path);
+  for (const errand of ['open', 'probe'] as const) assert.equal(await ask(errand), '');
+  for (const end of ['-wal', '-shm']) assert.equal(statSync(path + end).mode, statSync(path).mode);
+});
+
+function folderForAll(t: TestContext): string {
+  const folder = tempFolder(t);
+  chmodSync(folder, 0o777);
+  return folder;
+}
+
+/** A process that works with a store, and is not root. */
+function asNobody(t: TestContext, path: string) {
+  const child = fork(new URL('../helpers/nobody.ts', import.meta.url), [path]);
+  t.after(() => child.kill('SIGKILL'));
+  return {
+    ask: async (errand: Errand): Promise<string> => {
+      child.send(errand);
+      const [said] = (await once(child, 'message')) as [string];
+      return said;
+    },
+    kill: async (): Promise<void> => {
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    },
+  };
+}

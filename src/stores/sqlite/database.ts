@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { StoreUnavailable, Unreadable } from '../ledger.ts';
 import { migrations } from './migrations.ts';
+import { refuseReadOnly } from './refuse-read-only.ts';
 
 /** 'Gate' in ASCII: tells our files from those of other programs. */
 const APPLICATION_ID = 0x47_61_74_65;
@@ -34,6 +35,7 @@ export function openDatabase(path: string, { patient, create }: Opening): Databa
   if (found === undefined) throw new Error('there is no such file');
   // As a failed copy leaves behind. Made a database, it would be another one, with every quota unspent.
   if (found.size === 0 && !create) throw new Error('it is empty');
+  refuseReadOnly(path);
   return patient ? connectPatiently(path) : connect(path, 0);
 }
 

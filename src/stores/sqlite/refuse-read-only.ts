@@ -1,0 +1,44 @@
+import { accessSync, chmodSync, constants, realpathSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+
+/**
+ * SQLite opens a file that may not be written to all the same, and says so with the first write only. The -wal and -shm that it
+ * makes get the mode of the file, and nobody could write through them when that is mended. Throws before it comes to that.
+ */
+export function refuseReadOnly(path: string): void {
+  // SQLite follows links, too: what it makes lies beside the file itself.
+  const file = realpathSync(path);
+  const why = whyNoWriting(file);
+  if (why !== undefined) throw new Error(`it may not be written to (${why})`);
+  for (const end of ['-wal', '-shm']) mend(file + end, file);
+}
+
+/** Gives what an opening before left behind the mode of the file, as SQLite does when it makes it. */
+function mend(beside: string, file: string): void {
+  const why = whyNoWriting(beside);
+  if (why === undefined) return;
+  if (why === 'ENOENT') {
+    refuseReadOnlyFolder(dirname(file));
+    return;
+  }
+  try {
+    chmodSync(beside, statSync(file).mode);
+  } catch {
+    throw new Error(`${beside} may not be written to (${why})`);
+  }
+}
+
+function refuseReadOnlyFolder(folder: string): void {
+  const why = whyNoWriting(folder);
+  if (why !== undefined) throw new Error(`in ${folder} nothing may be made (${why})`);
+}
+
+/** By asking only. To close a file that this process has open in SQLite would drop SQLite's locks. */
+function whyNoWriting(path: string): string | undefined {
+  try {
+    accessSync(path, constants.W_OK);
+    return undefined;
+  } catch (error) {
+    return error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+  }
+}
