@@ -159,6 +159,9 @@ export function storeReporter(logger: Logger) {
     onLogStuck(reason: string): void {
       logger.warn({ reason }, 'the -wal file of the store grows, because it cannot be copied into the store');
     },
+    onEmptied(): void {
+      logger.error('the store is empty, and was not before: the keys and the usage that it had are gone');
+    },
   };
 }
 

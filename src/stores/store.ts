@@ -26,4 +26,6 @@ export interface StoreOptions {
   readonly onCreate?: (path: string) => void;
   /** Hears why what was written beside an SQLite file cannot be copied into it, so that the log of it grows. */
   readonly onLogStuck?: (reason: string) => void;
+  /** Hears that a Redis whose keys are watched is empty, and was not before. */
+  readonly onEmptied?: () => void;
 }

@@ -200,6 +200,24 @@ test('a gateway that starts before its Redis says so, and works as soon as it is
   assert.equal(await usedBy(gateway), 1);
 });
 
+test('a Redis that comes back without its keys is told of once, and the gateway goes on', async (t) => {
+  const redis = await startRedisServer(t);
+  const scene = await openQuotaScene(t, { plans, keys }, redis.url);
+  await putKey(scene, 'eve');
+  const gateway = await scene.start();
+  assert.equal((await call(gateway, { key: 'eve' })).status, 200);
+  await redis.stop();
+  await redis.start();
+  const emptied = 'the store is empty, and was not before: the keys and the usage that it had are gone';
+  await until(() => says(gateway, emptied));
+  await until(async () => (await call(gateway, { key: 'eve' })).status === 401);
+  await until(async () => (await readyz(gateway)).status === 200);
+  assert.deepEqual(
+    gateway.logs().flatMap(({ msg, level }) => (msg === emptied ? [level] : [])),
+    ['error'],
+  );
+});
+
 test('a gateway stops in time while its Redis is away', async (t) => {
   const { redis, gateway } = await prepare(t);
   await call(gateway, { key: 'bob' });

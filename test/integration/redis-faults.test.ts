@@ -445,6 +445,35 @@ test('a feed that was empty, and was cut while nobody looked, says that changes 
   assert.deepEqual(events, [{ kind: 'missed' }]);
 });
 
+test('a Redis that comes back empty is told of, once each time, and never one that was empty or kept all', async (t) => {
+  const redis = await startRedisServer(t, { args: durable });
+  let told = 0;
+  const store = await openStore(parseStoreAddress(redis.url), { onEmptied: () => (told += 1) });
+  t.after(() => store.close());
+  const heard: KeyEvent[] = [];
+  t.after(store.keys.watch((event) => heard.push(event)));
+  /** The feed has been read since. */
+  const isHeard = async (id: string): Promise<void> => {
+    await recovers(store);
+    const before = heard.length;
+    await store.keys.changeKey({ from: undefined, to: aKey({ id }), note: aNote() });
+    await until(() => heard.slice(before).some(({ kind }) => kind !== 'missed'));
+  };
+  await until(() => heard.length > 0);
+  await isHeard('first');
+  await redis.stop();
+  await redis.start();
+  await isHeard('second');
+  assert.equal(told, 0);
+  for (const times of [1, 2]) {
+    await redis.say('FLUSHALL');
+    await until(() => told === times);
+    await isHeard('first');
+    await isHeard('second');
+    assert.equal(told, times);
+  }
+});
+
 test('a store that is closed while its changes are read has not failed', async (t) => {
   const redis = await startRedisServer(t);
   const store = await openWithDeadline(t, redis.url);

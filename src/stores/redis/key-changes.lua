@@ -2,7 +2,7 @@
 -- KEYS     1 changes
 -- ARGV     1 the place, '' = only tell where the feed ends, '0-0' = it was empty; 2 how many at most; 3 how many are kept
 -- Returns  the new place, then each changed key ('' = keys were added); or only the end of the feed, preceded by '?',
---          when the place is not in the feed any more
+--          when the place is not in the feed any more. '?0-0' = all of it is gone, as with all of Redis
 
 local newest = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)[1]
 local ends = newest and newest[1] or '0-0'

@@ -28,6 +28,7 @@ export interface RedisKeysOptions {
   readonly isCluster: boolean;
   /** Calls back whenever something is published on the channel, and after each connection. Returns how to stop. */
   readonly listen: (channel: string, onNews: () => void) => () => void;
+  readonly onEmptied: (() => void) | undefined;
 }
 
 /** Twice within the second in which a change must be seen, for when the channel is silent. */
@@ -37,7 +38,10 @@ const pollMs = 400;
  * Keys in Redis. All of them have one hash tag, so that a key, its secrets, the audit log and the change feed change in
  * one step in a cluster too. They live on one node there; the caches of the gateways keep them from being asked much.
  */
-export function createRedisKeys(link: Link, { prefix, isCluster, listen }: RedisKeysOptions): KeyStore {
+export function createRedisKeys(
+  link: Link,
+  { prefix, isCluster, listen, onEmptied }: RedisKeysOptions,
+): KeyStore {
   const names = nameAll(prefix);
   const logs = [AUDIT_ENTRIES_MAX, AUDIT_KEPT_MS, FEED_ENTRIES_MAX, names.channel] as const;
 
@@ -80,6 +84,7 @@ export function createRedisKeys(link: Link, { prefix, isCluster, listen }: Redis
       callOf(scripts.keyChanges, [names.changes], [cursor ?? '', EVENTS_PER_READING, FEED_ENTRIES_MAX]),
     );
     const [place = '', ...keys] = strings(answer);
+    if (place === '?0-0') onEmptied?.();
     if (place.startsWith('?')) return { cursor: place.slice(1), events: undefined };
     return { cursor: place, events: keys.map(eventOf) };
   }

@@ -13,7 +13,10 @@ const FIRST_CONNECTION_MS = 1_000;
 const PROBE_KEPT_MS = 60_000;
 
 /** Opens the store in Redis. Resolves without a connection too, and then goes on connecting. */
-export async function openRedis(address: RedisAddress, { deadlineMs = 250 }: StoreOptions): Promise<Store> {
+export async function openRedis(
+  address: RedisAddress,
+  { deadlineMs = 250, onEmptied }: StoreOptions,
+): Promise<Store> {
   const terms = { trust: trustFor(address), deadlineMs };
   const client = createClient(address, terms);
   const link = createLink(client, deadlineMs);
@@ -25,6 +28,7 @@ export async function openRedis(address: RedisAddress, { deadlineMs = 250 }: Sto
       prefix: address.prefix,
       isCluster: client.isCluster,
       listen: (channel, onNews) => listenOn(createListener(address, terms, client), channel, onNews),
+      onEmptied,
     }),
     ledger: createRedisLedger(link, address.prefix),
     identity: undefined,
