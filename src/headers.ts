@@ -71,6 +71,11 @@ export const responseHeaderPasses: Passes = remember(
   (folded) => !hopByHop.has(folded) && folded !== 'x-request-id' && !folded.startsWith('x-gatehouse-'),
 );
 
+/** Of these an answer has one: a second limit or a second date could be read by nobody. */
+const saidOnce = new Set(['deprecation', 'ratelimit', 'ratelimit-policy', 'sunset']);
+
+const isSaidOnce: Passes = remember((folded) => saidOnce.has(folded));
+
 /** The folded names that a `Connection` header nominates as hop-by-hop; undefined for the everyday values. */
 export function nominated(connection: string | undefined): Set<string> | undefined {
   if (connection === undefined || /^(?:close|keep-alive)$/i.test(connection)) return undefined;
@@ -93,6 +98,15 @@ export function copyHeaders(from: readonly string[], to: string[], passes: Passe
   }
 }
 
+/** Adds the gateway's own headers to those of an upstream's answer. What we say once takes the place of what it says. */
+export function addOwn(to: string[], own: readonly string[]): void {
+  for (let i = to.length - 2; i >= 0; i -= 2) {
+    const name = to[i] as string;
+    if (isSaidOnce(name) && hasName(own, fold(name))) to.splice(i, 2);
+  }
+  for (const item of own) to.push(item);
+}
+
 /** Adds headers to the end of a flat list. */
 export function addHeaders(to: string[], headers: Readonly<Record<string, string>>): void {
   for (const name in headers) to.push(name, headers[name] as string);
@@ -112,6 +126,10 @@ export function takeHeader(
     else rest.push(name, value);
   }
   return { value: values.length === 0 ? undefined : values.join(', '), rest };
+}
+
+function hasName(headers: readonly string[], folded: string): boolean {
+  return headers.some((item, at) => at % 2 === 0 && fold(item) === folded);
 }
 
 function connectionOf(headers: readonly string[]): string | undefined {

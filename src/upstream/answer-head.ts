@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { copyHeaders, responseHeaderPasses, type Passes } from '../headers.ts';
+import { addOwn, copyHeaders, responseHeaderPasses, type Passes } from '../headers.ts';
 import { NonsenseAnswer } from './failures.ts';
 
 /** Bytes that the headers of an answer may have, whichever way it comes. */
@@ -19,7 +19,7 @@ export function writeAnswerHead(
   if (status < 200 || status > 599) throw new NonsenseAnswer(`${status} is not the status of an answer`);
   const headers: string[] = [];
   copyHeaders(raw, headers, status === 204 ? passesWithoutLength : responseHeaderPasses);
-  for (const item of own) headers.push(item);
+  addOwn(headers, own);
   try {
     res.writeHead(status, headers);
   } catch (cause) {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { copyHeaders } from '../headers.ts';
+import { addOwn, copyHeaders } from '../headers.ts';
 import { passesWithoutLength } from './answer-head.ts';
 import { NonsenseAnswer } from './failures.ts';
 import type { OpenSocket } from './open-sockets.ts';
@@ -35,8 +35,9 @@ export function writeSwitch(
 ): void {
   const headers = ['Connection', 'Upgrade', 'Upgrade', 'websocket'];
   copyHeaders(rawHeaders, headers, passesWithoutLength);
+  addOwn(headers, own);
   try {
-    res.writeHead(101, [...headers, ...own]);
+    res.writeHead(101, headers);
   } catch (cause) {
     throw new NonsenseAnswer(cause instanceof Error ? cause.message : 'its headers cannot be sent');
   }

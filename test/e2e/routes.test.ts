@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { openDoor } from '../helpers/door.ts';
 import { requestBytes } from '../helpers/raw-socket.ts';
-import { demoKey } from '../helpers/start-gateway.ts';
+import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
+import { demoKey, startGateway } from '../helpers/start-gateway.ts';
 
 // A request reaches the one route that was meant for it, or none.
 
@@ -70,3 +71,34 @@ for (const [line, status, headers = {}] of cases) {
     );
   });
 }
+
+test('what the gateway says of a version and of limits takes the place of what the upstream says', async (t) => {
+  const theirs = await startRecordingUpstream(t, (_, res) => {
+    for (const name of ['Sunset', 'Deprecation', 'RateLimit', 'RateLimit-Policy', 'Link']) {
+      res.setHeader(name, 'theirs');
+    }
+    res.end('ok');
+  });
+  const { url } = await startGateway(
+    t,
+    {
+      plans: { free: { quotas: [{ name: 'life', limit: 10, per: 'lifetime' }] } },
+      versions: {
+        v1: { upstream, deprecated: '2020-01-01', link: 'https://example.com/v2' },
+      },
+      routes: [{ path: '/v1/x', methods: ['GET'] }],
+    },
+    { upstream: theirs.url },
+  );
+  const { headers } = await fetch(`${url}/v1/x`, { headers: { apiKey: demoKey } });
+  assert.deepEqual(
+    ['sunset', 'deprecation', 'ratelimit', 'ratelimit-policy', 'link'].map((name) => headers.get(name)),
+    [
+      'theirs',
+      '@1577836800',
+      '"life";r=9',
+      '"life";q=10',
+      'theirs, <https://example.com/v2>; rel="deprecation"',
+    ],
+  );
+});

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
+  addOwn,
   announce,
   copyHeaders,
   nominated,
@@ -118,6 +119,35 @@ describe('nominated', () => {
   ];
   for (const [value, names] of values) {
     it(`reads ${value}`, () => assert.deepEqual(nominated(value) && [...(nominated(value) ?? [])], names));
+  }
+});
+
+describe('addOwn', () => {
+  const ours = ['X-Request-Id', 'id', 'RateLimit', '"a";r=1', 'Link', '<ours>'];
+  const cases: [theirs: string[], left: string[]][] = [
+    [
+      ['ETag', 'x'],
+      ['ETag', 'x'],
+    ],
+    [
+      ['RateLimit', '"b";r=2', 'ETag', 'x', 'rate_limit', '3', 'ratelimit', '"c"'],
+      ['ETag', 'x', 'rate_limit', '3'],
+    ],
+    [
+      ['RateLimit-Policy', '"b";q=2', 'Sunset', 'never', 'Deprecation', '@1'],
+      ['RateLimit-Policy', '"b";q=2', 'Sunset', 'never', 'Deprecation', '@1'],
+    ],
+    [
+      ['Link', '<theirs>'],
+      ['Link', '<theirs>'],
+    ],
+  ];
+  for (const [theirs, left] of cases) {
+    it(`leaves of ${theirs.join(' ')} what it does not say itself`, () => {
+      const to = [...theirs];
+      addOwn(to, ours);
+      assert.deepEqual(to, [...left, ...ours]);
+    });
   }
 });
 
