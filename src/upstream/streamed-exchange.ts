@@ -1,7 +1,8 @@
-import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
+import type { ClientRequest, IncomingMessage, InformationEvent, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import type { UpstreamConfig } from '../config/config.ts';
+import { answerHeadersMax } from './answer-head.ts';
 import { type Body, chunksOf } from './body.ts';
 import { discardRest } from './discard-rest.ts';
 import type { ExchangeFailed } from './exchange.ts';
@@ -67,6 +68,7 @@ export class StreamedExchange implements AnswerSource {
   /** Set when the connection was used before. */
   #kept: KeptConnection | undefined;
   #answer: IncomingMessage | undefined;
+  #interimBytes = 0;
   #timer: NodeJS.Timeout | undefined;
   /** One for all chunks, whose time begins anew with each. */
   #patience: NodeJS.Timeout | undefined;
@@ -128,6 +130,7 @@ export class StreamedExchange implements AnswerSource {
       this.#arm(connectMs, (ms) => new ConnectTimeout(ms));
       socket.once(secure ? 'secureConnect' : 'connect', () => this.#connected());
     });
+    outgoing.on('information', (interim) => this.#passOver(interim));
     outgoing.once('response', (answer) => this.#receive(answer));
     outgoing.once('upgrade', (answer, socket, ahead) => {
       // Node has taken its own listeners off the socket: without one a reset by the upstream would end the process.
@@ -222,6 +225,14 @@ export class StreamedExchange implements AnswerSource {
     if (this.#writing) this.#giveUp(new Stalled(`took nothing for ${this.#timeouts.idleMs} ms`));
   }
 
+  /** It speaks of the hop to the upstream only (RFC 9110 §15.2). A flood of them would cost time, so they are bounded. */
+  #passOver(interim: InformationEvent): void {
+    this.#interimBytes += sizeOf(interim);
+    if (this.#interimBytes > answerHeadersMax) {
+      this.#giveUp(new NonsenseAnswer('it has too many interim answers'));
+    }
+  }
+
   #receive(answer: IncomingMessage): void {
     if (this.#over) return;
     // Such as the 408 for a connection that was idle too long: of this request nobody there knows anything.
@@ -229,9 +240,8 @@ export class StreamedExchange implements AnswerSource {
     const status = answer.statusCode ?? 0;
     // Interim answers do not come this way: it is 000 or the like, for which the relay would wait on.
     if (status < 200) return this.#giveUp(new NonsenseAnswer(`${status} is not the status of an answer`));
-    if (isCoded(answer)) {
-      return this.#giveUp(new NonsenseAnswer('its Transfer-Encoding is not exactly "chunked"'));
-    }
+    const wrong = whatIsWrong(answer);
+    if (wrong !== undefined) return this.#giveUp(new NonsenseAnswer(wrong));
     this.#answer = answer;
     // Of a body that nobody waits for the rest is still to come, so the connection cannot go on.
     if (!this.#res.req.complete) this.#res.shouldKeepAlive = false;
@@ -306,11 +316,18 @@ export class StreamedExchange implements AnswerSource {
   }
 }
 
-/**
- * Node takes the chunks apart and leaves any other coding (RFC 9112 §6.1) in the body, whose name ends here with the hop: the client
- * would take coded bytes for the content.
- */
-function isCoded({ headers }: IncomingMessage): boolean {
-  const codings = headers['transfer-encoding'] ?? 'chunked'; // all of them, with commas between
-  return codings.toLowerCase() !== 'chunked';
+/** What Node lets through of an answer, and the buffered lane refuses in the same words; undefined when nothing is wrong. */
+function whatIsWrong({ headers, httpVersion }: IncomingMessage): string | undefined {
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') return 'it does not speak HTTP/1.1';
+  const codings = headers['transfer-encoding']; // all of them, with commas between
+  if (codings === undefined) return undefined;
+  // Node takes the chunks apart and leaves any other coding (RFC 9112 §6.1) in the body, whose name ends here with the hop: the
+  // client would take coded bytes for the content.
+  if (codings.toLowerCase() !== 'chunked') return 'its Transfer-Encoding is not exactly "chunked"';
+  return httpVersion === '1.0' ? 'it has chunks in HTTP/1.0' : undefined;
+}
+
+/** What an interim answer counts for: its headers, and at least a status line. */
+function sizeOf({ rawHeaders }: InformationEvent): number {
+  return 'HTTP/1.1 103 \r\n\r\n'.length + rawHeaders.join(': ').length;
 }

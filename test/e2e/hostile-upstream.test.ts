@@ -116,7 +116,9 @@ const statusLines: readonly Case[] = [
   { name: 'a reason in latin1', wire: whole.replace('OK', 'Schön \xff'), expect: [200], text: 'ok' },
   { name: 'a reason of 100 KB', wire: whole.replace('OK', 'O'.repeat(100_000)), expect: [200, 502] },
   { name: 'HTTP/0.9', wire: thenEnd('<html>hello</html>'), expect: [502] },
-  { name: 'the version HTTP/2.0', wire: whole.replace('1.1', '2.0'), expect: [200, 502] },
+  { name: 'the version HTTP/2.0', wire: whole.replace('1.1', '2.0'), expect: [502] },
+  { name: 'the version HTTP/0.9', wire: whole.replace('1.1', '0.9'), expect: [502] },
+  { name: 'the version HTTP/1.2', wire: whole.replace('1.1', '1.2'), expect: [502] },
   { name: 'an HTTP/2 preface', wire: 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', expect: [502] },
   { name: 'a request instead of an answer', wire: 'GET / HTTP/1.1\r\nHost: x\r\n\r\n', expect: [502] },
   { name: 'TLS bytes', wire: Buffer.from([0x15, 3, 3, 0, 2, 2, 40]), expect: [502] },
@@ -144,6 +146,11 @@ const interim: readonly Case[] = [
   { name: 'a bare 101', wire: 'HTTP/1.1 101 Switching Protocols\r\n\r\n', expect: [502, 504] },
   { name: '102 for ever', wire: endless('HTTP/1.1 102 Processing\r\n\r\n'), expect: [504] },
   { name: '103 for ever', wire: endless('HTTP/1.1 103 Early Hints\r\n\r\n'), expect: [504] },
+  {
+    name: '5000 of 103 and an answer',
+    wire: 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(5000) + whole,
+    expect: [502],
+  },
   { name: '103 and the end', wire: thenEnd('HTTP/1.1 103 Early Hints\r\n\r\n'), expect: [502] },
 ];
 

@@ -158,6 +158,24 @@ const nonsense: readonly { name: string; answer: string; status: number; refusal
     status: 502,
     refusal: 'upstream_broken',
   },
+  ...['HTTP/2.0', 'HTTP/0.9', 'HTTP/1.2'].map((version) => ({
+    name: `the version ${version}`,
+    answer: `${version} 200 OK\r\nContent-Length: 0\r\n\r\n`,
+    status: 502,
+    refusal: 'upstream_broken',
+  })),
+  {
+    name: 'chunks in HTTP/1.0',
+    answer: chunkedHead.replace('1.1', '1.0') + '0\r\n\r\n',
+    status: 502,
+    refusal: 'upstream_broken',
+  },
+  {
+    name: 'a flood of 103s before its answer',
+    answer: 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(5000) + 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n',
+    status: 502,
+    refusal: 'upstream_broken',
+  },
   { name: 'no HTTP', answer: 'hello\r\n\r\n', status: 502, refusal: 'upstream_broken' },
   {
     name: 'two lengths',
