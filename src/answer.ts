@@ -1,16 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { breakOff } from './break-off.ts';
-import { bodyBroken } from './broken-body.ts';
 import { addHeaders } from './headers.ts';
+import { linger } from './linger.ts';
 import { Refusal, type RefusalCode, type Wording } from './refusals.ts';
 import { sendHead } from './send-head.ts';
 import { whenAllIsRead } from './when-all-is-read.ts';
 
-/** How much of a refused body is read and thrown away so that the client gets to read its refusal, and for how long. */
-const lingerBytesMax = 16 * 1024 * 1024;
-const lingerMs = 3000;
-/** A chunk counts as at least this much, because small ones cost more than their bytes. */
-const chunkCost = 1024;
 const shortBodyMax = 64 * 1024;
 
 export type Answerer = (req: IncomingMessage, res: ServerResponse, error: unknown) => void;
@@ -50,7 +45,7 @@ export function createAnswerer(wording: Wording): Answerer {
     ];
     addHeaders(headers, refusal.headers);
     res.writeHead(status, headers);
-    if (unread) linger(req, res, body);
+    if (unread) answerWhileItSends(req, res, body);
     else whenAllIsRead(() => res.end(body));
   };
 }
@@ -65,25 +60,11 @@ function mustBeReadFirst(req: IncomingMessage): boolean {
   return Number(req.headers['content-length'] ?? 0) > shortBodyMax;
 }
 
-/**
- * Closing on a client that is still sending makes its kernel throw the refusal away unread (a reset). So the whole answer
- * goes out, what still comes is discarded within bounds, and only then is the connection closed.
- */
-function linger(req: IncomingMessage, res: ServerResponse, body: string): void {
-  let left = lingerBytesMax;
-  const patience = setTimeout(close, lingerMs);
-  function discard(chunk: Buffer): void {
-    left -= Math.max(chunk.length, chunkCost);
-    if (left < 0) close();
-  }
-  function close(): void {
-    clearTimeout(patience);
-    req.off('data', discard).off('end', close).off('close', close).off(bodyBroken, close);
-    res.end();
-  }
+/** The whole answer goes out, and ends when nothing more comes. */
+function answerWhileItSends(req: IncomingMessage, res: ServerResponse, body: string): void {
   if (req.method === 'HEAD') sendHead(res);
   res.write(body, () => {
     req.visit.outAt = performance.now();
   });
-  req.on('data', discard).on('end', close).on('close', close).on(bodyBroken, close);
+  linger(req, () => res.end());
 }

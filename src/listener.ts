@@ -6,6 +6,7 @@ import { openAcceptors } from './acceptors.ts';
 import type { Address, Limits } from './config/config.ts';
 import type { Connections } from './connections.ts';
 import { http } from './http.ts';
+import { linger } from './linger.ts';
 import { Refusal, type RefusalCode, type Wording } from './refusals.ts';
 import { breakBody } from './broken-body.ts';
 import { afterReading, whenAllIsRead } from './when-all-is-read.ts';
@@ -128,7 +129,12 @@ function answerOnSocket(req: IncomingMessage, socket: Duplex, options: ListenerO
   res.assignSocket(socket as Socket);
   res.once('finish', () => {
     res.detachSocket(socket as Socket);
-    socket.end(() => socket.destroy());
+    endReadably(socket);
+    // The connection may last a little longer than its answer. Not at once: others have yet to hear that this is finished.
+    queueMicrotask(() => {
+      res.destroy();
+      res.emit('close');
+    });
   });
   socket.on('drain', () => res.emit('drain'));
   options.handle(req, res);
@@ -179,7 +185,15 @@ function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket, options:
   const requestId = report(refusal, socket, options);
   // Answers to earlier requests on this connection are still under way: one in between would be taken for theirs.
   if (connections.isBusy(socket)) return;
-  socket.end(bareAnswer(requestId, code, wording(refusal)), () => socket.destroy());
+  endReadably(socket, bareAnswer(requestId, code, wording(refusal)));
+}
+
+/** Ends a connection with its last words, so that a client that still sends gets to read them. */
+function endReadably(socket: Duplex, lastWords = ''): void {
+  // The parser that would read on has given up, or handed the connection over.
+  socket.removeAllListeners('data');
+  socket.end(lastWords);
+  linger(socket, () => socket.destroy());
 }
 
 function report(refusal: Refusal, socket: Socket, { wording, unreadable }: ListenerOptions): string {

@@ -4,7 +4,6 @@ import { TLSSocket } from 'node:tls';
 import type { UpstreamConfig } from '../config/config.ts';
 import { answerHeadersMax } from './answer-head.ts';
 import { type Body, chunksOf } from './body.ts';
-import { discardRest } from './discard-rest.ts';
 import type { ExchangeFailed } from './exchange.ts';
 import {
   ClientGone,
@@ -17,6 +16,7 @@ import {
 import { checkSwitch, type Handshake, type HeldBytes, joinSockets, writeSwitch } from './join-sockets.ts';
 import { KeptConnection } from './kept-connection.ts';
 import type { OpenSocket } from './open-sockets.ts';
+import { linger } from '../linger.ts';
 import { whenAllIsRead } from '../when-all-is-read.ts';
 import { type AnswerSource, Relay, type RelayParts } from './relay.ts';
 import type { Seats } from './seats.ts';
@@ -284,7 +284,8 @@ export class StreamedExchange implements AnswerSource {
       this.#outgoing?.destroy();
       this.#seats.leave(this.#relay);
       await this.#body.release();
-      await discardRest(this.#res.req);
+      const { req } = this.#res;
+      if (!req.complete && !req.destroyed) await new Promise<void>((resolve) => linger(req, resolve));
     }
     this.#relay.answerEnded();
   }

@@ -26,7 +26,7 @@ const floors: readonly (readonly string[])[] = [
   ['visit.ts'],
   ['waiting-room.ts'],
   ['clock.ts'],
-  ['gathering-request.ts'],
+  ['gathering-request.ts', 'linger.ts'],
   ['broken-body.ts', 'client-address.ts', 'collected-bytes.ts', 'strict-json.ts'],
   [
     'bounded-map.ts',

@@ -137,6 +137,32 @@ test('who was taken last before the port closes is answered, though the process 
   await gone;
 });
 
+const unreadable: readonly [what: string, begin: string, status: number][] = [
+  ['headers that are too large', `POST / HTTP/1.1\r\nHost: a\r\nCookie: ${'x'.repeat(20_000)}\r\n\r\n`, 431],
+  ['what is no request', 'GIMME / HTTP/1.1\r\nHost: a\r\n\r\n', 400],
+  ['an upgrade', 'GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n', 200],
+];
+
+for (const [what, begin, status] of unreadable) {
+  test(`who still sends behind ${what} gets to read the answer, when all is sent`, async (t) => {
+    const { port } = await listenWith(t, {
+      answer: (_, res) => res.end('answered'),
+      unreadable: () => undefined,
+    });
+    const client = connect(port, '127.0.0.1');
+    t.after(() => client.destroy());
+    client.write(begin);
+    const body = Buffer.alloc(1024 * 1024);
+    for (let sent = 0; sent < 8; sent += 1) {
+      await new Promise((resolve, reject) => {
+        client.write(body, (error) => (error ? reject(error) : resolve(undefined)));
+      });
+    }
+    // Not before: what a reset has thrown away cannot be read any more.
+    assert.ok((await text(client)).startsWith(`HTTP/1.1 ${status} `));
+  });
+}
+
 function standStill(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }

@@ -1,0 +1,27 @@
+import type { Readable } from 'node:stream';
+import { bodyBroken } from './broken-body.ts';
+
+/** How much is read and thrown away of what a client still sends so that it gets to read its answer, and for how long. */
+const bytesMax = 16 * 1024 * 1024;
+const patienceMs = 3000;
+/** A chunk counts as at least this much, because small ones cost more than their bytes. */
+const chunkCost = 1024;
+
+/**
+ * Closing on a client that is still sending makes its kernel throw the answer away unread (a reset). So what still comes is thrown
+ * away within bounds, and only when that is over is the connection closed.
+ */
+export function linger(from: Readable, whenOver: () => void): void {
+  let left = bytesMax;
+  const patience = setTimeout(over, patienceMs);
+  function discard(chunk: Buffer): void {
+    left -= Math.max(chunk.length, chunkCost);
+    if (left < 0) over();
+  }
+  function over(): void {
+    clearTimeout(patience);
+    from.off('data', discard).off('end', over).off('close', over).off(bodyBroken, over);
+    whenOver();
+  }
+  from.on('data', discard).on('end', over).on('close', over).on(bodyBroken, over);
+}
