@@ -23,7 +23,9 @@ export function readJson(bytes: Buffer, rule: JsonRule): void {
 export function requireJsonContentType(value: string | undefined, suffixed: boolean): void {
   if (value === 'application/json' || value === 'application/json; charset=utf-8') return;
   if (value !== undefined && (suffixed ? jsonOrSuffixed : json).test(value)) return;
-  throw new Refusal('content_type_unsupported', { message: 'Content-Type must be application/json' });
+  const isJson = value !== undefined && /^application\/json\s*;/i.test(value);
+  const demand = isJson ? 'application/json with charset=utf-8 or no parameter' : 'application/json';
+  throw new Refusal('content_type_unsupported', { message: `Content-Type must be ${demand}` });
 }
 
 function parse(bytes: Buffer, bounds: JsonBounds): unknown {

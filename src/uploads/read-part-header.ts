@@ -25,7 +25,7 @@ export function readPartHeader(block: Buffer): PartHeader {
     const [, name = '', value = ''] = match;
     const key = name.toLowerCase();
     if (!known.has(key))
-      throw ambiguous('a part has a header other than Content-Disposition and Content-Type');
+      throw ambiguous('a part has a header other than Content-Disposition, Content-Type and Content-Length');
     if (headers.has(key)) throw ambiguous('a part header is repeated');
     headers.set(key, value);
   }

@@ -117,7 +117,8 @@ describe('requireJsonContentType', () => {
     it(`${taken ? 'takes' : 'refuses'} ${name}`, () => {
       const refusal = refusalOf(() => requireJsonContentType(value, suffixed));
       assert.equal(refusal?.code, taken ? undefined : 'content_type_unsupported');
-      if (!taken) assert.equal(refusal?.publicMessage, 'Content-Type must be application/json');
+      const demand = value?.startsWith('application/json;') ? ' with charset=utf-8 or no parameter' : '';
+      if (!taken) assert.equal(refusal?.publicMessage, `Content-Type must be application/json${demand}`);
     });
   }
 
