@@ -19,6 +19,8 @@ export interface DeskOptions {
   readonly config: string;
   /** Whether an SQLite file that is not there is made. Default false. */
   readonly create?: boolean;
+  /** Throws for what cannot be done whatever the store holds: no store is made for it. */
+  readonly check?: (config: Config) => void;
 }
 
 /** Nobody waits for a request here, so a store may take its time. */
@@ -29,12 +31,13 @@ const deadlineMs = 10_000;
  * keys may make the store as well, and says so: somebody may stand in the wrong folder.
  */
 export async function atDesk(
-  { config: file, create = false }: DeskOptions,
+  { config: file, create = false, check }: DeskOptions,
   work: (desk: Desk) => Promise<number>,
 ): Promise<number> {
   const terminal = processTerminal();
   try {
     const config = loadConfig(file, process.env);
+    check?.(config);
     const store = await openStore(config.store, {
       deadlineMs,
       create,

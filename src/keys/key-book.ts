@@ -2,14 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { KeyRecord, KeyStore, KnownKey, RequestMark } from '../stores/key-store.ts';
 import { amendKey } from './amend-key.ts';
 import { importKeys, type ImportLine, type ImportOptions, type ImportReport } from './import-keys.ts';
-import {
-  checkId,
-  checkQuotas,
-  checkSpan,
-  emptyFields,
-  readKeyFields,
-  type WrittenFields,
-} from './key-fields.ts';
+import { readKeyFields, type KeyFields, type WrittenFields } from './key-fields.ts';
 import { createKeyId, isKeyId, keyIdOf } from './key-id.ts';
 import {
   listAudit,
@@ -22,6 +15,7 @@ import {
 import { invalidFields, KeyProblem } from './key-problem.ts';
 import type { KeyRules } from './key-rules.ts';
 import { differences, viewKey, type KeyView } from './key-view.ts';
+import { readNewKey } from './new-key.ts';
 import { isMarked, remember } from './request-marks.ts';
 import { createSecret, outlive } from './secrets.ts';
 import { verifyKey, type Verdict } from './verify-key.ts';
@@ -153,17 +147,13 @@ export function createKeyBook({ store, rules, now }: KeyBookParts): KeyBook {
   }
 
   async function make(
-    written: WrittenFields,
+    fields: KeyFields,
     by: By,
     { id, requests }: Pick<KeyRecord, 'id' | 'requests'>,
   ): Promise<FreshSecret> {
-    const fields = { ...emptyFields, ...readKeyFields(written, rules) };
-    const plan = fields.plan ?? onlyPlan(rules);
-    checkSpan(fields);
-    checkQuotas({ ...fields, plan }, rules);
     const at = now();
     const fresh = createSecret(rules, 1, at);
-    const whole = { ...fields, plan, id, version: 1, revokedAt: undefined, createdAt: at };
+    const whole = { ...fields, id, version: 1, revokedAt: undefined, createdAt: at };
     const record = { ...whole, secrets: [fresh.kept], requests };
     await put(undefined, record, { ...by, action: 'create' });
     return { key: viewKey({ record, usedAt: new Map() }, at), secret: fresh.secret };
@@ -199,11 +189,9 @@ export function createKeyBook({ store, rules, now }: KeyBookParts): KeyBook {
   }
 
   return {
-    async create({ id, ...written }, by) {
-      return make(written, by, {
-        id: id === undefined ? createKeyId(now()) : readId(id, rules),
-        requests: [],
-      });
+    async create(written, by) {
+      const { id = createKeyId(now()), fields } = readNewKey(written, rules);
+      return make(fields, by, { id, requests: [] });
     },
     async createOnce(written, by, request) {
       if (written['id'] !== undefined) throw chosenTwice();
@@ -211,7 +199,7 @@ export function createKeyBook({ store, rules, now }: KeyBookParts): KeyBook {
       const before = await store.readKey(id);
       if (before !== undefined) return repeatOf(before, request);
       try {
-        return await make(written, by, { id, requests: [request] });
+        return await make(readNewKey(written, rules).fields, by, { id, requests: [request] });
       } catch (error) {
         // Of several that come at once, one is the first.
         const meanwhile = isConflict(error) ? await store.readKey(id) : undefined;
@@ -249,34 +237,6 @@ export function createKeyBook({ store, rules, now }: KeyBookParts): KeyBook {
 
 interface Act extends By {
   readonly action: string;
-}
-
-/** Where there is one plan only, nobody has to name it. */
-function onlyPlan({ plans }: KeyRules): string {
-  const names = [...plans.keys()];
-  const [plan] = names;
-  if (plan !== undefined && names.length === 1) return plan;
-  throw invalidFields([
-    {
-      field: 'plan',
-      message:
-        names.length === 0 ? 'cannot be: there are no plans' : `is needed, choose from ${names.join(', ')}`,
-    },
-  ]);
-}
-
-function readId(id: unknown, rules: KeyRules): string {
-  if (!isKeyId(id)) {
-    throw invalidFields([
-      { field: 'id', message: 'is no id, use up to 64 letters, digits, ".", "_" and "-"' },
-    ]);
-  }
-  checkId(id);
-  // Usage is counted by id, so two keys of one id would share their quotas.
-  if (rules.staticKeys.some((key) => key.id === id)) {
-    throw new KeyProblem('conflict', 'a key of this id stands in the configuration file');
-  }
-  return id;
 }
 
 function isConflict(error: unknown): boolean {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
+import type { TestContext } from 'node:test';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
 import type { ImportLine } from '../../src/keys/import-keys.ts';
@@ -11,6 +12,7 @@ import type { KeyPage } from '../../src/keys/key-pages.ts';
 import { createKeyRules } from '../../src/keys/key-rules.ts';
 import { openStore } from '../../src/stores/open-store.ts';
 import { digestOf } from '../helpers/a-key.ts';
+import { writeTemporary } from '../helpers/config-file.ts';
 import { until } from '../helpers/poll.ts';
 import type { Scene } from '../helpers/poll.ts';
 import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
@@ -315,6 +317,41 @@ test('the command line leads a key through its life, and shows each secret once'
     assert.ok(!outputs.join().includes(digestOf(secret)));
   }
 });
+
+test('no store is made for a key that cannot be one', async (t) => {
+  const { run, store } = withoutStore(t);
+  const mistakes = [
+    [[], 64, /^gatehouse: plan is needed, choose from free, paid\n$/],
+    [['--plan', 'fre'], 64, /^gatehouse: plan is not among the plans/],
+    [['--plan', 'free', '--expires', 'soon'], 64, /^gatehouse: --expires is no moment/],
+    [['--plan', 'free', '--id', 'a b'], 64, /^gatehouse: id is no id/],
+    [
+      ['--plan', 'free', '--id', 'demo'],
+      1,
+      /^gatehouse: a key of this id stands in the configuration file\n$/,
+    ],
+  ] as const;
+  const runs = await Promise.all(mistakes.map(([flags]) => run('create', ...flags)));
+  for (const [at, [, code, sentence]] of mistakes.entries()) {
+    assert.match(runs[at]!.stderr, sentence);
+    assert.equal(runs[at]!.code, code);
+  }
+  assert.equal(existsSync(store), false);
+});
+
+/** A configuration with the key demo, whose store is not there yet. */
+function withoutStore(t: TestContext) {
+  const store = join(tempFolder(t), 'g.db');
+  const config = {
+    store: `sqlite:${store}`,
+    plans,
+    keys: [{ id: 'demo', plan: 'free', secret: demoKey }],
+    upstreams: { a: { targets: ['http://127.0.0.1:9'] } },
+    routes: [{ path: '/v1/name', methods: ['GET'], upstream: 'a' }],
+  };
+  const file = writeTemporary(t, JSON.stringify(config));
+  return { store, run: (...words: readonly string[]) => runCli(['keys', ...words, '--config', file]) };
+}
 
 async function open(
   t: Scene,

@@ -1,8 +1,12 @@
+import type { Config } from '../../config/config.ts';
 import { parseDuration } from '../../config/units.ts';
 import { exitCodes } from '../../exit-codes.ts';
 import type { FreshSecret } from '../../keys/key-book.ts';
+import type { WrittenFields } from '../../keys/key-fields.ts';
 import { invalidFields } from '../../keys/key-problem.ts';
+import { createKeyRules } from '../../keys/key-rules.ts';
 import type { KeyView } from '../../keys/key-view.ts';
+import { readNewKey } from '../../keys/new-key.ts';
 import { writeSecret } from '../output.ts';
 import { agree, paint, type Terminal } from '../terminal.ts';
 import { openBook, type KeysOptions } from './open-book.ts';
@@ -11,9 +15,10 @@ import { readFlags, type FieldFlags } from './written-fields.ts';
 
 /** `gatehouse keys create`: makes a key and shows its secret, once. */
 export function createKey(options: KeysOptions & FieldFlags & { readonly id?: string }): Promise<number> {
-  return openBook({ ...options, create: true }, async ({ book, by, terminal }) => {
-    const fields = readFlags(options, Date.now());
-    const fresh = await book.create(options.id === undefined ? fields : { ...fields, id: options.id }, by);
+  const written = (): WrittenFields => ({ ...readFlags(options, Date.now()), id: options.id });
+  const check = (config: Config): void => void readNewKey(written(), createKeyRules(config));
+  return openBook({ ...options, create: true, check }, async ({ book, by, terminal }) => {
+    const fresh = await book.create(written(), by);
     const { id, plan } = fresh.key;
     showSecret(fresh, options, {
       terminal,

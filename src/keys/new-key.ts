@@ -1,0 +1,57 @@
+import {
+  checkId,
+  checkQuotas,
+  checkSpan,
+  emptyFields,
+  readKeyFields,
+  type KeyFields,
+  type WrittenFields,
+} from './key-fields.ts';
+import { isKeyId } from './key-id.ts';
+import { invalidFields, KeyProblem } from './key-problem.ts';
+import type { KeyRules } from './key-rules.ts';
+
+/** What a new key is to be. */
+export interface NewKey {
+  /** Undefined when none was chosen. */
+  readonly id: string | undefined;
+  readonly fields: KeyFields;
+}
+
+/** Reads what a new key is to be, as far as that needs no store, and throws a `KeyProblem` with what is wrong in it. */
+export function readNewKey({ id, ...written }: WrittenFields, rules: KeyRules): NewKey {
+  const chosen = id === undefined ? undefined : readId(id, rules);
+  const given = readKeyFields(written, rules);
+  const fields = { ...emptyFields, ...given, plan: given.plan ?? onlyPlan(rules) };
+  checkSpan(fields);
+  checkQuotas(fields, rules);
+  return { id: chosen, fields };
+}
+
+/** Where there is one plan only, nobody has to name it. */
+function onlyPlan({ plans }: KeyRules): string {
+  const names = [...plans.keys()];
+  const [plan] = names;
+  if (plan !== undefined && names.length === 1) return plan;
+  throw invalidFields([
+    {
+      field: 'plan',
+      message:
+        names.length === 0 ? 'cannot be: there are no plans' : `is needed, choose from ${names.join(', ')}`,
+    },
+  ]);
+}
+
+function readId(id: unknown, rules: KeyRules): string {
+  if (!isKeyId(id)) {
+    throw invalidFields([
+      { field: 'id', message: 'is no id, use up to 64 letters, digits, ".", "_" and "-"' },
+    ]);
+  }
+  checkId(id);
+  // Usage is counted by id, so two keys of one id would share their quotas.
+  if (rules.staticKeys.some((key) => key.id === id)) {
+    throw new KeyProblem('conflict', 'a key of this id stands in the configuration file');
+  }
+  return id;
+}
