@@ -20,7 +20,7 @@ export interface DeskOptions {
   /** Whether an SQLite file that is not there is made. Default false. */
   readonly create?: boolean;
   /** Throws for what cannot be done whatever the store holds: no store is made for it. */
-  readonly check?: (config: Config) => void;
+  readonly check?: (config: Config) => void | Promise<void>;
 }
 
 /** Nobody waits for a request here, so a store may take its time. */
@@ -37,7 +37,7 @@ export async function atDesk(
   const terminal = processTerminal();
   try {
     const config = loadConfig(file, process.env);
-    check?.(config);
+    await check?.(config);
     const store = await openStore(config.store, {
       deadlineMs,
       create,

@@ -39,7 +39,7 @@ function readBytes(path: string): Buffer {
     return bytes.subarray(0, filled);
   } catch (error) {
     if (error instanceof UnusableText) throw error;
-    throw new UnusableText(`cannot be read: ${reason(error)}`, false);
+    throw new UnusableText(`cannot be read: ${whyUnreadable(error)}`, false);
   } finally {
     if (descriptor !== undefined) closeSync(descriptor);
   }
@@ -56,7 +56,8 @@ function mayNeverEnd(path: string): boolean {
 
 const handedOver = /^\/dev\/stdin$|^\/(?:dev|proc\/self)\/fd\/\d+$/;
 
-function reason(error: unknown): string {
+/** What the system said of a file, in words. */
+export function whyUnreadable(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
   return reasons.get(code) ?? `the system says ${code}`;
 }

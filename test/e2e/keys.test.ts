@@ -339,6 +339,21 @@ test('no store is made for a key that cannot be one', async (t) => {
   assert.equal(existsSync(store), false);
 });
 
+test('no store is made for an import of what cannot be read, and the reason is told in words', async (t) => {
+  const { run, store } = withoutStore(t);
+  const [missing, plan] = await Promise.all([
+    run('import', 'no-such-file'),
+    run('import', '-', '--plan', 'fre'),
+  ]);
+  assert.equal(missing.stderr, 'gatehouse: the file to import cannot be read: there is no such file\n');
+  assert.equal(missing.code, 66);
+  assert.match(plan.stderr, /^gatehouse: plan is not among the plans/);
+  assert.equal(existsSync(store), false);
+  const directory = await run('import', tempFolder(t));
+  assert.match(directory.stderr, /gatehouse: the file to import cannot be read: it is a directory\n$/);
+  assert.equal(directory.code, 66);
+});
+
 /** A configuration with the key demo, whose store is not there yet. */
 function withoutStore(t: TestContext) {
   const store = join(tempFolder(t), 'g.db');

@@ -1,10 +1,15 @@
-import { createReadStream } from 'node:fs';
+import { constants, createReadStream } from 'node:fs';
+import { access } from 'node:fs/promises';
+import type { Config } from '../../config/config.ts';
+import { whyUnreadable } from '../../config/read-text.ts';
 import { exitCodes } from '../../exit-codes.ts';
 import type { ImportReport } from '../../keys/import-keys.ts';
+import { readKeyFields } from '../../keys/key-fields.ts';
+import { createKeyRules } from '../../keys/key-rules.ts';
 import { readImport } from '../../keys/read-import.ts';
 import { StoreUnavailable } from '../../stores/ledger.ts';
-import type { Terminal } from '../terminal.ts';
-import { openBook, type KeysOptions } from './open-book.ts';
+import { processTerminal, type Terminal } from '../terminal.ts';
+import { openBook, type KeysOptions, type OpenBook } from './open-book.ts';
 
 export interface ImportFlags {
   readonly plan?: string;
@@ -15,42 +20,54 @@ const shownMax = 200;
 const progressEveryMs = 250;
 
 /** `gatehouse keys import`: takes keys over from a file, or from standard input. */
-export function importKeys(file: string, options: KeysOptions & ImportFlags): Promise<number> {
-  return openBook({ ...options, create: true }, async ({ book, by, terminal }) => {
-    const progress = createProgress(terminal);
-    const faults = createRemarks(progress, 'refused');
-    const warnings = createRemarks(progress, 'warnings');
-    try {
-      const lines = readImport(file === '-' ? terminal.stdin : chunksOf(file));
-      const report = await book.importKeys(
-        lines,
-        {
-          update: options.update === true,
-          plan: options.plan,
-          onProgress: (counts) => progress.show(counts),
-          onFault: (line, message) => faults.add(`line ${line}: ${message}`),
-          onWarning: (line, message) => warnings.add(`line ${line}: warning: ${message}`),
-        },
-        by,
-      );
-      faults.end();
-      warnings.end();
-      progress.end();
-      if (options.json === true) terminal.stdout.write(`${JSON.stringify(report)}\n`);
-      else if (options.quiet !== true) terminal.stdout.write(`${summary(report)}\n`);
-      return report.refused > 0 ? exitCodes.failed : exitCodes.ok;
-    } catch (error) {
-      progress.end();
-      if (isFileFault(error)) {
-        terminal.stderr.write(`gatehouse: the file to import cannot be read (${error.code})\n`);
-        return exitCodes.noInput;
-      }
-      if (error instanceof StoreUnavailable) {
-        terminal.stderr.write('Run it again to go on: what is there already is passed over.\n');
-      }
-      throw error;
+export async function importKeys(file: string, options: KeysOptions & ImportFlags): Promise<number> {
+  const check = async (config: Config): Promise<void> => {
+    readKeyFields({ plan: options.plan }, createKeyRules(config));
+    if (file !== '-') await access(file, constants.R_OK);
+  };
+  try {
+    return await openBook({ ...options, create: true, check }, (open) => takeOver(file, options, open));
+  } catch (error) {
+    if (!isFileFault(error)) throw error;
+    processTerminal().stderr.write(`gatehouse: the file to import cannot be read: ${whyUnreadable(error)}\n`);
+    return exitCodes.noInput;
+  }
+}
+
+async function takeOver(
+  file: string,
+  options: KeysOptions & ImportFlags,
+  { book, by, terminal }: OpenBook,
+): Promise<number> {
+  const progress = createProgress(terminal);
+  const faults = createRemarks(progress, 'refused');
+  const warnings = createRemarks(progress, 'warnings');
+  try {
+    const lines = readImport(file === '-' ? terminal.stdin : chunksOf(file));
+    const report = await book.importKeys(
+      lines,
+      {
+        update: options.update === true,
+        plan: options.plan,
+        onProgress: (counts) => progress.show(counts),
+        onFault: (line, message) => faults.add(`line ${line}: ${message}`),
+        onWarning: (line, message) => warnings.add(`line ${line}: warning: ${message}`),
+      },
+      by,
+    );
+    faults.end();
+    warnings.end();
+    progress.end();
+    if (options.json === true) terminal.stdout.write(`${JSON.stringify(report)}\n`);
+    else if (options.quiet !== true) terminal.stdout.write(`${summary(report)}\n`);
+    return report.refused > 0 ? exitCodes.failed : exitCodes.ok;
+  } catch (error) {
+    progress.end();
+    if (error instanceof StoreUnavailable) {
+      terminal.stderr.write('Run it again to go on: what is there already is passed over.\n');
     }
-  });
+    throw error;
+  }
 }
 
 /** Opened when the first of it is asked for, and that may never be. */
