@@ -4,6 +4,7 @@ import { createKeyBook } from '../keys/key-book.ts';
 import { isKeyId } from '../keys/key-id.ts';
 import { createKeyRules } from '../keys/key-rules.ts';
 import { describeCause, type Logger } from '../log.ts';
+import { thrownByLook } from '../stores/ledger.ts';
 import type { Store } from '../stores/store.ts';
 import { createUsageBook } from '../usage-book.ts';
 import type { Call, Desk, Operation } from './operation.ts';
@@ -73,7 +74,7 @@ export function createApi({ config, store, logger }: ApiParts): Api {
       const { form, chunks } = call.lines;
       return await operation.handle({ ...call, lines: { form, chunks: stopping.untilBegun(chunks) } }, desk);
     };
-    return operation.role === 'write' ? await noted(req, asked, work) : await work();
+    return operation.role === 'write' ? await noted(req, asked, work) : await looked(work);
   }
 
   /** One line for each request that would change something, done or refused. */
@@ -122,6 +123,14 @@ export function createApi({ config, store, logger }: ApiParts): Api {
       await Promise.allSettled(underWay);
     },
   };
+}
+
+async function looked(work: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await work();
+  } catch (error) {
+    throw thrownByLook(error);
+  }
 }
 
 /** Whether the path is one of the API, known or not. */

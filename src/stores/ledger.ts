@@ -134,6 +134,12 @@ export class StoreUnavailable extends Error {
   }
 }
 
+/** What was thrown while something was only looked at: whatever became of it, nothing was changed. */
+export function thrownByLook(error: unknown): unknown {
+  if (!(error instanceof StoreUnavailable && error.mayHaveHappened)) return error;
+  return new StoreUnavailable(error.message, { cause: error, mayHaveHappened: false });
+}
+
 /** The store answered, but what it holds there is not of our making. Other keys are not concerned. */
 export class Unreadable extends StoreUnavailable {
   constructor(message: string) {

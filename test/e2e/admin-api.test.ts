@@ -418,6 +418,24 @@ test('an outage of the store is 503, an import that it breaks off says how far i
   await until(async () => (await ask('GET', '/v1/keys')).status === 200);
 });
 
+test('only of a change is it said that it may have been done while the store did not answer', async (t) => {
+  const own = await startRedisServer(t);
+  const gateway = await startGateway(t, { ...yaml, store: own.url, storeDeadline: '250ms' });
+  const ask = await createAdminClient(gateway.adminUrl, writer);
+  const path = `/v1/keys/${(await ask('POST', '/v1/keys', { body: { plan: 'free' } })).body.key.id}`;
+  own.signal('SIGSTOP');
+  const [shown, verified, disabled] = await Promise.all([
+    ask('GET', path),
+    ask('POST', '/v1/verify', { body: { secret: 'unknown-here' } }),
+    ask('POST', `${path}/disable`),
+  ]);
+  const away = [503, 'The store does not answer'];
+  assert.deepEqual([shown.status, shown.body.error], away);
+  assert.deepEqual([verified.status, verified.body.error], away);
+  assert.equal(disabled.status, 503);
+  assert.match(disabled.body.error, /It may have been done all the same: look before you repeat it$/);
+});
+
 test('an import that is larger than the memory it may take is read as it comes', async () => {
   const [gateway] = scenes['two gateways on one Redis']!.gateways;
   const prefix = randomUUID();
