@@ -2,7 +2,7 @@ import type { Config } from '../config/config.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { KeyProblem } from '../keys/key-problem.ts';
-import { StoreUnavailable } from '../stores/ledger.ts';
+import { StoreUnavailable, thrownByLook } from '../stores/ledger.ts';
 import { openStore } from '../stores/open-store.ts';
 import type { Store } from '../stores/store.ts';
 import { explainConfig } from './explain-config.ts';
@@ -19,6 +19,8 @@ export interface DeskOptions {
   readonly config: string;
   /** Whether an SQLite file that is not there is made. Default false. */
   readonly create?: boolean;
+  /** Whether the command changes nothing. Default false. */
+  readonly looks?: boolean;
   /** Throws for what cannot be done whatever the store holds: no store is made for it. */
   readonly check?: (config: Config) => void | Promise<void>;
 }
@@ -31,7 +33,7 @@ const deadlineMs = 10_000;
  * keys may make the store as well, and says so: somebody may stand in the wrong folder.
  */
 export async function atDesk(
-  { config: file, create = false, check }: DeskOptions,
+  { config: file, create = false, looks = false, check }: DeskOptions,
   work: (desk: Desk) => Promise<number>,
 ): Promise<number> {
   const terminal = processTerminal();
@@ -50,7 +52,7 @@ export async function atDesk(
       await store.close();
     }
   } catch (error) {
-    return explain(error, terminal);
+    return explain(looks ? thrownByLook(error) : error, terminal);
   }
 }
 

@@ -1,6 +1,6 @@
 import { exitCodes } from '../exit-codes.ts';
 import { createUsageBook, viewUsage, type UsageBook, type UsageView } from '../usage-book.ts';
-import { atDesk } from './desk.ts';
+import { atDesk, type DeskOptions } from './desk.ts';
 import { listPages, type ListFlags } from './list-pages.ts';
 import { agree, alignRows, paint, type Terminal } from './terminal.ts';
 
@@ -11,7 +11,7 @@ export interface UsageOptions {
 
 /** `gatehouse usage show`: what one key or all of them have used, as a table or as JSON. */
 export function showUsage(key: string | undefined, options: UsageOptions & ListFlags): Promise<number> {
-  return atUsageBook(options, async (book, terminal) => {
+  return atUsageBook({ ...options, looks: true }, async (book, terminal) => {
     if (key === undefined) return await listUsage(book, options, terminal);
     const usage = viewUsage(await book.read(key));
     const { stdout } = terminal;
@@ -37,7 +37,7 @@ export function resetUsage(
 }
 
 function atUsageBook(
-  options: UsageOptions,
+  options: DeskOptions,
   work: (book: UsageBook, terminal: Terminal) => Promise<number>,
 ): Promise<number> {
   return atDesk(options, ({ config, store, terminal }) => work(createUsageBook({ config, store }), terminal));

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import type { TestContext } from 'node:test';
@@ -354,11 +357,38 @@ test('no store is made for an import of what cannot be read, and the reason is t
   assert.equal(directory.code, 66);
 });
 
+test('only of a change is it said that it may have been done while the store was away', async (t) => {
+  const proxy = await cutWhereKeysAreListed(t);
+  const { run } = withoutStore(t, `redis://127.0.0.1:${proxy}?prefix=${randomUUID()}:`);
+  const [listed, made] = await Promise.all([run('list'), run('create', '--plan', 'free')]);
+  const away = 'gatehouse: the store cannot be used: Redis closed the connection';
+  assert.deepEqual([listed.code, listed.stderr], [74, `${away}\n`]);
+  assert.deepEqual(
+    [made.code, made.stderr],
+    [74, `${away} (it may have been done all the same, look before you repeat it)\n`],
+  );
+});
+
+/** A port that leads to Redis until the list of all keys is read or written. */
+async function cutWhereKeysAreListed(t: TestContext): Promise<number> {
+  const server = createServer((client) => {
+    const behind = connect(redis.port, '127.0.0.1');
+    const ends = [client, behind];
+    for (const end of ends)
+      end.on('error', () => undefined).on('close', () => ends.forEach((one) => one.destroy()));
+    client.on('data', (chunk) => (chunk.includes('{keys}:ids') ? client.destroy() : behind.write(chunk)));
+    behind.on('data', (chunk) => client.write(chunk));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close());
+  return (server.address() as AddressInfo).port;
+}
+
 /** A configuration with the key demo, whose store is not there yet. */
-function withoutStore(t: TestContext) {
+function withoutStore(t: TestContext, address?: string) {
   const store = join(tempFolder(t), 'g.db');
   const config = {
-    store: `sqlite:${store}`,
+    store: address ?? `sqlite:${store}`,
     plans,
     keys: [{ id: 'demo', plan: 'free', secret: demoKey }],
     upstreams: { a: { targets: ['http://127.0.0.1:9'] } },

@@ -21,7 +21,7 @@ export interface KeyFilters {
 
 /** `gatehouse keys list`. */
 export function listKeys(options: KeysOptions & ListFlags & KeyFilters): Promise<number> {
-  return openBook(options, async ({ book, terminal }) => {
+  return openBook({ ...options, looks: true }, async ({ book, terminal }) => {
     const { plan, owner, name, label: labels, revoked } = options;
     const enabled = options.disabled === true ? false : options.enabled;
     const filters = { plan, owner, name, labels, enabled, revoked };
@@ -40,7 +40,7 @@ export function listKeys(options: KeysOptions & ListFlags & KeyFilters): Promise
 
 /** `gatehouse keys audit`. */
 export function auditKeys(options: KeysOptions & ListFlags & { readonly key?: string }): Promise<number> {
-  return openBook(options, async ({ book, terminal }) =>
+  return openBook({ ...options, looks: true }, async ({ book, terminal }) =>
     listPages<AuditView>(options, terminal, {
       nothing: 'Nothing was changed yet.',
       idOf: ({ id }) => id,
@@ -56,7 +56,7 @@ export function auditKeys(options: KeysOptions & ListFlags & { readonly key?: st
 
 /** `gatehouse keys show`. */
 export function showKey(id: string, options: KeysOptions): Promise<number> {
-  return openBook(options, async ({ book, terminal: { stdout } }) => {
+  return openBook({ ...options, looks: true }, async ({ book, terminal: { stdout } }) => {
     const key = await book.show(id);
     stdout.write(options.json === true ? `${JSON.stringify(key, undefined, 2)}\n` : printKey(key, stdout));
     return exitCodes.ok;
