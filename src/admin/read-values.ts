@@ -94,11 +94,19 @@ function integerFault(value: unknown, { minimum = 0, maximum = Number.MAX_SAFE_I
 
 function textFault(
   value: unknown,
-  { maxLength = Infinity, pattern, enum: words }: Schema,
+  { maxLength = Infinity, pattern, examples, enum: words }: Schema,
 ): string | undefined {
   if (typeof value !== 'string') return 'is no text';
   if (isLongerThan(value, Number(maxLength))) return `is longer than ${String(maxLength)} characters`;
   if (Array.isArray(words) && !words.includes(value)) return `is not among ${words.join(', ')}`;
   if (typeof pattern !== 'string' || new RegExp(pattern, 'u').test(value)) return undefined;
-  return `is not written as it must be: ${pattern}`;
+  return `must be written like ${alternatives(examples)}`;
+}
+
+/** `30m, 24h or 7d`. A regular expression would tell people nothing. */
+function alternatives(examples: unknown): string {
+  return [examples]
+    .flat()
+    .join(', ')
+    .replace(/, (?=[^,]*$)/, ' or ');
 }

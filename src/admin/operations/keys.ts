@@ -106,9 +106,10 @@ export const keyOperations: readonly Operation[] = [
       description: 'How long the old secrets go on working.',
       fields: {
         overlap: {
-          description: 'Such as 30m, 24h or 7d; 0s ends them at once.',
+          description: 'A duration; 0s ends them at once.',
           type: 'string',
           pattern: durationPattern,
+          examples: ['30m', '24h', '7d'],
         },
       },
       required: ['overlap'],

@@ -35,6 +35,7 @@ export const lookOperations: readonly Operation[] = [
           description: 'As if by this method; GET when absent.',
           type: 'string',
           pattern: '^[A-Za-z]{1,16}$',
+          examples: ['GET', 'POST'],
         },
       },
       required: ['secret'],
