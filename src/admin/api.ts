@@ -7,7 +7,7 @@ import { describeCause, type Logger } from '../log.ts';
 import { thrownByLook } from '../stores/ledger.ts';
 import type { Store } from '../stores/store.ts';
 import { createUsageBook } from '../usage-book.ts';
-import type { Call, Desk, Operation } from './operation.ts';
+import { isBodyRequired, type Call, type Desk, type Operation } from './operation.ts';
 import { operations } from './operations.ts';
 import { AdminProblem, internalProblem, problemOf } from './problem.ts';
 import {
@@ -193,7 +193,8 @@ async function readCall(
   const query = readValues(operation.query, readQuery(asked.query, operation.query), { kind: 'parameter' });
   const versions = conditional ? readIfMatch(req) : undefined;
   if (body.kind === 'none' && hasBody(req)) refuseBody(req);
-  const content = body.kind === 'key' || body.kind === 'values' ? await readJsonBody(req, res) : {};
+  const isJson = body.kind === 'key' || body.kind === 'values';
+  const content = isJson && (isBodyRequired(body) || hasBody(req)) ? await readJsonBody(req, res) : {};
   const values =
     body.kind === 'values'
       ? readValues(body.fields, content, { required: body.required, kind: 'field' })

@@ -1,4 +1,4 @@
-import type { BodyRule, Operation } from './operation.ts';
+import { isBodyRequired, type BodyRule, type Operation } from './operation.ts';
 import { importTypes } from './body-types.ts';
 import { operations } from './operations.ts';
 import { problemStatuses, type ProblemCode } from './problem.ts';
@@ -147,7 +147,10 @@ function describeBody(body: BodyRule): Schema | undefined {
     ]);
     return { required: true, content: Object.fromEntries(types) as Schema };
   }
-  return { required: true, content: { 'application/json': { schema: ref(body.schema) } } };
+  return {
+    required: isBodyRequired(body),
+    content: { 'application/json': { schema: ref(body.schema) } },
+  };
 }
 
 const exampleCsv = 'secret,name,owner,plan\nwhat-the-caller-sends,build server,acme,free\n';

@@ -47,6 +47,11 @@ export type BodyRule<B extends Fields = Fields> =
   /** Lines of text, which are never held all at once. */
   | { readonly kind: 'lines' };
 
+/** Whether a request has to have a body: none is as good as one without fields. */
+export function isBodyRequired(body: BodyRule): boolean {
+  return body.kind !== 'none' && (body.kind !== 'values' || body.required.length > 0);
+}
+
 export interface AnswerRule {
   readonly status: 200 | 201;
   readonly description: string;

@@ -360,6 +360,8 @@ function apiRules({ ask, other, gateways }: Scene): void {
         (await ask('POST', `${path}/reset`, { body: { quota: 'monthly' } })).body.quotas[0]?.used === 0,
     );
     assert.equal((await ask('POST', `${path}/reset`, { body: { quota: 'month' } })).status, 404);
+    assert.equal((await ask('POST', `${path}/reset`)).status, 200, 'no body is all of them');
+    assert.equal((await ask('POST', `${path}/reset`, { body: '{}' })).status, 415, 'a body has its type');
     assert.equal((await ask('GET', '/v1/keys/demo/usage')).body.plan, 'free');
     assert.equal((await ask('GET', '/v1/keys/nobody/usage')).status, 404);
   });

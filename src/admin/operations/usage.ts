@@ -26,7 +26,7 @@ export const usageOperations: readonly Operation[] = [
     body: {
       kind: 'values',
       schema: 'UsageReset',
-      description: 'The quota to set to zero; `{}` for all of them.',
+      description: 'The quota to set to zero; `{}`, or no body, for all of them.',
       fields: { quota: { description: 'Its name.', type: 'string', maxLength: 64 } },
       required: [],
       example: { quota: 'monthly' },
