@@ -87,7 +87,10 @@ const verdictProperties: Readonly<Record<keyof RequestVerdict, Schema>> = {
     enum: [...refusalCodes, null],
   },
   key: { description: 'The key of the secret; null for none.', anyOf: [key, { type: 'null' }] },
-  secret: { description: 'Which of its secrets it is; 0 for a key of the file.', type: ['integer', 'null'] },
+  secret: {
+    description: 'Which of its secrets it is; null for a key of the configuration file, which has one only.',
+    type: ['integer', 'null'],
+  },
   answer: {
     description: 'What the gateway would answer; null when the request would go on.',
     anyOf: [strict({ status: { type: 'integer' }, body: { type: 'string' } }), { type: 'null' }],

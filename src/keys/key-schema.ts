@@ -79,7 +79,7 @@ export const fieldSchemas: SchemaOf<KeyFields> = {
 };
 
 const secretProperties: SchemaOf<SecretView> = {
-  number: { description: 'Counts the secrets of its key from 1.', type: 'integer', minimum: 0 },
+  number: { description: 'Counts the secrets of its key from 1.', type: 'integer', minimum: 1 },
   start: {
     description: 'The first characters of the secret; empty when nothing may be shown of it.',
     type: 'string',
@@ -113,10 +113,11 @@ const keyProperties: SchemaOf<KeyView> = {
   },
   ...fieldSchemas,
   revokedAt: { description: 'Since when it is revoked for ever; null for not.', ...moment },
-  createdAt: { type: 'string', format: 'date-time' },
+  createdAt: { description: 'null for a key of the configuration file.', ...moment },
   lastUsedAt: { description: 'Written about once a minute; null for never.', ...moment },
   secrets: {
-    description: 'The live secrets, oldest first; more than one after a rotation with an overlap.',
+    description:
+      'The live secrets, oldest first; more than one after a rotation with an overlap, none of a key of the configuration file.',
     type: 'array',
     items: { $ref: '#/components/schemas/Secret' },
   },

@@ -11,7 +11,8 @@ type Moment = string | null;
 export type KeyView = Omit<KeyRecord, InstantsOfKey | 'createdAt' | 'secrets' | 'requests'> &
   Readonly<Record<InstantsOfKey, Moment>> & {
     readonly state: Exclude<Standing, 'secret_expired'>;
-    readonly createdAt: string;
+    /** Null for a key of the configuration file. */
+    readonly createdAt: Moment;
     readonly lastUsedAt: Moment;
     readonly secrets: readonly SecretView[];
   };
@@ -46,6 +47,11 @@ export function viewKey({ record, usedAt }: KnownKey, now: number): KeyView {
       lastUsedAt: instant(usedAt.get(secret.number)),
     })),
   };
+}
+
+/** Shows a key of the configuration file, which tells neither when it was made nor anything of its secret. */
+export function viewFixedKey(record: KeyRecord, now: number): KeyView {
+  return { ...viewKey({ record, usedAt: new Map() }, now), createdAt: null, secrets: [] };
 }
 
 /** What differs between two states of a key, as the audit log keeps it. */

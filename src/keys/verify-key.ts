@@ -3,7 +3,7 @@ import type { RefusalCode } from '../refusals.ts';
 import type { KeyStore } from '../stores/key-store.ts';
 import { foundIn, recordOf, type FoundKey } from './found-key.ts';
 import type { KeyRules } from './key-rules.ts';
-import { viewKey, type KeyView } from './key-view.ts';
+import { viewFixedKey, viewKey, type KeyView } from './key-view.ts';
 import { allowsAddress, standingOf, type Standing } from './standing.ts';
 
 /** What the gateway would say to a key, and the reason, which it would keep to itself. */
@@ -14,7 +14,7 @@ export interface Verdict {
   readonly refusal: RefusalCode | null;
   /** The key that the secret belongs to; null for none. */
   readonly key: KeyView | null;
-  /** Which of its secrets it is; 0 for a key of the configuration file. */
+  /** Which of its secrets it is; null for a key of the configuration file, which has one only. */
   readonly secret: number | null;
 }
 
@@ -43,9 +43,10 @@ export async function verifyKey(
   const reason = judge(found, client, { rules, now });
   const valid = reason === 'good';
   const refusal = reason === 'plan_unknown' ? reason : 'key_invalid';
-  const known = fixed === undefined ? await store.readKey(record.id) : undefined;
-  const key = viewKey(known ?? { record, usedAt: new Map() }, now());
-  return { valid, reason, refusal: valid ? null : refusal, key, secret: found.secret };
+  const verdict = { valid, reason, refusal: valid ? null : refusal } as const;
+  if (fixed !== undefined) return { ...verdict, key: viewFixedKey(record, now()), secret: null };
+  const known = (await store.readKey(record.id)) ?? { record, usedAt: new Map() };
+  return { ...verdict, key: viewKey(known, now()), secret: found.secret };
 }
 
 function judge(

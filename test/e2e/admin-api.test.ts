@@ -9,7 +9,7 @@ import { until } from '../helpers/poll.ts';
 import { exchange, requestBytes } from '../helpers/raw-socket.ts';
 import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
 import { startRedisServer } from '../helpers/redis-server.ts';
-import { namePath, startGateway, type Gateway, type Yaml } from '../helpers/start-gateway.ts';
+import { demoKey, namePath, startGateway, type Gateway, type Yaml } from '../helpers/start-gateway.ts';
 
 const writer = 'writer-token-0123456789';
 const reader = 'reader-token-0123456789';
@@ -307,6 +307,11 @@ function apiRules({ ask, other, gateways }: Scene): void {
     assert.deepEqual([route.valid, route.refusal, route.answer.status], [false, 'method_not_allowed', 405]);
     assert.deepEqual((await verify({ secret: '' })).refusal, 'key_missing');
     assert.deepEqual((await verify({ secret: `${secret}x` })).reason, 'mistyped');
+    const inFile = await verify({ secret: demoKey });
+    assert.deepEqual(
+      [inFile.reason, inFile.key.id, inFile.key.createdAt, inFile.key.secrets, inFile.secret],
+      ['good', 'demo', null, [], null],
+    );
     assert.equal((await ask('POST', '/v1/verify', { body: {} })).body.fields[0]?.field, 'secret');
     assert.equal((await ask('POST', '/v1/verify', { body: { secret, from: 'here' } })).status, 422);
     const { pattern } = (await ask('GET', '/v1/pattern', { token: reader })).body;
