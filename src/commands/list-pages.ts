@@ -26,6 +26,7 @@ export interface Listing<T> {
   readonly idOf: (item: T) => string;
   /** What an id is the id of. */
   readonly noun: string;
+  /** What is said of an empty list that began at its beginning. */
   readonly nothing: string;
 }
 
@@ -50,7 +51,7 @@ export async function listPages<T>(
     if (unreadable.length > 0) code = exitCodes.unreadable;
     if (next === null) {
       if (!some && code === exitCodes.ok && options.json !== true && options.quiet !== true)
-        stderr.write(`${nothing}\n`);
+        stderr.write(`${options.cursor === undefined ? nothing : 'Nothing comes after this cursor.'}\n`);
       return code;
     }
     cursor = next;

@@ -369,6 +369,21 @@ test('only of a change is it said that it may have been done while the store was
   );
 });
 
+test('a list that is empty says why', async (t) => {
+  const { run, cli } = withoutStore(t);
+  await run('create', '--plan', 'free', '--id', 'k1');
+  const lists = [
+    [['keys', 'list', '--cursor', 'z'], 'Nothing comes after this cursor.\n'],
+    [['usage', 'show', '--cursor', 'z'], 'Nothing comes after this cursor.\n'],
+    [['keys', 'audit', '--cursor', '1-1'], 'Nothing comes after this cursor.\n'],
+  ] as const;
+  const runs = await Promise.all(lists.map(([words]) => cli(...words)));
+  assert.deepEqual(
+    runs.map(({ code, stdout, stderr }) => [code, stdout, stderr]),
+    lists.map(([, says]) => [0, '', says]),
+  );
+});
+
 /** A port that leads to Redis until the list of all keys is read or written. */
 async function cutWhereKeysAreListed(t: TestContext): Promise<number> {
   const server = createServer((client) => {
@@ -395,7 +410,8 @@ function withoutStore(t: TestContext, address?: string) {
     routes: [{ path: '/v1/name', methods: ['GET'], upstream: 'a' }],
   };
   const file = writeTemporary(t, JSON.stringify(config));
-  return { store, run: (...words: readonly string[]) => runCli(['keys', ...words, '--config', file]) };
+  const cli = (...words: readonly string[]) => runCli([...words, '--config', file]);
+  return { store, cli, run: (...words: readonly string[]) => cli('keys', ...words) };
 }
 
 async function open(
