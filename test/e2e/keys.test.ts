@@ -372,7 +372,13 @@ test('only of a change is it said that it may have been done while the store was
 test('a list that is empty says why', async (t) => {
   const { run, cli } = withoutStore(t);
   await run('create', '--plan', 'free', '--id', 'k1');
+  await run('revoke', 'k1', '--yes');
   const lists = [
+    [
+      ['keys', 'list'],
+      'The store has no keys yet, or only revoked ones. Make one with: gatehouse keys create\n',
+    ],
+    [['keys', 'list', '--plan', 'free'], 'No key fits.\n'],
     [['keys', 'list', '--cursor', 'z'], 'Nothing comes after this cursor.\n'],
     [['usage', 'show', '--cursor', 'z'], 'Nothing comes after this cursor.\n'],
     [['keys', 'audit', '--cursor', '1-1'], 'Nothing comes after this cursor.\n'],

@@ -19,6 +19,8 @@ export interface KeyFilters {
   readonly revoked?: boolean;
 }
 
+const noKeys = 'The store has no keys yet, or only revoked ones. Make one with: gatehouse keys create';
+
 /** `gatehouse keys list`. */
 export function listKeys(options: KeysOptions & ListFlags & KeyFilters): Promise<number> {
   return openBook({ ...options, looks: true }, async ({ book, terminal }) => {
@@ -26,7 +28,7 @@ export function listKeys(options: KeysOptions & ListFlags & KeyFilters): Promise
     const enabled = options.disabled === true ? false : options.enabled;
     const filters = { plan, owner, name, labels, enabled, revoked };
     return listPages<KeyView>(options, terminal, {
-      nothing: 'No key fits. Make one with: gatehouse keys create',
+      nothing: Object.values(filters).every((filter) => filter === undefined) ? noKeys : 'No key fits.',
       idOf: ({ id }) => id,
       noun: 'key',
       print: printTable,
