@@ -8,7 +8,8 @@ export function printStore(address: StoreAddress): string {
   return `redis ${printServers(address.servers)}${db}${address.tls === undefined ? '' : ', TLS'}`;
 }
 
-function printServers(servers: RedisServers): string {
+/** The servers of a Redis for people to read. */
+export function printServers(servers: RedisServers): string {
   if (servers.kind === 'single') return printAddress(servers.address);
   if (servers.kind === 'cluster') return `cluster ${printAll(servers.nodes)}`;
   return `${servers.master} of sentinels ${printAll(servers.sentinels)}`;

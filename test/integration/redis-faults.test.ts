@@ -162,6 +162,17 @@ test('a Redis that is restarted is found again, with the usage that it kept', as
   assert.equal(Number(await usedOf(store.ledger, counters)), 7 + more);
 });
 
+test('of a Redis that takes a connection and says nothing it is told where it is', async (t) => {
+  const redis = await startRedisServer(t);
+  redis.signal('SIGSTOP');
+  // By itself the client gives such a connection up a quarter of a second later.
+  const store = await openStore(parseStoreAddress(redis.url), { deadlineMs: 1_100 });
+  t.after(() => store.close());
+  const message = `Redis is not connected: 127.0.0.1:${redis.port} does not answer`;
+  await assert.rejects(store.ping(), { message, mayHaveHappened: false });
+  await assert.rejects(store.keys.readKey('k1'), { message });
+});
+
 test('a store that is opened before its Redis runs works as soon as it does', async (t) => {
   const redis = await startRedisServer(t);
   await redis.stop();
@@ -371,7 +382,7 @@ test('no call waits for the answer to another one', async (t) => {
 
 test('the calls of one turn leave in one write', async (t) => {
   const client = new Redis((await startRedisServer(t)).port, '127.0.0.1');
-  const link = createLink(client, DEADLINE_MS);
+  const link = createLink(client, { deadlineMs: DEADLINE_MS, where: 'here' });
   t.after(() => link.close());
   await link.ready(10_000);
   const before = client.stream.bytesWritten - client.stream.writableLength;
@@ -648,7 +659,7 @@ test('a list of other things than texts is read as far as it goes, or a failure 
 
 test('a call that cannot even be sent fails like any other, and ends no process', async (t) => {
   const client = new Redis(await startFake(t, greet), '127.0.0.1');
-  const link = createLink(client, DEADLINE_MS);
+  const link = createLink(client, { deadlineMs: DEADLINE_MS, where: 'here' });
   t.after(() => link.close());
   await link.ready(10_000);
   await failureOf(link.ask(sendNothing));

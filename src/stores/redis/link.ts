@@ -40,13 +40,20 @@ const SLOTS = 16_384;
 /** When nothing else is known of the reason. */
 const CLOSED = 'Redis closed the connection';
 
+export interface LinkOptions {
+  readonly deadlineMs: number;
+  /** The servers, as people read them. */
+  readonly where: string;
+}
+
 /** Puts a deadline and a breaker in front of a client. */
-export function createLink(client: Client, deadlineMs: number): Link {
+export function createLink(client: Client, { deadlineMs, where }: LinkOptions): Link {
   const options = { failuresMax: FAILURES_MAX, coolMs: COOL_MS, clock: () => performance.now() };
   const breakers = Array.from({ length: client.isCluster ? BREAKERS_IN_CLUSTER : 1 }, () =>
     createBreaker(options),
   );
-  let lastFailure = 'Redis is not connected yet';
+  // Of a server that takes a connection and says nothing, the client tells nothing either until its patience ends.
+  let lastFailure = `${where} does not answer`;
   /** Why there is no connection, if there is none: what has failed since the last sign of health. */
   let whyAway = lastFailure;
   let refreshedAt = -Infinity;

@@ -1,4 +1,5 @@
 import type { RedisAddress } from '../../config/config.ts';
+import { printServers } from '../../config/print-store.ts';
 import type { Store, StoreOptions } from '../store.ts';
 import { trustFor } from './authorities.ts';
 import { createClient, createListener, followSentinels } from './client.ts';
@@ -19,7 +20,7 @@ export async function openRedis(
 ): Promise<Store> {
   const terms = { trust: trustFor(address), deadlineMs };
   const client = createClient(address, terms);
-  const link = createLink(client, deadlineMs);
+  const link = createLink(client, { deadlineMs, where: printServers(address.servers) });
   const unfollow = followSentinels(address, terms, client);
   // Who gives a call more time gives it to the connection as well.
   await link.ready(Math.max(FIRST_CONNECTION_MS, deadlineMs));

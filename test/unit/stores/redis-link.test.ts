@@ -50,7 +50,7 @@ test('a script that Redis refuses for another reason is not sent again', async (
 });
 
 test('a connection that fails one call after the other is not asked for a moment, but by those who must know', async () => {
-  const link = createLink(standIn(), 1000);
+  const link = createLink(standIn(), { deadlineMs: 1000, where: 'here' });
   let asked = 0;
   const fail = async (): Promise<never> => {
     asked += 1;
@@ -65,7 +65,7 @@ test('a connection that fails one call after the other is not asked for a moment
 });
 
 test('what one call is refused for keeps from no other', async () => {
-  const link = createLink(standIn(), 1000);
+  const link = createLink(standIn(), { deadlineMs: 1000, where: 'here' });
   const full = replyError('OOM command not allowed');
   for (let calls = 0; calls < 9; calls += 1)
     await assert.rejects(
@@ -76,7 +76,7 @@ test('what one call is refused for keeps from no other', async () => {
 });
 
 test('a call that nobody answered in time may have been done', async () => {
-  const link = createLink(standIn(), 20);
+  const link = createLink(standIn(), { deadlineMs: 20, where: 'here' });
   await assert.rejects(
     link.send('key', () => new Promise(() => undefined)),
     { message: 'Redis did not answer within 20 ms', mayHaveHappened: true },
