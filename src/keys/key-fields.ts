@@ -55,16 +55,21 @@ export type WrittenFields = Readonly<Record<string, unknown>>;
 
 /**
  * Reads the fields that are written, and throws a `KeyProblem` with all that is wrong in them. `null` empties a field.
- * Instants are ISO 8601. Nothing that is written is repeated in what is said of it.
+ * Instants are ISO 8601. Nothing that is written is repeated in what is said of it. `besides` are fields that may be written as well
+ * and that somebody else reads.
  */
-export function readKeyFields(written: WrittenFields, rules: KeyRules): Partial<KeyFields> {
+export function readKeyFields(
+  written: WrittenFields,
+  rules: KeyRules,
+  besides: readonly string[] = [],
+): Partial<KeyFields> {
   const faults: FieldFault[] = [];
   const fields: Record<string, unknown> = {};
   for (const [field, value] of Object.entries(written)) {
     if (value === undefined) continue;
     const reader = Object.hasOwn(readers, field) ? readers[field as keyof KeyFields] : undefined;
     if (reader === undefined) {
-      faults.push({ field: '', message: unknownField(field) });
+      faults.push({ field: '', message: unknownField(field, besides) });
     } else if (value === null && field in emptyFields && field !== 'enabled') {
       fields[field] = emptyFields[field as keyof typeof emptyFields];
     } else {
@@ -139,8 +144,9 @@ const quotaName = new RegExp(quotaNamePattern);
 const quotaFields = ['name', 'limit', 'per', 'timezone'];
 const periodNames: readonly string[] = periods;
 
-function unknownField(field: string): string {
-  const cure = suggest(/^\w{1,32}$/.test(field) ? field : '', Object.keys(readers));
+function unknownField(field: string, besides: readonly string[]): string {
+  const names = [...besides, ...Object.keys(readers)];
+  const cure = suggest(/^\w{1,32}$/.test(field) ? field : '', names);
   return `there is no such field${cure}`;
 }
 

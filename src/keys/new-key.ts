@@ -21,7 +21,7 @@ export interface NewKey {
 /** Reads what a new key is to be, as far as that needs no store, and throws a `KeyProblem` with what is wrong in it. */
 export function readNewKey({ id, ...written }: WrittenFields, rules: KeyRules): NewKey {
   const chosen = id === undefined ? undefined : readId(id, rules);
-  const given = readKeyFields(written, rules);
+  const given = readKeyFields(written, rules, ['id']);
   const fields = { ...emptyFields, ...given, plan: given.plan ?? onlyPlan(rules) };
   checkSpan(fields);
   checkQuotas(fields, rules);

@@ -41,7 +41,8 @@ export function readCandidate(
 ): Candidate {
   const id = wanted ?? undefined;
   // A plan that the line does not name is for a key that is new: one that is there keeps its own.
-  const fields = readKeyFields({ ...written, plan: written['plan'] ?? undefined }, rules);
+  const given = { ...written, plan: written['plan'] ?? undefined };
+  const fields = readKeyFields(given, rules, ['id', 'secret', 'hash']);
   const planOfNew = fields.plan ?? plan;
   if (planOfNew === undefined) throw invalidFields([{ field: 'plan', message: 'is missing' }]);
   const whole = { ...emptyFields, ...fields, plan: planOfNew };

@@ -229,6 +229,22 @@ function apiRules({ ask, other, gateways }: Scene): void {
     }
   });
 
+  test('of an unknown field those are told that there are, and never its name', async () => {
+    const others = 'name, owner, plan, quotas, scopes, labels, networks, notBefore, expiresAt, enabled';
+    const { key } = (await ask('POST', '/v1/keys', { body: { plan: 'free' } })).body;
+    for (const [method, path, names] of [
+      ['POST', '/v1/keys', `id, ${others}`],
+      ['PATCH', `/v1/keys/${key.id}`, others],
+    ] as const) {
+      const { status, body } = await ask(method, path, { body: { plan: 'free', nonsense: 1 } });
+      const problem = `there is no such field, choose from ${names}`;
+      assert.deepEqual([status, body.fields], [422, [{ field: '', problem }]]);
+    }
+    const line = { headers: { 'content-type': 'application/jsonl' }, body: '{"sekret":"x","plan":"free"}' };
+    const { faults } = (await ask('POST', '/v1/import', line)).body;
+    assert.deepEqual(faults, [{ line: 1, problem: 'there is no such field, did you mean "secret"?' }]);
+  });
+
   test('a chosen id is taken once', async () => {
     const body = { id: randomUUID(), plan: 'free' };
     assert.equal((await ask('POST', '/v1/keys', { body })).status, 201);
