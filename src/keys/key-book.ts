@@ -104,7 +104,9 @@ export function createKeyBook({ store, rules, now }: KeyBookParts): KeyBook {
     const isStatic = rules.staticKeys.some((key) => key.id === id);
     throw new KeyProblem(
       'not_found',
-      isStatic ? 'this key stands in the configuration file, change it there' : 'there is no such key',
+      isStatic
+        ? 'this key stands in the configuration file, and is seen and changed there'
+        : 'there is no such key',
     );
   }
 
