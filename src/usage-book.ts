@@ -1,6 +1,6 @@
 import type { Config } from './config/config.ts';
 import type { PlanRule } from './config/plan-rule.ts';
-import { suggest } from './config/wording.ts';
+import { suggest, suggestNear } from './config/wording.ts';
 import { isKeyId } from './keys/key-id.ts';
 import { badCursor } from './keys/key-pages.ts';
 import { KeyProblem } from './keys/key-problem.ts';
@@ -80,7 +80,7 @@ export function createUsageBook({ config, store }: UsageBookParts): UsageBook {
     const known = await store.keys.readKey(id);
     if (known !== undefined) return known.record;
     const ids = config.keys.map((one) => one.id);
-    throw new KeyProblem('not_found', `there is no such key${suggest(id, ids)}`);
+    throw new KeyProblem('not_found', `there is no such key${suggestNear(id, ids)}`);
   }
 
   function rulesOf(key: Holder): PlanRule {

@@ -36,11 +36,16 @@ export function missingSpace(name: string): string | undefined {
 
 /** `, did you mean "upstream"?` when one of the names is near, otherwise the names themselves, otherwise nothing. */
 export function suggest(wrong: string, names: readonly string[]): string {
-  const best = nearest(wrong, names);
-  if (best !== undefined) return `, did you mean "${best}"?`;
-  if (names.length === 0) return '';
+  const near = suggestNear(wrong, names);
+  if (near !== '' || names.length === 0) return near;
   const more = names.length > namesMax ? ` or ${names.length - namesMax} more` : '';
   return `, choose from ${names.slice(0, namesMax).join(', ')}${more}`;
+}
+
+/** The same without a list, for where these names are not all that could be meant. */
+export function suggestNear(wrong: string, names: readonly string[]): string {
+  const best = nearest(wrong, names);
+  return best === undefined ? '' : `, did you mean "${best}"?`;
 }
 
 /** A line that is indented too far and lacks the space after its colon becomes part of the value above it, secret and all. */

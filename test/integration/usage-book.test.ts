@@ -38,6 +38,7 @@ test('the usage of all keys is listed page by page: those of the file, then thos
     assert.deepEqual(listed, ['z 7', 'a 7', 'm 7', 's1 7', 's2 ', 's4 7', 's5 7'], `${limit} a page`);
   }
   await assert.rejects(book.list({ cursor: 'no such cursor', limit: 1 }), KeyProblem);
+  await assert.rejects(book.read('nobody'), { message: 'there is no such key' }, 'no list of some of them');
 });
 
 test('a long page leaves no key out', async () => {
