@@ -79,8 +79,11 @@ function readSecret(
   digest: unknown,
   { format }: KeyRules,
 ): { readonly digest: string; readonly start: string } {
-  if ((secret === undefined) === (digest === undefined)) {
-    throw invalidFields([{ field: '', message: 'a key needs a secret or a hash, and not both' }]);
+  if (secret !== undefined && digest !== undefined) {
+    throw invalidFields([{ field: '', message: 'has a secret and a hash, and may have one of them only' }]);
+  }
+  if (secret === undefined && digest === undefined) {
+    throw invalidFields([{ field: '', message: 'has neither a secret nor a hash' }]);
   }
   if (secret === undefined) {
     const hex = typeof digest === 'string' ? /^(?:sha256:)?([0-9a-fA-F]{64})$/.exec(digest)?.[1] : undefined;

@@ -84,7 +84,10 @@ function createCsvReader(heading: string): (line: string) => WrittenFields {
   if (unknown !== undefined) {
     // A file without a heading has a key in its first line, so what stands there is not repeated.
     const cure = suggest(/^[A-Za-z_]{1,16}$/.test(unknown) ? unknown : '', known);
-    throw malformed(`the first line must name the columns, and one of its names is not known${cure}`);
+    const separators = /[;\t]/.test(unknown) ? '; columns are separated by commas' : '';
+    throw malformed(
+      `the first line must name the columns, and one of its names is not known${cure}${separators}`,
+    );
   }
   if (new Set(names).size < names.length) throw malformed('the first line names a column twice');
   return function readRow(line) {

@@ -390,6 +390,13 @@ test('a list that is empty says why', async (t) => {
   );
 });
 
+test('an import of one line speaks of one line', async (t) => {
+  const { file } = withoutStore(t);
+  const words = ['keys', 'import', '-', '--plan', 'free', '--config', file];
+  const { stdout } = await runCli(words, 'secret\nforeign-key-000000001\n');
+  assert.equal(stdout, '1 line: 1 added, 0 updated, 0 there already, 0 refused\n');
+});
+
 /** A port that leads to Redis until the list of all keys is read or written. */
 async function cutWhereKeysAreListed(t: TestContext): Promise<number> {
   const server = createServer((client) => {
@@ -417,7 +424,7 @@ function withoutStore(t: TestContext, address?: string) {
   };
   const file = writeTemporary(t, JSON.stringify(config));
   const cli = (...words: readonly string[]) => runCli([...words, '--config', file]);
-  return { store, cli, run: (...words: readonly string[]) => cli('keys', ...words) };
+  return { store, file, cli, run: (...words: readonly string[]) => cli('keys', ...words) };
 }
 
 async function open(

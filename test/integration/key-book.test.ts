@@ -507,6 +507,7 @@ function bookRules(address: (t: TestContext) => StoreAddress): void {
       { plan: 'free', secret: 'foreign-key-6', owner: 7 },
       { plan: 'free', secret: 'foreign-key-7', id: 'no id\n' },
       { plan: 'free', secret: 'foreign-key-8', notBefore: '2026-06-02', expiresAt: '2026-06-01' },
+      { plan: 'free', secret: 'foreign-key-9', hash: digestOf('foreign-key-9') },
     ];
     const faults: string[] = [];
     const options = {
@@ -514,8 +515,10 @@ function bookRules(address: (t: TestContext) => StoreAddress): void {
       onFault: (line: number, message: string) => void faults.push(`${line}: ${message}`),
     };
     const report = await book.importKeys(linesOf(lines), options, by);
-    assert.deepEqual(report, { lines: 12, added: 2, updated: 0, skipped: 1, refused: 9 });
-    assert.equal(faults.length, 9);
+    assert.deepEqual(report, { lines: 13, added: 2, updated: 0, skipped: 1, refused: 10 });
+    assert.equal(faults.length, 10);
+    assert.ok(faults.includes('4: has neither a secret nor a hash'));
+    assert.ok(faults.includes('13: has a secret and a hash, and may have one of them only'));
     assert.ok(!faults.join().includes('foreign-key'));
     assert.equal((await book.verify('foreign-key-1')).valid, true);
     assert.equal((await book.verify('foreign-key-2')).key?.owner, 'acme');

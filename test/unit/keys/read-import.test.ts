@@ -104,6 +104,13 @@ test('a file without a heading is refused, and the key in its place is not shown
   await assert.rejects(read('secret,secret\n'), /twice/);
 });
 
+test('a heading with other separators is told which there are', async () => {
+  for (const heading of ['secret;plan', 'secret\tplan', 'secret;plan,name']) {
+    await assert.rejects(read(`${heading}\n`), /is not known, .*; columns are separated by commas$/);
+  }
+  await assert.rejects(read('secret,x\n'), /is not known, choose from [^;]*$/);
+});
+
 test('what is said to be of one form is not taken for the other', async () => {
   await assert.rejects(read('{"secret":"a"}\n', 7, 'csv'), /must name the columns/);
   assert.deepEqual(await read('secret\na\n', 7, 'json'), [
