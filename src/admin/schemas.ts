@@ -55,8 +55,12 @@ const usageProperties: Readonly<Record<keyof KeyUsage, Schema>> = {
     items: strict({
       name: { type: 'string' },
       limit: count,
-      used: { description: 'Spent, or held ahead by a gateway.', ...count },
-      leased: { description: 'The part of `used` that gateways hold ahead.', ...count },
+      used: { description: 'Spent, or drawn ahead by a gateway.', ...count },
+      leased: {
+        description:
+          'The part of `used` that gateways have drawn ahead and not yet accounted for: some may be spent already.',
+        ...count,
+      },
       remaining: count,
       resetsAt: { description: 'null for a lifetime.', ...moment },
     }),

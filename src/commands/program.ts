@@ -107,7 +107,7 @@ function addUsage(program: Command): void {
     .addHelpText(
       'after',
       `
-USED counts the units that gateways hold ahead of need, which are shown as LEASED too.
+USED includes LEASED, the units that gateways have drawn ahead and not yet accounted for: some may be spent already.
 
 Examples:
   $ gatehouse usage show
