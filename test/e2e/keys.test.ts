@@ -250,12 +250,12 @@ test('the command line leads a key through its life, and shows each secret once'
   secrets.push('foreign-key-000000001', 'foreign-key-2');
   const imported = await keys(['import', '-', '--plan', 'free'], file);
   assert.equal(imported.code, 1);
-  assert.match(imported.stdout, /^4 lines: 2 added, 0 updated, 0 there already, 2 refused\n$/);
+  assert.match(imported.stdout, /^4 lines: 2 added, 0 updated, 0 skipped, 2 refused\n$/);
   assert.match(
     imported.stderr,
     /^line 3: secret begins.*\nline 4: secret must.*\nline 5: warning: secret is shorter than 16/,
   );
-  assert.match((await keys(['import', '-', '--plan', 'free'], file)).stdout, /2 there already/);
+  assert.match((await keys(['import', '-', '--plan', 'free'], file)).stdout, /2 skipped/);
   assert.equal(await call(gateway, 'foreign-key-000000001'), 200);
 
   const destructive = [['revoke'], ['disable'], ['rotate', '--now']];
@@ -285,6 +285,9 @@ test('the command line leads a key through its life, and shows each secret once'
     looks.map(() => [0, '']),
   );
   assert.equal((await keys(['show', 'nobody'])).code, 1);
+  const seen = await Promise.all([keys(['show', json.key.id]), keys(['show', json.key.id, '--json'])]);
+  assert.match(seen[0].stdout, /^state +good$/m);
+  assert.match(seen[1].stdout, /"state": "good"/, 'the same word');
   const mistakes = [
     [['create', '--plan', 'fre'], /^gatehouse: plan is not among the plans, did you mean "free"\?\n$/],
     [
@@ -394,7 +397,7 @@ test('an import of one line speaks of one line', async (t) => {
   const { file } = withoutStore(t);
   const words = ['keys', 'import', '-', '--plan', 'free', '--config', file];
   const { stdout } = await runCli(words, 'secret\nforeign-key-000000001\n');
-  assert.equal(stdout, '1 line: 1 added, 0 updated, 0 there already, 0 refused\n');
+  assert.equal(stdout, '1 line: 1 added, 0 updated, 0 skipped, 0 refused\n');
 });
 
 /** A port that leads to Redis until the list of all keys is read or written. */

@@ -76,7 +76,7 @@ async function* chunksOf(file: string): AsyncGenerator<Uint8Array> {
 }
 
 function summary({ lines, added, updated, skipped, refused }: ImportReport): string {
-  return `${lines} ${lines === 1 ? 'line' : 'lines'}: ${added} added, ${updated} updated, ${skipped} there already, ${refused} refused`;
+  return `${lines} ${lines === 1 ? 'line' : 'lines'}: ${added} added, ${updated} updated, ${skipped} skipped, ${refused} refused`;
 }
 
 /** Says what there is to say of lines, as far as anybody would read it. */

@@ -79,7 +79,7 @@ export function moment(instant: string | null): string {
 }
 
 function stateOf({ state }: KeyView): string {
-  return state === 'good' ? 'active' : state.replaceAll('_', ' ');
+  return state.replaceAll('_', ' ');
 }
 
 function quotaText({ name, limit, per, timezone }: KeyView['quotas'][number]): string {

@@ -40,7 +40,13 @@ test('a line that is written over fits into the terminal, however narrow it is',
   ] as const) {
     const stderr = Object.assign(new PassThrough(), { isTTY: true, columns });
     const progress = createProgress({ stderr } as unknown as Terminal);
-    progress.show({ lines: 200_000_000, added: 100_000_000, updated: 0, skipped: 100_000_000, refused: 0 });
+    progress.show({
+      lines: 200_000_000,
+      added: 100_000_000,
+      updated: 10_000_000,
+      skipped: 100_000_000,
+      refused: 0,
+    });
     const [, line = ''] = (await text(stderr.end())).split('\r\u001B[K');
     assert.equal(line.length, fits);
     assert.match(line, /^200000000 lines: /);
