@@ -1,4 +1,4 @@
-import { lookup, type LookupAddress } from 'node:dns';
+import { ADDRCONFIG, lookup, type LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import { afterReading } from '../when-all-is-read.ts';
 
@@ -13,7 +13,8 @@ export const patienceMs = 250;
 /**
  * Finds the addresses of targets. The system answers two questions at a time, and one about a name whose resolver is silent takes
  * it 10 s and more. So no name is asked for twice at the same time, however many connections wait for it, or one dead name
- * would keep all the others from being found; and a name that had addresses keeps them while no answer comes.
+ * would keep all the others from being found; and a name that had addresses keeps them while no answer comes, which also bounds
+ * what two dead names do.
  */
 export function createLookUp(ask: Ask): LookupFunction {
   const names = new Map<string, Name>();
@@ -29,9 +30,11 @@ export function createLookUp(ask: Ask): LookupFunction {
   };
 }
 
-/** Shared by all connections of the process. */
+/** Shared by all connections to targets. The hint is Node's own: a host without IPv6 is not made to wait for such addresses. */
 export const lookUp: LookupFunction = createLookUp((name, tell) => {
-  lookup(name, { all: true }, (error, addresses) => tell(error, error === null ? addresses : []));
+  lookup(name, { all: true, hints: ADDRCONFIG }, (error, addresses) =>
+    tell(error, error === null ? addresses : []),
+  );
 });
 
 // --- Internal ---
@@ -71,9 +74,9 @@ class Name {
     const waiting = this.#waiting ?? [];
     this.#waiting = undefined;
     this.#isOverdue = false;
-    // A resolver that is away knows nothing of the name; one that says that there is no such name does.
+    // Only a resolver that says that there is no such name knows anything of it; all other errors are the resolver's, or ours.
     if (error === null) this.#last = addresses;
-    else if (error.code !== 'EAI_AGAIN') this.#last = undefined;
+    else if (error.code === 'ENOTFOUND') this.#last = undefined;
     const isKnown = this.#last !== undefined;
     for (const tell of waiting) tell(isKnown ? null : error, this.#last ?? []);
   }

@@ -77,9 +77,11 @@ describe('a look-up', () => {
     const first = find('a.test');
     answer(one);
     await first;
-    const away = find('a.test');
-    fail('EAI_AGAIN');
-    assert.deepEqual(await away, one);
+    for (const code of ['EAI_AGAIN', 'EAI_FAIL', 'EMFILE']) {
+      const away = find('a.test');
+      fail(code);
+      assert.deepEqual(await away, one);
+    }
     const gone = find('a.test');
     fail('ENOTFOUND');
     await assert.rejects(gone, { code: 'ENOTFOUND' });
