@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { cutOff, endHalfClosed } from './break-off.ts';
 import type { Limits } from './config/config.ts';
+import { endReadably } from './linger.ts';
 import { overloaded, Refusal } from './refusals.ts';
 import { safeMethods } from './safe-methods.ts';
 
@@ -90,7 +91,7 @@ export class Connections {
       connection.idleSince = performance.now();
       if (req.visit.cut === 'upstream') noteCut(connection);
       connection.answered = req;
-      if (connection.givenUp && connection.inFlight.length === 0) req.socket.destroySoon();
+      if (connection.givenUp && connection.inFlight.length === 0) endReadably(req.socket);
     });
     // Refusals that nobody reads pile up too. Reading no further would not do: nobody would hear the client leave.
     if (connection.inFlight.length >= this.#heldMax) cutOff(req.socket, connection.inFlight[0]);
@@ -167,9 +168,10 @@ export class Connections {
   overdue(now: number): Socket[] {
     const late = [...this.#open].filter(
       ([, connection]) =>
-        this.#isUnreadTooLong(connection, now) ||
-        this.#isIdleTooLong(connection, now) ||
-        this.#delaysDrain(connection, now),
+        !connection.givenUp &&
+        (this.#isUnreadTooLong(connection, now) ||
+          this.#isIdleTooLong(connection, now) ||
+          this.#delaysDrain(connection, now)),
     );
     return late.map(([socket]) => socket);
   }

@@ -1,4 +1,4 @@
-import type { Readable } from 'node:stream';
+import type { Duplex, Readable } from 'node:stream';
 import { bodyBroken } from './broken-body.ts';
 
 /** How much is read and thrown away of what a client still sends so that it gets to read its answer, and for how long. */
@@ -23,5 +23,13 @@ export function linger(from: Readable, whenOver: () => void): void {
     from.off('data', discard).off('end', over).off('close', over).off(bodyBroken, over);
     whenOver();
   }
-  from.on('data', discard).on('end', over).on('close', over).on(bodyBroken, over);
+  from.on('data', discard).on('end', over).on('close', over).on(bodyBroken, over).resume();
+}
+
+/** Ends a connection of which nothing more is taken, with its last words if it has any, so that a client that still sends gets to read them. */
+export function endReadably(socket: Duplex, lastWords = ''): void {
+  // The parser that would read on has given up, or handed the connection over.
+  socket.removeAllListeners('data');
+  socket.end(lastWords);
+  linger(socket, () => socket.destroy());
 }

@@ -6,7 +6,7 @@ import { openAcceptors } from './acceptors.ts';
 import type { Address, Limits } from './config/config.ts';
 import type { Connections } from './connections.ts';
 import { http } from './http.ts';
-import { linger } from './linger.ts';
+import { endReadably } from './linger.ts';
 import { Refusal, type RefusalCode, type Wording } from './refusals.ts';
 import { breakBody } from './broken-body.ts';
 import { afterReading, whenAllIsRead } from './when-all-is-read.ts';
@@ -129,12 +129,9 @@ function answerOnSocket(req: IncomingMessage, socket: Duplex, options: ListenerO
   res.assignSocket(socket as Socket);
   res.once('finish', () => {
     res.detachSocket(socket as Socket);
+    // It closes with that, and its connection a little later.
+    res.destroy();
     endReadably(socket);
-    // The connection may last a little longer than its answer. Not at once: others have yet to hear that this is finished.
-    queueMicrotask(() => {
-      res.destroy();
-      res.emit('close');
-    });
   });
   socket.on('drain', () => res.emit('drain'));
   options.handle(req, res);
@@ -170,11 +167,15 @@ const parserCodes: Readonly<Record<string, RefusalCode>> = {
 function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket, options: ListenerOptions): void {
   const { connections, wording } = options;
   // A client that ends in the middle of a request is as gone as one that resets: it waits for no answer.
-  if (error.code === 'ECONNRESET' || error.code === 'HPE_INVALID_EOF_STATE' || !socket.writable) {
+  if (error.code === 'ECONNRESET' || error.code === 'HPE_INVALID_EOF_STATE') {
     socket.destroy();
     return;
   }
   if (!connections.giveUp(socket)) return;
+  if (!socket.writable) {
+    socket.destroy();
+    return;
+  }
   const code = parserCodes[error.code ?? ''] ?? 'request_malformed';
   const refusal = new Refusal(code, { cause: error });
   const arriving = connections.arriving(socket);
@@ -186,14 +187,6 @@ function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket, options:
   // Answers to earlier requests on this connection are still under way: one in between would be taken for theirs.
   if (connections.isBusy(socket)) return;
   endReadably(socket, bareAnswer(requestId, code, wording(refusal)));
-}
-
-/** Ends a connection with its last words, so that a client that still sends gets to read them. */
-function endReadably(socket: Duplex, lastWords = ''): void {
-  // The parser that would read on has given up, or handed the connection over.
-  socket.removeAllListeners('data');
-  socket.end(lastWords);
-  linger(socket, () => socket.destroy());
 }
 
 function report(refusal: Refusal, socket: Socket, { wording, unreadable }: ListenerOptions): string {

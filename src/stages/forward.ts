@@ -56,7 +56,7 @@ export function forward(
   const length = body.kind === 'bytes' ? body.bytes.length : body.length;
   if (length === undefined) headers.push('transfer-encoding', 'chunked');
   else if (length > 0 || methodsWithBody.has(head.method)) headers.push('content-length', String(length));
-  const switching = openSwitch(req, parcel, by.sockets);
+  const switching = openSwitch(res, parcel, by.sockets);
   if (switching !== undefined) headers.push('connection', 'Upgrade', 'upgrade', 'websocket');
   const request = {
     method: head.method,
@@ -73,16 +73,17 @@ export function forward(
 
 /** The place of a WebSocket is taken before the upstream hears of it. */
 function openSwitch(
-  req: IncomingMessage,
+  res: ServerResponse,
   { handshake, route }: Parcel,
   sockets: OpenSockets,
 ): Switching | undefined {
   if (handshake === undefined) return undefined;
   // It left while its key was looked up, and would never be heard to leave its place.
-  if (req.socket.destroyed) throw new Refusal('client_gone');
-  const client = sockets.enter(route.name, handshake.socketsMax, req.socket);
+  const { socket } = res.req;
+  if (socket.destroyed) throw new Refusal('client_gone');
+  const client = sockets.enter(route.name, handshake.socketsMax, res);
   if (client === undefined) throw overloaded();
-  return { client, handshake, held: holdBytes(req.socket) };
+  return { client, handshake, held: holdBytes(socket) };
 }
 
 /** What the gateway adds to the answer. */

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
 /** A client's socket that carries a WebSocket, or is about to. */
@@ -15,14 +16,17 @@ const lookEveryMs = 100;
 export class OpenSockets {
   readonly #byRoute = new Map<string, Set<OpenSocket>>();
 
-  /** Counts an open socket in until it closes; undefined when the route has as many as it may. */
-  enter(route: string, socketsMax: number, socket: Socket): OpenSocket | undefined {
+  /**
+   * Counts the socket of a response in; undefined when the route has as many as it may. It leaves when the response closes: one that
+   * switches protocols with its socket, any other as soon as it is out, though its client may be read for a moment longer.
+   */
+  enter(route: string, socketsMax: number, res: ServerResponse): OpenSocket | undefined {
     const open = this.#byRoute.get(route) ?? new Set();
     this.#byRoute.set(route, open);
     if (open.size >= socketsMax) return undefined;
-    const entry: OpenSocket = { socket, activeAt: undefined };
+    const entry: OpenSocket = { socket: res.req.socket, activeAt: undefined };
     open.add(entry);
-    socket.once('close', () => open.delete(entry));
+    res.once('close', () => open.delete(entry));
     return entry;
   }
 

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage } from 'node:http';
-import type { Socket } from 'node:net';
+import { connect as connectTcp, type Socket } from 'node:net';
 import { after, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { WebSocket, WebSocketServer } from 'ws';
@@ -55,6 +55,7 @@ const recorded = await startRecordingUpstream(scene);
 const ways = [
   { name: 'echo', targets: [echo.url], rule: {} },
   { name: 'one', targets: [echo.url], rule: { maxSockets: 1 } },
+  { name: 'narrow', targets: [upstream.url], rule: { maxSockets: 1 } },
   { name: 'idle', targets: [echo.url], rule: { idleTimeout: '300ms' } },
   { name: 'raw', targets: [upstream.url], rule: {} },
   { name: 'second', targets: [upstream.url, 'http://127.0.0.1:1'], rule: {} },
@@ -322,6 +323,19 @@ test('no more sockets are open than the route allows, and a closed one makes roo
   await once(first, 'close');
   const third = connect(t, gateway, path);
   await once(third, 'open');
+});
+
+test('an upgrade that the upstream does not take keeps no place, also while its client leaves its side open', async (t) => {
+  upstream.script = (socket) => void socket.end('HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n');
+  t.after(() => (upstream.script = () => undefined));
+  const bytes = handshakeWith().toString('latin1').replace(rawPath, '/v1/narrow/live');
+  for (let turn = 0; turn < 3; turn += 1) {
+    const client = connectTcp({ port: gateway.port, host: '127.0.0.1', allowHalfOpen: true });
+    t.after(() => client.destroy());
+    client.write(bytes, 'latin1');
+    const [answer] = (await once(client, 'data')) as [Buffer];
+    assert.match(answer.toString(), /^HTTP\/1\.1 401 /);
+  }
 });
 
 test('sockets on which nobody says anything are closed on both sides', async (t) => {

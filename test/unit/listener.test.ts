@@ -145,8 +145,9 @@ const unreadable: readonly [what: string, begin: string, status: number][] = [
 
 for (const [what, begin, status] of unreadable) {
   test(`who still sends behind ${what} gets to read the answer, when all is sent`, async (t) => {
-    const { port } = await listenWith(t, {
-      answer: (_, res) => res.end('answered'),
+    let closed = 0;
+    const { port, listener } = await listenWith(t, {
+      answer: (_, res) => void res.on('close', () => (closed += 1)).end('answered'),
       unreadable: () => undefined,
     });
     const client = connect(port, '127.0.0.1');
@@ -160,6 +161,8 @@ for (const [what, begin, status] of unreadable) {
     }
     // Not before: what a reset has thrown away cannot be read any more.
     assert.ok((await text(client)).startsWith(`HTTP/1.1 ${status} `));
+    await listener.close(0);
+    assert.equal(closed, status === 200 ? 1 : 0);
   });
 }
 
