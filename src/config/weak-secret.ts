@@ -1,7 +1,8 @@
 const lengthMin = 16;
 
 /** What examples say in place of a secret: ours do, and those of others. */
-const placeholder = /(?:change|replace)[-_.]?(?:me|this)|please[-_.]?(?:change|replace)/i;
+const placeholder =
+  /(?<![a-z])(?:(?:change|replace)[-_.]?(?:me|this)|please[-_.]?(?:change|replace))(?![a-z])/i;
 
 /** What is to be said of a secret that could be found by trying; undefined for one that could not. */
 export function weaknessOf(secret: string): string | undefined {

@@ -241,6 +241,14 @@ admin: { token: ${example}, tokens: [{ name: one, token: ${example}-too }] }
   ]);
 });
 
+test('a secret that only has such letters in it is none', (t) => {
+  const keys = ['replacement-parts-9f8a', 'price-change-metrics', 'exchange-messages-77']
+    .map((secret, at) => `{ id: k${at}, plan: free, secret: ${secret} }`)
+    .join(', ');
+  const file = writeTemporary(t, `${least}plans: { free: {} }\nkeys: [${keys}]\n`);
+  assert.deepEqual(loadConfig(file, {}).warnings, []);
+});
+
 test('a key in the file that has expired is a warning', (t) => {
   const [old, later] = ['2020-01-01', '9999-01-01'].map(
     (expires) => `{ id: k${expires}, plan: free, secret: ${expires}-aaaaaaaa, expires: ${expires} }`,
