@@ -247,7 +247,8 @@ function asNobody(t: TestContext, path: string) {
   return {
     ask: async (errand: Errand): Promise<string> => {
       child.send(errand);
-      const [said] = (await once(child, 'message')) as [string];
+      const ended = once(child, 'exit').then(() => ['it ended without a word']);
+      const [said] = (await Promise.race([once(child, 'message'), ended])) as [string];
       return said;
     },
     kill: async (): Promise<void> => {
