@@ -84,6 +84,14 @@ export function readKeyFields(
   return fields;
 }
 
+/** All fields of a new key of this plan, of which some are given. Throws a `KeyProblem` where they do not fit together. */
+export function completeFields(given: Partial<KeyFields>, plan: string, rules: KeyRules): KeyFields {
+  const fields = { ...emptyFields, ...given, plan };
+  checkSpan(fields);
+  checkQuotas(fields, rules);
+  return fields;
+}
+
 /** Refuses an id that is a secret. */
 export function checkId(id: string): void {
   if (isSecret(id)) throw invalidFields([{ field: 'id', message: isSecretFault }]);

@@ -1,12 +1,4 @@
-import {
-  checkId,
-  checkQuotas,
-  checkSpan,
-  emptyFields,
-  readKeyFields,
-  type KeyFields,
-  type WrittenFields,
-} from './key-fields.ts';
+import { checkId, completeFields, readKeyFields, type KeyFields, type WrittenFields } from './key-fields.ts';
 import { isKeyId } from './key-id.ts';
 import { invalidFields, KeyProblem } from './key-problem.ts';
 import type { KeyRules } from './key-rules.ts';
@@ -22,10 +14,7 @@ export interface NewKey {
 export function readNewKey({ id, ...written }: WrittenFields, rules: KeyRules): NewKey {
   const chosen = id === undefined ? undefined : readId(id, rules);
   const given = readKeyFields(written, rules, ['id']);
-  const fields = { ...emptyFields, ...given, plan: given.plan ?? onlyPlan(rules) };
-  checkSpan(fields);
-  checkQuotas(fields, rules);
-  return { id: chosen, fields };
+  return { id: chosen, fields: completeFields(given, given.plan ?? onlyPlan(rules), rules) };
 }
 
 /** Where there is one plan only, nobody has to name it. */

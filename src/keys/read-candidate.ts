@@ -1,15 +1,7 @@
 import { hash } from 'node:crypto';
 import { weaknessOf } from '../config/weak-secret.ts';
 import type { KeyRecord } from '../stores/key-store.ts';
-import {
-  checkId,
-  checkQuotas,
-  checkSpan,
-  emptyFields,
-  readKeyFields,
-  type KeyFields,
-  type WrittenFields,
-} from './key-fields.ts';
+import { checkId, completeFields, readKeyFields, type KeyFields, type WrittenFields } from './key-fields.ts';
 import { createKeyId, isKeyId } from './key-id.ts';
 import { invalidFields } from './key-problem.ts';
 import type { KeyRules } from './key-rules.ts';
@@ -45,9 +37,7 @@ export function readCandidate(
   const fields = readKeyFields(given, rules, ['id', 'secret', 'hash']);
   const planOfNew = fields.plan ?? plan;
   if (planOfNew === undefined) throw invalidFields([{ field: 'plan', message: 'is missing' }]);
-  const whole = { ...emptyFields, ...fields, plan: planOfNew };
-  checkSpan(whole);
-  checkQuotas(whole, rules);
+  const whole = completeFields(fields, planOfNew, rules);
   if (id !== undefined && !isKeyId(id)) throw invalidFields([{ field: 'id', message: 'is no id' }]);
   if (id !== undefined) checkId(id);
   if (rules.staticKeys.some((key) => key.id === id)) {
