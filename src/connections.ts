@@ -91,7 +91,6 @@ export class Connections {
       connection.idleSince = performance.now();
       if (req.visit.cut === 'upstream') noteCut(connection);
       connection.answered = req;
-      if (connection.givenUp && connection.inFlight.length === 0) endReadably(req.socket);
     });
     // Refusals that nobody reads pile up too. Reading no further would not do: nobody would hear the client leave.
     if (connection.inFlight.length >= this.#heldMax) cutOff(req.socket, connection.inFlight[0]);
@@ -135,6 +134,8 @@ export class Connections {
     const connection = this.#open.get(socket);
     if (connection === undefined || connection.givenUp) return false;
     connection.givenUp = true;
+    // Node calls it behind the last answer, and what the client still sends would make a reset of it.
+    socket.destroySoon = () => endReadably(socket);
     endAfterAnswers(socket, connection);
     return true;
   }
@@ -279,11 +280,14 @@ function closeResponses({ inFlight }: Connection): void {
  * Only the last answer says so: behind the first that does, Node ends the connection, and the others would be lost. One whose
  * head is out has promised to keep the connection already, so the connection is ended behind it.
  */
-function endAfterAnswers(socket: Socket, { inFlight }: Connection): void {
+function endAfterAnswers(socket: Socket, connection: Connection): void {
+  const { inFlight } = connection;
   const last = inFlight.at(-1);
   if (sayLast(last)) return;
   last?.once('close', () => {
-    if (inFlight.length === 0) socket.end();
+    if (inFlight.length > 0) return;
+    if (connection.givenUp) endReadably(socket);
+    else socket.end();
   });
 }
 

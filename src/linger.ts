@@ -27,8 +27,9 @@ export function linger(from: Readable, whenOver: () => void): void {
 }
 
 /** Ends a connection of which nothing more is taken, with its last words if it has any, so that a client that still sends gets to read them. */
-export function endReadably(socket: Duplex, lastWords = ''): void {
-  // The parser that would read on has given up, or handed the connection over.
+export function endReadably(socket: Duplex, lastWords?: string): void {
+  if (socket.destroyed) return;
+  // Whoever read it, a parser mostly, takes nothing more.
   socket.removeAllListeners('data');
   socket.end(lastWords);
   linger(socket, () => socket.destroy());

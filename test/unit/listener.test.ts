@@ -137,17 +137,24 @@ test('who was taken last before the port closes is answered, though the process 
   await gone;
 });
 
+const nonsense = 'nonsense\r\n\r\n';
 const unreadable: readonly [what: string, begin: string, status: number][] = [
   ['headers that are too large', `POST / HTTP/1.1\r\nHost: a\r\nCookie: ${'x'.repeat(20_000)}\r\n\r\n`, 431],
   ['what is no request', 'GIMME / HTTP/1.1\r\nHost: a\r\n\r\n', 400],
   ['an upgrade', 'GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n', 200],
+  ['nonsense behind a request that is answered', `GET / HTTP/1.1\r\nHost: a\r\n\r\n${nonsense}`, 200],
+  ['nonsense behind a request under way', `GET /later HTTP/1.1\r\nHost: a\r\n\r\n${nonsense}`, 200],
 ];
 
 for (const [what, begin, status] of unreadable) {
-  test(`who still sends behind ${what} gets to read the answer, when all is sent`, async (t) => {
+  test(`whoever sends on after ${what} gets to read the answer, when all is sent`, async (t) => {
     let closed = 0;
     const { port, listener } = await listenWith(t, {
-      answer: (_, res) => void res.on('close', () => (closed += 1)).end('answered'),
+      answer: (req, res) => {
+        res.on('close', () => (closed += 1));
+        if (req.url === '/later') setImmediate(() => res.end('answered'));
+        else res.end('answered');
+      },
       unreadable: () => undefined,
     });
     const client = connect(port, '127.0.0.1');
