@@ -100,12 +100,13 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     address: acceptors.address,
     close: async (timeoutMs) => {
       connections.drain();
-      const hardStop = setTimeout(() => connections.cut(), timeoutMs);
+      // More than once: while those who wait are taken, some may come behind the cut.
+      const hardStop = setInterval(() => connections.cut(), timeoutMs);
       await acceptors.takeWaiting();
       // Not earlier: a connection that was taken a moment ago is idle until its request is read.
       const stopWaiting = afterReading(onTheWayMs, () => server.closeIdleConnections());
       await acceptors.close();
-      clearTimeout(hardStop);
+      clearInterval(hardStop);
       stopWaiting();
       clearInterval(timer);
       await connections.gone();
