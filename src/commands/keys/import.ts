@@ -1,5 +1,5 @@
 import { constants, createReadStream } from 'node:fs';
-import { access } from 'node:fs/promises';
+import { access, stat } from 'node:fs/promises';
 import type { Config } from '../../config/config.ts';
 import { whyUnreadable } from '../../config/read-text.ts';
 import { exitCodes } from '../../exit-codes.ts';
@@ -23,7 +23,7 @@ const progressEveryMs = 250;
 export async function importKeys(file: string, options: KeysOptions & ImportFlags): Promise<number> {
   const check = async (config: Config): Promise<void> => {
     readKeyFields({ plan: options.plan }, createKeyRules(config));
-    if (file !== '-') await access(file, constants.R_OK);
+    if (file !== '-') await requireReadable(file);
   };
   try {
     return await openBook({ ...options, create: true, check }, (open) => takeOver(file, options, open));
@@ -32,6 +32,13 @@ export async function importKeys(file: string, options: KeysOptions & ImportFlag
     processTerminal().stderr.write(`gatehouse: the file to import cannot be read: ${whyUnreadable(error)}\n`);
     return exitCodes.noInput;
   }
+}
+
+/** Reads none of it yet: of a pipe that would be lost. */
+async function requireReadable(file: string): Promise<void> {
+  await access(file, constants.R_OK);
+  if (!(await stat(file)).isDirectory()) return;
+  throw Object.assign(new Error('a directory holds no lines'), { code: 'EISDIR', syscall: 'read' });
 }
 
 async function takeOver(
