@@ -160,7 +160,7 @@ export function storeReporter(logger: Logger) {
       logger.warn({ reason }, 'the -wal file of the store grows, because it cannot be copied into the store');
     },
     onEmptied(): void {
-      logger.error('the store has lost the keys that it had, and perhaps its usage');
+      logger.error('the store has lost its list of changes, and with it perhaps keys and usage');
     },
   };
 }

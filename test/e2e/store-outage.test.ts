@@ -208,7 +208,7 @@ test('a Redis that comes back without its keys is told of once, and the gateway 
   assert.equal((await call(gateway, { key: 'eve' })).status, 200);
   await redis.stop();
   await redis.start();
-  const emptied = 'the store has lost the keys that it had, and perhaps its usage';
+  const emptied = 'the store has lost its list of changes, and with it perhaps keys and usage';
   await until(() => says(gateway, emptied));
   await until(async () => (await call(gateway, { key: 'eve' })).status === 401);
   await until(async () => (await readyz(gateway)).status === 200);
