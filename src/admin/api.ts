@@ -192,7 +192,7 @@ async function readCall(
   const { body, conditional, repeatable } = operation;
   const query = readValues(operation.query, readQuery(asked.query, operation.query), { kind: 'parameter' });
   const versions = conditional ? readIfMatch(req) : undefined;
-  if (body.kind === 'none' && hasBody(req)) refuseBody(req);
+  if (body.kind === 'none') refuseBody(req);
   const isJson = body.kind === 'key' || body.kind === 'values';
   const content = isJson && (isBodyRequired(body) || hasBody(req)) ? await readJsonBody(req, res) : {};
   const values =
