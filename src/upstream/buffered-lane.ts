@@ -5,10 +5,10 @@ import type { Connector } from './connect.ts';
 import { ClientGone } from './failures.ts';
 import { Connection, type ConnectionHome, type WholeRequest } from './connection.ts';
 import { Relay, type RelayParts } from './relay.ts';
-import { type RequestHead, writeRequestHead } from './request-head.ts';
+import { type HeadParts, RequestHead } from './request-head.ts';
 import type { Seats } from './seats.ts';
 
-export interface BufferedRequest extends RequestHead {
+export interface BufferedRequest extends HeadParts {
   readonly body: Buffer;
   /** It gets a connection of its own, which is closed after it. */
   readonly alone: boolean;
@@ -86,13 +86,14 @@ export function createBufferedLane(
     answered: (connection, relay) => kept.answered(connection, relay, 0),
   };
 
-  function begin(request: WholeRequest, relay: Relay, alone: boolean): void {
+  function begin(request: WholeRequest, relay: Relay): void {
+    const { alone } = request;
     if (relay.isOver) return seats.leave(relay);
     if (isClosed) return fail(relay, new ClientGone());
     const connection = alone ? undefined : takeIdle();
     if (connection !== undefined) return connection.ask(request, relay);
     // Those that are left have just been used. In a turn one of them can be used again.
-    if (!alone && idle.length > 0) return whenAllIsRead(() => begin(request, relay, alone));
+    if (!alone && idle.length > 0) return whenAllIsRead(() => begin(request, relay));
     seats.makeRoom();
     relay.startClock();
     Connection.open(
@@ -117,10 +118,10 @@ export function createBufferedLane(
 
   return {
     send(request, res, parts) {
-      const { method, body, alone } = request;
-      const head = writeRequestHead(request, alone ? 'close' : 'keep-alive');
+      const { body, alone } = request;
+      const whole = { head: new RequestHead(request), body, alone };
       const relay = new Relay(res, { ...parts, timeouts, seats });
-      seats.take(relay, () => whenAllIsRead(() => begin({ method, head, body }, relay, alone)));
+      seats.take(relay, () => whenAllIsRead(() => begin(whole, relay)));
       if (relay.seat === undefined) relay.startClock();
     },
     close() {

@@ -3,14 +3,15 @@ import { AnswerReader } from './answer-reader.ts';
 import type { Connector } from './connect.ts';
 import { ClientGone, ConnectionClosed, isClosed, NonsenseAnswer } from './failures.ts';
 import type { AnswerSource, Relay } from './relay.ts';
+import type { RequestHead } from './request-head.ts';
 import { turnsSoFar } from '../when-all-is-read.ts';
 
 /** A request of which all is in memory. */
 export interface WholeRequest {
-  readonly method: string;
-  /** Up to the empty line, in latin1. */
-  readonly head: string;
+  readonly head: RequestHead;
   readonly body: Buffer;
+  /** The connection ends with it. */
+  readonly alone: boolean;
 }
 
 /** Where connections live. */
@@ -59,17 +60,18 @@ export class Connection implements AnswerSource {
   }
 
   /** Sends a request, whose answer the relay is told of. */
-  ask({ method, head, body }: WholeRequest, relay: Relay): void {
+  ask({ head, body, alone }: WholeRequest, relay: Relay): void {
     const socket = this.#socket as Socket;
     this.#relay = relay;
     this.#heard = false;
-    this.#reader.begin(method);
+    this.#reader.begin(head.method);
     relay.connected(this);
+    const text = head.write(alone ? 'close' : 'keep-alive');
     // One string of head and body costs one write of text, which is much less than one of a list of buffers.
-    if (body.length <= joinedBytesMax) socket.write(head + body.toString('latin1'), 'latin1');
+    if (body.length <= joinedBytesMax) socket.write(text + body.toString('latin1'), 'latin1');
     else {
       socket.cork();
-      socket.write(head, 'latin1');
+      socket.write(text, 'latin1');
       socket.write(body);
       socket.uncork();
     }

@@ -11,6 +11,7 @@ import { type Connector, createConnector, createTrust } from '../../../src/upstr
 import { Connection } from '../../../src/upstream/connection.ts';
 import { ExchangeFailed, type Outcome } from '../../../src/upstream/exchange.ts';
 import type { Relay } from '../../../src/upstream/relay.ts';
+import { RequestHead } from '../../../src/upstream/request-head.ts';
 import { Seats } from '../../../src/upstream/seats.ts';
 import { makeCertificate } from '../../helpers/certificates.ts';
 import { listen } from '../../helpers/listen.ts';
@@ -350,8 +351,8 @@ function askToPause(connection: Connection): void {
     answerBegins: () => undefined,
     answerGoesOn: () => connection.pause(),
   };
-  const head = 'GET / HTTP/1.1\r\nhost: a\r\n\r\n';
-  connection.ask({ method: 'GET', head, body: Buffer.alloc(0) }, relay as unknown as Relay);
+  const head = new RequestHead({ method: 'GET', path: '/', host: 'a', headers: [] });
+  connection.ask({ head, body: Buffer.alloc(0), alone: false }, relay as unknown as Relay);
 }
 
 /** A server in a process of its own, which answers while this one is busy. */

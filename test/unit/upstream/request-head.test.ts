@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { writeRequestHead } from '../../../src/upstream/request-head.ts';
+import { RequestHead } from '../../../src/upstream/request-head.ts';
 
 const request = {
   method: 'POST',
@@ -11,7 +11,7 @@ const request = {
 
 test('the head of a request goes out as it was given, with its host and what becomes of its connection', () => {
   assert.equal(
-    writeRequestHead(request, 'keep-alive'),
+    new RequestHead(request).write('keep-alive'),
     'POST /v1/name?x=1 HTTP/1.1\r\nhost: a.test:81\r\nconnection: keep-alive\r\nX-A: é\r\ncontent-length: 2\r\n\r\n',
   );
 });
@@ -21,12 +21,12 @@ for (const character of ['\r', '\n', '\0', '\x1f', '\x7f', 'č', 'Ċ']) {
   const name = `U+${character.charCodeAt(0).toString(16)}`;
   test(`no head is made with ${name} in a value, a host or a path`, () => {
     const bad = `a${character}X-Gatehouse-Plan: best`;
-    assert.throws(() => writeRequestHead({ ...request, headers: ['X-A', bad] }, 'close'), /cannot be sent/);
-    assert.throws(() => writeRequestHead({ ...request, host: bad }, 'close'), /cannot be sent/);
-    assert.throws(() => writeRequestHead({ ...request, path: `/${character}` }, 'close'), /cannot be sent/);
+    assert.throws(() => new RequestHead({ ...request, headers: ['X-A', bad] }), /cannot be sent/);
+    assert.throws(() => new RequestHead({ ...request, host: bad }), /cannot be sent/);
+    assert.throws(() => new RequestHead({ ...request, path: `/${character}` }), /cannot be sent/);
   });
 }
 
 test('no head is made with a blank in its path, which would end it', () => {
-  assert.throws(() => writeRequestHead({ ...request, path: '/a HTTP/1.1' }, 'close'), /cannot be sent/);
+  assert.throws(() => new RequestHead({ ...request, path: '/a HTTP/1.1' }), /cannot be sent/);
 });
