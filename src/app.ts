@@ -56,7 +56,8 @@ export function createApp({ travel, findOrigin, logger, metrics, withhold }: App
     const origin = findOrigin(req);
     const visit = new Visit(requestId(req, origin), origin);
     req.visit = visit;
-    res.once('close', () => {
+    // Not `once`: what that makes lives as long as the request does, and the collector takes it along (record 32).
+    res.on('close', () => {
       noteLeaving(visit, res);
       metrics.countRequest(visit, statusOf(visit, res));
     });

@@ -34,6 +34,9 @@ export class Connections {
   readonly #heldMax: number;
   readonly #open = new Map<Socket, Connection>();
   #inFlight = 0;
+  readonly #leave = (): void => {
+    this.#inFlight -= 1;
+  };
   /** Whether each answer ends its connection. */
   #endsEach = false;
   /** Undefined as long as the gateway is not being stopped. */
@@ -99,9 +102,7 @@ export class Connections {
       throw overloaded();
     }
     this.#inFlight += 1;
-    return () => {
-      this.#inFlight -= 1;
-    };
+    return this.#leave;
   }
 
   /**
@@ -270,10 +271,7 @@ function noteCut({ inFlight }: Connection): void {
  * and one on a bare socket, would count as in flight for ever, and their upstream calls would go on for nobody.
  */
 function closeResponses({ inFlight }: Connection): void {
-  for (const res of inFlight.splice(0)) {
-    res.destroy();
-    res.emit('close');
-  }
+  for (const res of inFlight.splice(0)) res.destroy();
 }
 
 /**
