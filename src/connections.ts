@@ -267,8 +267,8 @@ function noteCut({ inFlight }: Connection): void {
 }
 
 /**
- * Node tells only the response that was being written that its connection is gone. Those of pipelined requests behind it,
- * and one on a bare socket, would count as in flight for ever, and their upstream calls would go on for nobody.
+ * Node tells the responses of a connection that it is gone, but not one on a bare socket: that would count as in flight for ever,
+ * and its upstream call would go on for nobody.
  */
 function closeResponses({ inFlight }: Connection): void {
   for (const res of inFlight.splice(0)) res.destroy();
