@@ -135,9 +135,10 @@ export class Connections {
     const connection = this.#open.get(socket);
     if (connection === undefined || connection.givenUp) return false;
     connection.givenUp = true;
+    const end = (): void => endReadably(socket);
     // Node calls it behind the last answer, and what the client still sends would make a reset of it.
-    socket.destroySoon = () => endReadably(socket);
-    endAfterAnswers(socket, connection);
+    socket.destroySoon = end;
+    endAfterAnswers(connection, end);
     return true;
   }
 
@@ -160,7 +161,7 @@ export class Connections {
   drain(): void {
     this.#endsEach = true;
     this.#drainingSince = performance.now();
-    for (const [socket, connection] of this.#open) endAfterAnswers(socket, connection);
+    for (const [socket, connection] of this.#open) endAfterAnswers(connection, () => socket.end());
   }
 
   /**
@@ -271,21 +272,18 @@ function noteCut({ inFlight }: Connection): void {
  * and its upstream call would go on for nobody.
  */
 function closeResponses({ inFlight }: Connection): void {
-  for (const res of inFlight.splice(0)) res.destroy();
+  for (const res of inFlight) res.destroy();
 }
 
 /**
  * Only the last answer says so: behind the first that does, Node ends the connection, and the others would be lost. One whose
  * head is out has promised to keep the connection already, so the connection is ended behind it.
  */
-function endAfterAnswers(socket: Socket, connection: Connection): void {
-  const { inFlight } = connection;
+function endAfterAnswers({ inFlight }: Connection, end: () => void): void {
   const last = inFlight.at(-1);
   if (sayLast(last)) return;
   last?.once('close', () => {
-    if (inFlight.length > 0) return;
-    if (connection.givenUp) endReadably(socket);
-    else socket.end();
+    if (inFlight.length === 0) end();
   });
 }
 
