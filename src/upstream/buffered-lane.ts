@@ -5,19 +5,12 @@ import type { Connector } from './connect.ts';
 import { ClientGone } from './failures.ts';
 import { Connection, type ConnectionHome, type WholeRequest } from './connection.ts';
 import { Relay, type RelayParts } from './relay.ts';
-import { type HeadParts, RequestHead } from './request-head.ts';
 import type { Seats } from './seats.ts';
-
-export interface BufferedRequest extends HeadParts {
-  readonly body: Buffer;
-  /** It gets a connection of its own, which is closed after it. */
-  readonly alone: boolean;
-}
 
 /** The way to one target for bodies that are in memory. */
 export interface BufferedLane {
   /** Settles as the relay does: with an Outcome, or with ExchangeFailed while the client has seen nothing. */
-  send(request: BufferedRequest, res: ServerResponse, parts: Omit<RelayParts, 'timeouts' | 'seats'>): void;
+  send(request: WholeRequest, res: ServerResponse, parts: Omit<RelayParts, 'timeouts' | 'seats'>): void;
   close(): void;
 }
 
@@ -118,10 +111,8 @@ export function createBufferedLane(
 
   return {
     send(request, res, parts) {
-      const { body, alone } = request;
-      const whole = { head: new RequestHead(request), body, alone };
       const relay = new Relay(res, { ...parts, timeouts, seats });
-      seats.take(relay, () => whenAllIsRead(() => begin(whole, relay)));
+      seats.take(relay, () => whenAllIsRead(() => begin(request, relay)));
       if (relay.seat === undefined) relay.startClock();
     },
     close() {

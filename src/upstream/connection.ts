@@ -10,7 +10,7 @@ import { turnsSoFar } from '../when-all-is-read.ts';
 export interface WholeRequest {
   readonly head: RequestHead;
   readonly body: Buffer;
-  /** The connection ends with it. */
+  /** It gets a connection of its own, which is closed after it. */
   readonly alone: boolean;
 }
 

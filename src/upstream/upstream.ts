@@ -6,6 +6,7 @@ import type { Body } from './body.ts';
 import { ClientGone, failureKind, refuse, type FailureKind } from './failures.ts';
 import { ExchangeFailed, type Outcome, type Progress } from './exchange.ts';
 import type { Switching } from './streamed-exchange.ts';
+import { RequestHead } from './request-head.ts';
 import { Seats } from './seats.ts';
 import { createStreamedLane, type StreamedLane } from './streamed-lane.ts';
 import { Refusal } from '../refusals.ts';
@@ -192,7 +193,8 @@ function exchange(
     const parts = { own, costHeader, progress, settle: { resolve, reject } };
     const alone = repeats || (hasBytes(body) && methodsWithoutBody.has(method));
     if (body.kind === 'bytes' && body.bytes.length <= wholeBytesMax && switching === undefined) {
-      target.buffered.send({ method, path, host, headers, body: body.bytes, alone }, res, parts);
+      const head = new RequestHead({ method, path, host, headers });
+      target.buffered.send({ head, body: body.bytes, alone }, res, parts);
       return;
     }
     const withHost = ['host', host, ...headers];

@@ -60,7 +60,8 @@ async function openLane(
       const settle = { resolve, reject: (failure: Error) => (resolve(failure), res.destroy()) };
       const headers = ['content-length', String(request.body.length)];
       const parts = { own: () => [], costHeader: undefined, progress: noProgress(), settle };
-      lane.send({ method: 'POST', path: '/', host: 'a', headers, ...asked }, res, parts);
+      const head = new RequestHead({ method: 'POST', path: '/', host: 'a', headers });
+      lane.send({ head, ...asked }, res, parts);
       if (leaves) res.emit('close');
       afterSend?.();
     }),
