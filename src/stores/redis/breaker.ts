@@ -3,7 +3,7 @@ export interface Breaker {
   /** True when a call may be made. While open, one call at a time may try, each `coolMs`. */
   admits(): boolean;
   succeeded(): void;
-  failed(): void;
+  failed(calls?: number): void;
 }
 
 export interface BreakerOptions {
@@ -29,8 +29,8 @@ export function createBreaker({ failuresMax, coolMs, clock }: BreakerOptions): B
     succeeded() {
       failures = 0;
     },
-    failed() {
-      failures += 1;
+    failed(calls = 1) {
+      failures += calls;
       triedAt = clock();
     },
   };

@@ -153,14 +153,18 @@ function leaveReplica(): (error: Error) => false | 1 {
 /**
  * Has all that is sent in this turn of the event loop leave in one write. The pipelines that ioredis makes by itself would do that
  * as well, but it sends none before all answers to the last have come (6.0.0): each call would wait for nearly two round trips, and
- * all of them for one that takes long. In a cluster, while a slot moves, they fail whole (its issue 2075).
+ * all of them for one that takes long. In a cluster, while a slot moves, they fail whole (its issue 2075). `sendLast` sends what was
+ * gathered until then.
  */
-export function sendTogether(client: Client): void {
+export function sendTogether(client: Client, sendLast: () => void): void {
   if (client instanceof Cluster) return;
   const { stream } = client;
   if (stream.writableCorked > 0) return;
   stream.cork();
-  whenAllIsRead(() => stream.uncork());
+  whenAllIsRead(() => {
+    sendLast();
+    stream.uncork();
+  });
 }
 
 function clusterOptions(options: ConnectionOptions) {

@@ -19,7 +19,8 @@ import type {
   KnownKey,
 } from '../key-store.ts';
 import { EVENTS_PER_READING, watchChanges, type FeedAnswer } from '../watch-changes.ts';
-import { callOf, type Link } from './link.ts';
+import { callOf } from './command.ts';
+import type { Link } from './link.ts';
 import { notUnderstood } from './not-understood.ts';
 import { scripts } from './scripts.ts';
 

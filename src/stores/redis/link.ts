@@ -5,14 +5,20 @@ import { StoreUnavailable } from '../ledger.ts';
 import { createBreaker } from './breaker.ts';
 import type { Breaker } from './breaker.ts';
 import { sendTogether, type Client } from './client.ts';
-import { asksToAskAgain, describeFailure, tellsNoReason } from './failures.ts';
-import type { Script } from './scripts.ts';
+import { callOf, type Command } from './command.ts';
+import { describeFailure, tellsNoReason } from './failures.ts';
+import { Runs } from './runs.ts';
+import type { Script, SharedScript } from './scripts.ts';
 import { slotOf } from './slot.ts';
 
 /** The way to Redis: every call answers within the deadline or rejects with `StoreUnavailable`. */
 export interface Link {
-  /** Runs a script. The first key decides where. */
-  run(script: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown>;
+  /** Runs a script. The first key decides where. Those who ask for the same one in one turn of the event loop are one call. */
+  run(
+    script: Script | SharedScript,
+    keys: readonly string[],
+    args: readonly (string | number)[],
+  ): Promise<unknown>;
   /** Sends plain commands about one key. */
   send<T>(key: string, command: Command<T>): Promise<T>;
   /** Resolves when connected, or when a first attempt has failed; the connecting goes on either way. */
@@ -26,10 +32,9 @@ export interface Link {
 interface Call {
   readonly breaker: Breaker | undefined;
   readonly reject: (error: unknown) => void;
+  /** Those who wait for the answer, if there may be several. */
+  readonly runs: Runs | undefined;
 }
-
-/** Sends something; `waiting` tells whether anybody still waits for the answer. */
-type Command<T> = (client: Client, waiting: () => boolean) => Promise<T>;
 
 const FAILURES_MAX = 5;
 const COOL_MS = 200;
@@ -76,11 +81,48 @@ export function createLink(client: Client, { deadlineMs, where }: LinkOptions): 
       : breakers[Math.floor((slotOf(key) * breakers.length) / SLOTS)];
   }
 
+  function whyNotAsk(breaker: Breaker | undefined): string | undefined {
+    if (client.status !== 'ready') return `Redis is not connected: ${whyAway}`;
+    return breaker?.admits() === false ? `Redis is not asked for a moment: ${lastFailure}` : undefined;
+  }
+
   function send<T>(key: string, command: Command<T>): Promise<T> {
-    if (client.status !== 'ready') return refuse(`Redis is not connected: ${whyAway}`);
     const breaker = breakerOf(key);
-    if (breaker?.admits() === false) return refuse(`Redis is not asked for a moment: ${lastFailure}`);
-    return answerInTime(command, breaker);
+    const whyNot = whyNotAsk(breaker);
+    return whyNot === undefined ? answerInTime(command, breaker) : refuse(whyNot);
+  }
+
+  /** Those who asked last in this turn, and how they are sent: before anything else is, and at its end. */
+  let gathered: { readonly runs: Runs; readonly send: () => void } | undefined;
+
+  function sendGathered(): void {
+    const { send: sendThem } = gathered ?? {};
+    gathered = undefined;
+    sendThem?.();
+  }
+
+  /** In a cluster the keys of two may be in two places. */
+  function run(
+    script: Script | SharedScript,
+    keys: readonly string[],
+    args: readonly (string | number)[],
+  ): Promise<unknown> {
+    if (client.isCluster || !('many' in script)) return send(keys[0] ?? '', callOf(script, keys, args));
+    const [breaker] = breakers;
+    const whyNot = whyNotAsk(breaker);
+    if (whyNot !== undefined) return refuse(whyNot);
+    if (gathered?.runs.takes(script) !== true) {
+      sendGathered();
+      gathered = gather(script, breaker);
+    }
+    return gathered.runs.join(keys, args);
+  }
+
+  function gather(script: SharedScript, breaker: Breaker | undefined) {
+    const runs = new Runs(script);
+    const call = { breaker, runs, reject: (error: unknown) => runs.fail(error) };
+    const ask = expect<unknown>(call, (answer) => runs.answer(answer, (error) => understand(error, call)));
+    return { runs, send: () => ask(runs.compose()) };
   }
 
   // The deadline is ours: a command that hangs in a socket or in a queue of the client has none of its own. An answer that came in
@@ -92,44 +134,56 @@ export function createLink(client: Client, { deadlineMs, where }: LinkOptions): 
     turnOut: giveUp,
   });
 
-  function giveUp({ breaker, reject }: Call): void {
+  function giveUp(call: Call): void {
     noteFailure(`Redis did not answer within ${deadlineMs} ms`);
-    breaker?.failed();
-    reject(new StoreUnavailable(lastFailure, { mayHaveHappened: true }));
+    noteFailed(call);
+    call.reject(new StoreUnavailable(lastFailure, { mayHaveHappened: true }));
+  }
+
+  function noteFailed({ breaker, runs }: Call): void {
+    breaker?.failed(runs?.size);
   }
 
   function answerInTime<T>(command: Command<T>, breaker: Breaker | undefined): Promise<T> {
+    sendGathered();
     return new Promise((resolve, reject) => {
-      const spot = room.enter({ breaker, reject });
-      sendTogether(client);
+      expect({ breaker, reject, runs: undefined }, resolve)(command);
+    });
+  }
+
+  /** Somebody waits for an answer from now on. What is returned sends the command, in this turn. */
+  function expect<T>(call: Call, resolve: (answer: T) => void): (command: Command<T>) => void {
+    const spot = room.enter(call);
+    sendTogether(client, sendGathered);
+    return (command) => {
       try {
         void command(client, () => spot.isTaken).then(succeed, fail);
       } catch (thrown) {
         // What throws at once has failed as well.
         fail(thrown);
       }
+    };
 
-      // An answer that comes late is no sign of health.
-      function succeed(value: T): void {
-        if (!spot.leave()) return;
-        breaker?.succeeded();
-        whyAway = CLOSED;
-        resolve(value);
-      }
+    // An answer that comes late is no sign of health.
+    function succeed(answer: T): void {
+      if (!spot.leave()) return;
+      call.breaker?.succeeded();
+      whyAway = CLOSED;
+      resolve(answer);
+    }
 
-      function fail(thrown: unknown): void {
-        if (spot.leave()) reject(understand(thrown, breaker));
-      }
-    });
+    function fail(thrown: unknown): void {
+      if (spot.leave()) call.reject(understand(thrown, call));
+    }
   }
 
-  function understand(thrown: unknown, breaker: Breaker | undefined): StoreUnavailable {
+  function understand(thrown: unknown, call: Call): StoreUnavailable {
     const { error, general, answered } = describeFailure(thrown, whyAway);
     if (general) noteFailure(tellsNoReason(thrown) ? whyAway : error.message);
     // A refusal takes no longer than any answer. Not to ask any more would keep from others what Redis gives them, as one
     // without memory does with keys.
-    if (answered) breaker?.succeeded();
-    else if (general) breaker?.failed();
+    if (answered) call.breaker?.succeeded();
+    else if (general) noteFailed(call);
     return error;
   }
 
@@ -144,7 +198,7 @@ export function createLink(client: Client, { deadlineMs, where }: LinkOptions): 
 
   return {
     send,
-    run: (script, keys, args) => send(keys[0] ?? '', callOf(script, keys, args)),
+    run,
     ready: (withinMs) => becomeReady(client, withinMs),
     ask: (command) =>
       client.status === 'ready'
@@ -152,20 +206,6 @@ export function createLink(client: Client, { deadlineMs, where }: LinkOptions): 
         : refuse(`Redis is not connected: ${whyAway}`),
     close: () => client.disconnect(),
   };
-}
-
-/** The command that runs a script: by its SHA-1, and in full where Redis does not know that. */
-export function callOf(
-  script: Script,
-  keys: readonly string[],
-  args: readonly (string | number)[],
-): Command<unknown> {
-  const words = [...keys, ...args];
-  return (client, waiting) =>
-    client.evalsha(script.sha, keys.length, ...words).catch((thrown: unknown) => {
-      if (!asksToAskAgain(thrown) || !waiting()) throw thrown;
-      return client.eval(script.source, keys.length, ...words);
-    });
 }
 
 function refuse(message: string): Promise<never> {

@@ -5,7 +5,8 @@ import { trustFor } from './authorities.ts';
 import { createClient, createListener, followSentinels } from './client.ts';
 import { createRedisKeys } from './keys.ts';
 import { createRedisLedger } from './ledger.ts';
-import { callOf, createLink } from './link.ts';
+import { callOf } from './command.ts';
+import { createLink } from './link.ts';
 import { listenOn } from './listen-on.ts';
 import { scripts } from './scripts.ts';
 

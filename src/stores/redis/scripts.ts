@@ -7,20 +7,27 @@ export interface Script {
   readonly sha: string;
 }
 
-const shared = read('step');
+/** One that requests wait for, and many of them at a time. */
+export interface SharedScript extends Script {
+  /** Does the same for all who ask in one turn. */
+  readonly many: Script;
+}
+
+const step = read('step');
+const forMany = read('many');
 
 /** The scripts that change the ledger, one for each kind of step, those for keys, and the probe. */
 export const scripts = {
-  draw: script(shared + read('draw')),
-  add: script(shared + read('add')),
-  cancel: script(shared + read('cancel')),
+  draw: shared(step + read('draw')),
+  add: shared(step + read('add')),
+  cancel: shared(step + read('cancel')),
   time: script(read('time')),
   usage: script(read('usage')),
   reset: script(read('reset')),
-  pace: script(read('pace')),
-  enter: script(read('enter')),
-  stay: script(read('stay')),
-  findKey: script(read('find-key')),
+  pace: shared(read('pace')),
+  enter: shared(read('enter')),
+  stay: shared(read('stay')),
+  findKey: shared(read('find-key')),
   changeKey: script(read('change-key')),
   addKeys: script(read('add-keys')),
   noteUses: script(read('note-uses')),
@@ -30,6 +37,10 @@ export const scripts = {
 
 function read(name: string): string {
   return readFileSync(new URL(`${name}.lua`, import.meta.url), 'utf8');
+}
+
+function shared(source: string): SharedScript {
+  return { ...script(source), many: script(`local function run(KEYS, ARGV)\n${source}\nend\n${forMany}`) };
 }
 
 function script(source: string): Script {

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { test } from 'node:test';
 import type { Client } from '../../../src/stores/redis/client.ts';
-import { callOf, createLink } from '../../../src/stores/redis/link.ts';
+import { callOf } from '../../../src/stores/redis/command.ts';
+import { createLink } from '../../../src/stores/redis/link.ts';
 
 /** A client as far as a link knows one, which is connected as long as the test says so. */
 function standIn(over: object = {}): Client {
@@ -73,6 +74,18 @@ test('what one call is refused for keeps from no other', async () => {
       /no memory left/,
     );
   assert.equal(await link.send('key', async () => 'well'), 'well');
+});
+
+test('an answer that is not one for each of those who asked is none for any of them', async () => {
+  const shared = { ...script, many: { source: 'return 1', sha: 'def' } };
+  for (const answer of [null, 'OK', [], ['one']]) {
+    const link = createLink(standIn({ evalsha: async () => answer }), { deadlineMs: 1000, where: 'here' });
+    const answers = [1, 2].map(() => link.run(shared, ['key'], []));
+    // Asking for something else sends them.
+    await link.ask(async () => 'well');
+    for (const one of answers)
+      await assert.rejects(one, { message: /something that is not known/, mayHaveHappened: true });
+  }
 });
 
 test('a call that nobody answered in time may have been done', async () => {

@@ -1,0 +1,20 @@
+import type { Client } from './client.ts';
+import { asksToAskAgain } from './failures.ts';
+import type { Script } from './scripts.ts';
+
+/** Sends something; `waiting` tells whether anybody still waits for the answer. */
+export type Command<T> = (client: Client, waiting: () => boolean) => Promise<T>;
+
+/** The command that runs a script: by its SHA-1, and in full where Redis does not know that. */
+export function callOf(
+  script: Script,
+  keys: readonly string[],
+  args: readonly (string | number)[],
+): Command<unknown> {
+  const words = [...keys, ...args];
+  return (client, waiting) =>
+    client.evalsha(script.sha, keys.length, ...words).catch((thrown: unknown) => {
+      if (!asksToAskAgain(thrown) || !waiting()) throw thrown;
+      return client.eval(script.source, keys.length, ...words);
+    });
+}

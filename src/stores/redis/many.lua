@@ -1,0 +1,35 @@
+-- Runs one script for all who asked for it, as if each had asked alone; scripts.ts puts the script in front, as `run`.
+-- KEYS     those of all, one after the other
+-- ARGV     for each: how many keys it has, how many arguments, and the arguments
+-- Returns  for each its answer or its error
+
+local answers = {}
+local key = 0
+local word = 1
+while word < #ARGV do
+  local keys, words = {}, {}
+  local last = word + 1 + tonumber(ARGV[word + 1])
+  for at = 1, tonumber(ARGV[word]) do
+    keys[at] = KEYS[key + at]
+  end
+  for at = word + 2, last do
+    words[at - word - 1] = ARGV[at]
+  end
+  local done, answer = pcall(run, keys, words)
+  if not done then
+    local why = type(answer) == 'table' and answer.err or tostring(answer)
+    answer = { err = why }
+    -- Nothing can have been written then, and all who ask must hear that this is no master any more.
+    if string.find(why, 'READONLY', 1, true) then
+      return answer
+    end
+  end
+  -- A nil would end the list.
+  if answer == nil then
+    answer = false
+  end
+  answers[#answers + 1] = answer
+  key = key + #keys
+  word = last + 1
+end
+return answers

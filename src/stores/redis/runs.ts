@@ -1,0 +1,74 @@
+import { callOf, type Command } from './command.ts';
+import { notUnderstood } from './not-understood.ts';
+import type { Script, SharedScript } from './scripts.ts';
+
+type Words = readonly (string | number)[];
+
+/** One who asks for the script. */
+interface Run {
+  readonly keys: readonly string[];
+  readonly args: Words;
+  readonly resolve: (answer: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** For them Redis does nothing else for a millisecond at most. */
+const runsMax = 64;
+
+/**
+ * Those who ask for the same script one after the other in one turn of the event loop. They are one call to Redis, and each has an
+ * answer or a failure of its own. Most of what a call costs here it costs once, for however many.
+ */
+export class Runs {
+  readonly #script: SharedScript;
+  readonly #runs: Run[] = [];
+
+  constructor(script: SharedScript) {
+    this.#script = script;
+  }
+
+  get size(): number {
+    return this.#runs.length;
+  }
+
+  takes(script: Script): boolean {
+    return script === this.#script && this.#runs.length < runsMax;
+  }
+
+  join(keys: readonly string[], args: Words): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      this.#runs.push({ keys, args, resolve, reject });
+    });
+  }
+
+  /** The call for all of them. */
+  compose(): Command<unknown> {
+    const [first, second] = this.#runs;
+    if (first !== undefined && second === undefined) return callOf(this.#script, first.keys, first.args);
+    const keys: string[] = [];
+    const words: (string | number)[] = [];
+    for (const run of this.#runs) {
+      keys.push(...run.keys);
+      words.push(run.keys.length, run.args.length, ...run.args);
+    }
+    return callOf(this.#script.many, keys, words);
+  }
+
+  /** Hands each its own. `understand` tells what an error of Redis means. */
+  answer(answer: unknown, understand: (error: Error) => unknown): void {
+    const answers = this.#runs.length === 1 ? [answer] : answer;
+    if (!Array.isArray(answers) || answers.length !== this.#runs.length) {
+      this.fail(notUnderstood());
+      return;
+    }
+    for (const [at, { resolve, reject }] of this.#runs.entries()) {
+      const own: unknown = answers[at];
+      if (own instanceof Error) reject(understand(own));
+      else resolve(own);
+    }
+  }
+
+  fail(error: unknown): void {
+    for (const { reject } of this.#runs) reject(error);
+  }
+}

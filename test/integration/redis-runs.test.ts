@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Unreadable } from '../../src/stores/ledger.ts';
+import { nameKeys } from '../../src/stores/redis/names.ts';
+import { aCounter, aDraw, someUnits, usedOf } from '../helpers/ledger-orders.ts';
+import { startRedisServer, type RedisServer } from '../helpers/redis-server.ts';
+import { counters, failureOf, openWithDeadline, recovers } from '../helpers/store-faults.ts';
+
+async function callsOf(redis: RedisServer): Promise<number> {
+  return Number(/cmdstat_evalsha:calls=(\d+)/.exec(await redis.say('INFO', 'commandstats'))?.[1] ?? 0);
+}
+
+test('who asks for the same in one turn is answered by one call, 64 at most, each with their own', async (t) => {
+  const redis = await startRedisServer(t);
+  const { ledger } = await openWithDeadline(t, redis.url);
+  // Redis knows the scripts from now on.
+  for (const keys of [['a'], ['b', 'c']])
+    await Promise.all(keys.map((keyId) => ledger.draw(aDraw({ counters, keyId }))));
+  const before = await callsOf(redis);
+  const keys = Array.from({ length: 70 }, (_, at) => ({ keyId: `k${at}`, want: at }));
+  const answers = await Promise.all(keys.map((key) => ledger.draw(aDraw({ counters, ...key }))));
+  assert.deepEqual(
+    answers.map((answer) => answer.kind === 'drawn' && [answer.units, answer.used]),
+    keys.map(({ want }) => [want, [want]]),
+  );
+  assert.equal((await callsOf(redis)) - before, 2);
+  assert.equal(await usedOf(ledger, counters, 'k69'), '69');
+});
+
+test('a key whose usage cannot be counted harms no other that is counted together with it', async (t) => {
+  const redis = await startRedisServer(t);
+  const { ledger } = await openWithDeadline(t, redis.url);
+  const [counter = aCounter({})] = counters;
+  await redis.say('SET', nameKeys('gatehouse:', 'foreign').counter(counter), 'x');
+  await redis.say('HSET', nameKeys('gatehouse:', 'damaged').counter(counter), 'used', 'x');
+  const keys = ['one', 'foreign', 'damaged', 'other'];
+  const answers = await Promise.allSettled(keys.map((keyId) => ledger.draw(aDraw({ counters, keyId }))));
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'rejected', 'fulfilled'],
+  );
+  for (const answer of answers)
+    assert.ok(answer.status === 'fulfilled' || answer.reason instanceof Unreadable);
+  assert.equal(await usedOf(ledger, counters, 'other'), '1');
+});
+
+test('what is asked for in one turn is done in that order', async (t) => {
+  const { ledger } = await openWithDeadline(t, (await startRedisServer(t)).url);
+  const one = [aCounter({ limit: 1 })];
+  const [drawn, , again, used, none] = await Promise.all([
+    ledger.draw(aDraw({ counters: one })),
+    ledger.giveBack(someUnits({ counters: one })),
+    ledger.draw(aDraw({ counters: one })),
+    usedOf(ledger, one),
+    ledger.draw(aDraw({ counters: one })),
+  ]);
+  assert.deepEqual([drawn.kind, again.kind, used, none.kind], ['drawn', 'drawn', '1', 'exhausted']);
+});
+
+test('steps that tell nothing, and keys that nobody knows, are answered among others', async (t) => {
+  const { ledger, keys } = await openWithDeadline(t, (await startRedisServer(t)).url);
+  await Promise.all([1, 2, 3].map(() => ledger.charge(someUnits({ counters }))));
+  assert.equal(await usedOf(ledger, counters), '3');
+  const found = await Promise.all(['00', '11'].map((pair) => keys.findKey(pair.repeat(32))));
+  assert.deepEqual(found, [undefined, undefined]);
+});
+
+test('all who ask one that has become a replica hear of it, and it is asked again when it is none', async (t) => {
+  const redis = await startRedisServer(t);
+  const store = await openWithDeadline(t, redis.url);
+  const spent = { counters: [aCounter({ limit: 0 })], keyId: 'spent' };
+  assert.equal((await store.ledger.draw(aDraw(spent))).kind, 'exhausted');
+  await redis.say('REPLICAOF', '127.0.0.1', 1);
+  const orders = [spent, { counters }, spent, { counters, keyId: 'other' }].map((order) => aDraw(order));
+  for (const failure of await Promise.all(orders.map((order) => failureOf(store.ledger.draw(order))))) {
+    assert.equal(failure.message, 'Redis is a read-only replica');
+    assert.equal(failure.mayHaveHappened, false);
+  }
+  await redis.say('REPLICAOF', 'NO', 'ONE');
+  assert.equal(await recovers(store), 1);
+});
