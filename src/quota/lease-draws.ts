@@ -145,7 +145,7 @@ export class LeaseDraws {
     this.#time.learn(answer.now, askedAt);
     this.#steps.outbox.storeAnswered();
     if (answer.kind === 'not_current') {
-      if (lease.counters === order.counters) lease.until = 0;
+      if (lease.counting.counters === order.counters) lease.trust = -1;
       return false;
     }
     if (!isOf(lease, order.counters, this.#time, this.#time.tick())) {
@@ -172,7 +172,7 @@ export class LeaseDraws {
     return {
       id: this.#steps.nextId(),
       keyId: lease.keyId,
-      counters: lease.counters,
+      counters: lease.counting.counters,
       need,
       want: Math.max(need, line + ahead - lease.units),
       holder: this.#holder,
@@ -193,7 +193,7 @@ export class LeaseDraws {
 
   #drawn(lease: Lease, units: number, used: readonly number[]): void {
     lease.units += units;
-    lease.used = [...used];
+    lease.used = used;
     lease.deniedUntil = 0;
     resize(lease, lease.size);
     const mono = this.#time.tick();
@@ -202,12 +202,12 @@ export class LeaseDraws {
     const surplus = lease.waiting === undefined ? lease.units - lease.size : 0;
     if (surplus > 0) {
       lease.units -= surplus;
-      this.#steps.sendBack(lease, lease.counters, surplus);
+      this.#steps.sendBack(lease, lease.counting.counters, surplus);
     }
   }
 
   #exhausted(lease: Lease, order: DrawOrder, answer: Extract<DrawAnswer, { kind: 'exhausted' }>): void {
-    lease.used = [...answer.used];
+    lease.used = answer.used;
     lease.size = 0;
     lease.refillBelow = -1;
     lease.deniedUntil = this.#time.tick() + denialMs;

@@ -50,7 +50,7 @@ export class LeaseSteps {
   }
 
   sendBack(lease: Lease, counters: readonly Counter[], units: number): void {
-    if (counters === lease.counters) lowerUsed(lease, units);
+    if (counters === lease.counting.counters) lowerUsed(lease, units);
     const order = this.#orderUnits(lease.keyId, counters, units);
     this.#onStep();
     this.outbox.post({
@@ -64,7 +64,7 @@ export class LeaseSteps {
   retire(lease: Lease): void {
     const { units } = lease;
     lease.units = 0;
-    if (units > 0) this.sendBack(lease, lease.counters, units);
+    if (units > 0) this.sendBack(lease, lease.counting.counters, units);
   }
 
   /** Takes a lease out of the book, with all that it holds. Who waits for it is still served, with no more than was asked for. */
@@ -105,7 +105,7 @@ export class LeaseSteps {
 
   /** Tells the store that nothing is held, where it believes so of what has been spent. */
   #tellSpent(lease: Lease): void {
-    if (lease.told > 0 && lease.units === 0) this.sendBack(lease, lease.counters, 0);
+    if (lease.told > 0 && lease.units === 0) this.sendBack(lease, lease.counting.counters, 0);
   }
 
   #orderUnits(keyId: string, counters: readonly Counter[], units: number): UnitsOrder {
@@ -119,7 +119,7 @@ export class LeaseSteps {
     if (lease === undefined) return 0;
     const { units, told } = lease;
     // Of counters that are left out the store goes on believing what it was told before.
-    lease.told = lease.counters === counters ? units : Math.max(told, units);
+    lease.told = lease.counting.counters === counters ? units : Math.max(told, units);
     return units;
   }
 }

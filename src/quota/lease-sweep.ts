@@ -97,7 +97,7 @@ export class LeaseSweep {
     if (units < 2 * needed) return;
     lease.units = needed;
     resize(lease, needed);
-    this.#steps.sendBack(lease, lease.counters, units - needed);
+    this.#steps.sendBack(lease, lease.counting.counters, units - needed);
   }
 
   /** Near the end of a quota units rest here only for a moment: another process may have use for them. */

@@ -1,7 +1,7 @@
 import type { Line, Spot } from '../line.ts';
 import type { RoomSpot } from '../waiting-room.ts';
 import type { Counter } from '../stores/ledger.ts';
-import { countersAt } from './counters.ts';
+import { countingAt, runsAt, type Counting } from './counters.ts';
 import type { PlanRule } from '../config/plan-rule.ts';
 import type { StoreTime } from './store-time.ts';
 
@@ -41,15 +41,12 @@ export interface Waiter {
 export interface Lease {
   readonly keyId: string;
   readonly plan: PlanRule;
-  /** The counters of the current periods. One array for as long as the periods last: holds compare it by identity. */
-  counters: readonly Counter[];
+  /** The counters of the current periods, and these. */
+  counting: Counting;
   /** What the store last said of each counter, this process's own units included; undefined = nothing yet. */
-  used: number[] | undefined;
+  used: readonly number[] | undefined;
   units: number;
-  /** The store's time at which all periods run. */
-  from: number;
-  until: number;
-  /** `StoreTime.trust` when the periods were last looked at. */
+  /** `StoreTime.trust` when the periods were last looked at; −1 when they are not to be trusted. */
   trust: number;
   /** Units that the store was last told are held here. */
   told: number;
@@ -89,22 +86,22 @@ export class Hold {
 
   constructor(lease: Lease, units: number, owed: boolean) {
     this.lease = lease;
-    this.counters = lease.counters;
+    this.counters = lease.counting.counters;
     this.units = units;
     this.owed = owed;
   }
 }
 
-/** A lease of nothing yet, in the periods of `at`. */
+const noneYet: Counting = { counters: [], from: 0, until: 0 };
+
+/** A lease of nothing yet, in no periods. */
 export function createLease(keyId: string, plan: PlanRule, mono: number): Lease {
   return {
     keyId,
     plan,
-    counters: [],
+    counting: noneYet,
     used: undefined,
     units: 0,
-    from: 0,
-    until: 0,
     trust: -1,
     told: 0,
     size: 0,
@@ -122,17 +119,8 @@ export function createLease(keyId: string, plan: PlanRule, mono: number): Lease 
 
 /** Points an empty lease at the periods that run at `at` by the store's clock. */
 export function enterPeriods(lease: Lease, at: number, trust: number): void {
-  const counters = countersAt(lease.plan, at);
-  let from = 0;
-  let until = Number.MAX_SAFE_INTEGER;
-  for (const { periodStart, periodEnd } of counters) {
-    from = Math.max(from, periodStart);
-    until = Math.min(until, periodEnd);
-  }
-  lease.counters = counters;
+  lease.counting = countingAt(lease.plan, at);
   lease.used = undefined;
-  lease.from = from;
-  lease.until = until;
   lease.trust = trust;
   lease.told = 0;
   lease.size = 0;
@@ -154,8 +142,7 @@ export function forgetHalf(lease: Lease, elapsedMs: number): void {
 
 /** Whether what the lease holds may be spent now: all of its periods run, and no clock has jumped since. */
 export function isCurrent(lease: Lease, time: StoreTime, mono: number): boolean {
-  const at = time.latest(mono);
-  return lease.from <= at && at < lease.until && lease.trust === time.trust;
+  return runsAt(lease.counting, time.latest(mono)) && lease.trust === time.trust;
 }
 
 /** Whether a lease still spends units of the periods in which these counters were read. */
@@ -165,14 +152,14 @@ export function isLive(lease: Lease, counters: readonly Counter[], time: StoreTi
 
 /** Whether these counters are those of the lease's periods, and all of them run. */
 export function isOf(lease: Lease, counters: readonly Counter[], time: StoreTime, mono: number): boolean {
-  return lease.counters === counters && isCurrent(lease, time, mono);
+  return lease.counting.counters === counters && isCurrent(lease, time, mono);
 }
 
 /** Units that the key has left over all of its quotas at the store's last word, without those held here. */
 export function remainingInStore(lease: Lease): number {
   if (lease.used === undefined) return Number.MAX_SAFE_INTEGER;
   let least = Number.MAX_SAFE_INTEGER;
-  for (const [index, counter] of lease.counters.entries()) {
+  for (const [index, counter] of lease.counting.counters.entries()) {
     least = Math.min(least, counter.limit - (lease.used[index] ?? 0));
   }
   return Math.max(0, least);
@@ -191,11 +178,11 @@ export function raiseUsed(lease: Lease, units: number): void {
 /** What is told to a request that the quotas turn away: a dearer one may have to wait for another period than a cheap one. */
 export function deny(lease: Lease, cost: number): Denial {
   let until = 0;
-  for (const [index, { limit, periodEnd }] of lease.counters.entries()) {
+  for (const [index, { limit, periodEnd }] of lease.counting.counters.entries()) {
     const left = limit - (lease.used?.[index] ?? 0) + lease.units;
     if (left >= cost) continue;
     // Whoever asks for more than a quota ever has waits in vain, as does who has used up a lifetime.
     until = Math.max(until, limit < cost ? Number.MAX_SAFE_INTEGER : periodEnd);
   }
-  return { kind: 'exhausted', lease, until: until === 0 ? lease.until : until };
+  return { kind: 'exhausted', lease, until: until === 0 ? lease.counting.until : until };
 }

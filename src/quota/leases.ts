@@ -1,6 +1,7 @@
 import type { PlanRule } from '../config/plan-rule.ts';
 import type { Ledger } from '../stores/ledger.ts';
 import type { Clock } from '../clock.ts';
+import { runsAt } from './counters.ts';
 import { LeaseDraws } from './lease-draws.ts';
 import { isNearEnd } from './lease-size.ts';
 import { LeaseSteps } from './lease-steps.ts';
@@ -151,7 +152,7 @@ class LeaseBook implements Leases {
 
   #heldAt(keyId: string, plan: PlanRule, at: number): number {
     const lease = this.#book.get(keyId);
-    return lease?.plan === plan && lease.from <= at && at < lease.until ? lease.units : 0;
+    return lease?.plan === plan && runsAt(lease.counting, at) ? lease.units : 0;
   }
 
   async drain(): Promise<void> {

@@ -19,7 +19,7 @@ export function readQuotas(lease: Lease, time: StoreTime, mono: number): readonl
   const { used } = lease;
   if (used === undefined) return [];
   const now = time.earliest(mono);
-  return lease.counters.map(({ name, limit, periodStart, periodEnd }, index) => {
+  return lease.counting.counters.map(({ name, limit, periodStart, periodEnd }, index) => {
     const remaining = Math.min(limit, Math.max(0, limit - (used[index] ?? limit) + lease.units));
     const warnAt = lease.plan.quotas[index]?.warnAt;
     const endless = periodEnd === Number.MAX_SAFE_INTEGER;
