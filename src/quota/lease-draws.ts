@@ -44,8 +44,10 @@ export class LeaseDraws {
   readonly #time: StoreTime;
   readonly #steps: LeaseSteps;
   readonly #lines: LeaseLines;
-  readonly #running = new Set<Promise<void>>();
+  /** Leases that are drawn for. */
+  #running = 0;
   #ending = false;
+  #quiet: PromiseWithResolvers<void> | undefined;
 
   constructor(options: LeaseDrawsOptions) {
     this.#ledger = options.ledger;
@@ -66,7 +68,9 @@ export class LeaseDraws {
   /** Resolves when no draw is under way. */
   async end(): Promise<void> {
     this.#ending = true;
-    await Promise.all(this.#running);
+    if (this.#running === 0) return;
+    this.#quiet ??= Promise.withResolvers();
+    await this.#quiet.promise;
   }
 
   /** Spends units that are held. */
@@ -104,17 +108,16 @@ export class LeaseDraws {
 
   #startDrawing(lease: Lease): void {
     lease.drawing = true;
-    const drawing = this.#drawForLine(lease)
-      .catch((error: unknown) => {
-        this.#onError(error);
-        this.#failLine(lease, error);
-      })
-      .finally(() => {
-        this.#running.delete(drawing);
-      });
-    this.#running.add(drawing);
+    this.#running += 1;
+    void this.#drawForLine(lease);
   }
 
+  #becomeQuiet(): void {
+    this.#quiet?.resolve();
+    this.#quiet = undefined;
+  }
+
+  /** Nothing may come between the last look at the line and the word that nobody draws for it any more. */
   async #drawForLine(lease: Lease): Promise<void> {
     try {
       for (let inVain = 0; inVain < drawsInVainMax;) {
@@ -122,9 +125,14 @@ export class LeaseDraws {
         if (lease.waiting === undefined) return;
       }
       this.#failLine(lease, new StoreUnavailable('The periods never settled', { mayHaveHappened: false }));
+    } catch (error) {
+      this.#onError(error);
+      this.#failLine(lease, error);
     } finally {
       lease.drawing = false;
       if (lease.gone) this.#steps.retire(lease);
+      this.#running -= 1;
+      if (this.#running === 0) this.#becomeQuiet();
     }
   }
 
