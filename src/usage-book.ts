@@ -4,7 +4,7 @@ import { suggest, suggestNear } from './config/wording.ts';
 import { isKeyId } from './keys/key-id.ts';
 import { badCursor } from './keys/key-pages.ts';
 import { KeyProblem } from './keys/key-problem.ts';
-import { countingAt } from './quota/counters.ts';
+import { countersAt } from './quota/counters.ts';
 import { planOf, type Entitlement } from './quota/plan-of.ts';
 import { readUsage, type UsageReading } from './quota/usage-reading.ts';
 import { slicesOf } from './slices.ts';
@@ -93,7 +93,7 @@ export function createUsageBook({ config, store }: UsageBookParts): UsageBook {
   async function chooseCounters(id: string, quota: string | undefined) {
     const key = await find(id);
     const plan = chooseQuota(rulesOf(key), quota);
-    const { counters } = countingAt(plan, await store.ledger.readTime(key.id));
+    const counters = countersAt(plan, await store.ledger.readTime(key.id));
     if (counters.length > 0) return { key: key.id, counters, quotas: counters.map(({ name }) => name) };
     throw new KeyProblem('conflict', `plan ${key.plan} of key ${key.id} has no quotas`);
   }

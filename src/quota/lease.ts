@@ -1,7 +1,7 @@
 import type { Line, Spot } from '../line.ts';
 import type { RoomSpot } from '../waiting-room.ts';
 import type { Counter } from '../stores/ledger.ts';
-import { countingAt, runsAt, type Counting } from './counters.ts';
+import { countingAt, runsAt, type Counting } from './counting.ts';
 import type { PlanRule } from '../config/plan-rule.ts';
 import type { StoreTime } from './store-time.ts';
 
@@ -41,7 +41,7 @@ export interface Waiter {
 export interface Lease {
   readonly keyId: string;
   readonly plan: PlanRule;
-  /** The counters of the current periods, and these. */
+  /** The counters of the current periods. Holds compare the list of them by identity. */
   counting: Counting;
   /** What the store last said of each counter, this process's own units included; undefined = nothing yet. */
   used: readonly number[] | undefined;
@@ -119,7 +119,7 @@ export function createLease(keyId: string, plan: PlanRule, mono: number): Lease 
 
 /** Points an empty lease at the periods that run at `at` by the store's clock. */
 export function enterPeriods(lease: Lease, at: number, trust: number): void {
-  lease.counting = countingAt(lease.plan, at);
+  lease.counting = countingAt(lease.plan, at, trust);
   lease.used = undefined;
   lease.trust = trust;
   lease.told = 0;

@@ -1,7 +1,7 @@
 import type { PlanRule } from '../config/plan-rule.ts';
 import type { Ledger } from '../stores/ledger.ts';
 import type { Clock } from '../clock.ts';
-import { runsAt } from './counters.ts';
+import { runsAt } from './counting.ts';
 import { LeaseDraws } from './lease-draws.ts';
 import { isNearEnd } from './lease-size.ts';
 import { LeaseSteps } from './lease-steps.ts';

@@ -1,6 +1,6 @@
 import type { PlanRule } from '../config/plan-rule.ts';
 import type { Counter, Ledger } from '../stores/ledger.ts';
-import { countingAt } from './counters.ts';
+import { countersAt } from './counters.ts';
 
 /** What the store says of one quota of a key. */
 export interface UsageReading {
@@ -27,7 +27,7 @@ export async function readUsage(
   ledger: Pick<Ledger, 'readUsage'>,
   { keyId, plan, at }: UsageQuestion,
 ): Promise<readonly UsageReading[]> {
-  const { counters } = countingAt(plan, at);
+  const counters = countersAt(plan, at);
   const usage = await ledger.readUsage(keyId, counters);
   return counters.map((counter, index) => {
     const { used = 0, leased = 0 } = usage[index] ?? {};

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { PlanRule } from '../../src/config/plan-rule.ts';
-import { countingAt } from '../../src/quota/counters.ts';
+import { countersAt } from '../../src/quota/counters.ts';
 import type { Hold } from '../../src/quota/lease.ts';
 import type { Leases } from '../../src/quota/leases.ts';
 import type { Usage } from '../../src/stores/ledger.ts';
@@ -34,5 +34,5 @@ export async function warmUp(
 
 /** What the store says of the key's month. */
 export async function readMonth({ ledger }: ReturnType<typeof createQuotaScene>): Promise<Usage | undefined> {
-  return (await ledger.readUsage('ada', countingAt(plan, may).counters))[0];
+  return (await ledger.readUsage('ada', countersAt(plan, may)))[0];
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
 import { KeyProblem } from '../../src/keys/key-problem.ts';
-import { countingAt } from '../../src/quota/counters.ts';
+import { countersAt } from '../../src/quota/counters.ts';
 import { StoreUnavailable, Unreadable } from '../../src/stores/ledger.ts';
 import { openStore } from '../../src/stores/open-store.ts';
 import { createUsageBook, type KeyUsage, type UsageBook } from '../../src/usage-book.ts';
@@ -141,7 +141,7 @@ test('usage is read and reset in the period of the store, whatever the clock her
   const now = Date.now() + 400 * 24 * 3_600_000;
   const ledger = createMemoryLedger({ now: () => now });
   const book = createUsageBook({ config: { keys: [keyOf('ada')], plans }, store: { ...store, ledger } });
-  const counters = countingAt(plans.get('free')!, now).counters;
+  const counters = countersAt(plans.get('free')!, now);
   await ledger.draw(aDraw({ keyId: 'ada', counters, need: 3, want: 3 }));
   assert.equal((await book.read('ada')).quotas[0]?.used, 3);
   await book.reset('ada', undefined);

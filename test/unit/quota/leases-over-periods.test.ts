@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createLeases } from '../../../src/quota/leases.ts';
+import type { DrawOrder } from '../../../src/stores/ledger.ts';
 import { may, take, warmUp } from '../../helpers/lease-callers.ts';
 import { aPlan, aQuota, createQuotaScene } from '../../helpers/lease-scene.ts';
 import { settle as runReady } from '../../helpers/turnable-clock.ts';
@@ -39,6 +40,52 @@ test('after a sleep of the machine no unit of the ended period is spent', async 
   scene.jumpStore(3 * 3_600_000);
   const hold = await take(leases);
   assert.equal(hold.counters[0]?.periodStart, Date.UTC(2026, 5, 1));
+});
+
+for (const consistency of ['leased', 'strict'] as const) {
+  test(`units that come back after a sleep of the machine are none of the next period (${consistency})`, async () => {
+    const scene = createQuotaScene(Date.UTC(2026, 4, 5, 12, 0, 30));
+    const leases = createLeases(scene.options);
+    const minutely = aPlan({ quotas: [aQuota(3, 'minute')], consistency });
+    const inFlight = [
+      await take(leases, minutely),
+      await take(leases, minutely),
+      await take(leases, minutely),
+    ];
+    scene.clock.jump(60_000);
+    scene.jumpStore(60_000);
+    const order = { keyId: 'ada', plan: minutely, cost: 1 };
+    const waiting = Array.from({ length: 6 }, async () => leases.reserve(order));
+    for (const hold of inFlight) leases.settle(hold, 0);
+    const answers = await Promise.all(waiting);
+    await scene.clock.pass(20);
+    for (let more = 0; more < 6; more += 1) answers.push(await leases.reserve(order));
+    assert.equal(answers.filter(({ kind }) => kind === 'hold').length, 3);
+  });
+}
+
+test('a draw whose answer is read after a sleep of the machine is none of the next period', async () => {
+  const scene = createQuotaScene(Date.UTC(2026, 4, 31, 22, 30));
+  const first = Promise.withResolvers<void>();
+  let draws = 0;
+  const ledger = {
+    ...scene.ledger,
+    draw: async (order: DrawOrder) => {
+      draws += 1;
+      const answer = await scene.ledger.draw(order);
+      if (draws === 1) await first.promise;
+      return answer;
+    },
+  };
+  const leases = createLeases({ ...scene.options, ledger });
+  const before = take(leases);
+  await runReady();
+  scene.clock.jump(3 * 3_600_000);
+  scene.jumpStore(3 * 3_600_000);
+  const after = take(leases);
+  first.resolve();
+  for (const hold of await Promise.all([before, after]))
+    assert.equal(hold.counters[0]?.periodStart, Date.UTC(2026, 5, 1));
 });
 
 test('a store whose clock is hours away decides the period', async () => {
