@@ -84,3 +84,33 @@ test('all who ask one that has become a replica hear of it, and its connection i
   await redis.say('REPLICAOF', 'NO', 'ONE');
   assert.equal(await recovers(store), 1);
 });
+
+test('a cluster that looks like one server is asked by a call for each', async (t) => {
+  const redis = await startRedisServer(t, { args: ['--cluster-enabled', 'yes'] });
+  await redis.say('CLUSTER', 'ADDSLOTSRANGE', 0, 16_383);
+  await until(async () => (await redis.say('CLUSTER', 'INFO')).includes('cluster_state:ok'));
+  const { ledger } = await openWithDeadline(t, redis.url);
+  const [counter = aCounter({})] = counters;
+  await redis.say('SET', nameKeys('gatehouse:', 'foreign').counter(counter), 'x');
+  for (let turn = 0; turn < 2; turn += 1) {
+    const keys = ['one', 'foreign', 'other'];
+    const answers = await Promise.allSettled(keys.map((keyId) => ledger.draw(aDraw({ counters, keyId }))));
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      ['fulfilled', 'rejected', 'fulfilled'],
+    );
+  }
+  assert.equal(await usedOf(ledger, counters, 'other'), '2');
+  const refused = /errorstat_CROSSSLOT:count=(\d+)/.exec(await redis.say('INFO', 'errorstats'))?.[1];
+  assert.equal(refused, '1');
+});
+
+test('what was asked for in the turn in which the store is closed is still sent', async (t) => {
+  const redis = await startRedisServer(t);
+  const [store, other] = [await openWithDeadline(t, redis.url), await openWithDeadline(t, redis.url)];
+  await store.ledger.charge(someUnits({ counters }));
+  const charge = store.ledger.charge(someUnits({ counters }));
+  await store.close();
+  await charge;
+  assert.equal(await usedOf(other.ledger, counters), '2');
+});

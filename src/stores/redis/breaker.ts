@@ -3,6 +3,7 @@ export interface Breaker {
   /** True when a call may be made. While open, one call at a time may try, each `coolMs`. */
   admits(): boolean;
   succeeded(): void;
+  /** One call that several waited for counts as theirs. */
   failed(calls?: number): void;
 }
 

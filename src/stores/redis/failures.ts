@@ -134,6 +134,11 @@ export function asksToAskAgain(thrown: unknown): boolean {
   return /^(?:NOSCRIPT|MOVED|ASK|TRYAGAIN)\b/.test(read(thrown).message);
 }
 
+/** True for the answer of what looks like one server and is a cluster: nothing has been done. */
+export function wantsOneSlot(thrown: unknown): boolean {
+  return findRefusal(read(thrown).message)?.code === 'CROSSSLOT';
+}
+
 /** True for the answer of a server that has been made a replica: the connection leads to the wrong one. */
 export function isReadOnly(thrown: unknown): boolean {
   return findRefusal(read(thrown).message)?.code === 'READONLY';

@@ -101,13 +101,15 @@ export function createLink(client: Client, { deadlineMs, where }: LinkOptions): 
     sendThem?.();
   }
 
-  /** In a cluster the keys of two may be in two places. */
+  /** In a cluster the keys of two may be in two places. Some look like one server from here. */
+  let isOnePlace = !client.isCluster;
+
   function run(
     script: Script | SharedScript,
     keys: readonly string[],
     args: readonly (string | number)[],
   ): Promise<unknown> {
-    if (client.isCluster || !('many' in script)) return send(keys[0] ?? '', callOf(script, keys, args));
+    if (!isOnePlace || !('many' in script)) return send(keys[0] ?? '', callOf(script, keys, args));
     const [breaker] = breakers;
     const whyNot = whyNotAsk(breaker);
     if (whyNot !== undefined) return refuse(whyNot);
@@ -118,11 +120,17 @@ export function createLink(client: Client, { deadlineMs, where }: LinkOptions): 
     return gathered.runs.join(keys, args);
   }
 
+  function askApart(): void {
+    isOnePlace = false;
+  }
+
   function gather(script: SharedScript, breaker: Breaker | undefined) {
     const runs = new Runs(script);
     const call = { breaker, runs, reject: (error: unknown) => runs.fail(error) };
-    const ask = expect<unknown>(call, (answer) => runs.answer(answer, (error) => understand(error, call)));
-    return { runs, send: () => ask(runs.compose()) };
+    const ask = expect<unknown>(call, (answer) =>
+      runs.answer(answer, (error) => understand(error, { ...call, runs: undefined })),
+    );
+    return { runs, send: () => ask(runs.compose(askApart)) };
   }
 
   // The deadline is ours: a command that hangs in a socket or in a queue of the client has none of its own. An answer that came in
@@ -204,7 +212,10 @@ export function createLink(client: Client, { deadlineMs, where }: LinkOptions): 
       client.status === 'ready'
         ? answerInTime(command, undefined)
         : refuse(`Redis is not connected: ${whyAway}`),
-    close: () => client.disconnect(),
+    close() {
+      sendGathered();
+      client.disconnect();
+    },
   };
 }
 

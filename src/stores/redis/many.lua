@@ -1,4 +1,4 @@
--- Runs one script for all who asked for it, as if each had asked alone; scripts.ts puts the script in front, as `run`.
+-- Runs one script for all who asked for it, each by itself; scripts.ts puts the script in front, as `run`.
 -- KEYS     those of all, one after the other
 -- ARGV     for each: how many keys it has, how many arguments, and the arguments
 -- Returns  for each its answer or its error
@@ -19,7 +19,8 @@ while word < #ARGV do
   if not done then
     local why = type(answer) == 'table' and answer.err or tostring(answer)
     answer = { err = why }
-    -- Nothing can have been written then, and all who ask must hear that this is no master any more.
+    -- It is no master any more, so nothing has been written. Only an error of the whole answer has the client leave its connection
+    -- (ioredis 6.0.0, reconnectOnError).
     if string.find(why, 'READONLY', 1, true) then
       return answer
     end

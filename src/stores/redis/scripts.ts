@@ -7,7 +7,7 @@ export interface Script {
   readonly sha: string;
 }
 
-/** One that requests wait for, and many of them at a time. */
+/** One that many ask for at a time: requests that wait for it, or what they leave behind. */
 export interface SharedScript extends Script {
   /** Does the same for all who ask in one turn. */
   readonly many: Script;
