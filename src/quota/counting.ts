@@ -7,14 +7,16 @@ export interface Counting {
   readonly counters: readonly Counter[];
   readonly from: number;
   readonly until: number;
+  /** `StoreTime.trust` when the periods were looked at. */
+  readonly trust: number;
 }
 
 /** The latest of each plan. All leases of the plan share it, because there is a lease for each key in use. */
-const latest = new WeakMap<PlanRule, Counting & { readonly trust: number }>();
+const latest = new WeakMap<PlanRule, Counting>();
 
 /**
  * What to count in at an instant. Units and answers are told by the list of their counters, so that is another one for other periods,
- * and also for the same when a clock has jumped (`StoreTime.trust`): by then they may have ended, and nobody knows yet.
+ * and also for the same when a clock has jumped (`trust`): by then they may have ended, and nobody knows yet.
  */
 export function countingAt(plan: PlanRule, at: number, trust: number): Counting {
   const known = latest.get(plan);

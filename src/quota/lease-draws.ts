@@ -153,7 +153,7 @@ export class LeaseDraws {
     this.#time.learn(answer.now, askedAt);
     this.#steps.outbox.storeAnswered();
     if (answer.kind === 'not_current') {
-      if (lease.counting.counters === order.counters) lease.trust = -1;
+      if (lease.counting.counters === order.counters) lease.counting = { ...lease.counting, until: 0 };
       return false;
     }
     if (!isOf(lease, order.counters, this.#time, this.#time.tick())) {

@@ -46,8 +46,6 @@ export interface Lease {
   /** What the store last said of each counter, this process's own units included; undefined = nothing yet. */
   used: readonly number[] | undefined;
   units: number;
-  /** `StoreTime.trust` when the periods were last looked at; −1 when they are not to be trusted. */
-  trust: number;
   /** Units that the store was last told are held here. */
   told: number;
   /** Units drawn ahead by the last draw, and the level at which the next draw starts before they are gone. */
@@ -92,7 +90,7 @@ export class Hold {
   }
 }
 
-const noneYet: Counting = { counters: [], from: 0, until: 0 };
+const noneYet: Counting = { counters: [], from: 0, until: 0, trust: -1 };
 
 /** A lease of nothing yet, in no periods. */
 export function createLease(keyId: string, plan: PlanRule, mono: number): Lease {
@@ -102,7 +100,6 @@ export function createLease(keyId: string, plan: PlanRule, mono: number): Lease 
     counting: noneYet,
     used: undefined,
     units: 0,
-    trust: -1,
     told: 0,
     size: 0,
     refillBelow: -1,
@@ -121,7 +118,6 @@ export function createLease(keyId: string, plan: PlanRule, mono: number): Lease 
 export function enterPeriods(lease: Lease, at: number, trust: number): void {
   lease.counting = countingAt(lease.plan, at, trust);
   lease.used = undefined;
-  lease.trust = trust;
   lease.told = 0;
   lease.size = 0;
   lease.refillBelow = -1;
@@ -142,7 +138,7 @@ export function forgetHalf(lease: Lease, elapsedMs: number): void {
 
 /** Whether what the lease holds may be spent now: all of its periods run, and no clock has jumped since. */
 export function isCurrent(lease: Lease, time: StoreTime, mono: number): boolean {
-  return runsAt(lease.counting, time.latest(mono)) && lease.trust === time.trust;
+  return runsAt(lease.counting, time.latest(mono)) && lease.counting.trust === time.trust;
 }
 
 /** Whether a lease still spends units of the periods in which these counters were read. */
