@@ -86,8 +86,7 @@ export function createLink(client: Client, { deadlineMs, where }: LinkOptions): 
     return breaker?.admits() === false ? `Redis is not asked for a moment: ${lastFailure}` : undefined;
   }
 
-  function send<T>(key: string, command: Command<T>): Promise<T> {
-    const breaker = breakerOf(key);
+  function send<T>(command: Command<T>, breaker: Breaker | undefined): Promise<T> {
     const whyNot = whyNotAsk(breaker);
     return whyNot === undefined ? answerInTime(command, breaker) : refuse(whyNot);
   }
@@ -109,8 +108,8 @@ export function createLink(client: Client, { deadlineMs, where }: LinkOptions): 
     keys: readonly string[],
     args: readonly (string | number)[],
   ): Promise<unknown> {
-    if (!isOnePlace || !('many' in script)) return send(keys[0] ?? '', callOf(script, keys, args));
-    const [breaker] = breakers;
+    const breaker = breakerOf(keys[0] ?? '');
+    if (!isOnePlace || !('many' in script)) return send(callOf(script, keys, args), breaker);
     const whyNot = whyNotAsk(breaker);
     if (whyNot !== undefined) return refuse(whyNot);
     if (gathered?.runs.takes(script) !== true) {
@@ -120,7 +119,7 @@ export function createLink(client: Client, { deadlineMs, where }: LinkOptions): 
     return gathered.runs.join(keys, args);
   }
 
-  function askApart(): void {
+  function noteCluster(): void {
     isOnePlace = false;
   }
 
@@ -130,7 +129,7 @@ export function createLink(client: Client, { deadlineMs, where }: LinkOptions): 
     const ask = expect<unknown>(call, (answer) =>
       runs.answer(answer, (error) => understand(error, { ...call, runs: undefined })),
     );
-    return { runs, send: () => ask(runs.compose(askApart)) };
+    return { runs, send: () => ask(runs.compose(noteCluster)) };
   }
 
   // The deadline is ours: a command that hangs in a socket or in a queue of the client has none of its own. An answer that came in
@@ -205,13 +204,10 @@ export function createLink(client: Client, { deadlineMs, where }: LinkOptions): 
   }
 
   return {
-    send,
+    send: (key, command) => send(command, breakerOf(key)),
     run,
     ready: (withinMs) => becomeReady(client, withinMs),
-    ask: (command) =>
-      client.status === 'ready'
-        ? answerInTime(command, undefined)
-        : refuse(`Redis is not connected: ${whyAway}`),
+    ask: (command) => send(command, undefined),
     close() {
       sendGathered();
       client.disconnect();

@@ -43,8 +43,8 @@ export class Runs {
     });
   }
 
-  /** The call for all of them. `onApart` hears when there can be none: then each is a call, in this turn and from now on. */
-  compose(onApart: () => void): Command<unknown> {
+  /** The call for all of them. In a cluster there can be none: `onCluster` hears of it, and each is a call of its own. */
+  compose(onCluster: () => void): Command<unknown> {
     const [first, second] = this.#runs;
     if (first !== undefined && second === undefined) return callOf(this.#script, first.keys, first.args);
     const keys: string[] = [];
@@ -57,7 +57,7 @@ export class Runs {
     return (client, waiting) =>
       together(client, waiting).catch((thrown: unknown) => {
         if (!wantsOneSlot(thrown) || !waiting()) throw thrown;
-        onApart();
+        onCluster();
         return this.#askApart(client, waiting);
       });
   }
