@@ -56,7 +56,7 @@ export class Connection implements AnswerSource {
       connection.#listen(socket);
       whenOpen(connection);
     };
-    connect(opened, whenFailed, (bytes) => connection.#read(bytes));
+    connect(opened, whenFailed, connection.#reads());
   }
 
   /** Sends a request, whose answer the relay is told of. */
@@ -121,6 +121,11 @@ export class Connection implements AnswerSource {
   /** Who waits for an answer on it by then is one that the gateway itself has cut off. */
   close(): void {
     this.#break(new ClientGone());
+  }
+
+  /** Lives as long as the connection, so it is made where it holds nothing of the request that the connection is made for. */
+  #reads(): (bytes: Buffer) => void {
+    return (bytes) => this.#read(bytes);
   }
 
   #listen(socket: Socket): void {

@@ -40,6 +40,20 @@ for (const [lane, size] of Object.entries({ buffered: 10_000, streamed: 100_000 
   });
 }
 
+for (const [lane, size] of Object.entries({ buffered: 10_000, streamed: 100_000 })) {
+  test(`what was answered is let go, although its connection and that of its client are kept: ${lane}`, async (t) => {
+    const { ask, started } = await startScene(t, size);
+    started.silent.script = (socket) => socket.write('HTTP/1.1 204 No Content\r\n\r\n');
+    const client = await ask();
+    assert.equal((await client.responses(1))[0]?.status, 204);
+    await until(() => {
+      collectGarbage();
+      return started.bodies.every((body) => body.deref() === undefined);
+    });
+    assert.equal(started.silent.sockets.size, 1);
+  });
+}
+
 test('a target is not to blame for the time that went by in the line for its connections', async (t) => {
   const { ask, started } = await startScene(t, 100, { responseMs: 200 });
   // One after the other, so that some get their seat in the very moment in which their time is over.
