@@ -30,6 +30,10 @@ export class BoundedMap<Key, Value> {
     this.#entries.delete(key);
   }
 
+  deleteWhere(isMeant: (value: Value) => boolean): void {
+    for (const [key, value] of this.#entries) if (isMeant(value)) this.#entries.delete(key);
+  }
+
   clear(): void {
     this.#entries.clear();
     this.#oldest = undefined;

@@ -18,7 +18,7 @@ export interface Reading {
 /** What the store said lately, by digest, in bounded memory. */
 export interface KeyCache {
   get(digest: string): CachedKey | undefined;
-  /** Keeps an answer. What has been doubted since it was asked for is kept in doubt. */
+  /** Keeps an answer, unless its key has changed since it was asked for. What has been doubted since then is kept in doubt. */
   keep(digest: string, found: FoundKey | undefined, reading: Reading): void;
   /** Forgets one key, and everything that was unknown. */
   forgetKey(keyId: string): void;
@@ -32,47 +32,42 @@ export interface KeyCache {
 /** Known and unknown secrets are kept apart, so that guessing cannot push real keys out. */
 export const knownKeysMax = 50_000;
 export const unknownKeysMax = 10_000;
+/** Once so many keys have changed all that is known is looked through, which takes some milliseconds. */
+export const changedKeysMax = 1000;
 
 interface Known extends Reading {
   readonly found: FoundKey;
-  /** Another secret of the same key: it may have several. */
-  next: Known | undefined;
 }
 
 /** Creates an empty cache. */
 export function createKeyCache(): KeyCache {
   const known = new BoundedMap<string, Known>(knownKeysMax);
   const unknown = new BoundedMap<string, number>(unknownKeysMax);
-  /** By the ids of keys, the first of their secrets that are known. */
-  const firstOf = new Map<string, Known>();
+  /**
+   * Where `changes` stood when keys changed last, by their ids: what was read before is outdated, whichever secret it was read for.
+   * What is known is not listed by the ids of keys, which with 50,000 of them would be an eighth of what they take.
+   */
+  const changed = new Map<string, number>();
   let changes = 0;
   let doubtedAt = 0;
+  /** Which keys changed up to then has been forgotten. */
+  let sweptAt = 0;
 
-  function drop(digest: string): void {
+  function isOutdated({ found, asOf }: Known): boolean {
+    return asOf < (changed.get(found.id) ?? 0);
+  }
+
+  function getKnown(digest: string): Known | undefined {
     const entry = known.get(digest);
-    if (entry === undefined) return;
+    if (entry === undefined || !isOutdated(entry)) return entry;
     known.delete(digest);
-    unlist(entry);
+    return undefined;
   }
 
-  function unlist(entry: Known): void {
-    const { id } = entry.found;
-    const first = firstOf.get(id);
-    if (first === entry && entry.next !== undefined) firstOf.set(id, entry.next);
-    else if (first === entry) firstOf.delete(id);
-    for (let one = first; one !== undefined; one = one.next) {
-      if (one.next === entry) one.next = entry.next;
-    }
-  }
-
-  function keepKnown(digest: string, found: FoundKey, { readAt, asOf }: Reading): void {
-    drop(digest);
-    unknown.delete(digest);
-    const entry: Known = { found, readAt, asOf, next: firstOf.get(found.id) };
-    // The key has the digest too, and one string serves both. What each key takes counts 50,000 times.
-    const forgotten = known.set(found.digest, entry);
-    firstOf.set(found.id, entry);
-    if (forgotten !== undefined) unlist(forgotten);
+  function sweep(): void {
+    known.deleteWhere(isOutdated);
+    changed.clear();
+    sweptAt = changes;
   }
 
   return {
@@ -80,26 +75,30 @@ export function createKeyCache(): KeyCache {
       return changes;
     },
     get(digest) {
-      const entry = known.get(digest);
+      const entry = getKnown(digest);
       if (entry !== undefined) {
         return { found: entry.found, readAt: entry.readAt, isFresh: entry.asOf >= doubtedAt };
       }
       const readAt = unknown.get(digest);
       return readAt === undefined ? undefined : { found: undefined, readAt, isFresh: true };
     },
-    keep(digest, found, reading) {
-      if (found !== undefined) return keepKnown(digest, found, reading);
-      drop(digest);
-      // Since it was asked for it may have been added.
-      if (reading.asOf === changes) unknown.set(digest, reading.readAt);
-      else unknown.delete(digest);
+    keep(digest, found, { readAt, asOf }) {
+      known.delete(digest);
+      unknown.delete(digest);
+      if (found === undefined) {
+        // Since it was asked for it may have been added.
+        if (asOf === changes) unknown.set(digest, readAt);
+        return;
+      }
+      const entry = { found, readAt, asOf };
+      // The key has the digest too, and one string serves both. What each key takes counts 50,000 times.
+      if (asOf >= sweptAt && !isOutdated(entry)) known.set(found.digest, entry);
     },
     forgetKey(keyId) {
       changes += 1;
-      for (let entry = firstOf.get(keyId); entry !== undefined; entry = entry.next)
-        known.delete(entry.found.digest);
-      firstOf.delete(keyId);
+      changed.set(keyId, changes);
       unknown.clear();
+      if (changed.size >= changedKeysMax) sweep();
     },
     forgetUnknown() {
       changes += 1;

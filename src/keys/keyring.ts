@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
 import type { StaticKey } from '../config/config.ts';
-import { Line } from '../line.ts';
 import type { KeyEvent, KeyStore } from '../stores/key-store.ts';
 import { foundIn, foundOf, type FoundKey } from './found-key.ts';
 import { createKeyCache } from './key-cache.ts';
@@ -25,61 +24,45 @@ export interface KeyringOptions {
   readonly mono: () => number;
 }
 
-/** What the store is asked. */
-interface Question {
-  /** Undefined once it is there: an old table of a map, which V8 may keep for a while, leads to no request then. */
-  answer: Promise<FoundKey | undefined> | undefined;
-  /** Ids of the keys that have changed since. */
-  readonly changed: string[];
-}
-
 /** Creates a keyring that follows the changes of the store. */
 export function createKeyring(options: KeyringOptions): Keyring {
   const { staticKeys, format, store, cacheForMs, graceOnOutageMs, mono } = options;
   const fixed = new Map(staticKeys.map((key) => [key.digest, foundOf(key)]));
   const cache = createKeyCache();
-  const underWay = new Line<Question>();
-  /** Those whose answer may be shared, by digest. */
-  const asked = new Map<string, Question>();
+  /** Answers under way that may be shared, by digest. */
+  const asked = new Map<string, Promise<FoundKey | undefined>>();
 
   const stop = store.watch(function hear(event: KeyEvent) {
-    if (event.kind === 'changed') {
-      cache.forgetKey(event.keyId);
-      for (const { changed } of underWay.guests()) changed.push(event.keyId);
-    } else if (event.kind === 'added') cache.forgetUnknown();
+    if (event.kind === 'changed') cache.forgetKey(event.keyId);
+    else if (event.kind === 'added') cache.forgetUnknown();
     else cache.doubtAll();
     // An answer that is under way may be from before the change: whoever comes from now on asks anew.
     asked.clear();
   });
 
-  async function ask(digest: string, question: Question): Promise<FoundKey | undefined> {
+  async function ask(digest: string): Promise<FoundKey | undefined> {
     const asOf = cache.changes;
-    const spot = underWay.join(question);
     try {
       const found = foundIn(await store.findKey(digest), digest);
-      if (found === undefined || !question.changed.includes(found.id)) {
-        cache.keep(digest, found, { readAt: mono(), asOf });
-      }
+      cache.keep(digest, found, { readAt: mono(), asOf });
       return found;
     } catch (error) {
       const last = cache.get(digest);
       if (last?.found !== undefined && mono() - last.readAt < graceOnOutageMs) return last.found;
       throw error;
     } finally {
-      spot.leave();
-      question.answer = undefined;
-      if (asked.get(digest) === question) asked.delete(digest);
+      // Since a change it is that of somebody else.
+      if (asOf === cache.changes) asked.delete(digest);
     }
   }
 
   /** Requests that come while the same key is being looked up share the answer. */
   function askOnce(digest: string): Promise<FoundKey | undefined> {
-    const pending = asked.get(digest)?.answer;
+    const pending = asked.get(digest);
     if (pending !== undefined) return pending;
-    const question: Question = { answer: undefined, changed: [] };
-    asked.set(digest, question);
-    question.answer = ask(digest, question);
-    return question.answer;
+    const answer = ask(digest);
+    asked.set(digest, answer);
+    return answer;
   }
 
   return {

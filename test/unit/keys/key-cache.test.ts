@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { foundIn, type FoundKey } from '../../../src/keys/found-key.ts';
-import { createKeyCache, knownKeysMax } from '../../../src/keys/key-cache.ts';
+import { changedKeysMax, createKeyCache, knownKeysMax } from '../../../src/keys/key-cache.ts';
 import { aKey, aSecret } from '../../helpers/a-key.ts';
 import { collectGarbage } from '../../helpers/collect-garbage.ts';
 
@@ -35,7 +35,29 @@ test('of a key that is read anew, whichever of its secrets, what was read before
   cache.keep('b', undefined, reading);
   assert.equal(await left(), 2);
   cache.forgetKey('k');
+  for (const digest of ['a', 'c']) assert.equal(cache.get(digest), undefined);
   assert.equal(await left(), 0);
+});
+
+test('of a key that changed nothing is found, whenever it was asked for before that', async () => {
+  const { cache, keep, left } = scene();
+  keep('k', 'a');
+  keep('other', 'b');
+  cache.forgetKey('k');
+  keep('k', 'c');
+  for (const digest of ['a', 'c']) assert.equal(cache.get(digest), undefined);
+  // Those that nobody asks for any more are dropped once so many have changed, and what was asked for before that is not kept.
+  keep('k2', 'd');
+  for (let at = 0; at < changedKeysMax; at += 1) cache.forgetKey(`k${at}`);
+  keep('k3', 'e');
+  keep('other', 'f');
+  assert.equal(await left(), 1);
+  assert.equal(cache.get('b')?.found?.id, 'other');
+  for (const digest of ['d', 'e', 'f']) assert.equal(cache.get(digest), undefined);
+  const asOf = cache.changes;
+  const found = foundIn(aKey({ id: 'k2', secrets: [aSecret({ digest: 'd' })] }), 'd');
+  cache.keep('d', found, { readAt: 0, asOf });
+  assert.equal(cache.get('d')?.found, found);
 });
 
 test('of a key that has to make room nothing is kept', async () => {
