@@ -261,6 +261,7 @@ export class StreamedExchange implements AnswerSource {
     try {
       if (this.#over) throw new ClientGone();
       if (switching === undefined) throw new NonsenseAnswer('it switched protocols and was not asked to');
+      if (!isSpoken(answer)) throw new NonsenseAnswer(notSpoken);
       checkSwitch(answer, switching.handshake.key);
       switching.held.putBack();
       writeSwitch(this.#res, this.#relay.takeCost(answer.rawHeaders), own());
@@ -317,9 +318,17 @@ export class StreamedExchange implements AnswerSource {
   }
 }
 
+const notSpoken = 'it does not speak HTTP/1.1';
+
+/** Node reads any version as if it were this one. */
+function isSpoken({ httpVersion }: IncomingMessage): boolean {
+  return httpVersion === '1.1' || httpVersion === '1.0';
+}
+
 /** What Node lets through of an answer, and the buffered lane refuses in the same words; undefined when nothing is wrong. */
-function whatIsWrong({ headers, httpVersion }: IncomingMessage): string | undefined {
-  if (httpVersion !== '1.1' && httpVersion !== '1.0') return 'it does not speak HTTP/1.1';
+function whatIsWrong(answer: IncomingMessage): string | undefined {
+  const { headers, httpVersion } = answer;
+  if (!isSpoken(answer)) return notSpoken;
   const codings = headers['transfer-encoding']; // all of them, with commas between
   if (codings === undefined) return undefined;
   // Node takes the chunks apart and leaves any other coding (RFC 9112 §6.1) in the body, whose name ends here with the hop: the

@@ -279,6 +279,7 @@ const nonsense: readonly { name: string; answer: string; status: number }[] = [
     answer: `HTTP/1.1 101 x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\nSec-WebSocket-Accept: ${accepted}\r\n\r\n`,
     status: 502,
   },
+  { name: 'a 101 in the version HTTP/2.0', answer: switched.replace('1.1', '2.0'), status: 502 },
   {
     name: 'a chunked 404',
     answer: 'HTTP/1.1 404 No\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nno\r\n0\r\n\r\n',
