@@ -5,6 +5,7 @@ import { pathFault } from '../config/route-path.ts';
 import type { PlanRule } from '../config/plan-rule.ts';
 import { isTaken } from '../config/resolve-plan.ts';
 import { isMadeHere } from './key-format.ts';
+import { isKeyId } from './key-id.ts';
 import { suggest } from '../config/wording.ts';
 import type { KeyRecord, OwnQuota } from '../stores/key-store.ts';
 import { invalidFields, type FieldFault } from './key-problem.ts';
@@ -92,9 +93,14 @@ export function completeFields(given: Partial<KeyFields>, plan: string, rules: K
   return fields;
 }
 
-/** Refuses an id that is a secret. */
-export function checkId(id: string): void {
+/** The id that somebody has chosen for a key, which is none that is a secret. */
+export function readKeyId(id: unknown): string {
+  if (!isKeyId(id)) {
+    const message = 'is no id, use up to 64 letters, digits, ".", "_" and "-"';
+    throw invalidFields([{ field: 'id', message }]);
+  }
   if (isSecret(id)) throw invalidFields([{ field: 'id', message: isSecretFault }]);
+  return id;
 }
 
 /** Refuses a key that could never be valid. */

@@ -1,5 +1,10 @@
-import { checkId, completeFields, readKeyFields, type KeyFields, type WrittenFields } from './key-fields.ts';
-import { isKeyId } from './key-id.ts';
+import {
+  completeFields,
+  readKeyFields,
+  readKeyId,
+  type KeyFields,
+  type WrittenFields,
+} from './key-fields.ts';
 import { invalidFields, KeyProblem } from './key-problem.ts';
 import type { KeyRules } from './key-rules.ts';
 
@@ -31,13 +36,8 @@ function onlyPlan({ plans }: KeyRules): string {
   ]);
 }
 
-function readId(id: unknown, rules: KeyRules): string {
-  if (!isKeyId(id)) {
-    throw invalidFields([
-      { field: 'id', message: 'is no id, use up to 64 letters, digits, ".", "_" and "-"' },
-    ]);
-  }
-  checkId(id);
+function readId(chosen: unknown, rules: KeyRules): string {
+  const id = readKeyId(chosen);
   // Usage is counted by id, so two keys of one id would share their quotas.
   if (rules.staticKeys.some((key) => key.id === id)) {
     throw new KeyProblem('conflict', 'a key of this id stands in the configuration file');

@@ -1,8 +1,14 @@
 import { hash } from 'node:crypto';
 import { weaknessOf } from '../config/weak-secret.ts';
 import type { KeyRecord } from '../stores/key-store.ts';
-import { checkId, completeFields, readKeyFields, type KeyFields, type WrittenFields } from './key-fields.ts';
-import { createKeyId, isKeyId } from './key-id.ts';
+import {
+  completeFields,
+  readKeyFields,
+  readKeyId,
+  type KeyFields,
+  type WrittenFields,
+} from './key-fields.ts';
+import { createKeyId } from './key-id.ts';
 import { invalidFields } from './key-problem.ts';
 import type { KeyRules } from './key-rules.ts';
 
@@ -31,15 +37,13 @@ export function readCandidate(
   { id: wanted, secret, hash: digest, ...written }: WrittenFields,
   { rules, now, plan }: Surroundings,
 ): Candidate {
-  const id = wanted ?? undefined;
   // A plan that the line does not name is for a key that is new: one that is there keeps its own.
   const given = { ...written, plan: written['plan'] ?? undefined };
   const fields = readKeyFields(given, rules, ['id', 'secret', 'hash']);
   const planOfNew = fields.plan ?? plan;
   if (planOfNew === undefined) throw invalidFields([{ field: 'plan', message: 'is missing' }]);
   const whole = completeFields(fields, planOfNew, rules);
-  if (id !== undefined && !isKeyId(id)) throw invalidFields([{ field: 'id', message: 'is no id' }]);
-  if (id !== undefined) checkId(id);
+  const id = wanted === undefined || wanted === null ? undefined : readKeyId(wanted);
   if (rules.staticKeys.some((key) => key.id === id)) {
     throw invalidFields([{ field: 'id', message: 'is that of a key in the configuration file' }]);
   }
