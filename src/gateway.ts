@@ -253,9 +253,9 @@ function createAdmission({ plans }: Config, quotas: Quotas, { metrics, logger }:
     plans,
     quotas,
     count: metrics.countDecision,
-    warn: ({ keyId, plan }, { name, limit, remaining }) => {
+    warn: ({ keyId, plan }, { name, limit, used }) => {
       metrics.countNearLimit(plan, name);
-      logger.warn({ keyId, plan, quota: name, used: limit - remaining, limit }, 'a key is near its limit');
+      logger.warn({ keyId, plan, quota: name, used, limit }, 'a key is near its limit');
     },
   };
 }

@@ -5,6 +5,8 @@ import type { StoreTime } from './store-time.ts';
 export interface QuotaReading {
   readonly name: string;
   readonly limit: number;
+  /** More than the limit where it was lowered, or where a request cost more than was left. */
+  readonly used: number;
   readonly remaining: number;
   /** Until the period's end, rounded up, never early; undefined for a lifetime. */
   readonly resetInSeconds: number | undefined;
@@ -20,16 +22,17 @@ export function readQuotas(lease: Lease, time: StoreTime, mono: number): readonl
   if (used === undefined) return [];
   const now = time.earliest(mono);
   return lease.counting.counters.map(({ name, limit, periodStart, periodEnd }, index) => {
-    const remaining = Math.min(limit, Math.max(0, limit - (used[index] ?? limit) + lease.units));
+    const spent = Math.max(0, (used[index] ?? limit) - lease.units);
     const warnAt = lease.plan.quotas[index]?.warnAt;
     const endless = periodEnd === Number.MAX_SAFE_INTEGER;
     return {
       name,
       limit,
-      remaining,
+      used: spent,
+      remaining: Math.max(0, limit - spent),
       resetInSeconds: endless ? undefined : secondsUntil(periodEnd, now),
       windowSeconds: endless ? undefined : Math.ceil((periodEnd - periodStart) / 1000),
-      isNearLimit: warnAt !== undefined && (limit - remaining) * 100 >= limit * warnAt,
+      isNearLimit: warnAt !== undefined && spent * 100 >= limit * warnAt,
     };
   });
 }

@@ -7,6 +7,7 @@ import type { QuotaReading } from '../../../src/quota/quota-reading.ts';
 const monthly: QuotaReading = {
   name: 'monthly',
   limit: 1000,
+  used: 988,
   remaining: 12,
   resetInSeconds: 86_400,
   windowSeconds: 2_678_400,

@@ -170,17 +170,19 @@ test('each quota of a key warns by itself, once', async () => {
   assert.deepEqual(told, [[], [], ['month'], ['year'], []]);
 });
 
-test('a quota that is used up in one go warns with the first refusal', async () => {
+test('a quota that is overrun in one go warns with the first refusal, and by how much', async () => {
   const { options } = createQuotaScene();
   const quotas = createQuotas(options);
   const plan = aPlan({ quotas: [aQuota(5, 'month', { warnAt: 80 })] });
   const given = await grant(quotas, plan);
   assert.deepEqual(given.describe().newWarnings, []);
-  given.correctCost(5);
+  given.correctCost(7);
   given.settle({ kind: 'answered', status: 200 });
   const refused = [await refuse(quotas, plan), await refuse(quotas, plan)];
-  const told = refused.map(({ newWarnings }) => newWarnings.map(({ name, remaining }) => [name, remaining]));
-  assert.deepEqual(told, [[['month', 0]], []]);
+  const told = refused.map(({ newWarnings }) =>
+    newWarnings.map(({ name, used, remaining }) => [name, used, remaining]),
+  );
+  assert.deepEqual(told, [[['month', 7, 0]], []]);
 });
 
 test('an exhausted quota says when to come back, never earlier than the truth', async () => {
