@@ -61,7 +61,7 @@ export interface KeyBook {
   show(id: string): Promise<KeyView>;
   /** Changes the fields that are written; `null` empties one. */
   update(id: string, fields: WrittenFields, by: By): Promise<KeyView>;
-  /** Makes a new secret. Those before it work for `overlapMs` longer, 0 = not at all. Usage belongs to the key and stays. */
+  /** Makes a new secret. Those before it work for `overlapMs` longer at most, 0 = not at all. Usage belongs to the key and stays. */
   rotate(id: string, options: { readonly overlapMs: number }, by: By): Promise<Rotation>;
   /** The same under a name that the caller chose: a repeat makes no second secret, unless seven others came between. */
   rotateOnce(

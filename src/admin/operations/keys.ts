@@ -99,7 +99,7 @@ export const keyOperations: readonly Operation[] = [
     role: 'write',
     summary: 'give a key a new secret, and tell it once',
     description:
-      'The secrets before it work for the `overlap` longer, at most 90 days. Usage belongs to the key and stays. With an `Idempotency-Key` a repeat makes no second secret, as long as fewer than seven other such rotations came between, and answers without it.',
+      'The secrets before it work for the `overlap` longer, which is at most 90 days, but none for longer than an earlier rotation left it. Usage belongs to the key and stays. With an `Idempotency-Key` a repeat makes no second secret, as long as fewer than seven other such rotations came between, and answers without it.',
     body: {
       kind: 'values',
       schema: 'Rotation',

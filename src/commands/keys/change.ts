@@ -53,7 +53,7 @@ export function rotateKey(
     const others =
       fresh.othersUntil === null
         ? 'No other secret of it works any more.'
-        : `The old secret works until ${moment(fresh.othersUntil)}.`;
+        : `The secrets before it work until ${moment(fresh.othersUntil)} at the latest.`;
     showSecret(fresh, options, { terminal: open.terminal, news: [`Key ${id} has a new secret. ${others}`] });
     return exitCodes.ok;
   });
