@@ -83,16 +83,18 @@ export function createKeyCache(): KeyCache {
       return readAt === undefined ? undefined : { found: undefined, readAt, isFresh: true };
     },
     keep(digest, found, { readAt, asOf }) {
-      known.delete(digest);
-      unknown.delete(digest);
       if (found === undefined) {
+        known.delete(digest);
         // Since it was asked for it may have been added.
         if (asOf === changes) unknown.set(digest, readAt);
+        else unknown.delete(digest);
         return;
       }
       const entry = { found, readAt, asOf };
+      if (asOf < sweptAt || isOutdated(entry)) return;
+      unknown.delete(digest);
       // The key has the digest too, and one string serves both. What each key takes counts 50,000 times.
-      if (asOf >= sweptAt && !isOutdated(entry)) known.set(found.digest, entry);
+      known.set(found.digest, entry);
     },
     forgetKey(keyId) {
       changes += 1;

@@ -60,6 +60,15 @@ test('of a key that changed nothing is found, whenever it was asked for before t
   assert.equal(cache.get('d')?.found, found);
 });
 
+test('an answer from before a change takes nothing away that was read since', () => {
+  const { cache, keep } = scene();
+  cache.forgetKey('k');
+  const found = foundIn(aKey({ id: 'k', secrets: [aSecret({ digest: 'a' })] }), 'a');
+  cache.keep('a', found, { readAt: 0, asOf: cache.changes });
+  keep('k', 'a');
+  assert.equal(cache.get('a')?.found, found);
+});
+
 test('of a key that has to make room nothing is kept', async () => {
   const { keep, left } = scene();
   keep('k', 'a');
