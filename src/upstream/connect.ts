@@ -32,7 +32,7 @@ export type Connector = (
 export function createConnector(target: URL, timeoutMs: number, trust: Trust): Connector {
   const open = target.protocol === 'https:' ? secureOpener(target, trust) : plainOpener(target);
   const connectEvent = target.protocol === 'https:' ? 'secureConnect' : 'connect';
-  return function connect(whenConnected, whenFailed, onBytes = () => undefined) {
+  return function connect(whenConnected, whenFailed, onBytes = ignore) {
     const socket = open(intoOnePiece(onBytes));
     socket.setNoDelay(true).setKeepAlive(true, probeAfterMs);
     let isSettled = false;
@@ -59,7 +59,7 @@ export function createConnector(target: URL, timeoutMs: number, trust: Trust): C
     function fail(error: Error): void {
       settle();
       // What is told of it once it is given up is nobody's concern.
-      socket.on('error', () => undefined).removeAllListeners(connectEvent);
+      socket.on('error', ignore).removeAllListeners(connectEvent);
       socket.destroy();
       whenFailed(error);
     }
@@ -71,6 +71,12 @@ export function createConnector(target: URL, timeoutMs: number, trust: Trust): C
 }
 
 // --- Internal ---
+
+/**
+ * Made here, where it holds nothing of who wanted the connection: while a resolver is silent it keeps the sockets that were given up, and
+ * with them what listens to them.
+ */
+function ignore(): void {}
 
 /** How long a connection is silent before the kernel asks whether the other side is still there. */
 const probeAfterMs = 60_000;

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
+import dns from 'node:dns';
+import { syncBuiltinESMExports } from 'node:module';
 import { createServer } from 'node:net';
 import type { Socket } from 'node:net';
 import { test } from 'node:test';
 import { createServer as createTlsServer } from 'node:tls';
 import { createConnector, createTrust } from '../../../src/upstream/connect.ts';
 import { makeCertificate } from '../../helpers/certificates.ts';
+import { collectGarbage } from '../../helpers/collect-garbage.ts';
 import { listen } from '../../helpers/listen.ts';
 import { until } from '../../helpers/poll.ts';
 
@@ -53,6 +56,31 @@ test('a connection that is made after its time is closed, and nobody is told of 
   await until(() => late[0]?.closed);
   assert.deepEqual(answers, ['ConnectTimeout']);
 });
+
+for (const scheme of ['http', 'https']) {
+  test(`a resolver that is silent holds nothing of who was given up: ${scheme}`, async (t) => {
+    const silence = t.mock.method(dns, 'lookup', () => undefined);
+    syncBuiltinESMExports();
+    t.after(() => {
+      silence.mock.restore();
+      syncBuiltinESMExports();
+    });
+    const connect = createConnector(new URL(`${scheme}://silent-${scheme}.test`), 20, {});
+    const requests: WeakRef<object>[] = [];
+    let failures = 0;
+    const ask = (request: object): void => {
+      requests.push(new WeakRef(request));
+      connect(unwanted, () => void (failures += Object.keys(request).length));
+    };
+    for (let turn = 0; turn < 3; turn += 1) ask({ turn });
+    await until(() => failures === 3);
+    assert.equal(silence.mock.callCount(), 1);
+    await until(() => {
+      collectGarbage();
+      return requests.every((request) => request.deref() === undefined);
+    });
+  });
+}
 
 test('a connection that was there in time is taken by a process that was held up', async (t) => {
   const port = await listen(t, createServer());
