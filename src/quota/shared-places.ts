@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { slicesOf } from '../slices.ts';
-import { StoreUnavailable } from '../stores/ledger.ts';
+import { StoreUnavailable, Unreadable } from '../stores/ledger.ts';
 import type { Ledger, PlaceAnswer, PlaceOrder } from '../stores/ledger.ts';
 import type { Clock } from '../clock.ts';
-import { Outbox, repeatableForEver } from './outbox.ts';
+import { Outbox, repeatableForEver, type Step } from './outbox.ts';
 
 export interface SharedPlacesOptions {
   readonly ledger: Ledger;
@@ -12,14 +12,21 @@ export interface SharedPlacesOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** A shared place is renewed each beat; the places of a process that crashed are free after the expiry. */
+/**
+ * A shared place is renewed each beat; the places of a process that crashed are free after the expiry. It is several beats long, so
+ * that a store that is away for less gives no place of a request in flight to another.
+ */
 const beatMs = 5000;
-const expiresInMs = 15_000;
+const expiresInMs = 30_000;
 /** Behind a thousand others a call would not be answered in time, and neither would those of requests. */
 const beatsAtOnce = 100;
-/** How often the store is told again of places that were left while it was away, and of how many. */
+/** How often the store is told again of places that were kept or left while it was away, and of how many. */
 const retryMs = 250;
 const untoldMax = 10_000;
+/** In an outage that one process noticed so late as this, another may have had its last answer a beat earlier or two. */
+const longOutageMs = expiresInMs - 2 * beatMs;
+/** By then every process is connected again and has told the store of its places. */
+const settleMs = 2000;
 
 /** The places in the store that requests of this process have or had. */
 export class SharedPlaces {
@@ -27,14 +34,22 @@ export class SharedPlaces {
   readonly #clock: Clock;
   readonly #onError: (error: unknown) => void;
   readonly #taken = new Map<string, PlaceOrder>();
-  /** Places that were left without the store's knowing. Until it knows, the key is short of them. */
+  /**
+   * Places that were kept or left without the store's knowing. Until it knows, the key is short of those that were left, and
+   * others may come to have those that were kept.
+   */
   readonly #untold: Outbox;
+  /** The places of which the store is yet to be told that they are kept. */
+  readonly #unkept = new Set<string>();
   readonly #idPrefix = randomBytes(12).toString('base64url');
   #ids = 0;
   #beating = false;
   /** How long the last beat took, by which the next one is sooner. */
   #beatTookMs = 0;
   #retrying = false;
+  /** Since when the store does not answer; undefined while it does. */
+  #awaySince: number | undefined;
+  #settledAt = Number.NEGATIVE_INFINITY;
 
   constructor({ ledger, clock, onError }: SharedPlacesOptions) {
     this.#ledger = ledger;
@@ -43,31 +58,39 @@ export class SharedPlaces {
     this.#untold = new Outbox({ mono: () => clock.mono(), stepsMax: untoldMax, onError });
   }
 
-  /** Takes a place; undefined when all are taken. Rejects with `StoreUnavailable`, and leaves what may have been taken. */
+  /**
+   * Takes a place; undefined when all are taken. Rejects with `StoreUnavailable`, and leaves what may have been taken. After an
+   * outage in which places expired it does so until the others had the time to tell of theirs.
+   */
   async enter(keyId: string, limit: number): Promise<PlaceOrder | undefined> {
+    this.#refuseUnsettled();
     this.#ids += 1;
     const placeId = `${this.#idPrefix}${this.#ids.toString(36)}`;
     const order = { keyId, placeId, limit, expiresInMs };
     let answer: PlaceAnswer;
     try {
-      answer = await this.#ledger.enter(order);
+      answer = await this.#ask(this.#ledger.enter(order));
     } catch (error) {
       if (error instanceof StoreUnavailable && error.mayHaveHappened) this.leave(order);
       throw error;
     }
-    if (answer.kind === 'full') {
-      // Perhaps only because of places that were left.
-      this.#untold.storeAnswered();
-      return undefined;
-    }
+    if (answer.kind === 'full') return undefined;
     this.#taken.set(placeId, order);
+    try {
+      this.#refuseUnsettled();
+    } catch (error) {
+      this.leave(order);
+      throw error;
+    }
     this.#armBeat();
     return order;
   }
 
   leave(order: PlaceOrder): void {
-    this.#taken.delete(order.placeId);
-    this.#ledger.leave(order.keyId, order.placeId).catch((error: unknown) => {
+    const { keyId, placeId } = order;
+    this.#taken.delete(placeId);
+    this.#unkept.delete(placeId);
+    this.#ask(this.#ledger.leave(keyId, placeId)).catch((error: unknown) => {
       if (error instanceof StoreUnavailable) this.#leaveLater(order);
       else this.#onError(error);
     });
@@ -75,16 +98,19 @@ export class SharedPlaces {
 
   #leaveLater({ keyId, placeId }: PlaceOrder): void {
     const freeAt = this.#clock.mono() + expiresInMs;
+    const run = async (): Promise<void> => {
+      // From then on it is free by itself.
+      if (this.#clock.mono() < freeAt) await this.#ask(this.#ledger.leave(keyId, placeId));
+    };
+    this.#tellLater({ expendable: true, repeatableForMs: repeatableForEver, run });
+  }
+
+  /** False when the store has too much to be told of already. */
+  #tellLater(step: Step): boolean {
     this.#untold.storeFailed();
-    this.#untold.post({
-      expendable: true,
-      repeatableForMs: repeatableForEver,
-      run: async () => {
-        // From then on it is free by itself.
-        if (this.#clock.mono() < freeAt) await this.#ledger.leave(keyId, placeId);
-      },
-    });
+    const isPosted = this.#untold.post(step);
     this.#armRetry();
+    return isPosted;
   }
 
   #armRetry(): void {
@@ -107,21 +133,68 @@ export class SharedPlaces {
     const startedAt = this.#clock.mono();
     const orders = [...this.#taken.values()];
     for (const some of slicesOf(orders, beatsAtOnce)) {
-      // To stay in a place that was left meanwhile would be to take it again.
-      const taken = some.filter(({ placeId }) => this.#taken.has(placeId));
-      await Promise.all(taken.map((order) => this.#stay(order)));
+      await Promise.all(some.map((order) => this.#stay(order)));
     }
     this.#beatTookMs = this.#clock.mono() - startedAt;
     this.#beating = false;
     this.#armBeat();
   }
 
-  /** A beat may be lost: the next comes before the place expires. */
   async #stay(order: PlaceOrder): Promise<void> {
+    // To stay in a place that was left meanwhile would be to take it again.
+    if (!this.#taken.has(order.placeId) || this.#unkept.has(order.placeId)) return;
     try {
-      await this.#ledger.stay(order);
+      await this.#ask(this.#ledger.stay(order));
     } catch (error) {
-      if (!(error instanceof StoreUnavailable)) this.#onError(error);
+      if (isOutage(error)) this.#stayLater(order);
+      else if (!(error instanceof StoreUnavailable)) this.#onError(error);
     }
   }
+
+  /** What there is no room for is tried again at the next beat. */
+  #stayLater(order: PlaceOrder): void {
+    const { placeId } = order;
+    if (!this.#taken.has(placeId)) return;
+    const run = async (): Promise<void> => {
+      if (!this.#unkept.has(placeId)) return;
+      await this.#ask(this.#ledger.stay(order));
+      this.#unkept.delete(placeId);
+    };
+    if (this.#tellLater({ expendable: false, repeatableForMs: repeatableForEver, run })) {
+      this.#unkept.add(placeId);
+    }
+  }
+
+  /** Passes an answer of the store on, and notes that it is there or away. */
+  async #ask<Answer>(asked: Promise<Answer>): Promise<Answer> {
+    try {
+      const answer = await asked;
+      this.#storeAnswered();
+      return answer;
+    } catch (error) {
+      if (isOutage(error)) this.#awaySince ??= this.#clock.mono();
+      throw error;
+    }
+  }
+
+  #storeAnswered(): void {
+    if (this.#awaySince !== undefined) {
+      const now = this.#clock.mono();
+      if (now - this.#awaySince >= longOutageMs) this.#settledAt = now + settleMs;
+      this.#awaySince = undefined;
+    }
+    this.#untold.storeAnswered();
+  }
+
+  #refuseUnsettled(): void {
+    if (this.#clock.mono() >= this.#settledAt) return;
+    throw new StoreUnavailable('after its outage it is not yet known which shared places are taken', {
+      mayHaveHappened: false,
+    });
+  }
+}
+
+/** What is spoilt of one key says nothing of the others. */
+function isOutage(error: unknown): boolean {
+  return error instanceof StoreUnavailable && !(error instanceof Unreadable);
 }

@@ -143,7 +143,7 @@ for (const [name, prepareAbsence] of Object.entries(absences)) {
     for (const answer of answers) assert.equal((await answer).status, 200);
     await until(() => says(gateway, 'the store does not answer'));
     await end();
-    // The places would expire by themselves 15 s after they were taken.
+    // The places would expire by themselves 30 s after they were taken.
     await until(async () => (await call(gateway)).status === 200, { within: 12_000 });
   });
 }

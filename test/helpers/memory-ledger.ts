@@ -158,7 +158,7 @@ export function createMemoryLedger(options: MemoryLedgerOptions): MemoryLedger {
     enter: (order) => step('enter', () => runEnter(order)),
     stay: (order) =>
       step('stay', () => {
-        if (placesOf(order.keyId).has(order.placeId)) runEnter(order);
+        placesOf(order.keyId).set(order.placeId, now() + order.expiresInMs);
       }),
     leave: (keyId, placeId) =>
       step('leave', () => {

@@ -12,6 +12,7 @@ import type { TestContext } from 'node:test';
 import { Redis } from 'ioredis';
 import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
 import { systemClock } from '../../src/clock.ts';
+import { createConcurrency } from '../../src/quota/concurrency.ts';
 import { createQuotas } from '../../src/quota/quotas.ts';
 import type { Quotas } from '../../src/quota/quotas.ts';
 import { StoreUnavailable } from '../../src/stores/ledger.ts';
@@ -502,6 +503,35 @@ test('a store that is closed while its changes are read has not failed', async (
   await store.close();
   assert.equal(readings.length, 1);
   await readings[0];
+});
+
+test('a shared place that could not be kept in an outage is kept soon after it, and not only at its next turn', async (t) => {
+  const redis = await startRedisServer(t);
+  const proxy = await startTcpProxy(t, redis.port);
+  const { ledger } = await openWithDeadline(t, `redis://127.0.0.1:${proxy.port}`);
+  let hasFailed = false;
+  const watched: Ledger = {
+    ...ledger,
+    stay: (order) =>
+      ledger.stay(order).catch((error: unknown) => {
+        hasFailed = true;
+        throw error;
+      }),
+  };
+  const places = createConcurrency({ ledger: watched, clock: systemClock, onError: assert.ifError });
+  const rule = { name: 'concurrency', limit: 1, shared: true };
+  const place = await places.enter('key', rule, 'refuse');
+  proxy.answers = 'drop';
+  proxy.cutConnections();
+  await until(() => hasFailed);
+  const name = nameKeys('gatehouse:', 'key').places();
+  await redis.say('DEL', name); // as if it had expired
+  proxy.answers = 'pass';
+  proxy.cutConnections();
+  await until(async () => (await redis.say('ZCARD', name)) === ':1\r\n', { within: 4000 });
+  assert.ok(place.kind === 'place');
+  place.leave();
+  await until(async () => (await redis.say('ZCARD', name)) === ':0\r\n');
 });
 
 test('a reset that cannot have all of its counters leaves them as they are', async (t) => {

@@ -84,7 +84,7 @@ const concurrency = {
     limit: { description: 'Requests at one time.', type: 'integer', minimum: 1, maximum: 1_000_000 },
     shared: {
       description:
-        'Count in the store for all processes together, which costs each request two calls. A process that crashes frees its places after 15 s.',
+        'Count in the store for all processes together, which costs each request two calls. A process that crashes frees its places after 30 s.',
       type: 'boolean',
       default: false,
     },
