@@ -1,6 +1,7 @@
 /**
- * Which headers pass, and which never do. Names are compared after folding: lower case, with `_` and `.` read as `-`,
- * because many servers (CGI, WSGI, PHP) fold them the same way, and a client would otherwise slip `X_Gatehouse_Key_Id` past us.
+ * Which headers pass, and which never do. Names are compared after folding: lower case, with every sign
+ * that is no letter or digit read as `-`. Many servers fold names for the variables that they hand on (CGI, WSGI and PHP at least `_`
+ * and `.`, lighttpd 1.4 every sign), and a client would otherwise slip `X_Gatehouse!Key_Id` past us.
  */
 
 /** Hop-by-hop headers (RFC 9110 §7.6.1, RFC 7540 §3.2.1 for HTTP2-Settings): they end at the gateway, in both directions. */
@@ -40,7 +41,7 @@ const judgedBy = new Set(['content-encoding', 'content-type']);
 
 export function fold(name: string): string {
   const lower = name.toLowerCase();
-  return /[_.]/.test(lower) ? lower.replace(/[_.]/g, '-') : lower;
+  return /[^a-z0-9-]/.test(lower) ? lower.replace(/[^a-z0-9-]/g, '-') : lower;
 }
 
 /** True for a header of which nothing that a client sends ever passes to the upstream. */

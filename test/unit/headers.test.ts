@@ -54,6 +54,7 @@ const stay = [
   'x_gatehouse.key-id',
   'X-Forwarded-For',
   'X_Forwarded_Anything',
+  ...[..."!#$%&'*+^`|~"].map((sign) => ['X', 'Gatehouse', 'Key', 'Id'].join(sign)),
   'Proxy',
   'X-HTTP-Method-Override',
   'X-Original-URL',
@@ -76,7 +77,7 @@ describe('requestHeaderFilter', () => {
 
   it('keeps the key in every spelling of its header', () => {
     const other = requestHeaderFilter('X-Api_Key', false);
-    for (const name of ['X-Api-Key', 'x_api_key', 'X.API.KEY']) assert.equal(other(name), false);
+    for (const name of ['X-Api-Key', 'x_api_key', 'X.API.KEY', 'x!api~key']) assert.equal(other(name), false);
   });
 
   it('lets the key pass only when asked', () => {
@@ -102,6 +103,7 @@ describe('responseHeaderPasses', () => {
     ['X-Request-Id', false],
     ['X-Gatehouse-Refusal', false],
     ['x_gatehouse_refusal', false],
+    ['x!gatehouse~refusal', false],
   ];
   for (const [name, expected] of names) {
     it(`${expected ? 'lets' : 'keeps'} ${name}`, () => assert.equal(responseHeaderPasses(name), expected));
