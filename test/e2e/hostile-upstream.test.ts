@@ -5,6 +5,7 @@ import { until } from '../helpers/poll.ts';
 import { exchange, openRaw, requestBytes } from '../helpers/raw-socket.ts';
 import { startRawUpstream } from '../helpers/raw-upstream.ts';
 import type { RawScript } from '../helpers/raw-upstream.ts';
+import { createRandom } from '../helpers/random.ts';
 import { demoKey, startGateway } from '../helpers/start-gateway.ts';
 
 const whole = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
@@ -552,7 +553,7 @@ const seed = Number(process.env['FUZZ_SEED'] ?? 20_261_120);
 const rounds = Number(process.env['FUZZ_ROUNDS'] ?? 250);
 
 test(`${rounds} mutated answers (seed ${seed}) end honestly, and the gateway goes on`, async (t) => {
-  const random = mulberry32(seed);
+  const random = createRandom(seed);
   for (let round = 0; round < rounds; round += 1) {
     const wire = mutate(validAnswers[Math.floor(random() * validAnswers.length)] ?? '', random);
     upstream.script = (socket) => void socket.end(wire);
@@ -638,14 +639,4 @@ function mutate(text: string, random: () => number): Buffer {
     else bytes = bytes.slice(0, from) + tokens[Math.floor(random() * tokens.length)] + bytes.slice(from);
   }
   return Buffer.from(bytes, 'latin1');
-}
-
-function mulberry32(start: number): () => number {
-  let state = start;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

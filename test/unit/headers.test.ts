@@ -54,7 +54,7 @@ const stay = [
   'x_gatehouse.key-id',
   'X-Forwarded-For',
   'X_Forwarded_Anything',
-  ...[..."!#$%&'*+^`|~"].map((sign) => ['X', 'Gatehouse', 'Key', 'Id'].join(sign)),
+  ..."!#$%&'*+^`|~".split('').map((sign) => ['X', 'Gatehouse', 'Key', 'Id'].join(sign)),
   'Proxy',
   'X-HTTP-Method-Override',
   'X-Original-URL',

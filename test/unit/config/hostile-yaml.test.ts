@@ -5,6 +5,7 @@ import { ConfigErrors } from '../../../src/config/problems.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import { complaints, writeTemporary } from '../../helpers/config-file.ts';
 import { doesNotHang } from '../../helpers/no-hang.ts';
+import { createRandom, type Random } from '../../helpers/random.ts';
 
 const example = readFileSync(new URL('../../../config/gateway.yaml', import.meta.url), 'utf8');
 
@@ -129,17 +130,6 @@ function rewrite(t: Parameters<typeof writeTemporary>[0], text: string): string 
   return scratch;
 }
 
-/** A small generator with a seed (mulberry32), so that a failure can be repeated. */
-function createRandom(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
-  };
-}
-
 const pieces = [
   '',
   ' ',
@@ -174,14 +164,15 @@ const pieces = [
   '<<: ',
 ];
 
-function mutate(text: string, random: (below: number) => number): string {
+function mutate(text: string, random: Random): string {
+  const below = (limit: number): number => Math.floor(random() * limit);
   let mutated = text;
-  for (let times = 1 + random(4); times > 0; times -= 1) {
-    const from = random(mutated.length);
-    const removed = random(3) === 0 ? random(40) : random(3);
+  for (let times = 1 + below(4); times > 0; times -= 1) {
+    const from = below(mutated.length);
+    const removed = below(3) === 0 ? below(40) : below(3);
     const lines = mutated.split('\n');
     const inserted =
-      random(4) === 0 ? `\n${lines[random(lines.length)]}\n` : (pieces[random(pieces.length)] ?? '');
+      below(4) === 0 ? `\n${lines[below(lines.length)]}\n` : (pieces[below(pieces.length)] ?? '');
     mutated = mutated.slice(0, from) + inserted + mutated.slice(from + removed);
   }
   return mutated;

@@ -11,6 +11,7 @@ import type { Ledger } from '../../../src/stores/ledger.ts';
 import { aClient } from '../../helpers/a-client.ts';
 import { createMemoryLedger } from '../../helpers/memory-ledger.ts';
 import type { MemoryLedger } from '../../helpers/memory-ledger.ts';
+import { createRandom } from '../../helpers/random.ts';
 import { settle as runReady } from '../../helpers/turnable-clock.ts';
 
 /*
@@ -395,16 +396,5 @@ function createPlan(consistency: Consistency, perMinute: number, perMonth: numbe
     charge: 'answered',
     consistency,
     onStoreFailure: 'refuse',
-  };
-}
-
-/** Mulberry32: small, and the same everywhere. */
-function createRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
   };
 }
