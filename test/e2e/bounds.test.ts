@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { after, before, describe, it, test } from 'node:test';
 import { assertRefused, openDoor } from '../helpers/door.ts';
 import { until, type Scene } from '../helpers/poll.ts';
 import type { RawResponse } from '../helpers/parse-responses.ts';
+import { peakMegabytes as peakMegabytesOf } from '../helpers/process-memory.ts';
 import { openRaw } from '../helpers/raw-socket.ts';
 import type { RawSocket } from '../helpers/raw-socket.ts';
 import { formType } from '../helpers/send-upload.ts';
@@ -69,11 +69,7 @@ const upload = (headers: string, path = '/v1/upload'): string =>
   `POST ${path} HTTP/1.1\r\n${keyed}${headers}\r\n`;
 const chunked = 'Transfer-Encoding: chunked\r\n';
 
-/** The largest memory the process has had so far. */
-function peakMegabytes(): number {
-  const status = readFileSync(`/proc/${gateway.pid}/status`, 'utf8');
-  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024;
-}
+const peakMegabytes = (): number => peakMegabytesOf(gateway.pid);
 
 async function nothingInFlight(): Promise<void> {
   await until(async () => (await door.inFlight()) === 0, { what: 'nothing in flight' });

@@ -1,5 +1,11 @@
 import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
 
+/** The largest memory that a process of ours has had so far. */
+export function peakMegabytes(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024;
+}
+
 /** Whether a process of ours holds this text in its own memory, as the bytes of its characters or in UTF-16. */
 export function holdsInMemory(pid: number, text: string): boolean {
   const forms = [Buffer.from(text), Buffer.from(text, 'utf16le')];
