@@ -1,32 +1,32 @@
-import type { ServerResponse } from 'node:http';
+import type { Writable } from 'node:stream';
 import { letGo } from '../let-go.ts';
 
 /**
- * Writes the body of an answer to the client. Each write costs a kilobyte as long as it waits, whatever its size, and the bounds of
+ * Writes what comes in pieces of any size. Each write costs a kilobyte as long as it waits, whatever its size, and the bounds of
  * a stream count bytes alone: an answer in pieces of one byte to a client that reads nothing took 11 MB. So while some of it
  * waits, small pieces are gathered, and go together when that is sent.
  */
-export class AnswerBody {
-  readonly #res: ServerResponse;
+export class GatheringWriter {
+  readonly #to: Writable;
   #gathered: Buffer | undefined;
   #length = 0;
   #gathers = false;
 
-  constructor(res: ServerResponse) {
-    this.#res = res;
+  constructor(to: Writable) {
+    this.#to = to;
   }
 
-  /** False when the client has to catch up before there is more. */
+  /** False when the other side has to catch up before there is more. */
   write(chunk: Buffer): boolean {
     if (this.#gathers) return this.#gather(chunk);
-    if (chunk.length >= largeBytesMin || this.#res.writableLength === 0) return this.#send(chunk);
+    if (chunk.length >= largeBytesMin || this.#to.writableLength === 0) return this.#send(chunk);
     this.#gathers = true;
-    return this.#res.write(chunk, this.#whenSent);
+    return this.#to.write(chunk, this.#whenSent);
   }
 
   /** Writes what still waits, before the end. */
   flush(): void {
-    if (this.#length > 0) this.#res.write(this.#take());
+    if (this.#length > 0) this.#to.write(this.#take());
   }
 
   #gather(chunk: Buffer): boolean {
@@ -34,7 +34,7 @@ export class AnswerBody {
     if (chunk.length >= largeBytesMin) return this.#send(chunk);
     this.#gathered ??= Buffer.allocUnsafeSlow(largeBytesMin);
     this.#length += chunk.copy(this.#gathered, this.#length);
-    return !this.#res.writableNeedDrain;
+    return !this.#to.writableNeedDrain;
   }
 
   #take(): Buffer | undefined {
@@ -45,15 +45,15 @@ export class AnswerBody {
   }
 
   readonly #whenSent = (error: Error | null | undefined): void => {
-    if (error || this.#res.destroyed) return;
-    if (this.#length > 0) this.#res.write(this.#take(), this.#whenSent);
+    if (error || this.#to.destroyed) return;
+    if (this.#length > 0) this.#to.write(this.#take(), this.#whenSent);
     else this.#gathers = false;
   };
 
   /** Called back without an error, the kernel has the bytes, or nobody will read them any more. */
   #send(chunk: Buffer): boolean {
-    if (chunk.length < largeBytesMin) return this.#res.write(chunk);
-    return this.#res.write(chunk, (error) => {
+    if (chunk.length < largeBytesMin) return this.#to.write(chunk);
+    return this.#to.write(chunk, (error) => {
       if (!error) letGo(chunk);
     });
   }

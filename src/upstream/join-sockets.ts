@@ -2,9 +2,12 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { CollectedBytes } from '../collected-bytes.ts';
+import { gatherPieces } from '../gather-pieces.ts';
 import { addOwn, copyHeaders } from '../headers.ts';
 import { passesWithoutLength } from './answer-head.ts';
 import { NonsenseAnswer } from './failures.ts';
+import { GatheringWriter } from './gathering-writer.ts';
 import type { OpenSocket } from './open-sockets.ts';
 import type { Progress } from './exchange.ts';
 import { sendHead } from '../send-head.ts';
@@ -58,12 +61,10 @@ export interface HeldBytes {
  * have waited (RFC 6455 §4.1).
  */
 export function holdBytes(socket: Socket): HeldBytes {
-  const held: Buffer[] = [];
-  let size = 0;
+  const held = new CollectedBytes(heldMax);
   function hold(chunk: Buffer): void {
-    held.push(chunk);
-    size += chunk.length;
-    if (size > heldMax) socket.destroy();
+    held.takeOver(chunk);
+    if (held.length > heldMax) socket.destroy();
   }
   function leave(): void {
     socket.destroy();
@@ -74,7 +75,7 @@ export function holdBytes(socket: Socket): HeldBytes {
   return {
     putBack: () => {
       socket.off('data', hold).off('end', leave).pause();
-      if (size > 0) socket.unshift(Buffer.concat(held, size));
+      if (held.length > 0) socket.unshift(held.take());
     },
   };
 }
@@ -123,11 +124,25 @@ export async function joinSockets({ client, upstream, idleMs, progress }: Join):
     for (const side of [socket, upstream]) {
       side.on('data', active).on('error', closeBoth).once('end', ended).once('close', closed);
     }
-    socket.on('data', (chunk: Buffer) => (progress.bytesIn += chunk.length));
-    upstream.on('data', (chunk: Buffer) => (progress.bytesOut += chunk.length));
-    socket.pipe(upstream);
-    upstream.pipe(socket);
+    passOn(socket, upstream, (bytes) => (progress.bytesIn += bytes));
+    passOn(upstream, socket, (bytes) => (progress.bytesOut += bytes));
   });
+}
+
+/** Passes what one side says on to the other, and its end. Pieces of one byte that have to wait take no more than their bytes. */
+function passOn(from: Duplex, to: Duplex, count: (bytes: number) => void): void {
+  const writer = new GatheringWriter(to);
+  gatherPieces(from);
+  from.on('data', (chunk: Buffer) => {
+    count(chunk.length);
+    if (!writer.write(chunk)) from.pause();
+  });
+  from.once('end', () => {
+    writer.flush();
+    to.end();
+  });
+  to.on('drain', () => from.resume());
+  from.resume();
 }
 
 // --- Internal ---

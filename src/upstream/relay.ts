@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import { breakOff } from '../break-off.ts';
-import { AnswerBody } from './answer-body.ts';
 import type { AnswerListener } from './answer-reader.ts';
 import { writeAnswerHead } from './answer-head.ts';
 import type { UpstreamConfig } from '../config/config.ts';
+import { GatheringWriter } from './gathering-writer.ts';
 import { takeHeader } from '../headers.ts';
 import { ExchangeFailed, type Outcome, type Progress } from './exchange.ts';
 import { ClientGone, NonsenseAnswer, ResponseTimeout, Stalled } from './failures.ts';
@@ -83,7 +83,7 @@ export class Relay implements AnswerListener, Guest {
   /** The start of the body, which until then may turn out to be all of it. */
   #held: Buffer | undefined;
   /** All that is not held. */
-  #body: AnswerBody | undefined;
+  #body: GatheringWriter | undefined;
 
   constructor(res: ServerResponse, { own, costHeader, progress, timeouts, seats, settle }: RelayParts) {
     this.#res = res;
@@ -237,7 +237,7 @@ export class Relay implements AnswerListener, Guest {
 
   #write(chunk: Buffer): void {
     if (this.#over) return;
-    this.#body ??= new AnswerBody(this.#res);
+    this.#body ??= new GatheringWriter(this.#res);
     if (this.#body.write(chunk)) return this.#expectMore();
     if (this.#paused) return; // what had been read of TLS before it stopped still comes
     this.#paused = true;

@@ -2,6 +2,7 @@ import type { ClientRequest, IncomingMessage, InformationEvent, ServerResponse }
 import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import type { UpstreamConfig } from '../config/config.ts';
+import { gatherPieces } from '../gather-pieces.ts';
 import { answerHeadersMax } from './answer-head.ts';
 import { type Body, chunksOf } from './body.ts';
 import type { ExchangeFailed } from './exchange.ts';
@@ -243,6 +244,7 @@ export class StreamedExchange implements AnswerSource {
     const wrong = whatIsWrong(answer);
     if (wrong !== undefined) return this.#giveUp(new NonsenseAnswer(wrong));
     this.#answer = answer;
+    gatherPieces(answer);
     // Of a body that nobody waits for the rest is still to come, so the connection cannot go on.
     if (!this.#res.req.complete) this.#res.shouldKeepAlive = false;
     clearTimeout(this.#timer);

@@ -8,3 +8,10 @@ export function collectGarbage(): void {
   if (typeof collect !== 'function') throw new Error('the collector cannot be called');
   collect();
 }
+
+/** What is in use of this process after all of its heap was collected, in bytes. */
+export function memoryUsed(): number {
+  collectGarbage();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}

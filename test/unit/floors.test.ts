@@ -27,6 +27,7 @@ const floors: readonly (readonly string[])[] = [
   ['waiting-room.ts'],
   ['clock.ts'],
   ['gathering-request.ts', 'linger.ts'],
+  ['gather-pieces.ts'],
   ['broken-body.ts', 'client-address.ts', 'collected-bytes.ts', 'strict-json.ts'],
   [
     'bounded-map.ts',

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import { createServer as createTcpServer } from 'node:net';
 import type { Socket } from 'node:net';
 import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { TestContext } from 'node:test';
 import type { Body, StreamedBody } from '../../../src/upstream/body.ts';
 import type { Progress } from '../../../src/upstream/exchange.ts';
 import { createUpstream } from '../../../src/upstream/upstream.ts';
-import { collectGarbage } from '../../helpers/collect-garbage.ts';
+import { collectGarbage, memoryUsed } from '../../helpers/collect-garbage.ts';
 import { listen } from '../../helpers/listen.ts';
 import { until } from '../../helpers/poll.ts';
 import { noProgress } from '../../helpers/progress.ts';
@@ -51,6 +52,28 @@ for (const [lane, size] of Object.entries({ buffered: 10_000, streamed: 100_000 
       return started.bodies.every((body) => body.deref() === undefined);
     });
     assert.equal(started.silent.sockets.size, 1);
+  });
+}
+
+for (const [lane, size] of Object.entries({ buffered: 10_000, streamed: 100_000 })) {
+  test(`an answer in chunks of one byte to a client that reads nothing takes little more than its bytes: ${lane}`, async (t) => {
+    const { ask, started } = await startScene(t, size);
+    let client: Socket | undefined;
+    started.onSend = ({ socket }) => {
+      client = socket ?? undefined;
+      client?.cork(); // as if the kernel took nothing
+    };
+    const many = '1\r\nx\r\n'.repeat(200_000);
+    started.silent.script = (socket) =>
+      socket.write(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${many}0\r\n\r\n`);
+    const before = memoryUsed();
+    const raw = await ask();
+    const progress = await until(() => started.progress[0]);
+    await until(() => isStill(() => progress.bytesOut));
+    const grownBytes = memoryUsed() - before;
+    client?.uncork();
+    assert.equal((await raw.responses(1))[0]?.body.length, 200_000);
+    assert.ok(grownBytes < 8_000_000, `${grownBytes} bytes`);
   });
 }
 
@@ -287,7 +310,7 @@ async function startScene(
     progress: [] as Progress[],
     refusals: [] as unknown[],
     setAside: [] as string[],
-    onSend: (): unknown => undefined,
+    onSend: (_res: ServerResponse): unknown => undefined,
     method: 'POST',
   };
   const upstream = createUpstream(
@@ -323,7 +346,7 @@ async function startScene(
       };
       const progress = noProgress();
       started.progress.push(progress);
-      started.onSend();
+      started.onSend(res);
       upstream.send(request, res, progress).catch((error: unknown) => {
         started.refusals.push(error instanceof Error && 'code' in error ? error.code : error);
         res.destroy();
@@ -336,4 +359,11 @@ async function startScene(
     return raw;
   };
   return { ask, started };
+}
+
+/** Above zero, and the same for a while. */
+async function isStill(read: () => number): Promise<boolean> {
+  const before = read();
+  for (let turns = 0; turns < 50; turns += 1) await nextTurn();
+  return before > 0 && read() === before;
 }

@@ -1,0 +1,57 @@
+import { Readable } from 'node:stream';
+import { CollectedBytes } from './collected-bytes.ts';
+
+/**
+ * Lets what a stream reads ahead take little more memory than its bytes. Node reads 64 KB ahead of whoever reads, and keeps them in
+ * the pieces that came, each of which costs 450 bytes beside its own: 30 MB for one stream that waits. So small pieces that have to
+ * wait are gathered in one.
+ */
+export function gatherPieces(stream: Readable): void {
+  const pieces = new GatheredPieces(stream);
+  const read = stream.read.bind(stream);
+  stream.push = (piece: Buffer | null) => pieces.push(piece);
+  stream.read = (size?: number) => {
+    pieces.handOver(size);
+    return read(size) as unknown;
+  };
+}
+
+/** The pieces that come to one stream. It stands between who brings them and the stream, and between the stream and its reader. */
+export class GatheredPieces {
+  readonly #stream: Readable;
+  /** What came behind pieces that nobody has read. */
+  #gathered: CollectedBytes | undefined;
+
+  constructor(stream: Readable) {
+    this.#stream = stream;
+  }
+
+  /** Takes a piece, or the end. False when enough waits. */
+  push(piece: Buffer | null): boolean {
+    const stream = this.#stream;
+    if (piece === null || stream.readableLength === 0 || piece.length >= largePiece) {
+      this.handOver();
+      return pushOn(stream, piece);
+    }
+    this.#gathered ??= new CollectedBytes();
+    this.#gathered.add(piece);
+    return stream.readableLength + this.#gathered.length < stream.readableHighWaterMark;
+  }
+
+  /** Has to be told of each read, by its size. A stream that reads ahead for itself reads nothing, and is left without. */
+  handOver(size?: number): void {
+    const gathered = this.#gathered;
+    if (gathered === undefined || size === 0) return;
+    this.#gathered = undefined;
+    pushOn(this.#stream, gathered.take());
+  }
+}
+
+// --- Internal ---
+
+/** A piece as large as this is kept as it came: beside its bytes it costs little. */
+const largePiece = 1024;
+
+function pushOn(stream: Readable, piece: Buffer | null): boolean {
+  return Readable.prototype.push.call(stream, piece);
+}

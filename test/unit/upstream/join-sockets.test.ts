@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { holdBytes, joinSockets } from '../../../src/upstream/join-sockets.ts';
+import { memoryUsed } from '../../helpers/collect-garbage.ts';
+import { listen } from '../../helpers/listen.ts';
+import { until, type Scene } from '../../helpers/poll.ts';
+import { noProgress } from '../../helpers/progress.ts';
+
+for (const from of ['client', 'upstream']) {
+  test(`pieces of one byte from the ${from} cost no more than their bytes while the other side takes nothing`, async (t) => {
+    const client = await openPair(t);
+    const upstream = await openPair(t);
+    const progress = noProgress();
+    const sockets = { client: { socket: client.near, activeAt: undefined }, upstream: upstream.near };
+    const joined = joinSockets({ ...sockets, idleMs: 60_000, progress });
+    const [sender, taker] = from === 'client' ? [client, upstream] : [upstream, client];
+    const received: Buffer[] = [];
+    taker.far.pause().on('data', (chunk: Buffer) => received.push(chunk));
+    taker.far.once('end', () => taker.far.end());
+    let sent = 0;
+    // Until the kernel takes nothing more of what is passed on.
+    while (taker.near.writableLength === 0) {
+      sender.far.write(Buffer.alloc(8192, 'x'));
+      sent += 8192;
+      await nextTurn();
+    }
+    const before = memoryUsed();
+    // More than is written ahead, and then more than is read ahead.
+    sent += await writeBytes(sender.far, 120_000);
+    const grownBytes = memoryUsed() - before;
+    taker.far.resume();
+    sender.far.end();
+    await joined;
+    assert.ok(grownBytes < limitBytes, `${grownBytes} bytes`);
+    assert.equal(Buffer.concat(received).toString(), 'x'.repeat(sent));
+    assert.equal(progress.bytesIn + progress.bytesOut, sent);
+  });
+}
+
+test('what is held before the 101 costs no more than its bytes, and is there again after it', async (t) => {
+  const { near, far } = await openPair(t);
+  const held = holdBytes(near);
+  const before = memoryUsed();
+  assert.equal(await writeBytes(far, 60_000), 60_000);
+  await until(() => near.bytesRead === 60_000);
+  const grownBytes = memoryUsed() - before;
+  assert.ok(grownBytes < limitBytes, `${grownBytes} bytes`);
+  held.putBack();
+  const received: Buffer[] = [];
+  near.on('data', (chunk: Buffer) => received.push(chunk)).resume();
+  far.end('!');
+  await once(near, 'end');
+  assert.equal(Buffer.concat(received).toString(), `${'x'.repeat(60_000)}!`);
+});
+
+/** A quarter of what the pieces cost one by one. */
+const limitBytes = 4_000_000;
+
+/** One by one, so that each is read by itself, and no more than are taken. */
+async function writeBytes(to: Socket, most: number): Promise<number> {
+  let written = 0;
+  for (; written < most && to.writableLength === 0; written += 1) {
+    to.write('x');
+    await nextTurn();
+  }
+  return written;
+}
+
+/** Both ends of a connection. */
+async function openPair(t: Scene): Promise<{ readonly near: Socket; readonly far: Socket }> {
+  const server = createServer({ allowHalfOpen: true, noDelay: true });
+  const port = await listen(t, server);
+  const far = connect({ port, host: '127.0.0.1', allowHalfOpen: true, noDelay: true });
+  const [near] = (await once(server, 'connection')) as [Socket];
+  t.after(() => void near.destroy());
+  t.after(() => void far.destroy());
+  return { near, far };
+}
