@@ -3,7 +3,7 @@ import { connect as connectTls, createSecureContext, type ConnectionOptions } fr
 import { serverNameOf } from '../config/addresses.ts';
 import { whenAllIsRead } from '../when-all-is-read.ts';
 import { ConnectionClosed, ConnectTimeout } from './failures.ts';
-import { lookUp } from './look-up.ts';
+import { openByName } from './look-up.ts';
 
 /** The host of a target, without the brackets of an IPv6 address. */
 export function bareHost({ hostname }: URL): string {
@@ -72,10 +72,6 @@ export function createConnector(target: URL, timeoutMs: number, trust: Trust): C
 
 // --- Internal ---
 
-/**
- * Made here, where it holds nothing of who wanted the connection: while a resolver is silent it keeps the sockets that were given up, and
- * with them what listens to them.
- */
 function ignore(): void {}
 
 /** How long a connection is silent before the kernel asks whether the other side is still there. */
@@ -100,8 +96,8 @@ function intoOnePiece(onBytes: (bytes: Buffer) => void): OnReadOpts {
 type Opener = (onread: OnReadOpts) => Socket;
 
 function plainOpener(target: URL): Opener {
-  const address = { host: bareHost(target), port: Number(target.port || 80), lookup: lookUp };
-  return (onread) => connectTcp({ ...address, onread });
+  const address = { host: bareHost(target), port: Number(target.port || 80) };
+  return (onread) => openByName((lookup) => connectTcp({ ...address, lookup, onread }));
 }
 
 function secureOpener(target: URL, trust: Trust): Opener {
@@ -110,7 +106,6 @@ function secureOpener(target: URL, trust: Trust): Opener {
   const options = {
     host: bareHost(target),
     port: Number(target.port || 443),
-    lookup: lookUp,
     // One protocol towards upstreams: every guarantee about framing is made and tested for HTTP/1.1.
     ALPNProtocols: ['http/1.1'],
     ...(name === undefined ? {} : { servername: name }),
@@ -119,7 +114,7 @@ function secureOpener(target: URL, trust: Trust): Opener {
   let session: Buffer | undefined;
   return (onread) => {
     const withSession = { ...options, ...(session === undefined ? {} : { session }), onread };
-    const socket = connectTls(withSession);
+    const socket = openByName((lookup) => connectTls({ ...withSession, lookup }));
     return socket.on('session', (next: Buffer) => (session = next));
   };
 }

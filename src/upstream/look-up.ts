@@ -1,8 +1,12 @@
 import { ADDRCONFIG, lookup, type LookupAddress } from 'node:dns';
+import type { EventEmitter } from 'node:events';
 import type { LookupFunction } from 'node:net';
 import { afterReading } from '../when-all-is-read.ts';
 
 type Tell = (error: NodeJS.ErrnoException | null, addresses: readonly LookupAddress[]) => void;
+
+/** Node's kind of look-up. Returns how to wait for it no longer. */
+export type LookUp = (...args: Parameters<LookupFunction>) => () => void;
 
 /** Asks the system for the addresses of a name. It cannot be broken off. */
 export type Ask = (name: string, tell: Tell) => void;
@@ -16,12 +20,12 @@ export const patienceMs = 250;
  * would keep all the others from being found; and a name that had addresses keeps them while no answer comes, which also bounds
  * what two dead names do.
  */
-export function createLookUp(ask: Ask): LookupFunction {
+export function createLookUp(ask: Ask): LookUp {
   const names = new Map<string, Name>();
   return function lookUp(host, { all }, callback) {
     let name = names.get(host);
     if (name === undefined) names.set(host, (name = new Name(host, ask)));
-    name.find((error, addresses) => {
+    return name.find((error, addresses) => {
       const [first] = addresses;
       if (error !== null || first === undefined) callback(error ?? notFound(host), '');
       else if (all === true) callback(null, [...addresses]);
@@ -30,20 +34,37 @@ export function createLookUp(ask: Ask): LookupFunction {
   };
 }
 
+/**
+ * Opens a connection to a target. It waits for the addresses no longer than it is wanted, or a silent resolver would hold, for every
+ * request that was given up meanwhile, all that the request is made of.
+ */
+export function openByName<Connection extends EventEmitter>(
+  open: (lookup: LookupFunction) => Connection,
+): Connection {
+  let leave: (() => void) | undefined;
+  const connection = open((host, options, callback) => {
+    leave = lookUp(host, options, (error, address, family) => {
+      leave = undefined;
+      callback(error, address, family);
+    });
+  });
+  return connection.once('close', () => leave?.());
+}
+
+// --- Internal ---
+
 /** Shared by all connections to targets. The hint is Node's own: a host without IPv6 is not made to wait for such addresses. */
-export const lookUp: LookupFunction = createLookUp((name, tell) => {
+const lookUp = createLookUp((name, tell) => {
   lookup(name, { all: true, hints: ADDRCONFIG }, (error, addresses) =>
     tell(error, error === null ? addresses : []),
   );
 });
 
-// --- Internal ---
-
 class Name {
   readonly #host: string;
   readonly #ask: Ask;
   /** Undefined when nothing is asked. */
-  #waiting: Tell[] | undefined;
+  #waiting: Set<Tell> | undefined;
   #last: readonly LookupAddress[] | undefined;
   #isOverdue = false;
 
@@ -52,17 +73,21 @@ class Name {
     this.#ask = ask;
   }
 
-  find(tell: Tell): void {
+  /** Returns how to wait no longer. */
+  find(tell: Tell): () => void {
     const last = this.#last;
     if (this.#isOverdue && last !== undefined) {
       queueMicrotask(() => tell(null, last));
-      return;
+      return leaveNothing;
     }
-    if (this.#waiting !== undefined) {
-      this.#waiting.push(tell);
-      return;
-    }
-    this.#waiting = [tell];
+    const waiting = this.#waiting ?? new Set();
+    waiting.add(tell);
+    if (this.#waiting === undefined) this.#askFor(waiting);
+    return () => void waiting.delete(tell);
+  }
+
+  #askFor(waiting: Set<Tell>): void {
+    this.#waiting = waiting;
     const stopWaiting = afterReading(patienceMs, () => this.#waitNoLonger());
     this.#ask(this.#host, (error, addresses) => {
       stopWaiting();
@@ -71,7 +96,7 @@ class Name {
   }
 
   #answer(error: NodeJS.ErrnoException | null, addresses: readonly LookupAddress[]): void {
-    const waiting = this.#waiting ?? [];
+    const waiting = this.#waiting ?? new Set();
     this.#waiting = undefined;
     this.#isOverdue = false;
     // Only a resolver that says that there is no such name knows anything of it; all other errors are the resolver's, or ours.
@@ -85,9 +110,13 @@ class Name {
     this.#isOverdue = true;
     const last = this.#last;
     if (last === undefined) return;
-    for (const tell of this.#waiting?.splice(0) ?? []) tell(null, last);
+    const waiting = [...(this.#waiting ?? [])];
+    this.#waiting?.clear();
+    for (const tell of waiting) tell(null, last);
   }
 }
+
+function leaveNothing(): void {}
 
 function notFound(host: string): NodeJS.ErrnoException {
   return Object.assign(new Error(`getaddrinfo ENOTFOUND ${host}`), { code: 'ENOTFOUND' });

@@ -1,11 +1,12 @@
 import type { Agent, AgentOptions, ServerResponse } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { serverNameOf } from '../config/addresses.ts';
 import type { UpstreamConfig } from '../config/config.ts';
 import { http } from '../http.ts';
 import { bareHost, type Trust } from './connect.ts';
-import { lookUp } from './look-up.ts';
+import { openByName } from './look-up.ts';
 import { createRequestOpener, type RequestOpener } from './open-request.ts';
 import { Seats } from './seats.ts';
 import { type LaneParts, StreamedExchange, type StreamedRequest } from './streamed-exchange.ts';
@@ -65,9 +66,20 @@ function keptBy({ freeSockets }: Agent): readonly Socket[] {
 }
 
 function createAgent(target: URL, trust: Trust, bounds: AgentOptions): Agent {
-  const options = { ...bounds, maxFreeSockets: 32, timeout: idleConnectionMs, lookup: lookUp };
-  if (target.protocol === 'http:') return new http.Agent(options);
+  const options = { ...bounds, maxFreeSockets: 32, timeout: idleConnectionMs };
+  if (target.protocol === 'http:') return forgetful(new http.Agent(options));
   // Node would take the name to verify from the Host header, which with `preserveHost` is the client's to choose.
   const servername = serverNameOf(bareHost(target)) ?? '';
-  return new HttpsAgent({ ...options, servername, ...trust });
+  return forgetful(new HttpsAgent({ ...options, servername, ...trust }));
+}
+
+/** Its connections hold nothing of the requests that they are opened for, neither while they are looked up nor when they are kept. */
+function forgetful(agent: Agent): Agent {
+  const connect = agent.createConnection.bind(agent);
+  agent.createConnection = (options, callback) => {
+    // Node keeps this very object as long as the connection: up to 16 KB, with what the first request was authorised by.
+    Reflect.deleteProperty(options, 'headers');
+    return openByName((lookup) => connect({ ...options, lookup }, callback) as Duplex);
+  };
+  return agent;
 }

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import dns from 'node:dns';
 import { createServer, type ServerResponse } from 'node:http';
+import { syncBuiltinESMExports } from 'node:module';
 import { createServer as createTcpServer } from 'node:net';
 import type { Socket } from 'node:net';
 import { test } from 'node:test';
@@ -9,6 +12,7 @@ import type { Body, StreamedBody } from '../../../src/upstream/body.ts';
 import type { Progress } from '../../../src/upstream/exchange.ts';
 import { createUpstream } from '../../../src/upstream/upstream.ts';
 import { collectGarbage, memoryUsed } from '../../helpers/collect-garbage.ts';
+import { heapHolds } from '../../helpers/heap-holds.ts';
 import { listen } from '../../helpers/listen.ts';
 import { until } from '../../helpers/poll.ts';
 import { noProgress } from '../../helpers/progress.ts';
@@ -74,6 +78,40 @@ for (const [lane, size] of Object.entries({ buffered: 10_000, streamed: 100_000 
     client?.uncork();
     assert.equal((await raw.responses(1))[0]?.body.length, 200_000);
     assert.ok(grownBytes < 8_000_000, `${grownBytes} bytes`);
+  });
+}
+
+for (const [lane, size] of Object.entries({ buffered: 10_000, streamed: 100_000 })) {
+  test(`a resolver that is silent holds nothing of what was given up: ${lane}`, async (t) => {
+    const { ask, started } = await startScene(t, size, {
+      target: `http://silent-${lane}.test`,
+      connectMs: 20,
+    });
+    const asked = silenceResolver(t);
+    for (let requests = 1; requests <= 3; requests += 1) {
+      await ask();
+      await until(() => started.refusals.length === requests);
+    }
+    assert.deepEqual(new Set(started.refusals), new Set(['upstream_timeout']));
+    assert.deepEqual(asked, [`silent-${lane}.test`]);
+    await until(() => {
+      collectGarbage();
+      return started.bodies.every((body) => body.deref() === undefined);
+    });
+  });
+
+  test(`a kept connection holds no header of the request that it was opened for: ${lane}`, async (t) => {
+    const secret = Buffer.from(randomBytes(20).toString('hex'));
+    const { ask, started } = await startScene(t, size, { header: [Buffer.from('authorization'), secret] });
+    started.silent.script = (socket) => socket.write('HTTP/1.1 204 No Content\r\n\r\n');
+    for (let requests = 1; requests <= 2; requests += 1) {
+      const client = await ask();
+      assert.equal((await client.responses(1))[0]?.status, 204);
+      client.socket.destroy();
+    }
+    assert.ok(started.silent.received[0]?.includes(secret));
+    assert.equal(started.silent.sockets.size, 1);
+    await until(async () => !(await heapHolds(secret)), { within: 20_000 });
   });
 }
 
@@ -292,6 +330,11 @@ function streamed(bytes: Buffer, { repeatable }: { repeatable: boolean }): Strea
 
 interface SceneOptions {
   readonly responseMs?: number;
+  readonly connectMs?: number;
+  /** In place of the silent one. */
+  readonly target?: string;
+  /** The name and the value of a header of each request, as bytes: a test that looks for its text must not hold it. */
+  readonly header?: readonly Buffer[];
   readonly bodyOf?: (bytes: Buffer) => Body;
   /** Targets beside the silent one. They come first. */
   readonly others?: readonly string[];
@@ -301,7 +344,14 @@ interface SceneOptions {
 async function startScene(
   t: TestContext,
   size: number,
-  { responseMs = 60_000, bodyOf = inMemory, others = [] }: SceneOptions = {},
+  {
+    responseMs = 60_000,
+    connectMs = 5000,
+    bodyOf = inMemory,
+    target,
+    others = [],
+    header = [],
+  }: SceneOptions = {},
 ) {
   const silent = await startRawUpstream(t);
   const started = {
@@ -316,15 +366,15 @@ async function startScene(
   const upstream = createUpstream(
     {
       name: 'one',
-      targets: [silent.url, ...others],
-      timeouts: { connectMs: 5000, responseMs, idleMs: 60_000 },
+      targets: [target ?? silent.url, ...others],
+      timeouts: { connectMs, responseMs, idleMs: 60_000 },
       connections: 1,
       preserveHost: false,
       ca: undefined,
     },
     {
       countError: () => undefined,
-      setAside: (_upstream, target) => started.setAside.push(target),
+      setAside: (_upstream, aside) => started.setAside.push(aside),
       usedAgain: assert.fail,
     },
   );
@@ -337,7 +387,7 @@ async function startScene(
       const request = {
         method: started.method,
         target: '/',
-        headers: ['content-length', String(size)],
+        headers: ['content-length', String(size), ...header.map(String)],
         body: bodyOf(bytes),
         host: 'a',
         answerHeaders: () => [],
@@ -359,6 +409,20 @@ async function startScene(
     return raw;
   };
   return { ask, started };
+}
+
+/** Returns the names that are asked for. No mock of node:test: it keeps the stack of each call, and with it who made it. */
+function silenceResolver(t: TestContext): readonly string[] {
+  const asked: string[] = [];
+  const { lookup } = dns;
+  replaceLookup((name: string) => void asked.push(name));
+  t.after(() => replaceLookup(lookup));
+  return asked;
+}
+
+function replaceLookup(by: ((name: string) => void) | typeof dns.lookup): void {
+  Reflect.set(dns, 'lookup', by);
+  syncBuiltinESMExports();
 }
 
 /** Above zero, and the same for a while. */
