@@ -5,7 +5,7 @@ import { bufferedBytesMax } from '../config/held-bytes.ts';
 import { lettingGo } from '../let-go.ts';
 import { overloaded } from '../refusals.ts';
 import type { ArrivingBody } from '../uploads/arriving-body.ts';
-import { noBody, type Body, type BytesBody } from '../upstream/body.ts';
+import type { Body } from '../upstream/body.ts';
 import { waitForFirst } from '../upstream/first-chunk.ts';
 
 /** What a body that is not looked into is read by. */
@@ -23,15 +23,15 @@ export async function readAny(arriving: ArrivingBody, order: AnyOrder): Promise<
   const { contentLength, sizeMax, memory } = order;
   const chunks = bounded(arriving.chunks, sizeMax);
   if (contentLength !== undefined && contentLength > bufferedBytesMax) {
-    return await streamOnce({ arriving, first: noBody, chunks }, contentLength);
+    return await streamOnce({ arriving, beginning: undefined, chunks }, contentLength);
   }
   const collected = new CollectedBytes(sizeMax);
   try {
     for (let next = await chunks.next(); next.done !== true; next = await chunks.next()) {
       const chunk = next.value;
       if (collected.length + chunk.length > bufferedBytesMax) {
-        const first = inMemory(collected.take(), memory);
-        return await streamOnce({ arriving, first, chunks: joined(first, chunk, chunks) }, undefined);
+        const beginning = new Beginning([collected.take(), chunk], memory);
+        return await streamOnce({ arriving, beginning, chunks: joined(beginning, chunks) }, undefined);
       }
       if (!memory.take(chunk.length)) throw overloaded();
       collected.takeOver(chunk);
@@ -47,9 +47,9 @@ export async function readAny(arriving: ArrivingBody, order: AnyOrder): Promise<
 /** A body that is still arriving. */
 interface Streaming {
   readonly arriving: ArrivingBody;
-  /** What was collected of it before it was clear that it is too large for that. */
-  readonly first: BytesBody;
-  /** All of it, `first` included. */
+  /** What was collected of it before it was clear that it is too large for that, if anything was. */
+  readonly beginning: Beginning | undefined;
+  /** All of it, the beginning included. */
   readonly chunks: AsyncGenerator<Buffer, void>;
 }
 
@@ -57,7 +57,10 @@ interface Streaming {
  * It goes on once its first chunk has come: a client that takes its time with it keeps no connection from others, and none that
  * its upstream may take for idle.
  */
-async function streamOnce({ arriving, first, chunks }: Streaming, length: number | undefined): Promise<Body> {
+async function streamOnce(
+  { arriving, beginning, chunks }: Streaming,
+  length: number | undefined,
+): Promise<Body> {
   const read = await waitForFirst(chunks);
   return {
     kind: 'stream',
@@ -65,7 +68,7 @@ async function streamOnce({ arriving, first, chunks }: Streaming, length: number
     read: () => lettingGo(read()),
     repeatable: false,
     release: async () => {
-      first.release();
+      beginning?.release();
       arriving.stop();
       await chunks.return();
     },
@@ -81,13 +84,36 @@ async function* bounded(chunks: AsyncIterable<Buffer>, sizeMax: number): AsyncGe
   }
 }
 
+/** The parts that came first, of which only the last is not counted. Each is held until the one behind it is asked for. */
+class Beginning {
+  readonly #parts: Buffer[];
+  readonly #memory: BodyMemory;
+  #counted: number;
+
+  constructor([collected, last]: readonly [collected: Buffer, last: Buffer], memory: BodyMemory) {
+    this.#parts = [collected, last];
+    this.#memory = memory;
+    this.#counted = collected.length;
+  }
+
+  next(): Buffer | undefined {
+    const part = this.#parts.shift();
+    if (this.#parts.length === 0) this.release();
+    return part;
+  }
+
+  release(): void {
+    this.#memory.giveBack(this.#counted);
+    this.#counted = 0;
+    this.#parts.length = 0;
+  }
+}
+
+/** Knows no part but the one that is asked for: as a parameter each would be held until the whole body has passed. */
 async function* joined(
-  first: BytesBody,
-  chunk: Buffer,
+  beginning: Beginning,
   rest: AsyncGenerator<Buffer, void>,
 ): AsyncGenerator<Buffer, void> {
-  yield first.bytes;
-  first.release();
-  yield chunk;
+  for (let part = beginning.next(); part !== undefined; part = beginning.next()) yield part;
   yield* rest;
 }

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { BodyMemory } from '../../../src/bodies/body-memory.ts';
+import { readAny } from '../../../src/stages/read-any.ts';
+import { collectGarbage } from '../../helpers/collect-garbage.ts';
+import { until } from '../../helpers/poll.ts';
+
+const size = 5000;
+const memoryBytes = 100_000;
+
+const arrivingBody = () => ({ chunks: twentyChunks(), stop: () => undefined });
+
+/** Each says which it is. */
+async function* twentyChunks(): AsyncGenerator<Buffer, void> {
+  for (let chunk = 0; chunk < 20; chunk += 1) yield Buffer.alloc(size, chunk);
+}
+
+test('the beginning of a body that turns out to be large is let go when it has passed, and no earlier or later', async () => {
+  const memory = new BodyMemory(memoryBytes);
+  const body = await readAny(arrivingBody(), { contentLength: undefined, sizeMax: 1_000_000, memory });
+  assert.ok(body.kind === 'stream');
+  const chunks = body.read()[Symbol.asyncIterator]();
+  const passed: WeakRef<ArrayBufferLike>[] = [];
+  let read = 0;
+  async function pass(): Promise<void> {
+    const { value } = await chunks.next();
+    assert.ok(value);
+    assert.equal(value[0], read / size);
+    read += value.length;
+    passed.push(new WeakRef(value.buffer));
+  }
+  await pass();
+  assert.equal(read, 13 * size, 'what was collected comes in one piece');
+  assert.equal(memory.take(memoryBytes - 13 * size + 1), false, 'it is counted until it has passed');
+  await pass();
+  assert.ok(memory.take(memoryBytes));
+  for (let more = 0; more < 3; more += 1) await pass();
+  await until(
+    () => {
+      collectGarbage();
+      return passed.slice(0, 4).every((buffer) => buffer.deref() === undefined);
+    },
+    { within: 5000 },
+  );
+  await body.release();
+  assert.equal(memory.take(1), false, 'nothing is given back twice');
+});
+
+test('the beginning of a large body that is given up is given back', async () => {
+  const memory = new BodyMemory(memoryBytes);
+  const body = await readAny(arrivingBody(), { contentLength: undefined, sizeMax: 1_000_000, memory });
+  await body.release();
+  await body.release();
+  assert.ok(memory.take(memoryBytes));
+  assert.equal(memory.take(1), false);
+});
