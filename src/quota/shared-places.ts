@@ -23,9 +23,9 @@ const beatsAtOnce = 100;
 /** How often the store is told again of places that were kept or left while it was away, and of how many. */
 const retryMs = 250;
 const untoldMax = 10_000;
-/** In an outage that one process noticed so late as this, another may have had its last answer a beat earlier or two. */
+/** One process may notice an outage a beat late, and the last answer of another may be a beat old: after so long places may have expired. */
 const longOutageMs = expiresInMs - 2 * beatMs;
-/** By then every process is connected again and has told the store of its places. */
+/** By then nearly every process is connected again, which takes it 1.75 s at most, and has told the store of its places. */
 const settleMs = 2000;
 
 /** The places in the store that requests of this process have or had. */
@@ -63,7 +63,7 @@ export class SharedPlaces {
    * outage in which places expired it does so until the others had the time to tell of theirs.
    */
   async enter(keyId: string, limit: number): Promise<PlaceOrder | undefined> {
-    this.#refuseUnsettled();
+    if (!this.#isSettled) throw notSettled();
     this.#ids += 1;
     const placeId = `${this.#idPrefix}${this.#ids.toString(36)}`;
     const order = { keyId, placeId, limit, expiresInMs };
@@ -72,18 +72,20 @@ export class SharedPlaces {
       answer = await this.#ask(this.#ledger.enter(order));
     } catch (error) {
       if (error instanceof StoreUnavailable && error.mayHaveHappened) this.leave(order);
+      // Nobody else may ask for hours, and then it would seem to have been away so long.
+      else if (isOutage(error) && this.#untold.size === 0) this.#leaveLater(order);
       throw error;
     }
-    if (answer.kind === 'full') return undefined;
+    if (answer.kind === 'full') {
+      // Perhaps only because of places that were left.
+      this.#untold.storeAnswered();
+      return undefined;
+    }
     this.#taken.set(placeId, order);
-    try {
-      this.#refuseUnsettled();
-    } catch (error) {
-      this.leave(order);
-      throw error;
-    }
     this.#armBeat();
-    return order;
+    if (this.#isSettled) return order;
+    this.leave(order);
+    throw notSettled();
   }
 
   leave(order: PlaceOrder): void {
@@ -157,7 +159,10 @@ export class SharedPlaces {
     if (!this.#taken.has(placeId)) return;
     const run = async (): Promise<void> => {
       if (!this.#unkept.has(placeId)) return;
-      await this.#ask(this.#ledger.stay(order));
+      await this.#ask(this.#ledger.stay(order)).catch((error: unknown) => {
+        if (!(error instanceof StoreUnavailable)) this.#unkept.delete(placeId); // it will not be tried again
+        throw error;
+      });
       this.#unkept.delete(placeId);
     };
     if (this.#tellLater({ expendable: false, repeatableForMs: repeatableForEver, run })) {
@@ -167,31 +172,32 @@ export class SharedPlaces {
 
   /** Passes an answer of the store on, and notes that it is there or away. */
   async #ask<Answer>(asked: Promise<Answer>): Promise<Answer> {
+    const askedAt = this.#clock.mono();
     try {
       const answer = await asked;
       this.#storeAnswered();
       return answer;
     } catch (error) {
-      if (isOutage(error)) this.#awaySince ??= this.#clock.mono();
+      if (isOutage(error)) this.#awaySince ??= askedAt;
       throw error;
     }
   }
 
   #storeAnswered(): void {
-    if (this.#awaySince !== undefined) {
-      const now = this.#clock.mono();
-      if (now - this.#awaySince >= longOutageMs) this.#settledAt = now + settleMs;
-      this.#awaySince = undefined;
-    }
-    this.#untold.storeAnswered();
+    if (this.#awaySince === undefined) return;
+    const now = this.#clock.mono();
+    if (now - this.#awaySince >= longOutageMs) this.#settledAt = now + settleMs;
+    this.#awaySince = undefined;
   }
 
-  #refuseUnsettled(): void {
-    if (this.#clock.mono() >= this.#settledAt) return;
-    throw new StoreUnavailable('after its outage it is not yet known which shared places are taken', {
-      mayHaveHappened: false,
-    });
+  get #isSettled(): boolean {
+    return this.#clock.mono() >= this.#settledAt;
   }
+}
+
+function notSettled(): StoreUnavailable {
+  const message = 'after its outage it is not yet known which shared places are taken';
+  return new StoreUnavailable(message, { mayHaveHappened: false });
 }
 
 /** What is spoilt of one key says nothing of the others. */

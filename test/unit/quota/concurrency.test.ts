@@ -227,15 +227,19 @@ test('after an outage in which places expired no other is taken before those in 
   await enterSurely(two);
 });
 
-test('an outage that no place outlived costs nobody a wait', async () => {
-  const { options, weather, clock } = createQuotaScene();
-  const places = createConcurrency(options);
-  weather.refuses = true;
-  await assert.rejects(enter(places), StoreUnavailable);
-  await clock.pass(15_000);
-  weather.refuses = false;
-  await enterSurely(places);
-});
+for (const quietMs of [0, 30_000, 3_600_000]) {
+  test(`a short outage costs nobody a wait, ${quietMs} ms after it`, async () => {
+    const { options, weather, clock } = createQuotaScene();
+    const places = createConcurrency(options);
+    weather.refuses = true;
+    await assert.rejects(enter(places), StoreUnavailable);
+    await clock.pass(15_000);
+    weather.refuses = false;
+    await clock.pass(quietMs);
+    await enterSurely(places);
+    assert.equal(clock.timers, quietMs === 0 ? 2 : 1);
+  });
+}
 
 test('what is not told of a place in an outage is told soon after it, once, and not of places left meanwhile', async () => {
   const { options, weather, clock, ledger } = createQuotaScene();
