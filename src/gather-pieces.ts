@@ -4,7 +4,7 @@ import { CollectedBytes } from './collected-bytes.ts';
 /**
  * Lets what a stream reads ahead take little more memory than its bytes. Node reads 64 KB ahead of whoever reads, and keeps them in
  * the pieces that came, each of which costs 450 bytes beside its own: 30 MB for one stream that waits. So small pieces that have to
- * wait are gathered in one.
+ * wait are gathered in one. For readers that read until there is nothing more: who leaves something is told of no more.
  */
 export function gatherPieces(stream: Readable): void {
   const pieces = new GatheredPieces(stream);

@@ -99,10 +99,12 @@ export async function joinSockets({ client, upstream, idleMs, progress }: Join):
   // When the upstream ends, Node would end our side to it too: what the client still says would fail, and cut what it is still told.
   upstream.allowHalfOpen = true;
   await new Promise<void>((resolve) => {
+    const toClient = new GatheringWriter(socket);
     let open = 2;
     const idle = setTimeout(closeBoth, idleMs);
     let lastWords: NodeJS.Timeout | undefined;
     function closeBoth(): void {
+      toClient.flush(); // what is written behind an end would cut the client from what was written before it
       socket.destroySoon();
       upstream.destroy();
     }
@@ -124,17 +126,18 @@ export async function joinSockets({ client, upstream, idleMs, progress }: Join):
     for (const side of [socket, upstream]) {
       side.on('data', active).on('error', closeBoth).once('end', ended).once('close', closed);
     }
-    passOn(socket, upstream, (bytes) => (progress.bytesIn += bytes));
-    passOn(upstream, socket, (bytes) => (progress.bytesOut += bytes));
+    client.close = closeBoth;
+    socket.on('data', (chunk: Buffer) => (progress.bytesIn += chunk.length));
+    upstream.on('data', (chunk: Buffer) => (progress.bytesOut += chunk.length));
+    passOn(socket, upstream, new GatheringWriter(upstream));
+    passOn(upstream, socket, toClient);
   });
 }
 
 /** Passes what one side says on to the other, and its end. Pieces of one byte that have to wait take no more than their bytes. */
-function passOn(from: Duplex, to: Duplex, count: (bytes: number) => void): void {
-  const writer = new GatheringWriter(to);
+function passOn(from: Duplex, to: Duplex, writer: GatheringWriter): void {
   gatherPieces(from);
   from.on('data', (chunk: Buffer) => {
-    count(chunk.length);
     if (!writer.write(chunk)) from.pause();
   });
   from.once('end', () => {

@@ -6,6 +6,8 @@ export interface OpenSocket {
   readonly socket: Socket;
   /** When a byte last went through, either way; undefined as long as it is still HTTP. */
   activeAt: number | undefined;
+  /** Closes it behind what has been said; undefined as long as it is still HTTP. */
+  close: (() => void) | undefined;
 }
 
 /** While the gateway stops, a socket on which nothing was said for this long is between two messages and can be closed. */
@@ -24,7 +26,7 @@ export class OpenSockets {
     const open = this.#byRoute.get(route) ?? new Set();
     this.#byRoute.set(route, open);
     if (open.size >= socketsMax) return undefined;
-    const entry: OpenSocket = { socket: res.req.socket, activeAt: undefined };
+    const entry: OpenSocket = { socket: res.req.socket, activeAt: undefined, close: undefined };
     open.add(entry);
     res.once('close', () => open.delete(entry));
     return entry;
@@ -38,10 +40,10 @@ export class OpenSockets {
     const endAt = performance.now() + timeoutMs;
     const timer = setInterval(() => {
       const now = performance.now();
-      for (const { socket, activeAt } of this.#all()) {
+      for (const { socket, activeAt, close } of this.#all()) {
         if (activeAt === undefined) continue;
         if (now >= endAt) socket.destroy();
-        else if (now - activeAt >= quietMs) socket.destroySoon();
+        else if (now - activeAt >= quietMs) close?.();
       }
       if (now >= endAt) clearInterval(timer);
     }, lookEveryMs);

@@ -73,7 +73,7 @@ function createAgent(target: URL, trust: Trust, bounds: AgentOptions): Agent {
   return forgetful(new HttpsAgent({ ...options, servername, ...trust }));
 }
 
-/** Its connections hold nothing of the requests that they are opened for, neither while they are looked up nor when they are kept. */
+/** The resolver holds nothing of a request that was given up, and a kept connection nothing of the one that it was opened for. */
 function forgetful(agent: Agent): Agent {
   const connect = agent.createConnection.bind(agent);
   agent.createConnection = (options, callback) => {

@@ -80,7 +80,7 @@ for (const [way, read] of Object.entries(readBy)) {
       const reading = read(answer, random);
       let sent = '';
       for (let packets = 0; packets < 100; packets += 1) {
-        const chunks = Array.from({ length: 1 + 5 * random() }, () => 'x'.repeat(1 + 2000 * random() ** 8));
+        const chunks = Array.from({ length: 1 + 5 * random() }, () => 'x'.repeat(1 + 60_000 * random() ** 8));
         for (const chunk of chunks) {
           sent += chunk;
           socket.write(`${chunk.length.toString(16)}\r\n${chunk}\r\n`);

@@ -4,6 +4,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { holdBytes, joinSockets } from '../../../src/upstream/join-sockets.ts';
+import type { OpenSocket } from '../../../src/upstream/open-sockets.ts';
 import { memoryUsed } from '../../helpers/collect-garbage.ts';
 import { listen } from '../../helpers/listen.ts';
 import { until, type Scene } from '../../helpers/poll.ts';
@@ -14,7 +15,10 @@ for (const from of ['client', 'upstream']) {
     const client = await openPair(t);
     const upstream = await openPair(t);
     const progress = noProgress();
-    const sockets = { client: { socket: client.near, activeAt: undefined }, upstream: upstream.near };
+    const sockets = {
+      client: { socket: client.near, activeAt: undefined, close: undefined },
+      upstream: upstream.near,
+    };
     const joined = joinSockets({ ...sockets, idleMs: 60_000, progress });
     const [sender, taker] = from === 'client' ? [client, upstream] : [upstream, client];
     const received: Buffer[] = [];
@@ -29,14 +33,44 @@ for (const from of ['client', 'upstream']) {
     }
     const before = memoryUsed();
     // More than is written ahead, and then more than is read ahead.
-    sent += await writeBytes(sender.far, 120_000);
+    const small = await writeBytes(sender.far, 120_000);
+    sent += small;
     const grownBytes = memoryUsed() - before;
     taker.far.resume();
     sender.far.end();
     await joined;
+    assert.ok(small > 60_000, `only ${small} pieces`);
     assert.ok(grownBytes < limitBytes, `${grownBytes} bytes`);
     assert.equal(Buffer.concat(received).toString(), 'x'.repeat(sent));
     assert.equal(progress.bytesIn + progress.bytesOut, sent);
+  });
+}
+
+const ways = {
+  'the upstream is reset': (_client: OpenSocket, upstream: Socket) => upstream.resetAndDestroy(),
+  'the gateway stops': (client: OpenSocket) => client.close?.(),
+};
+for (const [name, close] of Object.entries(ways)) {
+  test(`a slow client gets what was read for it before ${name}`, async (t) => {
+    const { near, far } = await openPair(t);
+    const upstream = await openPair(t);
+    const client: OpenSocket = { socket: near, activeAt: undefined, close: undefined };
+    const progress = noProgress();
+    const joined = joinSockets({ client, upstream: upstream.near, idleMs: 60_000, progress });
+    const received: Buffer[] = [];
+    far.pause().on('data', (chunk: Buffer) => received.push(chunk));
+    let sent = 0;
+    while (near.writableLength === 0) {
+      upstream.far.write(Buffer.alloc(8192, 'x'));
+      sent += 8192;
+      await nextTurn();
+    }
+    sent += await writeBytes(upstream.far, 1000);
+    await until(() => progress.bytesOut === sent);
+    close(client, upstream.far);
+    await until(() => near.writableEnded);
+    await Promise.all([joined, once(far.resume(), 'end')]);
+    assert.equal(Buffer.concat(received).length, sent);
   });
 }
 
