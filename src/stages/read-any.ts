@@ -30,7 +30,7 @@ export async function readAny(arriving: ArrivingBody, order: AnyOrder): Promise<
     for (let next = await chunks.next(); next.done !== true; next = await chunks.next()) {
       const chunk = next.value;
       if (collected.length + chunk.length > bufferedBytesMax) {
-        const beginning = new Beginning([collected.take(), chunk], memory);
+        const beginning = new Beginning(collected.take(), chunk, memory);
         return await streamOnce({ arriving, beginning, chunks: joined(beginning, chunks) }, undefined);
       }
       if (!memory.take(chunk.length)) throw overloaded();
@@ -90,7 +90,7 @@ class Beginning {
   readonly #memory: BodyMemory;
   #counted: number;
 
-  constructor([collected, last]: readonly [collected: Buffer, last: Buffer], memory: BodyMemory) {
+  constructor(collected: Buffer, last: Buffer, memory: BodyMemory) {
     this.#parts = [collected, last];
     this.#memory = memory;
     this.#counted = collected.length;
