@@ -1,4 +1,14 @@
 import { X509Certificate } from 'node:crypto';
+import { readText, UnusableText } from './read-text.ts';
+
+/** The authorities in a file. Throws `UnusableText` when it holds none. */
+export function readAuthorities(file: string): string {
+  const pem = readText(file);
+  if (!areCertificates(pem)) throw new UnusableText(notCertificates, true);
+  return pem;
+}
+
+export const notCertificates = 'is not PEM certificates (-----BEGIN CERTIFICATE-----)';
 
 /** True for PEM text of one certificate or more. To TLS any other text is a list without authorities, and so trusts nobody. */
 export function areCertificates(pem: string): boolean {

@@ -24,6 +24,7 @@ export const rules: readonly Rule[] = [
   services.targetsAreDistinct,
   services.sunsetsAreInOrder,
   services.authoritiesAreCertificates,
+  services.storeAuthoritiesAreThere,
   services.headersAreBounded,
   services.clientsHaveTime,
   services.drainFitsATimer,

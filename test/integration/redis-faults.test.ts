@@ -404,11 +404,11 @@ test('TLS is spoken with rediss, and only to a server that the authorities vouch
   assert.match((await failureOf(wary.ledger.draw(aDraw({ counters })))).message, /SELF_SIGNED/);
   await assert.rejects(
     openWithDeadline(t, `${url}?ca=/nowhere.pem`),
-    /cannot read the authorities in \/nowhere\.pem/,
+    /the file \/nowhere\.pem of its ca cannot be read: there is no such file/,
   );
   await assert.rejects(
     openWithDeadline(t, `${url}?ca=${fixture('server-key.pem')}`),
-    /server-key\.pem is not PEM certificates/,
+    /server-key\.pem of its ca is not PEM certificates/,
   );
 });
 

@@ -1,10 +1,13 @@
-import { areCertificates } from '../certificates.ts';
+import { areCertificates, notCertificates, readAuthorities } from '../certificates.ts';
 import { parseInstant } from '../instants.ts';
+import { parseStoreAddress } from '../parse-store-address.ts';
+import { UnusableText } from '../read-text.ts';
 import { durationMsMax, parseDuration, parseSize, printSize } from '../units.ts';
 import { noSuch } from './draft.ts';
 import type { Rule } from './draft.ts';
 
 const headerBytesMax = 1024 ** 2;
+const headerBytesMin = 1024;
 const patienceMsMin = 100;
 
 export const versionsNameUpstreams: Rule = ({ config, declared }, report) => {
@@ -59,15 +62,36 @@ export const authoritiesAreCertificates: Rule = ({ config }, report) => {
       report.problem(upstream, 'ca', 'is for https targets, and there is none');
     }
     if (!areCertificates(upstream.ca)) {
-      report.problem(upstream, 'ca', 'is not PEM certificates (-----BEGIN CERTIFICATE-----)');
+      report.problem(upstream, 'ca', notCertificates);
     }
+  }
+};
+
+/** Without them no connection to the store would be trusted, and the gateway would not start. */
+export const storeAuthoritiesAreThere: Rule = ({ config }, report) => {
+  if (report.isBroken(config, 'store')) return;
+  const address = parseStoreAddress(config.store);
+  const caFile = address.kind === 'redis' ? address.tls?.caFile : undefined;
+  if (caFile === undefined) return;
+  try {
+    readAuthorities(caFile);
+  } catch (error) {
+    if (!(error instanceof UnusableText)) throw error;
+    const file = report.isHidden(config, 'store') ? 'the file' : `the file ${caFile}`;
+    report.problem(config, 'store', `${file} of its ca ${error.message}`);
   }
 };
 
 /** Every connection may make the gateway hold that much before anything is known of its client. */
 export const headersAreBounded: Rule = ({ config: { limits } }, report) => {
-  if ((parseSize(limits.headerSize) ?? 0) > headerBytesMax)
+  if (report.isBroken(limits, 'headerSize')) return;
+  const bytes = parseSize(limits.headerSize) ?? 0;
+  if (bytes > headerBytesMax) {
     report.problem(limits, 'headerSize', `is more than ${printSize(headerBytesMax)}`);
+  } else if (bytes < headerBytesMin) {
+    const least = printSize(headerBytesMin);
+    report.warning(limits, 'headerSize', `is less than ${least} and refuses what honest clients send`);
+  }
 };
 
 export const clientsHaveTime: Rule = ({ config: { limits } }, report) => {

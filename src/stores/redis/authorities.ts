@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
 import { serverNameOf } from '../../config/addresses.ts';
-import { areCertificates } from '../../config/certificates.ts';
+import { areCertificates, readAuthorities } from '../../config/certificates.ts';
 import type { RedisAddress } from '../../config/config.ts';
+import { readText, UnusableText } from '../../config/read-text.ts';
 import { StoreUnavailable } from '../ledger.ts';
 
 /** What a connection trusts: these authorities, or without any those that Node trusts. */
@@ -24,14 +24,14 @@ export function trustFor({ servers, tls }: RedisAddress): Trust {
  */
 function followAuthorities(file: string | undefined): Trust {
   if (file === undefined) return {};
-  let last = check(file, read(file));
+  let last = readAtStart(file);
   return {
     // The client copies its TLS options for each connection, and so asks for this anew.
     get ca() {
       try {
-        const pem = read(file);
+        const pem = readText(file);
         // A bundle of the system takes some milliseconds to look through.
-        if (pem !== last) last = check(file, pem);
+        if (pem !== last && areCertificates(pem)) last = pem;
       } catch {
         // Half a file is what somebody is writing at this moment.
       }
@@ -40,19 +40,11 @@ function followAuthorities(file: string | undefined): Trust {
   };
 }
 
-function read(file: string): string {
+function readAtStart(file: string): string {
   try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    throw unusable(`cannot read the authorities in ${file}`);
+    return readAuthorities(file);
+  } catch (error) {
+    if (!(error instanceof UnusableText)) throw error;
+    throw new StoreUnavailable(`the file ${file} of its ca ${error.message}`, { mayHaveHappened: false });
   }
-}
-
-function check(file: string, pem: string): string {
-  if (areCertificates(pem)) return pem;
-  throw unusable(`${file} is not PEM certificates`);
-}
-
-function unusable(message: string): StoreUnavailable {
-  return new StoreUnavailable(message, { mayHaveHappened: false });
 }

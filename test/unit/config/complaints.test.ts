@@ -436,6 +436,16 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     says: ['1:43: upstreams.a.ca: is not PEM certificates (-----BEGIN CERTIFICATE-----)'],
   },
   {
+    name: 'a store whose authorities are not there',
+    text: `${least}store: "rediss://h?ca=/nowhere.pem"\n`,
+    says: ['3:1: store: the file /nowhere.pem of its ca cannot be read: there is no such file'],
+  },
+  {
+    name: 'a store whose authorities are none',
+    text: `${least}store: "rediss://h?ca=/dev/null"\n`,
+    says: ['3:1: store: the file /dev/null of its ca cannot be read: it is no regular file'],
+  },
+  {
     name: 'a sunset before the deprecation',
     text: `${least}versions: { v1: { upstream: a, deprecated: 2027-01-02, sunset: 2027-01-01 } }\n`,
     says: ['3:56: versions.v1.sunset: is before deprecated'],

@@ -271,6 +271,17 @@ test('a time that is too short for honest clients is a warning', (t) => {
   ]);
 });
 
+test('headers that may not be as large as those of honest clients are a warning', (t) => {
+  const warningsOf = (size: string): readonly string[] =>
+    loadConfig(writeTemporary(t, `${least}limits: { headerSize: ${size} }\n`), {}).warnings;
+  assert.deepEqual(warningsOf('1KB'), []);
+  const [warning] = warningsOf('1023B');
+  assert.match(
+    warning ?? '',
+    /:3:11: limits\.headerSize: is less than 1 KB and refuses what honest clients send$/,
+  );
+});
+
 test('a pattern that a hostile text can slow down is a warning, one of its properties too', (t) => {
   const schema = `
           properties:
