@@ -43,6 +43,8 @@ export class SharedPlaces {
   readonly #unkept = new Set<string>();
   readonly #idPrefix = randomBytes(12).toString('base64url');
   #ids = 0;
+  /** A key whose place was asked for, by which an idle process goes on looking whether the store is there. */
+  #someKey: string | undefined;
   #beating = false;
   /** How long the last beat took, by which the next one is sooner. */
   #beatTookMs = 0;
@@ -65,6 +67,8 @@ export class SharedPlaces {
   async enter(keyId: string, limit: number): Promise<PlaceOrder | undefined> {
     if (!this.#isSettled) throw notSettled();
     this.#ids += 1;
+    this.#someKey = keyId;
+    this.#armBeat();
     const placeId = `${this.#idPrefix}${this.#ids.toString(36)}`;
     const order = { keyId, placeId, limit, expiresInMs };
     let answer: PlaceAnswer;
@@ -72,8 +76,7 @@ export class SharedPlaces {
       answer = await this.#ask(this.#ledger.enter(order));
     } catch (error) {
       if (error instanceof StoreUnavailable && error.mayHaveHappened) this.leave(order);
-      // Nobody else may ask for hours, and then it would seem to have been away so long.
-      else if (isOutage(error) && this.#untold.size === 0) this.#leaveLater(order);
+      else if (isOutage(error)) this.#lookForReturn(keyId);
       throw error;
     }
     if (answer.kind === 'full') {
@@ -82,7 +85,6 @@ export class SharedPlaces {
       return undefined;
     }
     this.#taken.set(placeId, order);
-    this.#armBeat();
     if (this.#isSettled) return order;
     this.leave(order);
     throw notSettled();
@@ -126,7 +128,7 @@ export class SharedPlaces {
   }
 
   #armBeat(): void {
-    if (this.#beating || this.#taken.size === 0) return;
+    if (this.#beating) return;
     this.#beating = true;
     this.#clock.after(Math.max(beatMs - this.#beatTookMs, 0), () => void this.#beat());
   }
@@ -137,9 +139,34 @@ export class SharedPlaces {
     for (const some of slicesOf(orders, beatsAtOnce)) {
       await Promise.all(some.map((order) => this.#stay(order)));
     }
+    if (orders.length === 0) await this.#look();
     this.#beatTookMs = this.#clock.mono() - startedAt;
     this.#beating = false;
     this.#armBeat();
+  }
+
+  /** Who was idle in an outage has to know of it as well, before others have told of their places. */
+  async #look(): Promise<void> {
+    const keyId = this.#someKey;
+    if (keyId === undefined) return;
+    try {
+      await this.#askFor(keyId);
+    } catch (error) {
+      if (isOutage(error)) this.#lookForReturn(keyId);
+      else if (!(error instanceof StoreUnavailable)) this.#onError(error);
+    }
+  }
+
+  /** Or the outage would last until somebody asks. */
+  #lookForReturn(keyId: string): void {
+    if (this.#untold.size > 0) return;
+    const run = (): Promise<void> => this.#askFor(keyId);
+    this.#tellLater({ expendable: true, repeatableForMs: repeatableForEver, run });
+  }
+
+  /** By leaving a place that nobody has: a store that can be read may still take no writes. */
+  #askFor(keyId: string): Promise<void> {
+    return this.#ask(this.#ledger.leave(keyId, `${this.#idPrefix}0`));
   }
 
   async #stay(order: PlaceOrder): Promise<void> {

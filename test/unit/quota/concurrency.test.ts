@@ -116,7 +116,7 @@ test('a shared limit that is full is not asked for each request, and a place tha
   for (const place of taken) place.leave();
   await clock.pass(20_000);
   assert.equal(ledger.calls.get('stay') ?? 0, 0);
-  assert.equal(clock.timers, 0);
+  assert.equal(clock.timers, 2, 'both look whether the store is there, and do nothing else');
   assert.equal(one.keys + two.keys, 0);
 });
 
@@ -179,7 +179,7 @@ test('in a long outage it is tried now and then to leave a place, and no longer 
   await clock.pass(35_000);
   const later = ledger.calls.get('leave') ?? 0;
   assert.ok(later < 20 + 4 * 30 + 64, `${later} tries`);
-  assert.equal(clock.timers, 0);
+  assert.equal(clock.timers, 2, 'it looks whether the store is there, and whether it is back');
 });
 
 for (const outageMs of [6000, 17_000, 24_000]) {
@@ -204,28 +204,31 @@ for (const outageMs of [6000, 17_000, 24_000]) {
   }
 }
 
-test('after an outage in which places expired no other is taken before those in flight are told again', async () => {
-  const { options, weather, clock } = createQuotaScene();
-  const one = createConcurrency(options);
-  const two = createConcurrency(options);
-  const taken = [await enterSurely(one), await enterSurely(one)];
-  weather.refuses = true;
-  await clock.pass(100);
-  await assert.rejects(enter(two), StoreUnavailable);
-  await clock.pass(40_000);
-  weather.refuses = false;
-  await assert.rejects(enter(two), StoreUnavailable, 'it was the first to be answered');
-  const allowed = await enter(two, shared, 'allow');
-  assert.ok(allowed.kind === 'place' && allowed.unasked);
-  allowed.leave();
-  await clock.pass(1000);
-  await assert.rejects(enter(two), StoreUnavailable);
-  await clock.pass(1000);
-  assert.equal((await enter(two)).kind, 'full');
-  taken[0]?.leave();
-  await clock.pass(51);
-  await enterSurely(two);
-});
+for (const asksMeanwhile of [true, false]) {
+  test(`after an outage in which places expired no other is taken before those in flight are told again, by one that ${asksMeanwhile ? 'asked' : 'was idle'} meanwhile`, async () => {
+    const { options, weather, clock } = createQuotaScene();
+    const one = createConcurrency(options);
+    const two = createConcurrency(options);
+    const taken = [await enterSurely(one), await enterSurely(one)];
+    assert.equal((await enter(two)).kind, 'full');
+    weather.refuses = true;
+    await clock.pass(100);
+    if (asksMeanwhile) await assert.rejects(enter(two), StoreUnavailable);
+    await clock.pass(40_000);
+    weather.refuses = false;
+    await assert.rejects(enter(two), StoreUnavailable, 'it was the first to be answered');
+    const allowed = await enter(two, shared, 'allow');
+    assert.ok(allowed.kind === 'place' && allowed.unasked);
+    allowed.leave();
+    await clock.pass(1000);
+    await assert.rejects(enter(two), StoreUnavailable);
+    await clock.pass(1000);
+    assert.equal((await enter(two)).kind, 'full');
+    taken[0]?.leave();
+    await clock.pass(51);
+    await enterSurely(two);
+  });
+}
 
 for (const quietMs of [0, 30_000, 3_600_000]) {
   test(`a short outage costs nobody a wait, ${quietMs} ms after it`, async () => {
