@@ -102,17 +102,16 @@ export class SharedPlaces {
 
   #leaveLater({ keyId, placeId }: PlaceOrder): void {
     const freeAt = this.#clock.mono() + expiresInMs;
-    const run = async (): Promise<void> => {
+    this.#tellLater(async () => {
       // From then on it is free by itself.
       if (this.#clock.mono() < freeAt) await this.#ask(this.#ledger.leave(keyId, placeId));
-    };
-    this.#tellLater({ expendable: true, repeatableForMs: repeatableForEver, run });
+    });
   }
 
   /** False when the store has too much to be told of already. */
-  #tellLater(step: Step): boolean {
+  #tellLater(run: Step['run'], { expendable } = { expendable: true }): boolean {
     this.#untold.storeFailed();
-    const isPosted = this.#untold.post(step);
+    const isPosted = this.#untold.post({ expendable, repeatableForMs: repeatableForEver, run });
     this.#armRetry();
     return isPosted;
   }
@@ -159,9 +158,7 @@ export class SharedPlaces {
 
   /** Or the outage would last until somebody asks. */
   #lookForReturn(keyId: string): void {
-    if (this.#untold.size > 0) return;
-    const run = (): Promise<void> => this.#askFor(keyId);
-    this.#tellLater({ expendable: true, repeatableForMs: repeatableForEver, run });
+    if (this.#untold.size === 0) this.#tellLater(() => this.#askFor(keyId));
   }
 
   /** By leaving a place that nobody has: a store that can be read may still take no writes. */
@@ -192,9 +189,7 @@ export class SharedPlaces {
       });
       this.#unkept.delete(placeId);
     };
-    if (this.#tellLater({ expendable: false, repeatableForMs: repeatableForEver, run })) {
-      this.#unkept.add(placeId);
-    }
+    if (this.#tellLater(run, { expendable: false })) this.#unkept.add(placeId);
   }
 
   /** Passes an answer of the store on, and notes that it is there or away. */
