@@ -8,7 +8,7 @@ import { addOwn, copyHeaders } from '../headers.ts';
 import { passesWithoutLength } from './answer-head.ts';
 import { NonsenseAnswer } from './failures.ts';
 import { GatheringWriter } from './gathering-writer.ts';
-import type { OpenSocket } from './open-sockets.ts';
+import type { Joined, OpenSocket } from './open-sockets.ts';
 import type { Progress } from './exchange.ts';
 import { sendHead } from '../send-head.ts';
 
@@ -95,7 +95,6 @@ export interface Join {
  */
 export async function joinSockets({ client, upstream, idleMs, progress }: Join): Promise<void> {
   const { socket } = client;
-  client.activeAt = performance.now();
   // When the upstream ends, Node would end our side to it too: what the client still says would fail, and cut what it is still told.
   upstream.allowHalfOpen = true;
   await new Promise<void>((resolve) => {
@@ -108,8 +107,10 @@ export async function joinSockets({ client, upstream, idleMs, progress }: Join):
       socket.destroySoon();
       upstream.destroy();
     }
+    const joined: Joined = { activeAt: performance.now(), close: closeBoth };
+    client.joined = joined;
     function active(): void {
-      client.activeAt = performance.now();
+      joined.activeAt = performance.now();
       idle.refresh();
     }
     function ended(): void {
@@ -126,7 +127,6 @@ export async function joinSockets({ client, upstream, idleMs, progress }: Join):
     for (const side of [socket, upstream]) {
       side.on('data', active).on('error', closeBoth).once('end', ended).once('close', closed);
     }
-    client.close = closeBoth;
     socket.on('data', (chunk: Buffer) => (progress.bytesIn += chunk.length));
     upstream.on('data', (chunk: Buffer) => (progress.bytesOut += chunk.length));
     passOn(socket, upstream, new GatheringWriter(upstream));

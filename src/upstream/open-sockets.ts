@@ -4,10 +4,16 @@ import type { Socket } from 'node:net';
 /** A client's socket that carries a WebSocket, or is about to. */
 export interface OpenSocket {
   readonly socket: Socket;
-  /** When a byte last went through, either way; undefined as long as it is still HTTP. */
-  activeAt: number | undefined;
-  /** Closes it behind what has been said; undefined as long as it is still HTTP. */
-  close: (() => void) | undefined;
+  /** Undefined as long as it is still HTTP. */
+  joined: Joined | undefined;
+}
+
+/** A client's socket that is one with an upstream's. */
+export interface Joined {
+  /** When a byte last went through, either way. */
+  activeAt: number;
+  /** Closes both behind what has been said to the client. */
+  readonly close: () => void;
 }
 
 /** While the gateway stops, a socket on which nothing was said for this long is between two messages and can be closed. */
@@ -26,7 +32,7 @@ export class OpenSockets {
     const open = this.#byRoute.get(route) ?? new Set();
     this.#byRoute.set(route, open);
     if (open.size >= socketsMax) return undefined;
-    const entry: OpenSocket = { socket: res.req.socket, activeAt: undefined, close: undefined };
+    const entry: OpenSocket = { socket: res.req.socket, joined: undefined };
     open.add(entry);
     res.once('close', () => open.delete(entry));
     return entry;
@@ -40,10 +46,10 @@ export class OpenSockets {
     const endAt = performance.now() + timeoutMs;
     const timer = setInterval(() => {
       const now = performance.now();
-      for (const { socket, activeAt, close } of this.#all()) {
-        if (activeAt === undefined) continue;
+      for (const { socket, joined } of this.#all()) {
+        if (joined === undefined) continue;
         if (now >= endAt) socket.destroy();
-        else if (now - activeAt >= quietMs) close?.();
+        else if (now - joined.activeAt >= quietMs) joined.close();
       }
       if (now >= endAt) clearInterval(timer);
     }, lookEveryMs);

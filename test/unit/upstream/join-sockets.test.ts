@@ -16,7 +16,7 @@ for (const from of ['client', 'upstream']) {
     const upstream = await openPair(t);
     const progress = noProgress();
     const sockets = {
-      client: { socket: client.near, activeAt: undefined, close: undefined },
+      client: { socket: client.near, joined: undefined },
       upstream: upstream.near,
     };
     const joined = joinSockets({ ...sockets, idleMs: 60_000, progress });
@@ -24,13 +24,7 @@ for (const from of ['client', 'upstream']) {
     const received: Buffer[] = [];
     taker.far.pause().on('data', (chunk: Buffer) => received.push(chunk));
     taker.far.once('end', () => taker.far.end());
-    let sent = 0;
-    // Until the kernel takes nothing more of what is passed on.
-    while (taker.near.writableLength === 0) {
-      sender.far.write(Buffer.alloc(8192, 'x'));
-      sent += 8192;
-      await nextTurn();
-    }
+    let sent = await fill(sender.far, taker.near);
     const before = memoryUsed();
     // More than is written ahead, and then more than is read ahead.
     const small = await writeBytes(sender.far, 120_000);
@@ -48,23 +42,18 @@ for (const from of ['client', 'upstream']) {
 
 const ways = {
   'the upstream is reset': (_client: OpenSocket, upstream: Socket) => upstream.resetAndDestroy(),
-  'the gateway stops': (client: OpenSocket) => client.close?.(),
+  'the gateway stops': (client: OpenSocket) => client.joined?.close(),
 };
 for (const [name, close] of Object.entries(ways)) {
   test(`a slow client gets what was read for it before ${name}`, async (t) => {
     const { near, far } = await openPair(t);
     const upstream = await openPair(t);
-    const client: OpenSocket = { socket: near, activeAt: undefined, close: undefined };
+    const client: OpenSocket = { socket: near, joined: undefined };
     const progress = noProgress();
     const joined = joinSockets({ client, upstream: upstream.near, idleMs: 60_000, progress });
     const received: Buffer[] = [];
     far.pause().on('data', (chunk: Buffer) => received.push(chunk));
-    let sent = 0;
-    while (near.writableLength === 0) {
-      upstream.far.write(Buffer.alloc(8192, 'x'));
-      sent += 8192;
-      await nextTurn();
-    }
+    let sent = await fill(upstream.far, near);
     sent += await writeBytes(upstream.far, 1000);
     await until(() => progress.bytesOut === sent);
     close(client, upstream.far);
@@ -92,6 +81,16 @@ test('what is held before the 101 costs no more than its bytes, and is there aga
 
 /** A quarter of what the pieces cost one by one. */
 const limitBytes = 4_000_000;
+
+/** Until the kernel takes nothing more of what is passed on. */
+async function fill(from: Socket, passedOn: Socket): Promise<number> {
+  let sent = 0;
+  for (; passedOn.writableLength === 0; sent += 8192) {
+    from.write(Buffer.alloc(8192, 'x'));
+    await nextTurn();
+  }
+  return sent;
+}
 
 /** One by one, so that each is read by itself, and no more than are taken. */
 async function writeBytes(to: Socket, most: number): Promise<number> {
