@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import dns from 'node:dns';
 import { createServer, type ServerResponse } from 'node:http';
-import { syncBuiltinESMExports } from 'node:module';
 import { createServer as createTcpServer } from 'node:net';
 import type { Socket } from 'node:net';
 import { test } from 'node:test';
@@ -18,6 +16,7 @@ import { until } from '../../helpers/poll.ts';
 import { noProgress } from '../../helpers/progress.ts';
 import { openRaw } from '../../helpers/raw-socket.ts';
 import { startRawUpstream } from '../../helpers/raw-upstream.ts';
+import { silenceResolver } from '../../helpers/silence-resolver.ts';
 
 for (const [lane, size] of Object.entries({ buffered: 10_000, streamed: 100_000 })) {
   test(`what waits for a connection is let go when its client leaves: ${lane}`, async (t) => {
@@ -409,20 +408,6 @@ async function startScene(
     return raw;
   };
   return { ask, started };
-}
-
-/** Returns the names that are asked for. No mock of node:test: it keeps the stack of each call, and with it who made it. */
-function silenceResolver(t: TestContext): readonly string[] {
-  const asked: string[] = [];
-  const { lookup } = dns;
-  replaceLookup((name: string) => void asked.push(name));
-  t.after(() => replaceLookup(lookup));
-  return asked;
-}
-
-function replaceLookup(by: ((name: string) => void) | typeof dns.lookup): void {
-  Reflect.set(dns, 'lookup', by);
-  syncBuiltinESMExports();
 }
 
 /** Above zero, and the same for a while. */

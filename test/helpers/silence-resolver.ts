@@ -1,0 +1,20 @@
+import dns from 'node:dns';
+import { syncBuiltinESMExports } from 'node:module';
+import type { Scene } from './poll.ts';
+
+/**
+ * From here on no name is answered for, which servers of the loopback need as well. Returns the names that are asked for. No mock of
+ * node:test: it keeps the stack of each call, and with it who made it.
+ */
+export function silenceResolver(t: Scene): readonly string[] {
+  const asked: string[] = [];
+  const { lookup } = dns;
+  replaceLookup((name: string) => void asked.push(name));
+  t.after(() => replaceLookup(lookup));
+  return asked;
+}
+
+function replaceLookup(by: ((name: string) => void) | typeof dns.lookup): void {
+  Reflect.set(dns, 'lookup', by);
+  syncBuiltinESMExports();
+}
