@@ -20,6 +20,19 @@ const noReducer = ['--no-memory-reducer'];
 const compileInTurn = ['--no-concurrent-recompilation'];
 
 /**
+ * When four fifths of the young generation are full V8 posts a task that collects it at the next turn, in the middle of a burst of
+ * requests, all of which are alive then and are moved. Without it the room is used to its end: 6 % less CPU with 64 connections.
+ */
+const collectWhenFull = ['--no-minor-gc-task'];
+
+/**
+ * Of what lasts when V8 looks, such as requests with 512 connections, V8 makes the next ones in the old generation, for the life of
+ * the process, although each is gone in a moment. Measured with neither: 81 collections of the whole heap became 7, for a fifth less
+ * CPU and 13 MB less.
+ */
+const bornYoung = ['--no-allocation-site-pretenuring'];
+
+/**
  * The most of the old generation, in MB, unless Node allows less. Where it may become large V8 lets it grow to four times of what
  * was alive before it looks again; where it may not, to one and a half. What is alive here is little: 512 requests in flight
  * take 12 MB. Measured with these: 268 MB at most became 188 MB, for the same CPU.
@@ -38,6 +51,8 @@ const choices = [
   { known: /max-(?:old-space|heap)-size/, flags: oldGeneration },
   { known: /memory-reducer/, flags: noReducer },
   { known: /concurrent-recompilation/, flags: compileInTurn },
+  { known: /minor-gc-task/, flags: collectWhenFull },
+  { known: /allocation-site-pretenuring/, flags: bornYoung },
   { known: /sigusr1/, flags: noInspector },
 ];
 
