@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, renameSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { DatabaseSync } from 'node:sqlite';
@@ -219,6 +220,21 @@ test('a store does not go on with another database that is restored into its fil
   assert.deepEqual(await store.keys.findKey(digest), record);
   assert.equal(await store.keys.findKey('unknown'), undefined);
 });
+
+for (const { path, why } of [
+  { path: '/dev/null/g.db', why: 'a part of its path is not a directory' },
+  { path: '/proc/g.db', why: 'its folder takes no files' },
+  { path: join(tmpdir(), 'x'.repeat(300)), why: 'its name is too long' },
+  { path: '/dev/null', why: 'it is no regular file' },
+  { path: tmpdir(), why: 'it is a directory' },
+]) {
+  test(`that no database can be at ${path.slice(0, 20)} is said in one sentence: ${why}`, () => {
+    assert.throws(() => openSqlite(path), {
+      name: 'StoreUnavailable',
+      message: `cannot open ${path}: ${why}`,
+    });
+  });
+}
 
 test('a file is made where that is wanted, and that is told', async (t) => {
   const path = join(tempFolder(t), 'g.db');

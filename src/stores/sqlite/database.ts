@@ -21,9 +21,26 @@ export function createDatabase(path: string): boolean {
   try {
     return createFile(path);
   } catch (error) {
-    throw describeFailure(error, `cannot open ${path}`);
+    throw describeFailure(whyNotMade(error), `cannot open ${path}`);
   }
 }
+
+/** In words: what the system says of it names calls of its own, and the path once more. */
+function whyNotMade(error: unknown): unknown {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const why = reasonsNotMade.get(code);
+  return why === undefined ? error : new Error(why);
+}
+
+const reasonsNotMade: ReadonlyMap<string, string> = new Map([
+  ['EACCES', 'it may not be made there'],
+  ['EPERM', 'it may not be made there'],
+  ['ENOENT', 'its folder takes no files'], // as those below /proc
+  ['ENOTDIR', 'a part of its path is not a directory'],
+  ['ENAMETOOLONG', 'its name is too long'],
+  ['EROFS', 'its folder is read-only'],
+  ['ENOSPC', 'there is no room left'],
+]);
 
 /**
  * Opens the file, brings its tables up to date and returns the connection. What it throws is for `describeFailure`. A
@@ -33,6 +50,7 @@ export function createDatabase(path: string): boolean {
 export function openDatabase(path: string, { patient, create }: Opening): DatabaseSync {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined) throw new Error('there is no such file');
+  if (!found.isFile()) throw new Error(found.isDirectory() ? 'it is a directory' : 'it is no regular file');
   // As a failed copy leaves behind. Made a database, it would be another one, with every quota unspent.
   if (found.size === 0 && !create) throw new Error('it is empty');
   refuseReadOnly(path);
