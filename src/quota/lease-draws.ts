@@ -249,7 +249,11 @@ export class LeaseDraws {
 
   #failWaiter(waiter: Waiter, error: unknown): void {
     const { lease, cost } = waiter;
-    const mayOwe = error instanceof StoreUnavailable && lease.plan.onStoreFailure === 'allow';
+    // What is spoilt stays so until somebody mends it, and what is owed to it could not be charged.
+    const mayOwe =
+      error instanceof StoreUnavailable &&
+      !(error instanceof Unreadable) &&
+      lease.plan.onStoreFailure === 'allow';
     if (mayOwe && this.#steps.owed.open(lease.keyId)) waiter.resolve(new Hold(lease, cost, true));
     else waiter.reject(error);
   }

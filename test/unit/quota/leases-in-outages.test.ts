@@ -255,6 +255,9 @@ test('a counter that cannot be read keeps nothing of other keys from the store',
   const bob = await leases.reserve({ keyId: 'bob', plan, cost: 3 });
   assert.ok(bob.kind === 'hold');
   await assert.rejects(async () => await take(leases), Unreadable);
+  const allowed = aPlan({ quotas: [aQuota(10)], onStoreFailure: 'allow' });
+  await assert.rejects(async () => await take(leases, allowed), Unreadable);
+  assert.equal(leases.counts.owingKeys, 0, 'nothing is lent that could never be charged');
   leases.settle(bob, 5);
   await runReady();
   assert.equal(scene.ledger.used('bob', 'month', may), 5);
