@@ -94,7 +94,7 @@ export class SharedPlaces {
     const { keyId, placeId } = order;
     this.#taken.delete(placeId);
     this.#unkept.delete(placeId);
-    this.#ask(this.#ledger.leave(keyId, placeId)).catch((error: unknown) => {
+    this.#free(keyId, placeId).catch((error: unknown) => {
       if (error instanceof StoreUnavailable) this.#leaveLater(order);
       else this.#onError(error);
     });
@@ -104,7 +104,7 @@ export class SharedPlaces {
     const freeAt = this.#clock.mono() + expiresInMs;
     this.#tellLater(async () => {
       // From then on it is free by itself.
-      if (this.#clock.mono() < freeAt) await this.#ask(this.#ledger.leave(keyId, placeId));
+      if (this.#clock.mono() < freeAt) await this.#free(keyId, placeId);
     });
   }
 
@@ -161,9 +161,14 @@ export class SharedPlaces {
     if (this.#untold.size === 0) this.#tellLater(() => this.#askFor(keyId));
   }
 
-  /** By leaving a place that nobody has: a store that can be read may still take no writes. */
-  #askFor(keyId: string): Promise<void> {
-    return this.#ask(this.#ledger.leave(keyId, `${this.#idPrefix}0`));
+  /**
+   * By leaving a place that nobody has, where this key's are, and by taking one that is nobody's concern: a store that can be read may
+   * still take no writes, and one without memory takes none but those that take away.
+   */
+  async #askFor(keyId: string): Promise<void> {
+    const nobodys = { keyId: this.#idPrefix, placeId: '0', limit: 1, expiresInMs: 1 };
+    const left = this.#ledger.leave(keyId, `${this.#idPrefix}0`);
+    await this.#ask(Promise.all([left, this.#ledger.stay(nobodys)]));
   }
 
   async #stay(order: PlaceOrder): Promise<void> {
@@ -194,11 +199,20 @@ export class SharedPlaces {
 
   /** Passes an answer of the store on, and notes that it is there or away. */
   async #ask<Answer>(asked: Promise<Answer>): Promise<Answer> {
+    const answer = await this.#noteOutage(asked);
+    this.#storeAnswered();
+    return answer;
+  }
+
+  /** That a place is left ends no outage: a store without memory does that, and keeps none. */
+  #free(keyId: string, placeId: string): Promise<void> {
+    return this.#noteOutage(this.#ledger.leave(keyId, placeId));
+  }
+
+  async #noteOutage<Answer>(asked: Promise<Answer>): Promise<Answer> {
     const askedAt = this.#clock.mono();
     try {
-      const answer = await asked;
-      this.#storeAnswered();
-      return answer;
+      return await asked;
     } catch (error) {
       if (isOutage(error)) this.#awaySince ??= askedAt;
       throw error;

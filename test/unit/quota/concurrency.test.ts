@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { createConcurrency } from '../../../src/quota/concurrency.ts';
 import type { Concurrency, Place } from '../../../src/quota/concurrency.ts';
 import type { ConcurrencyRule, OnStoreFailure } from '../../../src/config/plan-rule.ts';
-import { StoreUnavailable, Unreadable } from '../../../src/stores/ledger.ts';
+import { StoreUnavailable, Unreadable, type Ledger } from '../../../src/stores/ledger.ts';
 import { createQuotaScene } from '../../helpers/lease-scene.ts';
 
 const own: ConcurrencyRule = { name: 'in-flight', limit: 2, shared: false };
@@ -115,7 +115,7 @@ test('a shared limit that is full is not asked for each request, and a place tha
   assert.equal(ledger.calls.get('enter'), 3);
   for (const place of taken) place.leave();
   await clock.pass(20_000);
-  assert.equal(ledger.calls.get('stay') ?? 0, 0);
+  assert.equal(ledger.calls.get('stay'), (ledger.calls.get('leave') ?? 0) - taken.length, 'only to look');
   assert.equal(clock.timers, 2, 'both look whether the store is there, and do nothing else');
   assert.equal(one.keys + two.keys, 0);
 });
@@ -227,6 +227,43 @@ for (const asksMeanwhile of [true, false]) {
     taken[0]?.leave();
     await clock.pass(51);
     await enterSurely(two);
+  });
+}
+
+for (const isBusy of [true, false]) {
+  test(`a store without memory, where places can only be left, gives none twice either to one that was ${isBusy ? 'busy' : 'idle'}`, async () => {
+    const { options, clock, ledger } = createQuotaScene();
+    let isFull = false;
+    const needsMemory = <Answer>(take: () => Promise<Answer>): Promise<Answer> =>
+      isFull ? Promise.reject(new StoreUnavailable('no memory', { mayHaveHappened: false })) : take();
+    const small: Ledger = {
+      ...ledger,
+      enter: (order) => needsMemory(() => ledger.enter(order)),
+      stay: (order) => needsMemory(() => ledger.stay(order)),
+    };
+    const one = createConcurrency({ ...options, ledger: small });
+    const two = createConcurrency({ ...options, ledger: small });
+    const others = await Promise.all(
+      Array.from(
+        { length: isBusy ? 8 : 0 },
+        async () => await two.enter('bob', { ...shared, limit: 8 }, 'refuse'),
+      ),
+    );
+    await enterSurely(one);
+    await enterSurely(one);
+    assert.equal((await enter(two)).kind, 'full');
+    isFull = true;
+    for (const other of others) {
+      await clock.pass(4000);
+      if (other.kind === 'place') other.leave();
+    }
+    await clock.pass(40_000);
+    isFull = false;
+    await assert.rejects(enter(two), StoreUnavailable);
+    await clock.pass(1999);
+    await assert.rejects(enter(two), StoreUnavailable);
+    await clock.pass(60);
+    assert.equal((await enter(two)).kind, 'full');
   });
 }
 
