@@ -10,6 +10,7 @@ import * as uploads from './rules/uploads.ts';
 export const rules: readonly Rule[] = [
   callers.listenersDiffer,
   callers.adminIsGuarded,
+  callers.graceIsNotCutShort,
   callers.tokensHaveOneSecret,
   callers.tokensAreDistinct,
   callers.keysNamePlans,

@@ -2,6 +2,7 @@ import { addressesCollide, isLoopback, parseAddress } from '../addresses.ts';
 import { digestOf, plainTokenName, tokenDigest } from '../digest.ts';
 import { parseInstant } from '../instants.ts';
 import { known } from '../known.ts';
+import { parseDuration } from '../units.ts';
 import { weaknessOf } from '../weak-secret.ts';
 import { noSuch } from './draft.ts';
 import type { Rule } from './draft.ts';
@@ -22,6 +23,18 @@ export const adminIsGuarded: Rule = ({ config: { admin } }, report) => {
   ) {
     report.problem(admin, 'listen', 'is not a loopback address, so admin.token or admin.tokens is needed');
   }
+};
+
+/** What was looked up is served without asking the store, so nobody notices that it is down. */
+export const graceIsNotCutShort: Rule = ({ config: { auth } }, report) => {
+  if (report.isBroken(auth, 'graceOnOutage', 'cacheFor')) return;
+  const [graceMs = 0, cacheMs = 0] = [parseDuration(auth.graceOnOutage), parseDuration(auth.cacheFor)];
+  if (graceMs >= cacheMs) return;
+  report.warning(
+    auth,
+    'graceOnOutage',
+    `is less than auth.cacheFor, for which keys go on working all the same`,
+  );
 };
 
 export const tokensHaveOneSecret: Rule = ({ config: { admin } }, report) => {

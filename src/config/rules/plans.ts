@@ -22,7 +22,10 @@ export const periodsStartWhereTheyCan: Rule = ({ config }, report) => {
   }
 };
 
-/** A route that no plan can ever pay would refuse every request. What only some of them can pay is for their keys. */
+/**
+ * A route that no plan can ever pay refuses every request of keys without a quota of their own, which the store may have. What only
+ * some plans can pay is for their keys.
+ */
 export const costsFitQuotas: Rule = ({ config }, report) => {
   const narrowest = Object.values(config.plans).map(({ quotas }) => quotas.toSorted(byLimit)[0]);
   const quotas = narrowest.filter((quota) => quota !== undefined);
@@ -30,8 +33,8 @@ export const costsFitQuotas: Rule = ({ config }, report) => {
   if (most === undefined || quotas.length < narrowest.length) return;
   for (const route of config.routes) {
     if (route.cost <= most.limit || report.isBroken(route, 'cost')) continue;
-    const why = `is more than any plan can pay, the most is the limit of ${report.mention(most)}`;
-    report.problem(route, 'cost', why);
+    const why = `is more than any plan can pay, the most is the limit of ${report.mention(most)}; keys need a quota of their own for it`;
+    report.warning(route, 'cost', why);
   }
 };
 

@@ -709,13 +709,6 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     says: ['5:11: limits.bodyMemory: "3XB" is not a size, write 512B, 16KB, 10MB or 1GB'],
   },
   {
-    name: 'a cost that no plan can pay',
-    text: `${upstream}routes: [{ path: /x, methods: [GET], upstream: a, cost: 5 }]\nplans:\n  p: { quotas: [{ name: q, limit: 3, per: day }] }\n  r: { quotas: [{ name: q, limit: 9, per: day }, { name: s, limit: 4, per: hour }] }\n`,
-    says: [
-      '2:51: routes[0].cost: is more than any plan can pay, the most is the limit of plans.r.quotas[1] (line 5)',
-    ],
-  },
-  {
     name: 'a cost in a header of the gateway',
     text: `${upstream}routes: [{ path: /x, methods: [GET], upstream: a, costHeader: Content-Length }]\n`,
     says: [

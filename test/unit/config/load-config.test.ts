@@ -271,6 +271,30 @@ test('a time that is too short for honest clients is a warning', (t) => {
   ]);
 });
 
+test('a cost that no plan can pay is a warning, for a key may have a quota of its own', (t) => {
+  const plans =
+    'plans: { p: { quotas: [{ name: q, limit: 3, per: day }] }, r: { quotas: [{ name: q, limit: 9, per: day }, { name: s, limit: 4, per: hour }] } }';
+  const text = (cost: number): string =>
+    `${least.replace('upstream: a', `upstream: a, cost: ${cost}`)}${plans}\n`;
+  const warningsOf = (cost: number): readonly string[] =>
+    loadConfig(writeTemporary(t, text(cost)), {}).warnings;
+  assert.deepEqual(warningsOf(4), []);
+  const says =
+    'routes[0].cost: is more than any plan can pay, the most is the limit of plans.r.quotas[1] (line 3)';
+  assert.match(
+    warningsOf(5).join(),
+    new RegExp(`${RegExp.escape(says)}; keys need a quota of their own for it$`),
+  );
+});
+
+test('a grace that ends before what is kept of a key is a warning', (t) => {
+  const warningsOf = (auth: string): readonly string[] =>
+    loadConfig(writeTemporary(t, `${least}auth: { ${auth} }\n`), {}).warnings;
+  assert.deepEqual(warningsOf('graceOnOutage: 0s, cacheFor: 0s'), []);
+  const says = 'auth.graceOnOutage: is less than auth.cacheFor, for which keys go on working all the same';
+  assert.match(warningsOf('graceOnOutage: 0s').join(), new RegExp(`:3:9: ${RegExp.escape(says)}$`));
+});
+
 test('headers that may not be as large as those of honest clients are a warning', (t) => {
   const warningsOf = (size: string): readonly string[] =>
     loadConfig(writeTemporary(t, `${least}limits: { headerSize: ${size} }\n`), {}).warnings;
