@@ -59,9 +59,11 @@ export type Passes = (name: string) => boolean;
 /** Decides, once per spelling of a name, whether a request header passes to the upstream. */
 export function requestHeaderFilter(keyHeader: string, forwardKey: boolean): Passes {
   const key = fold(keyHeader);
+  const spelt = keyHeader.toLowerCase();
   return remember(
     (folded, name) =>
-      (forwardKey || folded !== key) &&
+      // Only that of this very name was checked, and what imitates it may be the key of somebody else.
+      (folded !== key || (forwardKey && name.toLowerCase() === spelt)) &&
       !isStripped(folded) &&
       (!judgedBy.has(folded) || name.toLowerCase() === folded),
   );

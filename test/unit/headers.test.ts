@@ -82,6 +82,10 @@ describe('requestHeaderFilter', () => {
 
   it('lets the key pass only when asked', () => {
     assert.equal(requestHeaderFilter('apiKey', true)('apikey'), true);
+    const forwards = requestHeaderFilter('X-Api-Key', true);
+    assert.equal(forwards('x-API-key'), true);
+    for (const name of ['X_Api_Key', 'x.api.key', 'X-Api!Key'])
+      assert.equal(forwards(name), false, `nobody has looked at the key in ${name}`);
   });
 
   it('goes on answering rightly after more spellings than it remembers', () => {
