@@ -1,12 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { answerWhileItSends, mustBeReadFirst } from './answer-unread.ts';
 import { breakOff } from './break-off.ts';
 import { addHeaders } from './headers.ts';
-import { linger } from './linger.ts';
 import { Refusal, type RefusalCode, type Wording } from './refusals.ts';
-import { sendHead } from './send-head.ts';
 import { whenAllIsRead } from './when-all-is-read.ts';
-
-const shortBodyMax = 64 * 1024;
 
 export type Answerer = (req: IncomingMessage, res: ServerResponse, error: unknown) => void;
 
@@ -29,7 +26,7 @@ export function createAnswerer(wording: Wording): Answerer {
       return;
     }
     const { status, body } = wording(refusal);
-    const unread = !req.complete && (late.has(refusal.code) || mustBeReadFirst(req));
+    const unread = mustBeReadFirst(req) || (!req.complete && late.has(refusal.code));
     if (unread) res.shouldKeepAlive = false;
     const headers = [
       'Content-Type',
@@ -52,19 +49,3 @@ export function createAnswerer(wording: Wording): Answerer {
 
 /** Of a body that came too late the rest may never come, so nothing can follow it on its connection. */
 const late: ReadonlySet<RefusalCode> = new Set(['request_timeout', 'upload_too_slow']);
-
-/** The rest of a short body is let through by Node and the connection goes on; for any other the connection must end. */
-function mustBeReadFirst(req: IncomingMessage): boolean {
-  if (req.socket.readableEnded) return false; // the client has ended its side: nothing more comes
-  if (req.headers['transfer-encoding'] !== undefined || req.headers.expect !== undefined) return true;
-  return Number(req.headers['content-length'] ?? 0) > shortBodyMax;
-}
-
-/** The whole answer goes out, and ends when nothing more comes. */
-function answerWhileItSends(req: IncomingMessage, res: ServerResponse, body: string): void {
-  if (req.method === 'HEAD') sendHead(res);
-  res.write(body, () => {
-    req.visit.outAt = performance.now();
-  });
-  linger(req, () => res.end());
-}

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { answerWhileItSends, mustBeReadFirst } from '../answer-unread.ts';
 import type { PlanRule } from '../config/plan-rule.ts';
 import { planOf } from '../quota/plan-of.ts';
 import type { Quotas } from '../quota/quotas.ts';
@@ -30,6 +31,9 @@ export async function showUsage(
   const readings = await read(caller, plan, by.quotas);
   if (res.destroyed) throw new Refusal('client_gone');
   const body = JSON.stringify(describe(caller, plan, readings));
+  const { req } = res;
+  const unread = mustBeReadFirst(req);
+  if (unread) res.shouldKeepAlive = false;
   res.writeHead(200, [
     'Content-Type',
     'application/json; charset=utf-8',
@@ -40,7 +44,8 @@ export async function showUsage(
     'X-Request-Id',
     requestId,
   ]);
-  res.end(body);
+  if (unread) answerWhileItSends(req, res, body);
+  else res.end(body);
 }
 
 /** Usage can be read, and no more. 405. */

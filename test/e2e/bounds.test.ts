@@ -322,6 +322,16 @@ describe('who is slow is cut in time', { concurrency: true }, () => {
     });
   }
 
+  it('one that goes on with the body of a question for its usage is answered once, and closed', async (t) => {
+    const raw = await open(t, `GET /v1/usage HTTP/1.1\r\n${keyed}Transfer-Encoding: chunked\r\n\r\n`);
+    const timer = setInterval(() => raw.write('1\r\nx\r\n'), 10);
+    t.after(() => clearInterval(timer));
+    const [answer] = await raw.responses(1);
+    assert.deepEqual([answer?.status, answer?.headers['connection']], [200, 'close']);
+    const bytes = (await raw.receivedUntilClose()).toString('latin1');
+    assert.equal(bytes.split('HTTP/1.1 ').length - 1, 1);
+  });
+
   it('one that idles after an answer is closed', async (t) => {
     const raw = await open(t, get('/v1/alive'));
     const [answer] = await raw.responses(1);

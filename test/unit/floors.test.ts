@@ -23,7 +23,7 @@ const floors: readonly (readonly string[])[] = [
   ['merged-metrics.ts'],
   ['acceptors.ts', 'log.ts', 'metrics.ts'],
   ['config'],
-  ['visit.ts'],
+  ['answer-unread.ts', 'visit.ts'],
   ['waiting-room.ts'],
   ['clock.ts'],
   ['gathering-request.ts', 'linger.ts'],
