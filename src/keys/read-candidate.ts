@@ -54,6 +54,11 @@ export function readCandidate(
     createdAt: at,
     expiresAt: undefined,
   };
+  // The one in the file would be found first, and this one once that is taken out.
+  if (rules.staticKeys.some((key) => key.digest === kept.digest)) {
+    const field = secret === undefined ? 'hash' : 'secret';
+    throw invalidFields([{ field, message: 'is that of a key in the configuration file' }]);
+  }
   const record = {
     ...whole,
     id: id ?? createKeyId(at),

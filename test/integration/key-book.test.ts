@@ -232,6 +232,26 @@ function bookRules(address: (t: TestContext) => StoreAddress): void {
     assert.deepEqual(faults, ['1: somebody else keeps changing the key']);
   });
 
+  test('an import takes no secret of a key in the file, which would be found first', async (t) => {
+    const { book } = await open(t);
+    const faults: string[] = [];
+    const options = {
+      update: false,
+      onFault: (line: number, message: string) => void faults.push(`${line}: ${message}`),
+    };
+    const lines = [{ secret: 'k-demo' }, { hash: `sha256:${digestOf('k-demo')}` }];
+    const report = await book.importKeys(
+      linesOf(lines.map((line) => ({ plan: 'free', ...line }))),
+      options,
+      by,
+    );
+    assert.equal(report.refused, 2);
+    assert.deepEqual(faults, [
+      '1: secret is that of a key in the configuration file',
+      '2: hash is that of a key in the configuration file',
+    ]);
+  });
+
   test('an import brings many keys at once to what it says, and the last line of a key has the last word', async (t) => {
     const store = await openStore(address(t), { deadlineMs: 2_000 });
     t.after(() => store.close());
