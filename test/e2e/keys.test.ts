@@ -372,6 +372,20 @@ test('only of a change is it said that it may have been done while the store was
   );
 });
 
+test('who ends a key in the store is told of the one in the file that goes on working', async (t) => {
+  const { file, run } = withoutStore(t);
+  const config: Yaml = JSON.parse(readFileSync(file, 'utf8'));
+  const inStore = writeTemporary(t, JSON.stringify({ ...config, keys: [] }));
+  for (const id of ['demo', 'other'])
+    await runCli(['keys', 'create', '--plan', 'free', '--id', id, '--config', inStore]);
+  const warning =
+    'warning: the configuration file has a key demo as well, which goes on working until it is taken out there\n';
+  for (const action of ['disable', 'revoke']) {
+    assert.equal((await run(action, 'demo', '--yes')).stderr, `${warning}Key demo was ${action}d.\n`);
+    assert.equal((await run(action, 'other', '--yes')).stderr, `Key other was ${action}d.\n`);
+  }
+});
+
 test('a list that is empty says why', async (t) => {
   const { run, cli } = withoutStore(t);
   await run('create', '--plan', 'free', '--id', 'k1');

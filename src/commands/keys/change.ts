@@ -105,12 +105,18 @@ export function switchKey(
       const which = name === '' ? id : `${id} (${name})`;
       const agreed = await agree(`Key ${which} ${consequence}. Go on?`, options, open.terminal);
       if (agreed !== true) return agreed;
+      if (open.config.keys.some((key) => key.id === id)) open.terminal.stderr.write(twinWarning(id));
     }
     const key = await open.book[action](id, open.by);
     if (options.json === true) show(key, options, open.terminal);
     else if (options.quiet !== true) open.terminal.stderr.write(`Key ${id} was ${action}d.\n`);
     return exitCodes.ok;
   });
+}
+
+/** While a key is moved from the file to the store it is in both, and who ends it there may mean to end it. */
+function twinWarning(id: string): string {
+  return `warning: the configuration file has a key ${id} as well, which goes on working until it is taken out there\n`;
 }
 
 function readOverlap({ overlap, now }: { readonly overlap?: string; readonly now?: boolean }): number {
