@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -7,6 +7,7 @@ import {
   constants,
   mkdtempSync,
   openSync,
+  readdirSync,
   readFileSync,
   readSync,
   rmSync,
@@ -350,6 +351,22 @@ test('what somebody chose for its memory stays', async (t) => {
     assert.deepEqual(words.slice(1, words.indexOf(main)), ours);
     for (const [option, value] of Object.entries(chosen))
       assert.ok(environment.includes(`${option}=${value}`));
+  }
+});
+
+test('what npm ci keeps compiled is what the commands take, and serve with its own flags', () => {
+  const kept = mkdtempSync(join(folder, 'kept-'));
+  const { prepare } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).scripts;
+  const script = /node (\S+)/.exec(prepare)?.[1] ?? '';
+  const env = { ...process.env, NODE_COMPILE_CACHE: kept };
+  spawnSync(process.execPath, [join(root, script)], { env });
+  const folders = readdirSync(kept);
+  for (const flags of [[], memory.flags]) {
+    const ask = [...flags, '-p', 'require("node:v8").cachedDataVersionTag().toString(16)'];
+    const tag = spawnSync(process.execPath, ask).stdout.toString().trim();
+    const folderOfTag = folders.find((one) => one.includes(`-${tag}-`));
+    assert.ok(folderOfTag !== undefined, `${flags.join(' ')}: ${tag} of ${folders.join()}`);
+    assert.ok(readdirSync(join(kept, folderOfTag)).length > 200);
   }
 });
 
