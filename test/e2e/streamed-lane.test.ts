@@ -4,6 +4,7 @@ import { createServer, type Socket } from 'node:net';
 import { after, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { listen } from '../helpers/listen.ts';
+import { freePort } from '../helpers/free-port.ts';
 import { until } from '../helpers/poll.ts';
 import { openRaw, requestBytes } from '../helpers/raw-socket.ts';
 import type { RawSocket } from '../helpers/raw-socket.ts';
@@ -18,8 +19,8 @@ const scene = { after };
 const recording = await startRecordingUpstream(scene);
 const raw = await startRawUpstream(scene);
 const curt = await listen(scene, createServer(answerAtOnce));
-const gone = await startRawUpstream(scene);
-await gone.close();
+/** Nobody else is given its port while this runs. */
+const gone = `http://127.0.0.1:${await freePort()}`;
 const idleMs = 400;
 const timeouts = { connect: '1s', response: '400ms', idle: `${idleMs}ms` };
 const methods = ['GET', 'POST', 'DELETE', 'OPTIONS'];
@@ -30,8 +31,8 @@ const gateway = await startGateway(
     upstreams: {
       raw: { targets: [raw.url], timeouts },
       curt: { targets: [`http://127.0.0.1:${curt}`] },
-      gone: { targets: [gone.url] },
-      either: { targets: [gone.url, recording.url] },
+      gone: { targets: [gone] },
+      either: { targets: [gone, recording.url] },
       single: { targets: [recording.url], connections: 1, timeouts },
     },
     routes: [
