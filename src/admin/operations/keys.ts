@@ -136,9 +136,10 @@ export const keyOperations: readonly Operation[] = [
 ];
 
 function switches(): readonly Operation[] {
+  const notInTheFile = 'A key of the configuration file with the same id goes on working.';
   const all = [
-    ['revoke', 'end a key for ever', 'It cannot be undone.'],
-    ['disable', 'stop a key until it is enabled', undefined],
+    ['revoke', 'end a key for ever', `It cannot be undone. ${notInTheFile}`],
+    ['disable', 'stop a key until it is enabled', notInTheFile],
     ['enable', 'let a disabled key work again', undefined],
   ] as const;
   return all.map(([action, summary, description]) =>
