@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { slicesOf } from '../slices.ts';
 import type { AddAnswer, KeyStore } from '../stores/key-store.ts';
-import { StoreUnavailable, Unreadable } from '../stores/ledger.ts';
+import { isOutage, Unreadable } from '../stores/ledger.ts';
 import { amendKey } from './amend-key.ts';
 import { readKeyFields, type KeyFields, type WrittenFields } from './key-fields.ts';
 import { KeyProblem } from './key-problem.ts';
@@ -80,8 +80,7 @@ export async function importKeys(
         hasWorked = true;
         return answer;
       } catch (error) {
-        const isAway = error instanceof StoreUnavailable && !(error instanceof Unreadable);
-        if (!isAway || !hasWorked || attempt >= retriesMax) throw error;
+        if (!isOutage(error) || !hasWorked || attempt >= retriesMax) throw error;
         await pause(retryAfterMs * 2 ** attempt);
       }
     }

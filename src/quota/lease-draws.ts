@@ -1,4 +1,4 @@
-import { StoreUnavailable, Unreadable } from '../stores/ledger.ts';
+import { isOutage, StoreUnavailable, Unreadable } from '../stores/ledger.ts';
 import type { DrawAnswer, DrawOrder, Ledger } from '../stores/ledger.ts';
 import type { Clock } from '../clock.ts';
 import { LeaseLines, demandOf } from './lease-lines.ts';
@@ -250,10 +250,7 @@ export class LeaseDraws {
   #failWaiter(waiter: Waiter, error: unknown): void {
     const { lease, cost } = waiter;
     // What is spoilt stays so until somebody mends it, and what is owed to it could not be charged.
-    const mayOwe =
-      error instanceof StoreUnavailable &&
-      !(error instanceof Unreadable) &&
-      lease.plan.onStoreFailure === 'allow';
+    const mayOwe = isOutage(error) && lease.plan.onStoreFailure === 'allow';
     if (mayOwe && this.#steps.owed.open(lease.keyId)) waiter.resolve(new Hold(lease, cost, true));
     else waiter.reject(error);
   }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { slicesOf } from '../slices.ts';
-import { StoreUnavailable, Unreadable } from '../stores/ledger.ts';
+import { isOutage, StoreUnavailable } from '../stores/ledger.ts';
 import type { Ledger, PlaceAnswer, PlaceOrder } from '../stores/ledger.ts';
 import type { Clock } from '../clock.ts';
 import { Outbox, repeatableForEver, type Step } from './outbox.ts';
@@ -234,9 +234,4 @@ export class SharedPlaces {
 function notSettled(): StoreUnavailable {
   const message = 'after its outage it is not yet known which shared places are taken';
   return new StoreUnavailable(message, { mayHaveHappened: false });
-}
-
-/** What is spoilt of one key says nothing of the others. */
-function isOutage(error: unknown): boolean {
-  return error instanceof StoreUnavailable && !(error instanceof Unreadable);
 }

@@ -146,3 +146,8 @@ export class Unreadable extends StoreUnavailable {
     super(message, { mayHaveHappened: false });
   }
 }
+
+/** What is spoilt of one key says nothing of the others. */
+export function isOutage(error: unknown): boolean {
+  return error instanceof StoreUnavailable && !(error instanceof Unreadable);
+}

@@ -33,7 +33,7 @@ export const graceIsNotCutShort: Rule = ({ config: { auth } }, report) => {
   report.warning(
     auth,
     'graceOnOutage',
-    `is less than auth.cacheFor, for which keys go on working all the same`,
+    'is less than auth.cacheFor, for which keys go on working all the same',
   );
 };
 
