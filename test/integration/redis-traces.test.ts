@@ -107,6 +107,21 @@ test('steps are remembered over one rotation and forgotten with the next', async
   assert.equal(await number(redis.say('HEXISTS', earlier, `:${order.id}`)), 0);
 });
 
+test('a step is remembered for an hour, however long ago the first of its kind was', async (t) => {
+  const redis = await startRedisServer(t);
+  const { ledger } = await openWithDeadline(t, redis.url);
+  const [latest] = names.steps('a');
+  for (const minutes of [0, 5, 14, 16, 40, 74]) {
+    await redis.say('DEL', latest);
+    await ledger.draw(aDraw({ counters: many }));
+    // As if the first had been so long ago.
+    await redis.say('HINCRBY', latest, 'begun', -minutes * 60_000);
+    await redis.say('PEXPIRE', latest, (await number(redis.say('PTTL', latest))) - minutes * 60_000);
+    await ledger.draw(aDraw({ counters: many }));
+    assert.ok((await number(redis.say('PTTL', latest))) > HOUR - 1000, `${minutes} minutes`);
+  }
+});
+
 test('a draw or units given back are not taken again when they are forgotten, nor is one that comes so late; a charge is', async (t) => {
   const redis = await startRedisServer(t);
   const { ledger } = await openWithDeadline(t, redis.url);

@@ -10,18 +10,19 @@ if earlier or (forgotten and units < 0) then
 end
 
 local after = {}
+local held = {}
 for index = 3, #KEYS do
   local used = used_of(KEYS[index])
   if used or units > 0 then
     after[index] = math.min(math.max((used or 0) + units, 0), MAX_WHOLE)
+    held[index] = tonumber(ARGV[4])
   end
 end
 
 remember('0')
-count(after)
+count(after, held)
 for index = 3, #KEYS do
   if after[index] then
-    tell_lease(KEYS[index], tonumber(ARGV[4]))
     keep_until(KEYS[index], tonumber(ARGV[index + 2]))
   end
 end

@@ -14,16 +14,12 @@ if not units then
 end
 
 local after = {}
-local leases = {}
+local held = {}
 for index = 3, #KEYS do
   local used = used_of(KEYS[index])
+  local told = tonumber(string.match(redis.call('HGET', KEYS[index], 'h:' .. ARGV[2]) or '', '^%d+'))
   after[index] = used and math.max(used - units, 0)
-  leases[index] = tonumber(string.match(redis.call('HGET', KEYS[index], 'h:' .. ARGV[2]) or '', '^%d+'))
+  held[index] = told and told - units
 end
 redis.call('HSET', latest[1] and KEYS[1] or KEYS[2], ARGV[1], '-')
-count(after)
-for index = 3, #KEYS do
-  if leases[index] then
-    tell_lease(KEYS[index], leases[index] - units)
-  end
-end
+count(after, held)

@@ -41,16 +41,16 @@ if not enough then
 end
 
 local after = {}
+local held = {}
 for index = 3, #KEYS do
   after[index] = used[index - 2] + units
   used[index - 2] = whole(after[index])
+  held[index] = tonumber(ARGV[5]) + units
 end
 local answer = '1 ' .. whole(now) .. ' ' .. whole(units) .. ' ' .. table.concat(used, ' ')
 remember(answer)
-count(after)
-local held = tonumber(ARGV[5]) + units
+count(after, held)
 for index = 3, #KEYS do
-  tell_lease(KEYS[index], held)
   keep_until(KEYS[index], tonumber(ARGV[index * 4 - 3]))
 end
 return answer

@@ -9,6 +9,8 @@
 -- step, "-" a burnt id. The numbers of ids go up: `top` is the highest so far, `floor` the highest that may be forgotten.
 
 local STEPS_KEPT_MS = 3600000
+-- To keep them longer with each step would be one command more for each.
+local STEPS_RENEWED_MS = 900000
 local STEPS_MIN_MS = 10000
 local STEPS_MIN = 16
 -- begun, top and floor
@@ -45,10 +47,15 @@ end
 -- that is counted and remembered or neither, and no attempt to take it again counts it again.
 local function remember(answer)
   local top = whole(math.max(nth, tonumber(latest[3] or 0)))
-  local floor = not latest[2] and '0'
-  -- Changes nothing, but needs memory: behind a write that needs none Redis refuses no other for the lack of it.
-  redis.call('HSET', KEYS[1], 'top', latest[3] or '0')
-  if latest[2] and math.abs(now - latest[2]) > STEPS_MIN_MS and redis.call('HLEN', KEYS[1]) - STEPS_HEAD >= STEPS_MIN then
+  local age = latest[2] and math.abs(now - latest[2])
+  local rotates = age and age > STEPS_MIN_MS and redis.call('HLEN', KEYS[1]) - STEPS_HEAD >= STEPS_MIN
+  local renews = not age or rotates or age > STEPS_RENEWED_MS
+  local floor = not age and '0'
+  if age and renews then
+    -- Changes nothing, but needs memory: behind a write that needs none Redis refuses no other for the lack of it.
+    redis.call('HSET', KEYS[1], 'top', latest[3] or '0')
+  end
+  if rotates then
     floor = redis.call('HGET', KEYS[2], 'top') or latest[4]
     redis.call('UNLINK', KEYS[2])
     redis.call('RENAME', KEYS[1], KEYS[2])
@@ -56,17 +63,10 @@ local function remember(answer)
   if floor then
     redis.call('HSET', KEYS[1], 'begun', whole(now), 'top', top, 'floor', floor)
   end
-  redis.call('PEXPIRE', KEYS[1], STEPS_KEPT_MS)
-  redis.call('HSET', KEYS[1], 'top', top, ARGV[1], answer)
-end
-
--- Comes right behind what remembers the step. `after` has the units of each counter that changes, by the number of its key.
-local function count(after)
-  for index = 3, #KEYS do
-    if after[index] then
-      redis.call('HSET', KEYS[index], 'used', whole(after[index]))
-    end
+  if renews then
+    redis.call('PEXPIRE', KEYS[1], STEPS_KEPT_MS + STEPS_RENEWED_MS)
   end
+  redis.call('HSET', KEYS[1], 'top', top, ARGV[1], answer)
 end
 
 -- Processes that died without giving back leave what they told. It goes when many have told.
@@ -80,14 +80,25 @@ local function forget_the_dead(key)
   end
 end
 
-local function tell_lease(key, units)
-  if units <= 0 then
-    redis.call('HDEL', key, 'h:' .. ARGV[2])
-    return
+-- Comes right behind what remembers the step. `after` has the units of each counter that changes, by the number of its key, and `held`
+-- what the holder has of it from now on, where it tells. All is counted before anything is cleared away.
+local function count(after, held)
+  local holder = 'h:' .. ARGV[2]
+  local added = {}
+  for index = 3, #KEYS do
+    if after[index] and (held[index] or 0) > 0 then
+      local told = whole(held[index]) .. ' ' .. whole(now)
+      added[index] = redis.call('HSET', KEYS[index], 'used', whole(after[index]), holder, told)
+    elseif after[index] then
+      redis.call('HSET', KEYS[index], 'used', whole(after[index]))
+    end
   end
-  local added = redis.call('HSET', key, 'h:' .. ARGV[2], whole(units) .. ' ' .. whole(now))
-  if added == 1 and redis.call('HLEN', key) > HOLDERS_MAX then
-    forget_the_dead(key)
+  for index = 3, #KEYS do
+    if held[index] and held[index] <= 0 then
+      redis.call('HDEL', KEYS[index], holder)
+    elseif added[index] == 1 and redis.call('HLEN', KEYS[index]) > HOLDERS_MAX then
+      forget_the_dead(KEYS[index])
+    end
   end
 end
 
@@ -101,4 +112,3 @@ local function keep_until(key, time)
     redis.call('PEXPIREAT', key, whole(time))
   end
 end
-
