@@ -1,5 +1,6 @@
 import type { BodyCheck } from './compile-schema.ts';
 import type { BodyRule, UpgradeRule } from './config.ts';
+import { readFieldKinds } from './field-kinds.ts';
 import { duration, size } from './known.ts';
 import type { RawRoute, RawUpload } from './schema.ts';
 import type { FileRule } from './upload-rule.ts';
@@ -21,14 +22,20 @@ export function resolveUpgrade(upgrade: RawRoute['upgrade']): UpgradeRule | unde
 }
 
 function resolveForm(form: RawUpload, check: BodyCheck | undefined): BodyRule {
-  const { maxCount, maxSize, names } = form.fields;
+  const { maxCount, maxSize, names, schema } = form.fields;
   const rule = {
     kind: 'form',
     sizeMax: size(form.maxSize),
     files: new Map(
       Object.entries(form.files).map(([name, field]) => [name, resolveField(field, form.maxSize)]),
     ),
-    fields: { countMax: maxCount, sizeMax: size(maxSize), names, check },
+    fields: {
+      countMax: maxCount,
+      sizeMax: size(maxSize),
+      names,
+      check,
+      kinds: readFieldKinds(schema ?? {}),
+    },
     others: form.others,
     forward: form.forward,
   } as const;

@@ -42,6 +42,7 @@ export const rules: readonly Rule[] = [
   uploads.fieldsFitMemory,
   uploads.extensionsFitTypes,
   uploads.requiredFieldsAreTaken,
+  uploads.fieldsAreTexts,
   uploads.fieldNamesAreNoFiles,
   uploads.uploadsFitSpool,
   routes.errorFieldsAreOthers,

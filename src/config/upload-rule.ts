@@ -1,4 +1,5 @@
 import type { BodyCheck } from './compile-schema.ts';
+import type { FieldKind } from './field-kinds.ts';
 
 /** What a route with an upload asks of its body, complete: no default is left to decide. Sizes are in bytes. */
 export type UploadRule = FormRule | RawFileRule;
@@ -44,8 +45,10 @@ export interface FieldsRule {
   readonly sizeMax: number;
   /** The only names taken; undefined takes any. */
   readonly names: readonly string[] | undefined;
-  /** Sees an object of all text fields: a string each, an array of strings where a name was repeated. */
+  /** Sees an object of all text fields: a string each, an array of strings as `kinds` says. */
   readonly check: BodyCheck | undefined;
+  /** By name. What is not here is a text. Without a check nobody asks. */
+  readonly kinds: ReadonlyMap<string, FieldKind>;
 }
 
 /** `whole`: the upstream sees nothing before all of it passed. `stream`: it is forwarded while it is checked. */

@@ -44,8 +44,12 @@ export function readExtension(fileName: string): string | undefined {
 
 /**
  * Separators (`:` begins a stream or a drive on NTFS), hidden files, and the trailing dots and spaces that Windows drops,
- * which would turn `a.exe.` back into `a.exe`.
+ * which would turn `a.exe.` back into `a.exe`. Django drops what cannot be printed, so at either end that hides a dot as well.
  */
 function isUnsafe(fileName: string): boolean {
-  return /[/\\:*?"<>|]|^[. ]|[. ]$/.test(fileName) || unsafeText.test(fileName);
+  return (
+    /[/\\:*?"<>|]/.test(fileName) ||
+    /^[.\p{Z}\p{C}]|[.\p{Z}\p{C}]$/u.test(fileName) ||
+    unsafeText.test(fileName)
+  );
 }

@@ -123,10 +123,14 @@ class RunningFormCheck implements FormCheck {
     }
     // Some parsers take the bare closing delimiter for an empty form, others for a broken one.
     if (this.#partCount === 0) throw ambiguous('it has no parts');
+    const { check, kinds } = this.#rule.fields;
     const fields = Object.fromEntries(
-      [...this.#values].map(([name, values]) => [name, values.length === 1 ? values[0] : values]),
+      [...this.#values].map(([name, values]) => [
+        name,
+        values.length === 1 && kinds.get(name) !== 'list' ? values[0] : values,
+      ]),
     );
-    const fault = this.#rule.fields.check?.(fields);
+    const fault = check?.(fields);
     if (fault !== undefined) throw new UploadProblem('body_invalid', fault);
   }
 
@@ -141,6 +145,9 @@ class RunningFormCheck implements FormCheck {
       if (this.#rule.others === 'refuse') throw this.#unexpectedFile();
       // formidable 3 takes it for a text field, and as that it might be one that the rule would not let through.
       if (type === undefined) throw ambiguous('a file that no rule names declares no content type');
+      // PHP drops it, and the files behind it, of which one may be required.
+      if (/\][^[]/.test(name))
+        throw ambiguous('a file that no rule names has a name with text behind brackets');
       checkFileName(fileName, 'Every file', otherNames);
       this.#filesBegun += 1;
       return { kind: 'file', field: 'The file', rule: undefined, types: undefined };
@@ -188,8 +195,14 @@ class RunningFormCheck implements FormCheck {
     // Some decoders drop the mark, others keep it.
     if (value.subarray(0, 3).equals(byteOrderMark))
       throw ambiguous('a text field begins with a byte order mark');
-    if (this.#rule.fields.check === undefined) return;
+    const { check, kinds } = this.#rule.fields;
+    if (check === undefined) return;
     const values = this.#values.get(name) ?? [];
+    const kind = kinds.get(name);
+    if (values.length > 0 && kind !== 'list' && kind !== 'either') {
+      const field = kind === undefined ? 'A form field that the schema does not list' : name;
+      throw new UploadProblem('body_invalid', `${field} must be sent once`, 'repeated text field');
+    }
     values.push(value.toString('utf8'));
     this.#values.set(name, values);
   }

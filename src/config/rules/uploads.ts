@@ -1,7 +1,8 @@
 import { matchesType, typesOfExtension } from '../../media-types.ts';
 import type { RawRoute } from '../schema.ts';
 import { parseSize, printSize } from '../units.ts';
-import { isObject } from '../subschemas.ts';
+import { readFieldKinds } from '../field-kinds.ts';
+import { childPointer, isObject } from '../subschemas.ts';
 import { showName } from '../wording.ts';
 import type { Draft, Rule } from './draft.ts';
 
@@ -71,6 +72,21 @@ export const requiredFieldsAreTaken: Rule = ({ config }, report) => {
         ? 'is one of files and no text field, so every form is refused: remove it here'
         : 'is not one of names, so every form is refused: add it to names, or remove it here';
       report.problem(schema, 'required', `asks for ${showName(name)}, which ${why}`);
+    }
+  }
+};
+
+/** Nothing in a form is a number or an object, so a property of such a type lets no form through that has it. */
+export const fieldsAreTexts: Rule = ({ config }, report) => {
+  for (const { schema } of formsOf(config).map(({ fields }) => fields)) {
+    if (!isObject(schema)) continue;
+    for (const [name, kind] of readFieldKinds(schema)) {
+      if (kind !== 'neither') continue;
+      report.problemBelow(
+        schema,
+        childPointer(childPointer('/properties', name), 'type'),
+        'is the type of no text field: write string, with a pattern for a number, or array for a field that may come more than once',
+      );
     }
   }
 };

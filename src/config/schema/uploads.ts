@@ -95,7 +95,7 @@ const fields = {
     },
     schema: {
       description:
-        'JSON Schema (draft 2020-12) of an object of all text fields: a string each, a list where a name is repeated. ${…} is not expanded inside it.',
+        'JSON Schema (draft 2020-12) of an object of all text fields: a string each, or a list where the type of its property is array. Only such a field may be sent more than once. ${…} is not expanded inside it.',
       type: 'object',
     },
   },

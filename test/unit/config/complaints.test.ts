@@ -822,6 +822,18 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     ],
   },
   {
+    name: 'a text field of a type that no text has',
+    text: routes(
+      upload(
+        'files: { f: {} }, fields: { schema: { properties: { n: { type: integer }, "a/b": { type: [object, "null"] }, s: { type: [string, "null"] }, l: { type: array }, o: {} } } }',
+      ),
+    ),
+    says: [
+      '4:112: routes[0].body.upload.fields.schema.properties.n.type: is the type of no text field: write string, with a pattern for a number, or array for a field that may come more than once',
+      '4:138: routes[0].body.upload.fields.schema.properties["a…"].type: is the type of no text field: write string, with a pattern for a number, or array for a field that may come more than once',
+    ],
+  },
+  {
     name: 'a text field with the name of a file',
     text: routes(upload('files: { f: {} }, fields: { names: [a, f] }')),
     says: [

@@ -127,7 +127,7 @@ test('bodies without options get their defaults', (t) => {
       kind: 'form',
       sizeMax: 12 * 1024 ** 2,
       files: new Map([['file', { ...field, extensions: undefined, nameLengthMax: 255 }]]),
-      fields: { countMax: 20, sizeMax: 16 * 1024, names: undefined, check: undefined },
+      fields: { countMax: 20, sizeMax: 16 * 1024, names: undefined, check: undefined, kinds: new Map() },
       others: 'refuse',
       forward: 'whole',
     },

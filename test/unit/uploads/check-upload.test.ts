@@ -5,6 +5,7 @@ import { Busboy } from '@fastify/busboy';
 import { checkUpload } from '../../../src/uploads/check-upload.ts';
 import { UploadProblem } from '../../../src/uploads/upload-problem.ts';
 import type { UploadProblemCode } from '../../../src/uploads/upload-problem.ts';
+import type { FieldKind } from '../../../src/config/field-kinds.ts';
 import type { FileRule, FormRule, RawFileRule, UploadRule } from '../../../src/config/upload-rule.ts';
 import { collectGarbage } from '../../helpers/collect-garbage.ts';
 import { boundary, chunksOf, formBody } from '../../helpers/form-body.ts';
@@ -25,7 +26,7 @@ const form: FormRule = {
   kind: 'form',
   sizeMax: 20_000,
   files: new Map([['file', voice]]),
-  fields: { countMax: 2, sizeMax: 100, names: undefined, check: undefined },
+  fields: { countMax: 2, sizeMax: 100, names: undefined, check: undefined, kinds: new Map() },
   others: 'refuse',
   forward: 'whole',
 };
@@ -49,6 +50,8 @@ const withFields = (changes: Partial<FormRule['fields']>): FormRule => ({
   ...form,
   fields: { ...form.fields, ...changes },
 });
+
+const sayNothing = (): undefined => undefined;
 
 interface Case {
   readonly parts: readonly Part[];
@@ -143,6 +146,14 @@ const refused: Readonly<Record<string, Case>> = {
     rule: { ...form, others: 'allow' },
     says: ['body_invalid', 'Every file must have a file name of at most 255 characters'],
   },
+  'a name that PHP drops, where other files are allowed': {
+    parts: [{ ...file, name: 'other[0].a' }, file],
+    rule: { ...form, others: 'allow' },
+    says: [
+      'file_ambiguous',
+      'The form is not in canonical form: a file that no rule names has a name with text behind brackets',
+    ],
+  },
   'a path as a file name where other files are allowed': {
     parts: [file, { ...file, name: 'other', fileName: '../a.wav' }],
     rule: { ...form, others: 'allow' },
@@ -221,6 +232,13 @@ describe('a form that breaks its rule is refused in a sentence that names field 
     'a\ufeff.wav',
     'a\u2028b.wav',
     'a\ufffd.wav',
+    'a\u200bb.wav',
+    'a\u00adb.wav',
+    '\u200d.wav',
+    'a.wav\u00a0',
+    '\u3000a.wav',
+    '\ue000.wav',
+    'a.wav\u{e0020}',
   ]) {
     it(`the file name ${JSON.stringify(fileName)}`, async () => {
       const { problem } = await run(formBody([{ ...file, fileName }]), form);
@@ -262,6 +280,7 @@ describe('a form that keeps its rule comes out byte for byte', () => {
       { ...form, others: 'allow' },
     ],
     'a file name in another script': [[{ ...file, fileName: '목소리 김.wav' }], form],
+    'a file name with joiners': [[{ ...file, fileName: 'می\u200cخواهم 👩\u200d🔬.wav' }], form],
     'an empty text field': [[{ name: 'note', data: '' }, file], form],
     'text in other scripts': [[{ name: 'note', data: 'Äé김😀' }, file], form],
   };
@@ -276,10 +295,16 @@ describe('a form that keeps its rule comes out byte for byte', () => {
     }
   }
 
-  it('and the schema sees every text field once, repeated names as lists', async () => {
+  it('and the schema sees every text field once, as a text or as a list', async () => {
     const seen: unknown[] = [];
     const rule = withFields({
-      countMax: 5,
+      countMax: 9,
+      kinds: new Map<string, FieldKind>([
+        ['lang', 'list'],
+        ['tag', 'list'],
+        ['word', 'either'],
+        ['say', 'either'],
+      ]),
       check: (value) => {
         seen.push(value);
         return undefined;
@@ -289,11 +314,30 @@ describe('a form that keeps its rule comes out byte for byte', () => {
       note,
       { name: 'lang', data: 'ko' },
       { name: 'lang', data: 'de' },
+      { name: 'tag', data: 'x' },
+      { name: 'say', data: '1' },
+      { name: 'say', data: '2' },
+      { name: 'word', data: '3' },
       { name: 'constructor', data: 'x' },
       file,
     ];
     assert.equal((await run(formBody(parts), rule)).problem, undefined);
-    assert.deepEqual(seen, [{ note: 'hello', lang: ['ko', 'de'], constructor: 'x' }]);
+    assert.deepEqual(seen, [
+      { note: 'hello', lang: ['ko', 'de'], tag: ['x'], say: ['1', '2'], word: '3', constructor: 'x' },
+    ]);
+  });
+
+  it('but not one that is sent twice where the schema takes a text', async () => {
+    const kinds = new Map<string, FieldKind>([['note', 'text']]);
+    for (const [name, sentence] of [
+      ['note', 'note must be sent once'],
+      ['lang', 'A form field that the schema does not list must be sent once'],
+    ] as const) {
+      const twice = formBody([{ name, data: 'a' }, { name, data: 'b' }, file]);
+      const { problem } = await run(twice, withFields({ check: sayNothing, kinds }));
+      assert.deepEqual([problem?.code, problem?.message], ['body_invalid', sentence]);
+      assert.equal((await run(twice, withFields({}))).problem, undefined);
+    }
   });
 });
 
