@@ -23,9 +23,11 @@ export function readPartHeader(block: Buffer): PartHeader {
     const match = headerLine.exec(line);
     if (!match) throw ambiguous('a part header line is malformed');
     const [, name = '', value = ''] = match;
-    const key = name.toLowerCase();
-    if (!known.has(key))
-      throw ambiguous('a part has a header other than Content-Disposition, Content-Type and Content-Length');
+    const key = known.get(name);
+    if (key === undefined)
+      throw ambiguous(
+        'a part has a header other than Content-Disposition, Content-Type and Content-Length, or one in a mixture of cases',
+      );
     if (headers.has(key)) throw ambiguous('a part header is repeated');
     headers.set(key, value);
   }
@@ -48,14 +50,20 @@ export function isFieldName(name: string): boolean {
     !/["\\;=&%<>]/.test(name) &&
     !unsafeText.test(name) &&
     name.trim() === name &&
+    // The first sets a charset in some parsers, the second a limit in PHP.
     name !== '_charset_' &&
-    !name.includes('__proto__')
+    name !== 'MAX_FILE_SIZE' &&
+    !name.includes('__proto__') &&
+    // PHP drops a file of such a name, and those behind it.
+    /^[^[\]]+(?:\[[^[\]]*\][^[\]]*)*$/.test(name)
   );
 }
 
-/** Control characters, lone surrogates, and the marks that reorder or hide text on screen. */
-// oxlint-disable-next-line no-control-regex
-export const unsafeText = /[\p{Cc}\p{Cs}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\uffff]/u;
+/**
+ * Control characters, lone surrogates, and the marks that reorder or hide text on screen. The two joiners are part of some scripts and
+ * of many emoji.
+ */
+export const unsafeText = /[\p{Cc}\p{Cs}\u2028\u2029\ufff9-\uffff]|(?![\u200c\u200d])\p{Cf}/u;
 
 /** Reads `type/subtype` and its parameters; undefined fields when there is no such header. */
 export function readDeclaredType(value: string | undefined): Pick<PartHeader, 'type' | 'charset'> {
@@ -63,6 +71,8 @@ export function readDeclaredType(value: string | undefined): Pick<PartHeader, 't
   const match = contentType.exec(value);
   const type = match?.[1]?.toLowerCase();
   if (type === undefined) throw ambiguous('a content type is malformed');
+  // Rack 2 looks for `filename=` in all headers of a part, and the last one counts.
+  if (/name\*?=/i.test(value)) throw ambiguous('a content type holds a name');
   const charsets = [...value.matchAll(/; ?charset=("?)([^";]*)\1/gi)].map((found) =>
     (found[2] ?? '').toLowerCase(),
   );
@@ -74,7 +84,14 @@ export function readDeclaredType(value: string | undefined): Pick<PartHeader, 't
 
 // oxlint-disable-next-line no-control-regex
 const headerLine = /^([A-Za-z-]+): ([^\x00-\x1f\x7f ](?:[^\x00-\x1f\x7f]*[^\x00-\x1f\x7f ])?)$/;
-const known = new Set(['content-disposition', 'content-type', 'content-length']);
+
+/** CGI.pm 4 does not know them in any other case, and takes a file for a text without a name. */
+const known = new Map(
+  ['Content-Disposition', 'Content-Type', 'Content-Length'].flatMap((name) => {
+    const key = name.toLowerCase();
+    return [[name, key] as const, [key, key] as const];
+  }),
+);
 
 /**
  * One spelling only: both values quoted, the name first, no escapes and no other parameter. A parser that looks for

@@ -56,7 +56,7 @@ const hostile: Readonly<Record<string, { upload: object; bytes: Buffer; framing:
       Array.from({ length: 999 }, (_, index) => ({
         name: `${'n'.repeat(250)}${index}`,
         fileName: 'a.wav',
-        type: `audio/wav; x=${'y'.repeat(3700)}`,
+        type: `audio/wav; x=${'y'.repeat(600)}`,
         data: '',
       })),
     ),
