@@ -14,6 +14,7 @@ import { StoreUnavailable } from '../../src/stores/ledger.ts';
 import { openStore } from '../../src/stores/open-store.ts';
 import {
   CALLS_PER_CHECKPOINT,
+  LOG_BYTES_UNCOPIED,
   createCheckpointer,
   LOG_BYTES_KEPT,
   startCheckpoint,
@@ -298,6 +299,23 @@ test('a checkpoint leaves the version alone that a newer Gatehouse writes in the
     return read('data_version') !== committed;
   });
   assert.equal(read('user_version'), 99);
+});
+
+test('a log that many processes fill is copied before each of them has made its calls', async (t) => {
+  const path = join(tempFolder(t), 'g.db');
+  const stores = Array.from({ length: 4 }, () => openSqlite(path));
+  t.after(() => Promise.all(stores.map((store) => store.close())));
+  const counters = [aCounter({ limit: 1_000_000 })];
+  const logSize = (): number => statSync(`${path}-wal`).size;
+  for (let call = 1; logSize() <= LOG_BYTES_UNCOPIED; call += 1) {
+    assert.ok(call < CALLS_PER_CHECKPOINT, 'or it is copied for another reason');
+    for (const { ledger } of stores) await ledger.draw(aDraw({ counters, keyId: `key-${call % 50}` }));
+  }
+  const copied = statSync(path).size;
+  await until(async () => {
+    await stores[0]?.ping();
+    return statSync(path).size > copied;
+  });
 });
 
 test('a log that cannot be copied is told of once, and again when it could be in between', async (t) => {

@@ -12,6 +12,8 @@ export interface Checkpointer {
 
 /** A call writes three or four pages, so the log grows by some 14 MB in between. */
 export const CALLS_PER_CHECKPOINT = 1_024;
+/** Each process counts its own calls. Beyond this the log is copied as well if it grows, whoever writes: four processes filled 24 MB. */
+export const LOG_BYTES_UNCOPIED = 16_777_216;
 /** From this many pages on (64 MB) the log is started again even if that makes writers wait for a moment. */
 const LOG_PAGES_MAX = 16_384;
 /** How often that is tried before it is left to the next checkpoint: four processes that never rest brought the log to 400 MB. */

@@ -4,6 +4,7 @@ import { StoreUnavailable } from '../ledger.ts';
 import type { StoreOptions } from '../store.ts';
 import { prepareCalls } from './calls.ts';
 import type { Calls } from './calls.ts';
+import { LOG_BYTES_UNCOPIED } from './checkpoint.ts';
 import type { Outcome } from './transact.ts';
 import {
   createDatabase,
@@ -45,13 +46,13 @@ interface Open {
 }
 
 /**
- * Opens the file. Later it is opened again, but never made, and never another in its place. `onFull` is told, at most once a
- * second, that there is no room.
+ * Opens the file. Later it is opened again, but never made, and never another in its place. `copyLog` is asked for, at most
+ * once a second each, when there is no room, and when the log grows beyond what it should.
  */
 export function openConnection(
   path: string,
   { create = true, identity: known, onCreate }: StoreOptions,
-  onFull: () => void,
+  copyLog: () => void,
 ): Connection {
   const isNew = create && known === undefined && createDatabase(path);
   const first = openFirst(path, { create: create && known === undefined, identity: known });
@@ -89,6 +90,7 @@ export function openConnection(
       // SQLite goes on writing to a file that was deleted or replaced, and all of that would be lost.
       const now = lookAt(path);
       if (!isSame(now.file, seen.file)) return false;
+      if (hasOutgrown(now.log, seen.log)) copyLog();
       seen = now;
       // Its own `.restore` copies another database into the same file.
       return readIdentity() === identity;
@@ -101,7 +103,7 @@ export function openConnection(
   function askForRoom(): void {
     if (performance.now() - askedForRoomAt < LOOK_EVERY_MS) return;
     askedForRoomAt = performance.now();
-    onFull();
+    copyLog();
   }
 
   function close(): void {
@@ -189,6 +191,11 @@ function refuseForeignLog(path: string, seen: Seen): void {
     `${path} was replaced, and ${logOf(path)} belongs to the file before it: remove it`,
     { mayHaveHappened: false },
   );
+}
+
+/** One that begins anew after it was copied keeps its size, and does not grow. */
+function hasOutgrown(now: Stats | undefined, before: Stats | undefined): boolean {
+  return now !== undefined && now.size > Math.max(LOG_BYTES_UNCOPIED, before?.size ?? 0);
 }
 
 function logOf(path: string): string {
