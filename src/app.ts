@@ -54,7 +54,7 @@ export function createApp({ travel, findOrigin, logger, metrics, withhold }: App
 
   function openVisit(req: IncomingMessage, res: ServerResponse): void {
     const origin = findOrigin(req);
-    const visit = new Visit(requestId(req, origin), origin);
+    const visit = new Visit(requestId(req, origin, withhold), origin);
     req.visit = visit;
     // Not `once`: what that makes lives as long as the request does, and the collector takes it along (record 32).
     res.on('close', () => {
@@ -97,8 +97,10 @@ function neverReached(): void {}
 
 const wellFormedId = /^[\w.:-]{8,128}$/;
 
-/** A request keeps the id that a trusted proxy gave it; from anyone else it gets a new one. */
-function requestId(req: IncomingMessage, origin: Origin): string {
+/** A request keeps the id that a trusted proxy gave it, unless it is a key; from anyone else it gets a new one. */
+function requestId(req: IncomingMessage, origin: Origin, withhold: Withhold): string {
   const given = origin.trusted ? req.headers['x-request-id'] : undefined;
-  return typeof given === 'string' && wellFormedId.test(given) ? given : randomUUID();
+  if (typeof given !== 'string' || !wellFormedId.test(given) || withhold(given) !== given)
+    return randomUUID();
+  return given;
 }

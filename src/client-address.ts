@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { isIP, isIPv6, SocketAddress } from 'node:net';
+import { isIP, isIPv6, SocketAddress, type Socket } from 'node:net';
 import { networksOf } from './networks.ts';
 
 /** Where a request came from, as far as it can be believed. */
@@ -22,7 +22,7 @@ export function originFinder(trustProxy: readonly string[]): FindOrigin {
   const trusted = networksOf(trustProxy);
 
   return function findOrigin(req) {
-    const peer = plain(req.socket.remoteAddress ?? 'unknown');
+    const peer = peerOf(req.socket);
     if (trustProxy.length === 0 || !trusted.has(peer)) return { peer, client: peer, trusted: false };
     const hops = String(req.headers['x-forwarded-for'] ?? '')
       .split(',')
@@ -51,6 +51,11 @@ const mayStandForIPv4 = /^[0:]+:ffff:[\da-f.:]+$/i;
 function asSocketsWrite(hop: string): string {
   if (!mayStandForIPv4.test(hop) || !isIPv6(hop)) return hop;
   return new SocketAddress({ address: hop, family: 'ipv6' }).address;
+}
+
+/** The address at the other end, as it is written everywhere. */
+export function peerOf({ remoteAddress }: Socket): string {
+  return plain(remoteAddress ?? 'unknown');
 }
 
 /** An IPv4 address that arrived on an IPv6 socket is written as IPv4. */

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerOptions, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { openAcceptors } from './acceptors.ts';
+import { peerOf } from './client-address.ts';
 import type { Address, Limits } from './config/config.ts';
 import type { Connections } from './connections.ts';
 import { http } from './http.ts';
@@ -173,7 +174,9 @@ function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket, options:
     return;
   }
   if (!connections.giveUp(socket)) return;
-  if (!socket.writable) {
+  // Browsers and balancers open connections ahead of need. An answer to nothing could be taken for that to the next request.
+  const neverAsked = error.code === overdue && socket.bytesRead === 0;
+  if (neverAsked || !socket.writable) {
     socket.destroy();
     return;
   }
@@ -192,7 +195,7 @@ function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket, options:
 
 function report(refusal: Refusal, socket: Socket, { wording, unreadable }: ListenerOptions): string {
   const requestId = randomUUID();
-  const client = socket.remoteAddress ?? 'unknown';
+  const client = peerOf(socket);
   const { status } = wording(refusal);
   unreadable({ requestId, client, status, refusal: refusal.code, cause: refusal.cause });
   return requestId;

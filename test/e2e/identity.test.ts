@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { TestContext } from 'node:test';
+import { createKeyFormat } from '../../src/keys/key-format.ts';
+import { until } from '../helpers/poll.ts';
 import { exchange, openRaw, requestBytes } from '../helpers/raw-socket.ts';
 import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
 import type { RecordedRequest } from '../helpers/recording-upstream.ts';
@@ -310,6 +312,12 @@ for (const { name, gateway, id, kept } of [
   { name: 'a trusted proxy', gateway: open, id: 'abc-123.DEF:4_5', kept: true },
   { name: 'a trusted proxy that sends nonsense', gateway: open, id: 'a b<script>', kept: false },
   { name: 'a trusted proxy that sends a short one', gateway: open, id: 'short', kept: false },
+  {
+    name: 'a trusted proxy that sends a key',
+    gateway: open,
+    id: createKeyFormat('gh').create(),
+    kept: false,
+  },
   { name: 'a client', gateway: plain, id: 'abc-123.DEF:4_5', kept: false },
 ]) {
   test(`a request id from ${name} is ${kept ? 'kept' : 'replaced'}, the same in the answer, the log and for the upstream`, async (t) => {
@@ -320,3 +328,11 @@ for (const { name, gateway, id, kept } of [
     else assert.match(given, /^[0-9a-f]{8}-[0-9a-f-]{27}$/);
   });
 }
+
+test('the client of a request that cannot be read is written as that of any other', async (t) => {
+  const raw = await openRaw(t, open.port);
+  raw.write('BAD\r\n\r\n');
+  await raw.receivedUntilClose();
+  const line = await until(() => open.logs().find(({ refusal }) => refusal === 'request_malformed'));
+  assert.equal(line['client'], '127.0.0.1');
+});

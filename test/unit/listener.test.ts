@@ -34,9 +34,15 @@ type Told = Parameters<typeof listen>[0]['unreadable'];
 /** Listens, and has each request counted in and answered. */
 async function listenWith(
   t: TestContext,
-  own: { readonly requestTimeoutMs?: number; readonly answer: Answer; readonly unreadable: Told },
+  own: {
+    readonly headerTimeoutMs?: number;
+    readonly requestTimeoutMs?: number;
+    readonly answer: Answer;
+    readonly unreadable: Told;
+  },
 ): Promise<{ readonly port: number; readonly listener: Listener }> {
-  const all = { ...limits, requestTimeoutMs: own.requestTimeoutMs ?? limits.requestTimeoutMs };
+  const { headerTimeoutMs = minute, requestTimeoutMs = minute } = own;
+  const all = { ...limits, headerTimeoutMs, requestTimeoutMs };
   const connections = new Connections(all);
   const listener = await listen({
     address: { host: '127.0.0.1', port: 0 },
@@ -74,6 +80,16 @@ test('the rest of a body that nobody reads has the time of its request, and no m
   await until(() => half.closed);
   assert.deepEqual(told, ['request_timeout']);
   assert.equal(whole.closed, false);
+});
+
+test('a connection on which nothing was asked is closed without a word, and nobody is told', async (t) => {
+  const { port } = await listenWith(t, {
+    headerTimeoutMs: 500,
+    answer: (_, res) => res.end('answered'),
+    unreadable: ({ refusal }) => assert.fail(refusal),
+  });
+  const silent = await openRaw(t, port);
+  assert.equal((await silent.receivedUntilClose()).length, 0);
 });
 
 test('an idle connection does not keep the request that was answered on it', async (t) => {

@@ -43,7 +43,8 @@ export const limits = {
       default: 100,
     },
     headerTimeout: {
-      description: 'From the first byte of a request to the end of its headers.',
+      description:
+        'To the end of the headers of a request, from its first byte or from the opening of its connection.',
       type: 'string',
       format: 'duration',
       default: '10s',
