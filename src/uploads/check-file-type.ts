@@ -100,7 +100,8 @@ class ClaimsCheck implements FileTypeCheck {
 
   #unsupported(detail: string): UploadProblem {
     const types = this.#allowed.length === 1 ? this.#allowed[0] : `one of ${this.#allowed.join(', ')}`;
-    return new UploadProblem('file_unsupported', `${this.#claims.label} must be ${types}`, detail);
+    const expected = this.#allowed.includes('*/*') ? 'what its declared type and its name say' : types;
+    return new UploadProblem('file_unsupported', `${this.#claims.label} must be ${expected}`, detail);
   }
 }
 

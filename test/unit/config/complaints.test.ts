@@ -207,6 +207,11 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
       '3:9: auth.header: "Content_Length" is a header with a meaning of its own, a key cannot travel in it',
     ],
   },
+  ...['user_agent', 'Sec-WebSocket-Key'].map((name) => ({
+    name: `the key in ${name}`,
+    text: `${least}auth: { header: ${name} }\n`,
+    says: [`3:9: auth.header: "${name}" is a header with a meaning of its own, a key cannot travel in it`],
+  })),
   ...['X-Real-IP', 'http2_settings', 'Proxy', 'X-Original-URL', 'X-HTTP-Method'].map((name) => ({
     name: `${name}, which is stripped with whatever is in it,`,
     text: `${least}auth: { header: ${name}, forwardKey: true }\n`,

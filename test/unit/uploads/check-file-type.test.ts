@@ -255,6 +255,9 @@ describe('the check of a file type', () => {
     await assert.rejects(check(samples.text, { fileName: 'a.wav', type: undefined, allowed: 'audio/*' }), {
       message: 'file must be audio/*',
     });
+    await assert.rejects(check(samples.text, { fileName: 'a.qqq', type: 'foo/bar', allowed: '*/*' }), {
+      message: 'file must be what its declared type and its name say',
+    });
   });
 
   it('takes text in UTF-8 alone', async () => {
