@@ -6,7 +6,7 @@ WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci
 COPY . .
-RUN npm run build
+RUN npm run build && chmod +x dist/main.js
 
 # Optional dependencies are the development runtime: the image brings its own Node.
 FROM ${NODE_IMAGE} AS dependencies
@@ -16,10 +16,10 @@ RUN npm ci --omit=dev --omit=optional
 
 FROM ${NODE_IMAGE}
 ENV NODE_ENV=production
-# Where the commands look, too: `node dist/main.js keys list` in the running container.
+# Where the commands look, too: `gatehouse keys list` in the running container.
 ENV GATEHOUSE_CONFIG=/etc/gatehouse/gateway.yaml
 WORKDIR /app
-RUN mkdir data && chown node:node data
+RUN mkdir data && chown node:node data && ln -s /app/dist/main.js /usr/local/bin/gatehouse
 COPY --from=dependencies /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 COPY package.json ./

@@ -35,8 +35,14 @@ test('the image holds production dependencies and the compiled gateway, and noth
 
 test('the image runs as the user node, which owns the folder of the store', () => {
   assert.equal(final.match(/^USER (.*)$/gm)?.at(-1), 'USER node');
-  assert.match(final, /^RUN mkdir data && chown node:node data$/m);
+  assert.match(final, /^RUN mkdir data && chown node:node data && /m);
   assert.match(final, /^VOLUME \/app\/data$/m);
+});
+
+test('gatehouse is a command in the image', () => {
+  const build = stages.find((stage) => / AS build$/m.test(stage)) ?? '';
+  assert.match(build, /^RUN npm run build && chmod \+x dist\/main\.js$/m);
+  assert.match(final, /^RUN .* && ln -s \/app\/dist\/main\.js \/usr\/local\/bin\/gatehouse$/m);
 });
 
 test('SIGTERM reaches Node without a shell in between', () => {
