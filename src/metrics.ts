@@ -50,9 +50,16 @@ const leaseGauges: readonly (readonly [keyof LeaseCounts, name: string, help: st
 
 const latencyBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-export function createMetrics(clients: Clients = nobody): Metrics {
+/** Metrics of the gateway and of its process. */
+export function createMetrics(clients?: Clients): Metrics {
   const registry = new Registry();
+  // Watches the event loop and each garbage collection for as long as the process lives.
   collectDefaultMetrics({ register: registry });
+  return createGatewayMetrics(clients, registry);
+}
+
+/** Those of the gateway alone. */
+export function createGatewayMetrics(clients: Clients = nobody, registry = new Registry()): Metrics {
   const registers = [registry];
   const requests = gatheredCounter(registry, {
     name: 'gatehouse_requests_total',

@@ -13,7 +13,7 @@ import { createJourney } from './journey.ts';
 import { foundOf, type FoundKey } from './keys/found-key.ts';
 import { createKeyFormat, withholdSecrets } from './keys/key-format.ts';
 import type { createLogger, Logger } from './log.ts';
-import { createMetrics } from './metrics.ts';
+import { createGatewayMetrics } from './metrics.ts';
 import type { Quotas } from './quota/quotas.ts';
 import { createWording } from './refusals.ts';
 import { createRouteTable } from './stages/find-route.ts';
@@ -68,7 +68,7 @@ export async function leaksSecrets(makeLogger: typeof createLogger): Promise<boo
 }
 
 async function send(canary: string, find: Find, logger: Logger): Promise<readonly string[]> {
-  const metrics = createMetrics();
+  const metrics = createGatewayMetrics();
   const wording = createWording(new Map());
   const limits = {
     connections: 1,
