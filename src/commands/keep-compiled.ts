@@ -4,10 +4,32 @@ import { memory } from './relaunch.ts';
 
 /**
  * Run by `npm ci`, with the folder of the compile cache in NODE_COMPILE_CACHE, so that the first start finds it filled, also where
- * it can add nothing. V8 takes what was compiled with the same flags only, so it is done once for the commands and once for `serve`.
- * A worker loads all that there is, and ends because nobody leads it.
+ * it can add nothing: what compiles TypeScript takes 10 MB for the life of a process. V8 takes what was compiled with the same flags
+ * only, so it is done once for the commands and once for `serve`. A worker loads nearly all that there is, and ends because nobody
+ * leads it.
  */
-const main = fileURLToPath(new URL('../main.ts', import.meta.url));
+const main = pathOf('../main.ts');
+
+/** What is loaded only where it is needed. */
+const others = [
+  './serve.ts',
+  './start-workers.ts',
+  './check.ts',
+  './usage.ts',
+  './completion.ts',
+  './keys/import.ts',
+  './keys/change.ts',
+  './keys/look.ts',
+  './keys/verify.ts',
+  '../self-test.ts',
+  '../stores/redis/open-redis.ts',
+];
+
+const imports = others.flatMap((file) => ['--import', pathOf(file)]);
 for (const flags of [[], memory.flags]) {
-  spawnSync(process.execPath, [...flags, main, 'worker'], { stdio: 'ignore', timeout: 60_000 });
+  spawnSync(process.execPath, [...flags, ...imports, main, 'worker'], { stdio: 'ignore', timeout: 60_000 });
+}
+
+function pathOf(file: string): string {
+  return fileURLToPath(new URL(file, import.meta.url));
 }

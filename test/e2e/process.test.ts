@@ -354,7 +354,7 @@ test('what somebody chose for its memory stays', async (t) => {
   }
 });
 
-test('what npm ci keeps compiled is what the commands take, and serve with its own flags', () => {
+test('what npm ci keeps compiled is what the commands take, and serve with its own flags', async (t) => {
   const kept = mkdtempSync(join(folder, 'kept-'));
   const { prepare } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).scripts;
   const script = /node (\S+)/.exec(prepare)?.[1] ?? '';
@@ -368,14 +368,30 @@ test('what npm ci keeps compiled is what the commands take, and serve with its o
     assert.ok(folderOfTag !== undefined, `${flags.join(' ')}: ${tag} of ${folders.join()}`);
     assert.ok(readdirSync(join(kept, folderOfTag)).length > 200);
   }
+  const all = (): readonly string[] => readdirSync(kept, { recursive: true }).map(String).toSorted();
+  const before = all();
+  for (const change of [{ store: 'redis://127.0.0.1:1' }, { workers: 2 }]) {
+    const gateway = await startByItself(t, { NODE_COMPILE_CACHE: kept }, change);
+    gateway.child.kill('SIGTERM');
+    await once(gateway.child, 'exit');
+  }
+  for (const words of [
+    ['check', '--config', configured({})],
+    ['completion', 'bash'],
+    ['keys', 'pattern'],
+  ]) {
+    spawnSync(process.execPath, [main, ...words], { cwd: folder, env });
+  }
+  assert.deepEqual(all(), before, 'a start had to compile');
 });
 
 /** Starts `serve` as a user does, and reads what became of its command line and environment once it is ready. */
 async function startByItself(
   t: { after(undo: () => void): void },
   env: Readonly<Record<string, string>>,
-): Promise<{ words: readonly string[]; environment: readonly string[] }> {
-  const child = spawn(process.execPath, [main, 'serve', '--config', configured({})], {
+  change: Yaml = {},
+): Promise<{ child: ChildProcess; words: readonly string[]; environment: readonly string[] }> {
+  const child = spawn(process.execPath, [main, 'serve', '--config', configured(change)], {
     cwd: folder,
     env: { ...process.env, ...env },
   });
@@ -384,7 +400,7 @@ async function startByItself(
   child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
   await until(() => stdout.includes('"ready'));
   const read = (file: string): string[] => readFileSync(`/proc/${child.pid}/${file}`, 'utf8').split('\0');
-  return { words: read('cmdline'), environment: read('environ') };
+  return { child, words: read('cmdline'), environment: read('environ') };
 }
 
 test('SIGUSR1 opens no inspector', async (t) => {
