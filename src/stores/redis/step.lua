@@ -9,7 +9,8 @@
 -- step, "-" a burnt id. The numbers of ids go up: `top` is the highest so far, `floor` the highest that may be forgotten.
 
 local STEPS_KEPT_MS = 3600000
--- To keep them longer with each step would be one command more for each.
+-- To keep them longer with each step would be two commands more for each. Without them, and with a counter and its holder in one
+-- command, a draw takes Redis 13.3 µs instead of 15.2.
 local STEPS_RENEWED_MS = 900000
 local STEPS_MIN_MS = 10000
 local STEPS_MIN = 16
