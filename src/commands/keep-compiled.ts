@@ -2,12 +2,6 @@ import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { memory } from './relaunch.ts';
 
-/**
- * Run by `npm ci`, with the folder of the compile cache in NODE_COMPILE_CACHE, so that the first start finds it filled, also where
- * it can add nothing: what compiles TypeScript takes 10 MB for the life of a process. V8 takes what was compiled with the same flags
- * only, so it is done once for the commands and once for `serve`. A worker loads nearly all that there is, and ends because nobody
- * leads it.
- */
 const main = pathOf('../main.ts');
 
 /** What is loaded only where it is needed. */
@@ -26,6 +20,13 @@ const others = [
 ];
 
 const imports = others.flatMap((file) => ['--import', pathOf(file)]);
+
+/**
+ * Run by `npm ci`, with the folder of the compile cache in NODE_COMPILE_CACHE, so that the first start finds it filled, also where
+ * it can add nothing: what compiles TypeScript takes 10 MB for the life of a process. V8 takes what was compiled with the same flags
+ * only, so it is done once for the commands and once for `serve`. A worker loads nearly all that there is, and ends because nobody
+ * leads it.
+ */
 for (const flags of [[], memory.flags]) {
   spawnSync(process.execPath, [...flags, ...imports, main, 'worker'], { stdio: 'ignore', timeout: 60_000 });
 }

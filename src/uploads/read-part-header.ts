@@ -72,7 +72,7 @@ export function readDeclaredType(value: string | undefined): Pick<PartHeader, 't
   const type = match?.[1]?.toLowerCase();
   if (type === undefined) throw ambiguous('a content type is malformed');
   // Rack 2 looks for `filename=` in all headers of a part, and the last one counts.
-  if (/name\*?=/i.test(value)) throw ambiguous('a content type holds a name');
+  if (nameParameter.test(value)) throw ambiguous('a content type holds a name');
   const charsets = [...value.matchAll(/; ?charset=("?)([^";]*)\1/gi)].map((found) =>
     (found[2] ?? '').toLowerCase(),
   );
@@ -99,6 +99,12 @@ const known = new Map(
  */
 const disposition = /^form-data; name="([^"\\]*)"(?:; filename="([^"\\]*)")?$/;
 
+/** What a parser that looks for names with a pattern takes for one. */
+const nameParameter = /name\*?=/i;
+
+/** Browsers write a quote as %22; some parsers undo percent escapes (RFC 7578 §4.2), some HTML entities. */
+const escape = /%[0-9a-f]{2}|&#|&[a-z][a-z0-9]*;/i;
+
 /** Type and subtype have 127 characters each at most (RFC 6838 §4.2). */
 const contentType =
   /^([a-z0-9][\w!#$&^.+-]{0,126}\/[a-z0-9][\w!#$&^.+-]{0,126})(?:; ?[\w.+-]+=(?:[\w!#$&'*+.^`|~-]+|"[\x20\x21\x23-\x5b\x5d-\x7e]*"))*$/i;
@@ -109,8 +115,7 @@ function readDisposition(value: string | undefined): Pick<PartHeader, 'name' | '
     throw ambiguous('a Content-Disposition is missing or not form-data with a quoted name and file name');
   const [, name = '', fileName] = match;
   if (!isFieldName(name)) throw ambiguous('a field name holds characters that parsers read differently');
-  // Browsers write a quote as %22; some parsers undo percent escapes (RFC 7578 §4.2), some HTML entities.
-  if (fileName !== undefined && /%[0-9a-f]{2}|&#|&[a-z][a-z0-9]*;|name\*?=/i.test(fileName)) {
+  if (fileName !== undefined && (nameParameter.test(fileName) || escape.test(fileName))) {
     throw ambiguous('a file name holds an escape that parsers read differently');
   }
   return { name, fileName };

@@ -219,11 +219,7 @@ function bookRules(address: (t: TestContext) => StoreAddress): void {
     const changeKey: typeof store.keys.changeKey = async (change) =>
       change.to.id === 'busy' ? 'outdated' : store.keys.changeKey(change);
     const book = createKeyBook({ store: { ...store.keys, changeKey }, rules, now: Date.now });
-    const faults: string[] = [];
-    const options = {
-      update: true,
-      onFault: (line: number, message: string) => void faults.push(`${line}: ${message}`),
-    };
+    const { faults, options } = collectFaults({ update: true });
     const lines = ['busy', 'calm'].map((id) => ({ id, plan: 'free', secret: `foreign-key-of-${id}` }));
     await book.importKeys(linesOf(lines), options, by);
     const changed = lines.map((line) => ({ ...line, plan: 'paid' }));
@@ -234,11 +230,7 @@ function bookRules(address: (t: TestContext) => StoreAddress): void {
 
   test('an import takes no secret of a key in the file, which would be found first', async (t) => {
     const { book } = await open(t);
-    const faults: string[] = [];
-    const options = {
-      update: false,
-      onFault: (line: number, message: string) => void faults.push(`${line}: ${message}`),
-    };
+    const { faults, options } = collectFaults({ update: false });
     const lines = [{ secret: 'k-demo' }, { hash: `sha256:${digestOf('k-demo')}` }];
     const report = await book.importKeys(
       linesOf(lines.map((line) => ({ plan: 'free', ...line }))),
@@ -489,11 +481,7 @@ function bookRules(address: (t: TestContext) => StoreAddress): void {
     const book = createKeyBook({ store: store.keys, rules, now: Date.now });
     const ids = Array.from({ length: 450 }, (_, nth) => `z${String(nth).padStart(4, '0')}`);
     const lines = ids.map((id) => ({ id, plan: 'free', secret: `foreign-key-of-${id}` }));
-    const faults: string[] = [];
-    const options = {
-      update: true,
-      onFault: (line: number, message: string) => void faults.push(`${line}: ${message}`),
-    };
+    const { faults, options } = collectFaults({ update: true });
     await book.importKeys(linesOf(lines), options, by);
     await spoilKey(at, 'z0003', { how: 'gone', redis });
     await spoilKey(at, 'z0100', { how: 'damaged', redis });
@@ -529,11 +517,7 @@ function bookRules(address: (t: TestContext) => StoreAddress): void {
       { plan: 'free', secret: 'foreign-key-8', notBefore: '2026-06-02', expiresAt: '2026-06-01' },
       { plan: 'free', secret: 'foreign-key-9', hash: digestOf('foreign-key-9') },
     ];
-    const faults: string[] = [];
-    const options = {
-      update: false,
-      onFault: (line: number, message: string) => void faults.push(`${line}: ${message}`),
-    };
+    const { faults, options } = collectFaults({ update: false });
     const report = await book.importKeys(linesOf(lines), options, by);
     assert.deepEqual(report, { lines: 13, added: 2, updated: 0, skipped: 1, refused: 10 });
     assert.equal(faults.length, 10);
@@ -586,11 +570,7 @@ function bookRules(address: (t: TestContext) => StoreAddress): void {
 
   test('an import brings a key to nothing that an update would refuse, and the other lines go on', async (t) => {
     const { book } = await open(t);
-    const faults: string[] = [];
-    const options = {
-      update: true,
-      onFault: (line: number, message: string) => void faults.push(`${line}: ${message}`),
-    };
+    const { faults, options } = collectFaults({ update: true });
     const [one, two] = [{ secret: 'foreign-key-1' }, { secret: 'foreign-key-2' }];
     const first = { ...one, plan: 'free', id: 'one', notBefore: '2026-06-01', ...own('month') };
     await book.importKeys(linesOf([first, { ...two, plan: 'free' }]), options, by);
@@ -679,6 +659,13 @@ function linesOfKeys(length: number) {
 
 async function* linesOf(fields: readonly Readonly<Record<string, unknown>>[]): AsyncGenerator<ImportLine> {
   for (const [at, line] of fields.entries()) yield { number: at + 1, fields: line };
+}
+
+/** How to import, and what was found at fault meanwhile. */
+function collectFaults({ update }: { readonly update: boolean }) {
+  const faults: string[] = [];
+  const onFault = (line: number, message: string): void => void faults.push(`${line}: ${message}`);
+  return { faults, options: { update, onFault } };
 }
 
 function own(name: string, per?: string) {

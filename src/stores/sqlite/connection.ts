@@ -47,7 +47,7 @@ interface Open {
 
 /**
  * Opens the file. Later it is opened again, but never made, and never another in its place. `copyLog` is asked for, at most
- * once a second each, when there is no room, and when the log grows beyond what it should.
+ * once a second, when there is no room, and when the log was seen to grow beyond what it should.
  */
 export function openConnection(
   path: string,
