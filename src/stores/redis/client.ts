@@ -167,6 +167,11 @@ export function sendTogether(client: Client, sendLast: () => void): void {
   });
 }
 
+/** Sends what has been gathered in this turn, without waiting for its end. */
+export function sendAtOnce(client: Client): void {
+  if (!(client instanceof Cluster)) client.stream.uncork();
+}
+
 function clusterOptions(options: ConnectionOptions) {
   const { retryStrategy: _retryStrategy, enableOfflineQueue: _enableOfflineQueue, ...redisOptions } = options;
   return {

@@ -4,7 +4,7 @@ import { turnsFor, WaitingRoom } from '../../waiting-room.ts';
 import { StoreUnavailable } from '../ledger.ts';
 import { createBreaker } from './breaker.ts';
 import type { Breaker } from './breaker.ts';
-import { sendTogether, type Client } from './client.ts';
+import { sendAtOnce, sendTogether, type Client } from './client.ts';
 import { callOf, type Command } from './command.ts';
 import { describeFailure, tellsNoReason } from './failures.ts';
 import { Runs } from './runs.ts';
@@ -13,7 +13,7 @@ import { slotOf } from './slot.ts';
 
 /** The way to Redis: every call answers within the deadline or rejects with `StoreUnavailable`. */
 export interface Link {
-  /** Runs a script. The first key decides where. Those who ask for the same one in one turn of the event loop are one call. */
+  /** Runs a script. The first key decides where. Those who ask for the same one in one turn of the event loop share calls. */
   run(
     script: Script | SharedScript,
     keys: readonly string[],
@@ -116,7 +116,12 @@ export function createLink(client: Client, { deadlineMs, where }: LinkOptions): 
       sendGathered();
       gathered = gather(script, breaker);
     }
-    return gathered.runs.join(keys, args);
+    const answer = gathered.runs.join(keys, args);
+    if (gathered.runs.isFull) {
+      sendGathered();
+      sendAtOnce(client);
+    }
+    return answer;
   }
 
   function noteCluster(): void {

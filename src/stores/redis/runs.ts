@@ -14,8 +14,11 @@ interface Run {
   readonly reject: (error: unknown) => void;
 }
 
-/** Meanwhile Redis does nothing else: for 64 draws of a plan with one quota some 0.9 ms, with six 2 ms. */
-const runsMax = 64;
+/**
+ * So many leave at once, and Redis works on them while others are read here. Were all to wait for the end of the turn, Redis and we
+ * would mostly wait for each other. Measured with a draw and a look-up for each request: 16 % more requests per second than with 64.
+ */
+const runsMax = 8;
 
 /**
  * Those who ask for the same script one after the other in one turn of the event loop. They are one call to Redis, and each has an
@@ -33,8 +36,12 @@ export class Runs {
     return this.#runs.length;
   }
 
+  get isFull(): boolean {
+    return this.#runs.length >= runsMax;
+  }
+
   takes(script: Script): boolean {
-    return script === this.#script && this.#runs.length < runsMax;
+    return script === this.#script;
   }
 
   join(keys: readonly string[], args: Words): Promise<unknown> {
