@@ -62,6 +62,17 @@ test('units that are not spent go back when the key is idle, and nothing stays i
   assert.equal(scene.clock.timers, 0, 'no timer runs for nobody');
 });
 
+test('a key that draws one by one leaves memory sooner than one that draws ahead', async () => {
+  const scene = createQuotaScene();
+  const leases = createLeases(scene.options);
+  await warmUp(scene, leases);
+  await leases.reserve({ keyId: 'bob', plan, cost: 1 });
+  assert.equal(leases.counts.leases, 2);
+  await scene.clock.pass(600);
+  assert.equal(leases.counts.leases, 1);
+  assert.ok(!(leases.reserve({ keyId: 'ada', plan, cost: 1 }) instanceof Promise), 'ada draws ahead');
+});
+
 test('a sweep over more keys than it looks at in one go goes on as one, however much goes back meanwhile', async () => {
   const scene = createQuotaScene();
   const leases = createLeases(scene.options);
