@@ -1,5 +1,6 @@
 import { BoundedMap } from '../bounded-map.ts';
 import type { FoundKey } from './found-key.ts';
+import { KeptKeys, type KeptKey } from './kept-keys.ts';
 
 /** What the store said of a digest. */
 export interface CachedKey {
@@ -29,23 +30,18 @@ export interface KeyCache {
   readonly changes: number;
 }
 
-/** Known and unknown secrets are kept apart, so that guessing cannot push real keys out. */
-export const knownKeysMax = 50_000;
+/** They are kept apart from the known, so that guessing cannot push real keys out. */
 export const unknownKeysMax = 10_000;
 /** Once so many keys have changed all that is known is looked through, which takes some milliseconds. */
 export const changedKeysMax = 1000;
 
-interface Known extends Reading {
-  readonly found: FoundKey;
-}
-
 /** Creates an empty cache. */
 export function createKeyCache(): KeyCache {
-  const known = new BoundedMap<string, Known>(knownKeysMax);
+  const known = new KeptKeys();
   const unknown = new BoundedMap<string, number>(unknownKeysMax);
   /**
    * Where `changes` stood when keys changed last, by their ids: what was read before is outdated, whichever secret it was read for.
-   * What is known is not listed by the ids of keys, which with 50,000 of them would be an eighth of what they take.
+   * What is known is not listed by the ids of keys, which would take as much again.
    */
   const changed = new Map<string, number>();
   let changes = 0;
@@ -53,11 +49,11 @@ export function createKeyCache(): KeyCache {
   /** Which keys changed up to then has been forgotten. */
   let sweptAt = 0;
 
-  function isOutdated({ found, asOf }: Known): boolean {
+  function isOutdated({ found, asOf }: KeptKey): boolean {
     return asOf < (changed.get(found.id) ?? 0);
   }
 
-  function getKnown(digest: string): Known | undefined {
+  function getKnown(digest: string): KeptKey | undefined {
     const entry = known.get(digest);
     if (entry === undefined || !isOutdated(entry)) return entry;
     known.delete(digest);
@@ -65,7 +61,7 @@ export function createKeyCache(): KeyCache {
   }
 
   function sweep(): void {
-    known.deleteWhere(isOutdated);
+    known.deleteKeys(changed);
     changed.clear();
     sweptAt = changes;
   }
@@ -93,8 +89,7 @@ export function createKeyCache(): KeyCache {
       const entry = { found, readAt, asOf };
       if (asOf < sweptAt || isOutdated(entry)) return;
       unknown.delete(digest);
-      // The key has the digest too, and one string serves both. What each key takes counts 50,000 times.
-      known.set(found.digest, entry);
+      known.set(entry);
     },
     forgetKey(keyId) {
       changes += 1;

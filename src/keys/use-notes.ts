@@ -18,17 +18,18 @@ const usesPerWrite = 500;
 
 /** Starts gathering. What cannot be written is dropped: it is no reason to burden a store that struggles. */
 export function createUseNotes(store: Pick<KeyStore, 'noteUses'>, everyMs = flushEveryMs): UseNotes {
-  let gathered = new Map<string, KeyUse>();
+  /** When each secret was used last, by a name: an object for each would take twice as much, and there may be thousands at any time. */
+  let gathered = new Map<string, number>();
   let writing: Promise<void> = Promise.resolve();
   let writes = 0;
 
-  async function write(uses: readonly KeyUse[]): Promise<void> {
-    for (const some of slicesOf(uses, usesPerWrite)) await store.noteUses(some);
+  async function write(uses: Gathered): Promise<void> {
+    for (const some of slicesOf(uses, usesPerWrite)) await store.noteUses(some.map(useOf));
   }
 
   function flush(): Promise<void> {
     if (gathered.size > 0) {
-      const uses = [...gathered.values()];
+      const uses = [...gathered];
       gathered = new Map();
       writes += 1;
       writing = writing
@@ -41,12 +42,13 @@ export function createUseNotes(store: Pick<KeyStore, 'noteUses'>, everyMs = flus
 
   const timer = setInterval(() => void flush(), everyMs).unref();
   return {
-    note({ id, version, secret, digest }, now) {
+    note({ id, version, secret }, now) {
       // Keys of the YAML are not in the store, and nothing about them is.
       if (version === 0) return;
       if (gathered.size >= gatheredMax && writes === 0) void flush();
-      if (gathered.size >= gatheredMax && !gathered.has(digest)) return;
-      gathered.set(digest, { keyId: id, secret, at: now });
+      const name = `${secret}:${id}`;
+      if (gathered.size >= gatheredMax && !gathered.has(name)) return;
+      gathered.set(name, now);
     },
     flush,
     close() {
@@ -54,4 +56,11 @@ export function createUseNotes(store: Pick<KeyStore, 'noteUses'>, everyMs = flus
       return flush();
     },
   };
+}
+
+type Gathered = readonly (readonly [name: string, at: number])[];
+
+function useOf([name, at]: Gathered[number]): KeyUse {
+  const end = name.indexOf(':');
+  return { keyId: name.slice(end + 1), secret: Number(name.slice(0, end)), at };
 }

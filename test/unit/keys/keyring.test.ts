@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { knownKeysMax, unknownKeysMax } from '../../../src/keys/key-cache.ts';
+import { unknownKeysMax } from '../../../src/keys/key-cache.ts';
+import { keptKeysMax } from '../../../src/keys/kept-keys.ts';
 import { createKeyFormat } from '../../../src/keys/key-format.ts';
 import { createKeyring, type KeyringOptions } from '../../../src/keys/keyring.ts';
 import type { KeyEvent, KeyRecord } from '../../../src/stores/key-store.ts';
@@ -206,11 +207,13 @@ test('neither guesses nor keys make the cache grow without end, and guesses push
   assert.equal(state.asked, asked);
   await keyring.find('guess 0');
   assert.equal(state.asked, asked + 1, 'the oldest guess was forgotten');
-  for (let at = 0; at < knownKeysMax; at += 1) {
+  for (let at = 0; at <= keptKeysMax; at += 1) {
     put(aKey({ id: `key ${at}`, secrets: [aSecret({ digest: digestOf(`key ${at}`) })] }));
     await keyring.find(`key ${at}`);
   }
   const before = state.asked;
-  await keyring.find(secret);
+  await keyring.find(`key ${keptKeysMax}`);
+  assert.equal(state.asked, before);
+  await keyring.find('key 0');
   assert.equal(state.asked, before + 1, 'the oldest key was forgotten');
 });

@@ -1,0 +1,161 @@
+const digestBytes = 32;
+/** The size of the record in front, then its digest. */
+const digestAt = 4;
+const headBytes = digestAt + digestBytes;
+
+export interface RecordRingOptions {
+  readonly recordsMax: number;
+  readonly bytesMax: number;
+}
+
+/**
+ * Texts by the SHA-256 digest that they belong to, in one block of memory that the collector never looks into. They follow each
+ * other round and round: when it is full, what was set first makes room. Memory becomes resident only as it is written.
+ */
+export class RecordRing {
+  readonly #recordsMax: number;
+  readonly #bytes: Buffer;
+  /**
+   * The table: where the record of a digest begins, plus one, at the slot that the digest's first bytes name or the next free one
+   * behind it. 0 where there is nothing. It is never more than half full, so there is always such a one.
+   */
+  readonly #places: Uint32Array;
+  /** The digest that is asked about. */
+  readonly #digest = Buffer.alloc(digestBytes);
+  #records = 0;
+  /** Bytes that were ever written, and those of them that have made room. Where they lie is the rest of a division. */
+  #written = 0;
+  #passed = 0;
+
+  constructor({ recordsMax, bytesMax }: RecordRingOptions) {
+    this.#recordsMax = recordsMax;
+    this.#bytes = Buffer.allocUnsafeSlow(bytesMax);
+    this.#places = new Uint32Array(2 ** Math.ceil(Math.log2(2 * recordsMax)));
+  }
+
+  get(digest: string): string | undefined {
+    const place = this.#places[this.#find(digest)] ?? 0;
+    return place === 0 ? undefined : this.#textAt(place - 1);
+  }
+
+  /** One that is larger than the whole ring is not kept. */
+  set(digest: string, text: string): void {
+    this.delete(digest);
+    const size = headBytes + Buffer.byteLength(text);
+    if (size > this.#bytes.length) return;
+    const at = this.#begin(size);
+    this.#places[this.#find(digest)] = at + 1;
+    this.#bytes.writeUInt32LE(size, at);
+    this.#digest.copy(this.#bytes, at + digestAt);
+    this.#bytes.write(text, at + headBytes);
+    this.#written += size;
+    this.#records += 1;
+  }
+
+  delete(digest: string): void {
+    this.#clear(this.#find(digest));
+  }
+
+  deleteWhere(isMeant: (text: string) => boolean): void {
+    for (let at = this.#passed; at < this.#written; at += this.#stepAt(at)) {
+      const slot = this.#slotAt(at);
+      if (slot !== undefined && isMeant(this.#textAt(at % this.#bytes.length))) this.#clear(slot);
+    }
+  }
+
+  /** Returns where a record of that size may be written. None is split: where too little is left, the next lap begins. */
+  #begin(size: number): number {
+    const left = this.#leftInLap(this.#written);
+    if (size > left) {
+      this.#makeRoom(left);
+      if (left >= headBytes) this.#bytes.writeUInt32LE(0, this.#written % this.#bytes.length);
+      this.#written += left;
+    }
+    this.#makeRoom(size);
+    return this.#written % this.#bytes.length;
+  }
+
+  #makeRoom(size: number): void {
+    const { length } = this.#bytes;
+    while (this.#records === this.#recordsMax || this.#written + size - this.#passed > length)
+      this.#passOldest();
+  }
+
+  #passOldest(): void {
+    const slot = this.#slotAt(this.#passed);
+    if (slot !== undefined) this.#clear(slot);
+    this.#passed += this.#stepAt(this.#passed);
+  }
+
+  #leftInLap(position: number): number {
+    return this.#bytes.length - (position % this.#bytes.length);
+  }
+
+  /** How far it is to the next record. */
+  #stepAt(position: number): number {
+    return this.#sizeAt(position) || this.#leftInLap(position);
+  }
+
+  /** 0 where the lap ended early. */
+  #sizeAt(position: number): number {
+    if (this.#leftInLap(position) < headBytes) return 0;
+    return this.#bytes.readUInt32LE(position % this.#bytes.length);
+  }
+
+  /** The slot of the record that was written there; undefined if there is none, or it was deleted, or set anew. */
+  #slotAt(position: number): number | undefined {
+    if (this.#sizeAt(position) === 0) return undefined;
+    const at = position % this.#bytes.length;
+    const slot = this.#slotOf(this.#bytes, at + digestAt);
+    return this.#places[slot] === at + 1 ? slot : undefined;
+  }
+
+  #find(digest: string): number {
+    if (this.#digest.write(digest, 'hex') !== digestBytes) throw new RangeError('this is no SHA-256 digest');
+    return this.#slotOf(this.#digest, 0);
+  }
+
+  /** The slot of the digest that stands there, or the free one where it belongs. */
+  #slotOf(bytes: Buffer, at: number): number {
+    let slot = this.#homeOf(bytes, at);
+    for (;;) {
+      const place = this.#places[slot] ?? 0;
+      if (place === 0) return slot;
+      const known = place - 1 + digestAt;
+      if (this.#bytes.compare(bytes, at, at + digestBytes, known, known + digestBytes) === 0) return slot;
+      slot = this.#after(slot);
+    }
+  }
+
+  #homeOf(bytes: Buffer, at: number): number {
+    return bytes.readUInt32LE(at) & (this.#places.length - 1);
+  }
+
+  #after(slot: number): number {
+    return (slot + 1) & (this.#places.length - 1);
+  }
+
+  /** Frees a slot. Those that follow without a gap move up where they may, so that each is still found from its home on. */
+  #clear(slot: number): void {
+    if (this.#places[slot] === 0) return;
+    this.#records -= 1;
+    let free = slot;
+    for (let next = this.#after(slot); ; next = this.#after(next)) {
+      const place = this.#places[next] ?? 0;
+      if (place === 0) break;
+      const home = this.#homeOf(this.#bytes, place - 1 + digestAt);
+      if (this.#distance(home, next) < this.#distance(free, next)) continue;
+      this.#places[free] = place;
+      free = next;
+    }
+    this.#places[free] = 0;
+  }
+
+  #distance(from: number, to: number): number {
+    return (to - from) & (this.#places.length - 1);
+  }
+
+  #textAt(at: number): string {
+    return this.#bytes.toString('utf8', at + headBytes, at + this.#bytes.readUInt32LE(at));
+  }
+}
