@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { operations } from '../src/admin/operations.ts';
 import { schema } from '../src/config/schema.ts';
-import { createMetrics } from '../src/metrics.ts';
+import { createMetrics } from '../src/telemetry/metrics.ts';
 
 type Part = Readonly<Record<string, unknown>>;
 

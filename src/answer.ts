@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { answerWhileItSends, mustBeReadFirst } from './answer-unread.ts';
-import { breakOff } from './break-off.ts';
-import { addHeaders } from './headers.ts';
+import { answerWhileItSends, mustBeReadFirst } from './wire/answer-unread.ts';
+import { breakOff } from './wire/break-off.ts';
+import { addHeaders } from './wire/headers.ts';
 import { Refusal, type RefusalCode, type Wording } from './refusals.ts';
-import { whenAllIsRead } from './when-all-is-read.ts';
+import { whenAllIsRead } from './waiting/when-all-is-read.ts';
 
 export type Answerer = (req: IncomingMessage, res: ServerResponse, error: unknown) => void;
 

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerOptions, ServerResponse } from 'node:http';
 import express, { type Express, type Request, type Response } from 'express';
-import { breakOff } from './break-off.ts';
-import type { FindOrigin, Origin } from './client-address.ts';
-import { gatheringRequest } from './gathering-request.ts';
-import { http } from './http.ts';
+import { breakOff } from './wire/break-off.ts';
+import type { FindOrigin, Origin } from './wire/client-address.ts';
+import { gatheringRequest } from './wire/gathering-request.ts';
+import { http } from './wire/http.ts';
 import type { Travel } from './journey.ts';
-import { createAccessLog, type Logger, type Withhold } from './log.ts';
-import type { Metrics } from './metrics.ts';
+import { createAccessLog, type Logger, type Withhold } from './telemetry/log.ts';
+import type { Metrics } from './telemetry/metrics.ts';
 import { catalogue } from './refusals.ts';
 import { noteLeaving, statusOf, Visit } from './visit.ts';
 

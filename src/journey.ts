@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Answerer } from './answer.ts';
 import { usageRoute } from './config/route-names.ts';
-import type { Connections } from './connections.ts';
+import type { Connections } from './door/connections.ts';
 import { admit, tellLimits, type Admission } from './stages/admit.ts';
 import { authenticate, type Recognition } from './stages/authenticate.ts';
 import { authorise } from './stages/authorise.ts';

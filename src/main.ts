@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import module from 'node:module';
 import { fileURLToPath } from 'node:url';
-import { exitCodes } from './exit-codes.ts';
+import { exitCodes } from './commands/exit-codes.ts';
 import { relaunch } from './commands/relaunch.ts';
 
 /** Since 26.5.1 a request cannot hide framing headers behind a thousand others (CVE-2026-58044). */

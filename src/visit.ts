@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { Origin } from './client-address.ts';
+import type { Origin } from './wire/client-address.ts';
 import { catalogue, type RefusalCode } from './refusals.ts';
 
 /**

@@ -1,10 +1,10 @@
 import type { AddressInfo } from 'node:net';
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';
-import { closed, listening } from '../acceptors.ts';
+import { closed, listening } from '../door/acceptors.ts';
 import type { Address } from '../config/config.ts';
-import { http } from '../http.ts';
-import { describeCause } from '../log.ts';
-import type { MetricsSource } from '../metrics.ts';
+import { http } from '../wire/http.ts';
+import { describeCause } from '../telemetry/log.ts';
+import type { MetricsSource } from '../telemetry/metrics.ts';
 import { createApi, isApiPath, type ApiParts } from './api.ts';
 import { createDocument } from './document.ts';
 import { createGuard } from './guard.ts';

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
-import { originFinder } from '../client-address.ts';
+import { originFinder } from '../wire/client-address.ts';
 import { isLoopback, parseAddress } from '../config/addresses.ts';
 import type { Address, AdminToken, Config } from '../config/config.ts';
 import { createFailedKeys } from '../keys/failed-keys.ts';
-import type { Logger } from '../log.ts';
+import type { Logger } from '../telemetry/log.ts';
 import { AdminProblem } from './problem.ts';
 import { bearerOf, createTokenFinder } from './tokens.ts';
 

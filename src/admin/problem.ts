@@ -1,6 +1,6 @@
 import { KeyProblem, type FieldFault, type KeyProblemCode } from '../keys/key-problem.ts';
 import { StoreUnavailable } from '../stores/ledger.ts';
-import { JsonProblem } from '../strict-json.ts';
+import { JsonProblem } from '../content/strict-json.ts';
 
 /** Every way in which the admin API says no, with its status. */
 export const problemStatuses = {

@@ -5,7 +5,7 @@ import { printSize } from '../config/units.ts';
 import { keyJsonBounds } from '../keys/key-limits.ts';
 import { invalidFields } from '../keys/key-problem.ts';
 import type { RequestMark } from '../stores/key-store.ts';
-import { parseStrictJson } from '../strict-json.ts';
+import { parseStrictJson } from '../content/strict-json.ts';
 import { importTypes } from './body-types.ts';
 import { AdminProblem } from './problem.ts';
 

@@ -3,8 +3,8 @@ import type { ImportReport } from '../keys/import-keys.ts';
 import { keyIdPattern } from '../keys/key-limits.ts';
 import { fieldSchemas, keySchema, quotaSchema, secretSchema, type Schema } from '../keys/key-schema.ts';
 import { refusalCodes } from '../refusals.ts';
-import type { KeyUsage } from '../usage-book.ts';
-import type { RequestVerdict } from '../verify-request.ts';
+import type { KeyUsage } from '../quota/usage-book.ts';
+import type { RequestVerdict } from './verify-request.ts';
 import { problemStatuses } from './problem.ts';
 
 /** How many lines the report of an import lists, of those refused and of those warned of. */

@@ -1,4 +1,4 @@
-import type { BytesBody } from '../upstream/body.ts';
+import type { BytesBody } from './body.ts';
 
 /** Bytes of request bodies that the process may still take into memory. */
 export class BodyMemory {

@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts';
 import { loadConfig } from '../config/load-config.ts';
-import { exitCodes } from '../exit-codes.ts';
+import { exitCodes } from './exit-codes.ts';
 import { KeyProblem } from '../keys/key-problem.ts';
 import { StoreUnavailable, thrownByLook } from '../stores/ledger.ts';
 import { openStore } from '../stores/open-store.ts';

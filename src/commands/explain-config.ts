@@ -1,5 +1,5 @@
 import { ConfigErrors, ConfigUnreadable } from '../config/problems.ts';
-import { exitCodes } from '../exit-codes.ts';
+import { exitCodes } from './exit-codes.ts';
 
 /** Says on standard error what is wrong with the configuration and what came of it, and gives the exit code for it. */
 export function explainConfig(

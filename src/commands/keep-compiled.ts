@@ -7,7 +7,7 @@ const main = pathOf('../main.ts');
 /** What is loaded only where it is needed. */
 const others = [
   './serve.ts',
-  './start-workers.ts',
+  './workers/start-workers.ts',
   './check.ts',
   './usage.ts',
   './completion.ts',
@@ -15,7 +15,7 @@ const others = [
   './keys/change.ts',
   './keys/look.ts',
   './keys/verify.ts',
-  '../self-test.ts',
+  './self-test.ts',
   '../stores/redis/open-redis.ts',
 ];
 

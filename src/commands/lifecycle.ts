@@ -1,8 +1,8 @@
 import { printAddress } from '../config/addresses.ts';
 import type { Address, Config } from '../config/config.ts';
-import { endedBy, exitCodes } from '../exit-codes.ts';
-import { describeCause, type Log } from '../log.ts';
-import { endPatienceMs } from '../patience.ts';
+import { endedBy, exitCodes } from './exit-codes.ts';
+import { describeCause, type Log } from '../telemetry/log.ts';
+import { endPatienceMs } from '../waiting/patience.ts';
 import { StoreUnavailable } from '../stores/ledger.ts';
 import { SpoolUnavailable } from '../uploads/spool.ts';
 

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { exitCodes } from '../exit-codes.ts';
+import { exitCodes } from './exit-codes.ts';
 import type { Terminal } from './terminal.ts';
 
 /** The flags of commands that list. */

@@ -1,4 +1,4 @@
-import { endedBy, exitCodes } from '../exit-codes.ts';
+import { endedBy, exitCodes } from './exit-codes.ts';
 
 interface Output {
   readonly stdout: NodeJS.WritableStream;

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Argument, Command, CommanderError, Option } from 'commander';
-import { exitCodes } from '../exit-codes.ts';
+import { exitCodes } from './exit-codes.ts';
 import type { Shell } from './completion.ts';
 import { addKeysCommands } from './keys/program.ts';
 import type { ListFlags } from './list-pages.ts';
@@ -58,7 +58,7 @@ export async function runCommand(): Promise<void> {
   addKeysCommands(program, configOption);
   addCompletion(program);
   program.command('worker', { hidden: true }).action(async () => {
-    const { work } = await import('./work.ts');
+    const { work } = await import('./workers/work.ts');
     process.exit(await work());
   });
 

@@ -2,10 +2,10 @@ import type { Config } from '../config/config.ts';
 import { handOver, type HandedConfig } from '../config/hand-over.ts';
 import { readConfig } from '../config/load-config.ts';
 import { resolveConfig } from '../config/resolve-config.ts';
-import { exitCodes } from '../exit-codes.ts';
-import type { Gateway } from '../gateway.ts';
-import { createLog, createLogger, type Log } from '../log.ts';
-import { settleSoon } from '../settle-heap.ts';
+import { exitCodes } from './exit-codes.ts';
+import type { Gateway } from '../gateway/gateway.ts';
+import { createLog, createLogger, type Log } from '../telemetry/log.ts';
+import { settleSoon } from './settle-heap.ts';
 import { explainConfig } from './explain-config.ts';
 import { announce, explainStart, watchForFaults } from './lifecycle.ts';
 import type { Stop } from './stop-signals.ts';
@@ -26,7 +26,7 @@ export async function serve(file: string, stop: Stop): Promise<number> {
   stop.lastly = log.flush;
   watchForFaults(log);
   // Workers run the same code, so once is enough.
-  const { leaksSecrets } = await import('../self-test.ts');
+  const { leaksSecrets } = await import('./self-test.ts');
   if (await leaksSecrets(createLogger)) {
     process.stderr.write(
       'gatehouse: a key would show in logs or answers, so nothing was started; please report it\n',
@@ -62,10 +62,10 @@ function load(file: string): Loaded {
 
 async function start({ config, handed }: Loaded, log: Log, stop: Stop): Promise<Gateway> {
   if (handed === undefined) {
-    const { startGateway } = await import('../gateway.ts');
+    const { startGateway } = await import('../gateway/gateway.ts');
     return await startGateway(config, log.logger);
   }
-  const { startWorkers } = await import('./start-workers.ts');
+  const { startWorkers } = await import('./workers/start-workers.ts');
   return await startWorkers(config, handed, { log, stop });
 }
 

@@ -1,4 +1,4 @@
-import { endedBy } from '../exit-codes.ts';
+import { endedBy } from './exit-codes.ts';
 
 export type StopSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
 

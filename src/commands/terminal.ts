@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline';
 import { text as wholeText } from 'node:stream/consumers';
 import { styleText } from 'node:util';
-import { endedBy, exitCodes } from '../exit-codes.ts';
+import { endedBy, exitCodes } from './exit-codes.ts';
 import { columnsOf } from './columns.ts';
 
 /** Where a command reads from and writes to. */

@@ -1,5 +1,5 @@
-import { exitCodes } from '../exit-codes.ts';
-import { createUsageBook, viewUsage, type UsageBook, type UsageView } from '../usage-book.ts';
+import { exitCodes } from './exit-codes.ts';
+import { createUsageBook, viewUsage, type UsageBook, type UsageView } from '../quota/usage-book.ts';
 import { atDesk, type DeskOptions } from './desk.ts';
 import { listPages, type ListFlags } from './list-pages.ts';
 import { agree, alignRows, paint, type Terminal } from './terminal.ts';

@@ -1,4 +1,4 @@
-import { fold, isStripped } from '../headers.ts';
+import { fold, isStripped } from '../wire/headers.ts';
 
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 

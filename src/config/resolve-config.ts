@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { fold } from '../headers.ts';
+import { fold } from '../wire/headers.ts';
 import { parseAddress } from './addresses.ts';
 import type { RefusalWording } from '../refusals.ts';
 import type { BodyCheck } from './compile-schema.ts';

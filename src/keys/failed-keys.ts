@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net';
-import { BoundedMap } from '../bounded-map.ts';
+import { BoundedMap } from '../collections/bounded-map.ts';
 
 /** Counts the keys that were not valid, for each network of clients, in bounded memory. */
 export interface FailedKeys {

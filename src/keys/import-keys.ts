@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { slicesOf } from '../slices.ts';
+import { slicesOf } from '../collections/slices.ts';
 import type { AddAnswer, KeyStore } from '../stores/key-store.ts';
 import { isOutage, Unreadable } from '../stores/ledger.ts';
 import { amendKey } from './amend-key.ts';

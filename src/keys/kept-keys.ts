@@ -1,6 +1,6 @@
-import { BoundedMap } from '../bounded-map.ts';
+import { BoundedMap } from '../collections/bounded-map.ts';
 import type { FoundKey } from './found-key.ts';
-import { RecordRing } from './record-ring.ts';
+import { RecordRing } from '../collections/record-ring.ts';
 
 /** A key as the store told of it, and when it was asked. */
 export interface KeptKey {

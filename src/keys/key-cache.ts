@@ -1,4 +1,4 @@
-import { BoundedMap } from '../bounded-map.ts';
+import { BoundedMap } from '../collections/bounded-map.ts';
 import type { FoundKey } from './found-key.ts';
 import { KeptKeys, type KeptKey } from './kept-keys.ts';
 

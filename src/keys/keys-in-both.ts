@@ -1,4 +1,4 @@
-import { slicesOf } from '../slices.ts';
+import { slicesOf } from '../collections/slices.ts';
 import type { KeyStore } from '../stores/key-store.ts';
 
 const keysAtOnce = 32;

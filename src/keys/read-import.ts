@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { isObject } from '../config/subschemas.ts';
 import { suggest } from '../config/wording.ts';
-import { JsonProblem, parseStrictJson } from '../strict-json.ts';
+import { JsonProblem, parseStrictJson } from '../content/strict-json.ts';
 import { readLabels, readQuota } from './compact-fields.ts';
 import type { ImportLine } from './import-keys.ts';
 import type { WrittenFields } from './key-fields.ts';

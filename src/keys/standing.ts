@@ -1,5 +1,5 @@
-import { networksOf } from '../networks.ts';
-import type { Networks } from '../networks.ts';
+import { networksOf } from '../wire/networks.ts';
+import type { Networks } from '../wire/networks.ts';
 import type { KeyRecord } from '../stores/key-store.ts';
 import type { FoundKey } from './found-key.ts';
 

@@ -1,4 +1,4 @@
-import { slicesOf } from '../slices.ts';
+import { slicesOf } from '../collections/slices.ts';
 import type { KeyStore, KeyUse } from '../stores/key-store.ts';
 import type { FoundKey } from './found-key.ts';
 

@@ -1,7 +1,7 @@
 import { StoreUnavailable } from '../stores/ledger.ts';
 import type { PlaceOrder } from '../stores/ledger.ts';
 import type { ConcurrencyReading } from './answer-headers.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../waiting/clock.ts';
 import { SharedPlaces } from './shared-places.ts';
 import type { SharedPlacesOptions } from './shared-places.ts';
 import type { ConcurrencyRule, OnStoreFailure } from '../config/plan-rule.ts';

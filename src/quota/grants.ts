@@ -1,9 +1,9 @@
 import { writeLimitHeaders } from './answer-headers.ts';
 import type { RateReading } from './answer-headers.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../waiting/clock.ts';
 import type { Place } from './concurrency.ts';
-import type { Hold } from './lease.ts';
-import type { Leases } from './leases.ts';
+import type { Hold } from './leases/lease.ts';
+import type { Leases } from './leases/leases.ts';
 import type { Charge } from '../config/plan-rule.ts';
 import { readQuotas } from './quota-reading.ts';
 import type { QuotaReading } from './quota-reading.ts';

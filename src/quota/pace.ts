@@ -1,6 +1,6 @@
 import type { RateRule } from '../config/plan-rule.ts';
-import { Line, type Spot } from '../line.ts';
-import type { RoomSpot } from '../waiting-room.ts';
+import { Line, type Spot } from '../collections/line.ts';
+import type { RoomSpot } from '../waiting/waiting-room.ts';
 import type { RateReading } from './answer-headers.ts';
 
 /** One request may pass now. */

@@ -1,4 +1,4 @@
-import { BoundedMap } from '../bounded-map.ts';
+import { BoundedMap } from '../collections/bounded-map.ts';
 import type { PeriodUnit, PlanRule, QuotaRule } from '../config/plan-rule.ts';
 import type { OwnQuota } from '../stores/key-store.ts';
 

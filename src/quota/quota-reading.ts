@@ -1,5 +1,5 @@
-import type { Lease } from './lease.ts';
-import type { StoreTime } from './store-time.ts';
+import type { Lease } from './leases/lease.ts';
+import type { StoreTime } from './leases/store-time.ts';
 
 /** What is known here of one quota of a key. What other processes drew since the last draw of this one is not known. */
 export interface QuotaReading {

@@ -1,10 +1,10 @@
 import { StoreUnavailable } from '../stores/ledger.ts';
 import type { Ledger, PaceAnswer } from '../stores/ledger.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../waiting/clock.ts';
 import type { RateRule } from '../config/plan-rule.ts';
 import { cellsAhead, createPace, isAtRest, isCallDue, isFresh, takeCell, tooFast } from './pace.ts';
 import type { Cell, Pace, TooFast, Waiter } from './pace.ts';
-import { turnsFor, WaitingRoom } from '../waiting-room.ts';
+import { turnsFor, WaitingRoom } from '../waiting/waiting-room.ts';
 
 /** The rates of all keys. */
 export interface Rates {

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { slicesOf } from '../slices.ts';
+import { slicesOf } from '../collections/slices.ts';
 import { isOutage, StoreUnavailable } from '../stores/ledger.ts';
 import type { Ledger, PlaceAnswer, PlaceOrder } from '../stores/ledger.ts';
-import type { Clock } from '../clock.ts';
-import { Outbox, repeatableForEver, type Step } from './outbox.ts';
+import type { Clock } from '../waiting/clock.ts';
+import { Outbox, repeatableForEver, type Step } from './leases/outbox.ts';
 
 export interface SharedPlacesOptions {
   readonly ledger: Ledger;

@@ -1,6 +1,6 @@
-import { BoundedMap } from '../bounded-map.ts';
+import { BoundedMap } from '../collections/bounded-map.ts';
 import type { QuotaReading } from './quota-reading.ts';
-import type { Lease } from './lease.ts';
+import type { Lease } from './leases/lease.ts';
 
 /** Which warnings were given already: one for each key, quota and period in this process. */
 export interface Warnings {

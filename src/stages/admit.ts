@@ -4,7 +4,7 @@ import type { Route } from '../config/config.ts';
 import type { Grant } from '../quota/grants.ts';
 import { planOf } from '../quota/plan-of.ts';
 import type { QuotaReading } from '../quota/quota-reading.ts';
-import type { WhenLeft } from '../quota/lease.ts';
+import type { WhenLeft } from '../quota/leases/lease.ts';
 import type { Decision, Quotas } from '../quota/quotas.ts';
 import { Refusal } from '../refusals.ts';
 import type { Caller } from './authenticate.ts';

@@ -1,7 +1,7 @@
 import type { Route } from '../config/config.ts';
 import { byExactness, segmentsOf } from '../config/route-path.ts';
 import type { Segment } from '../config/route-path.ts';
-import { announce } from '../headers.ts';
+import { announce } from '../wire/headers.ts';
 import { Refusal } from '../refusals.ts';
 import type { Head } from './check-request.ts';
 

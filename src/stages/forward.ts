@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Origin } from '../client-address.ts';
+import type { Origin } from '../wire/client-address.ts';
 import type { Route } from '../config/config.ts';
-import { addHeaders, announce, copyHeaders, type Passes } from '../headers.ts';
+import { addHeaders, announce, copyHeaders, type Passes } from '../wire/headers.ts';
 import { overloaded, Refusal } from '../refusals.ts';
-import type { Body } from '../upstream/body.ts';
+import type { Body } from '../bodies/body.ts';
 import { type Handshake, holdBytes } from '../upstream/join-sockets.ts';
 import type { OpenSockets } from '../upstream/open-sockets.ts';
 import type { Outcome, Progress } from '../upstream/exchange.ts';
-import type { Switching } from '../upstream/streamed-exchange.ts';
+import type { Switching } from '../upstream/streamed/streamed-exchange.ts';
 import type { Upstream } from '../upstream/upstream.ts';
 import type { Caller } from './authenticate.ts';
 import type { Head } from './check-request.ts';

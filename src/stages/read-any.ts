@@ -1,12 +1,12 @@
 import { inMemory, type BodyMemory } from '../bodies/body-memory.ts';
 import { tooLarge } from '../bodies/collect-body.ts';
-import { CollectedBytes } from '../collected-bytes.ts';
+import { CollectedBytes } from '../wire/collected-bytes.ts';
 import { bufferedBytesMax } from '../config/held-bytes.ts';
-import { lettingGo } from '../let-go.ts';
+import { lettingGo } from '../wire/let-go.ts';
 import { overloaded } from '../refusals.ts';
-import type { ArrivingBody } from '../uploads/arriving-body.ts';
-import type { Body } from '../upstream/body.ts';
-import { waitForFirst } from '../upstream/first-chunk.ts';
+import type { ArrivingBody } from '../bodies/arriving-body.ts';
+import type { Body } from '../bodies/body.ts';
+import { waitForFirst } from '../bodies/first-chunk.ts';
 
 /** What a body that is not looked into is read by. */
 export interface AnyOrder {

@@ -2,13 +2,13 @@ import { fieldsBytesMax } from '../config/held-bytes.ts';
 import { printSize } from '../config/units.ts';
 import type { UploadRule } from '../config/upload-rule.ts';
 import { Refusal } from '../refusals.ts';
-import type { ArrivingBody } from '../uploads/arriving-body.ts';
+import type { ArrivingBody } from '../bodies/arriving-body.ts';
 import { checkUpload } from '../uploads/check-upload.ts';
 import { readBoundary } from '../uploads/read-boundary.ts';
 import type { SpoolRoom } from '../uploads/spool.ts';
 import { UploadProblem } from '../uploads/upload-problem.ts';
-import type { StreamedBody } from '../upstream/body.ts';
-import { waitForFirst } from '../upstream/first-chunk.ts';
+import type { StreamedBody } from '../bodies/body.ts';
+import { waitForFirst } from '../bodies/first-chunk.ts';
 import type { Head } from './check-request.ts';
 
 /** What an upload is read by. */

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { answerWhileItSends, mustBeReadFirst } from '../answer-unread.ts';
+import { answerWhileItSends, mustBeReadFirst } from '../wire/answer-unread.ts';
 import type { PlanRule } from '../config/plan-rule.ts';
 import { planOf } from '../quota/plan-of.ts';
 import type { Quotas } from '../quota/quotas.ts';

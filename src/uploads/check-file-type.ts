@@ -1,7 +1,13 @@
 import { readExtension } from './check-file-name.ts';
-import { CollectedBytes } from '../collected-bytes.ts';
+import { CollectedBytes } from '../wire/collected-bytes.ts';
 import { createTextCheck } from './check-text.ts';
-import { canonicalType, isTextType, matchesType, typesOfDeclared, typesOfExtension } from '../media-types.ts';
+import {
+  canonicalType,
+  isTextType,
+  matchesType,
+  typesOfDeclared,
+  typesOfExtension,
+} from '../content/media-types.ts';
 import { readSignature, sampleBytesMax, typesWithSignature } from './read-signature.ts';
 import { UploadProblem } from './upload-problem.ts';
 

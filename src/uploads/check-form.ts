@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { printSize } from '../config/units.ts';
 import { checkFileName, type FileNameRule } from './check-file-name.ts';
-import { CollectedBytes } from '../collected-bytes.ts';
+import { CollectedBytes } from '../wire/collected-bytes.ts';
 import { createFileTypeCheck } from './check-file-type.ts';
 import type { FileTypeCheck } from './check-file-type.ts';
 import type { PartHandler } from './read-multipart.ts';

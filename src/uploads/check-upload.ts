@@ -1,8 +1,8 @@
 import { printSize } from '../config/units.ts';
-import { CollectedBytes } from '../collected-bytes.ts';
+import { CollectedBytes } from '../wire/collected-bytes.ts';
 import { createFileTypeCheck } from './check-file-type.ts';
 import { createFormCheck } from './check-form.ts';
-import { letGo, lettingGo } from '../let-go.ts';
+import { letGo, lettingGo } from '../wire/let-go.ts';
 import { readBoundary } from './read-boundary.ts';
 import { createMultipartReader } from './read-multipart.ts';
 import { readDeclaredType } from './read-part-header.ts';

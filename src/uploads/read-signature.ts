@@ -1,4 +1,4 @@
-import { typesOfSignature } from '../media-types.ts';
+import { typesOfSignature } from '../content/media-types.ts';
 import { busy } from './upload-problem.ts';
 
 /** How much of a file's beginning the signature is read from. */

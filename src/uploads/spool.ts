@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { open, unlink } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
-import { CollectedBytes } from '../collected-bytes.ts';
+import { CollectedBytes } from '../wire/collected-bytes.ts';
 import { busy } from './upload-problem.ts';
 
 /** What all uploads of one process may hold together, in bytes. */

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { addOwn, copyHeaders, responseHeaderPasses, type Passes } from '../headers.ts';
+import { addOwn, copyHeaders, responseHeaderPasses, type Passes } from '../wire/headers.ts';
 import { NonsenseAnswer } from './failures.ts';
 
 /** Bytes that the headers of an answer may have, whichever way it comes. */

@@ -1,7 +1,7 @@
 import { connect as connectTcp, type OnReadOpts, type Socket } from 'node:net';
 import { connect as connectTls, createSecureContext, type ConnectionOptions } from 'node:tls';
 import { serverNameOf } from '../config/addresses.ts';
-import { whenAllIsRead } from '../when-all-is-read.ts';
+import { whenAllIsRead } from '../waiting/when-all-is-read.ts';
 import { ConnectionClosed, ConnectTimeout } from './failures.ts';
 import { openByName } from './look-up.ts';
 

@@ -1,5 +1,5 @@
 import type { Writable } from 'node:stream';
-import { letGo } from '../let-go.ts';
+import { letGo } from '../wire/let-go.ts';
 
 /**
  * Writes what comes in pieces of any size. Each write costs a kilobyte as long as it waits, whatever its size, and the bounds of

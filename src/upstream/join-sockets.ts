@@ -2,15 +2,15 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { CollectedBytes } from '../collected-bytes.ts';
-import { gatherPieces } from '../gather-pieces.ts';
-import { addOwn, copyHeaders } from '../headers.ts';
+import { CollectedBytes } from '../wire/collected-bytes.ts';
+import { gatherPieces } from '../wire/gather-pieces.ts';
+import { addOwn, copyHeaders } from '../wire/headers.ts';
 import { passesWithoutLength } from './answer-head.ts';
 import { NonsenseAnswer } from './failures.ts';
 import { GatheringWriter } from './gathering-writer.ts';
 import type { Joined, OpenSocket } from './open-sockets.ts';
 import type { Progress } from './exchange.ts';
-import { sendHead } from '../send-head.ts';
+import { sendHead } from '../wire/send-head.ts';
 
 /** What a client asked for with `Upgrade: websocket`, and what the route allows it. */
 export interface Handshake {

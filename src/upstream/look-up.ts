@@ -1,7 +1,7 @@
 import { ADDRCONFIG, lookup, type LookupAddress } from 'node:dns';
 import type { EventEmitter } from 'node:events';
 import type { LookupFunction } from 'node:net';
-import { afterReading } from '../when-all-is-read.ts';
+import { afterReading } from '../waiting/when-all-is-read.ts';
 
 type Tell = (error: NodeJS.ErrnoException | null, addresses: readonly LookupAddress[]) => void;
 

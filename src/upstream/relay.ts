@@ -1,16 +1,16 @@
 import type { ServerResponse } from 'node:http';
-import { breakOff } from '../break-off.ts';
+import { breakOff } from '../wire/break-off.ts';
 import type { AnswerListener } from './answer-reader.ts';
 import { writeAnswerHead } from './answer-head.ts';
 import type { UpstreamConfig } from '../config/config.ts';
 import { GatheringWriter } from './gathering-writer.ts';
-import { takeHeader } from '../headers.ts';
+import { takeHeader } from '../wire/headers.ts';
 import { ExchangeFailed, type Outcome, type Progress } from './exchange.ts';
 import { ClientGone, NonsenseAnswer, ResponseTimeout, Stalled } from './failures.ts';
 import { Refusal } from '../refusals.ts';
 import type { Guest, Seats } from './seats.ts';
-import { sendHead } from '../send-head.ts';
-import { whenAllIsRead } from '../when-all-is-read.ts';
+import { sendHead } from '../wire/send-head.ts';
+import { whenAllIsRead } from '../waiting/when-all-is-read.ts';
 
 export interface RelayParts {
   /** The gateway's own headers for the answer. It is asked for them when that is there. */

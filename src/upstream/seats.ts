@@ -1,4 +1,4 @@
-import { Line, type Spot } from '../line.ts';
+import { Line, type Spot } from '../collections/line.ts';
 
 /** Who wants a seat. The seats alone set where it is. */
 export interface Guest {

@@ -1,16 +1,16 @@
 import type { ServerResponse } from 'node:http';
 import type { UpstreamConfig } from '../config/config.ts';
-import { type BufferedLane, createBufferedLane } from './buffered-lane.ts';
+import { type BufferedLane, createBufferedLane } from './buffered/buffered-lane.ts';
 import { type Connector, createConnector, createTrust, type Trust } from './connect.ts';
-import type { Body } from './body.ts';
+import type { Body } from '../bodies/body.ts';
 import { ClientGone, failureKind, refuse, type FailureKind } from './failures.ts';
 import { ExchangeFailed, type Outcome, type Progress } from './exchange.ts';
-import type { Switching } from './streamed-exchange.ts';
-import { RequestHead } from './request-head.ts';
+import type { Switching } from './streamed/streamed-exchange.ts';
+import { RequestHead } from './buffered/request-head.ts';
 import { Seats } from './seats.ts';
-import { createStreamedLane, type StreamedLane } from './streamed-lane.ts';
+import { createStreamedLane, type StreamedLane } from './streamed/streamed-lane.ts';
 import { Refusal } from '../refusals.ts';
-import { safeMethods } from '../safe-methods.ts';
+import { safeMethods } from '../wire/safe-methods.ts';
 
 /** A request as it leaves for an upstream; its headers are finished but for `Host`. */
 export interface OutgoingRequest {

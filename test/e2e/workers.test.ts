@@ -11,7 +11,7 @@ import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
-import { createMetrics } from '../../src/metrics.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { openStore } from '../../src/stores/open-store.ts';
 import { aKey, aNote } from '../helpers/a-key.ts';
 import { openBlackHole } from '../helpers/black-hole.ts';

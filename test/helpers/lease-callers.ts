@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { PlanRule } from '../../src/config/plan-rule.ts';
 import { countersAt } from '../../src/quota/counters.ts';
-import type { Hold } from '../../src/quota/lease.ts';
-import type { Leases } from '../../src/quota/leases.ts';
+import type { Hold } from '../../src/quota/leases/lease.ts';
+import type { Leases } from '../../src/quota/leases/leases.ts';
 import type { Usage } from '../../src/stores/ledger.ts';
 import { aPlan, aQuota, type createQuotaScene } from './lease-scene.ts';
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/clock.ts';
+import type { Clock } from '../../src/waiting/clock.ts';
 
 export interface TurnableClock extends Clock {
   /** Lets time pass for both clocks, timers on the way included, and lets promises settle around each of them. */

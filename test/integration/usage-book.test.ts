@@ -5,7 +5,7 @@ import { KeyProblem } from '../../src/keys/key-problem.ts';
 import { countersAt } from '../../src/quota/counters.ts';
 import { StoreUnavailable, Unreadable } from '../../src/stores/ledger.ts';
 import { openStore } from '../../src/stores/open-store.ts';
-import { createUsageBook, type KeyUsage, type UsageBook } from '../../src/usage-book.ts';
+import { createUsageBook, type KeyUsage, type UsageBook } from '../../src/quota/usage-book.ts';
 import { aKey, aNote } from '../helpers/a-key.ts';
 import { aPlan, aQuota } from '../helpers/lease-scene.ts';
 import { aDraw } from '../helpers/ledger-orders.ts';

@@ -8,9 +8,9 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { renewTables } from '../../docs/write-tables.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
-import { endedBy, exitCodes } from '../../src/exit-codes.ts';
-import { requestHeaderFilter } from '../../src/headers.ts';
-import { accessLine } from '../../src/log.ts';
+import { endedBy, exitCodes } from '../../src/commands/exit-codes.ts';
+import { requestHeaderFilter } from '../../src/wire/headers.ts';
+import { accessLine } from '../../src/telemetry/log.ts';
 import { catalogue, refusalCodes } from '../../src/refusals.ts';
 import { Visit } from '../../src/visit.ts';
 
@@ -149,7 +149,7 @@ test('the headers that the README says are stripped are stripped, and all of the
   const passes = requestHeaderFilter('apiKey', false);
   const told = rowsOf('stripped').flatMap(([names]) => codesIn(names).map((name) => name.toLowerCase()));
   for (const name of told) assert.equal(passes(name.replace('*', 'anything')), false, name);
-  const source = read('src/headers.ts');
+  const source = read('src/wire/headers.ts');
   const sets = source.slice(0, source.indexOf('const notNominable'));
   const inCode = [...sets.matchAll(/'([a-z0-9]+(?:-[a-z0-9]+)*-?)'/g)].map(([, name]) => name);
   const unnamed = inCode.filter((name) => !told.some((one) => one.replace('*', '') === name));

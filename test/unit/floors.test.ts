@@ -11,46 +11,19 @@ import { fileURLToPath } from 'node:url';
 const floors: readonly (readonly string[])[] = [
   ['main.ts'],
   ['commands'],
-  ['gateway.ts', 'self-test.ts'],
-  ['app.ts', 'listener.ts', 'admin'],
+  ['gateway'],
+  ['app.ts', 'admin'],
   ['journey.ts'],
-  ['answer.ts', 'connections.ts', 'recognition.ts', 'usage-book.ts', 'verify-request.ts'],
-  ['stages'],
-  ['bodies'],
-  ['keys', 'quota', 'upstream', 'uploads'],
-  ['watch-store.ts'],
+  ['answer.ts', 'door', 'stages'],
+  ['quota', 'upstream', 'uploads'],
+  ['bodies', 'keys'],
+  ['telemetry'],
   ['stores'],
-  ['merged-metrics.ts'],
-  ['acceptors.ts', 'log.ts', 'metrics.ts'],
   ['config'],
-  ['answer-unread.ts', 'visit.ts'],
-  ['waiting-room.ts'],
-  ['clock.ts'],
-  ['gathering-request.ts', 'linger.ts'],
-  ['gather-pieces.ts'],
-  ['broken-body.ts', 'client-address.ts', 'collected-bytes.ts', 'strict-json.ts'],
-  [
-    'bounded-map.ts',
-    'break-off.ts',
-    'escaped-keys.ts',
-    'exit-codes.ts',
-    'headers.ts',
-    'http.ts',
-    'let-go.ts',
-    'line-buffer.ts',
-    'line.ts',
-    'media-types.ts',
-    'networks.ts',
-    'patience.ts',
-    'refusals.ts',
-    'safe-methods.ts',
-    'send-head.ts',
-    'settle-heap.ts',
-    'slices.ts',
-    'standard-output.ts',
-    'tallies.ts',
-    'when-all-is-read.ts',
-  ],
+  ['visit.ts'],
+  ['wire'],
+  ['content', 'refusals.ts', 'waiting'],
+  ['collections'],
 ];
 
 /** Stages know each other's results; beyond that, one is made of four. */
@@ -65,10 +38,10 @@ const guarded: Readonly<Record<string, RegExp>> = {
   ioredis: /^stores\/redis\//,
   'http-proxy': /^upstream\//,
   express: /^(?:app\.ts|admin\/)/,
-  pino: /^log\.ts$/,
-  'pino-http': /^log\.ts$/,
-  'sonic-boom': /^standard-output\.ts$/,
-  'prom-client': /^(?:(?:merged-)?metrics|tallies)\.ts$/,
+  pino: /^telemetry\/log\.ts$/,
+  'pino-http': /^telemetry\/log\.ts$/,
+  'sonic-boom': /^telemetry\/standard-output\.ts$/,
+  'prom-client': /^telemetry\/(?:(?:merged-)?metrics|tallies)\.ts$/,
   commander: /^(?:main\.ts$|commands\/)/,
   yaml: /^config\//,
   ajv: /^config\//,
@@ -76,10 +49,9 @@ const guarded: Readonly<Record<string, RegExp>> = {
 
 /** The process belongs to main and the commands. Others touch this of it, and nothing else. */
 const processUses: readonly string[] = [
-  'connections.ts: process.nextTick', // schedules, and changes nothing
-  'log.ts: process.stdout', // what the log looks like
-  'settle-heap.ts: process.nextTick', // schedules, and changes nothing
-  'standard-output.ts: process.stdout', // where the log goes
+  'door/connections.ts: process.nextTick', // schedules, and changes nothing
+  'telemetry/log.ts: process.stdout', // what the log looks like
+  'telemetry/standard-output.ts: process.stdout', // where the log goes
 ];
 
 interface Import {
@@ -97,6 +69,13 @@ const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((fi
 const imports = files.flatMap((file) => importsOf(file, readFileSync(join(src, file), 'utf8')));
 
 test('every file has a floor', () => {
+  assert.ok(imports.length > 1000, 'the imports are found');
+  const units = new Set(files.map(unitOf));
+  assert.deepEqual(
+    floors.flat().filter((unit) => !units.has(unit)),
+    [],
+    'nobody lives there',
+  );
   const homeless = files.filter((file) => floorOf(file) === -1);
   assert.deepEqual(homeless, [], 'give it one in the list of floors');
 });

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { createKeyFormat } from '../../keys/key-format.ts';
 import { invalidFields } from '../../keys/key-problem.ts';
-import { verifyRequest } from '../../verify-request.ts';
+import { verifyRequest } from '../verify-request.ts';
 import { operation, type Operation } from '../operation.ts';
 import { pageQuery } from './page-query.ts';
 

@@ -1,4 +1,4 @@
-import { viewUsage } from '../../usage-book.ts';
+import { viewUsage } from '../../quota/usage-book.ts';
 import { operation, type Operation } from '../operation.ts';
 
 const tag = 'Usage';

@@ -1,6 +1,6 @@
 import type { Config } from '../../config/config.ts';
 import { parseDuration } from '../../config/units.ts';
-import { exitCodes } from '../../exit-codes.ts';
+import { exitCodes } from '../exit-codes.ts';
 import type { FreshSecret } from '../../keys/key-book.ts';
 import type { WrittenFields } from '../../keys/key-fields.ts';
 import { invalidFields } from '../../keys/key-problem.ts';

@@ -2,7 +2,7 @@ import { constants, createReadStream } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import type { Config } from '../../config/config.ts';
 import { whyUnreadable } from '../../config/read-text.ts';
-import { exitCodes } from '../../exit-codes.ts';
+import { exitCodes } from '../exit-codes.ts';
 import type { ImportReport } from '../../keys/import-keys.ts';
 import { readKeyFields } from '../../keys/key-fields.ts';
 import { createKeyRules } from '../../keys/key-rules.ts';

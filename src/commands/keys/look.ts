@@ -1,5 +1,5 @@
 import { loadConfig } from '../../config/load-config.ts';
-import { exitCodes } from '../../exit-codes.ts';
+import { exitCodes } from '../exit-codes.ts';
 import { createKeyFormat } from '../../keys/key-format.ts';
 import type { AuditView } from '../../keys/key-pages.ts';
 import type { KeyView } from '../../keys/key-view.ts';

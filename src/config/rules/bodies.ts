@@ -1,5 +1,5 @@
-import { slownessOf } from '../slow-pattern.ts';
-import type { Slowness } from '../slow-pattern.ts';
+import { slownessOf } from '../patterns/slow-pattern.ts';
+import type { Slowness } from '../patterns/slow-pattern.ts';
 import { isObject, subschemas } from '../subschemas.ts';
 import { show } from '../wording.ts';
 import type { Rule } from './draft.ts';

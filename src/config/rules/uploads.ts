@@ -1,4 +1,4 @@
-import { matchesType, typesOfExtension } from '../../media-types.ts';
+import { matchesType, typesOfExtension } from '../../content/media-types.ts';
 import type { RawRoute } from '../schema.ts';
 import { parseSize, printSize } from '../units.ts';
 import { readFieldKinds } from '../field-kinds.ts';

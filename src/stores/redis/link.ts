@@ -1,6 +1,6 @@
 import type { Cluster } from 'ioredis';
-import { systemClock } from '../../clock.ts';
-import { turnsFor, WaitingRoom } from '../../waiting-room.ts';
+import { systemClock } from '../../waiting/clock.ts';
+import { turnsFor, WaitingRoom } from '../../waiting/waiting-room.ts';
 import { StoreUnavailable } from '../ledger.ts';
 import { createBreaker } from './breaker.ts';
 import type { Breaker } from './breaker.ts';

@@ -1,5 +1,5 @@
-import { slicesOf } from '../../slices.ts';
-import { whenAllIsRead } from '../../when-all-is-read.ts';
+import { slicesOf } from '../../collections/slices.ts';
+import { whenAllIsRead } from '../../waiting/when-all-is-read.ts';
 import type { Calls } from './calls.ts';
 import type { Connection } from './connection.ts';
 import type { Patience } from './patience.ts';

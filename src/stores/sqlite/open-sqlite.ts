@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { whenAllIsRead } from '../../when-all-is-read.ts';
+import { whenAllIsRead } from '../../waiting/when-all-is-read.ts';
 import type { KeyRecord, KeyStore } from '../key-store.ts';
 import type { Ledger } from '../ledger.ts';
 import { checkDraw, checkPace, checkPlace, checkUnits } from '../orders.ts';

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { createAdmin, listenAdmin } from '../../../src/admin/admin.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
-import { createLogger } from '../../../src/log.ts';
+import { createLogger } from '../../../src/telemetry/log.ts';
 import { openStore } from '../../../src/stores/open-store.ts';
 import { setTimeout as pause } from 'node:timers/promises';
 import { until } from '../../helpers/poll.ts';

@@ -5,7 +5,7 @@ import type { Config } from '../../../src/config/config.ts';
 import { CannotStart, drainPatienceMs, explainStart } from '../../../src/commands/lifecycle.ts';
 
 const lifecycle = new URL('../../../src/commands/lifecycle.ts', import.meta.url).href;
-const log = new URL('../../../src/log.ts', import.meta.url).href;
+const log = new URL('../../../src/telemetry/log.ts', import.meta.url).href;
 
 test('faults that come together are all in the log, and the process ends with the code for them', () => {
   const program = `

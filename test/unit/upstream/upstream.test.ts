@@ -6,7 +6,7 @@ import type { Socket } from 'node:net';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { TestContext } from 'node:test';
-import type { Body, StreamedBody } from '../../../src/upstream/body.ts';
+import type { Body, StreamedBody } from '../../../src/bodies/body.ts';
 import type { Progress } from '../../../src/upstream/exchange.ts';
 import { createUpstream } from '../../../src/upstream/upstream.ts';
 import { collectGarbage, memoryUsed } from '../../helpers/collect-garbage.ts';

@@ -1,0 +1,59 @@
+import type { Config } from '../config/config.ts';
+import type { KeyBook } from '../keys/key-book.ts';
+import type { Verdict } from '../keys/verify-key.ts';
+import { createWording, Refusal } from '../refusals.ts';
+import { authorise } from '../stages/authorise.ts';
+import { checkTarget } from '../stages/check-request.ts';
+import { createRouteTable, findRoute } from '../stages/find-route.ts';
+import { checkUsageMethod } from '../stages/show-usage.ts';
+
+/** A request that somebody might send with a key. */
+export interface ImaginedRequest {
+  /** An address; undefined for any that the key may be used from. */
+  readonly client?: string | undefined;
+  /** As a request line has it, with its query if it has one; undefined for none in particular. */
+  readonly path?: string | undefined;
+  readonly method?: string | undefined;
+}
+
+/** What the gateway would say: `valid` takes the route into account, too. */
+export interface RequestVerdict extends Verdict {
+  /** The answer that a caller would get; null when the request would go on. */
+  readonly answer: { readonly status: number; readonly body: string } | null;
+}
+
+/** Says what the gateway would say to a secret, and if a path is given to a request for it. Nothing is charged or counted. */
+export async function verifyRequest(
+  secret: string,
+  { client, path, method = 'GET' }: ImaginedRequest,
+  { book, config }: { readonly book: Pick<KeyBook, 'verify'>; readonly config: Config },
+): Promise<RequestVerdict> {
+  const verdict = await book.verify(secret, { client });
+  const refusal = refusalOf(verdict, { path, method }, config);
+  if (refusal === undefined) return { ...verdict, answer: null };
+  const { status, body } = createWording(config.errors)(refusal);
+  return { ...verdict, valid: false, refusal: refusal.code, answer: { status, body } };
+}
+
+/** The stages that ask neither store nor upstream, in the order of the journey. */
+function refusalOf(
+  { refusal, key }: Verdict,
+  { path: target, method: written }: { readonly path: string | undefined; readonly method: string },
+  { routes, usagePath }: Config,
+): Refusal | undefined {
+  try {
+    const path = target === undefined ? undefined : checkTarget(target).path;
+    if (refusal !== null && refusal !== 'plan_unknown') return new Refusal(refusal);
+    const method = written.toUpperCase();
+    if (path !== undefined && path === usagePath) checkUsageMethod({ method });
+    else if (path !== undefined) {
+      const route = findRoute({ path, method }, createRouteTable(routes), Date.now());
+      authorise({ scopes: key?.scopes ?? [] }, route, path);
+    }
+    // What the plan allows is asked last.
+    return refusal === null ? undefined : new Refusal(refusal);
+  } catch (error) {
+    if (error instanceof Refusal) return error;
+    throw error;
+  }
+}

@@ -1,0 +1,199 @@
+import type { IncomingMessage } from 'node:http';
+import { bodyBroken, brokenBy } from '../wire/broken-body.ts';
+import type { Pace } from '../config/config.ts';
+import { printSize } from '../config/units.ts';
+import { Refusal } from '../refusals.ts';
+import { afterReading } from '../waiting/when-all-is-read.ts';
+
+/** What is told of a body while it arrives. */
+export interface Arrivals {
+  bytesIn: number;
+}
+
+/** A body that is being read. */
+export interface ArrivingBody {
+  readonly chunks: AsyncGenerator<Buffer, void>;
+  /**
+   * Ends the reading, begun or not, and lets the rest of the request flow for whoever discards it: who waits for a chunk gets
+   * an error at once instead of waiting for the client.
+   */
+  readonly stop: () => void;
+}
+
+/** How a body is read. */
+export interface ReadingRule {
+  readonly pace: Pace;
+  /** What is said of a body that takes longer than the pace allows. */
+  readonly tooSlow: 'request_timeout' | 'upload_too_slow';
+  readonly arrivals: Arrivals;
+  /** Over which time the rate is measured; five seconds, but for tests. */
+  readonly rateWindowMs?: number;
+}
+
+/**
+ * Reads a request's body chunk by chunk, and no faster than it is taken. Refuses with `client_gone`, and with the
+ * refusal of the rule when the body comes too slowly: in all, or for five seconds. Only the time in which the client was waited
+ * for is counted, so that nobody pays for an upstream that takes its time. Stopping early leaves the request open, to be answered.
+ */
+export function readArriving(req: IncomingMessage, rule: ReadingRule): ArrivingBody {
+  let arrival: Arrival | undefined;
+  let stopped = false;
+
+  async function* read(): AsyncGenerator<Buffer, void> {
+    if (stopped) return;
+    arrival = new Arrival(req, rule);
+    try {
+      for (;;) {
+        const chunk = await arrival.next();
+        if (chunk === undefined) return;
+        yield chunk;
+      }
+    } finally {
+      arrival.close();
+    }
+  }
+
+  return {
+    chunks: read(),
+    stop: () => {
+      stopped = true;
+      arrival?.stop();
+    },
+  };
+}
+
+// --- Internal ---
+
+const rateWindowMs = 5000;
+
+class Arrival {
+  readonly #req: IncomingMessage;
+  readonly #rule: ReadingRule;
+  readonly #windowMs: number;
+  readonly #chunks: Buffer[] = [];
+  #ended = false;
+  #closed = false;
+  #failure: Refusal | undefined;
+  #wake: (() => void) | undefined;
+  /** How long the client was waited for so far, and up to which instant that is counted. */
+  #waitedMs = 0;
+  #countedAt = 0;
+  #stopTimer: (() => void) | undefined;
+  /** Of the running window: how long the client will have been waited for when it ends, and what it sent. */
+  #windowEndMs: number;
+  #windowBytes = 0;
+
+  constructor(req: IncomingMessage, rule: ReadingRule) {
+    this.#req = req;
+    this.#rule = rule;
+    this.#windowMs = rule.rateWindowMs ?? rateWindowMs;
+    this.#windowEndMs = this.#windowMs;
+    req.on('data', this.#take).on('end', this.#end).on('close', this.#leave).on('error', this.#leave);
+    req.on(bodyBroken, this.#fail);
+    const reason = brokenBy(req);
+    if (reason !== undefined) this.#fail(reason);
+    if (req.destroyed) this.#leave();
+  }
+
+  async next(): Promise<Buffer | undefined> {
+    if (this.#chunks.length === 0 && !this.#ended && this.#failure === undefined) await this.#wait();
+    // What came before a failure is of no use: the body will not be whole.
+    if (this.#failure !== undefined) throw this.#failure;
+    return this.#chunks.shift();
+  }
+
+  stop(): void {
+    this.#fail(new Refusal('internal', { detail: 'the body was no longer wanted' }));
+    this.close();
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    const req = this.#req;
+    req.off('data', this.#take).off('end', this.#end).off('close', this.#leave).off('error', this.#leave);
+    req.off(bodyBroken, this.#fail).on('error', ignore);
+    this.#chunks.length = 0;
+    // A paused request would not flow for whoever discards the rest of it.
+    if (!this.#ended) req.resume();
+  }
+
+  readonly #take = (chunk: Buffer): void => {
+    this.#chunks.push(chunk);
+    this.#windowBytes += chunk.length;
+    this.#rule.arrivals.bytesIn += chunk.length;
+    this.#req.pause();
+    this.#wake?.();
+  };
+
+  readonly #end = (): void => {
+    this.#ended = true;
+    this.#wake?.();
+  };
+
+  readonly #leave = (): void => {
+    if (!this.#ended) this.#fail(new Refusal('client_gone'));
+  };
+
+  readonly #fail = (refusal: Refusal): void => {
+    this.#failure ??= refusal;
+    this.#wake?.();
+  };
+
+  async #wait(): Promise<void> {
+    this.#countedAt = performance.now();
+    this.#setTimer();
+    this.#req.resume();
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve;
+    });
+    this.#wake = undefined;
+    this.#stopTimer?.();
+    this.#countWait();
+  }
+
+  #countWait(): void {
+    const now = performance.now();
+    this.#waitedMs += now - this.#countedAt;
+    this.#countedAt = now;
+  }
+
+  /** What ends first, the window or the time for all of the body. */
+  #setTimer(): void {
+    const untilMs = Math.min(this.#windowEndMs, this.#rule.pace.timeoutMs);
+    // Behind a standstill it is over already, and a chunk came all the same.
+    this.#stopTimer = afterReading(Math.max(untilMs - this.#waitedMs, 1), this.#judgeLate);
+  }
+
+  /** What came in time may wait to be read in a process that stood still: whoever is waited for no longer is not late. */
+  readonly #judgeLate = (): void => {
+    this.#countWait();
+    this.#judge();
+    if (this.#failure === undefined) this.#setTimer();
+  };
+
+  #judge(): void {
+    if (this.#waitedMs >= this.#rule.pace.timeoutMs) this.#fail(late(this.#rule));
+    if (this.#waitedMs >= this.#windowEndMs) this.#closeWindow();
+  }
+
+  #closeWindow(): void {
+    const { bytesPerSecondMin } = this.#rule.pace;
+    if (this.#windowBytes * 1000 < bytesPerSecondMin * this.#windowMs) {
+      const rate = printSize(bytesPerSecondMin);
+      this.#fail(
+        new Refusal('upload_too_slow', { message: `The request body must arrive at ${rate} per second` }),
+      );
+    }
+    this.#windowEndMs = this.#waitedMs + this.#windowMs;
+    this.#windowBytes = 0;
+  }
+}
+
+function late({ tooSlow, pace }: ReadingRule): Refusal {
+  if (tooSlow === 'request_timeout') return new Refusal('request_timeout');
+  const seconds = Math.round(pace.timeoutMs / 100) / 10;
+  return new Refusal(tooSlow, { message: `The request body must arrive within ${seconds} s` });
+}
+
+function ignore(): void {}

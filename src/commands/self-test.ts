@@ -1,0 +1,128 @@
+import { hash } from 'node:crypto';
+import { once } from 'node:events';
+import { duplexPair, Writable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { BodyMemory } from '../bodies/body-memory.ts';
+import { createAnswerer } from '../answer.ts';
+import { type App, createApp } from '../app.ts';
+import { originFinder } from '../wire/client-address.ts';
+import { Connections } from '../door/connections.ts';
+import { requestHeaderFilter } from '../wire/headers.ts';
+import { http } from '../wire/http.ts';
+import { createJourney } from '../journey.ts';
+import { foundOf, type FoundKey } from '../keys/found-key.ts';
+import { createKeyFormat, withholdSecrets } from '../keys/key-format.ts';
+import type { createLogger, Logger } from '../telemetry/log.ts';
+import { createGatewayMetrics } from '../telemetry/metrics.ts';
+import type { Quotas } from '../quota/quotas.ts';
+import { createWording } from '../refusals.ts';
+import { createRouteTable } from '../stages/find-route.ts';
+import { createSpoolRoom } from '../uploads/spool.ts';
+import { OpenSockets } from '../upstream/open-sockets.ts';
+
+/** Without a route nobody gets as far as the limits, which know ids alone. */
+const unreached: Quotas = {
+  reserve: () => {
+    throw new Error('a limit was asked by a request that has no route');
+  },
+  read: async () => [],
+  drain: async () => undefined,
+  counts: { leases: 0, owingKeys: 0, waitingSteps: 0, droppedSteps: 0 },
+};
+const noRoom = { memoryEachMax: 0, memoryMax: 0, diskMax: 0, directory: '' };
+
+type Find = () => Promise<FoundKey | undefined>;
+
+/**
+ * Whether a key that is sent shows in a log, an answer or a metric. A canary takes every way through the stages that see
+ * keys, by the loggers and the answerer of the gateway, without a port and with memory in place of all outputs.
+ */
+export async function leaksSecrets(makeLogger: typeof createLogger): Promise<boolean> {
+  const canary = createKeyFormat('canary').create();
+  const written: string[] = [];
+  const sink = new Writable({
+    write(chunk, _encoding, done) {
+      written.push(String(chunk));
+      done();
+    },
+  });
+  const logger = makeLogger('trace', sink);
+  const digest = hash('sha256', canary);
+  const record = foundOf({ id: 'canary', plan: 'canary', digest, enabled: true, expiresAt: undefined });
+  const ways: readonly Find[] = [
+    async () => record,
+    async () => undefined,
+    () => Promise.reject(new Error('the store is away')),
+  ];
+  for (const find of ways) written.push(...(await send(canary, find, logger)));
+  const all = written.join('\n');
+  const bytes = Buffer.from(canary);
+  const forms = [
+    canary,
+    digest,
+    bytes.toString('hex'),
+    bytes.toString('base64'),
+    bytes.toString('base64url'),
+  ];
+  return forms.some((form) => all.includes(form));
+}
+
+async function send(canary: string, find: Find, logger: Logger): Promise<readonly string[]> {
+  const metrics = createGatewayMetrics();
+  const wording = createWording(new Map());
+  const limits = {
+    connections: 1,
+    inFlight: 9,
+    inFlightPerConnection: 9,
+    headerBytes: 16_384,
+    headerCount: 99,
+  };
+  const timeouts = {
+    headerTimeoutMs: 1000,
+    requestTimeoutMs: 1000,
+    keepAliveMs: 1000,
+    stalledReaderMs: 1000,
+  };
+  const travel = createJourney({
+    connections: new Connections({ ...limits, ...timeouts, bodyMemory: 0 }),
+    headRules: { keyHeader: 'apikey', headerCount: limits.headerCount },
+    recognition: {
+      keyring: { find, close: () => undefined },
+      noteUse: () => undefined,
+      noteFailure: () => undefined,
+      now: Date.now,
+    },
+    routes: createRouteTable([]),
+    usage: { path: undefined, plans: new Map(), quotas: unreached },
+    admission: { plans: new Map(), quotas: unreached, count: () => undefined, warn: () => undefined },
+    bodyRooms: {
+      memory: new BodyMemory(0),
+      spools: createSpoolRoom(noRoom),
+      requestMs: timeouts.requestTimeoutMs,
+    },
+    forwarding: {
+      upstreams: new Map(),
+      passes: requestHeaderFilter('apiKey', false),
+      forwarded: false,
+      sockets: new OpenSockets(),
+    },
+    answer: createAnswerer(wording),
+  });
+  const app = createApp({ travel, findOrigin: originFinder([]), logger, metrics, withhold: withholdSecrets });
+  const answers: string[] = [];
+  // Sent twice, a key is refused without being looked up.
+  for (const keys of [[canary], [canary, canary]]) answers.push(await exchange(app, keys));
+  return [...answers, await metrics.registry.metrics()];
+}
+
+/** One request over a connection in memory. */
+async function exchange({ handle, messages }: App, keys: readonly string[]): Promise<string> {
+  const [client, server] = duplexPair();
+  http.createServer(messages, handle).emit('connection', server);
+  const headers = keys.map((key) => `apiKey: ${key}\r\n`).join('');
+  client.write(`GET /canary HTTP/1.1\r\nHost: canary\r\nConnection: close\r\n${headers}\r\n`);
+  const closed = once(server, 'close');
+  const answer = await text(client);
+  await closed;
+  return answer;
+}

@@ -1,0 +1,264 @@
+import type { Worker } from 'node:cluster';
+import type { Address } from '../../config/config.ts';
+import { exitCodes } from '../exit-codes.ts';
+import { describeCause, type Logger } from '../../telemetry/log.ts';
+import type { Snapshot } from '../../telemetry/merged-metrics.ts';
+import { afterReading } from '../../waiting/when-all-is-read.ts';
+import { CannotStart } from '../lifecycle.ts';
+import type { Answers, Beginning, Order, Report, Ready } from './worker-messages.ts';
+
+export interface CrewOptions {
+  readonly count: number;
+  readonly logger: Logger;
+  readonly fork: () => Worker;
+  /** Told of the last numbers of a worker that ends in good order. */
+  readonly note: (pid: number, metrics: Snapshot) => void;
+  /** Told when a worker has ended and all that it said has been heard. */
+  readonly ended: (pid: number) => void;
+}
+
+interface Member {
+  readonly worker: Worker;
+  readonly pid: number;
+  /** When it was ready; undefined until it is. */
+  readyAt: number | undefined;
+  /** Rounds since it last answered anything, or began to start. */
+  silentRounds: number;
+}
+
+interface Question {
+  readonly member: Member;
+  readonly settle: (answer: Answers[keyof Answers] | undefined) => void;
+}
+
+/** A worker that lived this long was no failed start: the next one comes at once. */
+const steadyMs = 10_000;
+const backoffMinMs = 100;
+const backoffMaxMs = 10_000;
+/**
+ * A silent worker is told of after the one number of rounds, and killed after the other, 30 s, which no honest pause takes. Rounds
+ * are counted and not time: a machine that sleeps has none.
+ */
+const toldRounds = 3;
+const killedRounds = 16;
+/** One that does not become ready is killed after a minute: a start takes seconds, on a slow disk or processor some more. */
+const startRounds = 30;
+/** More than a worker takes for its readiness, and less than those wait who ask for that of all. */
+const answerPatienceMs = 700;
+
+/** The workers: as many as asked for, each replaced when it ends, until they are drained. */
+export class Crew {
+  readonly #options: CrewOptions;
+  readonly #members = new Set<Member>();
+  readonly #questions = new Map<number, Question>();
+  #beginning: Beginning | undefined;
+  #asked = 0;
+  /** Workers in a row that ended soon after their start, or before it. */
+  #shortLives = 0;
+  #state: 'starting' | 'running' | 'ending' = 'starting';
+
+  constructor(options: CrewOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Starts them all. What keeps the first from starting keeps all from it, so that is the end, with its exit code. Of the
+   * others each is replaced when it ends, as the first is from then on.
+   */
+  async start(beginning: Omit<Beginning, 'isFirst'>): Promise<Address> {
+    this.#beginning = { ...beginning, isFirst: true };
+    const { listen, storeIdentity } = await this.#begin();
+    this.#beginning = { ...beginning, isFirst: false, storeIdentity };
+    this.#state = 'running';
+    await Promise.all(Array.from({ length: this.#options.count - 1 }, () => this.#add()));
+    return listen;
+  }
+
+  /**
+   * Asks every worker that is ready, and tells of each answer when it comes: a moment later its worker may have ended. Resolves
+   * when all have answered, or had the time for it.
+   */
+  async ask<About extends keyof Answers>(
+    about: About,
+    heard: (answer: Answers[About], pid: number) => void,
+  ): Promise<void> {
+    const ready = [...this.#members].filter(({ readyAt }) => readyAt !== undefined);
+    await Promise.all(
+      ready.map(async (member) => {
+        const answer = await this.#askOne(member, about);
+        if (answer !== undefined) heard(answer, member.pid);
+      }),
+    );
+  }
+
+  /**
+   * Begins a round: what is asked next should have an answer before the next one. A worker that hangs goes on being dealt
+   * connections that nobody takes, so it does not stay.
+   */
+  beginRound(): void {
+    if (this.#state === 'ending') return;
+    for (const member of this.#members) {
+      member.silentRounds += 1;
+      if (member.readyAt === undefined) this.#judgeStart(member);
+      else this.#judgeSilence(member);
+    }
+  }
+
+  #judgeStart(member: Member): void {
+    if (member.silentRounds === startRounds)
+      this.#giveUp(member, 'a worker takes too long to start and is killed');
+  }
+
+  #judgeSilence(member: Member): void {
+    if (member.silentRounds === toldRounds) this.#tell(member, 'a worker does not answer');
+    if (member.silentRounds === killedRounds)
+      this.#giveUp(member, 'a worker has not answered for too long and is killed');
+  }
+
+  #giveUp(member: Member, sentence: string): void {
+    this.#tell(member, sentence);
+    member.worker.process.kill('SIGKILL');
+  }
+
+  /** Lets every worker finish what it has in flight, and resolves when all have ended; after `patienceMs` they are killed. */
+  async drain(patienceMs: number): Promise<void> {
+    this.#state = 'ending';
+    const timer = setTimeout(() => this.kill(), patienceMs);
+    await Promise.all(
+      [...this.#members].map(async ({ worker, readyAt }) => {
+        const closed = new Promise((resolve) => worker.process.once('close', resolve));
+        if (readyAt === undefined) worker.process.kill('SIGKILL');
+        else send(worker, { kind: 'drain' });
+        await closed;
+      }),
+    );
+    clearTimeout(timer);
+  }
+
+  /** Ends them at once, whatever they do. */
+  kill(): void {
+    for (const { worker } of this.#members) worker.process.kill('SIGKILL');
+  }
+
+  /** Starts one, and resolves when it is ready. */
+  #begin(): Promise<Ready> {
+    const { fork, note, logger } = this.#options;
+    const beginning = this.#beginning;
+    return new Promise((resolve, reject) => {
+      const worker = fork();
+      if (worker.process.pid === undefined) {
+        worker.once('error', reject);
+        return;
+      }
+      const member: Member = { worker, pid: worker.process.pid, readyAt: undefined, silentRounds: 0 };
+      this.#members.add(member);
+      worker.on('error', () => undefined); // a message to a worker that is gone; its exit says the rest
+      worker.on('message', (report: Report) => {
+        if (report.kind === 'awake' && beginning) send(worker, { kind: 'begin', beginning });
+        if (report.kind === 'farewell') note(member.pid, report.metrics);
+        if (report.kind === 'answer') this.#hear(member, report);
+        if (report.kind !== 'ready') return;
+        member.readyAt = performance.now();
+        member.silentRounds = 0;
+        logger.debug({ pid: member.pid }, 'a worker is ready');
+        resolve(report);
+      });
+      // And not 'exit', after which there may still be something to hear.
+      worker.process.once('close', (code: number | null, signal: string | null) => {
+        this.#leave(member, { code, signal });
+        reject(new CannotStart(code, signal));
+      });
+    });
+  }
+
+  /** An answer that comes too late for its question still shows that the worker lives. */
+  #hear(member: Member, { id, answer }: Extract<Report, { kind: 'answer' }>): void {
+    if (member.silentRounds >= toldRounds) {
+      this.#options.logger.info({ pid: member.pid }, 'a worker answers again');
+    }
+    member.silentRounds = 0;
+    this.#questions.get(id)?.settle(answer);
+  }
+
+  #tell({ pid }: Member, sentence: string): void {
+    this.#options.logger.error({ pid }, sentence);
+  }
+
+  #leave(member: Member, end: { code: number | null; signal: string | null }): void {
+    this.#members.delete(member);
+    for (const question of this.#questions.values()) {
+      if (question.member === member) question.settle(undefined);
+    }
+    this.#options.ended(member.pid);
+    if (this.#state !== 'running') return;
+    const livedMs = member.readyAt === undefined ? 0 : performance.now() - member.readyAt;
+    const asked = end.code === exitCodes.ok;
+    const failed = !asked && livedMs < steadyMs;
+    // That somebody asked one to end says nothing of the others.
+    if (!asked && !failed) this.#shortLives = 0;
+    const afterMs = this.#replaceLater(failed);
+    this.#options.logger[asked ? 'info' : 'error'](
+      { pid: member.pid, ...end, livedMs: Math.round(livedMs), afterMs },
+      'a worker ended, another takes its place',
+    );
+  }
+
+  /** Sees that another takes a place, later and later while one after the other fails, and says after how long. */
+  #replaceLater(failed: boolean): number {
+    const afterMs = failed ? Math.min(backoffMaxMs, backoffMinMs * 2 ** this.#shortLives) : 0;
+    if (failed) this.#shortLives += 1;
+    setTimeout(() => void this.#replace(), afterMs);
+    return afterMs;
+  }
+
+  async #replace(): Promise<void> {
+    if (this.#state !== 'running') return;
+    if (await this.#add()) this.#options.logger.info('a worker has taken the place');
+  }
+
+  /** Starts one more, and says whether it is ready. If not, the next attempt is under way. */
+  async #add(): Promise<boolean> {
+    try {
+      await this.#begin();
+      return true;
+    } catch (error) {
+      // The end of a process has been logged, and has had another take its place.
+      if (!(error instanceof CannotStart)) this.#missProcess(error);
+      return false;
+    }
+  }
+
+  #missProcess(error: unknown): void {
+    const afterMs = this.#replaceLater(true);
+    this.#options.logger.error(
+      { cause: describeCause(error), afterMs },
+      'no process can be made for a worker',
+    );
+  }
+
+  async #askOne<About extends keyof Answers>(
+    member: Member,
+    about: About,
+  ): Promise<Answers[About] | undefined> {
+    const id = (this.#asked += 1);
+    const answer = await new Promise<Answers[keyof Answers] | undefined>((resolve) => {
+      // Were this process held up, all answers would lie there unread.
+      const stopWaiting = afterReading(answerPatienceMs, () => resolve(undefined));
+      this.#questions.set(id, {
+        member,
+        settle: (given) => {
+          stopWaiting();
+          resolve(given);
+        },
+      });
+      send(member.worker, { kind: 'ask', id, about });
+    });
+    this.#questions.delete(id);
+    return answer as Answers[About] | undefined;
+  }
+}
+
+/** A worker that is ending may be deaf already: it will say so by its exit. */
+function send(worker: Worker, order: Order): void {
+  if (worker.isConnected()) worker.send(order);
+}

@@ -1,0 +1,160 @@
+import cluster, { type Worker } from 'node:cluster';
+import { setImmediate as turn } from 'node:timers/promises';
+import { claimPort, type Claim } from '../../door/acceptors.ts';
+import { createAdmin, listenAdmin } from '../../admin/admin.ts';
+import type { Readiness, Verdict } from '../../admin/readiness.ts';
+import type { Address, Config } from '../../config/config.ts';
+import type { HandedConfig } from '../../config/hand-over.ts';
+import { endedBy } from '../exit-codes.ts';
+import type { Gateway } from '../../gateway/gateway.ts';
+import { storeReporter, type Log } from '../../telemetry/log.ts';
+import { createMergedMetrics, type MergedMetrics } from '../../telemetry/merged-metrics.ts';
+import { createMetrics, type Metrics } from '../../telemetry/metrics.ts';
+import { endPatienceMs, within } from '../../waiting/patience.ts';
+import { openStore } from '../../stores/open-store.ts';
+import type { Store } from '../../stores/store.ts';
+import { watchStore } from '../../telemetry/watch-store.ts';
+import { Crew } from './crew.ts';
+import { drainPatienceMs } from '../lifecycle.ts';
+import type { Stop } from '../stop-signals.ts';
+import { wholeLines } from '../whole-lines.ts';
+
+/** How long a round is. A worker that is killed takes with it what it counted since it was last asked. */
+const roundMs = 2000;
+
+/** A gateway of several processes. This one leads: it replaces what dies, answers the operators, and writes the log. */
+export async function startWorkers(
+  config: Config,
+  handed: HandedConfig,
+  { log, stop }: { readonly log: Log; readonly stop: Stop },
+): Promise<Gateway> {
+  const own = createMetrics();
+  const metrics = createMergedMetrics(own.registry);
+  const crew = new Crew({
+    count: config.workers,
+    logger: log.logger,
+    fork: () => relayed(cluster.fork(), log),
+    note: (pid, snapshot) => metrics.note(pid, snapshot),
+    ended: (pid) => metrics.retire(pid),
+  });
+  // Who asked twice does not want to wait. A fault of this process costs callers nothing: as when it is killed, the workers finish
+  // what they have in flight.
+  process.once('exit', (code) => {
+    if (code === endedBy.SIGINT || code === endedBy.SIGTERM) crew.kill();
+  });
+  stop.lastly = async () => {
+    await crew.ask('logged', () => undefined);
+    await turn(); // what they have written is there when their answer is, but may be read after it
+    await log.flush();
+  };
+  const readiness = readinessOf(crew, config.workers);
+  const store = await openAdminStore(config, own, log);
+  const parts = {
+    config,
+    store,
+    logger: log.logger,
+    readiness,
+    metrics: { registry: metricsOf(crew, metrics) },
+  };
+  const admin = await listenAdmin(createAdmin(parts), config.admin.listen).catch(async (error: unknown) => {
+    await store?.close();
+    throw error;
+  });
+  async function close(): Promise<void> {
+    await store?.close();
+    await admin.close();
+  }
+  const rounds = setInterval(() => {
+    crew.beginRound();
+    void collect(crew, metrics);
+  }, roundMs);
+  let claim: Claim | undefined;
+  let listen: Address;
+  try {
+    claim = await claimPort(config.listen);
+    // The numbers of a schema may be such as JSON has no words for.
+    cluster.setupPrimary({
+      args: ['worker'],
+      stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+      serialization: 'advanced',
+    });
+    listen = await crew.start({ config: handed, logFormat: log.format, port: claim.port });
+  } catch (error) {
+    clearInterval(rounds);
+    claim?.release();
+    await close();
+    throw error;
+  }
+  return {
+    listen,
+    admin: admin.address,
+    storeIdentity: undefined,
+    drain: async () => {
+      readiness.drain();
+      const changes = within(endPatienceMs, admin.drain());
+      claim.release();
+      await crew.drain(drainPatienceMs(config));
+      clearInterval(rounds);
+      await changes;
+      await close();
+    },
+  };
+}
+
+/** The leading process serves nobody and needs no store, but for the operators. */
+async function openAdminStore(
+  { admin, store, storeDeadlineMs: deadlineMs }: Config,
+  metrics: Metrics,
+  { logger }: Log,
+): Promise<Store | undefined> {
+  if (admin.tokens.length === 0) return undefined;
+  return watchStore(await openStore(store, { deadlineMs, ...storeReporter(logger) }), metrics);
+}
+
+/**
+ * Processes that write to one pipe cut each other's lines where it is full. So one writes for all, whole lines at a time.
+ * What a killed worker left of a line is dropped.
+ */
+function relayed(worker: Worker, log: Log): Worker {
+  worker.process.stdout?.setEncoding('utf8').on(
+    'data',
+    wholeLines((lines) => log.relay(lines)),
+  );
+  return worker;
+}
+
+async function collect(crew: Crew, metrics: MergedMetrics): Promise<void> {
+  await crew.ask('metrics', (snapshot, pid) => metrics.note(pid, snapshot));
+}
+
+function metricsOf(crew: Crew, metrics: MergedMetrics) {
+  return {
+    contentType: metrics.contentType,
+    metrics: async () => {
+      await collect(crew, metrics);
+      return await metrics.print();
+    },
+  };
+}
+
+/**
+ * The whole is ready as long as one worker is. Connections that were dealt to one that hangs wait in vain until it is killed,
+ * but to take everything away from the others would be worse.
+ */
+function readinessOf(crew: Crew, count: number): Readiness {
+  let draining = false;
+  return {
+    drain() {
+      draining = true;
+    },
+    async check(): Promise<Verdict> {
+      if (draining) return { ready: false, reasons: ['the gateway is stopping'] };
+      const verdicts: Verdict[] = [];
+      await crew.ask('readiness', (verdict) => verdicts.push(verdict));
+      const missing = count - verdicts.length;
+      const reasons = new Set(verdicts.flatMap((verdict) => verdict.reasons));
+      if (missing > 0) reasons.add(`${missing} of ${count} workers do not answer`);
+      return { ready: verdicts.some(({ ready }) => ready), reasons: [...reasons] };
+    },
+  };
+}

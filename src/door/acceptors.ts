@@ -1,0 +1,152 @@
+import { createServer, Server, type AddressInfo, type ListenOptions, type Socket } from 'node:net';
+import { platform } from 'node:os';
+import { setImmediate as turnOver } from 'node:timers/promises';
+import type { Address } from '../config/config.ts';
+
+/** Takes the connections of a server. */
+export interface Acceptors {
+  readonly address: Address;
+  /** Takes those that have come already. To be called before the port is closed. */
+  takeWaiting(): Promise<void>;
+  /** Takes no more. Idle ones are left to the server. Resolves when the last one is gone. */
+  close(): Promise<void>;
+}
+
+export interface AcceptorsOptions {
+  readonly address: Address;
+  /** The process that leads this one has claimed the port for all of its workers. */
+  readonly sharesPort: boolean;
+  /** Asked before a connection is handed to the server; one for which there is no room is closed. */
+  readonly hasRoom: () => boolean;
+}
+
+/**
+ * Linux deals the connections of a port out evenly among those that listen there. Elsewhere the process that leads the
+ * workers does. A connection that it hands to a worker in the moment of that worker's death is answered by nobody, which is
+ * why it is second choice.
+ */
+const kernelDeals = platform() === 'linux';
+
+/**
+ * One socket takes one connection in each turn of the event loop (libuv #3696). Under load a turn lasts tens of milliseconds: of
+ * 512 clients that came at once some waited for seconds, with p99 at 1.4 s. With 16 sockets it was 0.3 s, but of a thousand clients
+ * the last still waited for 2 s; with 64 for 1.3 s.
+ */
+const socketsPerPort = 64;
+
+/** Opens the port of a server. Rejects when somebody else has it. */
+export async function openAcceptors(server: Server, options: AcceptorsOptions): Promise<Acceptors> {
+  const { address, sharesPort, hasRoom } = options;
+  if (!kernelDeals) {
+    await listening(server, address);
+    return acceptorsOf([server]);
+  }
+  const claim = sharesPort || address.port === 0 ? undefined : await claimPort(address);
+  // What http.Server asks of its own sockets.
+  const others = Array.from({ length: socketsPerPort - 1 }, () =>
+    createServer({ allowHalfOpen: true, noDelay: true }, take),
+  );
+  function take(socket: Socket): void {
+    if (hasRoom()) server.emit('connection', socket);
+    else socket.destroy();
+  }
+  const servers = [server, ...others] as const;
+  try {
+    await listening(server, { ...address, reusePort: true });
+    // A name may mean several addresses: all listen where the first does.
+    const { address: host, port } = server.address() as AddressInfo;
+    await Promise.all(others.map((other) => listening(other, { host, port, reusePort: true })));
+  } catch (error) {
+    for (const each of servers) each.close();
+    claim?.release();
+    throw error;
+  }
+  return acceptorsOf(servers, claim);
+}
+
+/** A port that no other gateway opens until it is released. */
+export interface Claim {
+  readonly port: number;
+  release(): void;
+}
+
+/**
+ * Those who share a port would share it with another gateway too, and nobody would notice. So a port, a free one if 0 is
+ * asked for, is bound by itself once, which shows that it is nobody's, while a lock keeps other gateways from doing the
+ * same. The lock is a socket with a name in place of a file: the kernel takes it back when the process ends, however it ends.
+ */
+export async function claimPort(address: Address): Promise<Claim> {
+  const lock = kernelDeals && address.port !== 0 ? await takeLock(address) : undefined;
+  const server = createServer();
+  try {
+    await listening(server, address);
+  } catch (error) {
+    lock?.close();
+    throw error;
+  }
+  const { port } = server.address() as AddressInfo;
+  await closed(server);
+  return { port, release: () => lock?.close() };
+}
+
+async function takeLock({ host, port }: Address): Promise<Server> {
+  const lock = createServer((socket) => socket.destroy()).unref();
+  try {
+    await listening(lock, { path: `\0gatehouse ${host}:${port}` });
+  } catch (cause) {
+    const taken = new Error(`listen EADDRINUSE ${host}:${port}`, { cause });
+    throw Object.assign(taken, { code: 'EADDRINUSE', syscall: 'listen', address: host, port });
+  }
+  return lock;
+}
+
+function acceptorsOf(servers: readonly [Server, ...Server[]], claim?: Claim): Acceptors {
+  const { address: host, port } = servers[0].address() as AddressInfo;
+  return {
+    address: { host, port },
+    takeWaiting: () => takeWaiting(servers),
+    close: async () => {
+      const connectionsGone = Promise.all(servers.map(closePort));
+      // Another gateway may take the port while this one still answers what it has.
+      claim?.release();
+      await connectionsGone;
+    },
+  };
+}
+
+/** What still comes after so many turns is a stream that will not end. */
+const turnsMax = 64;
+
+/** A port that is closed resets who waits there, with requests that were sent already. Each turn of the event loop takes some of them. */
+async function takeWaiting(servers: readonly Server[]): Promise<void> {
+  let quietTurns = 0;
+  const take = (): void => void (quietTurns = 0);
+  for (const server of servers) server.on('connection', take);
+  // The first turn may have been half over, and have taken none any more.
+  for (let turn = 0; turn < turnsMax && quietTurns < 2; turn += 1) {
+    quietTurns += 1;
+    await turnOver();
+  }
+  for (const server of servers) server.off('connection', take);
+}
+
+/** Unlike `http.Server`'s own way, leaves idle connections open: the next request may be on its way already. */
+async function closePort(server: Server): Promise<void> {
+  await new Promise<void>((resolve) => void Server.prototype.close.call(server, () => resolve()));
+}
+
+/** Resolves when the server listens. */
+export async function listening(server: Server, options: ListenOptions): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(options, () => {
+      server.removeListener('error', reject);
+      resolve();
+    });
+  });
+}
+
+/** Resolves when the server's last connection is gone; one that does not listen is closed. */
+export async function closed(server: Server): Promise<void> {
+  await new Promise<void>((resolve) => server.close(() => resolve()));
+}

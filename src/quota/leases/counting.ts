@@ -1,0 +1,34 @@
+import type { PlanRule } from '../../config/plan-rule.ts';
+import type { Counter } from '../../stores/ledger.ts';
+import { countersAt } from '../counters.ts';
+
+/** What a lease counts in: a counter for each quota of its plan, and from when until when the periods of all of them run. */
+export interface Counting {
+  readonly counters: readonly Counter[];
+  readonly from: number;
+  readonly until: number;
+  /** `StoreTime.trust` when the periods were looked at. */
+  readonly trust: number;
+}
+
+/** The latest of each plan. All leases of the plan share it, because there is a lease for each key in use. */
+const latest = new WeakMap<PlanRule, Counting>();
+
+/**
+ * What to count in at an instant. Units and answers are told by the list of their counters, so that is another one for other periods,
+ * and also for the same when a clock has jumped (`trust`): by then they may have ended, and nobody knows yet.
+ */
+export function countingAt(plan: PlanRule, at: number, trust: number): Counting {
+  const known = latest.get(plan);
+  if (known !== undefined && known.trust === trust && runsAt(known, at)) return known;
+  const counters = countersAt(plan, at);
+  const from = Math.max(0, ...counters.map(({ periodStart }) => periodStart));
+  const until = Math.min(Number.MAX_SAFE_INTEGER, ...counters.map(({ periodEnd }) => periodEnd));
+  const found = { counters, from, until, trust };
+  latest.set(plan, found);
+  return found;
+}
+
+export function runsAt({ from, until }: Counting, at: number): boolean {
+  return from <= at && at < until;
+}

@@ -1,0 +1,53 @@
+import type { Clock } from '../../waiting/clock.ts';
+import { Line } from '../../collections/line.ts';
+import { turnsFor, WaitingRoom } from '../../waiting/waiting-room.ts';
+import type { Denial, Hold, Lease, ReserveOrder, Waiter } from './lease.ts';
+
+/** Requests that wait for draws, each in the line of its key. */
+export class LeaseLines {
+  readonly #room: WaitingRoom<Waiter>;
+
+  constructor(clock: Clock, waitMs: number, onLate: (waiter: Waiter) => void) {
+    const turnOut = (waiter: Waiter): void => {
+      this.release(waiter);
+      onLate(waiter);
+    };
+    this.#room = new WaitingRoom({ clock, waitMs, turnsMore: turnsFor.caller, turnOut });
+  }
+
+  /** Puts a request at the end of its key's line. It leaves the line when it is answered, late, or its client leaves. */
+  wait(lease: Lease, order: ReserveOrder): Promise<Hold | Denial> {
+    return new Promise((resolve, reject) => {
+      const waiter: Waiter = {
+        lease,
+        cost: order.cost,
+        resolve,
+        reject,
+        deafen: undefined,
+        inLine: undefined,
+        inRoom: undefined,
+      };
+      lease.waiting ??= new Line();
+      waiter.inLine = lease.waiting.join(waiter);
+      waiter.inRoom = this.#room.enter(waiter);
+      waiter.deafen = order.whenLeft?.((reason) => {
+        this.release(waiter);
+        reject(reason);
+      });
+    });
+  }
+
+  /** Takes a request out of its line; the caller answers it. */
+  release(waiter: Waiter): void {
+    const { lease } = waiter;
+    waiter.deafen?.();
+    waiter.inLine?.leave();
+    waiter.inRoom?.leave();
+    if (lease.waiting?.first === undefined) lease.waiting = undefined;
+  }
+}
+
+/** Units that the requests in a line cost together. */
+export function demandOf(line: Line<Waiter> | undefined): number {
+  return line?.guests().reduce((units, { cost }) => units + cost, 0) ?? 0;
+}

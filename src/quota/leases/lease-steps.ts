@@ -1,0 +1,125 @@
+import { randomBytes } from 'node:crypto';
+import type { Counter, DrawOrder, Ledger, UnitsOrder } from '../../stores/ledger.ts';
+import type { Clock } from '../../waiting/clock.ts';
+import { lowerUsed } from './lease.ts';
+import type { Lease } from './lease.ts';
+import { Outbox, repeatableForEver } from './outbox.ts';
+import { Owed } from './owed.ts';
+
+/** The ledger remembers a step for ten seconds at least. Units given back twice would be overspent, so less is used. */
+const idsLiveMs = 9000;
+
+export interface LeaseStepsOptions {
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly holder: string;
+  /** The leases that keys have now. */
+  readonly book: Map<string, Lease>;
+  readonly onError: (error: unknown) => void;
+  readonly stepsMax: number;
+  readonly owingKeysMax: number;
+  /** Told of each step, so that somebody looks after those that the store does not take at once. */
+  readonly onStep: () => void;
+}
+
+/** What leases have the ledger do sooner or later: units that go back, draws that are undone, units that are owed. */
+export class LeaseSteps {
+  readonly outbox: Outbox;
+  readonly owed: Owed;
+  readonly #ledger: Ledger;
+  readonly #holder: string;
+  readonly #book: Map<string, Lease>;
+  readonly #onStep: () => void;
+  /** Random, so that no id of an earlier process of the same name comes again. */
+  readonly #idPrefix = randomBytes(12).toString('base64url');
+  #ids = 0;
+
+  constructor(options: LeaseStepsOptions) {
+    const { clock, stepsMax, onError } = options;
+    this.outbox = new Outbox({ mono: () => clock.mono(), stepsMax, onError });
+    this.owed = new Owed(options.owingKeysMax);
+    this.#ledger = options.ledger;
+    this.#holder = options.holder;
+    this.#book = options.book;
+    this.#onStep = options.onStep;
+  }
+
+  nextId(): string {
+    this.#ids += 1;
+    return `${this.#idPrefix}.${this.#ids}`;
+  }
+
+  sendBack(lease: Lease, counters: readonly Counter[], units: number): void {
+    if (counters === lease.counting.counters) lowerUsed(lease, units);
+    const order = this.#orderUnits(lease.keyId, counters, units);
+    this.#onStep();
+    this.outbox.post({
+      expendable: true,
+      repeatableForMs: idsLiveMs,
+      run: () => this.#ledger.giveBack(order),
+    });
+  }
+
+  /** Sends back all that is held. */
+  retire(lease: Lease): void {
+    const { units } = lease;
+    lease.units = 0;
+    if (units > 0) this.sendBack(lease, lease.counting.counters, units);
+  }
+
+  /** Takes a lease out of the book, with all that it holds. Who waits for it is still served, with no more than was asked for. */
+  close(lease: Lease): void {
+    this.retire(lease);
+    this.#tellSpent(lease);
+    lease.gone = true;
+    this.#book.delete(lease.keyId);
+  }
+
+  cancel({ id, keyId, counters, holder }: DrawOrder): void {
+    this.#onStep();
+    this.outbox.post({
+      expendable: true,
+      repeatableForMs: repeatableForEver,
+      run: () => this.#ledger.cancelDraw({ id, keyId, counters, holder }),
+    });
+  }
+
+  charge(keyId: string, counters: readonly Counter[], units: number): void {
+    const order = this.#orderUnits(keyId, counters, units);
+    this.#onStep();
+    this.outbox.post({
+      expendable: false,
+      repeatableForMs: repeatableForEver,
+      run: () => this.#ledger.charge(order),
+    });
+  }
+
+  /** Charges what keys owe, as far as there is room. */
+  chargeOwed(): void {
+    if (!this.outbox.hasRoom) return;
+    for (const { keyId, counter, units } of this.owed.collect()) {
+      this.charge(keyId, [counter], units);
+      if (!this.outbox.hasRoom) return;
+    }
+  }
+
+  /** Tells the store that nothing is held, where it believes so of what has been spent. */
+  #tellSpent(lease: Lease): void {
+    if (lease.told > 0 && lease.units === 0) this.sendBack(lease, lease.counting.counters, 0);
+  }
+
+  #orderUnits(keyId: string, counters: readonly Counter[], units: number): UnitsOrder {
+    const held = this.#tellHeld(keyId, counters);
+    return { id: this.nextId(), keyId, counters, units, holder: this.#holder, held };
+  }
+
+  /** The store keeps one sum per holder, so it is told of the lease that the key has now, whichever one the units are of. */
+  #tellHeld(keyId: string, counters: readonly Counter[]): number {
+    const lease = this.#book.get(keyId);
+    if (lease === undefined) return 0;
+    const { units, told } = lease;
+    // Of counters that are left out the store goes on believing what it was told before.
+    lease.told = lease.counting.counters === counters ? units : Math.max(told, units);
+    return units;
+  }
+}

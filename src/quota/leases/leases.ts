@@ -1,0 +1,230 @@
+import type { PlanRule } from '../../config/plan-rule.ts';
+import type { Ledger } from '../../stores/ledger.ts';
+import type { Clock } from '../../waiting/clock.ts';
+import { runsAt } from './counting.ts';
+import { LeaseDraws } from './lease-draws.ts';
+import { isNearEnd } from './lease-size.ts';
+import { LeaseSteps } from './lease-steps.ts';
+import { LeaseSweep } from './lease-sweep.ts';
+import {
+  type Denial,
+  type Hold,
+  type Lease,
+  type ReserveOrder,
+  createLease,
+  deny,
+  isCurrent,
+  isLive,
+  raiseUsed,
+  remainingInStore,
+} from './lease.ts';
+import { StoreTime } from './store-time.ts';
+import { readUsage, withoutHeld } from '../usage-reading.ts';
+import type { UsageReading } from '../usage-reading.ts';
+
+export interface LeasesOptions {
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  /** The name under which this process draws. Processes that run at one time have different ones. */
+  readonly holder: string;
+  /** The store's deadline: no request waits longer for it, over however many draws. */
+  readonly deadlineMs: number;
+  /** Told of errors that are no outage: a fault in the program. */
+  readonly onError: (error: unknown) => void;
+  /** How many steps wait for the store's return, and how many keys may owe units meanwhile. */
+  readonly stepsMax?: number;
+  readonly owingKeysMax?: number;
+}
+
+/** The units of all keys that this process holds. */
+export interface Leases {
+  readonly time: StoreTime;
+  /**
+   * Reserves units of all of the plan's quotas: at once when enough are held, otherwise after the one draw of the lease
+   * that is in flight, and mostly a key has one lease. Rejects with `StoreUnavailable` when the store cannot be asked and
+   * the plan says `refuse`, or with what `whenLeft` says when the client leaves first. A hold that was answered is the caller's
+   * to settle.
+   */
+  reserve(order: ReserveOrder): Hold | Denial | Promise<Hold | Denial>;
+  /**
+   * Ends a hold, once. What it did not spend goes back; what it spent above its units is charged, whatever the limit
+   * says.
+   */
+  settle(hold: Hold, spent: number): void;
+  /** What is known here of the key whose units these are: its lease may have ended meanwhile, and another have begun. */
+  leaseOf(hold: Hold): Lease;
+  /**
+   * What the key has spent, read from the store and less what is held here. Units that other processes hold count as
+   * spent. Rejects with `StoreUnavailable`.
+   */
+  read(keyId: string, plan: PlanRule): Promise<readonly UsageReading[]>;
+  /** Gives back all that is held, charges what is owed, and resolves when the store has taken it or does not answer in time. */
+  drain(): Promise<void>;
+  readonly counts: LeaseCounts;
+}
+
+/** Sizes of what is kept in memory, for metrics. */
+export interface LeaseCounts {
+  readonly leases: number;
+  readonly owingKeys: number;
+  readonly waitingSteps: number;
+  readonly droppedSteps: number;
+}
+
+/** Creates the leases of a process. */
+export function createLeases(options: LeasesOptions): Leases {
+  return new LeaseBook(options);
+}
+
+/** A store that is away when the gateway stops is waited for a little: it may be started anew together with it. */
+const lastTriesMs = 3000;
+const lastTriesEveryMs = 100;
+
+class LeaseBook implements Leases {
+  readonly time: StoreTime;
+  readonly #ledger: Ledger;
+  readonly #clock: Clock;
+  readonly #book = new Map<string, Lease>();
+  readonly #steps: LeaseSteps;
+  readonly #draws: LeaseDraws;
+  readonly #sweep: LeaseSweep;
+
+  constructor({ stepsMax = 10_000, owingKeysMax = 10_000, ...options }: LeasesOptions) {
+    const { clock } = options;
+    const time = new StoreTime(clock);
+    const onStep = (): void => this.#sweep.arm();
+    const steps = new LeaseSteps({ ...options, book: this.#book, stepsMax, owingKeysMax, onStep });
+    this.time = time;
+    this.#ledger = options.ledger;
+    this.#clock = clock;
+    this.#steps = steps;
+    this.#draws = new LeaseDraws({ ...options, time, steps });
+    this.#sweep = new LeaseSweep({ clock, time, steps, book: this.#book });
+  }
+
+  get counts(): LeaseCounts {
+    return {
+      leases: this.#book.size,
+      owingKeys: this.#steps.owed.size,
+      waitingSteps: this.#steps.outbox.size,
+      droppedSteps: this.#steps.outbox.dropped,
+    };
+  }
+
+  reserve(order: ReserveOrder): Hold | Denial | Promise<Hold | Denial> {
+    const mono = this.time.tick();
+    const lease = this.#book.get(order.keyId);
+    if (
+      lease !== undefined &&
+      lease.units >= order.cost &&
+      lease.waiting === undefined &&
+      lease.plan === order.plan &&
+      isCurrent(lease, this.time, mono)
+    ) {
+      return this.#draws.take(lease, order.cost, mono);
+    }
+    return this.#reserveSlowly(order, mono);
+  }
+
+  settle(hold: Hold, spent: number): void {
+    if (hold.owed) this.#steps.owed.close(hold.lease.keyId, hold.counters, spent);
+    else if (spent < hold.units) this.#takeBack(hold, hold.units - spent);
+    else if (spent > hold.units) this.#charge(hold, spent - hold.units);
+  }
+
+  leaseOf({ lease }: Hold): Lease {
+    const present = lease.gone ? this.#book.get(lease.keyId) : undefined;
+    return present?.plan === lease.plan && present.used !== undefined ? present : lease;
+  }
+
+  async read(keyId: string, plan: PlanRule): Promise<readonly UsageReading[]> {
+    if (!this.time.isKnown) {
+      const askedAt = this.time.tick();
+      this.time.learn(await this.#ledger.readTime(keyId), askedAt);
+    }
+    const at = this.time.latest(this.time.tick());
+    const before = this.#heldAt(keyId, plan, at);
+    const readings = await readUsage(this.#ledger, { keyId, plan, at });
+    // What was drawn meanwhile may not be in the reading: less than was used is never told.
+    const held = Math.min(before, this.#heldAt(keyId, plan, at));
+    return readings.map((reading) => withoutHeld(reading, held));
+  }
+
+  #heldAt(keyId: string, plan: PlanRule, at: number): number {
+    const lease = this.#book.get(keyId);
+    return lease?.plan === plan && runsAt(lease.counting, at) ? lease.units : 0;
+  }
+
+  async drain(): Promise<void> {
+    await this.#draws.end();
+    for (const lease of this.#book.values()) this.#steps.close(lease);
+    const until = this.#clock.mono() + lastTriesMs;
+    for (;;) {
+      this.#steps.chargeOwed();
+      await this.#steps.outbox.flush();
+      if (this.#steps.owed.size + this.#steps.outbox.size === 0 || this.#clock.mono() >= until) return;
+      await new Promise<void>((resolve) => void this.#clock.after(lastTriesEveryMs, resolve));
+    }
+  }
+
+  #open(order: ReserveOrder, mono: number): Lease {
+    const lease = createLease(order.keyId, order.plan, mono);
+    this.#book.set(order.keyId, lease);
+    this.#sweep.arm();
+    return lease;
+  }
+
+  /**
+   * A key may come under two plans at one time: one in the file and one in the store that share their id, or a change of which not
+   * all of the key's secrets have heard. Who waits came under the plan of the lease, so another plan has another lease.
+   */
+  #leaseFor(order: ReserveOrder, mono: number): Lease {
+    const lease = this.#book.get(order.keyId);
+    if (lease?.plan === order.plan) return lease;
+    if (lease !== undefined) this.#steps.close(lease);
+    return this.#open(order, mono);
+  }
+
+  #reserveSlowly(order: ReserveOrder, mono: number): Hold | Denial | Promise<Hold | Denial> {
+    const lease = this.#leaseFor(order, mono);
+    this.#draws.refresh(lease, mono);
+    if (lease.waiting === undefined) {
+      if (lease.units >= order.cost) return this.#draws.take(lease, order.cost, mono);
+      if (mono < lease.deniedUntil && order.cost - lease.units >= lease.deniedNeed)
+        return deny(lease, order.cost);
+    }
+    return this.#draws.wait(lease, order);
+  }
+
+  #takeBack({ lease, counters }: Hold, units: number): void {
+    const mono = this.time.tick();
+    if (!isLive(lease, counters, this.time, mono)) {
+      this.#steps.sendBack(lease, counters, units);
+      return;
+    }
+    if (lease.waiting !== undefined || this.#mayKeep(lease, units, mono)) {
+      lease.units += units;
+      this.#draws.serve(lease, mono);
+    } else {
+      this.#steps.sendBack(lease, counters, units);
+    }
+    lease.deniedUntil = 0;
+  }
+
+  /** What is held pays first. A key that owes more than that holds nothing then, so that its next request asks the store. */
+  #charge({ lease, counters }: Hold, units: number): void {
+    const live = isLive(lease, counters, this.time, this.time.tick());
+    const paid = live ? Math.min(lease.units, units) : 0;
+    lease.units -= paid;
+    if (paid === units) return;
+    if (live) raiseUsed(lease, units - paid);
+    this.#steps.charge(lease.keyId, counters, units - paid);
+  }
+
+  /** Whether units that come back may stay here: never near the end, unless a request was just turned away here. */
+  #mayKeep(lease: Lease, units: number, mono: number): boolean {
+    if (this.#draws.ending || lease.plan.consistency === 'strict') return false;
+    if (mono < lease.deniedUntil) return true;
+    return lease.units + units <= lease.size && !isNearEnd(remainingInStore(lease));
+  }
+}

@@ -1,0 +1,146 @@
+import { StoreUnavailable, Unreadable } from '../../stores/ledger.ts';
+
+/** A step that the store has to take sooner or later. Taken again within `repeatableForMs` it does no harm. */
+export interface Step {
+  run(): Promise<void>;
+  /** Whether it may be dropped: units that never come back are lost, but units that are never charged are overspent. */
+  readonly expendable: boolean;
+  /** For so long after it may have been taken it is tried again. Later the store may have forgotten its id. */
+  readonly repeatableForMs: number;
+}
+
+/** For steps that may be taken twice: nothing is overspent by them. */
+export const repeatableForEver = Number.POSITIVE_INFINITY;
+
+interface Posted {
+  readonly step: Step;
+  /** When it was first tried and may have been taken; undefined = never. */
+  triedAt: number | undefined;
+}
+
+export interface OutboxOptions {
+  readonly mono: () => number;
+  readonly stepsMax: number;
+  /** Told of errors that are no outage: a fault in the program. */
+  readonly onError: (error: unknown) => void;
+}
+
+const inFlightMax = 64;
+
+/**
+ * Takes steps to the store in order, a bounded number at once. What the store does not answer is kept, bounded, and
+ * tried again; while the store is away one step at a time asks whether it is back.
+ */
+export class Outbox {
+  readonly #options: OutboxOptions;
+  readonly #queue: Posted[] = [];
+  /** What the store answered that it cannot take, as its counter is spoilt: no other step is concerned. */
+  readonly #spoilt: Posted[] = [];
+  readonly #running = new Set<Promise<void>>();
+  /** True from a failure until the next answer. */
+  #down = false;
+  /** Steps that were dropped because there were too many or they were too old. */
+  dropped = 0;
+
+  constructor(options: OutboxOptions) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#queue.length + this.#spoilt.length + this.#running.size;
+  }
+
+  get hasRoom(): boolean {
+    return this.size < this.#options.stepsMax;
+  }
+
+  get down(): boolean {
+    return this.#down;
+  }
+
+  /** False when the outbox is full and the step was not taken. */
+  post(step: Step): boolean {
+    if (!this.hasRoom && !this.#dropOne()) {
+      this.dropped += 1;
+      return false;
+    }
+    this.#queue.push({ step, triedAt: undefined });
+    if (!this.#down) this.#pump();
+    return true;
+  }
+
+  /** The store has answered somebody: what waits goes now. */
+  storeAnswered(): void {
+    if (!this.#down) return;
+    this.#down = false;
+    this.#pump();
+  }
+
+  storeFailed(): void {
+    this.#down = true;
+  }
+
+  /** Tries one step, or all of them when the store is known to be there. */
+  retry(): void {
+    this.#queueSpoilt();
+    if (!this.#down) this.#pump();
+    else if (this.#running.size === 0) this.#startNext();
+  }
+
+  /** Tries until nothing is left or the store does not answer. */
+  async flush(): Promise<void> {
+    this.#down = false;
+    this.#queueSpoilt();
+    this.#pump();
+    while (this.#running.size > 0) await Promise.all(this.#running);
+  }
+
+  /** One by one: there may be more of them than a call can have arguments. */
+  #queueSpoilt(): void {
+    for (const posted of this.#spoilt.splice(0)) this.#queue.push(posted);
+  }
+
+  #pump(): void {
+    while (this.#running.size < inFlightMax && this.#queue.length > 0) this.#startNext();
+  }
+
+  #startNext(): void {
+    const next = this.#queue.shift();
+    if (next === undefined) return;
+    const running = this.#run(next).finally(() => {
+      this.#running.delete(running);
+      if (!this.#down) this.#pump();
+    });
+    this.#running.add(running);
+  }
+
+  async #run(posted: Posted): Promise<void> {
+    const now = this.#options.mono();
+    if (now - (posted.triedAt ?? now) > posted.step.repeatableForMs) {
+      this.dropped += 1;
+      return;
+    }
+    try {
+      await posted.step.run();
+      this.#down = false;
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) {
+        this.#options.onError(error);
+      } else if (error instanceof Unreadable) {
+        this.#spoilt.push(posted);
+      } else {
+        this.#down = true;
+        if (error.mayHaveHappened) posted.triedAt ??= now;
+        this.#queue.push(posted);
+      }
+    }
+  }
+
+  #dropOne(): boolean {
+    const index = this.#queue.findIndex(({ step }) => step.expendable);
+    if (index < 0) return false;
+    this.#queue.splice(index, 1);
+    this.dropped += 1;
+    return true;
+  }
+}

@@ -1,0 +1,66 @@
+import type { Clock } from '../../waiting/clock.ts';
+
+/** How far the wall clock and the monotonic clock may drift apart between two looks before one of them has jumped. */
+const driftMaxMs = 500;
+
+/** More than sums of fractional milliseconds can lose: a time that should be whole must not fall below it. */
+const roundingMs = 0.001;
+
+/**
+ * What the store's clock shows, reckoned from its last answer and the monotonic clock, so that a wall clock that is
+ * set back or forward changes nothing. An answer took some time to arrive: the truth lies between `earliest` and
+ * `latest`. Units are spent by `latest`, which never lets one outlive its period; waits are told by `earliest`.
+ */
+export class StoreTime {
+  readonly #clock: Clock;
+  #drift: number;
+  #ahead: number;
+  #behind: number;
+  /** Whether the store has answered. Until then the wall clock is all there is, and may be wrong. */
+  isKnown = false;
+  /**
+   * Goes up when one of the clocks has jumped: the machine slept or its clock was set, and nothing here can tell
+   * which. What was known of the store's time before is not to be trusted for spending.
+   */
+  trust = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#drift = clock.wall() - clock.mono();
+    this.#ahead = this.#drift;
+    this.#behind = this.#drift;
+  }
+
+  /** The monotonic clock; looks for jumps on the way. */
+  tick(): number {
+    const mono = this.#clock.mono();
+    const drift = this.#clock.wall() - mono;
+    if (Math.abs(drift - this.#drift) > driftMaxMs) {
+      this.trust += 1;
+      this.#drift = drift;
+    }
+    return mono;
+  }
+
+  /** Takes the present distance of the clocks as normal, so that a slow drift never adds up to a jump. */
+  forgiveDrift(): void {
+    this.#drift = this.#clock.wall() - this.tick();
+  }
+
+  /** The store's time at most, in whole milliseconds as the store counts them. */
+  latest(mono: number): number {
+    return Math.floor(mono + this.#ahead + roundingMs);
+  }
+
+  /** The store's time at least. */
+  earliest(mono: number): number {
+    return Math.floor(mono + this.#behind);
+  }
+
+  /** Learns from an answer: the store showed `now` at some moment since it was asked. */
+  learn(now: number, askedAt: number): void {
+    this.isKnown = true;
+    this.#ahead = now - askedAt;
+    this.#behind = now - this.#clock.mono();
+  }
+}

@@ -1,0 +1,209 @@
+import type { Config } from '../config/config.ts';
+import type { PlanRule } from '../config/plan-rule.ts';
+import { suggest, suggestNear } from '../config/wording.ts';
+import { isKeyId } from '../keys/key-id.ts';
+import { badCursor } from '../keys/key-pages.ts';
+import { KeyProblem } from '../keys/key-problem.ts';
+import { countersAt } from './counters.ts';
+import { planOf, type Entitlement } from './plan-of.ts';
+import { readUsage, type UsageReading } from './usage-reading.ts';
+import { slicesOf } from '../collections/slices.ts';
+import type { KnownKey, Listed } from '../stores/key-store.ts';
+import { Unreadable } from '../stores/ledger.ts';
+import type { Store } from '../stores/store.ts';
+
+/** What a key has used of its quotas. */
+export interface KeyUsage {
+  readonly key: string;
+  readonly plan: string;
+  readonly quotas: readonly UsageReading[];
+}
+
+/** Which keys to list: those after the cursor, which is the id of the last one before. */
+export interface UsageQuery {
+  readonly cursor: string | undefined;
+  readonly limit: number;
+}
+
+export interface UsagePage {
+  readonly items: readonly KeyUsage[];
+  /** The ids of keys whose record or usage is gone or cannot be read. */
+  readonly unreadable: readonly string[];
+  /** The cursor of the next page; null at the end. A page can be short before the end. */
+  readonly next: string | null;
+}
+
+/** What a reset has set to zero. */
+export interface UsageReset {
+  readonly key: string;
+  readonly quotas: readonly string[];
+}
+
+/**
+ * The usage of keys, of the configuration and of the store alike, for the command line and the admin API. What there is not
+ * rejects with a `KeyProblem`, a store that fails with `StoreUnavailable`.
+ */
+export interface UsageBook {
+  read(id: string): Promise<KeyUsage>;
+  /** Keys of the configuration in its order, then those of the store in the order of their ids. Revoked ones are left out. */
+  list(page: UsageQuery): Promise<UsagePage>;
+  /** What a reset would set to zero: one quota, or all of the key. */
+  planReset(id: string, quota: string | undefined): Promise<UsageReset>;
+  reset(id: string, quota: string | undefined): Promise<UsageReset>;
+}
+
+export interface UsageBookParts {
+  readonly config: Pick<Config, 'keys' | 'plans'>;
+  readonly store: {
+    readonly keys: Pick<Store['keys'], 'listKeys' | 'readKey'>;
+    readonly ledger: Pick<Store['ledger'], 'readTime' | 'readUsage' | 'resetUsage'>;
+  };
+}
+
+/** A key, whether of the configuration or of the store. */
+interface Holder extends Entitlement {
+  readonly id: string;
+}
+
+interface StoredPage {
+  readonly keys: readonly Listed<KnownKey>[];
+  readonly next: string | null;
+}
+
+/** Opens the book on a store. */
+export function createUsageBook({ config, store }: UsageBookParts): UsageBook {
+  const inFile = new Set(config.keys.map(({ id }) => id));
+
+  async function find(id: string): Promise<Holder> {
+    const key = config.keys.find((one) => one.id === id);
+    if (key !== undefined) return holderOf(key);
+    const known = await store.keys.readKey(id);
+    if (known !== undefined) return known.record;
+    const ids = config.keys.map((one) => one.id);
+    throw new KeyProblem('not_found', `there is no such key${suggestNear(id, ids)}`);
+  }
+
+  function rulesOf(key: Holder): PlanRule {
+    const plan = planOf(key, config.plans);
+    if (plan !== undefined) return plan;
+    const message = `the configuration has no plan ${key.plan}, which key ${key.id} has`;
+    throw new KeyProblem('conflict', message);
+  }
+
+  async function chooseCounters(id: string, quota: string | undefined) {
+    const key = await find(id);
+    const plan = chooseQuota(rulesOf(key), quota);
+    const counters = countersAt(plan, await store.ledger.readTime(key.id));
+    if (counters.length > 0) return { key: key.id, counters, quotas: counters.map(({ name }) => name) };
+    throw new KeyProblem('conflict', `plan ${key.plan} of key ${key.id} has no quotas`);
+  }
+
+  async function usageOf(key: Holder, plan: PlanRule): Promise<KeyUsage> {
+    const at = await store.ledger.readTime(key.id);
+    const quotas = await readUsage(store.ledger, { keyId: key.id, plan, at });
+    return { key: key.id, plan: key.plan, quotas };
+  }
+
+  /** A key whose plan is gone has no quotas. */
+  async function usageIn({ id, found: key }: Listed<Holder>): Promise<Listed<KeyUsage>> {
+    if (key === undefined) return { id, found: undefined };
+    const plan = planOf(key, config.plans);
+    if (plan === undefined) return { id, found: { key: id, plan: key.plan, quotas: [] } };
+    try {
+      return { id, found: await usageOf(key, plan) };
+    } catch (error) {
+      if (!(error instanceof Unreadable)) throw error;
+      return { id, found: undefined };
+    }
+  }
+
+  async function readIn(list: readonly Listed<Holder>[]): Promise<Omit<UsagePage, 'next'>> {
+    const items: KeyUsage[] = [];
+    const unreadable: string[] = [];
+    for (const some of slicesOf(list, keysAtOnce)) {
+      for (const { id, found } of await Promise.all(some.map(usageIn))) {
+        if (found === undefined) unreadable.push(id);
+        else items.push(found);
+      }
+    }
+    return { items, unreadable };
+  }
+
+  /**
+   * Keys of the store but those that the file has, too: usage is counted by id, so it is told with those of the file, where such
+   * an id is a place as a cursor.
+   */
+  async function listStored(after: string, limit: number): Promise<StoredPage> {
+    let last = after;
+    for (;;) {
+      const keys = await store.keys.listKeys(last, limit);
+      const others = keys.filter(({ id }) => !inFile.has(id));
+      const next = others.at(-1)?.id;
+      if (keys.length < limit) return { keys: others, next: null };
+      if (next !== undefined) return { keys: others, next };
+      last = keys.at(-1)?.id ?? last;
+    }
+  }
+
+  return {
+    async read(id) {
+      const key = await find(id);
+      return await usageOf(key, rulesOf(key));
+    },
+    async list({ cursor, limit }) {
+      const startsInFile = cursor === undefined || inFile.has(cursor);
+      if (!startsInFile && !isKeyId(cursor)) throw badCursor();
+      const at = config.keys.findIndex((key) => key.id === cursor);
+      const own = startsInFile ? config.keys.slice(at + 1, at + 1 + limit).map(listedOf) : [];
+      if (own.length === limit) return { ...(await readIn(own)), next: own.at(-1)?.id ?? null };
+      const { keys, next } = await listStored(startsInFile ? '' : cursor, limit - own.length);
+      const held = keys
+        .map(({ id, found }) => ({ id, found: found?.record }))
+        .filter(({ found }) => found?.revokedAt === undefined);
+      return { ...(await readIn([...own, ...held])), next };
+    },
+    async planReset(id, quota) {
+      const { key, quotas } = await chooseCounters(id, quota);
+      return { key, quotas };
+    },
+    async reset(id, quota) {
+      const { key, counters, quotas } = await chooseCounters(id, quota);
+      await store.ledger.resetUsage(key, counters);
+      return { key, quotas };
+    },
+  };
+}
+
+const keysAtOnce = 32;
+
+/** A key of the configuration has the quotas of its plan alone. */
+function holderOf({ id, plan }: Config['keys'][number]): Holder {
+  return { id, plan, quotas: [] };
+}
+
+function listedOf(key: Config['keys'][number]): Listed<Holder> {
+  return { id: key.id, found: holderOf(key) };
+}
+
+/** What was used, as JSON shows it. */
+export interface UsageView extends Omit<KeyUsage, 'quotas'> {
+  readonly quotas: readonly (Omit<UsageReading, 'resetsAt'> & { readonly resetsAt: string | null })[];
+}
+
+export function viewUsage({ quotas, ...usage }: KeyUsage): UsageView {
+  return {
+    ...usage,
+    quotas: quotas.map(({ resetsAt, ...quota }) => ({
+      ...quota,
+      resetsAt: resetsAt === undefined ? null : new Date(resetsAt).toISOString(),
+    })),
+  };
+}
+
+function chooseQuota(plan: PlanRule, quota: string | undefined): PlanRule {
+  if (quota === undefined) return plan;
+  const quotas = plan.quotas.filter(({ name }) => name === quota);
+  if (quotas.length > 0) return { ...plan, quotas };
+  const names = plan.quotas.map(({ name }) => name);
+  throw new KeyProblem('not_found', `the key has no such quota${suggest(quota, names)}`);
+}

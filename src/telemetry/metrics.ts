@@ -1,0 +1,189 @@
+import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
+import { noRoute } from '../config/route-names.ts';
+import { CounterTally, HistogramTally, type HistogramAbout } from './tallies.ts';
+import type { Visit } from '../visit.ts';
+
+/** Where the numbers are read. */
+export type MetricsSource = Pick<
+  Registry,
+  'contentType' | 'metrics' | 'getMetricsAsArray' | 'getMetricsAsJSON'
+>;
+
+/** Counts what happens. Labels come from the configuration and the code only, so clients cannot make series grow. */
+export interface Metrics {
+  readonly registry: MetricsSource;
+  /** Counts a request that is over. */
+  countRequest(visit: Visit, status: number): void;
+  /** Counts a request that could not even be parsed. */
+  countUnreadable(status: number, refusal: string): void;
+  readonly countUpstreamError: (upstream: string, kind: string) => void;
+  observeStore(operation: string, seconds: number, ok: boolean): void;
+  readonly countDecision: (plan: string, outcome: string) => void;
+  countNearLimit(plan: string, quota: string): void;
+  /** Shows sizes that something else keeps, read when the metrics are. */
+  showLeases(read: () => LeaseCounts): void;
+  readonly countKeyFailure: (slowed: boolean) => void;
+}
+
+/** Who is connected, and what is worked on for them: what `limits` bounds. */
+interface Clients {
+  readonly count: number;
+  readonly inFlight: number;
+}
+
+const nobody: Clients = { count: 0, inFlight: 0 };
+
+/** Sizes of what the quotas keep in memory. */
+interface LeaseCounts {
+  readonly leases: number;
+  readonly owingKeys: number;
+  readonly waitingSteps: number;
+  readonly droppedSteps: number;
+}
+
+const leaseGauges: readonly (readonly [keyof LeaseCounts, name: string, help: string])[] = [
+  ['leases', 'gatehouse_quota_leases', 'Keys whose quota this process holds or has just held ahead.'],
+  ['owingKeys', 'gatehouse_quota_owing_keys', 'Keys with requests that the store has yet to count.'],
+  ['waitingSteps', 'gatehouse_quota_waiting_steps', 'Units on their way back to the store, in steps.'],
+  ['droppedSteps', 'gatehouse_quota_dropped_steps', 'Steps that the store never took, since the start.'],
+];
+
+const latencyBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
+/** Metrics of the gateway and of its process. */
+export function createMetrics(clients?: Clients): Metrics {
+  const registry = new Registry();
+  // Watches the event loop and each garbage collection for as long as the process lives.
+  collectDefaultMetrics({ register: registry });
+  return createGatewayMetrics(clients, registry);
+}
+
+/** Those of the gateway alone. */
+export function createGatewayMetrics(clients: Clients = nobody, registry = new Registry()): Metrics {
+  const registers = [registry];
+  const requests = gatheredCounter(registry, {
+    name: 'gatehouse_requests_total',
+    help: 'Requests by route, status class and refusal code ("none" when answered).',
+    labelNames: ['route', 'status', 'refusal'],
+  });
+  const duration = latencyHistogram(registry, {
+    name: 'gatehouse_request_duration_seconds',
+    help: 'From the head of a request to the end of its answer.',
+    label: 'route',
+  });
+  const upstreamDuration = latencyHistogram(registry, {
+    name: 'gatehouse_upstream_duration_seconds',
+    help: 'From the request sent to the upstream to the head of its answer.',
+    label: 'upstream',
+  });
+  const upstreamErrors = new Counter({
+    name: 'gatehouse_upstream_errors_total',
+    help: 'Upstream exchanges that failed, by kind: unreachable, timeout, broken, cut.',
+    labelNames: ['upstream', 'kind'],
+    registers,
+  });
+  const storeErrors = new Counter({
+    name: 'gatehouse_store_errors_total',
+    help: 'Store calls that failed or came too late.',
+    labelNames: ['operation'],
+    registers,
+  });
+  const storeDuration = latencyHistogram(registry, {
+    name: 'gatehouse_store_duration_seconds',
+    help: 'Store calls, failed ones included.',
+    label: 'operation',
+  });
+  const connections: Gauge = new Gauge({
+    name: 'gatehouse_connections',
+    help: 'Open client connections.',
+    registers,
+    collect: (): void => connections.set(clients.count),
+  });
+  const inFlight: Gauge = new Gauge({
+    name: 'gatehouse_requests_in_flight',
+    help: 'Requests being worked on.',
+    registers,
+    collect: (): void => inFlight.set(clients.inFlight),
+  });
+  const decisions = gatheredCounter(registry, {
+    name: 'gatehouse_quota_decisions_total',
+    help: 'Requests that reached their limits, by plan and outcome: granted, owed (let through though a limit could not be asked), client_gone or the refusal code.',
+    labelNames: ['plan', 'outcome'],
+  });
+  const nearLimit = new Counter({
+    name: 'gatehouse_quota_near_limit_total',
+    help: 'Keys that came near a limit (warnAt), once for each period.',
+    labelNames: ['plan', 'quota'],
+    registers,
+  });
+  const keyFailures = new Counter({
+    name: 'gatehouse_key_failures_total',
+    help: 'Keys that were not valid, by whether the client was told that it tried too many (429) or not (401).',
+    labelNames: ['slowed'],
+    registers,
+  });
+  return {
+    registry,
+    countRequest(visit, status) {
+      const route = visit.route ?? noRoute;
+      requests.count(route, classOf(status), visit.refusal ?? 'none');
+      duration.measure(route, visit.tookMs / 1000);
+      if (visit.upstreamMs !== undefined && visit.upstream !== undefined) {
+        upstreamDuration.measure(visit.upstream, visit.upstreamMs / 1000);
+      }
+    },
+    countUnreadable(status, refusal) {
+      requests.count(noRoute, classOf(status), refusal);
+    },
+    countUpstreamError(upstream, kind) {
+      upstreamErrors.labels(upstream, kind).inc();
+    },
+    countKeyFailure(slowed) {
+      keyFailures.labels(slowed ? 'yes' : 'no').inc();
+    },
+    observeStore(operation, seconds, ok) {
+      storeDuration.measure(operation, seconds);
+      if (!ok) storeErrors.labels(operation).inc();
+    },
+    countDecision(plan, outcome) {
+      decisions.count(plan, outcome);
+    },
+    countNearLimit(plan, quota) {
+      nearLimit.labels(plan, quota).inc();
+    },
+    showLeases(read) {
+      for (const [part, name, help] of leaseGauges) {
+        const gauge = new Gauge({
+          name,
+          help,
+          registers: [],
+          collect() {
+            this.set(read()[part]);
+          },
+        });
+        registry.registerMetric(gauge);
+      }
+    },
+  };
+}
+
+/** A counter of what happens in every request, by labels in their order. */
+function gatheredCounter(
+  registry: Registry,
+  about: { readonly name: string; readonly help: string; readonly labelNames: readonly string[] },
+): CounterTally {
+  const tally = new CounterTally((labels, count) => counter.labels(...labels).inc(count));
+  const counter = new Counter({ ...about, registers: [registry], collect: () => tally.handOn() });
+  return tally;
+}
+
+/** The seconds that something takes that happens in every request, by one label. */
+function latencyHistogram(registry: Registry, about: Omit<HistogramAbout, 'buckets'>): HistogramTally {
+  return new HistogramTally({ ...about, buckets: latencyBuckets }, registry);
+}
+
+const statusClasses = ['0xx', '1xx', '2xx', '3xx', '4xx', '5xx'] as const;
+
+function classOf(status: number): string {
+  return statusClasses[Math.floor(status / 100)] ?? '0xx';
+}

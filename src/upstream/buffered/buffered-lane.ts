@@ -1,0 +1,131 @@
+import type { ServerResponse } from 'node:http';
+import type { UpstreamConfig } from '../../config/config.ts';
+import { whenAllIsRead } from '../../waiting/when-all-is-read.ts';
+import type { Connector } from '../connect.ts';
+import { ClientGone } from '../failures.ts';
+import { Connection, type ConnectionHome, type WholeRequest } from './connection.ts';
+import { Relay, type RelayParts } from '../relay.ts';
+import type { Seats } from '../seats.ts';
+
+/** The way to one target for bodies that are in memory. */
+export interface BufferedLane {
+  /** Settles as the relay does: with an Outcome, or with ExchangeFailed while the client has seen nothing. */
+  send(request: WholeRequest, res: ServerResponse, parts: Omit<RelayParts, 'timeouts' | 'seats'>): void;
+  close(): void;
+}
+
+export function createBufferedLane(
+  connect: Connector,
+  timeouts: UpstreamConfig['timeouts'],
+  seats: Seats,
+): BufferedLane {
+  /** The one that was used last is at the end, and is used first: so those that are not needed grow old. */
+  const idle: Connection[] = [];
+  const open = new Set<Connection>();
+  let isClosed = false;
+  let sweep: NodeJS.Timeout | undefined;
+
+  seats.watch({
+    get count() {
+      return idle.length;
+    },
+    closeOne: () => idle[0]?.close(),
+  });
+
+  function keep(connection: Connection, keptMs: number): void {
+    connection.rest(keptMs);
+    idle.push(connection);
+    sweep ??= setTimeout(closeOld, sweepEveryMs).unref();
+  }
+
+  function closeOld(): void {
+    sweep = undefined;
+    const now = performance.now();
+    for (const connection of idle.filter((one) => one.isSpent(now))) connection.close();
+    if (idle.length > 0) sweep = setTimeout(closeOld, sweepEveryMs).unref();
+  }
+
+  /** A connection that can be used again; spent ones are closed on the way. */
+  function takeIdle(): Connection | undefined {
+    const now = performance.now();
+    for (let place = idle.length - 1; place >= 0; place -= 1) {
+      const connection = idle[place] as Connection;
+      if (!connection.hasRested) continue;
+      idle.splice(place, 1);
+      if (!connection.isSpent(now)) return connection;
+      connection.close();
+    }
+    return undefined;
+  }
+
+  const kept: ConnectionHome = {
+    answered(connection, relay, said) {
+      const keptMs = said === undefined ? idleMsMax : Math.min(said - hurryMs, saidMsMax);
+      if (keptMs > 0) keep(connection, keptMs);
+      else connection.close();
+      seats.leave(relay);
+      relay.answerEnded();
+    },
+    closed(connection, relay, cause) {
+      open.delete(connection);
+      const place = relay === undefined ? idle.indexOf(connection) : -1;
+      if (place !== -1) idle.splice(place, 1);
+      if (relay !== undefined) fail(relay, cause);
+    },
+  };
+  /** Of connections for one request each. */
+  const fresh: ConnectionHome = {
+    ...kept,
+    answered: (connection, relay) => kept.answered(connection, relay, 0),
+  };
+
+  function begin(request: WholeRequest, relay: Relay): void {
+    const { alone } = request;
+    if (relay.isOver) return seats.leave(relay);
+    if (isClosed) return fail(relay, new ClientGone());
+    const connection = alone ? undefined : takeIdle();
+    if (connection !== undefined) return connection.ask(request, relay);
+    // Those that are left have just been used. In a turn one of them can be used again.
+    if (!alone && idle.length > 0) return whenAllIsRead(() => begin(request, relay));
+    seats.makeRoom();
+    relay.startClock();
+    Connection.open(
+      connect,
+      alone ? fresh : kept,
+      (made) => {
+        open.add(made);
+        if (!relay.isOver && !isClosed) return made.ask(request, relay);
+        // Given up while it waited for a connection, which others can use.
+        if (alone || isClosed) made.close();
+        else keep(made, idleMsMax);
+        fail(relay, new ClientGone());
+      },
+      (error) => fail(relay, error),
+    );
+  }
+
+  function fail(relay: Relay, cause: Error): void {
+    seats.leave(relay);
+    relay.answerFailed(cause);
+  }
+
+  return {
+    send(request, res, parts) {
+      const relay = new Relay(res, { ...parts, timeouts, seats });
+      seats.take(relay, () => whenAllIsRead(() => begin(request, relay)));
+      if (relay.seat === undefined) relay.startClock();
+    },
+    close() {
+      isClosed = true;
+      clearTimeout(sweep);
+      for (const connection of open) connection.close();
+    },
+  };
+}
+
+/** Less than what servers commonly keep an idle connection, so that they seldom close one under a request. */
+const idleMsMax = 4000;
+/** Of one that says how long it keeps it, that is used so much less, and no longer than that. */
+const hurryMs = 2000;
+const saidMsMax = 600_000;
+const sweepEveryMs = 1000;

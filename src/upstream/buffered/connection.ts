@@ -1,0 +1,177 @@
+import type { Socket } from 'node:net';
+import { AnswerReader } from '../answer-reader.ts';
+import type { Connector } from '../connect.ts';
+import { ClientGone, ConnectionClosed, isClosed, NonsenseAnswer } from '../failures.ts';
+import type { AnswerSource, Relay } from '../relay.ts';
+import type { RequestHead } from './request-head.ts';
+import { turnsSoFar } from '../../waiting/when-all-is-read.ts';
+
+/** A request of which all is in memory. */
+export interface WholeRequest {
+  readonly head: RequestHead;
+  readonly body: Buffer;
+  /** It gets a connection of its own, which is closed after it. */
+  readonly alone: boolean;
+}
+
+/** Where connections live. */
+export interface ConnectionHome {
+  /** All of an answer has come. `keptMs` is how long the upstream waits for the next request, if it said so. */
+  readonly answered: (connection: Connection, relay: Relay, keptMs: number | undefined) => void;
+  /** It closed, with this relay's answer not whole if there is one. */
+  readonly closed: (connection: Connection, relay: Relay | undefined, cause: Error) => void;
+}
+
+/**
+ * One connection to a target: one request after the other, each sent when the answer to the last is whole. Whatever comes that is
+ * not due ends it.
+ */
+export class Connection implements AnswerSource {
+  readonly #home: ConnectionHome;
+  readonly #reader = new AnswerReader();
+  #socket: Socket | undefined;
+  /** Who its answer is for. */
+  #relay: Relay | undefined;
+  /** It was kept for later before it was asked. */
+  #wasKept = false;
+  /** Something of the answer has come. */
+  #heard = false;
+  #isPaused = false;
+  #restsSince = 0;
+  #restsUntil = 0;
+
+  private constructor(home: ConnectionHome) {
+    this.#home = home;
+  }
+
+  /** Makes a connection. Exactly one of the two is called, once. */
+  static open(
+    connect: Connector,
+    home: ConnectionHome,
+    whenOpen: (connection: Connection) => void,
+    whenFailed: (error: Error) => void,
+  ): void {
+    const connection = new Connection(home);
+    const opened = (socket: Socket): void => {
+      connection.#listen(socket);
+      whenOpen(connection);
+    };
+    connect(opened, whenFailed, connection.#reads());
+  }
+
+  /** Sends a request, whose answer the relay is told of. */
+  ask({ head, body, alone }: WholeRequest, relay: Relay): void {
+    const socket = this.#socket as Socket;
+    this.#relay = relay;
+    this.#heard = false;
+    this.#reader.begin(head.method);
+    relay.connected(this);
+    const text = head.write(alone ? 'close' : 'keep-alive');
+    // One string of head and body costs one write of text, which is much less than one of a list of buffers.
+    if (body.length <= joinedBytesMax) socket.write(text + body.toString('latin1'), 'latin1');
+    else {
+      socket.cork();
+      socket.write(text, 'latin1');
+      socket.write(body);
+      socket.uncork();
+    }
+    // A connection that turns out to be closed already takes none of it.
+    if (socket.errored === null) relay.requestLeaves();
+    relay.requestSent();
+  }
+
+  /** It is kept for later, for so long. */
+  rest(ms: number): void {
+    this.#wasKept = true;
+    this.#restsSince = turnsSoFar();
+    this.#restsUntil = performance.now() + ms;
+  }
+
+  /**
+   * All was read since it rests that had come by then: the turn that was under way has ended, and so has another. What an upstream
+   * sent behind its answer has ended the connection by now, and is not taken for the next one (CVE-2026-48931).
+   */
+  get hasRested(): boolean {
+    return turnsSoFar() - this.#restsSince >= 2;
+  }
+
+  /** It rests for too long; or some of the last request is still on its way, to an upstream that has answered already. */
+  isSpent(now: number): boolean {
+    return this.#restsUntil <= now || this.#socket?.writableLength !== 0;
+  }
+
+  pause(): void {
+    this.#isPaused = true;
+    this.#socket?.pause();
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+    this.#socket?.resume();
+  }
+
+  abort(reason: Error): void {
+    this.#break(reason);
+  }
+
+  isStale(error: Error): boolean {
+    return this.#wasKept && !this.#heard && isClosed(error);
+  }
+
+  /** Who waits for an answer on it by then is one that the gateway itself has cut off. */
+  close(): void {
+    this.#break(new ClientGone());
+  }
+
+  /** Lives as long as the connection, so it is made where it holds nothing of the request that the connection is made for. */
+  #reads(): (bytes: Buffer) => void {
+    return (bytes) => this.#read(bytes);
+  }
+
+  #listen(socket: Socket): void {
+    this.#socket = socket;
+    socket
+      .on('end', () => this.#end())
+      .on('error', (error) => this.#break(error))
+      .on('close', () => this.#break(new ConnectionClosed()));
+  }
+
+  #read(bytes: Buffer): void {
+    const relay = this.#relay;
+    if (relay === undefined) return this.#break(new NonsenseAnswer('it spoke before it was asked'));
+    this.#heard = true;
+    let read: number;
+    try {
+      read = this.#reader.read(bytes, relay);
+    } catch (error) {
+      return this.#break(error instanceof Error ? error : new NonsenseAnswer('an unknown fault'));
+    }
+    if (this.#relay === relay && this.#reader.isOver) this.#finish(relay, read === bytes.length);
+  }
+
+  #end(): void {
+    const relay = this.#relay;
+    if (relay !== undefined && this.#reader.end()) this.#finish(relay, false);
+    else this.#break(new ConnectionClosed());
+  }
+
+  /** `isClean` when nothing came behind the answer. */
+  #finish(relay: Relay, isClean: boolean): void {
+    this.#relay = undefined;
+    if (this.#isPaused) this.resume();
+    this.#home.answered(this, relay, isClean ? this.#reader.keptMs : 0);
+  }
+
+  #break(cause: Error): void {
+    const socket = this.#socket;
+    if (socket === undefined) return;
+    this.#socket = undefined;
+    const relay = this.#relay;
+    this.#relay = undefined;
+    socket.destroy();
+    this.#home.closed(this, relay, cause);
+  }
+}
+
+/** A larger body is sent beside its head. */
+const joinedBytesMax = 16 * 1024;

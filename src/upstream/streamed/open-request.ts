@@ -1,0 +1,115 @@
+import type { Agent, ClientRequest } from 'node:http';
+import { createRequire } from 'node:module';
+import { Socket } from 'node:net';
+import { Stream } from 'node:stream';
+import type ProxyServer from 'http-proxy';
+import { http } from '../../wire/http.ts';
+import { answerHeadersMax } from '../answer-head.ts';
+import { bareHost } from '../connect.ts';
+
+/** A request to one target, complete but for its body. */
+export interface OpenRequest {
+  readonly method: string;
+  /** Path and query, as they were matched. */
+  readonly path: string;
+  /** Flat as Node's `rawHeaders` is, `Host` and the framing of the body among them. */
+  readonly headers: readonly string[];
+  readonly target: URL;
+  readonly agent: Agent;
+  /** The request failed, before its answer or under it. */
+  readonly onError: (error: Error) => void;
+}
+
+/** Opens requests; nothing of one is sent before its body or its end is written. */
+export type RequestOpener = (request: OpenRequest) => ClientRequest;
+
+/**
+ * Opens requests with http-proxy 1.18.1, which is unmaintained, so it is left nothing to decide. It is given a request of our
+ * making whose headers are finished, because its `proxyReq` hook is skipped when a request has `Expect`
+ * (node-http-proxy #1219), and a body that only takes the outgoing request over: writing, answering, failing, leaving and
+ * upgrading are done by who asked. So no answer can end the process (#1530, #1080) or hang (#1586), and no client that
+ * leaves keeps an upstream busy (#1559).
+ */
+export function createRequestOpener(): RequestOpener {
+  const proxy = loadHttpProxy().createProxyServer({
+    selfHandleResponse: true,
+    toProxy: true,
+    prependPath: false,
+  });
+  removeLengthPass(proxy);
+  return function open({ method, path, headers, target, agent, onError }) {
+    const message = new http.IncomingMessage(idleSocket);
+    message.method = method;
+    message.url = path;
+    message.headers = toObject(headers);
+    const takeover = new Takeover();
+    const { protocol, port } = target;
+    const hostname = bareHost(target);
+    const options = { target: { protocol, hostname, host: hostname, port }, agent, buffer: takeover };
+    proxy.web(message, new http.ServerResponse(message), options, onError);
+    const outgoing = takeover.outgoing;
+    if (outgoing === undefined) throw new Error('http-proxy opened no request');
+    // It joins slashes and completes `http:/` inside a path: these are the bytes that were checked and matched.
+    outgoing.path = path;
+    // Node hides headers beyond its count (CVE-2026-58044); their size is bounded. http-proxy passes no option on for that.
+    outgoing.maxHeadersCount = 0;
+    Reflect.set(outgoing, 'maxHeaderSize', answerHeadersMax);
+    return outgoing;
+  };
+}
+
+// --- Internal ---
+
+/** Never connected and never destroyed: http-proxy keeps errors to itself when the socket of a request is gone. */
+const idleSocket = new Socket();
+
+/** Stands where http-proxy expects the body. It is asked to pipe at once, whatever the headers, and that is the handover. */
+class Takeover extends Stream {
+  outgoing: ClientRequest | undefined;
+
+  override pipe<T extends NodeJS.WritableStream>(destination: T): T {
+    this.outgoing = destination as unknown as ClientRequest;
+    return destination;
+  }
+}
+
+/**
+ * The pass turns a chunked DELETE or OPTIONS into one of length 0 and still writes the body, which becomes the next request on the
+ * connection (CVE-2026-29057).
+ */
+function removeLengthPass(proxy: ProxyServer): void {
+  const passes = Reflect.get(proxy, 'webPasses') as readonly { readonly name: string }[];
+  const kept = passes.filter(({ name }) => name !== 'deleteLength');
+  if (kept.length !== passes.length - 1)
+    throw new Error('http-proxy has no pass that is called deleteLength');
+  Reflect.set(proxy, 'webPasses', kept);
+}
+
+/** Loaded by the first route that needs it, and without the warning that its use of `util._extend` would print (DEP0060). */
+function loadHttpProxy(): typeof ProxyServer {
+  const require = createRequire(import.meta.url);
+  const util = require('node:util') as object;
+  const original: unknown = Reflect.get(util, '_extend');
+  Reflect.set(util, '_extend', Object.assign);
+  try {
+    return require('http-proxy') as typeof ProxyServer;
+  } finally {
+    Reflect.set(util, '_extend', original);
+  }
+}
+
+/** Repeated headers become lists under the first spelling of their name, which Node sends as lines of their own. */
+function toObject(flat: readonly string[]): Record<string, string | string[]> {
+  const spellings = new Map<string, string>();
+  const values = new Map<string, string[]>();
+  for (let i = 0; i + 1 < flat.length; i += 2) {
+    const name = flat[i] as string;
+    const spelling = spellings.get(name.toLowerCase()) ?? name;
+    spellings.set(name.toLowerCase(), spelling);
+    values.set(spelling, [...(values.get(spelling) ?? []), flat[i + 1] as string]);
+  }
+  // Not a name that an object can hold as any other, and none that a server needs.
+  values.delete('__proto__');
+  const entries = [...values].map(([name, list]) => [name, list.length === 1 ? (list[0] as string) : list]);
+  return Object.fromEntries(entries) as Record<string, string | string[]>;
+}

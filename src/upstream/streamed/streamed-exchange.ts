@@ -1,0 +1,345 @@
+import type { ClientRequest, IncomingMessage, InformationEvent, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { TLSSocket } from 'node:tls';
+import type { UpstreamConfig } from '../../config/config.ts';
+import { gatherPieces } from '../../wire/gather-pieces.ts';
+import { answerHeadersMax } from '../answer-head.ts';
+import { type Body, chunksOf } from '../../bodies/body.ts';
+import type { ExchangeFailed } from '../exchange.ts';
+import {
+  ClientGone,
+  ConnectTimeout,
+  isClosed,
+  NonsenseAnswer,
+  ResponseTimeout,
+  Stalled,
+} from '../failures.ts';
+import { checkSwitch, type Handshake, type HeldBytes, joinSockets, writeSwitch } from '../join-sockets.ts';
+import { KeptConnection } from './kept-connection.ts';
+import type { OpenSocket } from '../open-sockets.ts';
+import { linger } from '../../wire/linger.ts';
+import { whenAllIsRead } from '../../waiting/when-all-is-read.ts';
+import { type AnswerSource, Relay, type RelayParts } from '../relay.ts';
+import type { Seats } from '../seats.ts';
+
+/** A request whose body is read while it is sent. */
+export interface StreamedRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: readonly string[];
+  readonly body: Body;
+  readonly switching: Switching | undefined;
+  /** It gets a connection of its own, which is closed after it. */
+  readonly alone: boolean;
+}
+
+/** A client that wants to switch protocols. */
+export interface Switching {
+  readonly client: OpenSocket;
+  readonly handshake: Handshake;
+  /** Held from before the first target is tried until one of them switches. */
+  readonly held: HeldBytes;
+}
+
+/** What a relay is made of, but for its deadline and its seat. */
+export type LaneParts = Omit<RelayParts, 'timeouts' | 'seats'>;
+
+interface ExchangeParts {
+  readonly parts: LaneParts;
+  readonly timeouts: UpstreamConfig['timeouts'];
+  readonly seats: Seats;
+}
+
+/** Opens the request that leaves, and tells of its failure. */
+type OpenRequest = (onError: (error: Error) => void) => ClientRequest;
+
+/**
+ * One request and its answer. The body is read on only when its first chunk was sent, so a target that cannot be reached costs
+ * nothing of it; and it is ended only when all of it passed, so what breaks a rule can never be taken for complete.
+ */
+export class StreamedExchange implements AnswerSource {
+  readonly #body: Body;
+  readonly #switching: Switching | undefined;
+  readonly #parts: LaneParts;
+  readonly #res: ServerResponse;
+  readonly #relay: Relay;
+  readonly #timeouts: UpstreamConfig['timeouts'];
+  readonly #seats: Seats;
+  #outgoing: ClientRequest | undefined;
+  /** Set when the connection was used before. */
+  #kept: KeptConnection | undefined;
+  #answer: IncomingMessage | undefined;
+  #interimBytes = 0;
+  #timer: NodeJS.Timeout | undefined;
+  /** One for all chunks, whose time begins anew with each. */
+  #patience: NodeJS.Timeout | undefined;
+  /** A chunk waits for the upstream to take it. */
+  #writing = false;
+  #over = false;
+  /** All of the body was written. */
+  #sent = false;
+  /** The answer is complete; only the client is waited for. */
+  #finishing = false;
+
+  constructor({ body, switching }: StreamedRequest, res: ServerResponse, by: ExchangeParts) {
+    const { parts, timeouts, seats } = by;
+    this.#body = body;
+    this.#switching = switching;
+    this.#parts = parts;
+    this.#res = res;
+    this.#timeouts = timeouts;
+    this.#seats = seats;
+    const settle = {
+      resolve: (outcome: Parameters<LaneParts['settle']['resolve']>[0]) => {
+        this.#stop();
+        parts.settle.resolve(outcome);
+      },
+      reject: (failure: ExchangeFailed) => {
+        this.#stop();
+        parts.settle.reject(failure);
+      },
+    };
+    // The relay would wait for the head while the body is still arriving; we do from when it has been sent.
+    const { idleMs } = timeouts;
+    this.#relay = new Relay(res, { ...parts, settle, seats, timeouts: { idleMs } });
+  }
+
+  begin(open: OpenRequest): void {
+    this.#arm(this.#timeouts.responseMs, (ms) => new ResponseTimeout(ms));
+    // One turn of the loop before a kept connection is taken: what an upstream sent on it unasked is found out by then
+    // and not taken for the answer (CVE-2026-48931).
+    this.#seats.take(this.#relay, () => setImmediate(() => this.#open(open)));
+  }
+
+  #open(open: OpenRequest): void {
+    if (this.#over) return;
+    try {
+      this.#outgoing = open((error) => this.#fail(error));
+    } catch (error) {
+      this.#relay.breakOff(error instanceof Error ? error : new Error('the request could not be opened'));
+      return;
+    }
+    this.#listen(this.#outgoing);
+  }
+
+  #listen(outgoing: ClientRequest): void {
+    outgoing.once('socket', (socket) => {
+      const secure = socket instanceof TLSSocket;
+      if (outgoing.reusedSocket) this.#kept = new KeptConnection(socket);
+      if (!socket.connecting && !(secure && !outgoing.reusedSocket)) return this.#connected();
+      const { connectMs } = this.#timeouts;
+      this.#arm(connectMs, (ms) => new ConnectTimeout(ms));
+      socket.once(secure ? 'secureConnect' : 'connect', () => this.#connected());
+    });
+    outgoing.on('information', (interim) => this.#passOver(interim));
+    outgoing.once('response', (answer) => this.#receive(answer));
+    outgoing.once('upgrade', (answer, socket, ahead) => {
+      // Node has taken its own listeners off the socket: without one a reset by the upstream would end the process.
+      socket.on('error', () => socket.destroy());
+      if (ahead.length > 0) socket.unshift(ahead);
+      void this.#switch(answer, socket);
+    });
+    outgoing.once('close', () => {
+      // An answer that has begun says itself how it ended.
+      if (this.#answer === undefined)
+        this.#fail(new NonsenseAnswer('the connection closed before the answer'));
+    });
+  }
+
+  abort(): void {
+    this.#outgoing?.destroy();
+  }
+
+  pause(): void {
+    this.#answer?.pause();
+  }
+
+  resume(): void {
+    this.#answer?.resume();
+  }
+
+  /** What becomes of a kept connection before anything has left on it, or that it was closed, is no failure of the request. */
+  isStale(error: Error): boolean {
+    if (this.#kept === undefined) return false;
+    return !this.#relay.hasLeft || (this.#kept.isSilent && isClosed(error));
+  }
+
+  #connected(): void {
+    if (this.#over) return;
+    clearTimeout(this.#timer);
+    this.#relay.connected(this);
+    void this.#sendBody();
+  }
+
+  async #sendBody(): Promise<void> {
+    const outgoing = this.#outgoing as ClientRequest;
+    // What became of a kept connection meanwhile is known by then.
+    if (this.#kept !== undefined) await new Promise<void>(whenAllIsRead);
+    if (!this.#mayWrite(outgoing)) return;
+    try {
+      for await (const chunk of chunksOf(this.#body)) {
+        // Also an answer that came early: a write to a connection that the upstream has closed since would lose it unread.
+        await new Promise<void>(whenAllIsRead);
+        if (!this.#mayWrite(outgoing)) return;
+        await this.#write(outgoing, chunk);
+      }
+    } catch (error) {
+      // The answer is complete, and reading the rest of the body was stopped for that.
+      if (this.#finishing) return;
+      // Destroyed and not ended: the upstream is left short of the declared length, or without the last chunk.
+      outgoing.destroy();
+      this.#relay.breakOff(error instanceof Error ? error : new Error('the body failed'));
+      return;
+    }
+    if (!this.#mayWrite(outgoing)) return;
+    this.#relay.requestLeaves();
+    outgoing.end();
+    this.#sent = true;
+    this.#relay.requestSent();
+    if (this.#answer === undefined) this.#arm(this.#timeouts.responseMs, (ms) => new ResponseTimeout(ms));
+  }
+
+  /** What a kept connection brought before anything was asked on it may be the start of a farewell, and is no answer. */
+  #mayWrite(outgoing: ClientRequest): boolean {
+    if (outgoing.destroyed || this.#over) return false;
+    if (this.#relay.hasLeft || this.#kept?.isSilent !== false) return true;
+    this.#giveUp(new NonsenseAnswer('it spoke before it was asked'));
+    return false;
+  }
+
+  /** Resolves when the kernel has the bytes, or nobody will take them any more: they are not ours to keep. */
+  #write(outgoing: ClientRequest, chunk: Buffer): Promise<void> {
+    const { idleMs } = this.#timeouts;
+    this.#relay.requestLeaves();
+    this.#writing = true;
+    if (this.#patience === undefined) this.#patience = setTimeout(() => this.#endPatience(), idleMs);
+    else this.#patience.refresh();
+    return new Promise((resolve) => {
+      outgoing.write(chunk, () => {
+        this.#writing = false;
+        resolve();
+      });
+    });
+  }
+
+  #endPatience(): void {
+    if (this.#writing) this.#giveUp(new Stalled(`took nothing for ${this.#timeouts.idleMs} ms`));
+  }
+
+  /** It speaks of the hop to the upstream only (RFC 9110 §15.2). A flood of them would cost time, so they are bounded. */
+  #passOver(interim: InformationEvent): void {
+    this.#interimBytes += sizeOf(interim);
+    if (this.#interimBytes > answerHeadersMax) {
+      this.#giveUp(new NonsenseAnswer('it has too many interim answers'));
+    }
+  }
+
+  #receive(answer: IncomingMessage): void {
+    if (this.#over) return;
+    // Such as the 408 for a connection that was idle too long: of this request nobody there knows anything.
+    if (!this.#relay.hasLeft) return this.#giveUp(new NonsenseAnswer('it answered before it was asked'));
+    const status = answer.statusCode ?? 0;
+    // Interim answers do not come this way: it is 000 or the like, for which the relay would wait on.
+    if (status < 200) return this.#giveUp(new NonsenseAnswer(`${status} is not the status of an answer`));
+    const wrong = whatIsWrong(answer);
+    if (wrong !== undefined) return this.#giveUp(new NonsenseAnswer(wrong));
+    this.#answer = answer;
+    gatherPieces(answer);
+    // Of a body that nobody waits for the rest is still to come, so the connection cannot go on.
+    if (!this.#res.req.complete) this.#res.shouldKeepAlive = false;
+    clearTimeout(this.#timer);
+    answer.on('data', (chunk: Buffer) => this.#relay.answerGoesOn(chunk));
+    answer.once('end', () => {
+      if (answer.complete) void this.#finish();
+    });
+    answer.once('error', (error) => this.#fail(error));
+    answer.once('close', () => this.#fail(new NonsenseAnswer('the answer broke off')));
+    this.#relay.answerBegins(status, answer.rawHeaders);
+  }
+
+  async #switch(answer: IncomingMessage, upstream: Duplex): Promise<void> {
+    const switching = this.#switching;
+    const { own, progress, settle } = this.#parts;
+    try {
+      if (this.#over) throw new ClientGone();
+      if (switching === undefined) throw new NonsenseAnswer('it switched protocols and was not asked to');
+      if (!isSpoken(answer)) throw new NonsenseAnswer(notSpoken);
+      checkSwitch(answer, switching.handshake.key);
+      switching.held.putBack();
+      writeSwitch(this.#res, this.#relay.takeCost(answer.rawHeaders), own());
+      this.#over = true;
+      clearTimeout(this.#timer);
+      this.#relay.handOver();
+      const { client, handshake } = switching;
+      await joinSockets({ client, upstream, idleMs: handshake.idleMs, progress });
+      settle.resolve({ status: 101, cut: undefined });
+    } catch (error) {
+      upstream.destroy();
+      this.#fail(error instanceof Error ? error : new NonsenseAnswer('an unknown fault'));
+    }
+  }
+
+  /** An answer can be complete before the request is. Then the rest is not wanted, but the client has to get to read the answer. */
+  async #finish(): Promise<void> {
+    if (!this.#sent) {
+      this.#sent = true;
+      this.#finishing = true;
+      this.#outgoing?.destroy();
+      this.#seats.leave(this.#relay);
+      await this.#body.release();
+      const { req } = this.#res;
+      if (!req.complete && !req.destroyed) await new Promise<void>((resolve) => linger(req, resolve));
+    }
+    this.#relay.answerEnded();
+  }
+
+  #arm(ms: number, error: (ms: number) => Error): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#giveUp(error(ms)), ms);
+  }
+
+  #giveUp(error: Error): void {
+    this.#relay.breakOff(error);
+    this.#outgoing?.destroy();
+  }
+
+  /** What becomes of the connection behind a whole answer is no concern of its client. */
+  #fail(error: Error): void {
+    if (this.#answer?.complete !== true) this.#relay.answerFailed(error);
+  }
+
+  #stop(): void {
+    this.#over = true;
+    clearTimeout(this.#timer);
+    clearTimeout(this.#patience);
+    this.#seats.leave(this.#relay);
+    const outgoing = this.#outgoing;
+    if (outgoing === undefined) return;
+    // A connection is kept only when both sides are done with it.
+    if (!outgoing.writableFinished || this.#answer?.complete !== true) outgoing.destroy();
+  }
+}
+
+const notSpoken = 'it does not speak HTTP/1.1';
+
+/** Node reads any version as if it were this one. */
+function isSpoken({ httpVersion }: IncomingMessage): boolean {
+  return httpVersion === '1.1' || httpVersion === '1.0';
+}
+
+/** What Node lets through of an answer, and the buffered lane refuses in the same words; undefined when nothing is wrong. */
+function whatIsWrong(answer: IncomingMessage): string | undefined {
+  const { headers, httpVersion } = answer;
+  if (!isSpoken(answer)) return notSpoken;
+  const codings = headers['transfer-encoding']; // all of them, with commas between
+  if (codings === undefined) return undefined;
+  // Node takes the chunks apart and leaves any other coding (RFC 9112 §6.1) in the body, whose name ends here with the hop: the
+  // client would take coded bytes for the content.
+  if (codings.toLowerCase() !== 'chunked') return 'its Transfer-Encoding is not exactly "chunked"';
+  return httpVersion === '1.0' ? 'it has chunks in HTTP/1.0' : undefined;
+}
+
+/** What an interim answer counts for: its headers, and at least a status line. */
+function sizeOf({ rawHeaders }: InformationEvent): number {
+  return 'HTTP/1.1 103 \r\n\r\n'.length + rawHeaders.join(': ').length;
+}

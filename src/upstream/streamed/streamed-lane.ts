@@ -1,0 +1,85 @@
+import type { Agent, AgentOptions, ServerResponse } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { serverNameOf } from '../../config/addresses.ts';
+import type { UpstreamConfig } from '../../config/config.ts';
+import { http } from '../../wire/http.ts';
+import { bareHost, type Trust } from '../connect.ts';
+import { openByName } from '../look-up.ts';
+import { createRequestOpener, type RequestOpener } from './open-request.ts';
+import { Seats } from '../seats.ts';
+import { type LaneParts, StreamedExchange, type StreamedRequest } from './streamed-exchange.ts';
+
+/** The way to one target for bodies that are not in memory, and for WebSockets. */
+export interface StreamedLane {
+  /** Settles as the relay does: with an Outcome, or with ExchangeFailed while the client has seen nothing. */
+  send(request: StreamedRequest, res: ServerResponse, parts: LaneParts): void;
+  close(): void;
+}
+
+export function createStreamedLane(
+  target: URL,
+  { connections, timeouts }: UpstreamConfig,
+  { seats, trust }: { readonly seats: Seats; readonly trust: Trust },
+): StreamedLane {
+  let open: RequestOpener | undefined;
+  const agent = createAgent(target, trust, { keepAlive: true, maxSockets: connections });
+  // WebSockets last, so they have connections of their own and are bounded by their routes. So has who is to be alone.
+  const freshAgent = createAgent(target, trust, { keepAlive: false });
+  const unbounded = new Seats(Infinity);
+  seats.watch({
+    get count() {
+      return keptBy(agent).length;
+    },
+    closeOne: () => keptBy(agent)[0]?.destroy(),
+  });
+  return {
+    send(request, res, parts) {
+      open ??= createRequestOpener();
+      const opener = open;
+      const switches = request.switching !== undefined;
+      const through = switches || request.alone ? freshAgent : agent;
+      const own = switches ? unbounded : seats;
+      const exchange = new StreamedExchange(request, res, { parts, timeouts, seats: own });
+      exchange.begin((onError) => {
+        if (keptBy(through).length === 0) own.makeRoom();
+        return opener({ ...request, target, agent: through, onError });
+      });
+    },
+    close: () => {
+      agent.destroy();
+      freshAgent.destroy();
+    },
+  };
+}
+
+// --- Internal ---
+
+/** Less than what servers commonly keep an idle connection, so that they seldom close one under a request. */
+const idleConnectionMs = 4000;
+
+function keptBy({ freeSockets }: Agent): readonly Socket[] {
+  return Object.values(freeSockets)
+    .flatMap((sockets) => sockets ?? [])
+    .filter((socket) => !socket.destroyed);
+}
+
+function createAgent(target: URL, trust: Trust, bounds: AgentOptions): Agent {
+  const options = { ...bounds, maxFreeSockets: 32, timeout: idleConnectionMs };
+  if (target.protocol === 'http:') return forgetful(new http.Agent(options));
+  // Node would take the name to verify from the Host header, which with `preserveHost` is the client's to choose.
+  const servername = serverNameOf(bareHost(target)) ?? '';
+  return forgetful(new HttpsAgent({ ...options, servername, ...trust }));
+}
+
+/** The resolver holds nothing of a request that was given up, and a kept connection nothing of the one that it was opened for. */
+function forgetful(agent: Agent): Agent {
+  const connect = agent.createConnection.bind(agent);
+  agent.createConnection = (options, callback) => {
+    // Node keeps this very object as long as the connection: up to 16 KB, with what the first request was authorised by.
+    Reflect.deleteProperty(options, 'headers');
+    return openByName((lookup) => connect({ ...options, lookup }, callback) as Duplex);
+  };
+  return agent;
+}

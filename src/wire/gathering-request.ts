@@ -1,0 +1,44 @@
+import type { IncomingMessage } from 'node:http';
+import { breakBody, brokenBy } from './broken-body.ts';
+import { GatheredPieces } from './gather-pieces.ts';
+import { http } from './http.ts';
+import { Refusal } from '../refusals.ts';
+
+/** A class of requests whose bodies take little more memory than their bytes, and come in pieces of some size. */
+export function gatheringRequest(): typeof IncomingMessage {
+  return class extends http.IncomingMessage {
+    readonly #waiting = new GatheredPieces(this);
+    #pieces = 0;
+    #bytes = 0;
+
+    override push(piece: Buffer | null): boolean {
+      if (piece !== null) this.#count(piece.length);
+      return this.#waiting.push(piece);
+    }
+
+    override read(size?: number): unknown {
+      this.#waiting.handOver(size);
+      return super.read(size);
+    }
+
+    /**
+     * Each chunk costs the event loop some time whatever it holds, so a body in chunks of one byte would cost a hundred times what
+     * its size says. They are counted as they come: how many pieces are read of them depends on how long they have waited.
+     */
+    #count(bytes: number): void {
+      this.#pieces += 1;
+      this.#bytes += bytes;
+      if (this.#pieces <= freeChunks || this.#bytes >= this.#pieces * averageBytesMin) return;
+      // A body of declared length may come as the network cuts it.
+      if (this.headers['transfer-encoding'] === undefined || brokenBy(this) !== undefined) return;
+      breakBody(this, new Refusal('body_malformed', { message: tooManyChunks }));
+    }
+  };
+}
+
+/** So many chunks may be as small as they like. */
+const freeChunks = 1000;
+/** What the chunks beyond them must hold on average. */
+const averageBytesMin = 16;
+
+const tooManyChunks = 'The request body comes in too many small chunks';

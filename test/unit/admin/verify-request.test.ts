@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { loadConfig } from '../../../src/config/load-config.ts';
+import { verifyRequest } from '../../../src/admin/verify-request.ts';
+import { writeTemporary } from '../../helpers/config-file.ts';
+
+const yaml = `
+upstreams: { a: { targets: ["http://127.0.0.1:9"] } }
+routes: [{ path: /v1/name, methods: [GET], upstream: a }]
+`;
+
+test('a plan that has gone refuses what nothing else has refused before, as in the journey', async (t) => {
+  const config = loadConfig(writeTemporary(t, yaml), {});
+  const verdict = {
+    valid: false,
+    reason: 'plan_unknown',
+    refusal: 'plan_unknown',
+    key: null,
+    secret: 1,
+  } as const;
+  const refusalOn = async (path?: string): Promise<unknown> =>
+    (await verifyRequest('secret', { path }, { book: { verify: async () => verdict }, config })).refusal;
+  assert.equal(await refusalOn(), 'plan_unknown');
+  assert.equal(await refusalOn('/v1/name'), 'plan_unknown');
+  assert.equal(await refusalOn('/v1/nowhere'), 'route_unknown');
+  assert.equal(await refusalOn('//'), 'path_malformed');
+});

@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict';
+import { IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
+import { test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import { breakBody } from '../../../src/wire/broken-body.ts';
+import { Refusal } from '../../../src/refusals.ts';
+import { readArriving } from '../../../src/bodies/arriving-body.ts';
+
+function arrive({ timeoutMs = 60_000, bytesPerSecondMin = 0, rateWindowMs = 100 } = {}) {
+  const req = new IncomingMessage(new Socket());
+  const arrivals = { bytesIn: 0 };
+  const pace = { timeoutMs, bytesPerSecondMin };
+  const body = readArriving(req, { pace, tooSlow: 'upload_too_slow', arrivals, rateWindowMs });
+  return { req, body, arrivals };
+}
+
+async function collect(chunks: AsyncIterable<Buffer>): Promise<string> {
+  const parts: Buffer[] = [];
+  for await (const chunk of chunks) parts.push(chunk);
+  return Buffer.concat(parts).toString();
+}
+
+const refusedWith = (code: string) => (error: unknown) => error instanceof Refusal && error.code === code;
+
+test('a body is read to its end, counted as it comes', async () => {
+  const { req, body, arrivals } = arrive();
+  const all = collect(body.chunks);
+  req.push('ab');
+  await turn();
+  req.push('c');
+  await turn();
+  assert.equal(arrivals.bytesIn, 3);
+  req.push(null);
+  assert.equal(await all, 'abc');
+});
+
+test('a body that is no longer wanted is let go, also by who never asked for more of it', async () => {
+  const { req, body } = arrive();
+  await Promise.all([body.chunks.next(), Promise.resolve(req.push('first'))]);
+  assert.equal(req.isPaused(), true);
+  body.stop();
+  assert.deepEqual([req.isPaused(), req.listenerCount('data'), req.listenerCount('close')], [false, 0, 0]);
+});
+
+test('no more is read than is taken', async () => {
+  const { req, body } = arrive();
+  await Promise.all([body.chunks.next(), Promise.resolve(req.push('first'))]);
+  let accepted = 0;
+  while (req.push(Buffer.alloc(1024))) accepted += 1;
+  await turn();
+  assert.ok(accepted <= req.readableHighWaterMark / 1024);
+  await body.chunks.return();
+});
+
+test('a client that sends too little while it is waited for is refused', async () => {
+  const { req, body } = arrive({ bytesPerSecondMin: 1000 });
+  const all = collect(body.chunks);
+  req.push('x'.repeat(10));
+  await assert.rejects(all, refusedWith('upload_too_slow'));
+});
+
+test('what a client sent at first does not count for later', async () => {
+  const { req, body } = arrive({ timeoutMs: 1000, bytesPerSecondMin: 1000 });
+  const all = collect(body.chunks);
+  req.push('x'.repeat(10_000));
+  await assert.rejects(all, { message: /per second/ });
+});
+
+test('a client that nobody waits for is not too slow', async () => {
+  const { req, body } = arrive({ timeoutMs: 100, bytesPerSecondMin: 1000, rateWindowMs: 30 });
+  req.push('x');
+  assert.equal((await body.chunks.next()).value?.toString(), 'x');
+  // The taker takes longer than many windows and than all of the time, while what comes next is there already.
+  req.push('y');
+  const until = performance.now() + 150;
+  while (performance.now() < until) await turn();
+  assert.equal((await body.chunks.next()).value?.toString(), 'y');
+  await body.chunks.return();
+});
+
+test('a body that takes longer than its time is refused, even if it comes steadily', async () => {
+  const { req, body } = arrive({ timeoutMs: 100 });
+  const drip = setInterval(() => req.push('x'), 5);
+  await assert.rejects(collect(body.chunks), refusedWith('upload_too_slow'));
+  clearInterval(drip);
+});
+
+for (const [name, end, code] of [
+  ['the client leaves', (req: IncomingMessage) => void req.destroy(), 'client_gone'],
+  [
+    'the parser gives up',
+    (req: IncomingMessage) => breakBody(req, new Refusal('request_malformed')),
+    'request_malformed',
+  ],
+] as const) {
+  test(`when ${name}, whoever waits is told at once`, async () => {
+    const { req, body } = arrive();
+    const all = collect(body.chunks);
+    req.push('x');
+    await turn();
+    end(req);
+    await assert.rejects(all, refusedWith(code));
+  });
+
+  test(`when ${name} before the body is read, nobody waits for it`, async () => {
+    const { req, body } = arrive();
+    end(req);
+    await turn();
+    await assert.rejects(collect(body.chunks), refusedWith(code));
+  });
+
+  test(`when ${name}, not even what had come is read any more`, async () => {
+    const { req, body } = arrive();
+    await Promise.all([body.chunks.next(), Promise.resolve(req.push('first'))]);
+    req.resume();
+    req.push('second');
+    await turn();
+    end(req);
+    await turn();
+    await assert.rejects(body.chunks.next(), refusedWith(code));
+  });
+}
+
+test('a body that is stopped fails at once, and what still comes can be discarded by others', async () => {
+  const { req, body } = arrive();
+  const all = collect(body.chunks);
+  await turn();
+  body.stop();
+  await assert.rejects(all, Refusal);
+  let seen = 0;
+  req.on('data', (chunk: Buffer) => (seen += chunk.length));
+  req.push('rest');
+  await turn();
+  assert.equal(seen, 4);
+});
+
+test('a body that was stopped before it was begun is never read', async () => {
+  const { req, body } = arrive();
+  body.stop();
+  assert.equal(await collect(body.chunks), '');
+  assert.equal(req.listenerCount('data'), 0);
+});

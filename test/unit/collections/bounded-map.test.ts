@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { array, assert as check, constant, integer, nat, oneof, property, record } from 'fast-check';
+import { BoundedMap } from '../../../src/collections/bounded-map.ts';
+
+const sizeMax = 4;
+const key = integer({ min: 0, max: 9 });
+const steps = array(
+  oneof(
+    { weight: 8, arbitrary: record({ does: constant('set' as const), key, value: nat() }) },
+    { weight: 3, arbitrary: record({ does: constant('delete' as const), key }) },
+    { weight: 1, arbitrary: record({ does: constant('clear' as const) }) },
+  ),
+  { maxLength: 100 },
+);
+
+test('it holds what was set last, whatever is set anew, deleted or cleared between', () => {
+  check(
+    property(steps, (all) => {
+      const map = new BoundedMap<number, number>(sizeMax);
+      let model: (readonly [key: number, value: number])[] = [];
+      for (const step of all) {
+        if (step.does === 'clear') {
+          map.clear();
+          model = [];
+          continue;
+        }
+        model = model.filter(([one]) => one !== step.key);
+        if (step.does === 'delete') map.delete(step.key);
+        else {
+          const forgotten = model.length < sizeMax ? undefined : model.shift()?.[1];
+          assert.equal(map.set(step.key, step.value), forgotten);
+          model.push([step.key, step.value]);
+        }
+        for (let one = 0; one <= 9; one += 1) assert.equal(map.get(one), new Map(model).get(one));
+      }
+    }),
+  );
+});
+
+// Asking the map for its first key each time takes half a minute here, this half a second.
+test('to forget one of very many costs no more than one of few', { timeout: 10_000 }, async () => {
+  const many = 100_000;
+  const map = new BoundedMap<number, number>(many);
+  for (let at = 0; at < 5 * many; at += 1) {
+    map.set(at, at);
+    if (at % 1000 === 0) await nextTurn();
+  }
+  assert.equal(map.get(4 * many - 1), undefined);
+  assert.equal(map.get(4 * many), 4 * many);
+});

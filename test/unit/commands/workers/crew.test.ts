@@ -1,0 +1,395 @@
+import assert from 'node:assert/strict';
+import type { Worker } from 'node:cluster';
+import { EventEmitter } from 'node:events';
+import { test } from 'node:test';
+import { Crew } from '../../../../src/commands/workers/crew.ts';
+import type { Order } from '../../../../src/commands/workers/worker-messages.ts';
+import type { HandedConfig } from '../../../../src/config/hand-over.ts';
+import { createLogger } from '../../../../src/telemetry/log.ts';
+
+const listen = { host: '127.0.0.1', port: 8080 };
+const counted = [{ name: 'things', help: 'Things.', type: 'counter', values: [], aggregator: 'sum' }];
+
+/** A worker as far as a crew knows one, which answers when the test has it answer. */
+class StandIn extends EventEmitter {
+  readonly orders: Order[] = [];
+  readonly process: EventEmitter & { pid: number | undefined; kill: () => void };
+
+  constructor(pid: number | undefined) {
+    super();
+    this.process = Object.assign(new EventEmitter(), { pid, kill: () => this.end(null, 'SIGKILL') });
+  }
+
+  isConnected(): boolean {
+    return true;
+  }
+
+  send(order: Order): void {
+    this.orders.push(order);
+  }
+
+  ready(): void {
+    this.emit('message', { kind: 'ready', listen });
+  }
+
+  answer(): void {
+    for (const order of this.orders.splice(0)) {
+      if (order.kind === 'ask') this.emit('message', { kind: 'answer', id: order.id, answer: counted });
+    }
+  }
+
+  /** The system refuses it a process, as Node tells of most reasons for that. */
+  fail(): void {
+    this.emit('error', new Error('spawn EMFILE'));
+    this.emit('exit', -24, null);
+    this.process.emit('close', -24, null);
+  }
+
+  /** Its process ends, and a moment later all that it said has been heard. */
+  end(code: number | null, signal: string | null = null): void {
+    this.emit('exit', code, signal);
+    this.emit('message', { kind: 'farewell', metrics: counted });
+    this.process.emit('close', code, signal);
+  }
+}
+
+const beginning = { config: {} as HandedConfig, logFormat: 'json', port: 8080 } as const;
+
+async function startCrew(count: number) {
+  const made = makeCrew(count, (worker) => worker.ready());
+  await made.crew.start(beginning);
+  const [first, second] = made.workers as [StandIn, StandIn];
+  return { ...made, first, second };
+}
+
+function makeCrew(count: number, forked: (worker: StandIn) => void) {
+  const workers: StandIn[] = [];
+  const told: string[] = [];
+  const log: Record<string, unknown>[] = [];
+  const machine = { hasMemory: true, hasFiles: true };
+  const crew = new Crew({
+    count,
+    logger: createLogger('info', {
+      write: (line) => void log.push(JSON.parse(line) as Record<string, unknown>),
+    }),
+    fork: () => {
+      if (!machine.hasMemory) throw new Error('spawn ENOMEM');
+      const worker = new StandIn(machine.hasFiles ? workers.length + 1 : undefined);
+      if (!machine.hasFiles) {
+        queueMicrotask(() => worker.fail());
+        return worker as unknown as Worker;
+      }
+      workers.push(worker);
+      queueMicrotask(() => forked(worker));
+      return worker as unknown as Worker;
+    },
+    note: (pid) => void told.push(`numbers of ${pid}`),
+    ended: (pid) => void told.push(`end of ${pid}`),
+  });
+  return { crew, told, log, workers, machine };
+}
+
+test('what a worker said is told before its end is, however late others answer', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { crew, told, first, second } = await startCrew(2);
+  const asked = crew.ask('metrics', (_, pid) => told.push(`answer of ${pid}`));
+  second.answer();
+  await new Promise(setImmediate);
+  second.end(null, 'SIGKILL');
+  first.answer();
+  await asked;
+  assert.deepEqual(told, ['answer of 2', 'numbers of 2', 'end of 2', 'answer of 1']);
+});
+
+const said = (log: readonly Record<string, unknown>[]) =>
+  log.map(({ level, pid, msg }) => [level, pid, msg].join(' '));
+
+test('a worker that does not answer is told of, and so is its next answer', async () => {
+  const { crew, log, first, second } = await startCrew(2);
+  const round = async (...answering: StandIn[]): Promise<void> => {
+    crew.beginRound();
+    const asked = crew.ask('metrics', () => undefined);
+    for (const worker of answering) worker.answer();
+    if (answering.length === 2) await asked;
+  };
+  for (let rounds = 0; rounds < 20; rounds += 1) await round(first, second);
+  assert.deepEqual(log, []);
+  for (let rounds = 0; rounds < 5; rounds += 1) await round(first);
+  assert.deepEqual(said(log), ['error 2 a worker does not answer']);
+  await round(first, second);
+  await round(first, second);
+  assert.deepEqual(said(log).slice(1), ['info 2 a worker answers again']);
+});
+
+test('a worker that answers as soon as it was told of is told of again', async () => {
+  const { crew, log, first, second } = await startCrew(2);
+  for (let rounds = 0; rounds < 3; rounds += 1) {
+    crew.beginRound();
+    void crew.ask('metrics', () => undefined);
+    first.answer();
+  }
+  second.answer();
+  assert.deepEqual(said(log), ['error 2 a worker does not answer', 'info 2 a worker answers again']);
+});
+
+test('who asks does not wait for a worker that has ended', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { crew, told, first, second } = await startCrew(2);
+  const asked = crew.ask('metrics', (_, pid) => told.push(`answer of ${pid}`));
+  first.end(null, 'SIGKILL');
+  second.answer();
+  await asked;
+  assert.deepEqual(told, ['numbers of 1', 'end of 1', 'answer of 2']);
+});
+
+test('a worker that goes on not answering is killed and replaced', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { crew, log, told, workers, first } = await startCrew(2);
+  for (let rounds = 0; rounds < 15; rounds += 1) {
+    crew.beginRound();
+    void crew.ask('metrics', () => undefined);
+    first.answer();
+  }
+  assert.equal(told.length, 0);
+  crew.beginRound();
+  assert.deepEqual(told, ['numbers of 2', 'end of 2']);
+  t.mock.timers.runAll();
+  assert.equal(workers.length, 3);
+  assert.deepEqual(said(log), [
+    'error 2 a worker does not answer',
+    'error 2 a worker has not answered for too long and is killed',
+    'error 2 a worker ended, another takes its place',
+  ]);
+});
+
+test('a worker that does not become ready is killed and replaced', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { crew, log, workers } = makeCrew(2, (worker) => {
+    if (worker.process.pid === 1) worker.ready();
+  });
+  const started = crew.start(beginning);
+  await new Promise(setImmediate);
+  const rounds = (count: number): void => {
+    for (let round = 0; round < count; round += 1) {
+      crew.beginRound();
+      void crew.ask('metrics', () => undefined);
+      for (const worker of workers) worker.answer();
+    }
+  };
+  rounds(29);
+  assert.deepEqual(log, []);
+  rounds(1);
+  await started;
+  assert.deepEqual(said(log), [
+    'error 2 a worker takes too long to start and is killed',
+    'error 2 a worker ended, another takes its place',
+  ]);
+  t.mock.timers.runAll();
+  assert.equal(workers.length, 3);
+  rounds(29);
+  workers[2]?.ready();
+  for (let round = 0; round < 15; round += 1) crew.beginRound();
+  assert.deepEqual(said(log).slice(2), [
+    'error 1 a worker does not answer',
+    'error 3 a worker does not answer',
+  ]);
+});
+
+test('answers that lie there when this process was held up are heard', async () => {
+  const { crew, first, second } = await startCrew(2);
+  const heard: number[] = [];
+  const asked = crew.ask('metrics', (_answer, pid) => heard.push(pid));
+  const channel = new MessageChannel();
+  channel.port2.on('message', () => {
+    first.answer();
+    second.answer();
+    channel.port2.close();
+  });
+  channel.port1.postMessage('there');
+  const heldUpUntil = performance.now() + 1000;
+  while (performance.now() < heldUpUntil);
+  await asked;
+  assert.deepEqual(heard, [1, 2]);
+});
+
+test('a worker that was asked to end is replaced at once, however young, and what fails waits longer and longer', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { log, workers } = await startCrew(2);
+  for (const code of [0, 70, 0, 70]) {
+    workers.at(-1)?.end(code);
+    t.mock.timers.runAll();
+    await new Promise(setImmediate);
+  }
+  const ends = log.filter(({ msg }) => String(msg).startsWith('a worker ended'));
+  assert.deepEqual(
+    ends.map(({ level, code, afterMs }) => [level, code, afterMs]),
+    [
+      ['info', 0, 0],
+      ['error', 70, 100],
+      ['info', 0, 0],
+      ['error', 70, 200],
+    ],
+  );
+});
+
+test('what fails waits ten seconds at most, and not at all when one before it has lived', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  let now = 0;
+  t.mock.method(performance, 'now', () => now);
+  const { log, workers } = await startCrew(2);
+  const end = async (livedMs: number): Promise<void> => {
+    now += livedMs;
+    workers.at(-1)?.end(70);
+    t.mock.timers.runAll();
+    await new Promise(setImmediate);
+  };
+  for (let ends = 0; ends < 9; ends += 1) await end(9999);
+  await end(10_000);
+  await end(9999);
+  const waits = log.flatMap(({ afterMs }) => afterMs ?? []);
+  assert.deepEqual(waits, [100, 200, 400, 800, 1600, 3200, 6400, 10_000, 10_000, 0, 100]);
+});
+
+for (const lack of ['hasMemory', 'hasFiles'] as const) {
+  test(`a place for which no process can be made is taken when one can: ${lack}`, async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const { first, log, workers, machine } = await startCrew(2);
+    const retry = async (): Promise<void> => {
+      t.mock.timers.runAll();
+      await new Promise(setImmediate);
+    };
+    first.end(0);
+    machine[lack] = false;
+    await retry();
+    await retry();
+    machine[lack] = true;
+    await retry();
+    assert.equal(workers.length, 3);
+    assert.deepEqual(
+      log.map(({ msg, afterMs }) => [msg, afterMs]),
+      [
+        ['a worker ended, another takes its place', 0],
+        ['no process can be made for a worker', 100],
+        ['no process can be made for a worker', 200],
+        ['a worker has taken the place', undefined],
+      ],
+    );
+  });
+}
+
+test('a worker that ends while others still start is replaced', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { crew, log, workers } = makeCrew(3, (worker) => {
+    if (worker.process.pid !== 3) worker.ready();
+  });
+  const started = crew.start(beginning);
+  await new Promise(setImmediate);
+  const [first, second, third] = workers as [StandIn, StandIn, StandIn];
+  first.end(null, 'SIGKILL');
+  second.end(null, 'SIGKILL');
+  t.mock.timers.runAll();
+  third.ready();
+  assert.deepEqual(await started, listen);
+  assert.equal(workers.length, 5);
+  assert.deepEqual(said(log).slice(0, 2), [
+    'error 1 a worker ended, another takes its place',
+    'error 2 a worker ended, another takes its place',
+  ]);
+});
+
+test('a worker that does not start keeps the others from nothing', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { crew, workers } = makeCrew(2, (worker) => {
+    if (worker.process.pid === 2) worker.end(70);
+    else worker.ready();
+  });
+  assert.deepEqual(await crew.start(beginning), listen);
+  t.mock.timers.runAll();
+  assert.equal(workers.length, 3);
+});
+
+test('a worker for which no process can be made keeps the others from nothing', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { crew, workers, machine } = makeCrew(2, (worker) => {
+    machine.hasMemory = false;
+    worker.ready();
+  });
+  assert.deepEqual(await crew.start(beginning), listen);
+  machine.hasMemory = true;
+  t.mock.timers.runAll();
+  assert.equal(workers.length, 2);
+});
+
+test('what keeps the first worker from starting is the end of all', async () => {
+  const { crew, workers } = makeCrew(2, (worker) => worker.end(69));
+  await assert.rejects(crew.start(beginning), { exitCode: 69 });
+  assert.equal(workers.length, 1);
+});
+
+test('the first worker that does not become ready is killed, which is the end of all', async () => {
+  const { crew, log, workers } = makeCrew(2, () => undefined);
+  const started = crew.start(beginning);
+  await new Promise(setImmediate);
+  for (let rounds = 0; rounds < 29; rounds += 1) crew.beginRound();
+  assert.deepEqual(log, []);
+  crew.beginRound();
+  await assert.rejects(started, { exitCode: 70, signal: 'SIGKILL' });
+  assert.deepEqual(said(log), ['error 1 a worker takes too long to start and is killed']);
+  assert.equal(workers.length, 1);
+});
+
+test('a worker that cannot die is told of once', async () => {
+  const { crew, log, second } = await startCrew(2);
+  second.process.kill = () => undefined;
+  for (let rounds = 0; rounds < 40; rounds += 1) {
+    crew.beginRound();
+    void crew.ask('metrics', () => undefined);
+  }
+  assert.deepEqual(
+    said(log).filter((line) => line.includes(' 2 ')),
+    ['error 2 a worker does not answer', 'error 2 a worker has not answered for too long and is killed'],
+  );
+});
+
+test('Ctrl-C during the start, which reaches young workers too, ends it with the code of Ctrl-C', async () => {
+  const { crew } = makeCrew(2, (worker) => worker.end(null, 'SIGINT'));
+  await assert.rejects(crew.start(beginning), { exitCode: 130 });
+});
+
+test('a worker that no longer listens is no fault of the process that leads', async () => {
+  const { log, first } = await startCrew(2);
+  first.emit('error', new Error('write EPIPE'));
+  assert.deepEqual(log, []);
+});
+
+test('a drain waits for every worker that is at work, and none is judged or replaced meanwhile', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { crew, log, told, workers, first, second } = await startCrew(2);
+  first.end(0);
+  const drained = crew.drain(60_000);
+  t.mock.timers.tick(59_999);
+  for (let rounds = 0; rounds < 40; rounds += 1) crew.beginRound();
+  assert.deepEqual(second.orders, [{ kind: 'drain' }]);
+  assert.deepEqual(told, ['numbers of 1', 'end of 1']);
+  second.end(0);
+  await drained;
+  t.mock.timers.runAll();
+  assert.equal(workers.length, 2);
+  assert.deepEqual(said(log), ['info 1 a worker ended, another takes its place']);
+});
+
+test('a drain ends with its patience, and at once for a worker that is not at work yet', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { crew, told, workers } = makeCrew(2, (worker) => {
+    if (worker.process.pid !== 3) worker.ready();
+  });
+  await crew.start(beginning);
+  workers[0]?.end(0);
+  t.mock.timers.runAll();
+  told.length = 0;
+  const drained = crew.drain(60_000);
+  assert.deepEqual(told, ['numbers of 3', 'end of 3']);
+  t.mock.timers.tick(60_000);
+  assert.deepEqual(told.slice(2), ['numbers of 2', 'end of 2']);
+  await drained;
+});

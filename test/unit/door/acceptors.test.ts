@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { platform } from 'node:os';
+import { text } from 'node:stream/consumers';
+import { describe, it, type TestContext } from 'node:test';
+import { openAcceptors } from '../../../src/door/acceptors.ts';
+import { until } from '../../helpers/poll.ts';
+import { refuses } from '../../helpers/refuses.ts';
+
+const local = { host: '127.0.0.1', port: 0 };
+const open = (server: Server, address = local) =>
+  openAcceptors(server, { address, sharesPort: false, hasRoom: () => true });
+
+describe('acceptors', () => {
+  it('take several connections in one turn of the event loop', async (t) => {
+    const turns = countTurns(t);
+    const takenIn: number[] = [];
+    const server = createServer((socket) => {
+      takenIn.push(turns());
+      socket.destroy();
+    });
+    const acceptors = await open(server);
+    t.after(() => acceptors.close());
+    const clients = Array.from({ length: 128 }, () => connect(acceptors.address.port, local.host));
+    await until(() => takenIn.length === clients.length);
+    const turnsMax = platform() === 'linux' ? clients.length / 2 : clients.length;
+    assert.ok(new Set(takenIn).size <= turnsMax, `it took ${new Set(takenIn).size} turns`);
+  });
+
+  it('share a port with nobody who was not meant to, however close they come', async () => {
+    const first = await open(createServer());
+    await assert.rejects(open(createServer(), first.address), { code: 'EADDRINUSE' });
+    await first.close();
+    const both = await Promise.allSettled([1, 2].map(() => open(createServer(), first.address)));
+    const opened = both.filter((each) => each.status === 'fulfilled');
+    assert.equal(opened.length, 1);
+    await opened[0]?.value.close();
+  });
+
+  it('leave the port to the next while they wait for the last connections', async (t) => {
+    const free = await open(createServer());
+    await free.close();
+    const server = createServer((socket) => socket.resume().on('end', () => socket.end()));
+    const first = await open(server, free.address);
+    const client = connect(first.address.port, local.host);
+    t.after(() => client.destroy());
+    await once(client, 'connect');
+    const closing = first.close();
+    const next = await until(() => open(createServer(), first.address).catch(() => undefined));
+    await next.close();
+    client.destroy();
+    await closing;
+  });
+
+  it('hand no connection to a server that has no room', async (t) => {
+    let handed = 0;
+    const server = createServer((socket) => {
+      handed += 1;
+      socket.destroy();
+    });
+    const full = { address: local, sharesPort: false, hasRoom: () => false };
+    const acceptors = await openAcceptors(server, full);
+    t.after(() => acceptors.close());
+    const clients = Array.from({ length: 64 }, () => connect(acceptors.address.port, local.host).resume());
+    await Promise.all(clients.map((client) => once(client, 'close')));
+    // The server's own socket does not ask.
+    if (platform() === 'linux') assert.ok(handed < clients.length / 2, `${handed} were handed on`);
+  });
+
+  it('take those who have come already, before they close', async () => {
+    const server = createServer((socket) => socket.end('taken'));
+    const acceptors = await open(server);
+    const clients = Array.from({ length: 200 }, () => connect(acceptors.address.port, local.host));
+    await acceptors.takeWaiting();
+    const closing = acceptors.close();
+    const words = await Promise.all(clients.map((client) => text(client)));
+    assert.deepEqual(new Set(words), new Set(['taken']));
+    await closing;
+  });
+
+  it('do not go on for ever taking those who still come', async (t) => {
+    const server = createServer((socket) => socket.destroy());
+    const acceptors = await open(server);
+    let goesOn = true;
+    t.after(() => (goesOn = false));
+    function come(): void {
+      if (!goesOn) return;
+      for (let count = 0; count < 2; count += 1) {
+        const client = connect(acceptors.address.port, local.host);
+        client.on('error', () => client.destroy()).resume();
+      }
+      setImmediate(come);
+    }
+    come();
+    await acceptors.takeWaiting();
+    await acceptors.close();
+  });
+
+  it('are closed when the last connection of any of them is gone', async () => {
+    const taken: Socket[] = [];
+    const server = createServer((socket) => taken.push(socket));
+    const acceptors = await open(server);
+    const clients = Array.from({ length: 32 }, () => connect(acceptors.address.port, local.host));
+    await until(() => taken.length === clients.length);
+    let closed = false;
+    const closing = acceptors.close().then(() => (closed = true));
+    await until(() => refuses(acceptors.address.port));
+    for (const socket of taken.slice(1)) socket.destroy();
+    await until(
+      () => clients.filter(({ readyState }) => readyState !== 'open').length === clients.length - 1,
+    );
+    assert.equal(closed, false);
+    taken[0]?.destroy();
+    await closing;
+  });
+});
+
+/** Tells how many turns the event loop has made. */
+function countTurns(t: TestContext): () => number {
+  let turns = 0;
+  let next = setImmediate(function turn() {
+    turns += 1;
+    next = setImmediate(turn);
+  });
+  t.after(() => clearImmediate(next));
+  return () => turns;
+}

@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict';
+import type { IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { test, type TestContext } from 'node:test';
+import { BodyMemory } from '../../../src/bodies/body-memory.ts';
+import { takeArrived } from '../../../src/bodies/collect-body.ts';
+import { Connections } from '../../../src/door/connections.ts';
+import { listen, type Listener } from '../../../src/door/listener.ts';
+import { createWording } from '../../../src/refusals.ts';
+import { Visit } from '../../../src/visit.ts';
+import { collectGarbage } from '../../helpers/collect-garbage.ts';
+import { until } from '../../helpers/poll.ts';
+import { openRaw, requestBytes } from '../../helpers/raw-socket.ts';
+import { refuses } from '../../helpers/refuses.ts';
+
+const minute = 60_000;
+const limits = {
+  connections: 1000,
+  inFlight: 1000,
+  inFlightPerConnection: 10,
+  headerBytes: 16_384,
+  headerCount: 100,
+  headerTimeoutMs: minute,
+  requestTimeoutMs: minute,
+  keepAliveMs: minute,
+  stalledReaderMs: minute,
+  bodyMemory: 1024,
+};
+
+type Answer = Parameters<typeof listen>[0]['handle'];
+type Told = Parameters<typeof listen>[0]['unreadable'];
+
+/** Listens, and has each request counted in and answered. */
+async function listenWith(
+  t: TestContext,
+  own: {
+    readonly headerTimeoutMs?: number;
+    readonly requestTimeoutMs?: number;
+    readonly answer: Answer;
+    readonly unreadable: Told;
+  },
+): Promise<{ readonly port: number; readonly listener: Listener }> {
+  const { headerTimeoutMs = minute, requestTimeoutMs = minute } = own;
+  const all = { ...limits, headerTimeoutMs, requestTimeoutMs };
+  const connections = new Connections(all);
+  const listener = await listen({
+    address: { host: '127.0.0.1', port: 0 },
+    sharesPort: false,
+    limits: all,
+    connections,
+    messages: {},
+    wording: createWording(new Map()),
+    unreadable: own.unreadable,
+    handle: (req, res) => {
+      req.visit = new Visit('id', { peer: '127.0.0.1', client: '127.0.0.1', trusted: false });
+      const leave = connections.enter(req, res);
+      own.answer(req, res);
+      leave();
+    },
+  });
+  t.after(() => listener.close(0));
+  return { port: listener.address.port, listener };
+}
+
+test('the rest of a body that nobody reads has the time of its request, and no more', async (t) => {
+  const told: string[] = [];
+  const { port } = await listenWith(t, {
+    requestTimeoutMs: 1000,
+    answer: (_, res) => res.end('answered'),
+    unreadable: ({ refusal }) => told.push(refusal),
+  });
+  const whole = await openRaw(t, port);
+  whole.write(requestBytes('POST /', [], 'mine'));
+  await whole.responses(1);
+  const half = await openRaw(t, port);
+  half.write(requestBytes('POST /', [], 'mine').subarray(0, -1));
+  await half.responses(1);
+
+  await until(() => half.closed);
+  assert.deepEqual(told, ['request_timeout']);
+  assert.equal(whole.closed, false);
+});
+
+test('a connection on which nothing was asked is closed without a word, and nobody is told', async (t) => {
+  const { port } = await listenWith(t, {
+    headerTimeoutMs: 500,
+    answer: (_, res) => res.end('answered'),
+    unreadable: ({ refusal }) => assert.fail(refusal),
+  });
+  const silent = await openRaw(t, port);
+  assert.equal((await silent.receivedUntilClose()).length, 0);
+});
+
+test('an idle connection does not keep the request that was answered on it', async (t) => {
+  const memory = new BodyMemory(limits.bodyMemory);
+  const requests: WeakRef<IncomingMessage>[] = [];
+  const { port } = await listenWith(t, {
+    answer: (req, res) => {
+      requests.push(new WeakRef(req));
+      // As soon as all of the body is there, which is before Node has read on to its end.
+      queueMicrotask(() => res.end(takeArrived(req, 4, memory)));
+    },
+    unreadable: ({ cause }) => assert.fail(String(cause)),
+  });
+  const client = await openRaw(t, port);
+  client.write(requestBytes('POST /', [], 'mine'));
+  const [answer] = await client.responses(1);
+  assert.equal(answer?.body.toString(), 'mine');
+
+  await until(() => {
+    collectGarbage();
+    return requests[0]?.deref() === undefined;
+  });
+  assert.equal(client.closed, false);
+});
+
+test('who asks once more on a kept connection while it closes is answered, and who asks nothing more is let go', async (t) => {
+  const { port, listener } = await listenWith(t, {
+    answer: (_, res) => res.end('answered'),
+    unreadable: ({ cause }) => assert.fail(String(cause)),
+  });
+  const [asking, silent] = [await openRaw(t, port), await openRaw(t, port)];
+  for (const client of [asking, silent]) {
+    client.write(requestBytes('GET /'));
+    assert.equal((await client.responses(1))[0]?.headers['connection'], 'keep-alive');
+  }
+
+  const gone = listener.close(minute);
+  await until(() => refuses(port));
+  asking.write(requestBytes('GET /'));
+  const [, last] = await asking.responses(2);
+  assert.deepEqual([last?.text, last?.headers['connection']], ['answered', 'close']);
+  await silent.receivedUntilClose();
+  await gone;
+});
+
+test('who was taken last before the port closes is answered, though the process stood still for long just then', async (t) => {
+  let stoodStill = false;
+  const { port, listener } = await listenWith(t, {
+    answer: (_, res) => {
+      if (!stoodStill) standStill(300);
+      stoodStill = true;
+      res.end('answered');
+    },
+    unreadable: ({ cause }) => assert.fail(String(cause)),
+  });
+  const clients = Array.from({ length: 200 }, () => connect(port, '127.0.0.1'));
+  for (const client of clients) client.write(requestBytes('GET /', [['Connection', 'close']]));
+  const gone = listener.close(minute);
+  const answers = await Promise.all(clients.map((client) => text(client)));
+  assert.equal(answers.filter((answer) => answer.endsWith('answered')).length, clients.length);
+  await gone;
+});
+
+const nonsense = 'nonsense\r\n\r\n';
+const unreadable: readonly [what: string, begin: string, status: number][] = [
+  ['headers that are too large', `POST / HTTP/1.1\r\nHost: a\r\nCookie: ${'x'.repeat(20_000)}\r\n\r\n`, 431],
+  ['what is no request', 'GIMME / HTTP/1.1\r\nHost: a\r\n\r\n', 400],
+  ['an upgrade', 'GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n', 200],
+  ['nonsense behind a request that is answered', `GET / HTTP/1.1\r\nHost: a\r\n\r\n${nonsense}`, 200],
+  ['nonsense behind a request under way', `GET /later HTTP/1.1\r\nHost: a\r\n\r\n${nonsense}`, 200],
+];
+
+for (const [what, begin, status] of unreadable) {
+  test(`whoever sends on after ${what} gets to read the answer, when all is sent`, async (t) => {
+    let closed = 0;
+    const { port, listener } = await listenWith(t, {
+      answer: (req, res) => {
+        res.on('close', () => (closed += 1));
+        if (req.url === '/later') setImmediate(() => res.end('answered'));
+        else res.end('answered');
+      },
+      unreadable: () => undefined,
+    });
+    const client = connect(port, '127.0.0.1');
+    t.after(() => client.destroy());
+    client.write(begin);
+    const body = Buffer.alloc(1024 * 1024);
+    for (let sent = 0; sent < 8; sent += 1) {
+      await new Promise((resolve, reject) => {
+        client.write(body, (error) => (error ? reject(error) : resolve(undefined)));
+      });
+    }
+    // Not before: what a reset has thrown away cannot be read any more.
+    assert.ok((await text(client)).startsWith(`HTTP/1.1 ${status} `));
+    await listener.close(0);
+    assert.equal(closed, status === 200 ? 1 : 0);
+  });
+}
+
+function standStill(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}

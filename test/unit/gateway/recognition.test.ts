@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import { createLogger } from '../../../src/telemetry/log.ts';
+import { createRecognition } from '../../../src/gateway/recognition.ts';
+import type { KeyStore } from '../../../src/stores/key-store.ts';
+import { aKey, aSecret, digestOf } from '../../helpers/a-key.ts';
+import { until } from '../../helpers/poll.ts';
+
+const secret = 'a-foreign-secret';
+const known = aKey({ secrets: [aSecret({ digest: digestOf(secret) })] });
+
+/** What callers are recognised with for a millisecond, where the wall clock stands still and can be set back. */
+function recognise(t: TestContext) {
+  const state = { asked: 0, reports: 0, watched: true, counted: [] as boolean[] };
+  const store: Pick<KeyStore, 'findKey' | 'watch' | 'noteUses'> = {
+    async findKey() {
+      state.asked += 1;
+      return known;
+    },
+    watch: () => () => void (state.watched = false),
+    noteUses: async () => undefined,
+  };
+  t.mock.timers.enable({ apis: ['Date'], now: Date.parse('2026-05-01T12:00:00Z') });
+  const recognition = createRecognition(
+    {
+      header: 'apiKey',
+      forwardKey: false,
+      cacheForMs: 1,
+      graceOnOutageMs: 0,
+      prefix: 'gh',
+      guessing: { failuresMax: 1, perMs: 1 },
+    },
+    [],
+    {
+      store: store as KeyStore,
+      countFailure: (slowed) => void state.counted.push(slowed),
+      logger: createLogger('warn', { write: () => void (state.reports += 1) }),
+    },
+  );
+  t.after(() => recognition.close());
+  const setBack = (): void => t.mock.timers.setTime(Date.parse('2026-05-01T11:00:00Z'));
+  return { recognition, state, setBack };
+}
+
+test('a key is kept for no longer because the clock was set back', async (t) => {
+  const { recognition, state, setBack } = recognise(t);
+  await recognition.keyring.find(secret);
+  setBack();
+  await until(async () => {
+    await recognition.keyring.find(secret);
+    return state.asked > 1;
+  });
+});
+
+test('guessing is told of as often as ever when the clock was set back', async (t) => {
+  const { recognition, state, setBack } = recognise(t);
+  const guessUntilTold = (reports: number): Promise<boolean> =>
+    until(() => {
+      for (let guess = 0; guess < 2; guess += 1) recognition.noteFailure('192.0.2.1');
+      return state.reports >= reports;
+    });
+  await guessUntilTold(1);
+  setBack();
+  await guessUntilTold(2);
+});
+
+test('each guess is counted, and whether it was one too many', async (t) => {
+  const { recognition, state } = recognise(t);
+  const answers: boolean[] = [];
+  await until(() => {
+    for (let guess = 0; guess < 2; guess += 1) {
+      answers.push(recognition.noteFailure('192.0.2.1') !== undefined);
+    }
+    return answers.includes(true);
+  });
+  assert.equal(answers[0], false);
+  assert.deepEqual(state.counted, answers);
+});
+
+test('who recognises nobody any more listens to no store', async (t) => {
+  const { recognition, state } = recognise(t);
+  await recognition.close();
+  assert.equal(state.watched, false);
+});

@@ -1,0 +1,264 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createLeases } from '../../../../src/quota/leases/leases.ts';
+import { StoreUnavailable, Unreadable, type Ledger } from '../../../../src/stores/ledger.ts';
+import { may, plan, take, warmUp } from '../../../helpers/lease-callers.ts';
+import { aPlan, aQuota, createQuotaScene } from '../../../helpers/lease-scene.ts';
+import { settle as runReady } from '../../../helpers/turnable-clock.ts';
+
+test('a drain ends although the store does not answer', async () => {
+  const scene = createQuotaScene();
+  const leases = createLeases(scene.options);
+  await warmUp(scene, leases);
+  scene.weather.refuses = true;
+  const drained = leases.drain();
+  await scene.clock.pass(4000);
+  await drained;
+  assert.ok(leases.counts.waitingSteps > 0, 'and it is known what is lost');
+});
+
+test('a drain waits a little for a store that is away, so that what is owed is charged', async () => {
+  const scene = createQuotaScene();
+  const leases = createLeases(scene.options);
+  const allowed = aPlan({ quotas: [aQuota(10)], onStoreFailure: 'allow' });
+  scene.weather.refuses = true;
+  leases.settle(await take(leases, allowed), 1);
+  const usedThen = leases.drain().then(() => scene.ledger.used('ada', 'month', may));
+  await scene.clock.pass(1000);
+  scene.weather.refuses = false;
+  await scene.clock.pass(1000);
+  assert.equal(await usedThen, 1);
+  assert.deepEqual([leases.counts.waitingSteps, leases.counts.owingKeys], [0, 0]);
+});
+
+test('units that find no room to go back are kept until there is', async () => {
+  const scene = createQuotaScene();
+  const leases = createLeases({ ...scene.options, stepsMax: 1 });
+  const spent = await warmUp(scene, leases);
+  scene.weather.refuses = true;
+  const bob = leases.reserve({ keyId: 'bob', plan, cost: 1 });
+  await assert.rejects(async () => await bob, StoreUnavailable);
+  scene.weather.refuses = false;
+  scene.weather.loses = true;
+  await assert.rejects(async () => await leases.reserve({ keyId: 'bob', plan, cost: 1 }), StoreUnavailable);
+  await scene.clock.pass(3000);
+  assert.equal(leases.counts.leases, 1);
+  scene.weather.loses = false;
+  await scene.clock.pass(3000);
+  assert.equal(scene.ledger.used('ada', 'month', may), spent);
+  assert.equal(scene.ledger.used('bob', 'month', may), 0);
+  assert.equal(leases.counts.leases, 0);
+});
+
+test('no request waits longer than the deadline, however many draws it needs', async () => {
+  const scene = createQuotaScene();
+  scene.weather.takesMs = 200;
+  const leases = createLeases(scene.options);
+  const first = take(leases);
+  await scene.clock.pass(100);
+  const failures: Error[] = [];
+  take(leases).catch((error: Error) => failures.push(error));
+  await scene.clock.pass(249);
+  assert.equal(failures.length, 0);
+  await scene.clock.pass(2);
+  assert.ok(failures[0] instanceof StoreUnavailable);
+  await first;
+});
+
+test('an outage spends what is held first, then refuses, and ends by itself', async () => {
+  const scene = createQuotaScene();
+  const leases = createLeases(scene.options);
+  await warmUp(scene, leases);
+  scene.weather.refuses = true;
+  let granted = 0;
+  for (;;) {
+    try {
+      await take(leases);
+      granted += 1;
+    } catch (error) {
+      assert.ok(error instanceof StoreUnavailable);
+      break;
+    }
+  }
+  assert.ok(granted > 10);
+  scene.weather.refuses = false;
+  await take(leases);
+});
+
+test('a draw whose answer was lost is cancelled when the store is back, and its units come back', async () => {
+  const scene = createQuotaScene();
+  const leases = createLeases(scene.options);
+  scene.weather.loses = true;
+  await assert.rejects(take(leases, plan, 5), StoreUnavailable);
+  assert.equal(scene.ledger.used('ada', 'month', may), 5);
+  await scene.clock.pass(600);
+  scene.weather.loses = false;
+  await scene.clock.pass(600);
+  assert.equal(scene.ledger.used('ada', 'month', may), 0);
+  assert.equal(leases.counts.waitingSteps, 0);
+});
+
+test('allow lets requests through during an outage and charges them, once, when it is over', async () => {
+  const scene = createQuotaScene();
+  const allowed = aPlan({ quotas: [aQuota(10)], onStoreFailure: 'allow' });
+  const leases = createLeases(scene.options);
+  scene.weather.refuses = true;
+  const holds = await Promise.all([take(leases, allowed), take(leases, allowed), take(leases, allowed)]);
+  assert.ok(holds.every(({ owed }) => owed));
+  leases.settle(holds[0], 1);
+  leases.settle(holds[1], 1);
+  leases.settle(holds[2], 0);
+  assert.equal(leases.counts.owingKeys, 1);
+  scene.weather.refuses = false;
+  scene.weather.loses = true;
+  await scene.clock.pass(1000);
+  scene.weather.loses = false;
+  await scene.clock.pass(1000);
+  assert.equal(scene.ledger.used('ada', 'month', may), 2);
+  assert.equal(leases.counts.owingKeys, 0);
+});
+
+test('allow refuses once too many keys owe', async () => {
+  const scene = createQuotaScene();
+  const allowed = aPlan({ quotas: [aQuota(10)], onStoreFailure: 'allow' });
+  const leases = createLeases({ ...scene.options, owingKeysMax: 2 });
+  scene.weather.refuses = true;
+  const ask = async (keyId: string) => await leases.reserve({ keyId, plan: allowed, cost: 1 });
+  await ask('a');
+  await ask('b');
+  await ask('a');
+  await assert.rejects(ask('c'), StoreUnavailable);
+});
+
+test('a charge makes no room for units that come back, and is still made when the store is back', async () => {
+  const scene = createQuotaScene();
+  const leases = createLeases({ ...scene.options, stepsMax: 1 });
+  const strict = aPlan({ quotas: [aQuota(100_000)], consistency: 'strict' });
+  const [dear, free] = [await take(leases, strict), await take(leases, strict)];
+  scene.weather.refuses = true;
+  leases.settle(dear, 5);
+  await runReady();
+  leases.settle(free, 0);
+  scene.weather.refuses = false;
+  await scene.clock.pass(1000);
+  assert.equal(scene.ledger.used('ada', 'month', may), 6, 'what came back is lost, what was spent is not');
+  assert.deepEqual([leases.counts.waitingSteps, leases.counts.droppedSteps], [0, 1]);
+});
+
+for (const [name, spends, dropped] of [
+  ['units that may have come back are not sent again', 0, 1],
+  ['a charge that may have been made is made again', 5, 0],
+] as const) {
+  test(`${name} after nine seconds, when the store may soon have forgotten the step`, async () => {
+    const scene = createQuotaScene();
+    const leases = createLeases(scene.options);
+    const hold = await take(leases, plan, 3);
+    scene.weather.loses = true;
+    leases.settle(hold, spends);
+    await runReady();
+    scene.weather.loses = false;
+    scene.weather.refuses = true;
+    await scene.clock.pass(9500);
+    scene.weather.refuses = false;
+    await scene.clock.pass(1000);
+    assert.deepEqual([leases.counts.waitingSteps, leases.counts.droppedSteps], [0, dropped]);
+    assert.equal(scene.ledger.used('ada', 'month', may), spends);
+  });
+}
+
+test('what the store did not take is tried again although no key has a lease any more', async () => {
+  const scene = createQuotaScene();
+  const leases = createLeases(scene.options);
+  const hold = await take(leases);
+  await scene.clock.pass(1500);
+  assert.deepEqual([leases.counts.leases, scene.clock.timers], [0, 0]);
+  scene.weather.refuses = true;
+  leases.settle(hold, 3);
+  await scene.clock.pass(1000);
+  assert.equal(scene.ledger.used('ada', 'month', may), 1);
+  scene.weather.refuses = false;
+  await scene.clock.pass(1000);
+  assert.equal(scene.ledger.used('ada', 'month', may), 3);
+  await scene.clock.pass(1000);
+  assert.equal(scene.clock.timers, 0);
+});
+
+test('what many keys owe is charged, though few charges may wait at a time', async () => {
+  const scene = createQuotaScene();
+  const leases = createLeases({ ...scene.options, stepsMax: 1 });
+  const allowed = aPlan({ quotas: [aQuota(10)], onStoreFailure: 'allow' });
+  const keys = ['ada', 'bob', 'cyd'];
+  scene.weather.refuses = true;
+  for (const keyId of keys) {
+    const hold = await leases.reserve({ keyId, plan: allowed, cost: 1 });
+    assert.ok(hold.kind === 'hold');
+    leases.settle(hold, 1);
+  }
+  scene.weather.refuses = false;
+  scene.weather.takesMs = 5;
+  await scene.clock.pass(3000);
+  assert.deepEqual(
+    keys.map((keyId) => scene.ledger.used(keyId, 'month', may)),
+    [1, 1, 1],
+  );
+  assert.deepEqual([leases.counts.owingKeys, leases.counts.droppedSteps], [0, 0]);
+});
+
+test('what was owed is charged once, although other requests of the outage are still open', async () => {
+  const scene = createQuotaScene();
+  const allowed = aPlan({ quotas: [aQuota(10)], onStoreFailure: 'allow' });
+  const leases = createLeases(scene.options);
+  scene.weather.refuses = true;
+  const [first, second] = [await take(leases, allowed), await take(leases, allowed)];
+  leases.settle(first, 1);
+  scene.weather.refuses = false;
+  await scene.clock.pass(2000);
+  assert.equal(scene.ledger.used('ada', 'month', may), 1);
+  leases.settle(second, 1);
+  await scene.clock.pass(2000);
+  assert.equal(scene.ledger.used('ada', 'month', may), 2);
+  assert.equal(leases.counts.owingKeys, 0);
+});
+
+test('of an outage that lasts into another period, that one is charged what was spent in it', async () => {
+  const noon = Date.UTC(2026, 4, 5, 12);
+  const scene = createQuotaScene(noon + 59_900);
+  const leases = createLeases(scene.options);
+  const allowed = aPlan({ quotas: [aQuota(10, 'minute')], onStoreFailure: 'allow' });
+  scene.weather.refuses = true;
+  const [before, late] = [await take(leases, allowed), await take(leases, allowed)];
+  await scene.clock.pass(200);
+  const after = await take(leases, allowed);
+  leases.settle(before, 1);
+  leases.settle(after, 3);
+  leases.settle(late, 1);
+  scene.weather.refuses = false;
+  await scene.clock.pass(1000);
+  assert.equal(scene.ledger.used('ada', 'minute', noon + 60_000), 3);
+});
+
+test('a fault of the program lets nobody through, whatever the plan says of outages', async () => {
+  const scene = createQuotaScene();
+  const ledger = { ...scene.ledger, draw: () => Promise.reject(new TypeError('a bug')) };
+  const leases = createLeases({ ...scene.options, ledger });
+  const allowed = aPlan({ quotas: [aQuota(10)], onStoreFailure: 'allow' });
+  await assert.rejects(async () => await take(leases, allowed), TypeError);
+  assert.equal(scene.problems.length, 1);
+  assert.equal(leases.counts.owingKeys, 0);
+});
+
+test('a counter that cannot be read keeps nothing of other keys from the store', async () => {
+  const scene = createQuotaScene();
+  const draw: Ledger['draw'] = (order) =>
+    order.keyId === 'ada' ? Promise.reject(new Unreadable('no counter')) : scene.ledger.draw(order);
+  const leases = createLeases({ ...scene.options, ledger: { ...scene.ledger, draw } });
+  const bob = await leases.reserve({ keyId: 'bob', plan, cost: 3 });
+  assert.ok(bob.kind === 'hold');
+  await assert.rejects(async () => await take(leases), Unreadable);
+  const allowed = aPlan({ quotas: [aQuota(10)], onStoreFailure: 'allow' });
+  await assert.rejects(async () => await take(leases, allowed), Unreadable);
+  assert.equal(leases.counts.owingKeys, 0, 'nothing is lent that could never be charged');
+  leases.settle(bob, 5);
+  await runReady();
+  assert.equal(scene.ledger.used('bob', 'month', may), 5);
+});

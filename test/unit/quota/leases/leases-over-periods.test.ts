@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createLeases } from '../../../../src/quota/leases/leases.ts';
+import type { DrawOrder } from '../../../../src/stores/ledger.ts';
+import { may, take, warmUp } from '../../../helpers/lease-callers.ts';
+import { aPlan, aQuota, createQuotaScene } from '../../../helpers/lease-scene.ts';
+import { settle as runReady } from '../../../helpers/turnable-clock.ts';
+
+test('when the minute rolls over, the share of the month is not lost and the old minute is not spent', async () => {
+  const scene = createQuotaScene(Date.UTC(2026, 4, 5, 12, 0, 58));
+  const leases = createLeases(scene.options);
+  const both = aPlan({ quotas: [aQuota(10_000, 'minute'), aQuota(100_000)] });
+  const spent = await warmUp(scene, leases, both);
+  await scene.clock.pass(1000);
+  const hold = await take(leases, both);
+  assert.equal(hold.counters[0]?.periodStart, Date.UTC(2026, 4, 5, 12, 1));
+  await runReady();
+  assert.equal(scene.ledger.used('ada', 'month', may), spent + 1);
+  assert.equal(scene.ledger.used('ada', 'minute', Date.UTC(2026, 4, 5, 12)), spent);
+});
+
+for (const hours of [-3, 3]) {
+  test(`a wall clock that jumps by ${hours} hours changes neither the period nor the count`, async () => {
+    const scene = createQuotaScene(Date.UTC(2026, 4, 31, 22, 30));
+    const leases = createLeases(scene.options);
+    const spent = await warmUp(scene, leases);
+    scene.clock.jump(hours * 3_600_000);
+    const hold = await take(leases);
+    assert.equal(hold.counters[0]?.periodStart, may);
+    await scene.clock.pass(3000);
+    assert.equal(scene.ledger.used('ada', 'month', may), spent + 1);
+  });
+}
+
+test('after a sleep of the machine no unit of the ended period is spent', async () => {
+  const scene = createQuotaScene(Date.UTC(2026, 4, 31, 22, 30));
+  const leases = createLeases(scene.options);
+  await warmUp(scene, leases);
+  scene.clock.jump(3 * 3_600_000);
+  scene.jumpStore(3 * 3_600_000);
+  const hold = await take(leases);
+  assert.equal(hold.counters[0]?.periodStart, Date.UTC(2026, 5, 1));
+});
+
+for (const consistency of ['leased', 'strict'] as const) {
+  test(`units that come back after a sleep of the machine are none of the next period (${consistency})`, async () => {
+    const scene = createQuotaScene(Date.UTC(2026, 4, 5, 12, 0, 30));
+    const leases = createLeases(scene.options);
+    const minutely = aPlan({ quotas: [aQuota(3, 'minute')], consistency });
+    const inFlight = [
+      await take(leases, minutely),
+      await take(leases, minutely),
+      await take(leases, minutely),
+    ];
+    scene.clock.jump(60_000);
+    scene.jumpStore(60_000);
+    const order = { keyId: 'ada', plan: minutely, cost: 1 };
+    const waiting = Array.from({ length: 6 }, async () => leases.reserve(order));
+    for (const hold of inFlight) leases.settle(hold, 0);
+    const answers = await Promise.all(waiting);
+    await scene.clock.pass(20);
+    for (let more = 0; more < 6; more += 1) answers.push(await leases.reserve(order));
+    assert.equal(answers.filter(({ kind }) => kind === 'hold').length, 3);
+  });
+}
+
+test('a draw whose answer is read after a sleep of the machine is none of the next period', async () => {
+  const scene = createQuotaScene(Date.UTC(2026, 4, 31, 22, 30));
+  const first = Promise.withResolvers<void>();
+  let draws = 0;
+  const ledger = {
+    ...scene.ledger,
+    draw: async (order: DrawOrder) => {
+      draws += 1;
+      const answer = await scene.ledger.draw(order);
+      if (draws === 1) await first.promise;
+      return answer;
+    },
+  };
+  const leases = createLeases({ ...scene.options, ledger });
+  const before = take(leases);
+  await runReady();
+  scene.clock.jump(3 * 3_600_000);
+  scene.jumpStore(3 * 3_600_000);
+  const after = take(leases);
+  first.resolve();
+  for (const hold of await Promise.all([before, after]))
+    assert.equal(hold.counters[0]?.periodStart, Date.UTC(2026, 5, 1));
+});
+
+test('a store whose clock is hours away decides the period', async () => {
+  const scene = createQuotaScene(Date.UTC(2026, 4, 31, 22, 30));
+  scene.jumpStore(3 * 3_600_000);
+  const hold = await take(createLeases(scene.options));
+  assert.equal(hold.counters[0]?.periodStart, Date.UTC(2026, 5, 1));
+});
+
+test('clocks that drift apart slowly are no jump', async () => {
+  const scene = createQuotaScene();
+  const leases = createLeases(scene.options);
+  await warmUp(scene, leases);
+  const before = scene.ledger.calls.get('giveBack') ?? 0;
+  for (let turn = 0; turn < 100; turn += 1) {
+    scene.clock.jump(20);
+    await take(leases);
+    await scene.clock.pass(10);
+  }
+  assert.equal(scene.ledger.calls.get('giveBack') ?? 0, before);
+});
+
+test("usage is that of the store's period, also before anything was drawn here", async () => {
+  const scene = createQuotaScene();
+  const daily = aPlan({ quotas: [aQuota(10, 'day')] });
+  scene.jumpStore(48 * 3_600_000);
+  await take(createLeases({ ...scene.options, holder: 'two' }), daily, 7);
+  const [day] = await createLeases(scene.options).read('ada', daily);
+  assert.equal(day?.used, 7);
+});
+
+test('units that are held of the minute before make the usage of this one no less', async () => {
+  const scene = createQuotaScene(Date.UTC(2026, 4, 5, 12, 0, 58, 800));
+  const leases = createLeases(scene.options);
+  const other = createLeases({ ...scene.options, holder: 'two' });
+  const minute = aPlan({ quotas: [aQuota(10_000, 'minute')] });
+  await warmUp(scene, leases, minute);
+  await scene.clock.pass(210);
+  await take(other, minute, 500);
+  assert.equal((await leases.read('ada', minute))[0]?.used, 500);
+});
+
+test('a unit that comes back after its period is none of the next period', async () => {
+  const noon = Date.UTC(2026, 4, 5, 12);
+  const scene = createQuotaScene(noon + 59_900);
+  const leases = createLeases(scene.options);
+  const three = aPlan({ quotas: [aQuota(3, 'minute')] });
+  const slow = await take(leases, three);
+  await scene.clock.pass(200);
+  for (let count = 0; count < 3; count += 1) await take(leases, three);
+  const denied = await leases.reserve({ keyId: 'ada', plan: three, cost: 1 });
+  assert.equal(denied.kind, 'exhausted');
+  leases.settle(slow, 0);
+  const again = await leases.reserve({ keyId: 'ada', plan: three, cost: 1 });
+  assert.equal(again.kind, 'exhausted', 'three are spent of three');
+  await scene.clock.pass(10);
+  assert.equal(scene.ledger.used('ada', 'minute', noon), 0);
+});
+
+test('a denial ends with its period, to the millisecond', async () => {
+  const scene = createQuotaScene(Date.UTC(2026, 4, 5, 12, 0, 59, 980));
+  const leases = createLeases(scene.options);
+  const one = aPlan({ quotas: [aQuota(1, 'minute')] });
+  await take(leases, one);
+  const denied = await leases.reserve({ keyId: 'ada', plan: one, cost: 1 });
+  assert.equal(denied.kind, 'exhausted');
+  await scene.clock.pass(20);
+  await take(leases, one);
+});

@@ -1,0 +1,461 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { PlanRule } from '../../../../src/config/plan-rule.ts';
+import type { Hold } from '../../../../src/quota/leases/lease.ts';
+import { createLeases } from '../../../../src/quota/leases/leases.ts';
+import { aClient } from '../../../helpers/a-client.ts';
+import { may, plan, readMonth, take, warmUp } from '../../../helpers/lease-callers.ts';
+import { aPlan, aQuota, createQuotaScene } from '../../../helpers/lease-scene.ts';
+import { settle as runReady } from '../../../helpers/turnable-clock.ts';
+
+test('a key with a steady pace is served from memory, with few draws', async () => {
+  const scene = createQuotaScene();
+  const leases = createLeases(scene.options);
+  await warmUp(scene, leases);
+  const before = scene.ledger.draws.length;
+  const answer = leases.reserve({ keyId: 'ada', plan, cost: 1 });
+  assert.ok(!(answer instanceof Promise), 'held units need no promise');
+  assert.ok(before < 12, `${before} draws for 100 requests`);
+});
+
+test('a crash strands at most the one lease, which is a second of the pace', async () => {
+  const scene = createQuotaScene();
+  const spent = await warmUp(scene, createLeases(scene.options));
+  const stranded = scene.ledger.used('ada', 'month', may) - spent;
+  assert.ok(stranded > 0 && stranded <= 125, `${stranded} stranded at a pace of 100 a second`);
+});
+
+test('no more than a thousand units are held, however fast a key is', async () => {
+  const scene = createQuotaScene();
+  const leases = createLeases(scene.options);
+  const large = aPlan({ quotas: [aQuota(1e9)] });
+  let spent = 0;
+  let heldMost = 0;
+  for (let turn = 0; turn < 100; turn += 1) {
+    for (let count = 0; count < 50; count += 1) await take(leases, large);
+    spent += 50;
+    heldMost = Math.max(heldMost, scene.ledger.used('ada', 'month', may) - spent);
+    await scene.clock.pass(1);
+  }
+  assert.ok(heldMost > 500 && heldMost <= 1250, `${heldMost} were held`);
+});
+
+test('a thousand requests at once wait for one draw in flight at a time, and two in all', async () => {
+  const scene = createQuotaScene();
+  scene.weather.takesMs = 5;
+  const leases = createLeases(scene.options);
+  const answers = Array.from({ length: 1000 }, () => take(leases));
+  assert.equal(scene.ledger.draws.length, 1);
+  await scene.clock.pass(20);
+  await Promise.all(answers);
+  assert.equal(scene.ledger.draws.length, 2);
+});
+
+test('units that are not spent go back when the key is idle, and nothing stays in memory', async () => {
+  const scene = createQuotaScene();
+  const leases = createLeases(scene.options);
+  const spent = await warmUp(scene, leases);
+  await scene.clock.pass(1500);
+  assert.equal(scene.ledger.used('ada', 'month', may), spent);
+  assert.equal(leases.counts.leases, 0);
+  await scene.clock.pass(1000);
+  assert.equal(scene.clock.timers, 0, 'no timer runs for nobody');
+});
+
+test('a key that draws one by one leaves memory sooner than one that draws ahead', async () => {
+  const scene = createQuotaScene();
+  const leases = createLeases(scene.options);
+  await warmUp(scene, leases);
+  await leases.reserve({ keyId: 'bob', plan, cost: 1 });
+  assert.equal(leases.counts.leases, 2);
+  await scene.clock.pass(600);
+  assert.equal(leases.counts.leases, 1);
+  assert.ok(!(leases.reserve({ keyId: 'ada', plan, cost: 1 }) instanceof Promise), 'ada draws ahead');
+});
+
+test('a sweep over more keys than it looks at in one go goes on as one, however much goes back meanwhile', async () => {
+  const scene = createQuotaScene();
+  const leases = createLeases(scene.options);
+  for (const pause of [100, 500]) {
+    for (let key = 0; key < 12_000; key += 1) {
+      await leases.reserve({ keyId: `key ${key}`, plan, cost: 1 });
+    }
+    await scene.clock.pass(pause);
+  }
+  let most = 0;
+  for (let turn = 0; turn < 400; turn += 1) {
+    await scene.clock.pass(5);
+    most = Math.max(most, scene.clock.timers);
+  }
+  assert.equal(leases.counts.leases, 0);
+  assert.equal(most, 1);
+});
+
+test('a key that slows down gives back what its pace does not need, though it never rests', async () => {
+  const scene = createQuotaScene();
+  const leases = createLeases(scene.options);
+  let spent = 0;
+  for (let turn = 0; turn < 200; turn += 1) {
+    for (let count = 0; count < 10; count += 1) await take(leases);
+    spent += 10;
+    await scene.clock.pass(10);
+  }
+  assert.ok(scene.ledger.used('ada', 'month', may) - spent > 100, 'a second of a thousand is held');
+  for (let turn = 0; turn < 20; turn += 1) {
+    await take(leases);
+    spent += 1;
+    await scene.clock.pass(600);
+  }
+  const held = scene.ledger.used('ada', 'month', may) - spent;
+  assert.ok(held <= 2, `${held} are held for a request now and then`);
+});
+
+test('a lease that fits the pace is left alone', async () => {
+  const scene = createQuotaScene();
+  const leases = createLeases(scene.options);
+  await warmUp(scene, leases);
+  const before = scene.ledger.calls.get('giveBack') ?? 0;
+  await warmUp(scene, leases);
+  await warmUp(scene, leases);
+  assert.equal(scene.ledger.calls.get('giveBack') ?? 0, before);
+});
+
+test('a drain gives back what is held', async () => {
+  const scene = createQuotaScene();
+  const leases = createLeases(scene.options);
+  const spent = await warmUp(scene, leases);
+  await leases.drain();
+  assert.equal(scene.ledger.used('ada', 'month', may), spent);
+});
+
+test('a drain tells the store that what was held has been spent', async () => {
+  const scene = createQuotaScene();
+  const leases = createLeases(scene.options);
+  await Promise.all(Array.from({ length: 4 }, () => take(leases)));
+  assert.deepEqual(await readMonth(scene), { name: 'month', used: 6, leased: 2 });
+  await take(leases, plan, 2);
+  await leases.drain();
+  assert.deepEqual(await readMonth(scene), { name: 'month', used: 6, leased: 0 });
+});
+
+for (const [name, spends] of [
+  ['cost nothing', 0],
+  ['cost more than it said', 5],
+] as const) {
+  test(`a request that outlives its lease and ${name} leaves told what the next lease holds`, async () => {
+    const scene = createQuotaScene();
+    const leases = createLeases(scene.options);
+    const slow = await take(leases, plan, 3);
+    await scene.clock.pass(1500);
+    assert.equal(leases.counts.leases, 0);
+    const spent = await warmUp(scene, leases);
+    const before = await readMonth(scene);
+    leases.settle(slow, spends);
+    await runReady();
+    const after = await readMonth(scene);
+    const held = (after?.used ?? 0) - spent - spends;
+    assert.ok(held > 0);
+    assert.deepEqual(after, { name: 'month', used: (before?.used ?? 0) + spends - 3, leased: held });
+    await scene.clock.pass(1500);
+    assert.deepEqual(await readMonth(scene), { name: 'month', used: spent + spends, leased: 0 });
+  });
+}
+
+test('near its end a quota is drawn one by one, to the last unit', async () => {
+  const scene = createQuotaScene();
+  const few = aPlan({ quotas: [aQuota(20)] });
+  const leases = createLeases(scene.options);
+  for (let count = 0; count < 20; count += 1) await take(leases, few);
+  assert.deepEqual(
+    scene.ledger.draws.map(({ want }) => want),
+    Array.from({ length: 20 }, () => 1),
+  );
+  assert.equal((await leases.reserve({ keyId: 'ada', plan: few, cost: 1 })).kind, 'exhausted');
+});
+
+test('the last units are spent by dear requests too, however many processes try for them without a rest', async () => {
+  const scene = createQuotaScene();
+  const rule = aPlan({ quotas: [aQuota(10_000)] });
+  const all = Array.from({ length: 6 }, (_, at) => createLeases({ ...scene.options, holder: `${at}` }));
+  let passed = 0;
+  for (let turn = 0; turn < 200; turn += 1) {
+    for (const leases of all) {
+      const answer = await leases.reserve({ keyId: 'ada', plan: rule, cost: 100 });
+      if (answer.kind === 'hold') passed += 1;
+    }
+    await scene.clock.pass(10);
+  }
+  assert.equal(passed, 100);
+});
+
+test('strict never draws more than requests wait for', async () => {
+  const scene = createQuotaScene();
+  const strict = aPlan({ quotas: [aQuota(100_000)], consistency: 'strict' });
+  await warmUp(scene, createLeases(scene.options), strict);
+  assert.ok(scene.ledger.draws.every(({ need, want }) => need === 1 && want === 1));
+});
+
+test('a denied key that hammers does not reach the store each time, and a unit given back is usable at once', async () => {
+  const scene = createQuotaScene();
+  const one = aPlan({ quotas: [aQuota(1)] });
+  const leases = createLeases(scene.options);
+  const hold = await take(leases, one);
+  for (let count = 0; count < 50; count += 1) {
+    assert.equal((await leases.reserve({ keyId: 'ada', plan: one, cost: 1 })).kind, 'exhausted');
+  }
+  assert.equal(scene.ledger.draws.length, 2);
+  leases.settle(hold, 0);
+  assert.ok(!(leases.reserve({ keyId: 'ada', plan: one, cost: 1 }) instanceof Promise));
+});
+
+test('a strict key can draw a unit again as soon as it was given back', async () => {
+  const scene = createQuotaScene();
+  const one = aPlan({ quotas: [aQuota(1)], consistency: 'strict' });
+  const leases = createLeases(scene.options);
+  const hold = await take(leases, one);
+  assert.equal((await leases.reserve({ keyId: 'ada', plan: one, cost: 1 })).kind, 'exhausted');
+  leases.settle(hold, 0);
+  await take(leases, one);
+});
+
+test('a request that is too dear does not turn away a cheaper one after it', async () => {
+  const scene = createQuotaScene();
+  const three = aPlan({ quotas: [aQuota(3)] });
+  const leases = createLeases(scene.options);
+  assert.equal((await leases.reserve({ keyId: 'ada', plan: three, cost: 5 })).kind, 'exhausted');
+  await take(leases, three, 1);
+});
+
+test('what was held when a dear request was turned away is there for a less dear one at once', async () => {
+  const scene = createQuotaScene();
+  const thousand = aPlan({ quotas: [aQuota(1000)] });
+  const leases = createLeases(scene.options);
+  const spent = await warmUp(scene, leases, thousand);
+  const left = 1000 - spent;
+  assert.equal((await leases.reserve({ keyId: 'ada', plan: thousand, cost: left + 1 })).kind, 'exhausted');
+  await take(leases, thousand, left);
+});
+
+test('units that come back do not overtake: the first in line is served first', async () => {
+  const scene = createQuotaScene();
+  const leases = createLeases(scene.options);
+  const hold = await take(leases, plan, 2);
+  scene.weather.takesMs = 5;
+  const served: number[] = [];
+  const asked = [5, 1].map(async (cost) => served.push((await take(leases, plan, cost)).units));
+  leases.settle(hold, 0);
+  await scene.clock.pass(30);
+  await Promise.all(asked);
+  assert.deepEqual(served, [5, 1]);
+});
+
+test('many requests that fail at once leave no more than a lease behind', async () => {
+  const scene = createQuotaScene();
+  const leases = createLeases(scene.options);
+  await warmUp(scene, leases);
+  const holds = await Promise.all(Array.from({ length: 2000 }, () => take(leases)));
+  for (const hold of holds) leases.settle(hold, 0);
+  await scene.clock.pass(1);
+  const stranded = scene.ledger.used('ada', 'month', may) - 100;
+  assert.ok(stranded <= 1000, `${stranded} units would be lost by a crash`);
+});
+
+test('a denial is forgotten after 50 ms, so that units of other processes are found', async () => {
+  const scene = createQuotaScene();
+  const one = aPlan({ quotas: [aQuota(1)] });
+  const leases = createLeases(scene.options);
+  const other = createLeases({ ...scene.options, holder: 'two' });
+  const hold = await take(other, one);
+  assert.equal((await leases.reserve({ keyId: 'ada', plan: one, cost: 1 })).kind, 'exhausted');
+  other.settle(hold, 0);
+  await scene.clock.pass(51);
+  await take(leases, one);
+});
+
+test('a request that costs too much is refused, and a cheaper one behind it is served', async () => {
+  const scene = createQuotaScene();
+  scene.weather.takesMs = 5;
+  const few = aPlan({ quotas: [aQuota(3)] });
+  const leases = createLeases(scene.options);
+  const answers = [5, 4, 2, 1].map(async (cost) => await leases.reserve({ keyId: 'ada', plan: few, cost }));
+  await scene.clock.pass(50);
+  const kinds = (await Promise.all(answers)).map(({ kind }) => kind);
+  assert.deepEqual(kinds, ['exhausted', 'exhausted', 'hold', 'hold']);
+});
+
+test('a request whose client leaves while it waits loses no units', async () => {
+  const scene = createQuotaScene();
+  scene.weather.takesMs = 5;
+  const leases = createLeases(scene.options);
+  const client = aClient();
+  const answer = leases.reserve({ keyId: 'ada', plan, cost: 7, whenLeft: client.whenLeft });
+  client.leave(new Error('gone'));
+  await assert.rejects(async () => await answer, /gone/);
+  await scene.clock.pass(2000);
+  assert.equal(scene.ledger.used('ada', 'month', may), 0);
+  assert.equal(leases.counts.leases, 0);
+});
+
+test('for a client that has left already nothing is drawn', async () => {
+  const scene = createQuotaScene();
+  const leases = createLeases(scene.options);
+  const client = aClient();
+  client.leave(new Error('gone'));
+  const answer = leases.reserve({ keyId: 'ada', plan, cost: 7, whenLeft: client.whenLeft });
+  await assert.rejects(async () => await answer, /gone/);
+  await scene.clock.pass(2000);
+  assert.deepEqual(scene.ledger.draws, []);
+});
+
+test('a drain waits for the draw that is under way, and gives back what it brings', async () => {
+  const scene = createQuotaScene();
+  scene.weather.takesMs = 50;
+  const leases = createLeases(scene.options);
+  const client = aClient();
+  const asked = leases.reserve({ keyId: 'ada', plan, cost: 3, whenLeft: client.whenLeft });
+  client.leave(new Error('left'));
+  await assert.rejects(async () => await asked, /left/);
+  const atTheEnd = leases
+    .drain()
+    .then(() => [scene.ledger.calls.get('giveBack'), scene.ledger.used('ada', 'month', may)]);
+  await scene.clock.pass(1000);
+  assert.equal(scene.ledger.draws.length, 1);
+  assert.deepEqual(await atTheEnd, [1, 0]);
+});
+
+test('a lower limit denies at once, units in hand included', async () => {
+  const scene = createQuotaScene();
+  const leases = createLeases(scene.options);
+  await warmUp(scene, leases);
+  const lower = aPlan({ quotas: [aQuota(50)] });
+  assert.equal((await leases.reserve({ keyId: 'ada', plan: lower, cost: 1 })).kind, 'exhausted');
+});
+
+test('requests of one key under two plans, that wait together, are each counted by their own', async () => {
+  const scene = createQuotaScene();
+  scene.weather.takesMs = 5;
+  const leases = createLeases(scene.options);
+  const small = aPlan({ quotas: [{ ...aQuota(5), name: 'small' }] });
+  const large = aPlan({ quotas: [{ ...aQuota(100_000), name: 'large' }] });
+  const ask = async (rule: PlanRule) =>
+    Promise.all(
+      Array.from({ length: 10 }, async () => leases.reserve({ keyId: 'ada', plan: rule, cost: 1 })),
+    );
+  const waiting = [ask(small), ask(large), ask(small), ask(large)];
+  await scene.clock.pass(200);
+  const answers = await Promise.all(waiting);
+  const held = answers.map((line) => line.filter(({ kind }) => kind === 'hold').length);
+  assert.deepEqual([held[0]! + held[2]!, held[1], held[3]], [5, 10, 10]);
+  await scene.clock.pass(3000);
+  assert.equal(scene.ledger.used('ada', 'small', may), 5);
+  assert.equal(scene.ledger.used('ada', 'large', may), 20);
+  assert.equal(leases.counts.leases, 0);
+});
+
+test('a change of plan while a draw is under way loses no units', async () => {
+  const scene = createQuotaScene();
+  const leases = createLeases(scene.options);
+  const spent = await warmUp(scene, leases);
+  scene.weather.takesMs = 5;
+  const dear = leases.reserve({ keyId: 'ada', plan, cost: 500 });
+  const other = leases.reserve({ keyId: 'ada', plan: aPlan({ quotas: [aQuota(100_001)] }), cost: 1 });
+  await scene.clock.pass(3000);
+  assert.deepEqual([(await dear).kind, (await other).kind], ['hold', 'hold']);
+  leases.settle((await dear) as Hold, 0);
+  await scene.clock.pass(3000);
+  assert.equal(scene.ledger.used('ada', 'month', may), spent + 1);
+});
+
+test('a request that cost more is charged beyond the limit, one that cost less gives back', async () => {
+  const scene = createQuotaScene();
+  const few = aPlan({ quotas: [aQuota(5)] });
+  const leases = createLeases(scene.options);
+  const first = await take(leases, few, 3);
+  const second = await take(leases, few, 2);
+  leases.settle(first, 1);
+  leases.settle(second, 9);
+  await runReady();
+  assert.equal(scene.ledger.used('ada', 'month', may), 10);
+});
+
+test('a request that cost more than is left ends what was drawn ahead: the next one is refused', async () => {
+  const scene = createQuotaScene();
+  const leases = createLeases(scene.options);
+  const spent = await warmUp(scene, leases);
+  leases.settle(await take(leases), 1_000_000);
+  await runReady();
+  assert.equal(scene.ledger.used('ada', 'month', may), spent + 1_000_000);
+  assert.equal((await leases.reserve({ keyId: 'ada', plan, cost: 1 })).kind, 'exhausted');
+});
+
+test('of requests that cost more than they say none is granted beyond the quota when they come one by one', async () => {
+  const scene = createQuotaScene();
+  const few = aPlan({ quotas: [aQuota(10_000)] });
+  const leases = createLeases(scene.options);
+  let granted = 0;
+  for (; granted < 1000; granted += 1) {
+    const hold = await leases.reserve({ keyId: 'ada', plan: few, cost: 1 });
+    if (hold.kind !== 'hold') break;
+    leases.settle(hold, 50);
+    await scene.clock.pass(1);
+  }
+  assert.equal(granted, 200);
+});
+
+test('a busy key does not wait for the store: the next lease is drawn before the last one is spent', async () => {
+  const scene = createQuotaScene();
+  const leases = createLeases(scene.options);
+  await warmUp(scene, leases);
+  scene.weather.takesMs = 20;
+  for (let turn = 0; turn < 300; turn += 1) {
+    assert.ok(!(leases.reserve({ keyId: 'ada', plan, cost: 1 }) instanceof Promise), `request ${turn} waits`);
+    await scene.clock.pass(10);
+  }
+});
+
+test('usage is never told to be less than was used before it was asked for, though more was drawn meanwhile', async () => {
+  const scene = createQuotaScene();
+  const arrives = Promise.withResolvers<void>();
+  const readUsage: typeof scene.ledger.readUsage = async (...question) => {
+    const answer = await scene.ledger.readUsage(...question);
+    await arrives.promise;
+    return answer;
+  };
+  const leases = createLeases({ ...scene.options, ledger: { ...scene.ledger, readUsage } });
+  let spent = await warmUp(scene, leases);
+  const reading = leases.read('ada', plan);
+  const drawn = scene.ledger.draws.length;
+  const before = spent;
+  while (scene.ledger.draws.length === drawn) spent += await warmUp(scene, leases);
+  arrives.resolve();
+  const used = (await reading)[0]?.used ?? 0;
+  assert.ok(used >= before && used <= spent, `${used} of ${before} to ${spent}`);
+});
+
+test('units that go back while usage is read do not make it less than was used', async () => {
+  const scene = createQuotaScene();
+  const leases = createLeases(scene.options);
+  const other = createLeases({ ...scene.options, holder: 'two' });
+  const spent = await warmUp(scene, leases);
+  await take(other, plan, 500);
+  scene.weather.takesMs = 50;
+  const reading = leases.read('ada', plan);
+  scene.weather.takesMs = 0;
+  await leases.drain();
+  await scene.clock.pass(50);
+  assert.equal((await reading)[0]?.used, spent + 500);
+});
+
+test('the last units of a quota do not rest where nobody asks for them', async () => {
+  const scene = createQuotaScene();
+  const leases = createLeases(scene.options);
+  const other = createLeases({ ...scene.options, holder: 'two' });
+  const month = () => scene.ledger.used('ada', 'month', may);
+  await warmUp(scene, leases);
+  await take(other, plan, 100_000 - month() - 20);
+  while (month() < 100_000) await take(leases);
+  await take(leases);
+  await scene.clock.pass(600);
+  assert.ok(month() < 100_000, 'they are back before the key is idle');
+  await take(other);
+});

@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Outbox, repeatableForEver } from '../../../../src/quota/leases/outbox.ts';
+import type { Step } from '../../../../src/quota/leases/outbox.ts';
+import { StoreUnavailable, Unreadable } from '../../../../src/stores/ledger.ts';
+import { settle as runReady } from '../../../helpers/turnable-clock.ts';
+
+function createScene(stepsMax = 100) {
+  const scene = {
+    now: 0,
+    isDown: false,
+    mayHaveHappened: true,
+    taken: [] as string[],
+    errors: [] as unknown[],
+  };
+  const outbox = new Outbox({
+    mono: () => scene.now,
+    stepsMax,
+    onError: (error) => scene.errors.push(error),
+  });
+  const step = (name: string, expendable = true): Step => ({
+    expendable,
+    repeatableForMs: expendable ? 1000 : repeatableForEver,
+    run: () => {
+      scene.taken.push(name);
+      const error = new StoreUnavailable('down', { mayHaveHappened: scene.mayHaveHappened });
+      return scene.isDown ? Promise.reject(error) : Promise.resolve();
+    },
+  });
+  return { scene, outbox, step };
+}
+
+test('what the store did not take is tried one at a time, and all of it once the store answers', async () => {
+  const { scene, outbox, step } = createScene();
+  scene.isDown = true;
+  outbox.post(step('a'));
+  await runReady();
+  outbox.post(step('b'));
+  outbox.post(step('c'));
+  outbox.retry();
+  await runReady();
+  assert.equal(scene.taken.length, 2, 'one step asks whether the store is back');
+  scene.isDown = false;
+  outbox.retry();
+  await runReady();
+  assert.equal(outbox.size, 0);
+  assert.equal(outbox.dropped, 0);
+});
+
+test('a full outbox drops units that would come back, never units that are owed', async () => {
+  const { scene, outbox, step } = createScene(1);
+  scene.isDown = true;
+  outbox.post(step('give back'));
+  await runReady();
+  assert.ok(outbox.post(step('charge', false)));
+  assert.ok(!outbox.post(step('give back more')));
+  scene.isDown = false;
+  scene.taken = [];
+  await outbox.flush();
+  assert.deepEqual(scene.taken, ['charge']);
+  assert.equal(outbox.dropped, 2);
+});
+
+test('units that may have come back are not sent again once their id may be forgotten', async () => {
+  const { scene, outbox, step } = createScene();
+  scene.isDown = true;
+  outbox.post(step('may have happened'));
+  outbox.post(step('charge', false));
+  await runReady();
+  scene.now = 1001;
+  scene.isDown = false;
+  scene.taken = [];
+  await outbox.flush();
+  assert.deepEqual(scene.taken, ['charge']);
+  assert.equal(outbox.size, 0);
+  assert.equal(outbox.dropped, 1);
+});
+
+test('while a step asks whether the store is back, no other does', async () => {
+  const { scene, outbox, step } = createScene();
+  const answer = Promise.withResolvers<void>();
+  outbox.storeFailed();
+  outbox.post({ ...step('slow'), run: () => (scene.taken.push('slow'), answer.promise) });
+  outbox.post(step('next'));
+  outbox.retry();
+  outbox.retry();
+  await runReady();
+  assert.deepEqual(scene.taken, ['slow']);
+  answer.resolve();
+  await runReady();
+  assert.deepEqual(scene.taken, ['slow', 'next']);
+});
+
+test('a step that surely did not happen is repeated however late it is', async () => {
+  const { scene, outbox, step } = createScene();
+  scene.isDown = true;
+  scene.mayHaveHappened = false;
+  outbox.post(step('late'));
+  await runReady();
+  scene.now = 100_000;
+  scene.isDown = false;
+  await outbox.flush();
+  assert.deepEqual(scene.taken, ['late', 'late']);
+});
+
+test('an error that is no outage is told and ends the step', async () => {
+  const { scene, outbox, step } = createScene();
+  outbox.post({ ...step('faulty'), run: () => Promise.reject(new TypeError('a fault')) });
+  await runReady();
+  assert.equal(outbox.size, 0);
+  assert.equal(scene.errors.length, 1);
+});
+
+test('a step that a spoilt counter cannot take waits by itself: the store is there, and other steps go at once', async () => {
+  const { scene, outbox, step } = createScene();
+  let spoilt = true;
+  let tries = 0;
+  outbox.post({
+    ...step('charge', false),
+    run: () => {
+      tries += 1;
+      return spoilt ? Promise.reject(new Unreadable('spoilt')) : Promise.resolve();
+    },
+  });
+  await runReady();
+  assert.equal(tries, 1, 'it is not tried again and again');
+  assert.equal(outbox.size, 1);
+  assert.equal(outbox.down, false);
+  outbox.post(step('another'));
+  await runReady();
+  assert.deepEqual(scene.taken, ['another']);
+  outbox.retry();
+  await runReady();
+  assert.equal(tries, 2);
+  spoilt = false;
+  await outbox.flush();
+  assert.equal(outbox.size, 0, 'once it is mended, nothing is lost');
+  assert.deepEqual(scene.errors, []);
+});

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createMergedMetrics } from '../../../src/telemetry/merged-metrics.ts';
+import { createMetrics } from '../../../src/telemetry/metrics.ts';
+
+/** A process that has one connection and has made so many store calls, each of which failed. */
+async function snapshotOf(calls: number) {
+  const metrics = createMetrics({ count: 1, inFlight: 0 });
+  for (let call = 0; call < calls; call += 1) metrics.observeStore('draw', 0.004, false);
+  return await metrics.registry.getMetricsAsJSON();
+}
+
+const figures = (page: string): string[] =>
+  page
+    .split('\n')
+    .filter((line) =>
+      /^gatehouse_(?:connections |store_errors_total|store_duration_seconds_count)/.test(line),
+    );
+
+test('what a process counted stays counted once when it has ended, and what it measured of itself goes', async () => {
+  const merged = createMergedMetrics(createMetrics().registry);
+  merged.note(1, await snapshotOf(2));
+  merged.note(1, await snapshotOf(3));
+  merged.note(2, await snapshotOf(5));
+  const counted = [
+    'gatehouse_store_errors_total{operation="draw"} 8',
+    'gatehouse_store_duration_seconds_count{operation="draw"} 8',
+  ];
+  assert.deepEqual(
+    figures(await merged.print()).toSorted(),
+    ['gatehouse_connections 2', ...counted].toSorted(),
+  );
+  merged.retire(1);
+  for (let reading = 0; reading < 2; reading += 1)
+    assert.deepEqual(
+      figures(await merged.print()).toSorted(),
+      ['gatehouse_connections 1', ...counted].toSorted(),
+    );
+  merged.retire(2);
+  assert.deepEqual(
+    figures(await merged.print()).toSorted(),
+    ['gatehouse_connections 0', ...counted].toSorted(),
+  );
+});
+
+test('the time of the start is that of the leading process', async () => {
+  const own = createMetrics().registry;
+  const merged = createMergedMetrics(own);
+  merged.note(1, await snapshotOf(0));
+  const start = /^process_start_time_seconds .*$/m;
+  assert.deepEqual(start.exec(await merged.print())?.[0], start.exec(await own.metrics())?.[0]);
+});

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Histogram, Registry } from 'prom-client';
+import { createMetrics } from '../../../src/telemetry/metrics.ts';
+import { CounterTally, HistogramTally } from '../../../src/telemetry/tallies.ts';
+import { Visit } from '../../../src/visit.ts';
+
+test('each series is handed on once with what was counted since the last time', () => {
+  const taken: string[] = [];
+  const tally = new CounterTally((labels, count) => taken.push(`${labels.join(' ')}: ${count}`));
+  tally.count('a', 'x');
+  tally.count('a', 'y');
+  tally.count('a', 'x');
+  tally.handOn();
+  tally.count('b', 'x');
+  tally.handOn();
+  tally.handOn();
+  assert.deepEqual(taken, ['a x: 2', 'a y: 1', 'b x: 1']);
+});
+
+test('what is measured reads as a histogram of prom-client would have it, as text and as JSON', async () => {
+  const about = { name: 'seconds', help: 'How long it took.', label: 'what' };
+  const buckets = [0.5, 1, 2.5];
+  const [expected, actual] = [new Registry(), new Registry()];
+  const histogram = new Histogram({ ...about, labelNames: [about.label], buckets, registers: [expected] });
+  const tally = new HistogramTally({ ...about, buckets }, actual);
+  assert.equal(await actual.metrics(), await expected.metrics());
+  for (const what of ['a', 'b "quoted"\n', 'a']) {
+    for (const value of [0, 0.5, 0.500_001, 1, 2, 2.5, 2.6, 1e9, -1]) {
+      histogram.observe({ what }, value);
+      tally.measure(what, value);
+    }
+  }
+  for (let reading = 0; reading < 2; reading += 1) {
+    assert.equal(await actual.metrics(), await expected.metrics());
+    assert.deepEqual(await asJson(actual), await asJson(expected));
+  }
+});
+
+/** Nobody here marks single figures, so prom-client has no exemplars to tell of. */
+async function asJson(registry: Registry): Promise<unknown> {
+  const text = JSON.stringify(await registry.getMetricsAsJSON());
+  return JSON.parse(text.replaceAll('"exemplar":null,', ''));
+}
+
+test('a page of metrics holds every request that is over, and those under way', async () => {
+  const metrics = createMetrics({ count: 3, inFlight: 1 });
+  for (let i = 0; i < 2; i += 1) {
+    const visit = new Visit(`request-${i}`, { peer: '192.0.2.1', client: '192.0.2.1', trusted: false });
+    Object.assign(visit, { route: 'names', upstream: 'backend', upstreamMs: 4 });
+    metrics.countRequest(visit, i === 0 ? 200 : 502);
+  }
+  metrics.countDecision('free', 'granted');
+  for (let reading = 0; reading < 2; reading += 1) {
+    const page = await metrics.registry.metrics();
+    assert.match(page, /^gatehouse_requests_total\{route="names",status="2xx",refusal="none"\} 1$/m);
+    assert.match(page, /^gatehouse_requests_total\{route="names",status="5xx",refusal="none"\} 1$/m);
+    assert.match(page, /^gatehouse_connections 3$/m);
+    assert.match(page, /^gatehouse_requests_in_flight 1$/m);
+    assert.match(page, /^gatehouse_request_duration_seconds_count\{route="names"\} 2$/m);
+    assert.match(page, /^gatehouse_upstream_duration_seconds_bucket\{le="0.005",upstream="backend"\} 2$/m);
+    assert.match(page, /^gatehouse_quota_decisions_total\{plan="free",outcome="granted"\} 1$/m);
+  }
+});

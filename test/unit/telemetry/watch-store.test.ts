@@ -1,0 +1,195 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createLogger } from '../../../src/telemetry/log.ts';
+import { createMetrics } from '../../../src/telemetry/metrics.ts';
+import { StoreUnavailable, Unreadable, type DrawOrder } from '../../../src/stores/ledger.ts';
+import type { Store } from '../../../src/stores/store.ts';
+import { watchStore } from '../../../src/telemetry/watch-store.ts';
+
+test('each reason of an outage is told once, and no two within five seconds', async (t) => {
+  let now = 0;
+  t.mock.method(performance, 'now', () => now);
+  let reason: string | undefined;
+  async function ping(): Promise<void> {
+    if (reason !== undefined) throw new StoreUnavailable(reason, { mayHaveHappened: false });
+  }
+  const lines: string[] = [];
+  const logger = createLogger('info', { write: (line: string) => void lines.push(line) });
+  const bare = { keys: {}, ledger: {}, ping } as unknown as Store;
+  const watched = watchStore(bare, createMetrics(), logger);
+  for (const [at, said] of [
+    [0, 'gone'],
+    [1, 'another'],
+    [6, 'gone'],
+    [6, 'another'],
+    [12, 'gone'],
+    [12, 'another'],
+    [12, undefined],
+    [20, 'gone'],
+    [21, undefined],
+    [22, 'gone'],
+    [23, undefined],
+  ] as const) {
+    now = at * 1000;
+    reason = said;
+    await watched.ping().catch(() => undefined);
+  }
+  const told = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+  assert.deepEqual(
+    told.map((line) => line['reason'] ?? line['msg']),
+    ['gone', 'another', 'the store answers again', 'gone', 'the store answers again'],
+    'the end of an outage that was not told is not told',
+  );
+});
+
+test('an outage of the whole store is over when any part of it answers', async () => {
+  const lines: string[] = [];
+  const logger = createLogger('info', { write: (line: string) => void lines.push(line) });
+  const gone = new StoreUnavailable('gone', { mayHaveHappened: false });
+  const ping = () => Promise.reject(gone);
+  const bare = { keys: {}, ledger: { draw: async () => undefined }, ping } as unknown as Store;
+  const watched = watchStore(bare, createMetrics(), logger);
+  await assert.rejects(watched.ping());
+  await watched.ledger.draw({} as DrawOrder);
+  assert.match(lines[1] ?? '', /the store answers again/);
+});
+
+test('what the store holds that cannot be read is no outage, and is told every five seconds at most', async (t) => {
+  let now = 0;
+  t.mock.method(performance, 'now', () => now);
+  const lines: string[] = [];
+  const logger = createLogger('info', { write: (line: string) => void lines.push(line) });
+  let spoilt: string | undefined;
+  async function ping(): Promise<void> {
+    if (spoilt !== undefined) throw new Unreadable(spoilt);
+  }
+  const bare = { keys: {}, ledger: {}, ping } as unknown as Store;
+  const watched = watchStore(bare, createMetrics(), logger);
+  for (const [at, id] of [
+    [0, 'one'],
+    [0, undefined],
+    [4, 'two'],
+    [5, 'two'],
+    [5, undefined],
+  ] as const) {
+    now = at * 1000;
+    spoilt = id;
+    await watched.ping().catch(() => undefined);
+  }
+  const told = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+  assert.deepEqual(
+    told.map(({ msg, reason }) => [msg, reason]),
+    [
+      ['the store holds what cannot be read', 'one'],
+      ['the store holds what cannot be read', 'two'],
+    ],
+  );
+});
+
+test('a feed of changes that cannot be read is an outage, for it is everybody’s', async () => {
+  const lines: string[] = [];
+  const logger = createLogger('info', { write: (line: string) => void lines.push(line) });
+  const feed = createFeed(() => Promise.reject(new Unreadable('the feed is none')));
+  const bare = { keys: feed, ledger: {} } as unknown as Store;
+  watchStore(bare, createMetrics(), logger).keys.watch(() => undefined);
+  await assert.rejects(feed.read());
+  assert.match(lines[0] ?? '', /the store does not answer/);
+});
+
+test('a fault of ours is no outage', async () => {
+  const lines: string[] = [];
+  const logger = createLogger('info', { write: (line: string) => void lines.push(line) });
+  const fault = new TypeError('a fault');
+  const ping = () => Promise.reject(fault);
+  const watched = watchStore({ keys: {}, ledger: {}, ping } as unknown as Store, createMetrics(), logger);
+  await assert.rejects(watched.ping(), fault);
+  assert.deepEqual(lines, []);
+});
+
+test('a store that answers, but tells of no changes of keys, is no good until it does', async () => {
+  const why = new StoreUnavailable('no permission', { mayHaveHappened: false });
+  let fails = true;
+  const feed = createFeed(async () => {
+    if (fails) throw why;
+  });
+  const bare = { keys: feed, ledger: {}, probe: async () => undefined } as unknown as Store;
+  const watched = watchStore(bare, createMetrics());
+  watched.keys.watch(() => undefined);
+  await assert.rejects(feed.read(), why);
+  await assert.rejects(watched.probe(), why);
+  fails = false;
+  await feed.read();
+  await watched.probe();
+});
+
+test('an outage of what takes room is not over when room is given back, or a question answered', async () => {
+  let full = true;
+  const lines: string[] = [];
+  const logger = createLogger('info', { write: (line: string) => void lines.push(line) });
+  const ledger = {
+    enter: async () => {
+      if (full) throw new StoreUnavailable('no memory is left', { mayHaveHappened: false });
+      return { kind: 'entered' };
+    },
+    leave: async () => undefined,
+    readTime: async () => 0,
+    readUsage: async () => [],
+  };
+  const keys = {
+    findKey: async () => undefined,
+    readKey: async () => undefined,
+    listKeys: async () => [],
+    listAudit: async () => [],
+  };
+  const bare = { keys, ledger, ping: async () => undefined } as unknown as Store;
+  const watched = watchStore(bare, createMetrics(), logger);
+  const enter = () => watched.ledger.enter({ keyId: 'ada', placeId: 'a', limit: 1, expiresInMs: 1000 });
+  await assert.rejects(enter());
+  await watched.ledger.leave('ada', 'b');
+  await watched.ledger.readTime('ada');
+  await watched.ledger.readUsage('ada', []);
+  await watched.keys.findKey('digest');
+  await watched.keys.readKey('ada');
+  await watched.keys.listKeys('', 1);
+  await watched.keys.listAudit(undefined, 1);
+  await watched.ping();
+  assert.equal(lines.length, 1);
+  full = false;
+  await enter();
+  assert.match(lines[1] ?? '', /the store answers again/);
+});
+
+test('an outage of one part is not over when another answers again', async () => {
+  const lines: string[] = [];
+  const logger = createLogger('info', { write: (line: string) => void lines.push(line) });
+  const failing = new Set<string>();
+  const attempt = async (operation: string): Promise<void> => {
+    if (failing.has(operation)) throw new StoreUnavailable(operation, { mayHaveHappened: false });
+  };
+  const feed = createFeed(() => attempt('read'));
+  const bare = { keys: feed, ledger: { draw: () => attempt('draw') } } as unknown as Store;
+  const watched = watchStore(bare, createMetrics(), logger);
+  watched.keys.watch(() => undefined);
+  const draw = () => watched.ledger.draw({} as DrawOrder);
+  failing.add('read').add('draw');
+  await assert.rejects(feed.read());
+  await assert.rejects(draw());
+  failing.delete('draw');
+  await draw();
+  assert.equal(lines.length, 1);
+  failing.delete('read');
+  await feed.read();
+  assert.match(lines[1] ?? '', /the store answers again/);
+});
+
+/** The changes of keys, which are read when the test says so. */
+function createFeed(reading: () => Promise<void>) {
+  let read: (() => Promise<void>) | undefined;
+  return {
+    watch(_: unknown, through: (reading: () => Promise<void>) => Promise<void>) {
+      read = () => through(reading);
+      return () => undefined;
+    },
+    read: async () => read?.(),
+  };
+}

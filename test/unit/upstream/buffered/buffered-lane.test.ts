@@ -1,0 +1,375 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { Socket } from 'node:net';
+import { test } from 'node:test';
+import type { TestContext } from 'node:test';
+import { createBufferedLane } from '../../../../src/upstream/buffered/buffered-lane.ts';
+import { type Connector, createConnector, createTrust } from '../../../../src/upstream/connect.ts';
+import { Connection } from '../../../../src/upstream/buffered/connection.ts';
+import { ExchangeFailed, type Outcome } from '../../../../src/upstream/exchange.ts';
+import type { Relay } from '../../../../src/upstream/relay.ts';
+import { RequestHead } from '../../../../src/upstream/buffered/request-head.ts';
+import { Seats } from '../../../../src/upstream/seats.ts';
+import { makeCertificate } from '../../../helpers/certificates.ts';
+import { listen } from '../../../helpers/listen.ts';
+import { until } from '../../../helpers/poll.ts';
+import { noProgress } from '../../../helpers/progress.ts';
+import { startRawUpstream, type RawScript } from '../../../helpers/raw-upstream.ts';
+
+const ok = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
+const timeouts = { connectMs: 5000, responseMs: 5000, idleMs: 5000 };
+
+const noRequest = { body: Buffer.alloc(0), alone: false, leaves: false };
+
+interface Asked {
+  readonly outcome: Outcome | Error;
+  readonly text: string;
+}
+
+interface SceneOptions {
+  readonly wrap?: (connect: Connector) => Connector;
+  readonly seats?: number;
+  readonly afterSend?: () => void;
+}
+
+/** An upstream and a lane to it. */
+async function startLane(t: TestContext, script: RawScript, options: SceneOptions = {}) {
+  const upstream = await startRawUpstream(t, script);
+  const connect = createConnector(new URL(upstream.url), timeouts.connectMs, {});
+  return { upstream, ...(await openLane(t, connect, options)) };
+}
+
+/** A lane behind a server that passes on what it is asked. */
+async function openLane(
+  t: TestContext,
+  connect: Connector,
+  { wrap, seats: count = 8, afterSend }: SceneOptions = {},
+) {
+  const seats = new Seats(count);
+  const lane = createBufferedLane(wrap?.(connect) ?? connect, timeouts, seats);
+  t.after(() => lane.close());
+  const coming: { request: typeof noRequest; resolve: (outcome: Outcome | Error) => void }[] = [];
+  const port = await listen(
+    t,
+    createServer((_req, res) => {
+      const { request, resolve } = coming.shift()!;
+      const { leaves, ...asked } = request;
+      const settle = { resolve, reject: (failure: Error) => (resolve(failure), res.destroy()) };
+      const headers = ['content-length', String(request.body.length)];
+      const parts = { own: () => [], costHeader: undefined, progress: noProgress(), settle };
+      const head = new RequestHead({ method: 'POST', path: '/', host: 'a', headers });
+      lane.send({ head, ...asked }, res, parts);
+      if (leaves) res.emit('close');
+      afterSend?.();
+    }),
+  );
+  const ask = async ({
+    signal,
+    ...over
+  }: Partial<typeof noRequest> & { signal?: AbortSignal } = {}): Promise<Asked> => {
+    const { promise, resolve } = Promise.withResolvers<Outcome | Error>();
+    coming.push({ request: { ...noRequest, ...over }, resolve });
+    const answer = fetch(`http://127.0.0.1:${port}/`, signal === undefined ? {} : { signal });
+    const text = await answer.then((whole) => whole.text()).catch(() => 'nothing');
+    return { outcome: await promise, text };
+  };
+  return { lane, ask, seats };
+}
+
+for (const size of [0, 1, 16_384, 16_385, 65_536]) {
+  test(`a body of ${size} bytes arrives byte by byte as it was, and its connection is used again`, async (t) => {
+    const { upstream, ask } = await startLane(t, (socket) => void socket.write(ok));
+    const body = randomBytes(size);
+    for (let turn = 0; turn < 2; turn += 1) assert.equal((await ask({ body })).text, 'ok');
+    const [first = Buffer.alloc(0)] = upstream.received;
+    assert.equal(upstream.received.length, 1);
+    assert.ok(first.subarray(first.length - size).equals(body));
+    assert.ok(first.subarray(0, first.length / 2).equals(first.subarray(first.length / 2)));
+  });
+}
+
+test('a connection is used again until the upstream says that it closes it', async (t) => {
+  let answers = 0;
+  const { upstream, ask } = await startLane(t, (socket) => {
+    answers += 1;
+    socket.write(answers % 3 === 0 ? ok.replace('\r\n', '\r\nConnection: close\r\n') : ok);
+  });
+  for (let turn = 0; turn < 6; turn += 1) assert.equal((await ask()).text, 'ok');
+  assert.equal(upstream.received.length, 2);
+  await until(() => upstream.sockets.size === 0);
+});
+
+test('a repeat has a connection of its own, says so, and leaves none behind', async (t) => {
+  const { upstream, ask } = await startLane(t, (socket) => void socket.write(ok));
+  await ask();
+  await ask({ alone: true });
+  await ask();
+  assert.equal(upstream.received.length, 2);
+  assert.match(String(upstream.received[0]), /\r\nconnection: keep-alive\r\n/);
+  assert.match(String(upstream.received[1]), /\r\nconnection: close\r\n/);
+  await until(() => upstream.sockets.size === 1);
+});
+
+test('of a connection that the upstream keeps for three seconds only one is used, and then it is closed', async (t) => {
+  const { upstream, ask } = await startLane(
+    t,
+    (socket) => void socket.write(ok.replace('\r\n', '\r\nKeep-Alive: timeout=3\r\n')),
+  );
+  await ask();
+  const from = performance.now();
+  await ask();
+  assert.equal(upstream.received.length, 1);
+  await until(() => upstream.sockets.size === 0);
+  const tookMs = performance.now() - from;
+  assert.ok(tookMs > 900 && tookMs < 2900, `${tookMs} ms`);
+});
+
+test('a connection that the upstream is about to close is not used again', async (t) => {
+  const { upstream, ask } = await startLane(
+    t,
+    (socket) => void socket.write(ok.replace('\r\n', '\r\nKeep-Alive: timeout=2\r\n')),
+  );
+  await ask();
+  await ask();
+  assert.equal(upstream.received.length, 2);
+});
+
+test('a connection on which some of the request is still on its way is not used again', async (t) => {
+  const { upstream, ask } = await startLane(t, (socket) => void socket.write(ok), {
+    wrap: (connect) => (whenConnected, whenFailed, onBytes) =>
+      connect(
+        (socket) => {
+          Object.defineProperty(socket, 'writableLength', { value: 1 });
+          whenConnected(socket);
+        },
+        whenFailed,
+        onBytes,
+      ),
+  });
+  for (let turn = 0; turn < 2; turn += 1) assert.equal((await ask()).text, 'ok');
+  assert.equal(upstream.received.length, 2);
+});
+
+test('a connection that speaks unasked while it is idle is closed', async (t) => {
+  let idle: Socket | undefined;
+  const { upstream, ask } = await startLane(t, (socket) => {
+    idle = socket;
+    socket.write(ok);
+  });
+  await ask();
+  idle?.write('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nwrong');
+  await until(() => upstream.sockets.size === 0);
+  assert.equal((await ask()).text, 'ok');
+  assert.equal(upstream.received.length, 2);
+});
+
+test('a connection on which more came than the answer is closed', async (t) => {
+  const { upstream, ask } = await startLane(t, (socket) => void socket.write(`${ok}HTTP/1.1 2`));
+  for (let turn = 0; turn < 2; turn += 1) assert.equal((await ask()).text, 'ok');
+  assert.equal(upstream.received.length, 2);
+});
+
+for (const [name, brings, isStale] of [
+  ['without a byte', '', true],
+  ['after a part of its answer', 'HTTP/1.1 2', false],
+] as const) {
+  test(`a kept connection that ends ${name} is ${isStale ? '' : 'not '}told of as one that was closed already`, async (t) => {
+    let asked = 0;
+    const { ask } = await startLane(t, (socket) => {
+      asked += 1;
+      if (asked === 1) socket.write(ok);
+      else socket.end(brings);
+    });
+    await ask();
+    const { outcome } = await ask();
+    assert.ok(outcome instanceof ExchangeFailed);
+    assert.equal(outcome.silent, isStale);
+    // On a connection that was not used before it is no more than an answer that failed.
+    const fresh = (await ask()).outcome;
+    assert.ok(fresh instanceof ExchangeFailed);
+    assert.equal(fresh.silent, false);
+  });
+}
+
+test('of a request whose client leaves at once nothing is sent, and its seat comes free', async (t) => {
+  const { upstream, ask } = await startLane(t, (socket) => void socket.write(ok));
+  for (let turn = 0; turn < 20; turn += 1) await ask({ leaves: true });
+  assert.equal((await ask()).text, 'ok');
+  assert.equal(String(Buffer.concat(upstream.received)).match(/POST \//g)?.length, 1);
+});
+
+test('what an upstream sends right behind an answer is not given to who comes next', async (t) => {
+  const poison = 'HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison';
+  let isPoisoned = false;
+  const { upstream, ask } = await startLane(t, (socket) => void socket.write(ok), {
+    seats: 1,
+    wrap: (connect) => (whenConnected, whenFailed, onBytes) =>
+      connect(whenConnected, whenFailed, (bytes) => {
+        // After the answer was read, and before who stands in line is sent in the same turn.
+        if (!isPoisoned) setImmediate(() => [...upstream.sockets][0]?.write(poison));
+        isPoisoned = true;
+        onBytes?.(bytes);
+      }),
+  });
+  const answers = await Promise.all([ask(), ask(), ask()]);
+  assert.deepEqual(
+    answers.map(({ text }) => text),
+    ['ok', 'ok', 'ok'],
+  );
+  assert.equal(upstream.received.length, 2);
+});
+
+test('connections to an https target are kept by a process that has much to do', async (t) => {
+  const certificate = makeCertificate(t, ['IP:127.0.0.1']);
+  const url = new URL(`https://127.0.0.1:${await startTlsProcess(t, certificate)}`);
+  let connections = 0;
+  const { ask } = await openLane(t, createConnector(url, 5000, createTrust(certificate.cert)), {
+    wrap:
+      (connect) =>
+      (...asked) => {
+        connections += 1;
+        connect(...asked);
+      },
+    // Behind what is sent in the same turn: the answer has come when the next one begins.
+    afterSend: () => setImmediate(() => beBusy(3)),
+  });
+  for (let turn = 0; turn < 20; turn += 1) assert.equal((await ask()).text, 'ok');
+  assert.equal(connections, 1);
+});
+
+test('a lane that is closed closes its connections, and what is under way fails', async (t) => {
+  let asked = 0;
+  const { upstream, lane, ask } = await startLane(t, (socket) => {
+    asked += 1;
+    if (asked === 1) socket.write(ok);
+  });
+  await ask();
+  const open = ask();
+  await until(() => asked === 2);
+  lane.close();
+  assert.ok((await open).outcome instanceof Error);
+  await until(() => upstream.sockets.size === 0);
+});
+
+for (const [name, leave] of [
+  ['is used by the next', false],
+  ['is closed when its lane is', true],
+] as const) {
+  test(`a connection that is made for a request that was given up meanwhile ${name}`, async (t) => {
+    let connects: (() => void) | undefined;
+    const { upstream, lane, ask } = await startLane(t, (socket) => void socket.write(ok), {
+      wrap: (connect) => (whenConnected, whenFailed, onBytes) =>
+        connect((socket) => (connects = () => whenConnected(socket)), whenFailed, onBytes),
+    });
+    const client = new AbortController();
+    const given = ask({ signal: client.signal });
+    await until(() => connects !== undefined);
+    if (leave) lane.close();
+    else {
+      client.abort();
+      assert.ok((await given).outcome instanceof Error);
+    }
+    connects?.();
+    if (leave) {
+      const { outcome } = await given;
+      assert.ok(outcome instanceof ExchangeFailed);
+      assert.match(outcome.message, /the client closed/);
+      await until(() => upstream.sockets.size === 0);
+    } else assert.equal((await ask()).text, 'ok');
+    assert.equal(upstream.received.length, 1);
+    // What was given up has not been sent.
+    const sent = String(upstream.received[0]).match(/POST \//g) ?? [];
+    assert.equal(sent.length, leave ? 0 : 1);
+  });
+}
+
+test('a connection that was made for a request that was given up may be closed under the next, as any that is kept', async (t) => {
+  let connects: (() => void) | undefined;
+  const { ask } = await startLane(t, (socket) => void socket.end(), {
+    wrap: (connect) => (whenConnected, whenFailed, onBytes) =>
+      connect((socket) => (connects = () => whenConnected(socket)), whenFailed, onBytes),
+  });
+  const client = new AbortController();
+  const given = ask({ signal: client.signal });
+  await until(() => connects !== undefined);
+  client.abort();
+  await given;
+  connects?.();
+  const { outcome } = await ask();
+  assert.ok(outcome instanceof ExchangeFailed);
+  assert.equal(outcome.silent, true);
+});
+
+test('seats come free however a request ends', async (t) => {
+  const ways: RawScript[] = [
+    (socket) => void socket.write(ok),
+    (socket) => void socket.end('HTTP/1.1 200 OK\r\n\r\nall of it'),
+    (socket) => void socket.end(),
+    (socket) => void socket.resetAndDestroy(),
+    (socket) => void socket.write('nonsense'),
+    (socket) => void socket.end('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\ncut'),
+  ];
+  let turn = 0;
+  const { ask, seats } = await startLane(t, (...asked) => ways[turn % ways.length]?.(...asked));
+  for (; turn < 3 * ways.length; turn += 1) await ask();
+  const guests = Array.from({ length: 8 }, () => ({
+    seat: undefined,
+    spot: undefined,
+    breakOff: () => undefined,
+  }));
+  let seated = 0;
+  for (const guest of guests) seats.take(guest, () => (seated += 1));
+  assert.equal(seated, 8);
+});
+
+test('a connection that was paused at the end of an answer reads the next one', async (t) => {
+  const upstream = await startRawUpstream(t, (socket) => void socket.write(ok));
+  const connect = createConnector(new URL(upstream.url), 5000, {});
+  let answered = 0;
+  const home = {
+    answered: (connection: Connection) => {
+      answered += 1;
+      if (answered < 3) askToPause(connection);
+    },
+    closed: (): void => undefined,
+  };
+  let opened: Connection | undefined;
+  Connection.open(connect, home, (made) => askToPause((opened = made)), assert.fail);
+  await until(() => answered === 3);
+  assert.equal(upstream.received.length, 1);
+  opened?.close();
+});
+
+/** Asks for a client that takes nothing. */
+function askToPause(connection: Connection): void {
+  const relay = {
+    connected: () => undefined,
+    requestLeaves: () => undefined,
+    requestSent: () => undefined,
+    answerBegins: () => undefined,
+    answerGoesOn: () => connection.pause(),
+  };
+  const head = new RequestHead({ method: 'GET', path: '/', host: 'a', headers: [] });
+  connection.ask({ head, body: Buffer.alloc(0), alone: false }, relay as unknown as Relay);
+}
+
+/** A server in a process of its own, which answers while this one is busy. */
+async function startTlsProcess(t: TestContext, certificate: object): Promise<number> {
+  const script = `
+    const server = require('node:tls').createServer(JSON.parse(process.env.CERTIFICATE), (socket) =>
+      socket.on('error', () => undefined).on('data', () => socket.write(${JSON.stringify(ok)})));
+    server.listen(0, '127.0.0.1', () => console.log(server.address().port));`;
+  const env = { ...process.env, CERTIFICATE: JSON.stringify(certificate) };
+  const child = spawn(process.execPath, ['-e', script], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  t.after(() => void child.kill('SIGKILL'));
+  const [line] = (await once(child.stdout, 'data')) as [Buffer];
+  return Number(line.toString());
+}
+
+function beBusy(ms: number): void {
+  const from = performance.now();
+  while (performance.now() - from < ms);
+}

@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import {
+  addOwn,
+  announce,
+  copyHeaders,
+  nominated,
+  requestHeaderFilter,
+  responseHeaderPasses,
+  takeHeader,
+} from '../../../src/wire/headers.ts';
+import { collectGarbage } from '../../helpers/collect-garbage.ts';
+
+const passes = requestHeaderFilter('apiKey', false);
+
+const pass = [
+  'Accept',
+  'Authorization',
+  'Cookie',
+  'Content-Type',
+  'CONTENT-TYPE',
+  'Content-Encoding',
+  'X-Custom',
+  'x_custom',
+  'X-Gatehouse',
+  'Range',
+];
+const stay = [
+  'apiKey',
+  'APIKEY',
+  'Connection',
+  'Keep-Alive',
+  'keep_alive',
+  'Proxy-Authorization',
+  'TE',
+  'Trailer',
+  'Transfer-Encoding',
+  'transfer_encoding',
+  'Transfer.Encoding',
+  'Upgrade',
+  'HTTP2-Settings',
+  'Content-Length',
+  'Content_Length',
+  'Content_Type',
+  'content.type',
+  'Content_Encoding',
+  'Host',
+  'Expect',
+  'Forwarded',
+  'X-Real-IP',
+  'X-Request-Id',
+  'X_Request.Id',
+  'X-Gatehouse-Key-Id',
+  'x_gatehouse.key-id',
+  'X-Forwarded-For',
+  'X_Forwarded_Anything',
+  ..."!#$%&'*+^`|~".split('').map((sign) => ['X', 'Gatehouse', 'Key', 'Id'].join(sign)),
+  'Proxy',
+  'X-HTTP-Method-Override',
+  'X-Original-URL',
+];
+
+describe('requestHeaderFilter', () => {
+  for (const name of pass) it(`lets ${name} pass`, () => assert.equal(passes(name), true));
+
+  it('does not keep the names that clients make up', () => {
+    collectGarbage();
+    const before = process.memoryUsage().heapUsed;
+    for (let n = 0; n < 300_000; n += 1) passes(`X-Made-Up-${n}`);
+    collectGarbage();
+    const grownBytes = process.memoryUsage().heapUsed - before;
+    assert.ok(grownBytes < 3_000_000, `${grownBytes} bytes`);
+    // What is decided anew after them is decided as before.
+    for (const name of [...pass, ...stay]) assert.equal(passes(name), pass.includes(name), name);
+  });
+  for (const name of stay) it(`keeps ${name}`, () => assert.equal(passes(name), false));
+
+  it('keeps the key in every spelling of its header', () => {
+    const other = requestHeaderFilter('X-Api_Key', false);
+    for (const name of ['X-Api-Key', 'x_api_key', 'X.API.KEY', 'x!api~key']) assert.equal(other(name), false);
+  });
+
+  it('lets the key pass only when asked', () => {
+    assert.equal(requestHeaderFilter('apiKey', true)('apikey'), true);
+    const forwards = requestHeaderFilter('X-Api-Key', true);
+    assert.equal(forwards('x-API-key'), true);
+    for (const name of ['X_Api_Key', 'x.api.key', 'X-Api!Key'])
+      assert.equal(forwards(name), false, `nobody has looked at the key in ${name}`);
+  });
+
+  it('goes on answering rightly after more spellings than it remembers', () => {
+    for (let i = 0; i < 2000; i += 1) assert.equal(passes(`X-Filler-${i}`), true);
+    assert.equal(passes('x_gatehouse-PLAN'), false);
+    assert.equal(passes('X-Later'), true);
+  });
+});
+
+describe('responseHeaderPasses', () => {
+  const names: [name: string, passes: boolean][] = [
+    ['Content-Type', true],
+    ['Content-Length', true],
+    ['Set-Cookie', true],
+    ['Deprecation', true],
+    ['Connection', false],
+    ['Transfer-Encoding', false],
+    ['Upgrade', false],
+    ['X-Request-Id', false],
+    ['X-Gatehouse-Refusal', false],
+    ['x_gatehouse_refusal', false],
+    ['x!gatehouse~refusal', false],
+  ];
+  for (const [name, expected] of names) {
+    it(`${expected ? 'lets' : 'keeps'} ${name}`, () => assert.equal(responseHeaderPasses(name), expected));
+  }
+});
+
+describe('nominated', () => {
+  const values: [value: string | undefined, names: string[] | undefined][] = [
+    [undefined, undefined],
+    ['close', undefined],
+    ['Keep-Alive', undefined],
+    ['close, X-A', ['close', 'x-a']],
+    ['X_A,  x.b ', ['x-a', 'x-b']],
+    ['Content-Type, Content_Length, HOST, X-A', ['x-a']],
+  ];
+  for (const [value, names] of values) {
+    it(`reads ${value}`, () => assert.deepEqual(nominated(value) && [...(nominated(value) ?? [])], names));
+  }
+});
+
+describe('addOwn', () => {
+  const ours = ['X-Request-Id', 'id', 'RateLimit', '"a";r=1', 'Link', '<ours>'];
+  const cases: [theirs: string[], left: string[]][] = [
+    [
+      ['ETag', 'x'],
+      ['ETag', 'x'],
+    ],
+    [
+      ['RateLimit', '"b";r=2', 'ETag', 'x', 'rate_limit', '3', 'ratelimit', '"c"'],
+      ['ETag', 'x', 'rate_limit', '3'],
+    ],
+    [
+      ['RateLimit-Policy', '"b";q=2', 'Sunset', 'never', 'Deprecation', '@1'],
+      ['RateLimit-Policy', '"b";q=2', 'Sunset', 'never', 'Deprecation', '@1'],
+    ],
+    [
+      ['Link', '<theirs>'],
+      ['Link', '<theirs>'],
+    ],
+  ];
+  for (const [theirs, left] of cases) {
+    it(`leaves of ${theirs.join(' ')} what it does not say itself`, () => {
+      const to = [...theirs];
+      addOwn(to, ours);
+      assert.deepEqual(to, [...left, ...ours]);
+    });
+  }
+});
+
+describe('copyHeaders', () => {
+  it('keeps order, spelling and repetition, and drops what any Connection line names', () => {
+    const from = [
+      'X-A',
+      '1',
+      'connection',
+      'x-b',
+      'x-a',
+      '2',
+      'X_B',
+      '3',
+      'CONNECTION',
+      'X-C',
+      'X-C',
+      '4',
+      'x-d',
+      '',
+    ];
+    const to: string[] = [];
+    copyHeaders(from, to, passes);
+    assert.deepEqual(to, ['X-A', '1', 'x-a', '2', 'x-d', '']);
+  });
+});
+
+describe('takeHeader', () => {
+  const from = ['X-Cost', '3', 'Via', 'one', 'x_cost', '4', 'X-COST', '5'];
+  it('takes every one of the name, however it is written, and leaves the others as they are', () => {
+    const { value, rest } = takeHeader(from, 'x-cost');
+    assert.deepEqual([value, rest], ['3, 4, 5', ['Via', 'one']]);
+  });
+  it('finds nothing where there is nothing', () => {
+    assert.deepEqual(takeHeader(from, 'x-price'), { value: undefined, rest: from });
+    assert.deepEqual(takeHeader(['X-Cost', ''], 'x-cost'), { value: '', rest: [] });
+  });
+});
+
+describe('announce', () => {
+  const at = Date.UTC(2027, 0, 1);
+  it('says nothing of a version without dates', () => {
+    assert.deepEqual(announce({ deprecatedAt: undefined, sunsetAt: undefined, link: undefined }), []);
+  });
+  it('writes the dates and the link as their RFCs say', () => {
+    assert.deepEqual(announce({ deprecatedAt: at, sunsetAt: at, link: 'https://example.com/x' }), [
+      ['Deprecation', '@1798761600'],
+      ['Sunset', 'Fri, 01 Jan 2027 00:00:00 GMT'],
+      ['Link', '<https://example.com/x>; rel="deprecation"'],
+    ]);
+  });
+  it('says of the link of a version that only goes away that it is about that', () => {
+    assert.deepEqual(announce({ deprecatedAt: undefined, sunsetAt: at, link: 'https://example.com/x' }), [
+      ['Sunset', 'Fri, 01 Jan 2027 00:00:00 GMT'],
+      ['Link', '<https://example.com/x>; rel="sunset"'],
+    ]);
+  });
+});

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { PassThrough } from 'node:stream';
+import { test, type TestContext } from 'node:test';
+import { linger } from '../../../src/wire/linger.ts';
+
+/** Something to read from, and whether it was read long enough. */
+function lingerOn(t: TestContext): { readonly client: PassThrough; readonly isOver: () => boolean } {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const client = new PassThrough();
+  let over = 0;
+  linger(client, () => {
+    over += 1;
+  });
+  return {
+    client,
+    isOver() {
+      assert.ok(over < 2, 'it is over once');
+      return over === 1;
+    },
+  };
+}
+
+/** So that what was written has been read. */
+async function send(client: PassThrough, bytes: Buffer): Promise<void> {
+  client.write(bytes);
+  await new Promise(setImmediate);
+}
+
+test('a client that goes on sending is read for 15 seconds', async (t) => {
+  const { client, isOver } = lingerOn(t);
+  for (let second = 0; second < 14; second += 2) {
+    await send(client, Buffer.alloc(1_000_000));
+    t.mock.timers.tick(2000);
+    assert.equal(isOver(), false, `${second + 2} s`);
+  }
+  await send(client, Buffer.alloc(1));
+  t.mock.timers.tick(1000);
+  assert.ok(isOver());
+});
+
+test('a client that falls silent is read for 3 seconds more', async (t) => {
+  const { client, isOver } = lingerOn(t);
+  t.mock.timers.tick(2000);
+  await send(client, Buffer.alloc(1));
+  t.mock.timers.tick(2999);
+  assert.equal(isOver(), false);
+  t.mock.timers.tick(1);
+  assert.ok(isOver());
+});
+
+test('a client is read to its end, or for 16 MB, where small pieces count as more', async (t) => {
+  const ended = lingerOn(t);
+  ended.client.end();
+  await new Promise(setImmediate);
+  assert.ok(ended.isOver());
+  t.mock.timers.reset();
+
+  const large = lingerOn(t);
+  for (let megabyte = 0; megabyte < 16; megabyte += 1) await send(large.client, Buffer.alloc(1_048_576));
+  assert.equal(large.isOver(), false);
+  await send(large.client, Buffer.alloc(1));
+  assert.ok(large.isOver());
+  t.mock.timers.reset();
+
+  const small = lingerOn(t);
+  for (let piece = 0; piece < 16_384; piece += 1) small.client.write(Buffer.alloc(1));
+  await new Promise(setImmediate);
+  assert.equal(small.isOver(), false);
+  await send(small.client, Buffer.alloc(1));
+  assert.ok(small.isOver());
+});
