@@ -3,7 +3,7 @@ import type { Answerer } from './answer.ts';
 import { usageRoute } from './config/route-names.ts';
 import type { Connections } from './door/connections.ts';
 import { admit, tellLimits, type Admission } from './stages/admit.ts';
-import { authenticate, type Recognition } from './stages/authenticate.ts';
+import { authenticate, type KeyCheck } from './stages/authenticate.ts';
 import { authorise } from './stages/authorise.ts';
 import { checkRequest, type HeadRules } from './stages/check-request.ts';
 import { checkUpgrade } from './stages/check-upgrade.ts';
@@ -17,7 +17,7 @@ import { showUsage, type UsageDesk } from './stages/show-usage.ts';
 export interface Provisions {
   readonly connections: Connections;
   readonly headRules: HeadRules;
-  readonly recognition: Recognition;
+  readonly keyCheck: KeyCheck;
   readonly routes: RouteTable;
   readonly usage: UsageDesk;
   readonly admission: Admission;
@@ -45,7 +45,7 @@ export function createJourney(by: Provisions): Travel {
       const head = checkRequest(req, by.headRules); //                  400 417 431
       visit.path = head.path;
 
-      const caller = await authenticate(head, visit.origin.client, by.recognition); // 401 429 500
+      const caller = await authenticate(head, visit.origin.client, by.keyCheck); // 401 429 500
       visit.keyId = caller.keyId;
       visit.plan = caller.plan;
 

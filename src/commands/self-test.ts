@@ -86,7 +86,7 @@ async function send(canary: string, find: Find, logger: Logger): Promise<readonl
   const travel = createJourney({
     connections: new Connections({ ...limits, ...timeouts, bodyMemory: 0 }),
     headRules: { keyHeader: 'apikey', headerCount: limits.headerCount },
-    recognition: {
+    keyCheck: {
       keyring: { find, close: () => undefined },
       noteUse: () => undefined,
       noteFailure: () => undefined,

@@ -15,7 +15,7 @@ export interface Caller {
   readonly scopes: readonly string[];
 }
 
-export interface Recognition {
+export interface KeyCheck {
   readonly keyring: Keyring;
   /** Notes that a secret was used. */
   readonly noteUse: (found: FoundKey, now: number) => void;
@@ -36,7 +36,7 @@ const keyInvalid = new Refusal('key_invalid', { headers: challenge });
  * elsewhere; after too many it is 429 for these, never for a key that is in order. A store that fails is never "invalid key".
  * Answers at once for a key that is known here.
  */
-export function authenticate(head: Head, client: string, by: Recognition): Caller | Promise<Caller> {
+export function authenticate(head: Head, client: string, by: KeyCheck): Caller | Promise<Caller> {
   if (head.key === undefined || (head.keyCount === 1 && head.key === '')) {
     throw keyMissing;
   }
@@ -44,11 +44,7 @@ export function authenticate(head: Head, client: string, by: Recognition): Calle
   return found instanceof Promise ? waitFor(found, client, by) : welcome(found, client, by);
 }
 
-async function waitFor(
-  asked: Promise<FoundKey | undefined>,
-  client: string,
-  by: Recognition,
-): Promise<Caller> {
+async function waitFor(asked: Promise<FoundKey | undefined>, client: string, by: KeyCheck): Promise<Caller> {
   let found: FoundKey | undefined;
   try {
     found = await asked;
@@ -58,7 +54,7 @@ async function waitFor(
   return welcome(found, client, by);
 }
 
-function welcome(found: FoundKey | undefined, client: string, by: Recognition): Caller {
+function welcome(found: FoundKey | undefined, client: string, by: KeyCheck): Caller {
   const now = by.now();
   if (found === undefined || standingOf(found, now) !== 'good' || !allowsAddress(found, client)) {
     throw refuse(by.noteFailure(client));

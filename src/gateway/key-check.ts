@@ -4,10 +4,10 @@ import { createKeyFormat } from '../keys/key-format.ts';
 import { createKeyring } from '../keys/keyring.ts';
 import { createUseNotes } from '../keys/use-notes.ts';
 import type { Logger } from '../telemetry/log.ts';
-import type { Recognition } from '../stages/authenticate.ts';
+import type { KeyCheck } from '../stages/authenticate.ts';
 import type { KeyStore } from '../stores/key-store.ts';
 
-interface RecognitionParts {
+interface KeyCheckParts {
   readonly store: KeyStore;
   readonly countFailure: (slowed: boolean) => void;
   readonly logger: Logger;
@@ -15,12 +15,17 @@ interface RecognitionParts {
 
 const mono = (): number => performance.now();
 
-/** Puts together what callers are recognised with. */
-export function createRecognition(
+/** One that hears of changes and writes uses until it is closed. */
+export interface OpenKeyCheck extends KeyCheck {
+  readonly close: () => Promise<void>;
+}
+
+/** Puts together what keys are checked with. */
+export function createKeyCheck(
   auth: AuthConfig,
   staticKeys: readonly StaticKey[],
-  { store, countFailure, logger }: RecognitionParts,
-): Recognition & { readonly close: () => Promise<void> } {
+  { store, countFailure, logger }: KeyCheckParts,
+): OpenKeyCheck {
   const keyring = createKeyring({
     staticKeys,
     store,

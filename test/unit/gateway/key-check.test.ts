@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { createLogger } from '../../../src/telemetry/log.ts';
-import { createRecognition } from '../../../src/gateway/recognition.ts';
+import { createKeyCheck } from '../../../src/gateway/key-check.ts';
 import type { KeyStore } from '../../../src/stores/key-store.ts';
 import { aKey, aSecret, digestOf } from '../../helpers/a-key.ts';
 import { until } from '../../helpers/poll.ts';
@@ -9,8 +9,8 @@ import { until } from '../../helpers/poll.ts';
 const secret = 'a-foreign-secret';
 const known = aKey({ secrets: [aSecret({ digest: digestOf(secret) })] });
 
-/** What callers are recognised with for a millisecond, where the wall clock stands still and can be set back. */
-function recognise(t: TestContext) {
+/** What keys are checked with for a millisecond, where the wall clock stands still and can be set back. */
+function openCheck(t: TestContext) {
   const state = { asked: 0, reports: 0, watched: true, counted: [] as boolean[] };
   const store: Pick<KeyStore, 'findKey' | 'watch' | 'noteUses'> = {
     async findKey() {
@@ -21,7 +21,7 @@ function recognise(t: TestContext) {
     noteUses: async () => undefined,
   };
   t.mock.timers.enable({ apis: ['Date'], now: Date.parse('2026-05-01T12:00:00Z') });
-  const recognition = createRecognition(
+  const keyCheck = createKeyCheck(
     {
       header: 'apiKey',
       forwardKey: false,
@@ -37,26 +37,26 @@ function recognise(t: TestContext) {
       logger: createLogger('warn', { write: () => void (state.reports += 1) }),
     },
   );
-  t.after(() => recognition.close());
+  t.after(() => keyCheck.close());
   const setBack = (): void => t.mock.timers.setTime(Date.parse('2026-05-01T11:00:00Z'));
-  return { recognition, state, setBack };
+  return { keyCheck, state, setBack };
 }
 
 test('a key is kept for no longer because the clock was set back', async (t) => {
-  const { recognition, state, setBack } = recognise(t);
-  await recognition.keyring.find(secret);
+  const { keyCheck, state, setBack } = openCheck(t);
+  await keyCheck.keyring.find(secret);
   setBack();
   await until(async () => {
-    await recognition.keyring.find(secret);
+    await keyCheck.keyring.find(secret);
     return state.asked > 1;
   });
 });
 
 test('guessing is told of as often as ever when the clock was set back', async (t) => {
-  const { recognition, state, setBack } = recognise(t);
+  const { keyCheck, state, setBack } = openCheck(t);
   const guessUntilTold = (reports: number): Promise<boolean> =>
     until(() => {
-      for (let guess = 0; guess < 2; guess += 1) recognition.noteFailure('192.0.2.1');
+      for (let guess = 0; guess < 2; guess += 1) keyCheck.noteFailure('192.0.2.1');
       return state.reports >= reports;
     });
   await guessUntilTold(1);
@@ -65,11 +65,11 @@ test('guessing is told of as often as ever when the clock was set back', async (
 });
 
 test('each guess is counted, and whether it was one too many', async (t) => {
-  const { recognition, state } = recognise(t);
+  const { keyCheck, state } = openCheck(t);
   const answers: boolean[] = [];
   await until(() => {
     for (let guess = 0; guess < 2; guess += 1) {
-      answers.push(recognition.noteFailure('192.0.2.1') !== undefined);
+      answers.push(keyCheck.noteFailure('192.0.2.1') !== undefined);
     }
     return answers.includes(true);
   });
@@ -77,8 +77,8 @@ test('each guess is counted, and whether it was one too many', async (t) => {
   assert.deepEqual(state.counted, answers);
 });
 
-test('who recognises nobody any more listens to no store', async (t) => {
-  const { recognition, state } = recognise(t);
-  await recognition.close();
+test('who checks no keys any more listens to no store', async (t) => {
+  const { keyCheck, state } = openCheck(t);
+  await keyCheck.close();
   assert.equal(state.watched, false);
 });
