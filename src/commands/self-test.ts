@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { once } from 'node:events';
+import { once as event } from 'node:events';
 import { duplexPair, Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { BodyMemory } from '../bodies/body-memory.ts';
@@ -33,6 +33,12 @@ const noRoom = { memoryEachMax: 0, memoryMax: 0, diskMax: 0, directory: '' };
 
 type Find = () => Promise<FoundKey | undefined>;
 
+/** What becomes of the key when it is looked up, and of the request. */
+interface Way {
+  readonly find: Find;
+  readonly status: 401 | 404 | 500;
+}
+
 /**
  * Whether a key that is sent shows in a log, an answer or a metric. A canary takes every way through the stages that see
  * keys, by the loggers and the answerer of the gateway, without a port and with memory in place of all outputs.
@@ -49,12 +55,12 @@ export async function leaksSecrets(makeLogger: typeof createLogger): Promise<boo
   const logger = makeLogger('trace', sink);
   const digest = hash('sha256', canary);
   const record = foundOf({ id: 'canary', plan: 'canary', digest, enabled: true, expiresAt: undefined });
-  const ways: readonly Find[] = [
-    async () => record,
-    async () => undefined,
-    () => Promise.reject(new Error('the store is away')),
+  const ways: readonly Way[] = [
+    { find: async () => record, status: 404 },
+    { find: async () => undefined, status: 401 },
+    { find: () => Promise.reject(new Error('the store is away')), status: 500 },
   ];
-  for (const find of ways) written.push(...(await send(canary, find, logger)));
+  for (const way of ways) written.push(...(await send(canary, way, logger)));
   const all = written.join('\n');
   const bytes = Buffer.from(canary);
   const forms = [
@@ -67,7 +73,7 @@ export async function leaksSecrets(makeLogger: typeof createLogger): Promise<boo
   return forms.some((form) => all.includes(form));
 }
 
-async function send(canary: string, find: Find, logger: Logger): Promise<readonly string[]> {
+async function send(canary: string, { find, status }: Way, logger: Logger): Promise<readonly string[]> {
   const metrics = createGatewayMetrics();
   const wording = createWording(new Map());
   const limits = {
@@ -109,20 +115,21 @@ async function send(canary: string, find: Find, logger: Logger): Promise<readonl
     answer: createAnswerer(wording),
   });
   const app = createApp({ travel, findOrigin: originFinder([]), logger, metrics, withhold: withholdSecrets });
-  const answers: string[] = [];
+  const once = await exchange(app, [canary], status);
   // Sent twice, a key is refused without being looked up.
-  for (const keys of [[canary], [canary, canary]]) answers.push(await exchange(app, keys));
-  return [...answers, await metrics.registry.metrics()];
+  const twice = await exchange(app, [canary, canary], 401);
+  return [once, twice, await metrics.registry.metrics()];
 }
 
-/** One request over a connection in memory. */
-async function exchange({ handle, messages }: App, keys: readonly string[]): Promise<string> {
+/** One request over a connection in memory. Were it answered by another stage, nothing would be known of the one that it is meant for. */
+async function exchange({ handle, messages }: App, keys: readonly string[], status: number): Promise<string> {
   const [client, server] = duplexPair();
   http.createServer(messages, handle).emit('connection', server);
   const headers = keys.map((key) => `apiKey: ${key}\r\n`).join('');
   client.write(`GET /canary HTTP/1.1\r\nHost: canary\r\nConnection: close\r\n${headers}\r\n`);
-  const closed = once(server, 'close');
+  const closed = event(server, 'close');
   const answer = await text(client);
   await closed;
+  if (!answer.startsWith(`HTTP/1.1 ${status} `)) throw new Error(`the self-test was not answered ${status}`);
   return answer;
 }
