@@ -1,9 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { answerWhileItSends, mustBeReadFirst } from './wire/answer-unread.ts';
 import { breakOff } from './wire/break-off.ts';
 import { addHeaders } from './wire/headers.ts';
 import { Refusal, type RefusalCode, type Wording } from './refusals.ts';
-import { whenAllIsRead } from './waiting/when-all-is-read.ts';
+import { sendJson } from './wire/send-json.ts';
 
 export type Answerer = (req: IncomingMessage, res: ServerResponse, error: unknown) => void;
 
@@ -26,24 +25,9 @@ export function createAnswerer(wording: Wording): Answerer {
       return;
     }
     const { status, body } = wording(refusal);
-    const unread = mustBeReadFirst(req) || (!req.complete && late.has(refusal.code));
-    if (unread) res.shouldKeepAlive = false;
-    const headers = [
-      'Content-Type',
-      'application/json; charset=utf-8',
-      'Content-Length',
-      String(Buffer.byteLength(body)),
-      'Cache-Control',
-      'no-store',
-      'X-Gatehouse-Refusal',
-      refusal.code,
-      'X-Request-Id',
-      req.visit.id,
-    ];
+    const headers = ['X-Gatehouse-Refusal', refusal.code, 'X-Request-Id', req.visit.id];
     addHeaders(headers, refusal.headers);
-    res.writeHead(status, headers);
-    if (unread) answerWhileItSends(req, res, body);
-    else whenAllIsRead(() => res.end(body));
+    sendJson(req, res, { status, body, headers, isLast: !req.complete && late.has(refusal.code) });
   };
 }
 

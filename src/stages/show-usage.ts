@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { answerWhileItSends, mustBeReadFirst } from '../wire/answer-unread.ts';
+import { sendJson } from '../wire/send-json.ts';
 import type { PlanRule } from '../config/plan-rule.ts';
 import { planOf } from '../quota/plan-of.ts';
 import type { Quotas } from '../quota/quotas.ts';
@@ -31,21 +31,8 @@ export async function showUsage(
   const readings = await read(caller, plan, by.quotas);
   if (res.destroyed) throw new Refusal('client_gone');
   const body = JSON.stringify(describe(caller, plan, readings));
-  const { req } = res;
-  const unread = mustBeReadFirst(req);
-  if (unread) res.shouldKeepAlive = false;
-  res.writeHead(200, [
-    'Content-Type',
-    'application/json; charset=utf-8',
-    'Content-Length',
-    String(Buffer.byteLength(body)),
-    'Cache-Control',
-    'no-store',
-    'X-Request-Id',
-    requestId,
-  ]);
-  if (unread) answerWhileItSends(req, res, body);
-  else res.end(body);
+  const headers = ['X-Request-Id', requestId];
+  sendJson(res.req, res, { status: 200, body, headers, isLast: false });
 }
 
 /** Usage can be read, and no more. 405. */

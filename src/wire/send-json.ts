@@ -1,0 +1,52 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { whenAllIsRead } from '../waiting/when-all-is-read.ts';
+import { linger } from './linger.ts';
+import { sendHead } from './send-head.ts';
+
+export interface JsonAnswer {
+  readonly status: number;
+  readonly body: string;
+  /** Names and values in turn, beside those that every such answer has. */
+  readonly headers: readonly string[];
+  /** Nothing can follow on the connection. */
+  readonly isLast: boolean;
+}
+
+/** Sends an answer of our own. It belongs to one caller, so nobody may store it. */
+export function sendJson(req: IncomingMessage, res: ServerResponse, answer: JsonAnswer): void {
+  const { status, body, headers } = answer;
+  const stillSends = answer.isLast || mustBeReadFirst(req);
+  if (stillSends) res.shouldKeepAlive = false;
+  res.writeHead(status, [
+    'Content-Type',
+    'application/json; charset=utf-8',
+    'Content-Length',
+    String(Buffer.byteLength(body)),
+    'Cache-Control',
+    'no-store',
+    ...headers,
+  ]);
+  if (stillSends) answerWhileItSends(req, res, body);
+  else whenAllIsRead(() => res.end(body));
+}
+
+const shortBodyMax = 64 * 1024;
+
+/**
+ * Whether more may come of the request than Node may be left to read on to: of a body without end it would read for as long as that
+ * comes. The rest of a short one is let through and the connection goes on; behind any other it must end.
+ */
+function mustBeReadFirst(req: IncomingMessage): boolean {
+  if (req.complete || req.socket.readableEnded) return false; // nothing more comes
+  if (req.headers['transfer-encoding'] !== undefined || req.headers.expect !== undefined) return true;
+  return Number(req.headers['content-length'] ?? 0) > shortBodyMax;
+}
+
+/** The whole answer goes out, and ends when nothing more comes. Its head has said that the connection ends. */
+function answerWhileItSends(req: IncomingMessage, res: ServerResponse, body: string): void {
+  if (req.method === 'HEAD') sendHead(res);
+  res.write(body, () => {
+    req.visit.outAt = performance.now();
+  });
+  linger(req, () => res.end());
+}
