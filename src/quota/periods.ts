@@ -1,4 +1,4 @@
-import type { PeriodRule, PeriodUnit } from '../config/plan-rule.ts';
+import type { PeriodRule } from '../config/plan-rule.ts';
 
 /** Half-open: `start` belongs to the period, `end` to the next one. Milliseconds since the epoch. */
 export interface Period {
@@ -8,15 +8,6 @@ export interface Period {
 
 /** The period of a key's whole life, with the bounds that the ledger expects. */
 export const lifetime: Period = Object.freeze({ start: 0, end: Number.MAX_SAFE_INTEGER });
-
-/** A rule whose parts that are not given hold their defaults. */
-export function createPeriodRule(
-  per: PeriodUnit,
-  timezone = 'UTC',
-  anchor: Partial<Pick<PeriodRule, 'anchorMonth' | 'anchorDay' | 'anchorMinute'>> = {},
-): PeriodRule {
-  return Object.freeze({ per, timezone, anchorMonth: 1, anchorDay: 1, anchorMinute: 0, ...anchor });
-}
 
 /**
  * The period that holds the instant. The periods of a rule tile the line: none overlaps another and no instant is

@@ -22,9 +22,7 @@ import { createWarnings } from './warnings.ts';
 export interface QuotaRefusal {
   readonly kind: 'refusal';
   readonly code: 'quota_exhausted' | 'rate_exceeded' | 'too_many_in_flight' | 'quota_unavailable';
-  /** Never earlier than the truth; undefined when waiting does not help. */
-  readonly retryAfterSeconds: number | undefined;
-  /** For the answer, `Retry-After` included. */
+  /** For the answer, `Retry-After` included, unless waiting does not help. It is never earlier than the truth. */
   readonly headers: Readonly<Record<string, string>>;
   /** Quotas that were used up in one go, of which no answer told that they are near their limit. */
   readonly newWarnings: readonly QuotaReading[];
@@ -212,5 +210,5 @@ function refuse(
   headers: Record<string, string>,
 ): QuotaRefusal {
   if (retryAfterSeconds !== undefined) headers['Retry-After'] = String(retryAfterSeconds);
-  return { kind: 'refusal', code, retryAfterSeconds, headers, newWarnings: [], cause: undefined };
+  return { kind: 'refusal', code, headers, newWarnings: [], cause: undefined };
 }

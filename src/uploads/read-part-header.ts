@@ -43,7 +43,7 @@ export function readPartHeader(block: Buffer): PartHeader {
 }
 
 /** Whether a form field may have this name: what passes is one name for every parser. */
-export function isFieldName(name: string): boolean {
+function isFieldName(name: string): boolean {
   return (
     name.length > 0 &&
     name.length <= 256 &&

@@ -382,6 +382,13 @@ describe('who is slow is cut in time', { concurrency: true }, () => {
     t.after(() => clearInterval(timer));
     raw.write(get('/v1/big'));
     await until(() => raw.socket.bytesRead > 64 * megabyte);
+    await until(() =>
+      gateway
+        .logs()
+        .some(
+          ({ path, cut, bytesOut }) => path === '/v1/big' && cut === undefined && bytesOut === 64 * megabyte,
+        ),
+    );
   });
 });
 

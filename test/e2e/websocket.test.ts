@@ -236,7 +236,8 @@ test('a client that says too much before the 101 is cut', async (t) => {
   // Sooner than its upstream would be given up, which never answers.
   await until(() => raw.closed, { within: 20_000 });
   await nothingInFlight();
-  assert.ok(upstream.received.slice(at).every((bytes) => !bytes.includes(0)));
+  const received = upstream.received.slice(at);
+  assert.ok(received.length > 0 && received.every((bytes) => !bytes.includes(0)));
 });
 
 test('a WebSocket whose first target is away loses nothing of what its client says, before the 101 and after it', async (t) => {

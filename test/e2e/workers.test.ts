@@ -235,8 +235,7 @@ test('there is one ready line, and every line of the log is whole, however long'
   const answered = (): number =>
     gateway.logs().filter((line) => line['path'] === path && line['status'] === 200).length;
   await until(() => answered() >= 160);
-  const lines = gateway.logText().split('\n').slice(0, -1);
-  assert.doesNotThrow(() => lines.map((line) => JSON.parse(line) as unknown));
+  for (const line of gateway.logText().split('\n').slice(0, -1)) JSON.parse(line);
   assert.equal(answered(), 160);
   assert.equal(gateway.logs().filter(({ msg }) => String(msg).startsWith('ready')).length, 1);
 });

@@ -1,4 +1,4 @@
-import { createPeriodRule } from '../../src/quota/periods.ts';
+import { aPeriod } from './a-period.ts';
 import type { PeriodUnit } from '../../src/config/plan-rule.ts';
 import type { PlanRule, QuotaRule } from '../../src/config/plan-rule.ts';
 import { StoreUnavailable } from '../../src/stores/ledger.ts';
@@ -20,7 +20,7 @@ export function aPlan(parts: Partial<PlanRule> = {}): PlanRule {
 
 /** A quota over a period of UTC. */
 export function aQuota(limit: number, per: PeriodUnit = 'month', parts: Partial<QuotaRule> = {}): QuotaRule {
-  return { name: per, limit, period: createPeriodRule(per), warnAt: undefined, ...parts };
+  return { name: per, limit, period: aPeriod(per), warnAt: undefined, ...parts };
 }
 
 /** A store on a clock that stands still, whose weather the test makes, and the options that processes share. */

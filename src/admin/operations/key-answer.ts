@@ -3,7 +3,7 @@ import type { KeyView } from '../../keys/key-view.ts';
 import type { Answer } from '../send-answer.ts';
 
 /** The tag of a key in this state. Only changes move it: when a key was used last is no state. */
-export function tagOf({ version }: Pick<KeyView, 'version'>): string {
+function tagOf({ version }: Pick<KeyView, 'version'>): string {
   return `"${version}"`;
 }
 

@@ -16,8 +16,8 @@ const TURN_MS = 2;
 
 interface Waiting {
   readonly deadline: number;
-  /** Throws `Locked` when it has to be tried again. */
-  readonly attempt: () => void;
+  /** False when it has to be tried again. */
+  readonly attempt: () => boolean;
   readonly giveUp: () => void;
 }
 
@@ -27,9 +27,9 @@ export function createPatience(deadlineMs: number): Patience {
 
   function start<T>(work: () => T, mayPass: boolean): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
-    const attempt = (): void => settle(work, resolve, reject);
+    const attempt = (): boolean => settles(work, resolve, reject);
     // Only the first in line tries, or a thousand calls would ask for the same lock a thousand times.
-    if ((mayPass || line.length === 0) && !isLocked(attempt)) return promise;
+    if ((mayPass || line.length === 0) && attempt()) return promise;
     const giveUp = (): void => reject(unavailable(`the database was locked for ${deadlineMs} ms`));
     if (line.length >= WAITING_MAX) {
       reject(unavailable('too many calls wait for the database'));
@@ -58,7 +58,7 @@ export function createPatience(deadlineMs: number): Patience {
     const started = performance.now();
     for (let first = line[0]; first !== undefined; first = line[0]) {
       if (performance.now() - started > TURN_MS) break;
-      if (isLocked(first.attempt)) {
+      if (!first.attempt()) {
         giveUpLate();
         break;
       }
@@ -70,22 +70,15 @@ export function createPatience(deadlineMs: number): Patience {
   return { run: (work) => start(work, false), pass: (work) => start(work, true) };
 }
 
-function settle<T>(work: () => T, resolve: (value: T) => void, reject: (error: unknown) => void): void {
+/** False while the lock is held by another, and nothing has been done. */
+function settles<T>(work: () => T, resolve: (value: T) => void, reject: (error: unknown) => void): boolean {
   try {
     resolve(work());
   } catch (error) {
-    if (error instanceof Locked) throw error;
+    if (error instanceof Locked) return false;
     reject(error);
   }
-}
-
-function isLocked(attempt: () => void): boolean {
-  try {
-    attempt();
-    return false;
-  } catch {
-    return true;
-  }
+  return true;
 }
 
 function unavailable(message: string): StoreUnavailable {

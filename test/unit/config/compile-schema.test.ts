@@ -477,7 +477,8 @@ describe('compileBodySchema', () => {
     doesNotHang(() => {
       for (const format of ['uri', 'uri-reference', 'url', 'email', 'ipv6', 'iso-date-time', 'duration']) {
         const check = compileBodySchema({ format });
-        for (const seed of ['a', 'a-', 'a.', ':', 'http://a:', 'a@', '/', ' ']) check(seed.repeat(200_000));
+        for (const seed of ['a', 'a-', 'a.', ':', 'http://a:', 'a@', '/', ' '])
+          assert.notEqual(check(seed.repeat(200_000)), undefined, `${format} ${seed}`);
       }
     });
   });

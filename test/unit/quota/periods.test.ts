@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { createPeriodRule, currentPeriod } from '../../../src/quota/periods.ts';
+import { currentPeriod } from '../../../src/quota/periods.ts';
+import { aPeriod } from '../../helpers/a-period.ts';
 import type { PeriodRule, PeriodUnit } from '../../../src/config/plan-rule.ts';
 
 const zones = [
@@ -34,7 +35,7 @@ const aRule = (units: readonly PeriodUnit[]): fc.Arbitrary<PeriodRule> =>
       anchorMinute: fc.oneof(fc.constant(0), fc.constant(150), fc.integer({ min: 0, max: 1439 })),
     })
     .map(({ per, timezone, anchorMonth, day, anchorMinute }) =>
-      createPeriodRule(per, timezone, {
+      aPeriod(per, timezone, {
         anchorMonth,
         anchorDay: per === 'week' ? (day % 7) + 1 : day,
         anchorMinute,
@@ -92,139 +93,127 @@ test('hours, minutes and seconds start on the full unit of the wall clock or whe
 });
 
 test('a fraction of a millisecond belongs to the period of its whole one', () => {
-  const rule = createPeriodRule('day', 'Europe/Berlin');
+  const rule = aPeriod('day', 'Europe/Berlin');
   const { start, end } = currentPeriod(rule, 1_700_000_000_000);
   for (const at of [end - 0.25, start + 0.25])
-    assert.deepEqual(currentPeriod(createPeriodRule('day', 'Europe/Berlin'), at), { start, end });
+    assert.deepEqual(currentPeriod(aPeriod('day', 'Europe/Berlin'), at), { start, end });
 });
 
 const table: readonly [string, PeriodRule, string, string, string][] = [
   [
     'New York, the spring day has 23 hours',
-    createPeriodRule('day', 'America/New_York'),
+    aPeriod('day', 'America/New_York'),
     '2024-03-10T12:00-04:00',
     '2024-03-10T00:00-05:00',
     '2024-03-11T00:00-04:00',
   ],
   [
     'New York, the autumn day has 25 hours',
-    createPeriodRule('day', 'America/New_York'),
+    aPeriod('day', 'America/New_York'),
     '2024-11-03T12:00-05:00',
     '2024-11-03T00:00-04:00',
     '2024-11-04T00:00-05:00',
   ],
   [
     'New York, an anchor in the gap is the first instant after it',
-    createPeriodRule('day', 'America/New_York', { anchorMinute: 150 }),
+    aPeriod('day', 'America/New_York', { anchorMinute: 150 }),
     '2024-03-10T03:00-04:00',
     '2024-03-10T03:00-04:00',
     '2024-03-11T02:30-04:00',
   ],
   [
     'New York, an anchor that comes twice is the first of the two',
-    createPeriodRule('day', 'America/New_York', { anchorMinute: 90 }),
+    aPeriod('day', 'America/New_York', { anchorMinute: 90 }),
     '2024-11-03T01:30-05:00',
     '2024-11-03T01:30-04:00',
     '2024-11-04T01:30-05:00',
   ],
   [
     'New York, the repeated hour is two hours',
-    createPeriodRule('hour', 'America/New_York'),
+    aPeriod('hour', 'America/New_York'),
     '2024-11-03T01:20-05:00',
     '2024-11-03T01:00-05:00',
     '2024-11-03T02:00-05:00',
   ],
   [
     'Lord Howe moves by half an hour',
-    createPeriodRule('day', 'Australia/Lord_Howe'),
+    aPeriod('day', 'Australia/Lord_Howe'),
     '2024-10-06T12:00+11:00',
     '2024-10-06T00:00+10:30',
     '2024-10-07T00:00+11:00',
   ],
   [
     'Lord Howe, the hour after the gap is half an hour',
-    createPeriodRule('hour', 'Australia/Lord_Howe'),
+    aPeriod('hour', 'Australia/Lord_Howe'),
     '2024-10-06T02:30+11:00',
     '2024-10-06T02:30+11:00',
     '2024-10-06T03:00+11:00',
   ],
   [
     'Kathmandu is 5:45 ahead',
-    createPeriodRule('hour', 'Asia/Kathmandu'),
+    aPeriod('hour', 'Asia/Kathmandu'),
     '2024-05-05T10:20+05:45',
     '2024-05-05T10:00+05:45',
     '2024-05-05T11:00+05:45',
   ],
   [
     'Apia skipped 30 December 2011, the 29th ends where the 31st starts',
-    createPeriodRule('day', 'Pacific/Apia'),
+    aPeriod('day', 'Pacific/Apia'),
     '2011-12-29T12:00-10:00',
     '2011-12-29T00:00-10:00',
     '2011-12-31T00:00+14:00',
   ],
   [
     'Apia, a month anchored on the day that was skipped starts after it',
-    createPeriodRule('month', 'Pacific/Apia', { anchorDay: 30 }),
+    aPeriod('month', 'Pacific/Apia', { anchorDay: 30 }),
     '2011-12-31T00:00+14:00',
     '2011-12-31T00:00+14:00',
     '2012-01-30T00:00+14:00',
   ],
   [
     'St. John’s, the evening that came again belongs to the day that had begun',
-    createPeriodRule('day', 'America/St_Johns'),
+    aPeriod('day', 'America/St_Johns'),
     '2010-11-06T23:30-03:30',
     '2010-11-07T00:00-02:30',
     '2010-11-08T00:00-03:30',
   ],
   [
     'São Paulo, midnight falls into the gap',
-    createPeriodRule('day', 'America/Sao_Paulo'),
+    aPeriod('day', 'America/Sao_Paulo'),
     '2018-11-04T12:00-02:00',
     '2018-11-04T01:00-02:00',
     '2018-11-05T00:00-02:00',
   ],
   [
     'a month anchored on the 31st starts on the last day of February in a leap year',
-    createPeriodRule('month', 'UTC', { anchorDay: 31 }),
+    aPeriod('month', 'UTC', { anchorDay: 31 }),
     '2024-03-15T00:00Z',
     '2024-02-29T00:00Z',
     '2024-03-31T00:00Z',
   ],
   [
     'a month anchored on the 30th starts on 28 February otherwise',
-    createPeriodRule('month', 'UTC', { anchorDay: 30 }),
+    aPeriod('month', 'UTC', { anchorDay: 30 }),
     '2023-02-28T00:00Z',
     '2023-02-28T00:00Z',
     '2023-03-30T00:00Z',
   ],
   [
     'a year anchored on 29 February',
-    createPeriodRule('year', 'UTC', { anchorMonth: 2, anchorDay: 29 }),
+    aPeriod('year', 'UTC', { anchorMonth: 2, anchorDay: 29 }),
     '2024-03-01T00:00Z',
     '2024-02-29T00:00Z',
     '2025-02-28T00:00Z',
   ],
-  [
-    'a week starts on Monday',
-    createPeriodRule('week'),
-    '2024-01-03T10:00Z',
-    '2024-01-01T00:00Z',
-    '2024-01-08T00:00Z',
-  ],
+  ['a week starts on Monday', aPeriod('week'), '2024-01-03T10:00Z', '2024-01-01T00:00Z', '2024-01-08T00:00Z'],
   [
     'or on Sunday at six',
-    createPeriodRule('week', 'UTC', { anchorDay: 7, anchorMinute: 360 }),
+    aPeriod('week', 'UTC', { anchorDay: 7, anchorMinute: 360 }),
     '2024-01-07T05:59Z',
     '2023-12-31T06:00Z',
     '2024-01-07T06:00Z',
   ],
-  [
-    'before the epoch',
-    createPeriodRule('month'),
-    '1969-12-31T23:59Z',
-    '1969-12-01T00:00Z',
-    '1970-01-01T00:00Z',
-  ],
+  ['before the epoch', aPeriod('month'), '1969-12-31T23:59Z', '1969-12-01T00:00Z', '1970-01-01T00:00Z'],
 ];
 
 for (const [name, rule, at, start, end] of table) {
@@ -236,12 +225,12 @@ for (const [name, rule, at, start, end] of table) {
 }
 
 test('a lifetime has one period, with the bounds that the ledger expects', () => {
-  const rule = createPeriodRule('lifetime');
+  const rule = aPeriod('lifetime');
   assert.deepEqual(currentPeriod(rule, 1), { start: 0, end: Number.MAX_SAFE_INTEGER });
 });
 
 test('a clock that goes back finds the earlier period again', () => {
-  const rule = createPeriodRule('day');
+  const rule = aPeriod('day');
   const today = currentPeriod(rule, Date.UTC(2024, 4, 5, 12));
   const yesterday = currentPeriod(rule, Date.UTC(2024, 4, 4, 12));
   assert.equal(yesterday.end, today.start);

@@ -4,7 +4,7 @@ import type { Clock } from '../../../../src/waiting/clock.ts';
 import { createLeases } from '../../../../src/quota/leases/leases.ts';
 import type { Leases } from '../../../../src/quota/leases/leases.ts';
 import type { Hold } from '../../../../src/quota/leases/lease.ts';
-import { createPeriodRule } from '../../../../src/quota/periods.ts';
+import { aPeriod } from '../../../helpers/a-period.ts';
 import type { Consistency, PlanRule } from '../../../../src/config/plan-rule.ts';
 import { StoreUnavailable } from '../../../../src/stores/ledger.ts';
 import type { Ledger } from '../../../../src/stores/ledger.ts';
@@ -388,8 +388,8 @@ function overWire(
 function createPlan(consistency: Consistency, perMinute: number, perMonth: number): PlanRule {
   return {
     quotas: [
-      { name: 'minute', limit: perMinute, period: createPeriodRule('minute'), warnAt: undefined },
-      { name: 'month', limit: perMonth, period: createPeriodRule('month'), warnAt: undefined },
+      { name: 'minute', limit: perMinute, period: aPeriod('minute'), warnAt: undefined },
+      { name: 'month', limit: perMonth, period: aPeriod('month'), warnAt: undefined },
     ],
     rate: undefined,
     concurrency: undefined,
