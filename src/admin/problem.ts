@@ -1,5 +1,5 @@
 import { KeyProblem, type FieldFault, type KeyProblemCode } from '../keys/key-problem.ts';
-import { StoreUnavailable } from '../stores/ledger.ts';
+import { StoreUnavailable, Unreadable } from '../stores/ledger.ts';
 import { JsonProblem } from '../content/strict-json.ts';
 
 /** Every way in which the admin API says no, with its status. */
@@ -19,6 +19,7 @@ export const problemStatuses = {
   reused: 422,
   too_many_failures: 429,
   internal: 500,
+  unreadable: 500,
   store_unavailable: 503,
   stopping: 503,
 } as const satisfies Readonly<Record<string, number>>;
@@ -69,6 +70,8 @@ export function problemOf(error: unknown): AdminProblem | undefined {
     const message = begins === '' ? sentence(error.message) : error.message;
     return new AdminProblem(codes[error.code], message, { fields: error.faults });
   }
+  // It stays so until somebody mends it, so nobody is told to come back.
+  if (error instanceof Unreadable) return new AdminProblem('unreadable', sentence(error.message));
   if (!(error instanceof StoreUnavailable)) return undefined;
   const doubt = error.mayHaveHappened
     ? '. It may have been done all the same: look before you repeat it'

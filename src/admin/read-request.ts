@@ -100,7 +100,8 @@ function requireType<T>(req: IncomingMessage, find: (type: string) => T | undefi
     throw new AdminProblem('unsupported_type', 'The body must not be compressed');
   }
   const written = req.headers['content-type'] ?? '';
-  const [, type = ''] = /^([a-z0-9/+.-]+)(?: *; *charset=(?:utf-8|"utf-8"))?$/i.exec(written) ?? [];
+  const [, type = ''] =
+    /^([a-z0-9/+.-]+)(?: *; *(?:charset=(?:utf-8|"utf-8")|header=present))*$/i.exec(written) ?? [];
   const found = find(type.toLowerCase());
   if (found !== undefined) return found;
   throw new AdminProblem('unsupported_type', `Content-Type must be ${names}`);

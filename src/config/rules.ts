@@ -13,6 +13,7 @@ export const rules: readonly Rule[] = [
   callers.graceIsNotCutShort,
   callers.tokensHaveOneSecret,
   callers.tokensAreDistinct,
+  callers.tokensAreNoKeys,
   callers.keysNamePlans,
   callers.keysHaveOneSecret,
   callers.keysAreDistinct,

@@ -159,8 +159,7 @@ function startQuotas(config: Config, { ledger }: Store, { metrics, logger }: Wit
 }
 
 async function tellKeysInBoth({ keys }: Config, store: Store, logger: Logger): Promise<void> {
-  const ids = keys.map(({ id }) => id);
-  const keyIds = await findKeysInBoth(ids, store.keys).catch((error: unknown) => {
+  const keyIds = await findKeysInBoth(keys, store.keys).catch((error: unknown) => {
     if (error instanceof StoreUnavailable) return [];
     throw error;
   });

@@ -9,7 +9,7 @@ import { crc32 } from 'node:zlib';
 export interface KeyFormat {
   /** A new secret. */
   create(): string;
-  /** Whether the text is one of ours, one of ours with a mistake in it, or of some other format. */
+  /** Whether the text is one of ours, one of ours with a mistake in it, or of some other format, which may begin as ours do. */
   judge(secret: string): 'sound' | 'mistyped' | 'foreign';
   /** What may be shown of a secret so that people tell it from others. */
   start(secret: string): string;
@@ -46,6 +46,10 @@ export function createKeyFormat(prefix: string): KeyFormat {
   const head = `${prefix}_`;
   const pattern = `${prefix}${behindPrefix}`;
   const whole = new RegExp(`^${pattern}$`);
+  /** With a character too many or too few, or without the end. */
+  const near = new RegExp(
+    `^${head}[0-9A-Za-z]{${randomLength - 1},${randomLength + 1}}(?:_[0-9A-Za-z]{0,${checksumLength + 1}} ?)?$`,
+  );
   return {
     pattern: `\\b${pattern}\\b`,
     create() {
@@ -53,8 +57,8 @@ export function createKeyFormat(prefix: string): KeyFormat {
       return `${body}_${checksum(body)}`;
     },
     judge(secret) {
-      if (!secret.startsWith(head)) return 'foreign';
-      return whole.test(secret) && hasItsChecksum(secret) ? 'sound' : 'mistyped';
+      if (whole.test(secret) && hasItsChecksum(secret)) return 'sound';
+      return near.test(secret) ? 'mistyped' : 'foreign';
     },
     start(secret) {
       if (secret.startsWith(head)) return secret.slice(0, head.length + shownLength);

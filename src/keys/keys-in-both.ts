@@ -1,18 +1,23 @@
 import { slicesOf } from '../collections/slices.ts';
+import type { StaticKey } from '../config/config.ts';
 import type { KeyStore } from '../stores/key-store.ts';
 
 const keysAtOnce = 32;
 
-/** Which of these ids of keys in the file belong to keys of the store as well; revoked ones do not count. */
+/** The ids of keys in the store that have the id or the secret of a key in the file; revoked ones do not count. */
 export async function findKeysInBoth(
-  ids: readonly string[],
-  store: Pick<KeyStore, 'readKey'>,
+  keys: readonly Pick<StaticKey, 'id' | 'digest'>[],
+  store: Pick<KeyStore, 'readKey' | 'findKey'>,
 ): Promise<readonly string[]> {
-  const found: string[] = [];
-  for (const some of slicesOf(ids, keysAtOnce)) {
-    const known = await Promise.all(some.map((id) => store.readKey(id)));
-    const records = known.flatMap((key) => key?.record ?? []);
-    found.push(...records.filter(({ revokedAt }) => revokedAt === undefined).map(({ id }) => id));
+  const found = new Set<string>();
+  for (const some of slicesOf(keys, keysAtOnce)) {
+    const records = some.flatMap(({ id, digest }) => [
+      store.readKey(id).then((known) => known?.record),
+      store.findKey(digest),
+    ]);
+    for (const record of await Promise.all(records)) {
+      if (record !== undefined && record.revokedAt === undefined) found.add(record.id);
+    }
   }
-  return found;
+  return [...found];
 }

@@ -269,13 +269,13 @@ function apiRules({ ask, other, gateways }: Scene): void {
     const csv = [
       'secret,name,owner',
       `${secrets[0]},"Smith, J.",acme`,
-      'gh_bad,x,y',
+      `gh_${'x'.repeat(27)}_000000,x,y`,
       'a b,x,y',
       `${secrets[1]},,`,
       `${short},,`,
     ];
     const first = await ask('POST', '/v1/import?plan=free', {
-      headers: { 'content-type': 'text/csv; charset=utf-8' },
+      headers: { 'content-type': 'text/csv; charset=utf-8; header=present' },
       body: csv.join('\r\n'),
     });
     const { faults, warnings, ...counts } = first.body;

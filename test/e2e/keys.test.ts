@@ -119,7 +119,11 @@ test('an outage of the store is never an invalid key, and known keys go on worki
   await own.stop();
   for (let round = 0; round < 20; round += 1) assert.equal(await call(gateway, secret), 200);
   for (let round = 0; round < 20; round += 1) assert.equal(await call(gateway, randomUUID()), 500);
-  assert.equal(await call(gateway, 'gh_mistyped'), 401, 'what needs no store is answered without it');
+  assert.equal(
+    await call(gateway, `gh_${'x'.repeat(27)}_000000`),
+    401,
+    'what needs no store is answered without it',
+  );
   assert.equal(await call(gateway, demoKey), 200);
   await own.start();
   await until(async () => (await call(gateway, randomUUID())) === 401);
@@ -186,6 +190,12 @@ test('lists name what cannot be read, and have all the rest', async (t) => {
     ['a', 'd'],
   );
   assert.deepEqual([page.unreadable, page.next], [['b', 'c'], null]);
+  const damaged = await fetch(`${gateway.adminUrl}/v1/keys/c`, {
+    headers: { authorization: `Bearer ${token}` },
+  });
+  const { error, code } = (await damaged.json()) as { error: string; code: string };
+  assert.deepEqual([damaged.status, code, damaged.headers.get('retry-after')], [500, 'unreadable', null]);
+  assert.equal(error, 'The record of key c in the store cannot be read');
 
   const cli = (words: readonly string[]) => runCli([...words, '--all', '--config', gateway.configFile]);
   const [keys, usage] = await Promise.all([
@@ -245,7 +255,12 @@ test('the command line leads a key through its life, and shows each secret once'
     secret: string;
   };
   secrets.push(json.secret);
-  const rows = ['foreign-key-000000001,"Smith, J.",acme', 'gh_bad,x,y', 'a b,x,y', 'foreign-key-2,,'];
+  const rows = [
+    'foreign-key-000000001,"Smith, J.",acme',
+    `gh_${'x'.repeat(27)}_000000,x,y`,
+    'a b,x,y',
+    'foreign-key-2,,',
+  ];
   const file = ['secret,name,owner', ...rows].join('\n');
   secrets.push('foreign-key-000000001', 'foreign-key-2');
   const imported = await keys(['import', '-', '--plan', 'free'], file);

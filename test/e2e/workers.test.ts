@@ -13,7 +13,7 @@ import { stringify } from 'yaml';
 import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { openStore } from '../../src/stores/open-store.ts';
-import { aKey, aNote } from '../helpers/a-key.ts';
+import { aKey, aNote, aSecret, digestOf } from '../helpers/a-key.ts';
 import { openBlackHole } from '../helpers/black-hole.ts';
 import { freePort } from '../helpers/free-port.ts';
 import { listen } from '../helpers/listen.ts';
@@ -243,7 +243,13 @@ test('there is one ready line, and every line of the log is whole, however long'
 test('keys that are in the file and in the store are told of once, but for revoked ones', async (t) => {
   const file = join(tempFolder(t), 'keys.db');
   const store = await openStore(parseStoreAddress(`sqlite:${file}`));
-  for (const to of [aKey({ id: 'demo' }), aKey({ id: 'few', revokedAt: 1 }), aKey({ id: 'other' })]) {
+  const renamed = aKey({ id: 'renamed', secrets: [aSecret({ digest: digestOf(demoKey) })] });
+  for (const to of [
+    aKey({ id: 'demo' }),
+    renamed,
+    aKey({ id: 'few', revokedAt: 1 }),
+    aKey({ id: 'other' }),
+  ]) {
     await store.keys.changeKey({ from: undefined, to, note: aNote() });
   }
   await store.close();
@@ -251,7 +257,7 @@ test('keys that are in the file and in the store are told of once, but for revok
   const told = twice.logs().filter(({ msg }) => String(msg).startsWith('keys of the file are in the store'));
   assert.deepEqual(
     told.map(({ level, keyIds }) => [level, keyIds]),
-    [['warn', ['demo']]],
+    [['warn', ['demo', 'renamed']]],
   );
 });
 

@@ -509,7 +509,7 @@ function bookRules(address: (t: TestContext) => StoreAddress): void {
       { plan: 'free' },
       { plan: 'free', secret: 'foreign-key-1' },
       { plan: 'free', secret: 'foreign-key-4', id: 'one' },
-      { plan: 'free', secret: 'gh_mistyped' },
+      { plan: 'free', secret: `gh_${'x'.repeat(27)}_000000` },
       { plan: 'free', secret: 'k e y' },
       { plan: 'free', secret: 'foreign-key-5', id: 'demo' },
       { plan: 'free', secret: 'foreign-key-6', owner: 7 },

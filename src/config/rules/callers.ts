@@ -69,6 +69,19 @@ export const tokensAreDistinct: Rule = ({ config: { admin } }, report) => {
   }
 };
 
+/** Who holds the key would hold the token, and the other way round. */
+export const tokensAreNoKeys: Rule = ({ config: { admin, keys } }, report) => {
+  const owners = new Map(keys.map((key) => [digestOf(key), key]));
+  function compare(place: object, token: Parameters<typeof tokenDigest>[0]): void {
+    const digest = tokenDigest(token);
+    const key = digest === undefined ? undefined : owners.get(digest);
+    const option = token.token === undefined ? 'hash' : 'token';
+    if (key !== undefined) report.problem(place, option, `is the secret of ${report.mention(key)} too`);
+  }
+  compare(admin, { token: admin.token });
+  for (const one of admin.tokens) compare(one, one);
+};
+
 export const listenersDiffer: Rule = ({ config }, report) => {
   if (report.isBroken(config, 'listen') || report.isBroken(config.admin, 'listen')) return;
   const one = parseAddress(config.listen);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { refusalCodes } from '../../../src/refusals.ts';
+import { digestOf } from '../../helpers/a-key.ts';
 import { complaints } from '../../helpers/config-file.ts';
 
 const upstream = 'upstreams: { a: { targets: ["http://127.0.0.1:9000"] } }\n';
@@ -680,6 +681,15 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     name: 'a hash that two tokens have',
     text: `${least}admin:\n  tokens:\n${['a', 'b'].map((name) => `    - { name: ${name}, hash: 'sha256:${'A'.repeat(64)}' }\n`).join('')}`,
     says: ['6:18: admin.tokens[1].hash: is the token of admin.tokens[0] (line 5) too'],
+  },
+  {
+    name: 'a token that is the secret of a key',
+    text: `${keys("{ id: a, plan: free, secret: 'a-secret-of-sixteen' }")}admin:\n  token: a-secret-of-sixteen\n  tokens: [{ name: b, token: a-secret-of-sixteem }, { name: c, hash: 'sha256:${digestOf('a-secret-of-sixteen')}' }]\n`,
+    says: [
+      '7:3: admin.token: is the secret of keys[0] (line 5) too',
+      '8:64: admin.tokens[1].hash: is the token of admin.token too',
+      '8:64: admin.tokens[1].hash: is the secret of keys[0] (line 5) too',
+    ],
   },
   {
     name: 'a hash that two keys have',

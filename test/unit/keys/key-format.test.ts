@@ -48,7 +48,11 @@ test('no single mistake and no two swapped characters go unnoticed', () => {
 for (const { title, secret, judged } of [
   { title: 'a secret that lost its end', secret: format.create().slice(0, -1), judged: 'mistyped' },
   { title: 'a secret with a blank behind it', secret: `${format.create()} `, judged: 'mistyped' },
-  { title: 'the prefix alone', secret: 'gh_', judged: 'mistyped' },
+  { title: 'the random part alone', secret: format.create().slice(0, -7), judged: 'mistyped' },
+  { title: 'a secret with a character too many', secret: `${format.create()}x`, judged: 'mistyped' },
+  { title: 'the prefix alone', secret: 'gh_', judged: 'foreign' },
+  { title: 'a key of somebody else that begins so', secret: `gh_live_${'x'.repeat(24)}`, judged: 'foreign' },
+  { title: 'a longer key that begins so', secret: `gh_${'x'.repeat(40)}`, judged: 'foreign' },
   { title: 'the prefix in capitals', secret: 'GH_x', judged: 'foreign' },
   { title: 'a longer prefix', secret: 'ghp_x', judged: 'foreign' },
   { title: 'nothing', secret: '', judged: 'foreign' },
