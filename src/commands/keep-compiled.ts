@@ -12,6 +12,7 @@ const others = [
   './usage.ts',
   './completion.ts',
   './keys/import.ts',
+  './keys/export.ts',
   './keys/change.ts',
   './keys/look.ts',
   './keys/verify.ts',

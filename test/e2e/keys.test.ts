@@ -215,6 +215,58 @@ test('lists name what cannot be read, and have all the rest', async (t) => {
   );
 });
 
+test('keys move to another store with all that they have, and their secrets work there', async (t) => {
+  const over = { plans: { free: { quotas: [{ name: 'monthly', limit: 9, per: 'month' }] } } };
+  const stores = [`${redis.url}?prefix=${randomUUID()}:`, `sqlite:${join(tempFolder(t), 'other.db')}`];
+  const [from, to] = await Promise.all(stores.map((store) => open(t, store, { count: 1, over })));
+  assert.ok(from !== undefined && to !== undefined);
+  const { secret } = await from.book.create(
+    {
+      id: 'all',
+      plan: 'free',
+      name: 'a "name"',
+      owner: 'acme',
+      quotas: [
+        { name: 'daily', limit: 5, per: 'day', timezone: 'Europe/Berlin' },
+        { name: 'monthly', limit: 7 },
+      ],
+      scopes: ['/v1/*'],
+      labels: { team: 'voice' },
+      networks: ['127.0.0.0/8'],
+      notBefore: '2020-01-01T00:00:00Z',
+      expiresAt: '2990-01-01T00:00:00Z',
+    },
+    by,
+  );
+  const off = await from.book.create({ id: 'off', plan: 'free', enabled: false }, by);
+  await from.book.create({ id: 'gone', plan: 'free' }, by);
+  await from.book.revoke('gone', by);
+  await from.book.create({ id: 'turned', plan: 'free' }, by);
+  const turned = await from.book.rotate('turned', { overlapMs: 60_000 }, by);
+  const exported = await runCli(['keys', 'export', '--config', from.gateways[0].configFile]);
+  assert.equal(exported.code, 0);
+  assert.match(exported.stderr, /only the newest secret is exported: turned\n$/);
+  assert.ok(![secret, off.secret, turned.secret].some((one) => exported.stdout.includes(one)));
+  const imported = await runCli(
+    ['keys', 'import', '-', '--config', to.gateways[0].configFile],
+    exported.stdout,
+  );
+  assert.deepEqual(
+    [imported.stderr, imported.stdout],
+    ['', '3 lines: 3 added, 0 updated, 0 skipped, 0 refused\n'],
+  );
+  const fieldsOf = async (book: typeof from.book, id: string): Promise<unknown> => {
+    const { version: _version, createdAt: _createdAt, secrets: _secrets, ...fields } = await book.show(id);
+    return fields;
+  };
+  for (const id of ['all', 'off', 'turned'])
+    assert.deepEqual(await fieldsOf(to.book, id), await fieldsOf(from.book, id));
+  await assert.rejects(to.book.show('gone'));
+  assert.equal(await call(to.gateways[0], secret), 200);
+  assert.equal(await call(to.gateways[0], turned.secret), 200);
+  assert.equal(await call(to.gateways[0], off.secret), 401);
+});
+
 test('the command line leads a key through its life, and shows each secret once', async () => {
   const { gateways } = onSqlite;
   const [gateway] = gateways;

@@ -17,6 +17,7 @@ export function addKeysCommands(program: Command, configOption: () => Option): v
 
   addChanges(add);
   addLooks(add);
+  addExport(add);
 
   add('import <file>', 'take over keys from CSV or JSON lines, plain or hashed; - reads standard input', [
     'import keys.csv --plan free',
@@ -31,6 +32,20 @@ export function addKeysCommands(program: Command, configOption: () => Option): v
       const { importKeys } = await import('./import.ts');
       process.exitCode = await importKeys(file, options);
     });
+}
+
+function addExport(add: Add): void {
+  add(
+    'export',
+    'print all keys but revoked ones as JSON lines, hashed, as import takes them into another store',
+    [
+      'export > keys.jsonl     # a hash of a weak secret can be guessed: keep the file as you keep secrets',
+      'export --config old.yaml | gatehouse keys import - --config new.yaml',
+    ],
+  ).action(async (options) => {
+    const { exportKeys } = await import('./export.ts');
+    process.exitCode = await exportKeys(options);
+  });
 }
 
 type Add = (usage: string, description: string, examples: readonly string[]) => Command;
