@@ -56,8 +56,13 @@ export function noteLeaving(visit: Visit, res: ServerResponse): void {
   if (res.writableFinished || visit.refusal !== undefined || visit.cut !== undefined) return;
   // A connection that switched protocols has no end that HTTP knows of: its close is the end.
   if (res.statusCode === 101) return;
-  if (res.headersSent) visit.cut = 'client';
-  else visit.refusal = 'client_gone';
+  // An answer that stood behind another until the end never had the connection: none of it was sent, whatever the upstream had said.
+  if (res.headersSent && res.socket !== null) {
+    visit.cut = 'client';
+    return;
+  }
+  visit.answered = undefined;
+  visit.refusal = 'client_gone';
 }
 
 /** The status to report where none was sent: 499 for a client that left before its answer, 503 for one that was cut off. */

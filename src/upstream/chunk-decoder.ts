@@ -85,5 +85,5 @@ export class ChunkDecoder {
  */
 const lineBytesMax = 16 * 1024;
 
-/** 12 digits are more than any length that is taken, and exact in a double. */
-const sizeForm = /^([\da-f]{1,12})(?:[\t ]*;[\t\x20-\x7e\x80-\xff]*)?\r\n$/i;
+/** Behind leading zeros 12 digits are more than any length that is taken, and exact in a double. */
+const sizeForm = /^(0{0,16}[\da-f]{1,12})(?:[\t ]*;[\t\x20-\x7e\x80-\xff]*)?\r\n$/i;

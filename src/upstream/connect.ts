@@ -100,14 +100,16 @@ function plainOpener(target: URL): Opener {
   return (onread) => openByName((lookup) => connectTcp({ ...address, lookup, onread }));
 }
 
+/** One towards upstreams, in both lanes: every guarantee about framing is made and tested for HTTP/1.1. */
+export const protocols = ['http/1.1'];
+
 function secureOpener(target: URL, trust: Trust): Opener {
   // The name to verify is the target's own. A Host header, with `preserveHost` the client's to choose, has no say in it.
   const name = serverNameOf(bareHost(target));
   const options = {
     host: bareHost(target),
     port: Number(target.port || 443),
-    // One protocol towards upstreams: every guarantee about framing is made and tested for HTTP/1.1.
-    ALPNProtocols: ['http/1.1'],
+    ALPNProtocols: protocols,
     ...(name === undefined ? {} : { servername: name }),
     ...trust,
   };

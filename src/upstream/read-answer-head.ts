@@ -52,6 +52,11 @@ export function readAnswerHead(text: string): AnswerHead {
   };
 }
 
+/** 15 digits are a petabyte, and exact in a double. */
+export function isLength(text: string): boolean {
+  return /^\d{1,15}$/.test(text);
+}
+
 /** Whether a line, with its end, is a header. */
 export function isHeaderLine(line: string): boolean {
   return lineForm.test(line);
@@ -98,8 +103,7 @@ function framingOf(length: string | undefined, coding: string | undefined, isOld
     return 'chunked';
   }
   if (length === undefined) return 'until the end';
-  // 15 digits are a petabyte, and exact in a double.
-  if (!/^\d{1,15}$/.test(length)) throw new NonsenseAnswer('its Content-Length is no length');
+  if (!isLength(length)) throw new NonsenseAnswer('its Content-Length is no length');
   return Number(length);
 }
 

@@ -295,7 +295,7 @@ export class Relay implements AnswerListener, Guest {
 
   #fail(error: Error): void {
     if (this.#over) return;
-    if (this.#begun) {
+    if (this.#begun && this.#progress.answered !== undefined) {
       const byClient = error instanceof ClientGone || error instanceof Refusal;
       const cut = this.#progress.cut ?? (byClient ? 'client' : 'upstream');
       this.#progress.cut = cut;

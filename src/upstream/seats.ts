@@ -33,10 +33,16 @@ export class Seats {
    */
   #free: number;
   readonly #line = new Line<Waiting>();
+  #waiting = 0;
   readonly #kept: KeptConnections[] = [];
 
   constructor(count: number) {
     this.#free = count;
+  }
+
+  /** How many must leave before who comes now has a seat. */
+  get ahead(): number {
+    return this.#free > 0 ? 0 : this.#waiting + 1;
   }
 
   /** Has the seats know of connections that are open and have none. */
@@ -57,6 +63,7 @@ export class Seats {
   take(guest: Guest, start: () => void): void {
     if (this.#free === 0) {
       guest.spot = this.#line.join({ guest, start });
+      this.#waiting += 1;
       return;
     }
     this.#free -= 1;
@@ -66,7 +73,9 @@ export class Seats {
 
   /** Who gives up stands in line no longer. True when they did. */
   giveUp(guest: Guest): boolean {
-    return guest.spot?.leave() ?? false;
+    const left = guest.spot?.leave() ?? false;
+    if (left) this.#waiting -= 1;
+    return left;
   }
 
   /** The seat is the next one's. Nothing if the guest has none. */
@@ -78,6 +87,7 @@ export class Seats {
       this.#free += 1;
       return;
     }
+    this.#waiting -= 1;
     next.guest.seat = 'after a wait';
     next.start();
   }

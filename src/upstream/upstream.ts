@@ -78,8 +78,10 @@ export function createUpstream(config: UpstreamConfig, events: UpstreamEvents): 
   function nextTarget(now: number): Target {
     turn = (turn + 1) % targets.length;
     const inTurn = [...targets.slice(turn), ...targets.slice(0, turn)];
-    const ready = inTurn.find((target) => target.asideUntil <= now);
-    return ready ?? (inTurn.toSorted((a, b) => a.asideUntil - b.asideUntil)[0] as Target);
+    const ready = inTurn.filter((target) => target.asideUntil <= now);
+    if (ready.length > 0)
+      return ready.reduce((best, one) => (one.seats.ahead < best.seats.ahead ? one : best));
+    return inTurn.toSorted((a, b) => a.asideUntil - b.asideUntil)[0] as Target;
   }
 
   function setAside(target: Target, cause: Error): void {
@@ -112,7 +114,7 @@ export function createUpstream(config: UpstreamConfig, events: UpstreamEvents): 
         if (!(error instanceof ExchangeFailed)) throw error;
         failure = error;
         if (error.cause instanceof ClientGone || error.cause instanceof Refusal) break;
-        // All its connections are in use: it can be reached, and another target would only be made to wait as well.
+        // All its connections are in use, as those of the others were.
         if (error.waited && !target.isAway) break;
         if (!repeats && mayRepeat(error, request)) {
           repeats = true;

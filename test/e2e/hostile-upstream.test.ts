@@ -126,6 +126,29 @@ const statusLines: readonly Case[] = [
   { name: 'only line ends', wire: thenEnd('\r\n\r\n\r\n\r\n'), expect: [502] },
 ];
 
+for (const [name, wire, status] of [
+  ['a reason with a control character', whole.replace('OK', 'O\x01K'), 502],
+  ['a length of 19 digits', whole.replace(': 2', `: ${'2'.padStart(19, '0')}`), 502],
+  [
+    'a chunk whose size has 16 digits',
+    `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${'2'.padStart(16, '0')}\r\nok\r\n0\r\n\r\n`,
+    200,
+  ],
+] as const) {
+  test(`both lanes say the same to ${name}`, async (t) => {
+    for (const body of ['small', 'x'.repeat(70_000)]) {
+      upstream.script = (socket) => void socket.write(Buffer.from(wire, 'latin1'));
+      const answer = await exchange(
+        t,
+        gateway.port,
+        requestBytes('POST /v1/thing', [['apiKey', demoKey]], body),
+      );
+      assert.equal(answer.status, status, body.slice(0, 5));
+    }
+    await stillServes(t);
+  });
+}
+
 const interim: readonly Case[] = [
   ...['100 Continue', '102 Processing', '103 Early Hints\r\nLink: </a>; rel=preload'].map((line): Case => ({
     name: `an unsolicited ${line.slice(0, 3)} before the answer`,

@@ -65,6 +65,7 @@ const cases: readonly Case[] = [
   { name: 'a client that leaves before the answer', does: leavesBeforeAnswer, costs: 0 },
   { name: 'a client that leaves amid the answer', does: leavesAmidAnswer, costs: 1 },
   { name: 'an answer that is lost behind one that breaks off', does: isLostBehindAnother, costs: 0 },
+  { name: 'answers behind one that does not come', does: leavesBehindAnother, costs: 0 },
   { name: 'charge forwarded: an internal error', does: status(500), costs: 1, charge: 'forwarded' },
   {
     name: 'charge forwarded: an upstream that takes too long',
@@ -320,6 +321,27 @@ async function leavesAmidAnswer(key: string): Promise<void> {
 }
 
 /** Neither is charged: of the first the upstream is to blame, and of the second not its client. */
+/** None of the answers has reached a client that leaves while they wait for the one ahead of them. */
+async function leavesBehindAnother(key: string): Promise<void> {
+  const raw = await openRaw(scope, gateway.port);
+  const apiKey = ['apiKey', secretOf(key)] as const;
+  const first = requestBytes(`GET ${workPath}`, [apiKey, ['X-Do', 'hang']]);
+  const seen = scene.upstream.requests.length;
+  raw.write(
+    Buffer.concat([first, ...['a', 'b'].map((word) => requestBytes(`GET ${workPath}?${word}`, [apiKey]))]),
+  );
+  await until(() => scene.upstream.requests.length === seen + 3);
+  // Once this is answered, so are those.
+  await usedBy(gateway, key);
+  raw.socket.destroy();
+  const lines = await until(() => {
+    const told = gateway.logs().filter(({ keyId, path }) => keyId === key && path === workPath);
+    return told.length === 3 ? told : undefined;
+  });
+  for (const line of lines)
+    assert.deepEqual([line['status'], line['refusal'], line['cut']], [499, 'client_gone', undefined]);
+}
+
 async function isLostBehindAnother(key: string): Promise<void> {
   const raw = await openRaw(scope, gateway.port);
   const apiKey = ['apiKey', secretOf(key)] as const;

@@ -491,6 +491,26 @@ for (const [lane, method, body] of [
   });
 }
 
+test('nobody waits for a target whose connections are all in use while another has some free', async (t) => {
+  for (const busy of [busyOne, busyTwo])
+    busy.script = (socket, request) => void (request.includes('/busy/slow') || socket.write(ok));
+  await until(() => busyOne.sockets.size + busyTwo.sockets.size === 0);
+  const slow = await openRaw(t, gateway.port);
+  const timedOut = (): number => gateway.logs().filter(({ path }) => path === '/busy/slow').length;
+  const before = timedOut();
+  // As long as it waits, all others are answered.
+  await until(async () => {
+    const earlier = timedOut();
+    slow.write(requestBytes('GET /busy/slow', [['apiKey', demoKey]]));
+    await until(() => busyOne.sockets.size + busyTwo.sockets.size > 0);
+    const statuses: number[] = [];
+    for (let turn = 0; turn < 4; turn += 1) statuses.push((await ask(t, 'GET /busy/quick')).status);
+    assert.deepEqual(statuses, [200, 200, 200, 200]);
+    return timedOut() === earlier;
+  });
+  await until(() => timedOut() > before);
+});
+
 test('the time for the answer starts when a large body has been taken, however long that takes', async (t) => {
   const body = JSON.stringify('x'.repeat(bodyBytes - 2));
   const request = requestBytes(

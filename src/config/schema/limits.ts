@@ -56,7 +56,8 @@ export const limits = {
       default: '30s',
     },
     keepAlive: {
-      description: 'How long an idle client connection is kept.',
+      description:
+        'How long an idle client connection is kept, as clients are told in whole seconds. It is closed a second later, so that none is closed under a request.',
       type: 'string',
       format: 'duration',
       default: '5s',

@@ -16,6 +16,7 @@ import {
 } from '../failures.ts';
 import { checkSwitch, type Handshake, type HeldBytes, joinSockets, writeSwitch } from '../join-sockets.ts';
 import { KeptConnection } from './kept-connection.ts';
+import { isLength } from '../read-answer-head.ts';
 import type { OpenSocket } from '../open-sockets.ts';
 import { linger } from '../../wire/linger.ts';
 import { whenAllIsRead } from '../../waiting/when-all-is-read.ts';
@@ -327,10 +328,13 @@ function isSpoken({ httpVersion }: IncomingMessage): boolean {
   return httpVersion === '1.1' || httpVersion === '1.0';
 }
 
+const reasonForm = /^[\t\x20-\x7e\x80-\xff]*$/;
+
 /** What Node lets through of an answer, and the buffered lane refuses in the same words; undefined when nothing is wrong. */
 function whatIsWrong(answer: IncomingMessage): string | undefined {
-  const { headers, httpVersion } = answer;
-  if (!isSpoken(answer)) return notSpoken;
+  const { headers, httpVersion, statusMessage = '' } = answer;
+  if (!isSpoken(answer) || !reasonForm.test(statusMessage)) return notSpoken;
+  if (!isLength(headers['content-length'] ?? '0')) return 'its Content-Length is no length';
   const codings = headers['transfer-encoding']; // all of them, with commas between
   if (codings === undefined) return undefined;
   // Node takes the chunks apart and leaves any other coding (RFC 9112 §6.1) in the body, whose name ends here with the hop: the

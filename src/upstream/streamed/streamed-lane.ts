@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream';
 import { serverNameOf } from '../../config/addresses.ts';
 import type { UpstreamConfig } from '../../config/config.ts';
 import { http } from '../../wire/http.ts';
-import { bareHost, type Trust } from '../connect.ts';
+import { bareHost, protocols, type Trust } from '../connect.ts';
 import { openByName } from '../look-up.ts';
 import { createRequestOpener, type RequestOpener } from './open-request.ts';
 import { Seats } from '../seats.ts';
@@ -70,7 +70,7 @@ function createAgent(target: URL, trust: Trust, bounds: AgentOptions): Agent {
   if (target.protocol === 'http:') return forgetful(new http.Agent(options));
   // Node would take the name to verify from the Host header, which with `preserveHost` is the client's to choose.
   const servername = serverNameOf(bareHost(target)) ?? '';
-  return forgetful(new HttpsAgent({ ...options, servername, ...trust }));
+  return forgetful(new HttpsAgent({ ...options, servername, ALPNProtocols: protocols, ...trust }));
 }
 
 /** The resolver holds nothing of a request that was given up, and a kept connection nothing of the one that it was opened for. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import { test, type TestContext } from 'node:test';
-import { createSecureContext } from 'node:tls';
+import { createSecureContext, type TLSSocket } from 'node:tls';
 import { queryObjects } from 'node:v8';
 import { createUpstream, type Upstream } from '../../../src/upstream/upstream.ts';
 import { makeCertificate } from '../../helpers/certificates.ts';
@@ -12,7 +12,9 @@ import { noProgress } from '../../helpers/progress.ts';
 test('the authorities of an upstream are read once, not for each connection', async (t) => {
   const certificate = makeCertificate(t, ['IP:127.0.0.1']);
   const waiting: ServerResponse[] = [];
-  const secure = createSecureServer(certificate, (_req, res) => {
+  const spoken = new Set<unknown>();
+  const secure = createSecureServer({ ...certificate, ALPNProtocols: ['h2', 'http/1.1'] }, (req, res) => {
+    spoken.add((req.socket as TLSSocket).alpnProtocol);
     waiting.push(res);
     // All at once, so that each has a connection of its own.
     if (waiting.length === 8) for (const each of waiting.splice(0)) each.end();
@@ -39,6 +41,7 @@ test('the authorities of an upstream are read once, not for each connection', as
     for (const { status } of await Promise.all(answers)) assert.equal(status, 200);
     assert.equal(countContexts(), before, lane);
   }
+  assert.deepEqual([...spoken], ['http/1.1']);
 });
 
 test('a target whose certificate is not trusted is not reached', async (t) => {
