@@ -492,23 +492,32 @@ for (const [lane, method, body] of [
 }
 
 test('nobody waits for a target whose connections are all in use while another has some free', async (t) => {
-  for (const busy of [busyOne, busyTwo])
+  const both = [busyOne, busyTwo];
+  for (const busy of both)
     busy.script = (socket, request) => void (request.includes('/busy/slow') || socket.write(ok));
-  await until(() => busyOne.sockets.size + busyTwo.sockets.size === 0);
+  const arrived = (): number =>
+    both.flatMap(({ received }) => received).filter((bytes) => bytes.includes('/busy/slow')).length;
   const slow = await openRaw(t, gateway.port);
-  const timedOut = (): number => gateway.logs().filter(({ path }) => path === '/busy/slow').length;
-  const before = timedOut();
-  // As long as it waits, all others are answered.
-  await until(async () => {
-    const earlier = timedOut();
-    slow.write(requestBytes('GET /busy/slow', [['apiKey', demoKey]]));
-    await until(() => busyOne.sockets.size + busyTwo.sockets.size > 0);
-    const statuses: number[] = [];
-    for (let turn = 0; turn < 4; turn += 1) statuses.push((await ask(t, 'GET /busy/quick')).status);
-    assert.deepEqual(statuses, [200, 200, 200, 200]);
-    return timedOut() === earlier;
-  });
-  await until(() => timedOut() > before);
+  // A slow machine is slow now and then; who waits for the seat of the slow one takes its 300 ms each time.
+  await until(
+    async () => {
+      const before = arrived();
+      slow.write(requestBytes('GET /busy/slow', [['apiKey', demoKey]]));
+      await until(() => arrived() > before);
+      const ids: unknown[] = [];
+      for (let turn = 0; turn < 4; turn += 1) {
+        const answer = await ask(t, 'GET /busy/quick');
+        assert.equal(answer.status, 200);
+        ids.push(answer.headers['x-request-id']);
+      }
+      const lines = await until(() => {
+        const found = gateway.logs().filter(({ requestId }) => ids.includes(requestId));
+        return found.length === 4 ? found : undefined;
+      });
+      return lines.every(({ ms }) => Number(ms) < 150);
+    },
+    { within: 10_000 },
+  );
 });
 
 test('the time for the answer starts when a large body has been taken, however long that takes', async (t) => {
