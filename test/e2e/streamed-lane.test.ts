@@ -150,8 +150,8 @@ const nonsense: readonly { name: string; answer: string; status: number; refusal
   {
     name: 'a reason with control characters',
     answer: 'HTTP/1.1 200 a\x01b\r\nContent-Length: 0\r\n\r\n',
-    status: 200,
-    refusal: undefined,
+    status: 502,
+    refusal: 'upstream_broken',
   },
   {
     name: 'a 101 nobody asked for',
