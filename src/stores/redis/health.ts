@@ -1,0 +1,101 @@
+import type { Cluster } from 'ioredis';
+import { StoreUnavailable } from '../ledger.ts';
+import { createBreaker, type Breaker } from './breaker.ts';
+import type { Client } from './client.ts';
+import { describeFailure, tellsNoReason } from './failures.ts';
+import { slotOf } from './slot.ts';
+
+const FAILURES_MAX = 5;
+const COOL_MS = 200;
+/** In a cluster some nodes may be ill and others well, and neighbouring slots mostly live on one node. */
+const BREAKERS_IN_CLUSTER = 16;
+const SLOTS = 16_384;
+
+/** When nothing else is known of the reason. */
+const CLOSED = 'Redis closed the connection';
+
+/** Who asked and how many waited for it, as far as the health of Redis is concerned. */
+export interface Asked {
+  /** Undefined for who asks past it. */
+  readonly breaker: Breaker | undefined;
+  readonly waiting: number;
+}
+
+/** Whether Redis can be asked, and if not, why: from what became of the calls before, and from what the client tells. */
+export class Health {
+  readonly #client: Client;
+  readonly #breakers: readonly Breaker[];
+  #lastFailure: string;
+  /** Why there is no connection, if there is none: what has failed since the last sign of health. */
+  #whyAway: string;
+  #refreshedAt = -Infinity;
+
+  /** `where` names the servers, as people read them. */
+  constructor(client: Client, where: string) {
+    const options = { failuresMax: FAILURES_MAX, coolMs: COOL_MS, clock: () => performance.now() };
+    this.#client = client;
+    this.#breakers = Array.from({ length: client.isCluster ? BREAKERS_IN_CLUSTER : 1 }, () =>
+      createBreaker(options),
+    );
+    // Of a server that takes a connection and says nothing, the client tells nothing either until its patience ends.
+    this.#lastFailure = `${where} does not answer`;
+    this.#whyAway = this.#lastFailure;
+    // Without a listener ioredis prints errors, and with them what they carry.
+    client.on('error', (error: unknown) => {
+      if (!tellsNoReason(error)) this.#noteReason(describeFailure(error, this.#whyAway).error.message);
+    });
+    client.on('loading', () => this.#noteReason('Redis is loading its data'));
+    client.on('ready', () => {
+      this.#whyAway = CLOSED;
+      for (const breaker of this.#breakers) breaker.succeeded();
+    });
+  }
+
+  breakerOf(key: string): Breaker | undefined {
+    const { length } = this.#breakers;
+    return this.#breakers[length === 1 ? 0 : Math.floor((slotOf(key) * length) / SLOTS)];
+  }
+
+  /** Undefined when it may be asked. */
+  whyNotAsk(breaker: Breaker | undefined): string | undefined {
+    if (this.#client.status !== 'ready') return `Redis is not connected: ${this.#whyAway}`;
+    return breaker?.admits() === false ? `Redis is not asked for a moment: ${this.#lastFailure}` : undefined;
+  }
+
+  answered({ breaker }: Asked): void {
+    breaker?.succeeded();
+    this.#whyAway = CLOSED;
+  }
+
+  /** No answer came in time. */
+  wasSilent({ breaker, waiting }: Asked, deadlineMs: number): StoreUnavailable {
+    this.#noteFailure(`Redis did not answer within ${deadlineMs} ms`);
+    breaker?.failed(waiting);
+    return new StoreUnavailable(this.#lastFailure, { mayHaveHappened: true });
+  }
+
+  /** What a failure means for who asked. */
+  failed({ breaker, waiting }: Asked, thrown: unknown): StoreUnavailable {
+    const { error, general, answered } = describeFailure(thrown, this.#whyAway);
+    if (general) this.#noteFailure(tellsNoReason(thrown) ? this.#whyAway : error.message);
+    // A refusal takes no longer than any answer. Not to ask any more would keep from others what Redis gives them, as one
+    // without memory does with keys.
+    if (answered) breaker?.succeeded();
+    else if (general) breaker?.failed(waiting);
+    return error;
+  }
+
+  #noteReason(message: string): void {
+    this.#lastFailure = message;
+    this.#whyAway = message;
+  }
+
+  #noteFailure(message: string): void {
+    this.#noteReason(message);
+    const now = performance.now();
+    if (!this.#client.isCluster || now - this.#refreshedAt < COOL_MS) return;
+    this.#refreshedAt = now;
+    // The node may have been replaced: ask the others who serves its slots now. It is a connection of its own each time.
+    (this.#client as Cluster).refreshSlotsCache();
+  }
+}
