@@ -43,10 +43,10 @@ interface Surroundings {
   readonly now: () => number;
 }
 
-/** A line that may become a key, and what the store said to that. */
+/** A line that may become a key, and what the store said to that; or why it cannot, where no key has its secret. */
 interface Answered {
   readonly candidate: Candidate;
-  readonly answer: AddAnswer;
+  readonly answer: AddAnswer | KeyProblem;
 }
 
 /** What became of a line. */
@@ -100,6 +100,7 @@ export async function importKeys(
   }
 
   async function settle({ candidate: { id, fields }, answer }: Answered): Promise<Outcome> {
+    if (answer instanceof KeyProblem) return { refused: answer.message };
     if (answer.kind === 'added') return 'added';
     if (answer.kind === 'id_taken') return { refused: 'the id belongs to another key' };
     if (answer.kind === 'lost')
@@ -131,15 +132,40 @@ export async function importKeys(
     }
   }
 
+  async function add(candidates: readonly Candidate[]): Promise<readonly Answered[]> {
+    const pairs = candidates.flatMap((candidate) => {
+      const { record } = candidate;
+      return record instanceof KeyProblem ? [] : { candidate, record };
+    });
+    if (pairs.length === 0) return [];
+    const note = { actor: options.actor, action: 'import', keyId: undefined, changes: {} };
+    const records = pairs.map(({ record }) => record);
+    const answers = await again(() => by.store.addKeys(records, note));
+    return pairs.flatMap(({ candidate }, at) => {
+      const answer = answers[at];
+      return answer === undefined ? [] : { candidate, answer };
+    });
+  }
+
+  /** Lines that can make no key may be about one that is there. */
+  async function find(candidates: readonly Candidate[]): Promise<readonly Answered[]> {
+    const answered: Answered[] = [];
+    for (const candidate of candidates) {
+      const { record: problem, digest } = candidate;
+      if (!(problem instanceof KeyProblem)) continue;
+      const key = await again(() => by.store.findKey(digest));
+      answered.push({ candidate, answer: key === undefined ? problem : { kind: 'known', id: key.id } });
+    }
+    return answered;
+  }
+
   async function flush(): Promise<void> {
     const candidates = batch;
     batch = [];
-    const note = { actor: options.actor, action: 'import', keyId: undefined, changes: {} };
-    const records = candidates.map(({ record }) => record);
-    const answers = records.length === 0 ? [] : await again(() => by.store.addKeys(records, note));
+    const answered = [...(await add(candidates)), ...(await find(candidates))].toSorted(inOrder);
     const outcomes = new Map<Candidate, Outcome>();
     try {
-      await forEachKey(pairsOf(candidates, answers), async (line) => {
+      await forEachKey(answered, async (line) => {
         outcomes.set(line.candidate, await settle(line).catch(refusedFor));
       });
     } finally {
@@ -168,11 +194,14 @@ function refusedFor(error: unknown): { readonly refused: string } {
   throw error;
 }
 
-function pairsOf(candidates: readonly Candidate[], answers: readonly AddAnswer[]): readonly Answered[] {
-  return candidates.flatMap((candidate, at) => {
-    const answer = answers[at];
-    return answer === undefined ? [] : { candidate, answer };
-  });
+function inOrder(one: Answered, other: Answered): number {
+  return one.candidate.number - other.candidate.number;
+}
+
+/** What lines about one key have in common. */
+function keyOf({ candidate: { record, digest }, answer }: Answered): string {
+  if ('kind' in answer && answer.kind === 'known') return answer.id;
+  return record instanceof KeyProblem ? digest : record.id;
 }
 
 /**
@@ -183,9 +212,7 @@ async function forEachKey(
   lines: readonly Answered[],
   work: (line: Answered) => Promise<void>,
 ): Promise<void> {
-  const byKey = Map.groupBy(lines, ({ candidate, answer }) =>
-    answer.kind === 'known' ? answer.id : candidate.record.id,
-  );
+  const byKey = Map.groupBy(lines, keyOf);
   for (const some of slicesOf([...byKey.values()], broughtAtOnce)) {
     const ends = await Promise.allSettled(
       some.map(async (ofKey) => {

@@ -9,14 +9,16 @@ import {
   type WrittenFields,
 } from './key-fields.ts';
 import { createKeyId } from './key-id.ts';
-import { invalidFields } from './key-problem.ts';
+import { invalidFields, KeyProblem } from './key-problem.ts';
 import type { KeyRules } from './key-rules.ts';
 
 /** A line of an import that may become a key. */
 export interface Candidate {
   readonly number: number;
-  /** The key that it makes if there is none with its secret. */
-  readonly record: KeyRecord;
+  /** The SHA-256 of its secret. */
+  readonly digest: string;
+  /** The key that it makes if there is none with its secret, or why it can make none: that is no fault of a line about a key that is there. */
+  readonly record: KeyRecord | KeyProblem;
   /** The id that the line asks for. */
   readonly id: string | undefined;
   /** What it says of a key that is there. */
@@ -40,9 +42,6 @@ export function readCandidate(
   // A plan that the line does not name is for a key that is new: one that is there keeps its own.
   const given = { ...written, plan: written['plan'] ?? undefined };
   const fields = readKeyFields(given, rules, ['id', 'secret', 'hash']);
-  const planOfNew = fields.plan ?? plan;
-  if (planOfNew === undefined) throw invalidFields([{ field: 'plan', message: 'is missing' }]);
-  const whole = completeFields(fields, planOfNew, rules);
   const id = wanted === undefined || wanted === null ? undefined : readKeyId(wanted);
   if (rules.staticKeys.some((key) => key.id === id)) {
     throw invalidFields([{ field: 'id', message: 'is that of a key in the configuration file' }]);
@@ -59,17 +58,25 @@ export function readCandidate(
     const field = secret === undefined ? 'hash' : 'secret';
     throw invalidFields([{ field, message: 'is that of a key in the configuration file' }]);
   }
-  const record = {
-    ...whole,
-    id: id ?? createKeyId(at),
-    version: 1,
-    revokedAt: undefined,
-    createdAt: at,
-    secrets: [kept],
-    requests: [],
-  };
+  const whole = wholeOf(fields, fields.plan ?? plan, rules);
+  const rest = { version: 1, revokedAt: undefined, createdAt: at, secrets: [kept], requests: [] };
+  const record = whole instanceof KeyProblem ? whole : { ...whole, ...rest, id: id ?? createKeyId(at) };
   const weakness = typeof secret === 'string' ? weaknessOf(secret) : undefined;
-  return { number, record, id, fields, warning: weakness && `secret ${weakness}` };
+  return { number, digest: kept.digest, record, id, fields, warning: weakness && `secret ${weakness}` };
+}
+
+function wholeOf(
+  fields: Partial<KeyFields>,
+  plan: string | undefined,
+  rules: KeyRules,
+): KeyFields | KeyProblem {
+  if (plan === undefined) return invalidFields([{ field: 'plan', message: 'is missing' }]);
+  try {
+    return completeFields(fields, plan, rules);
+  } catch (error) {
+    if (error instanceof KeyProblem) return error;
+    throw error;
+  }
 }
 
 /** Takes a plain secret or its SHA-256. */

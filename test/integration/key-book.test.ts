@@ -548,6 +548,28 @@ function bookRules(address: (t: TestContext) => StoreAddress): void {
     assert.deepEqual([state, plan], ['revoked', 'paid'], 'a revoked key is neither made anew nor changed');
   });
 
+  test('a line about a key that is there needs no plan, and is judged by the plan that the key has', async (t) => {
+    const { book } = await open(t);
+    const make = linesOf([{ plan: 'paid', secret: 'foreign-key-1', id: 'one' }]);
+    const { faults, options } = collectFaults({ update: true });
+    await book.importKeys(make, options, by);
+    const lines = [
+      { secret: 'foreign-key-1', name: 'without a plan' },
+      { secret: 'foreign-key-1', ...own('nothing') },
+      { secret: 'foreign-key-2', name: 'new' },
+    ];
+    const report = await book.importKeys(linesOf(lines), options, by);
+    assert.match(faults[0] ?? '', /^2: quotas\[0\] has no period/);
+    assert.deepEqual(faults.slice(1), ['3: plan is missing']);
+    assert.deepEqual([report.updated, report.refused], [1, 2]);
+    assert.equal((await book.show('one')).name, 'without a plan');
+    // The plan is for new keys alone: `paid` has no quota `month`.
+    await book.importKeys(linesOf([{ plan: 'free', secret: 'foreign-key-3', id: 'two' }]), options, by);
+    const about = linesOf([{ secret: 'foreign-key-3', ...own('month') }]);
+    const later = await book.importKeys(about, { ...options, plan: 'paid' }, by);
+    assert.deepEqual([later.updated, later.refused, (await book.show('two')).plan], [1, 0, 'free']);
+  });
+
   test('a quota that would mean something else in the plan is refused, whoever brings key and plan together', async (t) => {
     const { book } = await open(t);
     assert.match(
