@@ -439,6 +439,42 @@ test('only of a change is it said that it may have been done while the store was
   );
 });
 
+test('a key whose plan or quota is not in the configuration any more is told of when it is looked at', async (t) => {
+  const { file, run } = withoutStore(t);
+  const config: Yaml = JSON.parse(readFileSync(file, 'utf8'));
+  const monthly = [{ name: 'monthly', limit: 9, per: 'month' }];
+  const before = writeTemporary(
+    t,
+    JSON.stringify({ ...config, plans: { old: {}, free: { quotas: monthly } } }),
+  );
+  for (const [id, plan, ...flags] of [
+    ['a', 'old'],
+    ['b', 'free', '--quota', 'monthly=5', '--quota', 'daily=3/day'],
+  ])
+    await runCli([
+      'keys',
+      'create',
+      '--id',
+      String(id),
+      '--plan',
+      String(plan),
+      ...flags,
+      '--config',
+      before,
+    ]);
+  assert.equal((await runCli(['keys', 'show', 'b', '--config', before])).stderr, '');
+  const [a, b] = await Promise.all([run('show', 'a'), run('show', 'b')]);
+  assert.deepEqual([a.code, b.code], [0, 0]);
+  assert.equal(
+    a.stderr,
+    'gatehouse: warning: the configuration has no plan old, so requests with this key are answered 500\n',
+  );
+  assert.equal(
+    b.stderr,
+    'gatehouse: warning: plan free has no quota monthly, so that of the key counts for its lifetime\n',
+  );
+});
+
 test('who ends a key in the store is told of the one in the file that goes on working', async (t) => {
   const { file, run } = withoutStore(t);
   const config: Yaml = JSON.parse(readFileSync(file, 'utf8'));

@@ -1,3 +1,4 @@
+import type { Config } from '../../config/config.ts';
 import { loadConfig } from '../../config/load-config.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { createKeyFormat } from '../../keys/key-format.ts';
@@ -58,11 +59,23 @@ export function auditKeys(options: KeysOptions & ListFlags & { readonly key?: st
 
 /** `gatehouse keys show`. */
 export function showKey(id: string, options: KeysOptions): Promise<number> {
-  return openBook({ ...options, looks: true }, async ({ book, terminal: { stdout } }) => {
+  return openBook({ ...options, looks: true }, async ({ book, config, terminal: { stdout, stderr } }) => {
     const key = await book.show(id);
+    for (const doubt of doubtsOf(key, config.plans)) stderr.write(`gatehouse: warning: ${doubt}\n`);
     stdout.write(options.json === true ? `${JSON.stringify(key, undefined, 2)}\n` : printKey(key, stdout));
     return exitCodes.ok;
   });
+}
+
+/** What the configuration makes of a key that its operator may not have meant: plans and their quotas may have been renamed. */
+function doubtsOf({ plan: name, quotas }: KeyView, plans: Config['plans']): readonly string[] {
+  const plan = plans.get(name);
+  if (plan === undefined)
+    return [`the configuration has no plan ${name}, so requests with this key are answered 500`];
+  const ofPlan = new Set(plan.quotas.map((quota) => quota.name));
+  return quotas
+    .filter((quota) => quota.per === undefined && !ofPlan.has(quota.name))
+    .map((quota) => `plan ${name} has no quota ${quota.name}, so that of the key counts for its lifetime`);
 }
 
 /** `gatehouse keys pattern`: the regular expression of the keys that are made here. */
