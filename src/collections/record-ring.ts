@@ -2,6 +2,8 @@ const digestBytes = 32;
 /** The size of the record in front, then its digest. */
 const digestAt = 4;
 const headBytes = digestAt + digestBytes;
+/** Of a text, as far as it is looked at to delete it. */
+const startBytes = 80;
 
 export interface RecordRingOptions {
   readonly recordsMax: number;
@@ -56,10 +58,12 @@ export class RecordRing {
     this.#clear(this.#find(digest));
   }
 
-  deleteWhere(isMeant: (text: string) => boolean): void {
+  /** Asks by how texts begin: to read 50,000 of them whole would take 20 ms. */
+  deleteWhere(isMeant: (start: string) => boolean): void {
     for (let at = this.#passed; at < this.#written; at += this.#stepAt(at)) {
+      if (this.#sizeAt(at) === 0 || !isMeant(this.#startAt(at % this.#bytes.length))) continue;
       const slot = this.#slotAt(at);
-      if (slot !== undefined && isMeant(this.#textAt(at % this.#bytes.length))) this.#clear(slot);
+      if (slot !== undefined) this.#clear(slot);
     }
   }
 
@@ -153,6 +157,11 @@ export class RecordRing {
 
   #distance(from: number, to: number): number {
     return (to - from) & (this.#places.length - 1);
+  }
+
+  #startAt(at: number): string {
+    const end = Math.min(at + this.#bytes.readUInt32LE(at), at + headBytes + startBytes);
+    return this.#bytes.toString('utf8', at + headBytes, end);
   }
 
   #textAt(at: number): string {

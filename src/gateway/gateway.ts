@@ -81,15 +81,15 @@ async function openPorts(parts: Parts, { openAdmin, listen: address, sharesPort 
   const { config, logger, metrics, readiness, connections, wording } = parts;
   const store = config.admin.tokens.length === 0 ? undefined : parts.store;
   const admin = await openAdmin({ config, store, logger, readiness, metrics }, config.admin.listen);
-  const app = createApp({
-    travel: createJourney(provisionsOf(parts)),
-    findOrigin: originFinder(config.trustProxy),
-    logger,
-    metrics,
-    withhold: withholdSecrets,
-  });
-  const unreadable = unreadableReporter(logger, metrics);
   try {
+    const app = createApp({
+      travel: createJourney(provisionsOf(parts)),
+      findOrigin: originFinder(config.trustProxy),
+      logger,
+      metrics,
+      withhold: withholdSecrets,
+    });
+    const unreadable = unreadableReporter(logger, metrics);
     const { limits } = config;
     const listener = await listen({ address, sharesPort, limits, connections, wording, ...app, unreadable });
     return { admin, listener };

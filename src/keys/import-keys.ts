@@ -46,7 +46,7 @@ interface Surroundings {
 /** A line that may become a key, and what the store said to that; or why it cannot, where no key has its secret. */
 interface Answered {
   readonly candidate: Candidate;
-  readonly answer: AddAnswer | KeyProblem;
+  readonly answer: AddAnswer | KeyProblem | Unreadable;
 }
 
 /** What became of a line. */
@@ -100,7 +100,7 @@ export async function importKeys(
   }
 
   async function settle({ candidate: { id, fields }, answer }: Answered): Promise<Outcome> {
-    if (answer instanceof KeyProblem) return { refused: answer.message };
+    if (answer instanceof Error) return { refused: answer.message };
     if (answer.kind === 'added') return 'added';
     if (answer.kind === 'id_taken') return { refused: 'the id belongs to another key' };
     if (answer.kind === 'lost')
@@ -147,22 +147,40 @@ export async function importKeys(
     });
   }
 
-  /** Lines that can make no key may be about one that is there. */
+  /** Lines that can make no key may be about one that is there, or that an earlier line of the batch makes. */
   async function find(candidates: readonly Candidate[]): Promise<readonly Answered[]> {
     const answered: Answered[] = [];
-    for (const candidate of candidates) {
-      const { record: problem, digest } = candidate;
-      if (!(problem instanceof KeyProblem)) continue;
-      const key = await again(() => by.store.findKey(digest));
-      answered.push({ candidate, answer: key === undefined ? problem : { kind: 'known', id: key.id } });
+    const unable = candidates.filter(({ record }) => record instanceof KeyProblem);
+    for (const some of slicesOf(unable, broughtAtOnce)) {
+      const answers = await Promise.all(some.map((candidate) => findFor(candidate, candidates)));
+      answered.push(...answers.map((answer, at) => ({ candidate: some[at] as Candidate, answer })));
     }
     return answered;
+  }
+
+  async function findFor(
+    { digest, number, record: problem }: Candidate,
+    others: readonly Candidate[],
+  ): Promise<Answered['answer']> {
+    try {
+      const key = await again(() => by.store.findKey(digest));
+      if (key !== undefined) return { kind: 'known', id: key.id };
+    } catch (error) {
+      if (error instanceof Unreadable) return error;
+      throw error;
+    }
+    const made = others
+      .filter((one) => one.digest === digest && one.number < number)
+      .flatMap(({ record }) => (record instanceof KeyProblem ? [] : record.id));
+    return made[0] === undefined ? (problem as KeyProblem) : { kind: 'known', id: made[0] };
   }
 
   async function flush(): Promise<void> {
     const candidates = batch;
     batch = [];
-    const answered = [...(await add(candidates)), ...(await find(candidates))].toSorted(inOrder);
+    // Looked for first: what a line is about was there before it.
+    const found = await find(candidates);
+    const answered = [...found, ...(await add(candidates))].toSorted(inOrder);
     const outcomes = new Map<Candidate, Outcome>();
     try {
       await forEachKey(answered, async (line) => {

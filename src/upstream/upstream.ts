@@ -75,9 +75,10 @@ export function createUpstream(config: UpstreamConfig, events: UpstreamEvents): 
   const targets = config.targets.map((origin) => createTarget(origin, config, trust));
   let turn = 0;
 
-  function nextTarget(now: number): Target {
+  /** None that was not reached already, as long as there are others. */
+  function nextTarget(now: number, unreached: ReadonlySet<Target>): Target {
     turn = (turn + 1) % targets.length;
-    const inTurn = [...targets.slice(turn), ...targets.slice(0, turn)];
+    const inTurn = [...targets.slice(turn), ...targets.slice(0, turn)].filter((one) => !unreached.has(one));
     const ready = inTurn.filter((target) => target.asideUntil <= now);
     if (ready.length > 0)
       return ready.reduce((best, one) => (one.seats.ahead < best.seats.ahead ? one : best));
@@ -101,10 +102,10 @@ export function createUpstream(config: UpstreamConfig, events: UpstreamEvents): 
 
   async function send(request: OutgoingRequest, res: ServerResponse, progress: Progress): Promise<Outcome> {
     let failure: ExchangeFailed | undefined;
-    let unreached = 0;
+    const unreached = new Set<Target>();
     let repeats = false;
-    while (unreached < targets.length) {
-      const target = targets.length === 1 ? (targets[0] as Target) : nextTarget(performance.now());
+    while (unreached.size < targets.length) {
+      const target = targets.length === 1 ? (targets[0] as Target) : nextTarget(performance.now(), unreached);
       try {
         const outcome = await exchange(target, request, { res, progress, config, repeats });
         if (outcome.cut === 'upstream') events.countError(config.name, 'cut');
@@ -121,11 +122,11 @@ export function createUpstream(config: UpstreamConfig, events: UpstreamEvents): 
           continue;
         }
         if (error.sent) break;
-        unreached += 1;
+        unreached.add(target);
         if (error.inLine) continue;
         setAside(target, error.cause);
         // The last is counted as what the caller is told.
-        if (unreached < targets.length) events.countError(config.name, failureKind(error.cause, false));
+        if (unreached.size < targets.length) events.countError(config.name, failureKind(error.cause, false));
       }
     }
     const cause = failure?.cause ?? new ClientGone();

@@ -320,7 +320,6 @@ async function leavesAmidAnswer(key: string): Promise<void> {
   await until(() => scene.upstream.requests.every(({ complete }) => complete));
 }
 
-/** Neither is charged: of the first the upstream is to blame, and of the second not its client. */
 /** None of the answers has reached a client that leaves while they wait for the one ahead of them. */
 async function leavesBehindAnother(key: string): Promise<void> {
   const raw = await openRaw(scope, gateway.port);
@@ -342,6 +341,7 @@ async function leavesBehindAnother(key: string): Promise<void> {
     assert.deepEqual([line['status'], line['refusal'], line['cut']], [499, 'client_gone', undefined]);
 }
 
+/** Neither is charged: of the first the upstream is to blame, and of the second not its client. */
 async function isLostBehindAnother(key: string): Promise<void> {
   const raw = await openRaw(scope, gateway.port);
   const apiKey = ['apiKey', secretOf(key)] as const;

@@ -498,6 +498,9 @@ function bookRules(address: (t: TestContext) => StoreAddress): void {
       '4: the secret is that of key z0003, whose record is gone',
       '101: the record of key z0100 in the store cannot be read',
     ]);
+    const without = lines.slice(98, 102).map(({ secret }) => ({ secret, name: 'renamed' }));
+    const renamed = await book.importKeys(linesOf(without), options, by);
+    assert.deepEqual([renamed.updated, renamed.refused, faults.length], [3, 1, 3]);
   });
 
   test('an import adds what is new, passes over what is there, and refuses line by line', async (t) => {
@@ -563,6 +566,14 @@ function bookRules(address: (t: TestContext) => StoreAddress): void {
     assert.deepEqual(faults.slice(1), ['3: plan is missing']);
     assert.deepEqual([report.updated, report.refused], [1, 2]);
     assert.equal((await book.show('one')).name, 'without a plan');
+    const both = [
+      { secret: 'foreign-key-4', name: 'before its key' },
+      { plan: 'free', secret: 'foreign-key-4', id: 'four', name: 'made' },
+      { secret: 'foreign-key-4', name: 'the last word' },
+    ];
+    const mixed = await book.importKeys(linesOf(both), options, by);
+    assert.deepEqual([mixed.added, mixed.updated, mixed.refused], [1, 1, 1]);
+    assert.equal((await book.show('four')).name, 'the last word');
     // The plan is for new keys alone: `paid` has no quota `month`.
     await book.importKeys(linesOf([{ plan: 'free', secret: 'foreign-key-3', id: 'two' }]), options, by);
     const about = linesOf([{ secret: 'foreign-key-3', ...own('month') }]);

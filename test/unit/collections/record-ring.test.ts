@@ -32,8 +32,8 @@ test('it gives what was set last, and forgets the oldest alone', () => {
       const written: { readonly digest: string; readonly text: string; readonly bytes: number }[] = [];
       for (const step of all) {
         if ('letter' in step) {
-          ring.deleteWhere((one) => one.includes(step.letter));
-          for (const [one, kept] of present) if (kept.includes(step.letter)) present.delete(one);
+          ring.deleteWhere((start) => start.startsWith(step.letter));
+          for (const [one, kept] of present) if (kept.startsWith(step.letter)) present.delete(one);
         } else if ('text' in step) {
           const bytes = headBytes + Buffer.byteLength(step.text);
           ring.set(step.digest, step.text);

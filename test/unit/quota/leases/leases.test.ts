@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PlanRule } from '../../../../src/config/plan-rule.ts';
 import type { Hold } from '../../../../src/quota/leases/lease.ts';
+import { manyLeases } from '../../../../src/quota/leases/lease-sweep.ts';
 import { createLeases } from '../../../../src/quota/leases/leases.ts';
 import { aClient } from '../../../helpers/a-client.ts';
 import { may, plan, readMonth, take, warmUp } from '../../../helpers/lease-callers.ts';
@@ -62,15 +63,26 @@ test('units that are not spent go back when the key is idle, and nothing stays i
   assert.equal(scene.clock.timers, 0, 'no timer runs for nobody');
 });
 
-test('a key that draws one by one leaves memory sooner than one that draws ahead', async () => {
+test('where very many keys draw one by one, they leave memory sooner than one that draws ahead', async () => {
   const scene = createQuotaScene();
   const leases = createLeases(scene.options);
   await warmUp(scene, leases);
-  await leases.reserve({ keyId: 'bob', plan, cost: 1 });
-  assert.equal(leases.counts.leases, 2);
+  for (let key = 0; key < 2 * manyLeases; key += 1)
+    await leases.reserve({ keyId: `key ${key}`, plan, cost: 1 });
+  assert.equal(leases.counts.leases, 2 * manyLeases + 1);
   await scene.clock.pass(600);
-  assert.equal(leases.counts.leases, 1);
+  assert.ok(leases.counts.leases <= manyLeases, `${leases.counts.leases}`);
   assert.ok(!(leases.reserve({ keyId: 'ada', plan, cost: 1 }) instanceof Promise), 'ada draws ahead');
+});
+
+test('a key that asks a few times a second draws ahead', async () => {
+  const scene = createQuotaScene();
+  const leases = createLeases(scene.options);
+  for (let request = 0; request < 50; request += 1) {
+    await take(leases);
+    await scene.clock.pass(400);
+  }
+  assert.ok(scene.ledger.draws.length < 25, `${scene.ledger.draws.length} draws for 50 requests`);
 });
 
 test('a sweep over more keys than it looks at in one go goes on as one, however much goes back meanwhile', async () => {
