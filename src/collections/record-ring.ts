@@ -58,7 +58,7 @@ export class RecordRing {
     this.#clear(this.#find(digest));
   }
 
-  /** Asks by how texts begin: to read 50,000 of them whole would take 20 ms. */
+  /** Asks by how texts begin, as Latin-1: to read 50,000 of them whole would take 20 ms. */
   deleteWhere(isMeant: (start: string) => boolean): void {
     for (let at = this.#passed; at < this.#written; at += this.#stepAt(at)) {
       if (this.#sizeAt(at) === 0 || !isMeant(this.#startAt(at % this.#bytes.length))) continue;
@@ -161,7 +161,7 @@ export class RecordRing {
 
   #startAt(at: number): string {
     const end = Math.min(at + this.#bytes.readUInt32LE(at), at + headBytes + startBytes);
-    return this.#bytes.toString('utf8', at + headBytes, end);
+    return this.#bytes.toString('latin1', at + headBytes, end);
   }
 
   #textAt(at: number): string {

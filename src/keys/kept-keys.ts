@@ -86,8 +86,9 @@ function unpack(digest: string, text: string): KeptKey {
   return { found: { id, version, plan, ...limits, secret, digest, secretExpiresAt }, readAt, asOf };
 }
 
-/** Undefined for one that is longer than any of ours, or has a sign that JSON writes otherwise: a store may hold such. */
+/** Undefined for one that is longer than any of ours, or has other signs: a store may hold such. */
 function idIn(start: string): string | undefined {
-  const id = start.slice(2, Math.max(start.indexOf('"', 2), 0));
-  return id === '' || id.includes('\\') ? undefined : id;
+  return plainId.exec(start)?.[1];
 }
+
+const plainId = /^\["([\w.-]+)",/;

