@@ -90,9 +90,9 @@ export function createLink(client: Client, { deadlineMs, where }: LinkOptions): 
   }
 
   function sendGathered(): void {
-    const { send: sendThem } = gathered ?? {};
+    const last = gathered;
     gathered = undefined;
-    sendThem?.();
+    last?.send();
   }
 
   function send<T>(command: Command<T>, breaker: Breaker | undefined): Promise<T> {
