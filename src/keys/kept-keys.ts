@@ -1,4 +1,5 @@
 import { BoundedMap } from '../collections/bounded-map.ts';
+import { filled, none } from '../collections/filled.ts';
 import type { FoundKey } from './found-key.ts';
 import { RecordRing } from '../collections/record-ring.ts';
 
@@ -69,14 +70,12 @@ function pack({ found, readAt, asOf }: KeptKey): string {
   const more = {
     ...dates,
     enabled: enabled ? undefined : false,
-    quotas: quotas.length === 0 ? undefined : quotas,
-    scopes: scopes.length === 0 ? undefined : scopes,
-    networks: networks.length === 0 ? undefined : networks,
+    quotas: filled(quotas),
+    scopes: filled(scopes),
+    networks: filled(networks),
   };
   return JSON.stringify([id, Math.floor(readAt), asOf, version, plan, secret, more]);
 }
-
-const none: readonly never[] = Object.freeze([]);
 
 function unpack(digest: string, text: string): KeptKey {
   const [id, readAt, asOf, version, plan, secret, more] = JSON.parse(text) as Packed;

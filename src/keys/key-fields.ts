@@ -121,10 +121,15 @@ export function checkQuotas({ plan, quotas }: Pick<KeyFields, 'plan' | 'quotas'>
   if (faults.length > 0) throw invalidFields(faults);
 }
 
+/** Without a period a quota of a key has that of the plan's quota of its name, if there is one. */
+export function lacksPeriod({ name, per }: Pick<OwnQuota, 'name' | 'per'>, { quotas }: PlanRule): boolean {
+  return per === undefined && !quotas.some((quota) => quota.name === name);
+}
+
 function quotaFault({ name, per }: OwnQuota, plan: PlanRule): string | undefined {
   if (isTaken(plan, name)) return `is how answers call the ${name} of the plan, choose another name`;
+  if (!lacksPeriod({ name, per }, plan)) return undefined;
   const names = plan.quotas.map((quota) => quota.name);
-  if (per !== undefined || names.includes(name)) return undefined;
   return `has no period, and the plan has no quota of this name${suggest(name, names)}`;
 }
 

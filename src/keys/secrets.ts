@@ -23,13 +23,18 @@ export function createSecret(
   return { secret, kept };
 }
 
+/** Those that work at a moment, oldest first. */
+export function liveSecrets(secrets: readonly KeySecret[], at: number): readonly KeySecret[] {
+  return secrets.filter(({ expiresAt }) => !hasExpired(expiresAt, at));
+}
+
 /** The secrets that go on working for a while, none of them for longer than it would have. Throws when they are too many. */
 export function outlive(
   secrets: readonly KeySecret[],
   { at, overlapMs }: { readonly at: number; readonly overlapMs: number },
 ): (KeySecret & { readonly expiresAt: number })[] {
   if (overlapMs === 0) return [];
-  const others = secrets.filter(({ expiresAt }) => !hasExpired(expiresAt, at));
+  const others = liveSecrets(secrets, at);
   if (others.length >= secretsMax) throw tooManySecrets();
   return others.map((secret) => ({
     ...secret,

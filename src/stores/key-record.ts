@@ -1,3 +1,4 @@
+import { filled, none } from '../collections/filled.ts';
 import { isObject } from '../config/subschemas.ts';
 import type {
   AuditEntry,
@@ -16,18 +17,18 @@ export function encodeKeyRecord(record: KeyRecord): string {
   const { id: _id, version: _version, secrets, quotas, scopes, labels, networks, requests, ...rest } = record;
   return JSON.stringify({
     ...rest,
-    name: rest.name === '' ? undefined : rest.name,
-    owner: rest.owner === '' ? undefined : rest.owner,
+    name: filled(rest.name),
+    owner: filled(rest.owner),
     enabled: rest.enabled ? undefined : false,
-    quotas: quotas.length === 0 ? undefined : quotas,
-    scopes: scopes.length === 0 ? undefined : scopes,
-    labels: Object.keys(labels).length === 0 ? undefined : labels,
-    networks: networks.length === 0 ? undefined : networks,
-    requests: requests.length === 0 ? undefined : requests,
+    quotas: filled(quotas),
+    scopes: filled(scopes),
+    labels: filled(labels),
+    networks: filled(networks),
+    requests: filled(requests),
     secrets: secrets.map(({ digest, start, ...secret }) => ({
       ...secret,
       digest: Buffer.from(digest, 'hex').toString('base64url'),
-      start: start === '' ? undefined : start,
+      start: filled(start),
     })),
   });
 }
@@ -155,9 +156,6 @@ function mapping(value: unknown): Readonly<Record<string, unknown>> {
   if (!isObject(value)) throw malformed();
   return value;
 }
-
-/** Most lists of most keys are empty, and many keys may be kept: these share one. */
-const none: readonly never[] = Object.freeze([]);
 
 function list<Item>(value: unknown, decode: (item: unknown) => Item): readonly Item[] {
   if (value === undefined) return none;

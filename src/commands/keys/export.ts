@@ -1,4 +1,4 @@
-import { exportKey, hasOlderSecrets, type ExportedKey } from '../../keys/export-key.ts';
+import { exportKey, type ExportedKey } from '../../keys/export-key.ts';
 import { atDesk } from '../desk.ts';
 import { listPages } from '../list-pages.ts';
 import type { KeysOptions } from './open-book.ts';
@@ -7,21 +7,22 @@ import type { KeysOptions } from './open-book.ts';
 export function exportKeys({ config }: KeysOptions): Promise<number> {
   return atDesk({ config, looks: true }, async ({ store: { keys: store }, terminal }) => {
     const rotating: string[] = [];
-    const code = await listPages<ExportedKey>({ limit: 0, all: true, json: true }, terminal, {
+    const code = await listPages<ExportedKey['line']>({ limit: 0, all: true, json: true }, terminal, {
       nothing: '',
-      idOf: ({ id }) => id,
+      idOf: String,
       noun: 'key',
       print: String,
       read: async (cursor = '', limit) => {
         const now = Date.now();
         const listed = await store.listKeys(cursor, limit);
-        const records = listed.flatMap(({ found }) => found?.record ?? []);
-        const exported = records.flatMap((record) => exportKey(record, now) ?? []);
-        const ids = new Set(exported.map(({ id }) => id));
-        for (const record of records)
-          if (ids.has(record.id) && hasOlderSecrets(record, now)) rotating.push(record.id);
+        const items: ExportedKey['line'][] = [];
+        for (const { id, found } of listed) {
+          const exported = found === undefined ? undefined : exportKey(found.record, now);
+          if (exported !== undefined) items.push(exported.line);
+          if (exported?.leavesSecrets === true) rotating.push(id);
+        }
         return {
-          items: exported,
+          items,
           unreadable: listed.filter(({ found }) => found === undefined).map(({ id }) => id),
           next: listed.length < limit ? null : (listed.at(-1)?.id ?? null),
         };

@@ -2,6 +2,7 @@ import type { Config } from '../../config/config.ts';
 import { loadConfig } from '../../config/load-config.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { createKeyFormat } from '../../keys/key-format.ts';
+import { lacksPeriod } from '../../keys/key-fields.ts';
 import type { AuditView } from '../../keys/key-pages.ts';
 import type { KeyView } from '../../keys/key-view.ts';
 import { explain } from '../desk.ts';
@@ -72,9 +73,8 @@ function doubtsOf({ plan: name, quotas }: KeyView, plans: Config['plans']): read
   const plan = plans.get(name);
   if (plan === undefined)
     return [`the configuration has no plan ${name}, so requests with this key are answered 500`];
-  const ofPlan = new Set(plan.quotas.map((quota) => quota.name));
   return quotas
-    .filter((quota) => quota.per === undefined && !ofPlan.has(quota.name))
+    .filter((quota) => lacksPeriod(quota, plan))
     .map((quota) => `plan ${name} has no quota ${quota.name}, so that of the key counts for its lifetime`);
 }
 
