@@ -134,7 +134,7 @@ function createUpstreams({ upstreams }: Config, { metrics, logger }: Witnesses):
   const events: UpstreamEvents = {
     countError: metrics.countUpstreamError,
     setAside: (upstream, target, cause) =>
-      logger.warn({ upstream, target, cause: describeCause(cause) }, 'a target cannot be reached'),
+      logger.warn({ upstream, target, cause: describeCause(cause) }, 'a target cannot be used'),
     usedAgain: (upstream, target) => logger.warn({ upstream, target }, 'a target is used again'),
   };
   return new Map([...upstreams].map(([name, upstream]) => [name, createUpstream(upstream, events)]));

@@ -35,6 +35,8 @@ export interface AnswerSource {
 }
 
 interface Settle {
+  /** The head of the answer has come. */
+  readonly begin: () => void;
   resolve(outcome: Outcome): void;
   reject(failure: ExchangeFailed): void;
 }
@@ -139,6 +141,7 @@ export class Relay implements AnswerListener, Guest {
     clearTimeout(this.#deadline);
     this.#progress.upstreamMs = performance.now() - this.#startedAt;
     this.#head = { status, raw };
+    this.#settle.begin();
     // The head of a stream must not wait for its first event; with a body in the same packet one write carries both.
     this.#sendLater();
   }
@@ -220,6 +223,7 @@ export class Relay implements AnswerListener, Guest {
 
   /** The client's connection is no longer this relay's: its protocol was switched, and that was the answer. */
   handOver(): void {
+    this.#settle.begin();
     this.#progress.upstreamMs = performance.now() - this.#startedAt;
     this.#progress.answered = 101;
     this.#stop();

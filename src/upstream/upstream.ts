@@ -1,14 +1,11 @@
 import type { ServerResponse } from 'node:http';
 import type { UpstreamConfig } from '../config/config.ts';
-import { type BufferedLane, createBufferedLane } from './buffered/buffered-lane.ts';
-import { type Connector, createConnector, createTrust, type Trust } from './connect.ts';
 import type { Body } from '../bodies/body.ts';
-import { ClientGone, failureKind, refuse, type FailureKind } from './failures.ts';
+import { ClientGone, failureKind, refuse, ResponseTimeout, type FailureKind } from './failures.ts';
 import { ExchangeFailed, type Outcome, type Progress } from './exchange.ts';
 import type { Switching } from './streamed/streamed-exchange.ts';
 import { RequestHead } from './buffered/request-head.ts';
-import { Seats } from './seats.ts';
-import { createStreamedLane, type StreamedLane } from './streamed/streamed-lane.ts';
+import { createTargets, type Target, type TargetEvents } from './targets.ts';
 import { Refusal } from '../refusals.ts';
 import { safeMethods } from '../wire/safe-methods.ts';
 
@@ -41,28 +38,9 @@ export interface Upstream {
 }
 
 /** What an upstream tells of itself while it is used. */
-export interface UpstreamEvents {
+export interface UpstreamEvents extends TargetEvents {
   readonly countError: (upstream: string, kind: FailureKind | 'cut') => void;
-  /** A target could not be reached. Told once, until it is used again. */
-  readonly setAside: (upstream: string, target: string, cause: Error) => void;
-  /** A target that was set aside gave an answer. */
-  readonly usedAgain: (upstream: string, target: string) => void;
 }
-
-interface Target {
-  readonly url: URL;
-  readonly connect: Connector;
-  /** Of both ways to it. */
-  readonly seats: Seats;
-  readonly buffered: BufferedLane;
-  readonly streamed: StreamedLane;
-  /** Left aside until then, because it could not be reached. */
-  asideUntil: number;
-  /** From the first failure to the next answer. */
-  isAway: boolean;
-}
-
-const asideMs = 2000;
 
 /** A server may leave a body with these unread (RFC 9110 §9.3), and take it for the next request on the connection. */
 const methodsWithoutBody = new Set([...safeMethods, 'DELETE']);
@@ -71,45 +49,18 @@ const methodsWithoutBody = new Set([...safeMethods, 'DELETE']);
 const wholeBytesMax = 64 * 1024;
 
 export function createUpstream(config: UpstreamConfig, events: UpstreamEvents): Upstream {
-  const trust = createTrust(config.ca);
-  const targets = config.targets.map((origin) => createTarget(origin, config, trust));
-  let turn = 0;
-
-  /** None that was not reached already, as long as there are others. */
-  function nextTarget(now: number, unreached: ReadonlySet<Target>): Target {
-    turn = (turn + 1) % targets.length;
-    const inTurn = [...targets.slice(turn), ...targets.slice(0, turn)].filter((one) => !unreached.has(one));
-    const ready = inTurn.filter((target) => target.asideUntil <= now);
-    if (ready.length > 0)
-      return ready.reduce((best, one) => (one.seats.ahead < best.seats.ahead ? one : best));
-    return inTurn.toSorted((a, b) => a.asideUntil - b.asideUntil)[0] as Target;
-  }
-
-  function setAside(target: Target, cause: Error): void {
-    target.asideUntil = performance.now() + asideMs;
-    // Another target may have them at once.
-    if (targets.length > 1) target.seats.turnAway(cause);
-    if (target.isAway) return;
-    target.isAway = true;
-    events.setAside(config.name, target.url.origin, cause);
-  }
-
-  function noteAnswer(target: Target): void {
-    if (!target.isAway) return;
-    target.isAway = false;
-    events.usedAgain(config.name, target.url.origin);
-  }
+  const targets = createTargets(config, events);
 
   async function send(request: OutgoingRequest, res: ServerResponse, progress: Progress): Promise<Outcome> {
     let failure: ExchangeFailed | undefined;
     const unreached = new Set<Target>();
     let repeats = false;
-    while (unreached.size < targets.length) {
-      const target = targets.length === 1 ? (targets[0] as Target) : nextTarget(performance.now(), unreached);
+    while (unreached.size < targets.all.length) {
+      const target = targets.next(unreached);
+      const { answers } = target;
       try {
         const outcome = await exchange(target, request, { res, progress, config, repeats });
         if (outcome.cut === 'upstream') events.countError(config.name, 'cut');
-        noteAnswer(target);
         return outcome;
       } catch (error) {
         if (!(error instanceof ExchangeFailed)) throw error;
@@ -121,12 +72,16 @@ export function createUpstream(config: UpstreamConfig, events: UpstreamEvents): 
           repeats = true;
           continue;
         }
-        if (error.sent) break;
+        if (error.sent) {
+          if (error.cause instanceof ResponseTimeout) target.noteTimeout(error.cause, answers);
+          break;
+        }
         unreached.add(target);
         if (error.inLine) continue;
-        setAside(target, error.cause);
+        target.setAside(error.cause);
         // The last is counted as what the caller is told.
-        if (unreached.size < targets.length) events.countError(config.name, failureKind(error.cause, false));
+        if (unreached.size < targets.all.length)
+          events.countError(config.name, failureKind(error.cause, false));
       }
     }
     const cause = failure?.cause ?? new ClientGone();
@@ -141,10 +96,10 @@ export function createUpstream(config: UpstreamConfig, events: UpstreamEvents): 
     name: config.name,
     send,
     probe: async () => {
-      await Promise.any(targets.map(probeTarget));
+      await Promise.any(targets.all.map(probeTarget));
     },
     close: () => {
-      for (const { buffered, streamed } of targets) {
+      for (const { buffered, streamed } of targets.all) {
         buffered.close();
         streamed.close();
       }
@@ -156,21 +111,6 @@ export function createUpstream(config: UpstreamConfig, events: UpstreamEvents): 
 function mayRepeat({ silent, sent }: ExchangeFailed, { method, switching }: OutgoingRequest): boolean {
   if (!silent || !sent) return silent;
   return safeMethods.has(method) && switching === undefined;
-}
-
-function createTarget(origin: string, config: UpstreamConfig, trust: Trust): Target {
-  const url = new URL(origin);
-  const connect = createConnector(url, config.timeouts.connectMs, trust);
-  const seats = new Seats(config.connections);
-  return {
-    url,
-    connect,
-    seats,
-    buffered: createBufferedLane(connect, config.timeouts, seats),
-    streamed: createStreamedLane(url, config, { seats, trust }),
-    asideUntil: 0,
-    isAway: false,
-  };
 }
 
 interface ExchangeParts {
@@ -193,7 +133,7 @@ function exchange(
     }
     const { method, target: path, headers, body, switching, answerHeaders: own, costHeader } = request;
     const host = config.preserveHost ? request.host : target.url.host;
-    const parts = { own, costHeader, progress, settle: { resolve, reject } };
+    const parts = { own, costHeader, progress, settle: { begin: target.noteAnswer, resolve, reject } };
     const alone = repeats || (hasBytes(body) && methodsWithoutBody.has(method));
     if (body.kind === 'bytes' && body.bytes.length <= wholeBytesMax && switching === undefined) {
       const head = new RequestHead({ method, path, host, headers });

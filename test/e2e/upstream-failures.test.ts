@@ -240,7 +240,7 @@ test('two targets take turns; one that is down is left aside without a failure, 
   await until(async () => (await share(2))[1] > 0);
   assert.deepEqual(await share(10), [5, 5]);
   assert.deepEqual(await until(() => (told('pair').length < 2 ? undefined : told('pair'))), [
-    [two.url, 'warn', 'a target cannot be reached'],
+    [two.url, 'warn', 'a target cannot be used'],
     [two.url, 'warn', 'a target is used again'],
   ]);
 });
@@ -342,7 +342,7 @@ test('a target that cannot be reached does not use up what a GET on a kept conne
   kept.script = (socket) => void (warm.has(socket) ? socket.resetAndDestroy() : socket.write(ok));
   assert.equal((await ask(t, 'GET /leaving/x')).status, 200);
   assert.deepEqual(await until(() => (told('leaving').length < 1 ? undefined : told('leaving'))), [
-    [leaving.url, 'warn', 'a target cannot be reached'],
+    [leaving.url, 'warn', 'a target cannot be used'],
   ]);
 });
 
@@ -375,7 +375,7 @@ for (const end of ['closes', 'resets'] as const) {
 test('a target that takes no connection is left aside though answers have less time than connections', async (t) => {
   for (let i = 0; i < 4; i += 1) assert.equal((await ask(t, 'POST /half/x', [], 'body')).status, 200);
   assert.deepEqual(await until(() => (told('half').length < 1 ? undefined : told('half'))), [
-    [`http://127.0.0.1:${full}`, 'warn', 'a target cannot be reached'],
+    [`http://127.0.0.1:${full}`, 'warn', 'a target cannot be used'],
   ]);
 });
 

@@ -91,6 +91,7 @@ export class StreamedExchange implements AnswerSource {
     this.#timeouts = timeouts;
     this.#seats = seats;
     const settle = {
+      begin: parts.settle.begin,
       resolve: (outcome: Parameters<LaneParts['settle']['resolve']>[0]) => {
         this.#stop();
         parts.settle.resolve(outcome);

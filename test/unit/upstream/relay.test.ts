@@ -40,7 +40,7 @@ async function startRelay(t: TestContext, idleMs = 60_000) {
     progress,
     timeouts: { responseMs: 60_000, idleMs },
     seats: new Seats(1),
-    settle: { resolve, reject },
+    settle: { begin: () => undefined, resolve, reject },
   });
   const source = new Source();
   relay.connected(source);

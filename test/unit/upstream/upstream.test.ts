@@ -289,6 +289,73 @@ test('a target that stays away is told of once, however often it is tried again'
   assert.deepEqual(started.setAside, [url]);
 });
 
+for (const [lane, size] of Object.entries({ buffered: 100, streamed: 100_000 })) {
+  test(`a target that takes requests and answers none is left aside, and tried by one at a time: ${lane}`, async (t) => {
+    let ahead = 0;
+    const now = performance.now.bind(performance);
+    t.mock.method(performance, 'now', () => now() + ahead);
+    const other = await startAnswering(t);
+    const { ask, started } = await startScene(t, size, {
+      responseMs: 300,
+      connections: 10,
+      others: [other.url],
+    });
+    const { silent } = started;
+    const answered = async (count: number) => {
+      for (const client of await Promise.all(Array.from({ length: count }, ask)))
+        assert.equal((await client.responses(1))[0]?.status, 204);
+    };
+    await ask();
+    await ask();
+    await until(() => started.refusals.length === 1);
+    assert.deepEqual(started.setAside, [silent.url]);
+    await answered(4);
+    ahead += 3000;
+    const clients = await Promise.all(Array.from({ length: 6 }, ask));
+    await until(() => started.refusals.length === 2);
+    assert.equal(silent.received.length, 2, 'one of the six tried it');
+    for (const { socket } of clients) socket.destroy();
+    ahead += 3000;
+    silent.script = (socket) => socket.write('HTTP/1.1 204 No Content\r\n\r\n');
+    await answered(6);
+    assert.deepEqual([started.setAside, started.usedAgain], [[silent.url], [silent.url]]);
+    assert.deepEqual(started.refusals, ['upstream_timeout', 'upstream_timeout']);
+    const before = other.requests;
+    await answered(6);
+    assert.equal(other.requests, before + 3, 'they take turns again');
+  });
+
+  test(`a target that answers others is not left aside for one answer that took too long: ${lane}`, async (t) => {
+    const { ask, started } = await startScene(t, size, {
+      responseMs: 300,
+      connections: 10,
+      others: [(await startAnswering(t)).url],
+    });
+    const { silent } = started;
+    silent.script = (socket) => {
+      if (silent.received.length > 1) socket.write('HTTP/1.1 204 No Content\r\n\r\n');
+    };
+    const slow = await Promise.all([ask(), ask()]);
+    await until(() => silent.received.length === 1);
+    for (const client of await Promise.all([ask(), ask()]))
+      assert.equal((await client.responses(1))[0]?.status, 204);
+    await until(() => started.refusals.length === 1);
+    assert.deepEqual(started.setAside, []);
+    for (const { socket } of slow) socket.destroy();
+  });
+}
+
+async function startAnswering(t: TestContext) {
+  const answering = { url: '', requests: 0 };
+  const server = createServer((req, res) => {
+    answering.requests += 1;
+    req.resume();
+    res.writeHead(204).end();
+  });
+  answering.url = `http://127.0.0.1:${await listen(t, server)}`;
+  return answering;
+}
+
 /** Bodies of which the first reading, once `begin` was called, brings nothing until `come` is. */
 function lateBody() {
   const { promise: whenAsked, resolve: asked } = Promise.withResolvers<void>();
@@ -330,6 +397,7 @@ function streamed(bytes: Buffer, { repeatable }: { repeatable: boolean }): Strea
 interface SceneOptions {
   readonly responseMs?: number;
   readonly connectMs?: number;
+  readonly connections?: number;
   /** In place of the silent one. */
   readonly target?: string;
   /** The name and the value of a header of each request, as bytes: a test that looks for its text must not hold it. */
@@ -346,6 +414,7 @@ async function startScene(
   {
     responseMs = 60_000,
     connectMs = 5000,
+    connections = 1,
     bodyOf = inMemory,
     target,
     others = [],
@@ -359,6 +428,7 @@ async function startScene(
     progress: [] as Progress[],
     refusals: [] as unknown[],
     setAside: [] as string[],
+    usedAgain: [] as string[],
     onSend: (_res: ServerResponse): unknown => undefined,
     method: 'POST',
   };
@@ -367,14 +437,14 @@ async function startScene(
       name: 'one',
       targets: [target ?? silent.url, ...others],
       timeouts: { connectMs, responseMs, idleMs: 60_000 },
-      connections: 1,
+      connections,
       preserveHost: false,
       ca: undefined,
     },
     {
       countError: () => undefined,
       setAside: (_upstream, aside) => started.setAside.push(aside),
-      usedAgain: assert.fail,
+      usedAgain: (_upstream, back) => started.usedAgain.push(back),
     },
   );
   t.after(() => upstream.close());

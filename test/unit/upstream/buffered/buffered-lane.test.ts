@@ -57,7 +57,11 @@ async function openLane(
     createServer((_req, res) => {
       const { request, resolve } = coming.shift()!;
       const { leaves, ...asked } = request;
-      const settle = { resolve, reject: (failure: Error) => (resolve(failure), res.destroy()) };
+      const settle = {
+        begin: ignore,
+        resolve,
+        reject: (failure: Error) => (resolve(failure), res.destroy()),
+      };
       const headers = ['content-length', String(request.body.length)];
       const parts = { own: () => [], costHeader: undefined, progress: noProgress(), settle };
       const head = new RequestHead({ method: 'POST', path: '/', host: 'a', headers });
@@ -373,3 +377,5 @@ function beBusy(ms: number): void {
   const from = performance.now();
   while (performance.now() - from < ms);
 }
+
+function ignore(): void {}
