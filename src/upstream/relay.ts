@@ -2,11 +2,11 @@ import type { ServerResponse } from 'node:http';
 import { breakOff } from '../wire/break-off.ts';
 import type { AnswerListener } from './answer-reader.ts';
 import { writeAnswerHead } from './answer-head.ts';
-import type { UpstreamConfig } from '../config/config.ts';
+import { AnswerClock, type AnswerTimes } from './answer-clock.ts';
 import { GatheringWriter } from './gathering-writer.ts';
 import { takeHeader } from '../wire/headers.ts';
 import { ExchangeFailed, type Outcome, type Progress } from './exchange.ts';
-import { ClientGone, NonsenseAnswer, ResponseTimeout, Stalled } from './failures.ts';
+import { ClientGone, NonsenseAnswer, ResponseTimeout } from './failures.ts';
 import { Refusal } from '../refusals.ts';
 import type { Guest, Seats } from './seats.ts';
 import { sendHead } from '../wire/send-head.ts';
@@ -17,8 +17,7 @@ export interface RelayParts {
   readonly own: () => readonly string[];
   readonly costHeader: string | undefined;
   readonly progress: Progress;
-  /** Without `responseMs` somebody else waits for the head. */
-  readonly timeouts: Pick<UpstreamConfig['timeouts'], 'idleMs'> & { readonly responseMs?: number };
+  readonly timeouts: AnswerTimes;
   /** Where the relay has its seat, or waits for one. */
   readonly seats: Seats;
   readonly settle: Settle;
@@ -42,6 +41,13 @@ interface Settle {
 }
 
 /**
+ * How far the answer is. `begun`: its head has come, and at the end of this turn it is sent, with all of its body if that has come by
+ * then. `flowing`: its head has been sent, and what comes is sent at once. `whole`: all has come, and the end of it is sent at the
+ * end of this turn. `over`: nothing of it is taken any more.
+ */
+type Stage = 'awaited' | 'begun' | 'flowing' | 'whole' | 'over';
+
+/**
  * Passes one answer of an upstream on to one client, with backpressure, and folds the many ways an exchange can end into
  * exactly one: an Outcome, or ExchangeFailed while the client has seen nothing yet.
  * An answer that breaks off is never ended as if it were whole: the client's connection is destroyed.
@@ -55,34 +61,20 @@ export class Relay implements AnswerListener, Guest {
   readonly #progress: Progress;
   readonly #seats: Seats;
   readonly #settle: Settle;
-  #startedAt = 0;
-  readonly #timeouts: RelayParts['timeouts'];
-  #deadline: NodeJS.Timeout | undefined;
-  /** Begins anew with each piece of an answer that comes in pieces. */
-  #patience: NodeJS.Timeout | undefined;
+  readonly #clock: AnswerClock;
   /** Every response closes, mostly after its end: an error made for each of them was 3 % of the CPU of a name call. */
   readonly #onClose = (): void => {
-    if (!this.#over) this.#giveUp(new ClientGone());
+    if (this.#stage !== 'over') this.breakOff(new ClientGone());
   };
   /** Undefined before there is a connection, and as soon as it is done with this request. */
   #source: AnswerSource | undefined;
-  #over = false;
-  #hasLeft = false;
-  /** All of it has left. Before that it is the body that is waited for, also when an answer has begun. */
-  #sent = false;
+  /** What of the request has left. Before that is all, it is the body that is waited for, also when an answer has begun. */
+  #left: 'nothing' | 'some' | 'all' = 'nothing';
+  #stage: Stage = 'awaited';
   /** The client takes nothing, so it is not the upstream that is waited for. */
-  #paused = false;
-  /** What has come of the answer's head. */
+  #isPaused = false;
   #head: { readonly status: number; readonly raw: readonly string[] } | undefined;
-  /** The head is on its way to the client; until then there can still be a refusal. */
-  #begun = false;
-  /** All of the answer has come; the client may still leave before it is sent. */
-  #complete = false;
-  /** Once all is dealt with that came with the head, what comes is written at once. */
-  #flowing = false;
-  /** What has come is sent at the end of this turn. */
-  #isDue = false;
-  /** The start of the body, which until then may turn out to be all of it. */
+  /** The start of the body, which may turn out to be all of it. */
   #held: Buffer | undefined;
   /** All that is not held. */
   #body: GatheringWriter | undefined;
@@ -92,65 +84,62 @@ export class Relay implements AnswerListener, Guest {
     this.#own = own;
     this.#costHeader = costHeader;
     this.#progress = progress;
-    this.#timeouts = timeouts;
+    this.#clock = new AnswerClock(timeouts, this);
     this.#seats = seats;
     this.#settle = settle;
     res.on('close', this.#onClose);
   }
 
-  /** Its time for a connection begins, and later that for the head of its answer. An upstream that sends 1xx for ever puts off neither. */
+  /** Its time for a connection begins, and later that for the head of its answer. */
   startClock(): void {
-    this.#startedAt = performance.now();
-    const { responseMs } = this.#timeouts;
-    if (responseMs === undefined) return;
-    if (this.#deadline === undefined)
-      this.#deadline = setTimeout(() => this.#lookForHead(responseMs), responseMs);
-    else this.#deadline.refresh();
+    this.#clock.start();
   }
 
   connected(source: AnswerSource): void {
     this.#source = source;
-    this.startClock();
+    this.#clock.start();
   }
 
   /** From here on something of it may have reached the upstream. */
   requestLeaves(): void {
-    this.#hasLeft = true;
+    this.#left = 'some';
     this.#progress.sent = true;
   }
 
   /** Of this try: an earlier one may have. */
   get hasLeft(): boolean {
-    return this.#hasLeft;
+    return this.#left !== 'nothing';
   }
 
-  /** All of it has left: from here on it is the upstream that takes its time. */
+  /** All of it has left. */
   requestSent(): void {
-    this.#sent = true;
-    this.#startedAt = performance.now();
-    if (this.#flowing) this.#expectMore();
+    this.requestLeaves();
+    this.#left = 'all';
+    this.#clock.noteSent();
+    if (this.#stage === 'flowing') this.#expectMore();
   }
 
   /** Given up, or over: it takes no answer any more. */
   get isOver(): boolean {
-    return this.#over;
+    return this.#stage === 'over';
   }
 
   answerBegins(status: number, raw: readonly string[]): void {
-    if (this.#over) return;
-    clearTimeout(this.#deadline);
-    this.#progress.upstreamMs = performance.now() - this.#startedAt;
+    if (this.#stage === 'over') return;
+    this.#stage = 'begun';
     this.#head = { status, raw };
+    this.#clock.noteHead();
+    this.#progress.upstreamMs = this.#clock.elapsedMs;
     this.#settle.begin();
     // The head of a stream must not wait for its first event; with a body in the same packet one write carries both.
     this.#sendLater();
   }
 
   answerGoesOn(chunk: Buffer): void {
-    if (this.#over) return;
+    if (this.#stage === 'over') return;
     const isFirst = this.#progress.bytesOut === 0;
     this.#progress.bytesOut += chunk.length;
-    if (isFirst && !this.#flowing && chunk.length <= heldBytesMax) {
+    if (isFirst && this.#stage === 'begun' && chunk.length <= heldBytesMax) {
       this.#held = chunk;
       return;
     }
@@ -160,30 +149,28 @@ export class Relay implements AnswerListener, Guest {
 
   /** All of the answer has come. */
   answerEnded(): void {
-    if (this.#over) return;
-    this.#complete = true;
+    if (this.#stage === 'over') return;
+    // One that has just begun is sent at the end of this turn already.
+    if (this.#stage === 'flowing') this.#sendLater();
+    this.#stage = 'whole';
+    this.#clock.expectNoMore();
     this.#source = undefined;
-    this.#sendLater();
   }
 
   #sendLater(): void {
-    if (this.#isDue) return;
-    this.#isDue = true;
     whenAllIsRead(() => {
-      this.#isDue = false;
-      if (this.#complete) this.#finish();
+      if (this.#stage === 'whole') this.#finish();
       else this.#startFlowing();
     });
   }
 
-  /** The answer broke, or there will be none. */
+  /** The answer broke, or there will be none. What becomes of a connection behind a whole answer is no concern of its client. */
   answerFailed(error: Error): void {
-    // What becomes of a connection behind a whole answer is no concern of its client.
-    if (!this.#complete) this.#fail(error);
+    if (this.#stage !== 'whole') this.#fail(error);
   }
 
   #finish(): void {
-    if (!this.#begin()) return;
+    if (!this.#giveHead()) return;
     this.#stop();
     // One string of head and body costs one write of text, which is much less than one of a list of buffers.
     this.#body?.flush();
@@ -192,18 +179,17 @@ export class Relay implements AnswerListener, Guest {
     this.#settle.resolve({ status: this.#res.statusCode, cut: undefined });
   }
 
-  /** Gives the head to the client's response. False when there is no answer to pass on, or no longer. */
-  #begin(): boolean {
-    if (this.#over || this.#head === undefined) return false;
-    if (this.#begun) return true;
+  /** Gives the head to the client's response, once. False when there is none to give; until then there can still be a refusal. */
+  #giveHead(): boolean {
+    if (this.#stage === 'over' || this.#head === undefined) return false;
+    if (this.#progress.answered !== undefined) return true;
     const { status, raw } = this.#head;
     try {
       writeAnswerHead(this.#res, status, { raw: this.takeCost(raw), own: this.#own() });
     } catch (error) {
-      this.#giveUp(error instanceof Error ? error : new NonsenseAnswer('an unknown fault'));
+      this.breakOff(error instanceof Error ? error : new NonsenseAnswer('an unknown fault'));
       return false;
     }
-    this.#begun = true;
     this.#progress.answered = status;
     return true;
   }
@@ -216,23 +202,26 @@ export class Relay implements AnswerListener, Guest {
     return rest;
   }
 
-  /** Ends the exchange for a reason of ours, such as a body that broke its rule while it was sent. */
+  /** Ends the exchange from our side, such as for a body that broke its rule while it was sent. */
   breakOff(reason: Error): void {
-    this.#giveUp(reason);
+    if (this.#stage === 'over') return;
+    this.#fail(reason);
+    this.#source?.abort(reason);
+    this.#source = undefined;
   }
 
   /** The client's connection is no longer this relay's: its protocol was switched, and that was the answer. */
   handOver(): void {
+    this.#progress.upstreamMs = this.#clock.elapsedMs;
     this.#settle.begin();
-    this.#progress.upstreamMs = performance.now() - this.#startedAt;
     this.#progress.answered = 101;
     this.#stop();
   }
 
   /** Sends what has come of the answer. */
   #startFlowing(): void {
-    if (this.#flowing || this.#complete || !this.#begin()) return;
-    this.#flowing = true;
+    if (this.#stage !== 'begun' || !this.#giveHead()) return;
+    this.#stage = 'flowing';
     if (this.#held !== undefined) this.#write(this.#held);
     if (this.#progress.bytesOut === 0 && !this.#res.destroyed) sendHead(this.#res);
     this.#held = undefined;
@@ -240,66 +229,29 @@ export class Relay implements AnswerListener, Guest {
   }
 
   #write(chunk: Buffer): void {
-    if (this.#over) return;
+    if (this.#stage === 'over') return;
     this.#body ??= new GatheringWriter(this.#res);
     if (this.#body.write(chunk)) return this.#expectMore();
-    if (this.#paused) return; // what had been read of TLS before it stopped still comes
-    this.#paused = true;
-    this.#expectNothing();
+    if (this.#isPaused) return; // what had been read of TLS before it stopped still comes
+    this.#isPaused = true;
+    this.#clock.expectNoMore();
     this.#source?.pause();
     this.#res.once('drain', () => this.#goOn());
   }
 
   #goOn(): void {
-    this.#paused = false;
+    this.#isPaused = false;
     this.#expectMore();
     this.#source?.resume();
   }
 
-  /** Ends the exchange from our side. */
-  #giveUp(reason: Error): void {
-    if (this.#over) return;
-    this.#fail(reason);
-    this.#source?.abort(reason);
-    this.#source = undefined;
-  }
-
-  /** What came while the process was held up came in time: an answer, or the connection that was waited for. */
-  #lookForHead(responseMs: number): void {
-    const since = this.#startedAt;
-    whenAllIsRead(() => {
-      if (this.#head === undefined && since === this.#startedAt)
-        this.#giveUp(new ResponseTimeout(responseMs));
-    });
-  }
-
-  /**
-   * Nearly every answer is whole in one turn of the event loop and needs no timer. With one for each, kept for a while, the old
-   * generation filled up three times as fast.
-   */
   #expectMore(): void {
-    if (this.#over || this.#paused || !this.#sent) return;
-    if (this.#patience === undefined)
-      this.#patience = setTimeout(() => this.#lookForMore(), this.#timeouts.idleMs);
-    else this.#patience.refresh();
-  }
-
-  #lookForMore(): void {
-    const { bytesOut } = this.#progress;
-    whenAllIsRead(() => {
-      if (!this.#complete && bytesOut === this.#progress.bytesOut)
-        this.#giveUp(new Stalled(`nothing more of the answer within ${this.#timeouts.idleMs} ms`));
-    });
-  }
-
-  #expectNothing(): void {
-    clearTimeout(this.#patience);
-    this.#patience = undefined;
+    if (this.#stage === 'flowing' && !this.#isPaused && this.#left === 'all') this.#clock.expectMore();
   }
 
   #fail(error: Error): void {
-    if (this.#over) return;
-    if (this.#begun && this.#progress.answered !== undefined) {
+    if (this.#stage === 'over') return;
+    if (this.#progress.answered !== undefined) {
       const byClient = error instanceof ClientGone || error instanceof Refusal;
       const cut = this.#progress.cut ?? (byClient ? 'client' : 'upstream');
       this.#progress.cut = cut;
@@ -313,7 +265,7 @@ export class Relay implements AnswerListener, Guest {
     const silent = this.#source?.isStale(error) ?? false;
     this.#stop();
     this.#res.off('close', this.#onClose); // another try may follow; after the last the two end together
-    const sent = this.#hasLeft;
+    const sent = this.hasLeft;
     const inLine = this.#seats.giveUp(this);
     const inTime = inLine || this.seat === 'after a wait';
     const waited = !sent && !silent && inTime && error instanceof ResponseTimeout;
@@ -321,9 +273,8 @@ export class Relay implements AnswerListener, Guest {
   }
 
   #stop(): void {
-    this.#over = true;
-    clearTimeout(this.#deadline);
-    this.#expectNothing();
+    this.#stage = 'over';
+    this.#clock.stop();
   }
 }
 

@@ -76,8 +76,7 @@ export class Connection implements AnswerSource {
       socket.uncork();
     }
     // A connection that turns out to be closed already takes none of it.
-    if (socket.errored === null) relay.requestLeaves();
-    relay.requestSent();
+    if (socket.errored === null) relay.requestSent();
   }
 
   /** It is kept for later, for so long. */

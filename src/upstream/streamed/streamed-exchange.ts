@@ -194,7 +194,6 @@ export class StreamedExchange implements AnswerSource {
       return;
     }
     if (!this.#mayWrite(outgoing)) return;
-    this.#relay.requestLeaves();
     outgoing.end();
     this.#sent = true;
     this.#relay.requestSent();

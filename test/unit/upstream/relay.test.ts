@@ -44,7 +44,6 @@ async function startRelay(t: TestContext, idleMs = 60_000) {
   });
   const source = new Source();
   relay.connected(source);
-  relay.requestLeaves();
   relay.requestSent();
   relay.answerBegins(200, []);
   const sent: Buffer[] = [];

@@ -351,7 +351,6 @@ test('a connection that was paused at the end of an answer reads the next one', 
 function askToPause(connection: Connection): void {
   const relay = {
     connected: () => undefined,
-    requestLeaves: () => undefined,
     requestSent: () => undefined,
     answerBegins: () => undefined,
     answerGoesOn: () => connection.pause(),
