@@ -41,11 +41,10 @@ interface LeaseCounts {
   readonly droppedSteps: number;
 }
 
-const leaseGauges: readonly (readonly [keyof LeaseCounts, name: string, help: string])[] = [
+const leaseGauges: readonly (readonly [part: keyof LeaseCounts, name: string, help: string])[] = [
   ['leases', 'gatehouse_quota_leases', 'Keys whose quota this process holds or has just held ahead.'],
   ['owingKeys', 'gatehouse_quota_owing_keys', 'Keys with requests that the store has yet to count.'],
   ['waitingSteps', 'gatehouse_quota_waiting_steps', 'Units on their way back to the store, in steps.'],
-  ['droppedSteps', 'gatehouse_quota_dropped_steps', 'Steps that the store never took, since the start.'],
 ];
 
 const latencyBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
@@ -153,16 +152,17 @@ export function createGatewayMetrics(clients: Clients = nobody, registry = new R
     },
     showLeases(read) {
       for (const [part, name, help] of leaseGauges) {
-        const gauge = new Gauge({
-          name,
-          help,
-          registers: [],
-          collect() {
-            this.set(read()[part]);
-          },
-        });
-        registry.registerMetric(gauge);
+        const gauge: Gauge = new Gauge({ name, help, registers, collect: () => gauge.set(read()[part]) });
       }
+      const dropped: Counter = new Counter({
+        name: 'gatehouse_quota_dropped_steps_total',
+        help: 'Steps that the store never took.',
+        registers,
+        collect() {
+          dropped.reset();
+          dropped.inc(read().droppedSteps);
+        },
+      });
     },
   };
 }
