@@ -1,13 +1,7 @@
 import type { Logger } from './log.ts';
 import type { Metrics } from './metrics.ts';
-import { StoreUnavailable, Unreadable } from '../stores/ledger.ts';
+import { Outages, type StorePart } from './outages.ts';
 import type { Store } from '../stores/store.ts';
-
-/**
- * An outage that follows another within this time is not told again, nor is a further reason: a store that flickers must not fill
- * the log.
- */
-const quietMs = 5000;
 
 /**
  * The same store, with every call counted and timed, and a line in the log when it goes away, for each reason, and when it is
@@ -15,46 +9,7 @@ const quietMs = 5000;
  */
 export function watchStore(store: Store, metrics: Metrics, logger?: Logger): Store {
   const { keys, ledger } = store;
-  const away = new Set<Part>();
-  let toldAt = Number.NEGATIVE_INFINITY;
-  /** In this outage. */
-  const told = new Set<string>();
-  let spoiltToldAt = Number.NEGATIVE_INFINITY;
-
-  /** What a part of the store does all the same ends no outage of another. */
-  function answered(part: Part): void {
-    if (away.size === 0) return;
-    away.delete('all');
-    away.delete(part);
-    if (away.size > 0) return;
-    logger?.info('the store answers again');
-  }
-
-  function failed(error: unknown, part: Part): void {
-    if (!(error instanceof StoreUnavailable)) return;
-    const now = performance.now();
-    // The feed of changes is everybody's.
-    if (error instanceof Unreadable && part !== 'changes') {
-      tellSpoilt(error, now);
-      return;
-    }
-    const quiet = now - toldAt < quietMs;
-    if (away.size === 0 && quiet) return;
-    if (away.size === 0) told.clear();
-    if (!quiet && !told.has(error.message)) {
-      toldAt = now;
-      told.add(error.message);
-      logger?.error({ reason: error.message }, 'the store does not answer');
-    }
-    away.add(part);
-  }
-
-  /** It concerns one key and is no outage. Requests say it for themselves; what is done behind them does not. */
-  function tellSpoilt(error: Unreadable, now: number): void {
-    if (now - spoiltToldAt < quietMs) return;
-    spoiltToldAt = now;
-    logger?.error({ reason: error.message }, 'the store holds what cannot be read');
-  }
+  const outages = logger && new Outages(logger);
 
   function watch<Args extends readonly unknown[], Answer>(
     operation: string,
@@ -69,12 +24,12 @@ export function watchStore(store: Store, metrics: Metrics, logger?: Logger): Sto
       return call(...args).then(
         (answer) => {
           measure(startedAt, true);
-          answered(part);
+          outages?.noteAnswer(part);
           return answer;
         },
         (error: unknown) => {
           measure(startedAt, false);
-          failed(error, part);
+          outages?.noteFailure(error, part);
           throw error;
         },
       );
@@ -130,13 +85,7 @@ export function watchStore(store: Store, metrics: Metrics, logger?: Logger): Sto
   };
 }
 
-/**
- * What fails, and comes back, by itself: writing, in a store without room; reading the changes of keys, without the right to. All else
- * fails with the whole of it.
- */
-type Part = 'all' | 'writes' | 'changes';
-
-function partOf(operation: string): Part {
+function partOf(operation: string): StorePart {
   if (operation === 'read_changes') return 'changes';
   return roomless.has(operation) ? 'all' : 'writes';
 }

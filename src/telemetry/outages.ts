@@ -1,0 +1,65 @@
+import { StoreUnavailable, Unreadable } from '../stores/ledger.ts';
+import type { Logger } from './log.ts';
+
+/**
+ * What fails, and comes back, by itself: writing, in a store without room; reading the changes of keys, without the right to. All else
+ * fails with the whole of it.
+ */
+export type StorePart = 'all' | 'writes' | 'changes';
+
+/**
+ * An outage that follows another within this time is not told again, nor is a further reason: a store that flickers must not fill
+ * the log.
+ */
+const quietMs = 5000;
+
+/** Tells the log when the store goes away, for each reason, and when it is back. */
+export class Outages {
+  readonly #logger: Logger;
+  readonly #away = new Set<StorePart>();
+  #toldAt = Number.NEGATIVE_INFINITY;
+  /** Reasons, in this outage. */
+  readonly #told = new Set<string>();
+  #spoiltToldAt = Number.NEGATIVE_INFINITY;
+
+  constructor(logger: Logger) {
+    this.#logger = logger;
+  }
+
+  /** What a part of the store does all the same ends no outage of another. */
+  noteAnswer(part: StorePart): void {
+    if (this.#away.size === 0) return;
+    this.#away.delete('all');
+    this.#away.delete(part);
+    if (this.#away.size === 0) this.#logger.info('the store answers again');
+  }
+
+  noteFailure(error: unknown, part: StorePart): void {
+    if (!(error instanceof StoreUnavailable)) return;
+    // The feed of changes is everybody's.
+    if (error instanceof Unreadable && part !== 'changes') this.#tellSpoilt(error);
+    else this.#tellAway(error, part);
+  }
+
+  #tellAway(error: StoreUnavailable, part: StorePart): void {
+    const now = performance.now();
+    const quiet = now - this.#toldAt < quietMs;
+    if (this.#away.size === 0) {
+      if (quiet) return;
+      this.#told.clear();
+    }
+    this.#away.add(part);
+    if (quiet || this.#told.has(error.message)) return;
+    this.#toldAt = now;
+    this.#told.add(error.message);
+    this.#logger.error({ reason: error.message }, 'the store does not answer');
+  }
+
+  /** It concerns one key and is no outage. Requests say it for themselves; what is done behind them does not. */
+  #tellSpoilt(error: Unreadable): void {
+    const now = performance.now();
+    if (now - this.#spoiltToldAt < quietMs) return;
+    this.#spoiltToldAt = now;
+    this.#logger.error({ reason: error.message }, 'the store holds what cannot be read');
+  }
+}
