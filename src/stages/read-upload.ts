@@ -6,7 +6,6 @@ import type { ArrivingBody } from '../bodies/arriving-body.ts';
 import { checkUpload } from '../uploads/check-upload.ts';
 import { readBoundary } from '../uploads/read-boundary.ts';
 import type { SpoolRoom } from '../uploads/spool.ts';
-import { UploadProblem } from '../uploads/upload-problem.ts';
 import type { StreamedBody } from '../bodies/body.ts';
 import { waitForFirst } from '../bodies/first-chunk.ts';
 import type { Head } from './check-request.ts';
@@ -28,7 +27,7 @@ export interface UploadOrder {
 export async function readUpload(arriving: ArrivingBody, order: UploadOrder): Promise<StreamedBody> {
   const { contentType, contentLength } = order.head;
   const upload = { contentType, contentLength, body: arriving.chunks };
-  const checked = refusing(checkUpload(upload, order.rule));
+  const checked = checkUpload(upload, order.rule);
   if (order.rule.forward === 'whole') return await spooled(checked, order);
   return await streamed({ checked, stop: arriving.stop }, order);
 }
@@ -36,7 +35,7 @@ export async function readUpload(arriving: ArrivingBody, order: UploadOrder): Pr
 /** Refuses what the head alone shows to be wrong, before the client is invited to send. */
 export function requireUploadHead({ contentType, contentLength }: Head, rule: UploadRule): void {
   if (contentLength === 0) throw new Refusal('file_missing', { message: missing(rule) });
-  if (rule.kind === 'form') translate(() => readBoundary(contentType));
+  if (rule.kind === 'form') readBoundary(contentType);
   if (contentLength === undefined || contentLength <= rule.sizeMax) return;
   const [code, subject] =
     rule.kind === 'file'
@@ -61,7 +60,7 @@ function missing(rule: UploadRule): string {
 async function spooled(checked: Chunks, { spools, released }: UploadOrder): Promise<StreamedBody> {
   const spool = spools.open();
   try {
-    for await (const chunk of checked) await translateLater(spool.write(chunk));
+    for await (const chunk of checked) await spool.write(chunk);
   } catch (error) {
     await spool.close();
     throw error;
@@ -88,52 +87,6 @@ async function streamed(
 
 /** Chunks on their way through the gateway. */
 type Chunks = AsyncIterableIterator<Buffer, void, undefined>;
-
-/** The same chunks, with the problems of uploads as refusals. A generator within a generator would wait for every chunk once more. */
-function refusing(checked: Chunks): Chunks {
-  return {
-    next: async () => {
-      try {
-        return await checked.next();
-      } catch (error) {
-        throw refusalOf(error);
-      }
-    },
-    return: async () => {
-      await checked.return?.();
-      return { done: true, value: undefined };
-    },
-    [Symbol.asyncIterator]() {
-      return this;
-    },
-  };
-}
-
-function translate<T>(check: () => T): T {
-  try {
-    return check();
-  } catch (error) {
-    throw refusalOf(error);
-  }
-}
-
-async function translateLater<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    throw refusalOf(error);
-  }
-}
-
-function refusalOf(error: unknown): unknown {
-  if (!(error instanceof UploadProblem)) return error;
-  const { code, message, detail } = error;
-  return new Refusal(code, {
-    message,
-    ...(detail === undefined ? {} : { detail }),
-    ...(code === 'spool_full' ? { headers: { 'Retry-After': '1' } } : {}),
-  });
-}
 
 function once(work: () => Promise<void>): () => Promise<void> {
   let done: Promise<void> | undefined;

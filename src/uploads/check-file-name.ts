@@ -1,4 +1,5 @@
-import { ambiguous, UploadProblem } from './upload-problem.ts';
+import { Refusal } from '../refusals.ts';
+import { ambiguous } from './upload-refusals.ts';
 import { unsafeText } from './read-part-header.ts';
 import type { FileRule } from '../config/upload-rule.ts';
 
@@ -12,25 +13,27 @@ export type FileNameRule = Pick<FileRule, 'required' | 'extensions' | 'nameLengt
 export function checkFileName(fileName: string, field: string, rule: FileNameRule): void {
   // busboy 1 takes a part with an empty file name for a text field, others for a file. Browsers send it for an empty input.
   if (fileName === '') {
-    if (rule.required) throw new UploadProblem('file_missing', `${field} is missing`, 'empty file name');
+    if (rule.required)
+      throw new Refusal('file_missing', { message: `${field} is missing`, detail: 'empty file name' });
     throw ambiguous('a file has an empty file name');
   }
   if (isUnsafe(fileName)) {
-    throw new UploadProblem('file_unsupported', `${field} must have a plain file name`, 'unsafe file name');
+    throw new Refusal('file_unsupported', {
+      message: `${field} must have a plain file name`,
+      detail: 'unsafe file name',
+    });
   }
   if (Array.from(fileName).length > rule.nameLengthMax) {
-    throw new UploadProblem(
-      'body_invalid',
-      `${field} must have a file name of at most ${rule.nameLengthMax} characters`,
-    );
+    throw new Refusal('body_invalid', {
+      message: `${field} must have a file name of at most ${rule.nameLengthMax} characters`,
+    });
   }
   const extension = readExtension(fileName);
   if (rule.extensions && (extension === undefined || !rule.extensions.includes(extension))) {
     const allowed = rule.extensions.map((each) => `.${each}`).join(', ');
-    throw new UploadProblem(
-      'file_unsupported',
-      `${field} must have a file name that ends in one of ${allowed}`,
-    );
+    throw new Refusal('file_unsupported', {
+      message: `${field} must have a file name that ends in one of ${allowed}`,
+    });
   }
 }
 

@@ -9,7 +9,7 @@ import {
   typesOfExtension,
 } from '../content/media-types.ts';
 import { readSignature, sampleBytesMax, typesWithSignature } from './read-signature.ts';
-import { UploadProblem } from './upload-problem.ts';
+import { Refusal } from '../refusals.ts';
 
 /** What is said about a file besides its content. */
 export interface FileClaims {
@@ -104,10 +104,10 @@ class ClaimsCheck implements FileTypeCheck {
     }
   }
 
-  #unsupported(detail: string): UploadProblem {
+  #unsupported(detail: string): Refusal {
     const types = this.#allowed.length === 1 ? this.#allowed[0] : `one of ${this.#allowed.join(', ')}`;
     const expected = this.#allowed.includes('*/*') ? 'what its declared type and its name say' : types;
-    return new UploadProblem('file_unsupported', `${this.#claims.label} must be ${expected}`, detail);
+    return new Refusal('file_unsupported', { message: `${this.#claims.label} must be ${expected}`, detail });
   }
 }
 

@@ -7,7 +7,8 @@ import type { FileTypeCheck } from './check-file-type.ts';
 import type { PartHandler } from './read-multipart.ts';
 import type { PartHeader } from './read-part-header.ts';
 import type { PartFact } from './second-reading.ts';
-import { ambiguous, UploadProblem } from './upload-problem.ts';
+import { Refusal } from '../refusals.ts';
+import { ambiguous } from './upload-refusals.ts';
 import type { FileRule, FormRule } from '../config/upload-rule.ts';
 
 /** Holds the parts of one form against its rule while they arrive. */
@@ -68,7 +69,7 @@ class RunningFormCheck implements FormCheck {
   readonly partBegins = (header: PartHeader): void => {
     this.#partCount += 1;
     if (this.#partCount > partsMax) {
-      throw new UploadProblem('body_invalid', `The form must have at most ${partsMax} parts`);
+      throw new Refusal('body_invalid', { message: `The form must have at most ${partsMax} parts` });
     }
     const { name, fileName, type } = header;
     const kind = fileName === undefined ? 'field' : 'file';
@@ -81,17 +82,16 @@ class RunningFormCheck implements FormCheck {
     fact.bytes += data.length;
     if (part.kind === 'file') {
       if (part.rule && fact.bytes > part.rule.sizeMax) {
-        throw new UploadProblem(
-          'file_too_large',
-          `${part.field} must be at most ${printSize(part.rule.sizeMax)}`,
-        );
+        throw new Refusal('file_too_large', {
+          message: `${part.field} must be at most ${printSize(part.rule.sizeMax)}`,
+        });
       }
       part.types?.write(data);
       return;
     }
     const { sizeMax } = this.#rule.fields;
     if (fact.bytes > sizeMax) {
-      throw new UploadProblem('body_too_large', `A form field must be at most ${printSize(sizeMax)}`);
+      throw new Refusal('body_too_large', { message: `A form field must be at most ${printSize(sizeMax)}` });
     }
     part.value.add(data);
   };
@@ -119,7 +119,7 @@ class RunningFormCheck implements FormCheck {
   finish(): void {
     for (const [field, { required }] of this.#rule.files) {
       if (required && !this.#counts.has(field))
-        throw new UploadProblem('file_missing', `${field} is missing`);
+        throw new Refusal('file_missing', { message: `${field} is missing` });
     }
     // Some parsers take the bare closing delimiter for an empty form, others for a broken one.
     if (this.#partCount === 0) throw ambiguous('it has no parts');
@@ -131,7 +131,7 @@ class RunningFormCheck implements FormCheck {
       ]),
     );
     const fault = check?.(fields);
-    if (fault !== undefined) throw new UploadProblem('body_invalid', fault);
+    if (fault !== undefined) throw new Refusal('body_invalid', { message: fault });
   }
 
   #current(): [OpenFile | OpenField, PartFact] {
@@ -155,7 +155,7 @@ class RunningFormCheck implements FormCheck {
     const count = (this.#counts.get(name) ?? 0) + 1;
     if (count > rule.countMax) {
       const often = rule.countMax === 1 ? 'once' : `${rule.countMax} times`;
-      throw new UploadProblem('body_invalid', `${name} must be sent at most ${often}`);
+      throw new Refusal('body_invalid', { message: `${name} must be sent at most ${often}` });
     }
     this.#counts.set(name, count);
     checkFileName(fileName, name, rule);
@@ -167,30 +167,32 @@ class RunningFormCheck implements FormCheck {
 
   #openField(name: string): OpenField {
     if (this.#rule.files.has(name)) {
-      throw new UploadProblem(
-        'file_missing',
-        `${name} must be sent as a file`,
-        'text field in the place of a file',
-      );
+      throw new Refusal('file_missing', {
+        message: `${name} must be sent as a file`,
+        detail: 'text field in the place of a file',
+      });
     }
     const { names, countMax } = this.#rule.fields;
     if (names && !names.includes(name)) throw unexpectedField(names);
     this.#fieldCount += 1;
     if (this.#fieldCount > countMax) {
-      throw new UploadProblem('body_invalid', `The form must have at most ${countMax} text fields`);
+      throw new Refusal('body_invalid', { message: `The form must have at most ${countMax} text fields` });
     }
     return { kind: 'field', value: new CollectedBytes() };
   }
 
   #checkSizeMin({ field, rule }: OpenFile, bytes: number): void {
     if (!rule || bytes >= rule.sizeMin) return;
-    if (bytes === 0) throw new UploadProblem('file_missing', `${field} is empty`);
-    throw new UploadProblem('body_invalid', `${field} must be at least ${printSize(rule.sizeMin)}`);
+    if (bytes === 0) throw new Refusal('file_missing', { message: `${field} is empty` });
+    throw new Refusal('body_invalid', { message: `${field} must be at least ${printSize(rule.sizeMin)}` });
   }
 
   #checkValue(name: string, value: Buffer): void {
     if (!isUtf8(value) || value.includes(0)) {
-      throw new UploadProblem('body_invalid', 'A form field must be UTF-8 text', 'not UTF-8 or NUL');
+      throw new Refusal('body_invalid', {
+        message: 'A form field must be UTF-8 text',
+        detail: 'not UTF-8 or NUL',
+      });
     }
     // Some decoders drop the mark, others keep it.
     if (value.subarray(0, 3).equals(byteOrderMark))
@@ -201,22 +203,25 @@ class RunningFormCheck implements FormCheck {
     const kind = kinds.get(name);
     if (values.length > 0 && kind !== 'list' && kind !== 'either') {
       const field = kind === undefined ? 'A form field that the schema does not list' : name;
-      throw new UploadProblem('body_invalid', `${field} must be sent once`, 'repeated text field');
+      throw new Refusal('body_invalid', {
+        message: `${field} must be sent once`,
+        detail: 'repeated text field',
+      });
     }
     values.push(value.toString('utf8'));
     this.#values.set(name, values);
   }
 
-  #unexpectedFile(): UploadProblem {
+  #unexpectedFile(): Refusal {
     const names = [...this.#rule.files.keys()];
     const message =
       names.length === 0 ? 'The form must hold no file' : `Files are taken only as ${names.join(', ')}`;
-    return new UploadProblem('body_invalid', message, 'file in a field the rule does not name');
+    return new Refusal('body_invalid', { message, detail: 'file in a field the rule does not name' });
   }
 }
 
-function unexpectedField(names: readonly string[]): UploadProblem {
+function unexpectedField(names: readonly string[]): Refusal {
   const message =
     names.length === 0 ? 'The form must hold no text field' : `Text fields are only ${names.join(', ')}`;
-  return new UploadProblem('body_invalid', message, 'text field the rule does not name');
+  return new Refusal('body_invalid', { message, detail: 'text field the rule does not name' });
 }

@@ -7,7 +7,7 @@ import { readBoundary } from './read-boundary.ts';
 import { createMultipartReader } from './read-multipart.ts';
 import { readDeclaredType } from './read-part-header.ts';
 import { createSecondReading } from './second-reading.ts';
-import { UploadProblem } from './upload-problem.ts';
+import { Refusal } from '../refusals.ts';
 import type { FormRule, RawFileRule, UploadRule } from '../config/upload-rule.ts';
 
 /** The parts of a request that decide about an upload. */
@@ -19,7 +19,7 @@ export interface UploadRequest {
 }
 
 /**
- * Passes the body on, byte for byte, as far as it has been checked, and throws an `UploadProblem` where it breaks the rule.
+ * Passes the body on, byte for byte, as far as it has been checked, and throws a `Refusal` where it breaks the rule.
  * No byte of a file comes out before its type passed, and the last chunk comes out only when everything passed: who forwards
  * what comes out and breaks off on a throw never completes a refused body. At most the text fields, one sample per file
  * and two chunks are held. A chunk is the reader's until it asks for the next.
@@ -99,9 +99,11 @@ function openRawFile({ contentType }: UploadRequest, rule: RawFileRule): BodyChe
     },
     typesPassed: () => types?.settled() ?? true,
     end: async () => {
-      if (bytes === 0) throw new UploadProblem('file_missing', 'The file is missing');
+      if (bytes === 0) throw new Refusal('file_missing', { message: 'The file is missing' });
       if (bytes < rule.sizeMin) {
-        throw new UploadProblem('body_invalid', `The file must be at least ${printSize(rule.sizeMin)}`);
+        throw new Refusal('body_invalid', {
+          message: `The file must be at least ${printSize(rule.sizeMin)}`,
+        });
       }
       types?.end();
       await types?.settle();
@@ -113,6 +115,7 @@ function openRawFile({ contentType }: UploadRequest, rule: RawFileRule): BodyChe
 function checkSize(bytes: number, rule: UploadRule): void {
   if (bytes <= rule.sizeMax) return;
   const size = printSize(rule.sizeMax);
-  if (rule.kind === 'file') throw new UploadProblem('file_too_large', `The file must be at most ${size}`);
-  throw new UploadProblem('body_too_large', `The request body must be at most ${size}`);
+  if (rule.kind === 'file')
+    throw new Refusal('file_too_large', { message: `The file must be at most ${size}` });
+  throw new Refusal('body_too_large', { message: `The request body must be at most ${size}` });
 }

@@ -1,4 +1,5 @@
-import { ambiguous, UploadProblem } from './upload-problem.ts';
+import { Refusal } from '../refusals.ts';
+import { ambiguous } from './upload-refusals.ts';
 
 /**
  * Takes the boundary from a request's Content-Type, which must be exactly `multipart/form-data` with one boundary and,
@@ -42,6 +43,6 @@ const parameter = /^; ?([a-z]+)=(?:([^\s;"]+)|"([^"\\]+)")/;
  */
 const plainBoundary = /^(?=.*[0-9A-Za-z])[\w.+-]{1,70}$/;
 
-function notAForm(): UploadProblem {
-  return new UploadProblem('file_unsupported', 'The request body must be multipart/form-data');
+function notAForm(): Refusal {
+  return new Refusal('file_unsupported', { message: 'The request body must be multipart/form-data' });
 }

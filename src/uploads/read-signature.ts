@@ -1,5 +1,5 @@
 import { typesOfSignature } from '../content/media-types.ts';
-import { busy } from './upload-problem.ts';
+import { busy } from './upload-refusals.ts';
 
 /** How much of a file's beginning the signature is read from. */
 export const sampleBytesMax = 16 * 1024;

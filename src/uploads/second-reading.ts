@@ -1,5 +1,5 @@
 import type { BusboyInstance } from '@fastify/busboy';
-import { UploadProblem } from './upload-problem.ts';
+import { Refusal } from '../refusals.ts';
 
 /** What one reading found a part to be. A part without a content type is `text/plain` (RFC 7578 §4.4). */
 export interface PartFact {
@@ -129,6 +129,9 @@ function agree(fact: PartFact, other: PartFact | undefined): boolean {
   );
 }
 
-function disagreement(): UploadProblem {
-  return new UploadProblem('file_ambiguous', 'The form can be read in two ways', 'a second parser disagrees');
+function disagreement(): Refusal {
+  return new Refusal('file_ambiguous', {
+    message: 'The form can be read in two ways',
+    detail: 'a second parser disagrees',
+  });
 }

@@ -3,7 +3,7 @@ import { open, unlink } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CollectedBytes } from '../wire/collected-bytes.ts';
-import { busy } from './upload-problem.ts';
+import { busy } from './upload-refusals.ts';
 
 /** What all uploads of one process may hold together, in bytes. */
 export interface SpoolLimits {

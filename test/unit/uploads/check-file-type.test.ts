@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createFileTypeCheck } from '../../../src/uploads/check-file-type.ts';
-import { UploadProblem } from '../../../src/uploads/upload-problem.ts';
+import { Refusal } from '../../../src/refusals.ts';
 import { samples, wav } from '../../helpers/sample-files.ts';
 
 type Sample = keyof typeof samples;
@@ -250,13 +250,13 @@ describe('the check of a file type', () => {
     await assert.rejects(
       check(samples.text, { fileName: 'evil.wav', type: 'audio/wav', allowed: 'audio/wav audio/mpeg' }),
       (error) =>
-        error instanceof UploadProblem && error.message === 'file must be one of audio/wav, audio/mpeg',
+        error instanceof Refusal && error.publicMessage === 'file must be one of audio/wav, audio/mpeg',
     );
     await assert.rejects(check(samples.text, { fileName: 'a.wav', type: undefined, allowed: 'audio/*' }), {
-      message: 'file must be audio/*',
+      publicMessage: 'file must be audio/*',
     });
     await assert.rejects(check(samples.text, { fileName: 'a.qqq', type: 'foo/bar', allowed: '*/*' }), {
-      message: 'file must be what its declared type and its name say',
+      publicMessage: 'file must be what its declared type and its name say',
     });
   });
 
@@ -312,7 +312,7 @@ async function check(bytes: Buffer, { fileName, type, allowed, chunk = 65_536 }:
 }
 
 function isUnsupported(error: unknown): boolean {
-  return error instanceof UploadProblem && error.code === 'file_unsupported';
+  return error instanceof Refusal && error.code === 'file_unsupported';
 }
 
 it('a type that cannot be told in time is no word against the file', async (t) => {

@@ -3,8 +3,8 @@ import { describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { Busboy } from '@fastify/busboy';
 import { checkUpload } from '../../../src/uploads/check-upload.ts';
-import { UploadProblem } from '../../../src/uploads/upload-problem.ts';
-import type { UploadProblemCode } from '../../../src/uploads/upload-problem.ts';
+import { Refusal } from '../../../src/refusals.ts';
+import type { RefusalCode } from '../../../src/refusals.ts';
 import type { FieldKind } from '../../../src/config/field-kinds.ts';
 import type { FileRule, FormRule, RawFileRule, UploadRule } from '../../../src/config/upload-rule.ts';
 import { collectGarbage } from '../../helpers/collect-garbage.ts';
@@ -56,7 +56,7 @@ const sayNothing = (): undefined => undefined;
 interface Case {
   readonly parts: readonly Part[];
   readonly rule?: FormRule;
-  readonly says: readonly [code: UploadProblemCode, message: string];
+  readonly says: readonly [code: RefusalCode, message: string];
 }
 
 const refused: Readonly<Record<string, Case>> = {
@@ -207,7 +207,7 @@ describe('a form that breaks its rule is refused in a sentence that names field 
       it(`${name}, in chunks of ${size}`, async () => {
         const body = formBody(parts);
         const { passed, problem } = await run(body, rule, { size });
-        assert.deepEqual([problem?.code, problem?.message], says);
+        assert.deepEqual([problem?.code, problem?.publicMessage], says);
         assert.ok(passed < body.length, 'what came out must never be the whole body');
       });
     }
@@ -243,7 +243,7 @@ describe('a form that breaks its rule is refused in a sentence that names field 
     it(`the file name ${JSON.stringify(fileName)}`, async () => {
       const { problem } = await run(formBody([{ ...file, fileName }]), form);
       assert.equal(problem?.code, 'file_unsupported');
-      assert.equal(problem?.message, 'file must have a plain file name');
+      assert.equal(problem?.publicMessage, 'file must have a plain file name');
     });
   }
 });
@@ -252,7 +252,7 @@ describe('a form of too many parts', () => {
   it('is refused even where any file is allowed', async () => {
     const parts = Array.from({ length: 1001 }, () => ({ ...file, name: 'other', data: '' }));
     const { problem } = await run(formBody(parts), { ...form, others: 'allow', sizeMax: 1_000_000 });
-    assert.equal(problem?.message, 'The form must have at most 1000 parts');
+    assert.equal(problem?.publicMessage, 'The form must have at most 1000 parts');
   });
 });
 
@@ -335,16 +335,14 @@ describe('a form that keeps its rule comes out byte for byte', () => {
     ] as const) {
       const twice = formBody([{ name, data: 'a' }, { name, data: 'b' }, file]);
       const { problem } = await run(twice, withFields({ check: sayNothing, kinds }));
-      assert.deepEqual([problem?.code, problem?.message], ['body_invalid', sentence]);
+      assert.deepEqual([problem?.code, problem?.publicMessage], ['body_invalid', sentence]);
       assert.equal((await run(twice, withFields({}))).problem, undefined);
     }
   });
 });
 
 describe('a body that is the bare file', () => {
-  const cases: Readonly<
-    Record<string, readonly [Buffer, string | undefined, UploadProblemCode | undefined]>
-  > = {
+  const cases: Readonly<Record<string, readonly [Buffer, string | undefined, RefusalCode | undefined]>> = {
     'of the declared type passes': [samples.wav, 'audio/wav', undefined],
     'without a declared type passes by its content': [samples.wav, undefined, undefined],
     'of another type is refused': [samples.mp3, 'audio/wav', 'file_unsupported'],
@@ -372,7 +370,10 @@ describe('the least size of a bare file', () => {
     const contentType = 'audio/wav';
     assert.equal((await run(samples.wav, { ...raw, sizeMin: length }, { contentType })).problem, undefined);
     const { problem } = await run(samples.wav, { ...raw, sizeMin: 4096 }, { contentType });
-    assert.deepEqual([problem?.code, problem?.message], ['body_invalid', 'The file must be at least 4 KB']);
+    assert.deepEqual(
+      [problem?.code, problem?.publicMessage],
+      ['body_invalid', 'The file must be at least 4 KB'],
+    );
   });
 });
 
@@ -442,13 +443,13 @@ describe('a body that streams through its check', () => {
       done(),
     );
     const { passed, problem } = await run(formBody([file]), form, { size: 100 });
-    assert.equal(problem?.message, 'The form can be read in two ways');
+    assert.equal(problem?.publicMessage, 'The form can be read in two ways');
     assert.ok(passed < formBody([file]).length);
   });
 
   it('holds back its last bytes until all of it passed', async () => {
     const { passed, problem } = await run(formBody([file]), withFields({ check: () => 'no' }), { size: 1 });
-    assert.equal(problem?.message, 'no');
+    assert.equal(problem?.publicMessage, 'no');
     assert.equal(passed, formBody([file]).length - 1);
   });
 
@@ -536,15 +537,15 @@ async function run(
   body: Buffer,
   rule: UploadRule,
   options: RunOptions = {},
-): Promise<{ passed: number; problem?: UploadProblem }> {
+): Promise<{ passed: number; problem?: Refusal }> {
   const contentType = 'contentType' in options ? options.contentType : contentTypeOf(rule);
   const request = { contentType, contentLength: undefined, body: chunksOf(body, options.size) };
   const out: Buffer[] = [];
-  let problem: UploadProblem | undefined;
+  let problem: Refusal | undefined;
   try {
     for await (const piece of checkUpload(request, rule)) out.push(Buffer.from(piece));
   } catch (error) {
-    assert.ok(error instanceof UploadProblem, String(error));
+    assert.ok(error instanceof Refusal, String(error));
     problem = error;
   }
   const passed = Buffer.concat(out);

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { checkFileName } from '../../../src/uploads/check-file-name.ts';
 import { createMultipartReader } from '../../../src/uploads/read-multipart.ts';
-import { UploadProblem } from '../../../src/uploads/upload-problem.ts';
+import { Refusal } from '../../../src/refusals.ts';
 import { boundary, formBody } from '../../helpers/form-body.ts';
 import type { Part } from '../../helpers/form-body.ts';
 import { otherParsers } from '../../helpers/other-parsers.ts';
@@ -183,7 +183,7 @@ function read(body: Buffer): OtherPart[] | undefined {
     reader.end();
     for (const { fileName: file } of parts) if (file !== undefined) checkFileName(file, 'file', fileRule);
   } catch (error) {
-    assert.ok(error instanceof UploadProblem, String(error));
+    assert.ok(error instanceof Refusal, String(error));
     return undefined;
   }
   return parts.length > 0 && parts.every(isReadable) ? parts : undefined;

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { readBoundary } from '../../../src/uploads/read-boundary.ts';
 import { createMultipartReader } from '../../../src/uploads/read-multipart.ts';
-import { UploadProblem } from '../../../src/uploads/upload-problem.ts';
+import { Refusal } from '../../../src/refusals.ts';
 import { formBody } from '../../helpers/form-body.ts';
 
 const head = 'Content-Disposition: form-data; name="file"; filename="a.wav"\r\nContent-Type: audio/wav';
@@ -376,7 +376,7 @@ describe('the boundary of a Content-Type', () => {
   ];
   for (const contentType of refused) {
     it(`is refused in ${JSON.stringify(contentType)}`, () => {
-      assert.throws(() => readBoundary(contentType), UploadProblem);
+      assert.throws(() => readBoundary(contentType), Refusal);
     });
   }
 
@@ -448,7 +448,7 @@ function verdict(chunks: readonly Buffer[]): ReadPart[] | string {
   try {
     return read(chunks);
   } catch (error) {
-    assert.ok(error instanceof UploadProblem, String(error));
+    assert.ok(error instanceof Refusal, String(error));
     return error.message;
   }
 }
@@ -464,5 +464,5 @@ function cutAt(body: Buffer, lengths: readonly number[]): Buffer[] {
 }
 
 function isAmbiguous(error: unknown): boolean {
-  return error instanceof UploadProblem && error.code === 'file_ambiguous';
+  return error instanceof Refusal && error.code === 'file_ambiguous';
 }
