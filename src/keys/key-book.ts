@@ -17,7 +17,7 @@ import type { KeyRules } from './key-rules.ts';
 import { differences, viewKey, type KeyView } from './key-view.ts';
 import { readNewKey } from './new-key.ts';
 import { isMarked, remember } from './request-marks.ts';
-import { createSecret, outlive } from './secrets.ts';
+import { createSecret, rotateSecrets } from './secrets.ts';
 import { verifyKey, type Verdict } from './verify-key.ts';
 
 /** Who changes a key, and from which version of it. */
@@ -123,7 +123,7 @@ export function createKeyBook({ store, rules, now }: KeyBookParts): KeyBook {
    * Reads a key, changes it and writes it. A change that comes to nothing is neither written nor audited. A revoked key can
    * be revoked once more, and nothing else.
    */
-  async function change(id: string, act: Act, edit: (record: KeyRecord) => KeyRecord): Promise<KeyView> {
+  async function change<Made>(id: string, act: Act, edit: Edit<Made>): Promise<Changed<Made>> {
     for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
       const known = await find(id);
       const { record } = known;
@@ -131,19 +131,24 @@ export function createKeyBook({ store, rules, now }: KeyBookParts): KeyBook {
       if (record.revokedAt !== undefined && act.action !== 'revoke') {
         throw new KeyProblem('conflict', 'the key was revoked');
       }
-      const to = edit(record);
-      if (to === record) return viewKey(known, now());
+      const { record: to, made } = edit(record);
+      if (to === record) return { key: viewKey(known, now()), made };
       const next = { ...to, version: record.version + 1 };
-      if (await put(record, next, act)) return viewKey({ ...known, record: next }, now());
+      if (await put(record, next, act)) return { key: viewKey({ ...known, record: next }, now()), made };
       if (act.versions !== undefined) throw outdated();
       await pause(Math.random() * pauseMaxMs);
     }
     throw new KeyProblem('conflict', 'others keep changing the key');
   }
 
+  async function set(id: string, act: Act, edit: (record: KeyRecord) => KeyRecord): Promise<KeyView> {
+    const { key } = await change(id, act, (record) => ({ record: edit(record), made: undefined }));
+    return key;
+  }
+
   function setEnabled(id: string, enabled: boolean, by: By): Promise<KeyView> {
     const action = enabled ? 'enable' : 'disable';
-    return change(id, { ...by, action }, (record) =>
+    return set(id, { ...by, action }, (record) =>
       record.enabled === enabled ? record : { ...record, enabled },
     );
   }
@@ -159,30 +164,6 @@ export function createKeyBook({ store, rules, now }: KeyBookParts): KeyBook {
     const record = { ...whole, secrets: [fresh.kept], requests };
     await put(undefined, record, { ...by, action: 'create' });
     return { key: viewKey({ record, usedAt: new Map() }, at), secret: fresh.secret };
-  }
-
-  /** The secret is '' when the request turned out to be a repeat. */
-  async function rotate(id: string, overlapMs: number, by: By, request?: RequestMark): Promise<Rotation> {
-    if (!(overlapMs >= 0 && overlapMs <= overlapMsMax)) {
-      throw invalidFields([{ field: 'overlap', message: 'must be between nothing and 90 days' }]);
-    }
-    const at = now();
-    let secret = '';
-    let othersUntil: number | undefined;
-    const key = await change(id, { ...by, action: 'rotate' }, (record) => {
-      secret = '';
-      if (request !== undefined && isMarked(record, request)) return record;
-      const others = outlive(record.secrets, { at, overlapMs });
-      const fresh = createSecret(rules, Math.max(0, ...record.secrets.map(({ number }) => number)) + 1, at);
-      secret = fresh.secret;
-      othersUntil = others.length === 0 ? undefined : Math.max(...others.map(({ expiresAt }) => expiresAt));
-      return { ...record, secrets: [...others, fresh.kept], requests: remember(record, request) };
-    });
-    return {
-      key,
-      secret,
-      othersUntil: othersUntil === undefined ? null : new Date(othersUntil).toISOString(),
-    };
   }
 
   function repeatOf(known: KnownKey, request: RequestMark): Repeat {
@@ -215,17 +196,31 @@ export function createKeyBook({ store, rules, now }: KeyBookParts): KeyBook {
     },
     update(id, written, by) {
       const fields = readKeyFields(written, rules);
-      return change(id, { ...by, action: 'update' }, (record) => amendKey(record, fields, rules));
+      return set(id, { ...by, action: 'update' }, (record) => amendKey(record, fields, rules));
     },
-    rotate: (id, { overlapMs }, by) => rotate(id, overlapMs, by),
+    async rotate(id, { overlapMs }, by) {
+      checkOverlap(overlapMs);
+      const at = now();
+      const { key, made } = await change(id, { ...by, action: 'rotate' }, (record) =>
+        rotateSecrets(record, rules, { at, overlapMs }),
+      );
+      return { key, ...made };
+    },
     async rotateOnce(id, { overlapMs }, by, request) {
       const before = await find(id);
       if (isMarked(before.record, request)) return repeatOf(before, request);
-      const rotation = await rotate(id, overlapMs, by, request);
-      return rotation.secret === '' ? { key: rotation.key, secret: null } : rotation;
+      checkOverlap(overlapMs);
+      const at = now();
+      const { key, made } = await change(id, { ...by, action: 'rotate' }, (record) =>
+        // Of several that come at once, one is the first.
+        isMarked(record, request)
+          ? { record, made: undefined }
+          : rotateSecrets(remember(record, request), rules, { at, overlapMs }),
+      );
+      return made === undefined ? { key, secret: null } : { key, ...made };
     },
     revoke: (id, by) =>
-      change(id, { ...by, action: 'revoke' }, (record) =>
+      set(id, { ...by, action: 'revoke' }, (record) =>
         record.revokedAt === undefined ? { ...record, revokedAt: now() } : record,
       ),
     disable: (id, by) => setEnabled(id, false, by),
@@ -239,6 +234,19 @@ export function createKeyBook({ store, rules, now }: KeyBookParts): KeyBook {
 
 interface Act extends By {
   readonly action: string;
+}
+
+/** What becomes of a key, the very same record for no change; and what was made of which the record tells nothing. */
+type Edit<Made> = (record: KeyRecord) => { readonly record: KeyRecord; readonly made: Made };
+
+interface Changed<Made> {
+  readonly key: KeyView;
+  readonly made: Made;
+}
+
+function checkOverlap(overlapMs: number): void {
+  if (overlapMs >= 0 && overlapMs <= overlapMsMax) return;
+  throw invalidFields([{ field: 'overlap', message: 'must be between nothing and 90 days' }]);
 }
 
 function isConflict(error: unknown): boolean {

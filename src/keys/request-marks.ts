@@ -11,9 +11,9 @@ export function isMarked({ requests }: KeyRecord, { name, content }: RequestMark
   throw new KeyProblem('reused', 'this idempotency key belongs to another request');
 }
 
-/** The first is kept for good: it may be the one that made the key. */
-export function remember({ requests }: KeyRecord, request: RequestMark | undefined): readonly RequestMark[] {
-  if (request === undefined) return requests;
+/** The key with the request among those that it knows. The first is kept for good: it may be the one that made the key. */
+export function remember(record: KeyRecord, request: RequestMark): KeyRecord {
+  const { requests } = record;
   const kept = requests.length < requestsMax ? requests : requests.toSpliced(1, 1);
-  return [...kept, request];
+  return { ...record, requests: [...kept, request] };
 }

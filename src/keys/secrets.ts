@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { KeySecret } from '../stores/key-store.ts';
+import type { KeyRecord, KeySecret } from '../stores/key-store.ts';
 import { KeyProblem } from './key-problem.ts';
 import type { KeyRules } from './key-rules.ts';
 import { hasExpired } from './standing.ts';
@@ -28,12 +28,36 @@ export function liveSecrets(secrets: readonly KeySecret[], at: number): readonly
   return secrets.filter(({ expiresAt }) => !hasExpired(expiresAt, at));
 }
 
-/** The secrets that go on working for a while, none of them for longer than it would have. Throws when they are too many. */
-export function outlive(
-  secrets: readonly KeySecret[],
+/** A secret, and until when those before it work at the latest: null when they do not any more. */
+export interface NewSecret {
+  readonly secret: string;
+  readonly othersUntil: string | null;
+}
+
+/** Gives a key a new secret, beside which those that it has go on working for a while. */
+export function rotateSecrets(
+  record: KeyRecord,
+  rules: KeyRules,
   { at, overlapMs }: { readonly at: number; readonly overlapMs: number },
+): { readonly record: KeyRecord; readonly made: NewSecret } {
+  const others = overlapMs === 0 ? [] : outlive(record.secrets, at, overlapMs);
+  const fresh = createSecret(rules, Math.max(0, ...record.secrets.map(({ number }) => number)) + 1, at);
+  const until = Math.max(...others.map(({ expiresAt }) => expiresAt));
+  return {
+    record: { ...record, secrets: [...others, fresh.kept] },
+    made: {
+      secret: fresh.secret,
+      othersUntil: others.length === 0 ? null : new Date(until).toISOString(),
+    },
+  };
+}
+
+/** None works for longer than it would have. Throws when they are too many. */
+function outlive(
+  secrets: readonly KeySecret[],
+  at: number,
+  overlapMs: number,
 ): (KeySecret & { readonly expiresAt: number })[] {
-  if (overlapMs === 0) return [];
   const others = liveSecrets(secrets, at);
   if (others.length >= secretsMax) throw tooManySecrets();
   return others.map((secret) => ({
