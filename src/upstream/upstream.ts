@@ -52,10 +52,9 @@ export function createUpstream(config: UpstreamConfig, events: UpstreamEvents): 
   const targets = createTargets(config, events);
 
   async function send(request: OutgoingRequest, res: ServerResponse, progress: Progress): Promise<Outcome> {
-    let failure: ExchangeFailed | undefined;
     const unreached = new Set<Target>();
     let repeats = false;
-    while (unreached.size < targets.all.length) {
+    for (;;) {
       const target = targets.next(unreached);
       const { answers } = target;
       try {
@@ -64,32 +63,29 @@ export function createUpstream(config: UpstreamConfig, events: UpstreamEvents): 
         return outcome;
       } catch (error) {
         if (!(error instanceof ExchangeFailed)) throw error;
-        failure = error;
-        if (error.cause instanceof ClientGone || error.cause instanceof Refusal) break;
-        // All its connections are in use, as those of the others were.
-        if (error.waited && !target.isAway) break;
+        const { cause, sent, inLine } = error;
+        // Not the target's fault, and said before all else: nobody waits for a second try, or its body is spoilt.
+        if (cause instanceof ClientGone || cause instanceof Refusal) throw refusalOf(error);
         if (!repeats && mayRepeat(error, request)) {
           repeats = true;
           continue;
         }
-        if (error.sent) {
-          if (error.cause instanceof ResponseTimeout) target.noteTimeout(error.cause, answers);
-          break;
-        }
+        if (sent && cause instanceof ResponseTimeout) target.noteTimeout(cause, answers);
+        if (!mayGoElsewhere(error, target)) throw refusalOf(error);
         unreached.add(target);
-        if (error.inLine) continue;
-        target.setAside(error.cause);
-        // The last is counted as what the caller is told.
-        if (unreached.size < targets.all.length)
-          events.countError(config.name, failureKind(error.cause, false));
+        if (!inLine) target.setAside(cause);
+        if (unreached.size === targets.all.length) throw refusalOf(error);
+        if (!inLine) events.countError(config.name, failureKind(cause, false));
       }
     }
-    const cause = failure?.cause ?? new ClientGone();
-    if (cause instanceof Refusal) throw cause;
-    if (cause instanceof ClientGone) throw new Refusal('client_gone');
-    const kind = failureKind(cause, failure?.sent ?? false);
+  }
+
+  function refusalOf({ cause, sent }: ExchangeFailed): Refusal {
+    if (cause instanceof Refusal) return cause;
+    if (cause instanceof ClientGone) return new Refusal('client_gone');
+    const kind = failureKind(cause, sent);
     events.countError(config.name, kind);
-    throw refuse(kind, cause);
+    return refuse(kind, cause);
   }
 
   return {
@@ -111,6 +107,11 @@ export function createUpstream(config: UpstreamConfig, events: UpstreamEvents): 
 function mayRepeat({ silent, sent }: ExchangeFailed, { method, switching }: OutgoingRequest): boolean {
   if (!silent || !sent) return silent;
   return safeMethods.has(method) && switching === undefined;
+}
+
+/** Nothing of it was sent; and it does not only wait for a connection, which the others have not either. */
+function mayGoElsewhere({ sent, waited }: ExchangeFailed, target: Target): boolean {
+  return !sent && (!waited || target.isAway);
 }
 
 interface ExchangeParts {
