@@ -1,7 +1,7 @@
 import { StoreUnavailable } from '../stores/ledger.ts';
 import type { Ledger } from '../stores/ledger.ts';
 import { writeLimitHeaders } from './answer-headers.ts';
-import type { ConcurrencyReading, RateReading } from './answer-headers.ts';
+import type { RateReading } from './answer-headers.ts';
 import type { Clock } from '../waiting/clock.ts';
 import { createConcurrency } from './concurrency.ts';
 import type { Concurrency, Full, Place } from './concurrency.ts';
@@ -66,15 +66,22 @@ interface Draft {
   readonly request: ReserveOrder;
   place: Place | undefined;
   rate: RateReading | undefined;
+  hold: Hold | undefined;
   unasked: boolean;
 }
 
-type Next<T> = (draft: Draft, value: T) => Decision | Promise<Decision>;
+/** Takes one part of what a request needs into its draft, or refuses it. */
+type Step = (draft: Draft) => QuotaRefusal | undefined | Promise<QuotaRefusal | undefined>;
 
 class LimitBook implements Quotas {
   readonly #office: GrantOffice;
   readonly #rates: Rates;
   readonly #concurrency: Concurrency;
+  readonly #steps: readonly Step[] = [
+    (draft) => this.#takePlace(draft),
+    (draft) => this.#takeCell(draft),
+    (draft) => this.#takeUnits(draft),
+  ];
 
   constructor(options: QuotasOptions) {
     const { clock, costMax } = options;
@@ -96,75 +103,75 @@ class LimitBook implements Quotas {
   }
 
   reserve(request: ReserveOrder): Decision | Promise<Decision> {
-    const { keyId, plan } = request;
-    const draft: Draft = { request, place: undefined, rate: undefined, unasked: false };
-    if (plan.concurrency === undefined) return this.#askRate(draft);
-    const place = this.#concurrency.enter(keyId, plan.concurrency, plan.onStoreFailure);
-    return place instanceof Promise ? this.#wait(draft, place, this.#placed) : this.#placed(draft, place);
+    return this.#take({ request, place: undefined, rate: undefined, hold: undefined, unasked: false }, 0);
   }
 
-  readonly #placed: Next<Place | Full> = (draft, place) => {
-    if (place.kind === 'full') return refuseFull(place.reading);
-    draft.place = place;
-    draft.unasked = place.unasked;
-    return this.#askRate(draft);
-  };
-
-  #askRate(draft: Draft): Decision | Promise<Decision> {
-    const { keyId, plan } = draft.request;
-    if (plan.rate === undefined) return this.#askQuotas(draft);
-    const cell = this.#rates.take(keyId, plan.rate);
-    if (!(cell instanceof Promise)) return this.#paced(draft, cell);
-    const asked = plan.onStoreFailure === 'allow' ? cell.catch(passOutage) : cell;
-    return this.#wait(draft, asked, this.#paced);
-  }
-
-  readonly #paced: Next<Cell | TooFast | undefined> = (draft, cell) => {
-    if (cell?.kind === 'too_fast') {
-      draft.place?.leave();
-      return refuseTooFast(cell, draft.place?.reading);
-    }
-    draft.rate = cell?.reading;
-    draft.unasked ||= cell === undefined;
-    return this.#askQuotas(draft);
-  };
-
-  #askQuotas(draft: Draft): Decision | Promise<Decision> {
-    const { plan, cost } = draft.request;
-    if (plan.quotas.length === 0 || cost === 0) return this.#grant(draft, undefined);
-    const hold = this.#takeUnits(draft);
-    return hold instanceof Promise ? this.#wait(draft, hold, this.#drawn) : this.#drawn(draft, hold);
-  }
-
-  /** What is thrown at once fails as what is thrown later: a quota may not be understood here. */
-  #takeUnits(draft: Draft): Hold | Denial | Promise<Hold | Denial> {
+  /** Takes one step after the other: at once, up to the first that has to wait. */
+  #take(draft: Draft, from: number): Decision | Promise<Decision> {
     try {
-      return this.#office.leases.reserve(draft.request);
+      for (let at = from; at < this.#steps.length; at += 1) {
+        const refusal = this.#steps[at]?.(draft);
+        if (refusal instanceof Promise) return this.#takeAfter(refusal, draft, at + 1);
+        if (refusal !== undefined) return this.#giveUp(draft, refusal);
+      }
     } catch (error) {
-      return Promise.reject<Hold>(error);
+      return this.#fail(draft, error);
     }
-  }
-
-  readonly #drawn: Next<Hold | Denial> = (draft, hold) => {
-    if (hold.kind === 'hold') return this.#grant(draft, hold);
-    this.#undo(draft);
-    return this.#refuseExhausted(draft, hold);
-  };
-
-  #grant({ request, place, rate, unasked }: Draft, hold: Hold | undefined): Grant {
+    const { request, hold, place, rate, unasked } = draft;
     return createGrant(this.#office, { charge: request.plan.charge, hold, place, rate, unasked });
   }
 
-  async #wait<T>(draft: Draft, asked: Promise<T>, next: Next<T>): Promise<Decision> {
-    let answer: T;
+  async #takeAfter(asked: Promise<QuotaRefusal | undefined>, draft: Draft, next: number): Promise<Decision> {
     try {
-      answer = await asked;
+      const refusal = await asked;
+      if (refusal !== undefined) return this.#giveUp(draft, refusal);
     } catch (error) {
-      this.#undo(draft);
-      if (error instanceof StoreUnavailable) return refuseUnavailable(error);
-      throw error;
+      return this.#fail(draft, error);
     }
-    return next(draft, answer);
+    return this.#take(draft, next);
+  }
+
+  #takePlace(draft: Draft): ReturnType<Step> {
+    const { keyId, plan } = draft.request;
+    if (plan.concurrency === undefined) return undefined;
+    const place = this.#concurrency.enter(keyId, plan.concurrency, plan.onStoreFailure);
+    return place instanceof Promise ? place.then((one) => keepPlace(draft, one)) : keepPlace(draft, place);
+  }
+
+  #takeCell(draft: Draft): ReturnType<Step> {
+    const { keyId, plan } = draft.request;
+    if (plan.rate === undefined) return undefined;
+    const cell = this.#rates.take(keyId, plan.rate);
+    if (!(cell instanceof Promise)) return keepCell(draft, cell);
+    const asked = cell.then((one) => keepCell(draft, one));
+    return plan.onStoreFailure === 'allow' ? asked.catch((error) => passOutage(draft, error)) : asked;
+  }
+
+  #takeUnits(draft: Draft): ReturnType<Step> {
+    const { plan, cost } = draft.request;
+    if (plan.quotas.length === 0 || cost === 0) return undefined;
+    const hold = this.#office.leases.reserve(draft.request);
+    return hold instanceof Promise
+      ? hold.then((one) => this.#keepHold(draft, one))
+      : this.#keepHold(draft, hold);
+  }
+
+  #keepHold(draft: Draft, hold: Hold | Denial): QuotaRefusal | undefined {
+    if (hold.kind === 'exhausted') return this.#refuseExhausted(draft, hold);
+    draft.hold = hold;
+    return undefined;
+  }
+
+  /** A quota may also be one that is not understood here. */
+  #fail(draft: Draft, error: unknown): QuotaRefusal {
+    if (error instanceof StoreUnavailable) return this.#giveUp(draft, refuseUnavailable(error));
+    this.#undo(draft);
+    throw error;
+  }
+
+  #giveUp(draft: Draft, refusal: QuotaRefusal): QuotaRefusal {
+    this.#undo(draft);
+    return refusal;
   }
 
   #undo({ request, place, rate }: Draft): void {
@@ -186,18 +193,30 @@ class LimitBook implements Quotas {
   }
 }
 
+function keepPlace(draft: Draft, place: Place | Full): QuotaRefusal | undefined {
+  if (place.kind === 'full') {
+    const readings = { quotas: [], rate: undefined, concurrency: place.reading };
+    return refuse('too_many_in_flight', 1, writeLimitHeaders(readings));
+  }
+  draft.place = place;
+  draft.unasked = place.unasked;
+  return undefined;
+}
+
+function keepCell(draft: Draft, cell: Cell | TooFast): QuotaRefusal | undefined {
+  if (cell.kind === 'too_fast') {
+    const readings = { quotas: [], rate: cell.reading, concurrency: draft.place?.reading };
+    const wait = Math.max(1, Math.ceil(cell.retryInMs / 1000));
+    return refuse('rate_exceeded', wait, writeLimitHeaders(readings));
+  }
+  draft.rate = cell.reading;
+  return undefined;
+}
+
 /** A plan that allows requests during an outage has no rate while it lasts. */
-function passOutage(error: unknown): undefined {
+function passOutage(draft: Draft, error: unknown): undefined {
   if (!(error instanceof StoreUnavailable)) throw error;
-}
-
-function refuseFull(concurrency: ConcurrencyReading): QuotaRefusal {
-  return refuse('too_many_in_flight', 1, writeLimitHeaders({ quotas: [], rate: undefined, concurrency }));
-}
-
-function refuseTooFast(tooFast: TooFast, concurrency: ConcurrencyReading | undefined): QuotaRefusal {
-  const wait = Math.max(1, Math.ceil(tooFast.retryInMs / 1000));
-  return refuse('rate_exceeded', wait, writeLimitHeaders({ quotas: [], rate: tooFast.reading, concurrency }));
+  draft.unasked = true;
 }
 
 function refuseUnavailable(cause: StoreUnavailable): QuotaRefusal {
