@@ -6,7 +6,7 @@ import { overloaded, Refusal } from '../refusals.ts';
 import type { Body } from '../bodies/body.ts';
 import { type Handshake, holdBytes } from '../upstream/join-sockets.ts';
 import type { OpenSockets } from '../upstream/open-sockets.ts';
-import type { Outcome, Progress } from '../upstream/exchange.ts';
+import type { Progress } from '../upstream/exchange.ts';
 import type { Switching } from '../upstream/streamed/streamed-exchange.ts';
 import type { Upstream } from '../upstream/upstream.ts';
 import type { Caller } from './authenticate.ts';
@@ -45,7 +45,7 @@ export function forward(
   res: ServerResponse,
   parcel: Parcel,
   by: Forwarding,
-): Promise<Outcome> {
+): Promise<void> {
   const { head, route, body } = parcel;
   const upstream = by.upstreams.get(route.upstream);
   if (upstream === undefined) throw new Error(`route ${route.name} names no upstream`);

@@ -1,11 +1,4 @@
-/** How an exchange with an upstream ended, once its answer had begun. */
-export interface Outcome {
-  readonly status: number;
-  /** Who broke off before the end of the answer. */
-  readonly cut: Progress['cut'];
-}
-
-/** What an exchange tells of itself while it goes on, in time for the log line that ends it. */
+/** What an exchange tells of itself while it goes on, in time for the log line that ends it; how it ended stands here too. */
 export interface Progress {
   /** Whether any of the request has left for an upstream. */
   sent: boolean;

@@ -5,7 +5,7 @@ import { writeAnswerHead } from './answer-head.ts';
 import { AnswerClock, type AnswerTimes } from './answer-clock.ts';
 import { GatheringWriter } from './gathering-writer.ts';
 import { takeHeader } from '../wire/headers.ts';
-import { ExchangeFailed, type Outcome, type Progress } from './exchange.ts';
+import { ExchangeFailed, type Progress } from './exchange.ts';
 import { ClientGone, NonsenseAnswer, ResponseTimeout } from './failures.ts';
 import { Refusal } from '../refusals.ts';
 import type { Guest, Seats } from './seats.ts';
@@ -36,7 +36,8 @@ export interface AnswerSource {
 interface Settle {
   /** The head of the answer has come. */
   readonly begin: () => void;
-  resolve(outcome: Outcome): void;
+  /** It is over; how, the progress tells. */
+  resolve(): void;
   reject(failure: ExchangeFailed): void;
 }
 
@@ -49,7 +50,7 @@ type Stage = 'awaited' | 'begun' | 'flowing' | 'whole' | 'over';
 
 /**
  * Passes one answer of an upstream on to one client, with backpressure, and folds the many ways an exchange can end into
- * exactly one: an Outcome, or ExchangeFailed while the client has seen nothing yet.
+ * exactly one: its end, or ExchangeFailed while the client has seen nothing yet.
  * An answer that breaks off is never ended as if it were whole: the client's connection is destroyed.
  */
 export class Relay implements AnswerListener, Guest {
@@ -176,7 +177,7 @@ export class Relay implements AnswerListener, Guest {
     this.#body?.flush();
     if (this.#held === undefined) this.#res.end();
     else this.#res.end(this.#held.toString('latin1'), 'latin1');
-    this.#settle.resolve({ status: this.#res.statusCode, cut: undefined });
+    this.#settle.resolve();
   }
 
   /** Gives the head to the client's response, once. False when there is none to give; until then there can still be a refusal. */
@@ -251,16 +252,23 @@ export class Relay implements AnswerListener, Guest {
 
   #fail(error: Error): void {
     if (this.#stage === 'over') return;
-    if (this.#progress.answered !== undefined) {
-      const byClient = error instanceof ClientGone || error instanceof Refusal;
-      const cut = this.#progress.cut ?? (byClient ? 'client' : 'upstream');
-      this.#progress.cut = cut;
-      if (cut !== 'gateway') this.#progress.cause = error;
-      this.#stop();
-      breakOff(this.#res);
-      this.#settle.resolve({ status: this.#res.statusCode, cut });
-      return;
-    }
+    if (this.#progress.answered === undefined) this.#failUnseen(error);
+    else this.#cutShort(error);
+  }
+
+  /** The client has seen some of the answer, and is to see that it broke. */
+  #cutShort(error: Error): void {
+    const byClient = error instanceof ClientGone || error instanceof Refusal;
+    const cut = this.#progress.cut ?? (byClient ? 'client' : 'upstream');
+    this.#progress.cut = cut;
+    if (cut !== 'gateway') this.#progress.cause = error;
+    this.#stop();
+    breakOff(this.#res);
+    this.#settle.resolve();
+  }
+
+  /** The client has seen nothing, so another try or a refusal can follow. */
+  #failUnseen(error: Error): void {
     this.#progress.bytesOut = 0; // what was held is not sent any more
     const silent = this.#source?.isStale(error) ?? false;
     this.#stop();

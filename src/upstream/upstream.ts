@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { UpstreamConfig } from '../config/config.ts';
 import type { Body } from '../bodies/body.ts';
 import { ClientGone, failureKind, refuse, ResponseTimeout, type FailureKind } from './failures.ts';
-import { ExchangeFailed, type Outcome, type Progress } from './exchange.ts';
+import { ExchangeFailed, type Progress } from './exchange.ts';
 import type { Switching } from './streamed/streamed-exchange.ts';
 import { RequestHead } from './buffered/request-head.ts';
 import { createTargets, type Target, type TargetEvents } from './targets.ts';
@@ -31,7 +31,7 @@ export interface Upstream {
   /**
    * Sends the request and passes the answer on. Rejects with a Refusal (499 502 504) as long as the client has seen nothing.
    */
-  send(request: OutgoingRequest, res: ServerResponse, progress: Progress): Promise<Outcome>;
+  send(request: OutgoingRequest, res: ServerResponse, progress: Progress): Promise<void>;
   /** Resolves when a connection to one of the targets can be made, TLS included. */
   probe(): Promise<void>;
   close(): void;
@@ -51,16 +51,16 @@ const wholeBytesMax = 64 * 1024;
 export function createUpstream(config: UpstreamConfig, events: UpstreamEvents): Upstream {
   const targets = createTargets(config, events);
 
-  async function send(request: OutgoingRequest, res: ServerResponse, progress: Progress): Promise<Outcome> {
+  async function send(request: OutgoingRequest, res: ServerResponse, progress: Progress): Promise<void> {
     const unreached = new Set<Target>();
     let repeats = false;
     for (;;) {
       const target = targets.next(unreached);
       const { answers } = target;
       try {
-        const outcome = await exchange(target, request, { res, progress, config, repeats });
-        if (outcome.cut === 'upstream') events.countError(config.name, 'cut');
-        return outcome;
+        await exchange(target, request, { res, progress, config, repeats });
+        if (progress.cut === 'upstream') events.countError(config.name, 'cut');
+        return;
       } catch (error) {
         if (!(error instanceof ExchangeFailed)) throw error;
         const { cause, sent, inLine } = error;
@@ -126,7 +126,7 @@ function exchange(
   target: Target,
   request: OutgoingRequest,
   { res, progress, config, repeats }: ExchangeParts,
-): Promise<Outcome> {
+): Promise<void> {
   return new Promise((resolve, reject) => {
     if (res.destroyed) {
       reject(new ExchangeFailed(new ClientGone()));

@@ -9,7 +9,7 @@ import type { Seats } from '../seats.ts';
 
 /** The way to one target for bodies that are in memory. */
 export interface BufferedLane {
-  /** Settles as the relay does: with an Outcome, or with ExchangeFailed while the client has seen nothing. */
+  /** Settles as the relay does: rejected with ExchangeFailed while the client has seen nothing. */
   send(request: WholeRequest, res: ServerResponse, parts: Omit<RelayParts, 'timeouts' | 'seats'>): void;
   close(): void;
 }

@@ -92,9 +92,9 @@ export class StreamedExchange implements AnswerSource {
     this.#seats = seats;
     const settle = {
       begin: parts.settle.begin,
-      resolve: (outcome: Parameters<LaneParts['settle']['resolve']>[0]) => {
+      resolve: () => {
         this.#stop();
-        parts.settle.resolve(outcome);
+        parts.settle.resolve();
       },
       reject: (failure: ExchangeFailed) => {
         this.#stop();
@@ -273,7 +273,7 @@ export class StreamedExchange implements AnswerSource {
       this.#relay.handOver();
       const { client, handshake } = switching;
       await joinSockets({ client, upstream, idleMs: handshake.idleMs, progress });
-      settle.resolve({ status: 101, cut: undefined });
+      settle.resolve();
     } catch (error) {
       upstream.destroy();
       this.#fail(error instanceof Error ? error : new NonsenseAnswer('an unknown fault'));

@@ -13,7 +13,7 @@ import { type LaneParts, StreamedExchange, type StreamedRequest } from './stream
 
 /** The way to one target for bodies that are not in memory, and for WebSockets. */
 export interface StreamedLane {
-  /** Settles as the relay does: with an Outcome, or with ExchangeFailed while the client has seen nothing. */
+  /** Settles as the relay does: rejected with ExchangeFailed while the client has seen nothing. */
   send(request: StreamedRequest, res: ServerResponse, parts: LaneParts): void;
   close(): void;
 }

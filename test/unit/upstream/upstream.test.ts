@@ -8,6 +8,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { TestContext } from 'node:test';
 import type { Body, StreamedBody } from '../../../src/bodies/body.ts';
 import type { Progress } from '../../../src/upstream/exchange.ts';
+import { Refusal } from '../../../src/refusals.ts';
 import { createUpstream } from '../../../src/upstream/upstream.ts';
 import { collectGarbage, memoryUsed } from '../../helpers/collect-garbage.ts';
 import { heapHolds } from '../../helpers/heap-holds.ts';
@@ -187,6 +188,26 @@ for (const [name, befall] of Object.entries(befalls)) {
     assert.equal(started.silent.received.length, 2);
   });
 }
+
+test('a body that breaks its rule before any of it has left on a kept connection is not begun once more', async (t) => {
+  let readings = 0;
+  const spoilt = (bytes: Buffer): Body => ({
+    ...streamed(bytes, { repeatable: true }),
+    read: async function* () {
+      readings += 1;
+      if (readings > 1) throw new Refusal('body_invalid');
+      yield bytes;
+    },
+  });
+  const { ask, started } = await startScene(t, 100, { bodyOf: spoilt });
+  started.silent.script = (socket) => socket.write('HTTP/1.1 204 No Content\r\n\r\n');
+  assert.equal((await (await ask()).responses(1))[0]?.status, 204);
+  await ask();
+  await until(() => started.refusals.length === 1);
+  assert.deepEqual(started.refusals, ['body_invalid']);
+  assert.equal(readings, 2);
+  assert.deepEqual(started.setAside, []);
+});
 
 test('a target with one connection never has two, also none that is kept', async (t) => {
   const bodies = { inMemory, streamed: (bytes: Buffer) => streamed(bytes, { repeatable: true }) };

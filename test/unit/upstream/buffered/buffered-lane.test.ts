@@ -9,7 +9,7 @@ import type { TestContext } from 'node:test';
 import { createBufferedLane } from '../../../../src/upstream/buffered/buffered-lane.ts';
 import { type Connector, createConnector, createTrust } from '../../../../src/upstream/connect.ts';
 import { Connection } from '../../../../src/upstream/buffered/connection.ts';
-import { ExchangeFailed, type Outcome } from '../../../../src/upstream/exchange.ts';
+import { ExchangeFailed } from '../../../../src/upstream/exchange.ts';
 import type { Relay } from '../../../../src/upstream/relay.ts';
 import { RequestHead } from '../../../../src/upstream/buffered/request-head.ts';
 import { Seats } from '../../../../src/upstream/seats.ts';
@@ -25,7 +25,8 @@ const timeouts = { connectMs: 5000, responseMs: 5000, idleMs: 5000 };
 const noRequest = { body: Buffer.alloc(0), alone: false, leaves: false };
 
 interface Asked {
-  readonly outcome: Outcome | Error;
+  /** Undefined when there was an answer. */
+  readonly failure: Error | undefined;
   readonly text: string;
 }
 
@@ -51,7 +52,7 @@ async function openLane(
   const seats = new Seats(count);
   const lane = createBufferedLane(wrap?.(connect) ?? connect, timeouts, seats);
   t.after(() => lane.close());
-  const coming: { request: typeof noRequest; resolve: (outcome: Outcome | Error) => void }[] = [];
+  const coming: { request: typeof noRequest; resolve: (failure?: Error) => void }[] = [];
   const port = await listen(
     t,
     createServer((_req, res) => {
@@ -74,11 +75,11 @@ async function openLane(
     signal,
     ...over
   }: Partial<typeof noRequest> & { signal?: AbortSignal } = {}): Promise<Asked> => {
-    const { promise, resolve } = Promise.withResolvers<Outcome | Error>();
+    const { promise, resolve } = Promise.withResolvers<Error | undefined>();
     coming.push({ request: { ...noRequest, ...over }, resolve });
     const answer = fetch(`http://127.0.0.1:${port}/`, signal === undefined ? {} : { signal });
     const text = await answer.then((whole) => whole.text()).catch(() => 'nothing');
-    return { outcome: await promise, text };
+    return { failure: await promise, text };
   };
   return { lane, ask, seats };
 }
@@ -188,11 +189,11 @@ for (const [name, brings, isStale] of [
       else socket.end(brings);
     });
     await ask();
-    const { outcome } = await ask();
-    assert.ok(outcome instanceof ExchangeFailed);
-    assert.equal(outcome.silent, isStale);
+    const { failure } = await ask();
+    assert.ok(failure instanceof ExchangeFailed);
+    assert.equal(failure.silent, isStale);
     // On a connection that was not used before it is no more than an answer that failed.
-    const fresh = (await ask()).outcome;
+    const fresh = (await ask()).failure;
     assert.ok(fresh instanceof ExchangeFailed);
     assert.equal(fresh.silent, false);
   });
@@ -254,7 +255,7 @@ test('a lane that is closed closes its connections, and what is under way fails'
   const open = ask();
   await until(() => asked === 2);
   lane.close();
-  assert.ok((await open).outcome instanceof Error);
+  assert.ok((await open).failure instanceof Error);
   await until(() => upstream.sockets.size === 0);
 });
 
@@ -274,13 +275,13 @@ for (const [name, leave] of [
     if (leave) lane.close();
     else {
       client.abort();
-      assert.ok((await given).outcome instanceof Error);
+      assert.ok((await given).failure instanceof Error);
     }
     connects?.();
     if (leave) {
-      const { outcome } = await given;
-      assert.ok(outcome instanceof ExchangeFailed);
-      assert.match(outcome.message, /the client closed/);
+      const { failure } = await given;
+      assert.ok(failure instanceof ExchangeFailed);
+      assert.match(failure.message, /the client closed/);
       await until(() => upstream.sockets.size === 0);
     } else assert.equal((await ask()).text, 'ok');
     assert.equal(upstream.received.length, 1);
@@ -302,9 +303,9 @@ test('a connection that was made for a request that was given up may be closed u
   client.abort();
   await given;
   connects?.();
-  const { outcome } = await ask();
-  assert.ok(outcome instanceof ExchangeFailed);
-  assert.equal(outcome.silent, true);
+  const { failure } = await ask();
+  assert.ok(failure instanceof ExchangeFailed);
+  assert.equal(failure.silent, true);
 });
 
 test('seats come free however a request ends', async (t) => {
