@@ -35,7 +35,7 @@ function matches(pattern: readonly Segment[], path: string): boolean {
   for (const [at, segment] of pattern.entries()) {
     const part = parts[at];
     if (part === undefined) return false;
-    if (segment.kind === 'rest') return true;
+    if (segment.kind === 'rest') return part !== '';
     if (segment.kind === 'name' ? part === '' : segment.text !== part) return false;
   }
   return pattern.length === parts.length;

@@ -66,7 +66,10 @@ function findPlace(path: string, table: RouteTable): Place | undefined {
   if (place === undefined) return undefined;
   const bare = segments.at(-1) === '' ? segments.slice(0, -1) : segments;
   const nearest = table.all.find((candidate) => matches(candidate.segments, bare, sameFolded));
-  return nearest === undefined || byExactness(nearest.segments, place.segments) >= 0 ? place : undefined;
+  if (nearest === undefined || nearest === place) return place;
+  // A `*` that takes nothing but a final slash: there is a route for what is without it.
+  if (bare.length < place.segments.length) return undefined;
+  return byExactness(nearest.segments, place.segments) >= 0 ? place : undefined;
 }
 
 function createPlace(path: string): Place {

@@ -11,6 +11,8 @@ for (const { scopes, path, covered } of [
   { scopes: ['/v1/*'], path: '/v1/a/b', covered: true },
   { scopes: ['/v1/*'], path: '/v1', covered: false },
   { scopes: ['/v1/*'], path: '/v2/a', covered: false },
+  { scopes: ['/v1/*'], path: '/v1/', covered: false },
+  { scopes: ['/v1/*'], path: '/v1/a/', covered: true },
   { scopes: ['/v1/a'], path: '/v1/a', covered: true },
   { scopes: ['/v1/a'], path: '/v1/A', covered: false },
   { scopes: ['/v1/a'], path: '/v1/%61', covered: false },
