@@ -91,7 +91,7 @@ async function send(canary: string, { find, status }: Way, logger: Logger): Prom
   };
   const travel = createJourney({
     connections: new Connections({ ...limits, ...timeouts, bodyMemory: 0 }),
-    headRules: { keyHeader: 'apikey', headerCount: limits.headerCount },
+    headRules: { keyHeader: 'apikey' },
     keyCheck: {
       keyring: { find, close: () => undefined },
       noteUse: () => undefined,

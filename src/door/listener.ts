@@ -65,7 +65,9 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     requireHostHeader: false, // the door asks for exactly one, and answers in our words
     shouldUpgradeCallback: (req) => req.headers.upgrade?.toLowerCase() === 'websocket',
   });
-  server.maxHeadersCount = 0; // Node would hide the rest from us (CVE-2026-58044); the door counts them instead
+  // One line more ends the reading at once: Node keeps lines as texts, so that heads without end, of thousands of short ones, would
+  // fill the memory. Since 26.5.1 none is hidden from us (CVE-2026-58044).
+  server.maxHeadersCount = limits.headerCount;
   const hasRoom = (): boolean => connections.count < limits.connections;
   server.on('connection', (socket: Socket) => {
     if (hasRoom()) connections.opened(socket);

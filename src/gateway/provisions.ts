@@ -12,7 +12,7 @@ export function provisionsOf(parts: Parts): Provisions {
   const { auth, limits } = config;
   return {
     connections,
-    headRules: { keyHeader: auth.header.toLowerCase(), headerCount: limits.headerCount },
+    headRules: { keyHeader: auth.header.toLowerCase() },
     keyCheck,
     routes: createRouteTable(config.routes),
     usage: { path: config.usagePath, plans: config.plans, quotas },

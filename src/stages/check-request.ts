@@ -24,7 +24,6 @@ export interface Head {
 export interface HeadRules {
   /** Lower case. */
   readonly keyHeader: string;
-  readonly headerCount: number;
 }
 
 /**
@@ -72,7 +71,6 @@ interface RawHead {
 }
 
 function readHeaders(rawHeaders: readonly string[], rules: HeadRules): RawHead {
-  if (rawHeaders.length > rules.headerCount * 2) throw new Refusal('headers_too_large');
   const head: RawHead = {
     key: undefined,
     keyCount: 0,

@@ -9,7 +9,7 @@ import { Connections } from '../../../src/door/connections.ts';
 import { listen, type Listener } from '../../../src/door/listener.ts';
 import { createWording } from '../../../src/refusals.ts';
 import { Visit } from '../../../src/visit.ts';
-import { collectGarbage } from '../../helpers/collect-garbage.ts';
+import { collectGarbage, memoryUsed } from '../../helpers/collect-garbage.ts';
 import { until } from '../../helpers/poll.ts';
 import { openRaw, requestBytes } from '../../helpers/raw-socket.ts';
 import { refuses } from '../../helpers/refuses.ts';
@@ -90,6 +90,22 @@ test('a connection on which nothing was asked is closed without a word, and nobo
   });
   const silent = await openRaw(t, port);
   assert.equal((await silent.receivedUntilClose()).length, 0);
+});
+
+test('a head of too many lines is refused before it ends, and takes no memory', async (t) => {
+  const told: string[] = [];
+  const { port } = await listenWith(t, {
+    answer: (_, res) => res.end('answered'),
+    unreadable: ({ refusal }) => told.push(refusal),
+  });
+  const clients = await Promise.all(Array.from({ length: 50 }, () => openRaw(t, port)));
+  const lines = Buffer.from(`GET / HTTP/1.1\r\nHost: a\r\n${'a:b\r\n'.repeat(3100)}`);
+  const before = memoryUsed();
+  for (const client of clients) client.write(lines);
+  await until(() => told.length === clients.length);
+  assert.deepEqual(new Set(told), new Set(['headers_too_large']));
+  const eachBytes = (memoryUsed() - before) / clients.length;
+  assert.ok(eachBytes < 30_000, `${eachBytes} bytes each`);
 });
 
 test('an idle connection does not keep the request that was answered on it', async (t) => {
