@@ -1,7 +1,7 @@
-import { answerHeadersMax } from './answer-head.ts';
 import { ChunkDecoder } from './chunk-decoder.ts';
-import { NonsenseAnswer } from './failures.ts';
-import { type AnswerHead, readAnswerHead } from './read-answer-head.ts';
+import { NonsenseAnswer, switchedUnasked } from './failures.ts';
+import { HeadReader } from './head-reader.ts';
+import type { AnswerHead } from './read-answer-head.ts';
 
 /** Is told of an answer as it is read: its head once, then its body. */
 export interface AnswerListener {
@@ -13,12 +13,7 @@ export interface AnswerListener {
 /** Reads one answer after the other from the bytes of a connection. Throws NonsenseAnswer. */
 export class AnswerReader {
   #method = '';
-  /** What has come of a head. */
-  #text = '';
-  /** The end of it, in which the end of the head may have begun. */
-  #tail = '';
-  /** Of the interim answers before it. */
-  #interimBytes = 0;
+  readonly #heads = new HeadReader();
   #head: AnswerHead | undefined;
   /** Of a body with a length, or without end. */
   #left = 0;
@@ -27,7 +22,7 @@ export class AnswerReader {
   /** From here on the answer to a request of this method is read. */
   begin(method: string): void {
     this.#method = method;
-    this.#interimBytes = 0;
+    this.#heads.begin();
     this.#head = undefined;
   }
 
@@ -50,8 +45,12 @@ export class AnswerReader {
   /** Reads on. Returns how many bytes belong to the answer: all, unless it was over before. `bytes` may be written to. */
   read(bytes: Buffer, listener: AnswerListener): number {
     let at = 0;
-    while (this.#head === undefined && at < bytes.length) at = this.#readHead(bytes, at, listener);
-    return this.#head === undefined || this.isOver ? at : this.#readBody(bytes, at, listener);
+    if (this.#head === undefined) {
+      at = this.#heads.read(bytes, at);
+      if (this.#heads.head === undefined) return at;
+      this.#begin(this.#heads.head, listener);
+    }
+    return this.isOver ? at : this.#readBody(bytes, at, listener);
   }
 
   /** The connection ended. True when that is the end of the answer too. */
@@ -61,40 +60,8 @@ export class AnswerReader {
     return this.#head !== undefined;
   }
 
-  #readHead(bytes: Buffer, from: number, listener: AnswerListener): number {
-    const before = this.#text.length;
-    const until = Math.min(bytes.length, from + answerHeadersMax - before);
-    const piece = bytes.toString('latin1', from, until);
-    // Only what is new is looked through: a head may come byte by byte.
-    const lately = this.#tail + piece;
-    const found = lately.indexOf('\r\n\r\n');
-    if (found === -1) {
-      this.#text += piece;
-      this.#tail = lately.slice(-3);
-      if (this.#text.length >= answerHeadersMax) throw new NonsenseAnswer('its headers are too large');
-      const isStart = before >= protocol.length || protocol.startsWith(this.#text.slice(0, protocol.length));
-      // What will never be a head is not waited for.
-      if (!isStart || /[^\r]\n/.test(lately)) throw new NonsenseAnswer('it does not speak HTTP/1.1');
-      return until;
-    }
-    const end = before + found - this.#tail.length;
-    const head = readAnswerHead((this.#text + piece).slice(0, end + 2));
-    this.#text = '';
-    this.#tail = '';
-    if (head.status === 101) throw new NonsenseAnswer('it switched protocols and was not asked to');
-    if (head.status < 100) throw new NonsenseAnswer(`${head.status} is not the status of an answer`);
-    if (head.status >= 200) this.#begin(head, listener);
-    else this.#passOver(end);
-    return from + end + 4 - before;
-  }
-
-  /** An interim answer speaks of the hop to the upstream only (RFC 9110 §15.2). A flood of them would cost time, so they are bounded. */
-  #passOver(bytes: number): void {
-    this.#interimBytes += bytes;
-    if (this.#interimBytes > answerHeadersMax) throw new NonsenseAnswer('it has too many interim answers');
-  }
-
   #begin(head: AnswerHead, listener: AnswerListener): void {
+    if (head.status === 101) throw new NonsenseAnswer(switchedUnasked);
     const { framing } = head;
     this.#head = head;
     this.#chunks = undefined;
@@ -121,8 +88,6 @@ export class AnswerReader {
     return end;
   }
 }
-
-const protocol = 'HTTP/1.';
 
 /** RFC 9112 §6.3: whatever its headers say. */
 function hasNoBody({ status }: AnswerHead, method: string): boolean {

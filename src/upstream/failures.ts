@@ -59,6 +59,9 @@ export class NonsenseAnswer extends Error {
   }
 }
 
+/** What both lanes say of a 101 for who did not ask to switch. */
+export const switchedUnasked = 'it switched protocols and was not asked to';
+
 /** The upstream closed a connection on which it still owed an answer. */
 export class ConnectionClosed extends Error {
   readonly code = 'UPSTREAM_CLOSED';

@@ -37,6 +37,8 @@ export function readAnswerHead(text: string): AnswerHead {
       length = once(length, value, 'Content-Length');
     } else if (name.length === 17 && name.toLowerCase() === 'transfer-encoding') {
       coding = once(coding, value, 'Transfer-Encoding');
+      // To Node's parser that is another coding, and what follows no chunks.
+      if (text[end - 1] === '\t') throw new NonsenseAnswer(unknownCoding);
     } else if (name.length === 10) {
       const folded = name.toLowerCase();
       if (folded === 'connection') connection += `,${value}`;
@@ -53,7 +55,7 @@ export function readAnswerHead(text: string): AnswerHead {
 }
 
 /** 15 digits are a petabyte, and exact in a double. */
-export function isLength(text: string): boolean {
+function isLength(text: string): boolean {
   return /^\d{1,15}$/.test(text);
 }
 
@@ -63,6 +65,8 @@ export function isHeaderLine(line: string): boolean {
 }
 
 // --- Internal ---
+
+const unknownCoding = 'its Transfer-Encoding is not exactly "chunked"';
 
 const header = "[!#$%&'*+.^_`|~\\w-]+:[\\t\\x20-\\x7e\\x80-\\xff]*\\r\\n";
 const statusLine = 'HTTP/1\\.[01] \\d{3}(?: [\\t\\x20-\\x7e\\x80-\\xff]*)?\\r\\n';
@@ -96,7 +100,7 @@ function once(before: string | undefined, value: string, name: string): string {
 function framingOf(length: string | undefined, coding: string | undefined, isOld: boolean): Framing {
   if (coding !== undefined) {
     if (coding.toLowerCase() !== 'chunked') {
-      throw new NonsenseAnswer('its Transfer-Encoding is not exactly "chunked"');
+      throw new NonsenseAnswer(unknownCoding);
     }
     if (length !== undefined) throw new NonsenseAnswer('it has a Content-Length beside chunks');
     if (isOld) throw new NonsenseAnswer('it has chunks in HTTP/1.0');

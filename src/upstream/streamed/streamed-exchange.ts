@@ -1,9 +1,8 @@
-import type { ClientRequest, IncomingMessage, InformationEvent, ServerResponse } from 'node:http';
+import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import type { UpstreamConfig } from '../../config/config.ts';
 import { gatherPieces } from '../../wire/gather-pieces.ts';
-import { answerHeadersMax } from '../answer-head.ts';
 import { type Body, chunksOf } from '../../bodies/body.ts';
 import type { ExchangeFailed } from '../exchange.ts';
 import {
@@ -13,10 +12,11 @@ import {
   NonsenseAnswer,
   ResponseTimeout,
   Stalled,
+  switchedUnasked,
 } from '../failures.ts';
 import { checkSwitch, type Handshake, type HeldBytes, joinSockets, writeSwitch } from '../join-sockets.ts';
+import { judgeHead } from './judge-head.ts';
 import { KeptConnection } from './kept-connection.ts';
-import { isLength } from '../read-answer-head.ts';
 import type { OpenSocket } from '../open-sockets.ts';
 import { linger } from '../../wire/linger.ts';
 import { whenAllIsRead } from '../../waiting/when-all-is-read.ts';
@@ -70,7 +70,6 @@ export class StreamedExchange implements AnswerSource {
   /** Set when the connection was used before. */
   #kept: KeptConnection | undefined;
   #answer: IncomingMessage | undefined;
-  #interimBytes = 0;
   #timer: NodeJS.Timeout | undefined;
   /** One for all chunks, whose time begins anew with each. */
   #patience: NodeJS.Timeout | undefined;
@@ -128,12 +127,12 @@ export class StreamedExchange implements AnswerSource {
     outgoing.once('socket', (socket) => {
       const secure = socket instanceof TLSSocket;
       if (outgoing.reusedSocket) this.#kept = new KeptConnection(socket);
+      judgeHead(socket, (reason) => this.#giveUp(reason));
       if (!socket.connecting && !(secure && !outgoing.reusedSocket)) return this.#connected();
       const { connectMs } = this.#timeouts;
       this.#arm(connectMs, (ms) => new ConnectTimeout(ms));
       socket.once(secure ? 'secureConnect' : 'connect', () => this.#connected());
     });
-    outgoing.on('information', (interim) => this.#passOver(interim));
     outgoing.once('response', (answer) => this.#receive(answer));
     outgoing.once('upgrade', (answer, socket, ahead) => {
       // Node has taken its own listeners off the socket: without one a reset by the upstream would end the process.
@@ -227,23 +226,10 @@ export class StreamedExchange implements AnswerSource {
     if (this.#writing) this.#giveUp(new Stalled(`took nothing for ${this.#timeouts.idleMs} ms`));
   }
 
-  /** It speaks of the hop to the upstream only (RFC 9110 §15.2). A flood of them would cost time, so they are bounded. */
-  #passOver(interim: InformationEvent): void {
-    this.#interimBytes += sizeOf(interim);
-    if (this.#interimBytes > answerHeadersMax) {
-      this.#giveUp(new NonsenseAnswer('it has too many interim answers'));
-    }
-  }
-
   #receive(answer: IncomingMessage): void {
     if (this.#over) return;
     // Such as the 408 for a connection that was idle too long: of this request nobody there knows anything.
     if (!this.#relay.hasLeft) return this.#giveUp(new NonsenseAnswer('it answered before it was asked'));
-    const status = answer.statusCode ?? 0;
-    // Interim answers do not come this way: it is 000 or the like, for which the relay would wait on.
-    if (status < 200) return this.#giveUp(new NonsenseAnswer(`${status} is not the status of an answer`));
-    const wrong = whatIsWrong(answer);
-    if (wrong !== undefined) return this.#giveUp(new NonsenseAnswer(wrong));
     this.#answer = answer;
     gatherPieces(answer);
     // Of a body that nobody waits for the rest is still to come, so the connection cannot go on.
@@ -255,7 +241,7 @@ export class StreamedExchange implements AnswerSource {
     });
     answer.once('error', (error) => this.#fail(error));
     answer.once('close', () => this.#fail(new NonsenseAnswer('the answer broke off')));
-    this.#relay.answerBegins(status, answer.rawHeaders);
+    this.#relay.answerBegins(answer.statusCode ?? 0, answer.rawHeaders);
   }
 
   async #switch(answer: IncomingMessage, upstream: Duplex): Promise<void> {
@@ -263,8 +249,7 @@ export class StreamedExchange implements AnswerSource {
     const { own, progress, settle } = this.#parts;
     try {
       if (this.#over) throw new ClientGone();
-      if (switching === undefined) throw new NonsenseAnswer('it switched protocols and was not asked to');
-      if (!isSpoken(answer)) throw new NonsenseAnswer(notSpoken);
+      if (switching === undefined) throw new NonsenseAnswer(switchedUnasked);
       checkSwitch(answer, switching.handshake.key);
       switching.held.putBack();
       writeSwitch(this.#res, this.#relay.takeCost(answer.rawHeaders), own());
@@ -319,31 +304,4 @@ export class StreamedExchange implements AnswerSource {
     // A connection is kept only when both sides are done with it.
     if (!outgoing.writableFinished || this.#answer?.complete !== true) outgoing.destroy();
   }
-}
-
-const notSpoken = 'it does not speak HTTP/1.1';
-
-/** Node reads any version as if it were this one. */
-function isSpoken({ httpVersion }: IncomingMessage): boolean {
-  return httpVersion === '1.1' || httpVersion === '1.0';
-}
-
-const reasonForm = /^[\t\x20-\x7e\x80-\xff]*$/;
-
-/** What Node lets through of an answer, and the buffered lane refuses in the same words; undefined when nothing is wrong. */
-function whatIsWrong(answer: IncomingMessage): string | undefined {
-  const { headers, httpVersion, statusMessage = '' } = answer;
-  if (!isSpoken(answer) || !reasonForm.test(statusMessage)) return notSpoken;
-  if (!isLength(headers['content-length'] ?? '0')) return 'its Content-Length is no length';
-  const codings = headers['transfer-encoding']; // all of them, with commas between
-  if (codings === undefined) return undefined;
-  // Node takes the chunks apart and leaves any other coding (RFC 9112 §6.1) in the body, whose name ends here with the hop: the
-  // client would take coded bytes for the content.
-  if (codings.toLowerCase() !== 'chunked') return 'its Transfer-Encoding is not exactly "chunked"';
-  return httpVersion === '1.0' ? 'it has chunks in HTTP/1.0' : undefined;
-}
-
-/** What an interim answer counts for: its headers, and at least a status line. */
-function sizeOf({ rawHeaders }: InformationEvent): number {
-  return 'HTTP/1.1 103 \r\n\r\n'.length + rawHeaders.join(': ').length;
 }

@@ -152,6 +152,7 @@ for (const [lane, size] of Object.entries({ buffered: 100, streamed: 100_000 }))
     'gzip, chunked',
     'chunked\r\nTransfer-Encoding: gzip',
     'chunked\r\nTransfer-Encoding: chunked',
+    'chunked\t',
   ]) {
     test(`an answer with ${JSON.stringify(codings)} is refused: ${lane}`, async (t) => {
       const { ask, started } = await startScene(t, size, { bodyOf: inMemory });
@@ -159,6 +160,16 @@ for (const [lane, size] of Object.entries({ buffered: 100, streamed: 100_000 }))
         socket.end(`HTTP/1.1 200 OK\r\nTransfer-Encoding: ${codings}\r\n\r\n2\r\nok\r\n0\r\n\r\n`);
       await (await ask()).receivedUntilClose();
       assert.deepEqual(started.refusals, ['upstream_broken']);
+    });
+  }
+
+  for (const coding of [' chunked', '\tchunked', ' \t chunked', 'CHUNKED ', 'chunked  ']) {
+    test(`an answer with "Transfer-Encoding:" and ${JSON.stringify(coding)} is taken apart: ${lane}`, async (t) => {
+      const { ask, started } = await startScene(t, size, { bodyOf: inMemory });
+      started.silent.script = (socket) =>
+        socket.end(`HTTP/1.1 200 OK\r\nTransfer-Encoding:${coding}\r\n\r\n2\r\nok\r\n0\r\n\r\n`);
+      const [answer] = await (await ask()).responses(1);
+      assert.equal(answer?.body.toString(), 'ok');
     });
   }
 }

@@ -1,0 +1,20 @@
+import type { Socket } from 'node:net';
+import { HeadReader } from '../head-reader.ts';
+
+/**
+ * Reads the head of the answer on a connection before Node does, by the same rules as the other lane. Node mends some heads and
+ * takes others for what they are not: where a tab follows `chunked` the client would get the sizes of chunks for content.
+ */
+export function judgeHead(socket: Socket, refuse: (reason: Error) => void): void {
+  const reader = new HeadReader();
+  function read(bytes: Buffer): void {
+    try {
+      reader.read(bytes, 0);
+      if (reader.head === undefined) return;
+    } catch (error) {
+      refuse(error instanceof Error ? error : new Error('the head could not be read'));
+    }
+    socket.off('data', read);
+  }
+  socket.prependListener('data', read);
+}
