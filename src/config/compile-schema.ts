@@ -58,6 +58,7 @@ function compile(schema: AnySchema, onReference: () => void): ValidateFunction {
     return createAjv({ meta: false, onReference }).compile(schema);
   } catch (error) {
     if (error instanceof Ajv2020.MissingRefError) throw explainReference(schema, error.missingRef);
+    if (error instanceof RangeError) throw problemAt('', endless);
     const reason = error instanceof Error ? error.message : String(error);
     throw problemAt('', reason.replace(/^strict mode: /, ''));
   }
@@ -78,6 +79,8 @@ function explainReference(schema: AnySchema, missing: string): SchemaProblems {
   return problemAt('', `"${missing}" is nowhere in this schema, and a reference cannot leave it`);
 }
 
+const endless = 'the schema refers to itself without end';
+
 /** A schema that refers to itself without going a level deeper into the body would break at every request. */
 function tryOut(check: BodyCheck, fields: ReadonlySet<string>): void {
   const values = [null, true, 0, '', [], {}];
@@ -85,7 +88,7 @@ function tryOut(check: BodyCheck, fields: ReadonlySet<string>): void {
   try {
     for (const sample of [...values, ...objects]) check(sample);
   } catch (error) {
-    if (error instanceof RangeError) throw problemAt('', 'the schema refers to itself without end');
+    if (error instanceof RangeError) throw problemAt('', endless);
     throw error;
   }
 }

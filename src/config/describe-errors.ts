@@ -130,7 +130,7 @@ const rules: Readonly<Record<string, (params: Params) => string>> = {
     limit === 1 ? 'must not be empty' : `must not be shorter than ${characters(limit)}`,
   maxLength: ({ limit }) => (limit === 0 ? 'must be empty' : `must not be longer than ${characters(limit)}`),
   pattern: ({ pattern }) => (pattern === '\\S' ? 'must not be blank' : 'does not have the required form'),
-  format: ({ format }) => `must be a valid ${String(format)}`,
+  format: ({ format }) => (format === 'byte' ? 'must be valid base64' : `must be a valid ${String(format)}`),
   minimum: ({ limit }) => `must not be less than ${String(limit)}`,
   maximum: ({ limit }) => `must not be greater than ${String(limit)}`,
   exclusiveMinimum: ({ limit }) => `must be greater than ${String(limit)}`,

@@ -244,6 +244,10 @@ const refused: [name: string, schema: unknown, body: unknown, sentence: string][
   ],
   ['an inherited name that is required', { required: ['constructor'] }, {}, 'constructor is required'],
   ['items of the body', { items: { type: 'string' } }, ['a', 1], '[1] must be a string'],
+  ['base64 behind another line', of({ format: 'byte' }), { a: '<x>\nAAAA' }, 'a must be valid base64'],
+  ['base64 with letters of URLs', of({ format: 'byte' }), { a: 'AA-_' }, 'a must be valid base64'],
+  ['base64 that is cut', of({ format: 'byte' }), { a: 'AAAAA' }, 'a must be valid base64'],
+  ['base64 that is filled up too far', of({ format: 'byte' }), { a: 'A===' }, 'a must be valid base64'],
 ];
 
 const accepted: [name: string, schema: unknown, body: unknown][] = [
@@ -273,7 +277,9 @@ const accepted: [name: string, schema: unknown, body: unknown][] = [
     { a: [1, '1', [1], ['1'], {}, [], null, 'null', true, [[]]] },
   ],
   ['repeated items where they may', of({ uniqueItems: false }), { a: [1, 1] }],
-  ['a string of every length as base64', of({ format: 'byte' }), { a: 'AAAA'.repeat(2000) }],
+  ['8 MB of base64', of({ format: 'byte' }), { a: 'AAAA'.repeat(2_000_000) }],
+  ['base64 that fills its last group up', of({ format: 'byte' }), { a: 'AAA=' }],
+  ['empty base64', of({ format: 'byte' }), { a: '' }],
 ];
 
 const badSchemas: [name: string, schema: unknown, pointer: string, sentence: RegExp][] = [
@@ -362,6 +368,12 @@ const badSchemas: [name: string, schema: unknown, pointer: string, sentence: Reg
   ],
   ['a remote reference', { $ref: 'http://127.0.0.1/x' }, '/$ref', /cannot leave it$/],
   ['a circle', { $ref: '#' }, '', /^the schema refers to itself without end$/],
+  [
+    'a circle of two',
+    { ...of({ $ref: '#/$defs/b' }), $defs: { b: { $ref: '#/$defs/c' }, c: { $ref: '#/$defs/b' } } },
+    '',
+    /^the schema refers to itself without end$/,
+  ],
   [
     'a circle behind a field',
     { dependentSchemas: { a: { $ref: '#' } } },
