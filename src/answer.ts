@@ -27,7 +27,8 @@ export function createAnswerer(wording: Wording): Answerer {
     const { status, body } = wording(refusal);
     const headers = ['X-Gatehouse-Refusal', refusal.code, 'X-Request-Id', req.visit.id];
     addHeaders(headers, refusal.headers);
-    sendJson(req, res, { status, body, headers, isLast: !req.complete && late.has(refusal.code) });
+    const isLast = refusal.isLast || (!req.complete && late.has(refusal.code));
+    sendJson(req, res, { status, body, headers, isLast });
   };
 }
 

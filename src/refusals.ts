@@ -85,6 +85,7 @@ interface RefusalOptions {
   readonly cause?: unknown;
   /** Headers that belong to the answer, such as `Retry-After` or `Allow`. */
   readonly headers?: Readonly<Record<string, string>>;
+  readonly isLast?: boolean;
 }
 
 /** What a stage throws to turn a request away. Only the answerer makes a response of it. */
@@ -93,6 +94,8 @@ export class Refusal extends Error {
   readonly publicMessage: string | undefined;
   readonly detail: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
+  /** Nothing can follow on the connection. */
+  readonly isLast: boolean;
 
   constructor(code: RefusalCode, options: RefusalOptions = {}) {
     // Nobody is told where a refusal was made, and to find out was 13 % of what one cost.
@@ -105,6 +108,7 @@ export class Refusal extends Error {
     this.publicMessage = options.message;
     this.detail = options.detail;
     this.headers = options.headers ?? noHeaders;
+    this.isLast = options.isLast ?? false;
   }
 }
 

@@ -189,7 +189,9 @@ function checkFraming(req: IncomingMessage, raw: RawHead): number | undefined {
   if (coding !== undefined) {
     const exact = coding !== repeated && coding.toLowerCase() === 'chunked';
     if (!exact || req.httpVersion !== '1.1' || raw.contentLength !== undefined) {
-      throw new Refusal('request_malformed', { message: 'Transfer-Encoding must be exactly "chunked"' });
+      // Where such a body ends is read in more than one way (RFC 9112 §6.1).
+      const message = 'Transfer-Encoding must be exactly "chunked"';
+      throw new Refusal('request_malformed', { message, isLast: true });
     }
     return undefined;
   }

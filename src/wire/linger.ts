@@ -1,5 +1,6 @@
+import type { IncomingMessage } from 'node:http';
 import type { Duplex, Readable } from 'node:stream';
-import { bodyBroken } from './broken-body.ts';
+import { bodyBroken, brokenBy } from './broken-body.ts';
 
 /** How much is read and thrown away of what a client still sends so that it gets to read its answer. */
 const bytesMax = 16 * 1024 * 1024;
@@ -13,7 +14,13 @@ const chunkCost = 1024;
  * Closing on a client that is still sending makes its kernel throw the answer away unread (a reset). So what still comes is thrown
  * away within bounds, and only when that is over is the connection closed.
  */
-export function linger(from: Readable, whenOver: () => void): void {
+export function linger(req: IncomingMessage, whenOver: () => void): void {
+  // Where the parser has given up it reads on without a word, and no more is told on the request.
+  if (brokenBy(req) !== undefined) discardFrom(withoutParser(req.socket), whenOver);
+  else discardFrom(req, whenOver);
+}
+
+function discardFrom(from: Readable, whenOver: () => void): void {
   let left = bytesMax;
   let silence = setTimeout(over, silenceMs);
   const total = setTimeout(over, totalMs);
@@ -35,8 +42,11 @@ export function linger(from: Readable, whenOver: () => void): void {
 /** Ends a connection of which nothing more is taken, with its last words if it has any, so that a client that still sends gets to read them. */
 export function endReadably(socket: Duplex, lastWords?: string): void {
   if (socket.destroyed) return;
-  // Whoever read it, a parser mostly, takes nothing more.
-  socket.removeAllListeners('data');
   socket.end(lastWords);
-  linger(socket, () => socket.destroy());
+  discardFrom(withoutParser(socket), () => socket.destroy());
+}
+
+/** Whoever read it takes nothing more. */
+function withoutParser<Read extends Readable>(socket: Read): Read {
+  return socket.removeAllListeners('data');
 }

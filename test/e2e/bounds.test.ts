@@ -418,6 +418,26 @@ test('what came in time is served, though the process stood still until it was t
   assert.deepEqual(statuses, [200, 200, 200]);
 });
 
+test('behind a body that makes no sense no more is read than behind any that is refused', async (t) => {
+  const raw = await open(t, `${upload(chunked)}zz\r\n`);
+  const more = Buffer.alloc(256 * 1024, 'z');
+  raw.socket.on('error', () => undefined);
+  const flood = (): void => {
+    while (!raw.closed && raw.socket.write(more));
+  };
+  raw.socket.on('drain', flood);
+  flood();
+  await until(() => raw.closed, { within: 20_000 });
+  assert.ok(raw.socket.bytesWritten < 64 * megabyte, `${raw.socket.bytesWritten} bytes`);
+});
+
+test('nothing is answered behind a framing that is faulty in HTTP/1.0', async (t) => {
+  const faulty = `POST /v1/alive HTTP/1.0\r\n${keyed}Connection: keep-alive\r\n${chunked}\r\n0\r\n\r\n`;
+  const raw = await open(t, get('/v1/alive') + faulty + get('/v1/alive'));
+  const answers = (await raw.receivedUntilClose()).toString('latin1').match(/HTTP\/1\.1 \d+/g);
+  assert.deepEqual(answers, ['HTTP/1.1 200', 'HTTP/1.1 400']);
+});
+
 describe('a body that is too large is 413, and the client can read that', () => {
   before(() => void door.reached());
 
