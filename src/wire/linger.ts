@@ -14,13 +14,7 @@ const chunkCost = 1024;
  * Closing on a client that is still sending makes its kernel throw the answer away unread (a reset). So what still comes is thrown
  * away within bounds, and only when that is over is the connection closed.
  */
-export function linger(req: IncomingMessage, whenOver: () => void): void {
-  // Where the parser has given up it reads on without a word, and no more is told on the request.
-  if (brokenBy(req) !== undefined) discardFrom(withoutParser(req.socket), whenOver);
-  else discardFrom(req, whenOver);
-}
-
-function discardFrom(from: Readable, whenOver: () => void): void {
+export function linger(from: Readable, whenOver: () => void): void {
   let left = bytesMax;
   let silence = setTimeout(over, silenceMs);
   const total = setTimeout(over, totalMs);
@@ -39,11 +33,16 @@ function discardFrom(from: Readable, whenOver: () => void): void {
   from.on('data', discard).on('end', over).on('close', over).on(bodyBroken, over).resume();
 }
 
+/** The same for what still comes of a request. A parser that has given up reads the connection on and tells nobody. */
+export function lingerOn(req: IncomingMessage, whenOver: () => void): void {
+  linger(brokenBy(req) === undefined ? req : withoutParser(req.socket), whenOver);
+}
+
 /** Ends a connection of which nothing more is taken, with its last words if it has any, so that a client that still sends gets to read them. */
 export function endReadably(socket: Duplex, lastWords?: string): void {
   if (socket.destroyed) return;
   socket.end(lastWords);
-  discardFrom(withoutParser(socket), () => socket.destroy());
+  linger(withoutParser(socket), () => socket.destroy());
 }
 
 /** Whoever read it takes nothing more. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { whenAllIsRead } from '../waiting/when-all-is-read.ts';
-import { linger } from './linger.ts';
+import { lingerOn } from './linger.ts';
 import { sendHead } from './send-head.ts';
 
 export interface JsonAnswer {
@@ -48,5 +48,5 @@ function answerWhileItSends(req: IncomingMessage, res: ServerResponse, body: str
   res.write(body, () => {
     req.visit.outAt = performance.now();
   });
-  linger(req, () => res.end());
+  lingerOn(req, () => res.end());
 }

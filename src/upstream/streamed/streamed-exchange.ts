@@ -18,7 +18,7 @@ import { checkSwitch, type Handshake, type HeldBytes, joinSockets, writeSwitch }
 import { judgeHead } from './judge-head.ts';
 import { KeptConnection } from './kept-connection.ts';
 import type { OpenSocket } from '../open-sockets.ts';
-import { linger } from '../../wire/linger.ts';
+import { lingerOn } from '../../wire/linger.ts';
 import { whenAllIsRead } from '../../waiting/when-all-is-read.ts';
 import { type AnswerSource, Relay, type RelayParts } from '../relay.ts';
 import type { Seats } from '../seats.ts';
@@ -274,7 +274,7 @@ export class StreamedExchange implements AnswerSource {
       this.#seats.leave(this.#relay);
       await this.#body.release();
       const { req } = this.#res;
-      if (!req.complete && !req.destroyed) await new Promise<void>((resolve) => linger(req, resolve));
+      if (!req.complete && !req.destroyed) await new Promise<void>((resolve) => lingerOn(req, resolve));
     }
     this.#relay.answerEnded();
   }
