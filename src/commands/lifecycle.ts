@@ -90,10 +90,11 @@ const listenReasons: Readonly<Record<string, string>> = {
 function busyAddress(error: Error, config: Config): string {
   const host = 'hostname' in error ? error.hostname : 'address' in error ? error.address : undefined;
   const port = 'port' in error ? error.port : undefined;
-  const failed = (at: Address): boolean => at.host === host && (port === undefined || at.port === port);
-  const [option, address] = failed(config.listen)
-    ? ['listen', config.listen]
-    : ['admin.listen', config.admin.listen];
+  const { listen, admin } = config;
+  // The system calls an address by its numbers, whatever name the configuration has for it, so the port tells more.
+  const isOfCallers =
+    port === undefined || listen.port === admin.listen.port ? listen.host === host : listen.port === port;
+  const [option, address] = isOfCallers ? ['listen', listen] : ['admin.listen', admin.listen];
   const code = 'code' in error ? String(error.code) : '';
   return `${printAddress(address)} (${option}): ${listenReasons[code] ?? error.message}`;
 }

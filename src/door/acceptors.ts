@@ -72,24 +72,25 @@ export interface Claim {
 
 /**
  * Those who share a port would share it with another gateway too, and nobody would notice. So a port, a free one if 0 is
- * asked for, is bound by itself once, which shows that it is nobody's, while a lock keeps other gateways from doing the
- * same. The lock is a socket with a name in place of a file: the kernel takes it back when the process ends, however it ends.
+ * asked for, is bound by itself once, which shows that it is nobody's; and before it is let go for those who share it, a lock
+ * is taken that keeps other gateways from doing the same. The lock is a socket with a name in place of a file: the kernel takes
+ * it back when the process ends, however it ends.
  */
 export async function claimPort(address: Address): Promise<Claim> {
-  const lock = kernelDeals && address.port !== 0 ? await takeLock(address) : undefined;
   const server = createServer();
+  await listening(server, address);
   try {
-    await listening(server, address);
-  } catch (error) {
-    lock?.close();
-    throw error;
+    const bound = server.address() as AddressInfo;
+    const lock = kernelDeals ? await takeLock(bound) : undefined;
+    return { port: bound.port, release: () => lock?.close() };
+  } finally {
+    await closed(server);
   }
-  const { port } = server.address() as AddressInfo;
-  await closed(server);
-  return { port, release: () => lock?.close() };
 }
 
-async function takeLock({ host, port }: Address): Promise<Server> {
+/** By what the kernel calls the address, which can be written in several ways. */
+async function takeLock({ address, port }: AddressInfo): Promise<Server> {
+  const host = address.replace(/^::ffff:/, '');
   const lock = createServer((socket) => socket.destroy()).unref();
   try {
     await listening(lock, { path: `\0gatehouse ${host}:${port}` });

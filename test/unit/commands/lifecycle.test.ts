@@ -61,6 +61,11 @@ const busy: readonly (readonly [string, object, string])[] = [
     '127.0.0.1:8080 (listen): another process uses it',
   ],
   [
+    'a port of callers at a name, which the system calls by its address,',
+    { code: 'EADDRINUSE', address: '127.0.0.9', port: 8080 },
+    '127.0.0.1:8080 (listen): another process uses it',
+  ],
+  [
     'a host without its port',
     { code: 'EACCES', address: '127.0.0.1' },
     '127.0.0.1:8080 (listen): this user may not open it',

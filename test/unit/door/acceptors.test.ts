@@ -4,7 +4,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { platform } from 'node:os';
 import { text } from 'node:stream/consumers';
 import { describe, it, type TestContext } from 'node:test';
-import { openAcceptors } from '../../../src/door/acceptors.ts';
+import { claimPort, openAcceptors } from '../../../src/door/acceptors.ts';
 import { until } from '../../helpers/poll.ts';
 import { refuses } from '../../helpers/refuses.ts';
 
@@ -26,6 +26,15 @@ describe('acceptors', () => {
     await until(() => takenIn.length === clients.length);
     const turnsMax = platform() === 'linux' ? clients.length / 2 : clients.length;
     assert.ok(new Set(takenIn).size <= turnsMax, `it took ${new Set(takenIn).size} turns`);
+  });
+
+  it('need a port that is claimed under none of the names of its address', async () => {
+    const claim = await claimPort(local);
+    for (const host of ['127.1', '127.0.0.1', '::ffff:127.0.0.1'])
+      await assert.rejects(open(createServer(), { host, port: claim.port }), { code: 'EADDRINUSE' }, host);
+    claim.release();
+    const acceptors = await until(() => open(createServer(), { host: '127.1', port: claim.port }));
+    await acceptors.close();
   });
 
   it('share a port with nobody who was not meant to, however close they come', async () => {
