@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** For a process that has drained to close its parts and end. */
-export const endPatienceMs = 5000;
+/** For a process that has drained to close its parts and end: less than the 5 s that a platform is told to have. */
+export const endPatienceMs = 4500;
 
 /** Resolves with the work, or without it when the time is over. */
 export async function within(ms: number, work: Promise<void>): Promise<void> {

@@ -310,6 +310,36 @@ test('a drain waits for what every worker has in flight, and all of them end', a
   assert.equal(gateway.logs().filter(({ path, status }) => path === '/v1/slow' && status === 200).length, 4);
 });
 
+test('a worker that does not come to the end of its drain is told of', async (t) => {
+  let arrived = 0;
+  upstream.handler = () => void (arrived += 1);
+  const draining = await startGateway(
+    t,
+    { ...over, drain: { delay: '0s', timeout: '1s' } },
+    { upstream: upstream.url },
+  );
+  await until(() => workersOf(draining).length === 2);
+  const [killed = 0, hung = 0] = workersOf(draining);
+  // So many that each of the two is given some.
+  const clients = await Promise.all(Array.from({ length: 16 }, () => openRaw(t, draining.port)));
+  for (const client of clients) client.write(get('/v1/slow'));
+  await until(() => arrived === clients.length);
+  process.kill(hung, 'SIGSTOP');
+  t.after(() => void (lives(hung) && process.kill(hung, 'SIGKILL')));
+  draining.child.kill('SIGTERM');
+  await until(() => draining.logs().some(({ msg }) => String(msg).startsWith('stopping')));
+  process.kill(killed, 'SIGKILL');
+  await draining.exited;
+  const told = draining.logs().filter(({ level }) => level === 'error');
+  assert.deepEqual(
+    told.map(({ msg, pid, signal }) => [msg, pid, signal]),
+    [
+      ['a worker ended before it had finished', killed, 'SIGKILL'],
+      ['a worker has not finished in time and is killed', hung, undefined],
+    ],
+  );
+});
+
 test('another gateway takes the port while the workers of one still finish what they have', async (t) => {
   const waiting: (() => void)[] = [];
   upstream.handler = (_, res) => void waiting.push(() => res.end('late'));

@@ -24,6 +24,14 @@ interface Member {
   readyAt: number | undefined;
   /** Rounds since it last answered anything, or began to start. */
   silentRounds: number;
+  /** It was killed by us, who have said why if it was not asked for. */
+  isGivenUp: boolean;
+}
+
+/** How a process ended. */
+interface End {
+  readonly code: number | null;
+  readonly signal: string | null;
 }
 
 interface Question {
@@ -117,18 +125,21 @@ export class Crew {
 
   #giveUp(member: Member, sentence: string): void {
     this.#tell(member, sentence);
-    member.worker.process.kill('SIGKILL');
+    killNow(member);
   }
 
   /** Lets every worker finish what it has in flight, and resolves when all have ended; after `patienceMs` they are killed. */
   async drain(patienceMs: number): Promise<void> {
     this.#state = 'ending';
-    const timer = setTimeout(() => this.kill(), patienceMs);
+    const timer = setTimeout(() => {
+      for (const member of this.#members)
+        this.#giveUp(member, 'a worker has not finished in time and is killed');
+    }, patienceMs);
     await Promise.all(
-      [...this.#members].map(async ({ worker, readyAt }) => {
-        const closed = new Promise((resolve) => worker.process.once('close', resolve));
-        if (readyAt === undefined) worker.process.kill('SIGKILL');
-        else send(worker, { kind: 'drain' });
+      [...this.#members].map(async (member) => {
+        const closed = new Promise((resolve) => member.worker.process.once('close', resolve));
+        if (member.readyAt === undefined) killNow(member);
+        else send(member.worker, { kind: 'drain' });
         await closed;
       }),
     );
@@ -137,7 +148,7 @@ export class Crew {
 
   /** Ends them at once, whatever they do. */
   kill(): void {
-    for (const { worker } of this.#members) worker.process.kill('SIGKILL');
+    for (const member of this.#members) killNow(member);
   }
 
   /** Starts one, and resolves when it is ready. */
@@ -150,7 +161,13 @@ export class Crew {
         worker.once('error', reject);
         return;
       }
-      const member: Member = { worker, pid: worker.process.pid, readyAt: undefined, silentRounds: 0 };
+      const member: Member = {
+        worker,
+        pid: worker.process.pid,
+        readyAt: undefined,
+        silentRounds: 0,
+        isGivenUp: false,
+      };
       this.#members.add(member);
       worker.on('error', () => undefined); // a message to a worker that is gone; its exit says the rest
       worker.on('message', (report: Report) => {
@@ -184,13 +201,23 @@ export class Crew {
     this.#options.logger.error({ pid }, sentence);
   }
 
-  #leave(member: Member, end: { code: number | null; signal: string | null }): void {
+  #leave(member: Member, end: End): void {
     this.#members.delete(member);
     for (const question of this.#questions.values()) {
       if (question.member === member) question.settle(undefined);
     }
     this.#options.ended(member.pid);
-    if (this.#state !== 'running') return;
+    if (this.#state === 'running') this.#replaceEnded(member, end);
+    else if (this.#state === 'ending') this.#tellUnfinished(member, end);
+  }
+
+  /** What it had in flight is lost, and what it held ahead of quotas stays counted. */
+  #tellUnfinished({ pid, isGivenUp }: Member, end: End): void {
+    if (end.code !== exitCodes.ok && !isGivenUp)
+      this.#options.logger.error({ pid, ...end }, 'a worker ended before it had finished');
+  }
+
+  #replaceEnded(member: Member, end: End): void {
     const livedMs = member.readyAt === undefined ? 0 : performance.now() - member.readyAt;
     const asked = end.code === exitCodes.ok;
     const failed = !asked && livedMs < steadyMs;
@@ -256,6 +283,11 @@ export class Crew {
     this.#questions.delete(id);
     return answer as Answers[About] | undefined;
   }
+}
+
+function killNow(member: Member): void {
+  member.isGivenUp = true;
+  member.worker.process.kill('SIGKILL');
 }
 
 /** A worker that is ending may be deaf already: it will say so by its exit. */
