@@ -6,9 +6,9 @@ import { createStreamedLane, type StreamedLane } from './streamed/streamed-lane.
 
 /** What is told when a target goes away and comes back. */
 export interface TargetEvents {
-  /** A target could not be reached, or answers nothing. Told once, until it is used again. */
+  /** A target could not be reached, or answers nothing. Told once, until it is used again, and with a rest in between. */
   readonly setAside: (upstream: string, target: string, cause: Error) => void;
-  /** A target that was set aside gave an answer. */
+  /** A target that was told of gave an answer. */
   readonly usedAgain: (upstream: string, target: string) => void;
 }
 
@@ -61,6 +61,9 @@ export class Target {
   #asideUntil = 0;
   /** From the first failure to the next answer. */
   #isAway = false;
+  /** That it is away. */
+  #isTold = false;
+  #toldAt = Number.NEGATIVE_INFINITY;
 
   constructor(origin: string, parts: TargetParts) {
     const { config, trust } = parts;
@@ -96,11 +99,14 @@ export class Target {
 
   setAside(cause: Error): void {
     const { config, events } = this.#parts;
-    this.#asideUntil = performance.now() + asideMs;
+    const now = performance.now();
+    this.#asideUntil = now + asideMs;
     // Another target may have them at once.
     if (config.targets.length > 1) this.seats.turnAway(cause);
-    if (this.#isAway) return;
     this.#isAway = true;
+    if (this.#isTold || now - this.#toldAt < quietMs) return;
+    this.#isTold = true;
+    this.#toldAt = now;
     events.setAside(config.name, this.url.origin, cause);
   }
 
@@ -115,9 +121,13 @@ export class Target {
     if (!this.#isAway) return;
     this.#isAway = false;
     this.#asideUntil = 0;
+    if (!this.#isTold) return;
+    this.#isTold = false;
     this.#parts.events.usedAgain(this.#parts.config.name, this.url.origin);
   };
 }
 
 const asideMs = 2000;
 const trialMs = 10_000;
+/** A target that flickers must not fill the log. */
+const quietMs = 5000;

@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict';
 import { fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, renameSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
@@ -337,13 +346,30 @@ test('a log that cannot be copied is told of once, and again when it could be in
   for (const round of [1, 2]) {
     await rest();
     renameSync(path, `${path}.away`);
+    mkdirSync(path);
     await tryUntil(() => reasons.length === round);
     await rest();
+    rmdirSync(path);
     renameSync(`${path}.away`, path);
     const before = version();
     await tryUntil(() => version() !== before);
   }
   assert.deepEqual(reasons, ['unable to open database file', 'unable to open database file']);
+});
+
+test('where the file is gone it is not the log that is told of', async (t) => {
+  const path = join(tempFolder(t), 'g.db');
+  const store = openSqlite(path);
+  t.after(() => store.close());
+  const reasons: string[] = [];
+  const { threads, start, rest } = watchThreads();
+  const checkpointer = createCheckpointer(path, (reason) => void reasons.push(reason), start);
+  t.after(() => checkpointer.close());
+  renameSync(path, `${path}.away`);
+  checkpointer.noteCalls(CALLS_PER_CHECKPOINT);
+  assert.equal(threads.length, 1);
+  await rest();
+  assert.deepEqual(reasons, []);
 });
 
 test('a checkpoint for which there is no thread fails no call, is told of once, and is tried again', () => {

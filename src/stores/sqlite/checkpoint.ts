@@ -28,9 +28,10 @@ export const LOG_BYTES_KEPT = 134_217_728;
  * writers wait while it does, for 50 ms each time. Whoever writes first after a complete checkpoint waits for another sync, and
  * cuts the log: the empty transaction does that here. It reads the version that it writes again under the lock, because
  * a newer Gatehouse may be migrating the file. It tells why it could not, '' when it could, and undefined where others had the
- * lock: the next one will. The file is opened each time, for by then another may lie in its place.
+ * lock, so that the next one will, or there is no file any more, which every call says. The file is opened each time, for by then another may lie in its place.
  */
 const CHECKPOINT = `
+  const { existsSync } = require('node:fs');
   const { DatabaseSync } = require('node:sqlite');
   const { parentPort, workerData: address } = require('node:worker_threads');
   parentPort.on('message', () => parentPort.postMessage(checkpoint()));
@@ -42,7 +43,8 @@ const CHECKPOINT = `
       copyLog(database);
       return '';
     } catch (error) {
-      return (error.errcode & 0xff) === ${SQLITE_BUSY} ? undefined : String(error.errstr ?? error.message);
+      const isOthers = (error.errcode & 0xff) === ${SQLITE_BUSY} || !existsSync(new URL(address));
+      return isOthers ? undefined : String(error.errstr ?? error.message);
     } finally {
       database?.close();
     }

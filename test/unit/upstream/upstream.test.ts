@@ -388,6 +388,38 @@ async function startAnswering(t: TestContext) {
   return answering;
 }
 
+test('a target that comes and goes is told of now and then', async (t) => {
+  let ahead = 0;
+  const now = performance.now.bind(performance);
+  t.mock.method(performance, 'now', () => now() + ahead);
+  let isAway = false;
+  const flapping = createTcpServer((socket) => {
+    if (isAway) socket.resetAndDestroy();
+    else socket.once('data', () => socket.end('HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n'));
+  });
+  const target = `http://127.0.0.1:${await listen(t, flapping)}`;
+  const { ask, started } = await startScene(t, 100, { target });
+  const fail = async (): Promise<void> => {
+    isAway = true;
+    const before = started.refusals.length;
+    await ask();
+    await until(() => started.refusals.length > before);
+  };
+  const flap = async (): Promise<void> => {
+    await fail();
+    isAway = false;
+    assert.equal((await (await ask()).responses(1))[0]?.status, 204);
+  };
+  for (let times = 0; times < 3; times += 1) await flap();
+  assert.deepEqual([started.setAside, started.usedAgain], [[target], [target]]);
+  await fail();
+  assert.deepEqual(started.setAside, [target]);
+  ahead += 6000;
+  await flap();
+  assert.deepEqual(started.setAside, [target, target]);
+  assert.deepEqual(started.usedAgain, [target, target]);
+});
+
 /** Bodies of which the first reading, once `begin` was called, brings nothing until `come` is. */
 function lateBody() {
   const { promise: whenAsked, resolve: asked } = Promise.withResolvers<void>();
