@@ -36,3 +36,21 @@ export function invalidFields(faults: readonly FieldFault[]): KeyProblem {
     .join('; ');
   return new KeyProblem('invalid', text, faults);
 }
+
+/** Reads all parts, and says what is wrong in all of them at once. */
+export function readTogether<Parts extends readonly unknown[]>(
+  ...reads: { readonly [Part in keyof Parts]: () => Parts[Part] }
+): Parts {
+  const faults: FieldFault[] = [];
+  const parts = reads.map((read) => {
+    try {
+      return read();
+    } catch (error) {
+      if (!(error instanceof KeyProblem) || error.code !== 'invalid') throw error;
+      faults.push(...error.faults);
+      return undefined;
+    }
+  });
+  if (faults.length > 0) throw invalidFields(faults);
+  return parts as unknown as Parts;
+}

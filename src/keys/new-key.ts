@@ -5,7 +5,7 @@ import {
   type KeyFields,
   type WrittenFields,
 } from './key-fields.ts';
-import { invalidFields, KeyProblem } from './key-problem.ts';
+import { invalidFields, KeyProblem, readTogether } from './key-problem.ts';
 import type { KeyRules } from './key-rules.ts';
 
 /** What a new key is to be. */
@@ -17,8 +17,10 @@ export interface NewKey {
 
 /** Reads what a new key is to be, as far as that needs no store, and throws a `KeyProblem` with what is wrong in it. */
 export function readNewKey({ id, ...written }: WrittenFields, rules: KeyRules): NewKey {
-  const chosen = id === undefined ? undefined : readId(id, rules);
-  const given = readKeyFields(written, rules, ['id']);
+  const [chosen, given] = readTogether(
+    () => (id === undefined ? undefined : readId(id, rules)),
+    () => readKeyFields(written, rules, ['id']),
+  );
   return { id: chosen, fields: completeFields(given, given.plan ?? onlyPlan(rules), rules) };
 }
 

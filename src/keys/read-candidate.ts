@@ -9,7 +9,7 @@ import {
   type WrittenFields,
 } from './key-fields.ts';
 import { createKeyId } from './key-id.ts';
-import { invalidFields, KeyProblem } from './key-problem.ts';
+import { invalidFields, KeyProblem, readTogether } from './key-problem.ts';
 import type { KeyRules } from './key-rules.ts';
 
 /** A line of an import that may become a key. */
@@ -40,19 +40,15 @@ export function readCandidate(
   { rules, now, plan }: Surroundings,
 ): Candidate {
   // A plan that the line does not name is for a key that is new: one that is there keeps its own.
-  const given = { ...written, plan: written['plan'] ?? undefined };
-  const fields = readKeyFields(given, rules, ['id', 'secret', 'hash']);
-  const id = wanted === undefined || wanted === null ? undefined : readKeyId(wanted);
-  if (rules.staticKeys.some((key) => key.id === id)) {
-    throw invalidFields([{ field: 'id', message: 'is that of a key in the configuration file' }]);
-  }
+  const named = { ...written, plan: written['plan'] ?? undefined };
+  const [fields, id] = readTogether(
+    () => readKeyFields(named, rules, ['id', 'secret', 'hash']),
+    () => readId(wanted ?? undefined, rules),
+  );
+  // Not before: whoever misspells `secret` is told that there is no such field.
+  const given = readSecret(secret ?? undefined, digest ?? undefined, rules);
   const at = now();
-  const kept = {
-    number: 1,
-    ...readSecret(secret ?? undefined, digest ?? undefined, rules),
-    createdAt: at,
-    expiresAt: undefined,
-  };
+  const kept = { number: 1, ...given, createdAt: at, expiresAt: undefined };
   // The one in the file would be found first, and this one once that is taken out.
   if (rules.staticKeys.some((key) => key.digest === kept.digest)) {
     const field = secret === undefined ? 'hash' : 'secret';
@@ -77,6 +73,14 @@ function wholeOf(
     if (error instanceof KeyProblem) return error;
     throw error;
   }
+}
+
+function readId(wanted: unknown, { staticKeys }: KeyRules): string | undefined {
+  const id = wanted === undefined ? undefined : readKeyId(wanted);
+  if (staticKeys.some((key) => key.id === id)) {
+    throw invalidFields([{ field: 'id', message: 'is that of a key in the configuration file' }]);
+  }
+  return id;
 }
 
 /** Takes a plain secret or its SHA-256. */

@@ -245,6 +245,19 @@ function apiRules({ ask, other, gateways }: Scene): void {
     assert.deepEqual(faults, [{ line: 1, problem: 'there is no such field, did you mean "secret"?' }]);
   });
 
+  test('all that is wrong with a new key is said together, in its id too', async () => {
+    const body = { id: 'a/b', plan: 'fre', networks: ['300.0.0.1'] };
+    const answer = await ask('POST', '/v1/keys', { body });
+    assert.equal(answer.status, 422);
+    assert.deepEqual(
+      answer.body.fields.map(({ field }) => field),
+      ['id', 'plan', 'networks[0]'],
+    );
+    const line = { headers: { 'content-type': 'application/jsonl' }, body: JSON.stringify(body) };
+    const problem = (await ask('POST', '/v1/import', line)).body.faults[0]?.problem ?? '';
+    for (const part of ['id is no id', 'plan ', 'networks[0] ']) assert.ok(problem.includes(part), problem);
+  });
+
   test('a chosen id is taken once', async () => {
     const body = { id: randomUUID(), plan: 'free' };
     assert.equal((await ask('POST', '/v1/keys', { body })).status, 201);
