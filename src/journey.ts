@@ -41,7 +41,7 @@ export function createJourney(by: Provisions): Travel {
     try {
       leave = by.connections.enter(req, res); //                        503
       const turn = by.connections.turn(req, res);
-      if (turn !== undefined) await turn; //                            499
+      if (turn !== undefined) await turn; //                            499 503
       const head = checkRequest(req, by.headRules); //                  400 417 431
       visit.path = head.path;
 
@@ -77,7 +77,7 @@ export function createJourney(by: Provisions): Travel {
             tellLimits: () => tellLimits(grant, caller, by.admission),
             progress: visit,
           };
-          await forward(req, res, parcel, by.forwarding); //            499 502 504
+          await forward(req, res, parcel, by.forwarding); //            499 502 503 504
         } finally {
           await body.release();
         }

@@ -3,8 +3,8 @@ import type { Origin } from './wire/client-address.ts';
 import { catalogue, type RefusalCode } from './refusals.ts';
 
 /**
- * What is known of one request so far, for the log line and the metrics. The journey fills it in as it goes;
- * no stage reads it, and it can hold no secret because it has no place for one.
+ * What is known of one request so far, for the log line, the metrics and the settling of its quota. The journey fills it in as it
+ * goes, and it can hold no secret because it has no place for one.
  */
 export class Visit {
   readonly id: string;

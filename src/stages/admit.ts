@@ -28,7 +28,7 @@ export interface Admission {
 }
 
 /**
- * Caller + Route → Grant, reserved and not yet charged. 429 503.
+ * Caller + Route → Grant, reserved and not yet charged. 429 500 503.
  * Answers at once while this process holds units of the caller's quotas. A client that leaves during a wait leaves
  * nothing reserved. Whoever has the grant settles it.
  */

@@ -37,7 +37,7 @@ export interface Parcel {
 }
 
 /**
- * Parcel → the upstream, and its answer → the client. 499 502 504.
+ * Parcel → the upstream, and its answer → the client. 499 502 503 504.
  * The header list is built from nothing: what passes is copied, what is ours is set, so no client can speak in our name.
  */
 export function forward(

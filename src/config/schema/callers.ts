@@ -28,7 +28,7 @@ export const auth = {
     },
     graceOnOutage: {
       description:
-        'While the store is down: how long a key that it vouched for goes on working, which is never less than cacheFor. With 0s for both every key is refused with 500 at once.',
+        'While the store is down: how long a key that it vouched for goes on working, which is never less than cacheFor. Each process knows only the keys that it has looked up itself. With 0s for both every key is refused with 500 at once.',
       type: 'string',
       format: 'duration-or-zero',
       default: '15m',

@@ -73,7 +73,7 @@ export interface Denial {
   readonly until: number;
 }
 
-/** Units that one request has reserved. Whoever has it commits it, or gives it back, once. */
+/** Units that one request has reserved. Whoever has it settles it, or gives it back, once. */
 export class Hold {
   readonly kind = 'hold';
   readonly lease: Lease;
