@@ -12,13 +12,19 @@ import { createKeyId } from './key-id.ts';
 import { invalidFields, KeyProblem, readTogether } from './key-problem.ts';
 import type { KeyRules } from './key-rules.ts';
 
-/** A line of an import that may become a key. */
-export interface Candidate {
+/** A line of an import. */
+export type Candidate = ReadLine &
+  (
+    | /** It makes a key, if there is none with its secret. */
+      { readonly kind: 'whole'; readonly record: KeyRecord }
+    /** It can make none, for this reason: that is no fault of a line about a key that is there. */
+    | { readonly kind: 'partial'; readonly problem: KeyProblem }
+  );
+
+interface ReadLine {
   readonly number: number;
   /** The SHA-256 of its secret. */
   readonly digest: string;
-  /** The key that it makes if there is none with its secret, or why it can make none: that is no fault of a line about a key that is there. */
-  readonly record: KeyRecord | KeyProblem;
   /** The id that the line asks for. */
   readonly id: string | undefined;
   /** What it says of a key that is there. */
@@ -56,9 +62,10 @@ export function readCandidate(
   }
   const whole = wholeOf(fields, fields.plan ?? plan, rules);
   const rest = { version: 1, revokedAt: undefined, createdAt: at, secrets: [kept], requests: [] };
-  const record = whole instanceof KeyProblem ? whole : { ...whole, ...rest, id: id ?? createKeyId(at) };
   const weakness = typeof secret === 'string' ? weaknessOf(secret) : undefined;
-  return { number, digest: kept.digest, record, id, fields, warning: weakness && `secret ${weakness}` };
+  const line = { number, digest: kept.digest, id, fields, warning: weakness && `secret ${weakness}` };
+  if (whole instanceof KeyProblem) return { ...line, kind: 'partial', problem: whole };
+  return { ...line, kind: 'whole', record: { ...whole, ...rest, id: id ?? createKeyId(at) } };
 }
 
 function wholeOf(

@@ -1,0 +1,172 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { slicesOf } from '../collections/slices.ts';
+import type { AddAnswer, KeyStore } from '../stores/key-store.ts';
+import { isOutage, Unreadable } from '../stores/ledger.ts';
+import { amendKey } from './amend-key.ts';
+import type { KeyFields } from './key-fields.ts';
+import { KeyProblem } from './key-problem.ts';
+import type { KeyRules } from './key-rules.ts';
+import { differences } from './key-view.ts';
+import type { Candidate } from './read-candidate.ts';
+
+/** What became of a line. */
+export type LineOutcome = 'added' | 'updated' | 'skipped' | { readonly refused: string };
+
+/** A line, and what the store said to it; or why it can make no key, where no key has its secret. */
+interface Answered {
+  readonly candidate: Candidate;
+  readonly answer: AddAnswer | KeyProblem | Unreadable;
+}
+
+interface BatchParts {
+  readonly store: KeyStore;
+  readonly rules: KeyRules;
+  readonly actor: string;
+  /** Whether keys that are there are brought to what the lines say. */
+  readonly update: boolean;
+}
+
+/** Each is read and then written, by a store that may be far away. */
+const broughtAtOnce = 16;
+const retriesMax = 4;
+const retryAfterMs = 100;
+
+/** Imports lines into a store, some at a time. */
+export class BatchImporter {
+  readonly #parts: BatchParts;
+  #hasWorked = false;
+
+  constructor(parts: BatchParts) {
+    this.#parts = parts;
+  }
+
+  /** Notes what becomes of each line, also of those that were done when it rejects. */
+  async run(candidates: readonly Candidate[], outcomes: Map<Candidate, LineOutcome>): Promise<void> {
+    // Looked for first: what a line is about was there before it.
+    const found = await this.#find(candidates);
+    const answered = [...found, ...(await this.#add(candidates))].toSorted(inOrder);
+    await forEachKey(answered, async (line) => {
+      outcomes.set(line.candidate, await this.#settle(line).catch(refusedFor));
+    });
+  }
+
+  /** Lines that can make no key may be about one that is there, or that an earlier line of the batch makes. */
+  async #find(candidates: readonly Candidate[]): Promise<readonly Answered[]> {
+    const answered: Answered[] = [];
+    const partial = candidates.filter((one) => one.kind === 'partial');
+    for (const some of slicesOf(partial, broughtAtOnce)) {
+      const answers = some.map(async (candidate) => ({
+        candidate,
+        answer: (await this.#findFor(candidate, candidates)) ?? candidate.problem,
+      }));
+      answered.push(...(await Promise.all(answers)));
+    }
+    return answered;
+  }
+
+  async #findFor(
+    { digest, number }: Candidate,
+    others: readonly Candidate[],
+  ): Promise<AddAnswer | Unreadable | undefined> {
+    try {
+      const key = await this.#again((store) => store.findKey(digest));
+      if (key !== undefined) return { kind: 'known', id: key.id };
+    } catch (error) {
+      if (error instanceof Unreadable) return error;
+      throw error;
+    }
+    const made = others
+      .filter((one) => one.kind === 'whole')
+      .find((one) => one.digest === digest && one.number < number);
+    return made && { kind: 'known', id: made.record.id };
+  }
+
+  async #add(candidates: readonly Candidate[]): Promise<readonly Answered[]> {
+    const whole = candidates.filter((one) => one.kind === 'whole');
+    if (whole.length === 0) return [];
+    const note = { actor: this.#parts.actor, action: 'import', keyId: undefined, changes: {} };
+    const records = whole.map(({ record }) => record);
+    const answers = await this.#again((store) => store.addKeys(records, note));
+    return whole.flatMap((candidate, at) => {
+      const answer = answers[at];
+      return answer === undefined ? [] : { candidate, answer };
+    });
+  }
+
+  async #settle({ candidate: { id, fields }, answer }: Answered): Promise<LineOutcome> {
+    if (answer instanceof Error) return { refused: answer.message };
+    if (answer.kind === 'added') return 'added';
+    if (answer.kind === 'id_taken') return { refused: 'the id belongs to another key' };
+    if (answer.kind === 'lost')
+      return { refused: `the secret is that of key ${answer.id}, whose record is gone` };
+    if (id !== undefined && id !== answer.id) return { refused: 'the secret belongs to another key' };
+    return this.#parts.update && (await this.#bring(answer.id, fields)) ? 'updated' : 'skipped';
+  }
+
+  /** Brings a key to what a line says. False when it is that already, or was revoked. */
+  async #bring(id: string, fields: Partial<KeyFields>): Promise<boolean> {
+    const { rules, actor } = this.#parts;
+    for (let attempt = 0; attempt < 3; attempt += 1) {
+      const from = (await this.#again((store) => store.readKey(id)))?.record;
+      if (from === undefined || from.revokedAt !== undefined) return false;
+      const amended = amendKey(from, fields, rules);
+      if (amended === from) return false;
+      const to = { ...amended, version: from.version + 1 };
+      const note = { actor, action: 'import', keyId: id, changes: differences(from, to) };
+      if ((await this.#again((store) => store.changeKey({ from, to, note }))) === 'done') return true;
+    }
+    throw new KeyProblem('conflict', 'somebody else keeps changing the key');
+  }
+
+  /** A store that worked a moment ago gets another chance: what a lost answer has done is seen in the keys. */
+  async #again<Answer>(ask: (store: KeyStore) => Promise<Answer>): Promise<Answer> {
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        const answer = await ask(this.#parts.store);
+        this.#hasWorked = true;
+        return answer;
+      } catch (error) {
+        if (!isOutage(error) || !this.#hasWorked || attempt >= retriesMax) throw error;
+        await pause(retryAfterMs * 2 ** attempt);
+      }
+    }
+  }
+}
+
+/** A line that turns out to be wrong; throws what is no fault of the line. */
+export function refusedFor(error: unknown): { readonly refused: string } {
+  if (error instanceof KeyProblem || error instanceof Unreadable) return { refused: error.message };
+  throw error;
+}
+
+// --- Internal ---
+
+function inOrder(one: Answered, other: Answered): number {
+  return one.candidate.number - other.candidate.number;
+}
+
+/** What lines about one key have in common. */
+function keyOf({ candidate, answer }: Answered): string {
+  if ('kind' in answer && answer.kind === 'known') return answer.id;
+  return candidate.kind === 'whole' ? candidate.record.id : candidate.digest;
+}
+
+/**
+ * Does the work for each line: of some keys at once, of one key in the order of the lines, so that the last one has the last word.
+ * Nothing is under way any more when it rejects.
+ */
+async function forEachKey(
+  lines: readonly Answered[],
+  work: (line: Answered) => Promise<void>,
+): Promise<void> {
+  const byKey = Map.groupBy(lines, keyOf);
+  for (const some of slicesOf([...byKey.values()], broughtAtOnce)) {
+    const ends = await Promise.allSettled(
+      some.map(async (ofKey) => {
+        for (const line of ofKey) await work(line);
+      }),
+    );
+    const failed = ends.find((end) => end.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
+  }
+}
