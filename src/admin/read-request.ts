@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { isObject } from '../config/subschemas.ts';
+import { isObject } from '../content/is-object.ts';
 import { printSize } from '../config/units.ts';
 import { keyJsonBounds } from '../keys/key-limits.ts';
 import { invalidFields } from '../keys/key-problem.ts';

@@ -15,11 +15,10 @@ export interface StreamedBody {
   /** Undefined when it is only known at the end. */
   readonly length: number | undefined;
   /**
-   * Throws a Refusal where the body breaks its rule. Unless it is `repeatable` its first chunk is there already, and it is called
-   * again only as long as no other was asked for. A chunk is the reader's until it asks for the next.
+   * Throws a Refusal where the body breaks its rule. It is called again only as long as no chunk but the first was asked for, and
+   * begins with that once more. A chunk is the reader's until it asks for the next.
    */
   readonly read: () => AsyncIterable<Buffer>;
-  readonly repeatable: boolean;
   readonly release: () => void | Promise<void>;
 }
 

@@ -48,7 +48,7 @@ export function salvage(tree: unknown, broken: readonly string[]): RawConfig | u
     if (errors.some(({ instancePath, keyword }) => instancePath === '' && keyword !== 'required'))
       return undefined;
     for (const { instancePath, params } of errors) {
-      if (instancePath === '' && isObject(tree))
+      if (instancePath === '' && isHolder(tree))
         Reflect.set(
           tree,
           String(params['missingProperty']),
@@ -112,10 +112,11 @@ function spotOf(tree: unknown, pointer: string): { holder: object; key: string }
   const key = steps.pop();
   let holder: unknown = tree;
   for (const step of steps)
-    holder = isObject(holder) && Object.hasOwn(holder, step) ? Reflect.get(holder, step) : undefined;
-  return key !== undefined && isObject(holder) && Object.hasOwn(holder, key) ? { holder, key } : undefined;
+    holder = isHolder(holder) && Object.hasOwn(holder, step) ? Reflect.get(holder, step) : undefined;
+  return key !== undefined && isHolder(holder) && Object.hasOwn(holder, key) ? { holder, key } : undefined;
 }
 
-function isObject(value: unknown): value is object {
+/** An object or a list. */
+function isHolder(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
 }

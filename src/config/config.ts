@@ -1,5 +1,5 @@
 import type { RefusalCode, RefusalWording } from '../refusals.ts';
-import type { BodyCheck } from './compile-schema.ts';
+import type { BodyCheck } from './body-schema/compile-schema.ts';
 import type { PlanRule } from './plan-rule.ts';
 import type { UploadRule } from './upload-rule.ts';
 
@@ -12,8 +12,6 @@ export interface Config {
   readonly listen: Address;
   /** Without tokens the second listener asks for none, and keys cannot be administered there. */
   readonly admin: { readonly listen: Address; readonly tokens: readonly AdminToken[] };
-  /** '' for the root, otherwise '/prefix' without a trailing slash. Part of every `Route.path` already. */
-  readonly basePath: string;
   /** Processes that serve; with more than one, another one leads them. */
   readonly workers: number;
   /** CIDRs (or single addresses) of proxies whose X-Forwarded-* is believed. */

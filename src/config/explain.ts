@@ -1,3 +1,4 @@
+import { isObject } from '../content/is-object.ts';
 import type { ShapeError } from './check-shape.ts';
 import { bodyAdvice, formatOf, upgradeAdvice } from './formats.ts';
 import { missingSpace, show, showName, suggest } from './wording.ts';
@@ -78,10 +79,10 @@ const typeWords: Readonly<Record<string, string>> = {
 
 function nameSentence({ params, schema }: ShapeError): string {
   const name = String(params['propertyName']);
-  if (isRecord(schema) && Array.isArray(schema['enum'])) {
+  if (isObject(schema) && Array.isArray(schema['enum'])) {
     return `there is no refusal ${showName(name)}${suggest(name, texts(schema['enum']))}`;
   }
-  const problem = isRecord(schema) ? formatOf(schema['format'])?.fault(name) : undefined;
+  const problem = isObject(schema) ? formatOf(schema['format'])?.fault(name) : undefined;
   const gap = missingSpace(name);
   if (gap !== undefined) return `${showName(name)}: ${gap}`;
   return `${showName(name)} ${problem ?? 'is not valid as a name'}`;
@@ -98,17 +99,13 @@ function types({ parentSchema }: ShapeError): readonly string[] {
 }
 
 function part({ parentSchema }: ShapeError): Readonly<Record<string, unknown>> {
-  return isRecord(parentSchema) ? parentSchema : {};
+  return isObject(parentSchema) ? parentSchema : {};
 }
 
 function optionsOf(parent: unknown): readonly string[] {
-  return isRecord(parent) && isRecord(parent['properties']) ? Object.keys(parent['properties']) : [];
+  return isObject(parent) && isObject(parent['properties']) ? Object.keys(parent['properties']) : [];
 }
 
 function texts(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.map(String) : [];
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null;
 }

@@ -1,4 +1,4 @@
-import { compileCheckedBodies } from './compile-bodies.ts';
+import { compileCheckedBodies } from './body-schema/compile-bodies.ts';
 import type { Config } from './config.ts';
 import { digestOf, plainTokenName, tokenDigest } from './digest.ts';
 import { known } from './known.ts';

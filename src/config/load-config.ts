@@ -1,5 +1,5 @@
 import { checkShape, faulty, salvage } from './check-shape.ts';
-import { compileBodies } from './compile-bodies.ts';
+import { compileBodies } from './body-schema/compile-bodies.ts';
 import type { Config } from './config.ts';
 import { explain } from './explain.ts';
 import { Places, pointerTo } from './places.ts';
@@ -11,7 +11,7 @@ import { readYaml } from './read-yaml.ts';
 import { resolveConfig, type CheckedConfig } from './resolve-config.ts';
 import type { Draft, Report } from './rules/draft.ts';
 import { rules } from './rules.ts';
-import { isObject } from './subschemas.ts';
+import { isObject } from '../content/is-object.ts';
 
 /**
  * Reads, checks and completes a configuration file. Throws `ConfigErrors` with everything that is wrong in it, or

@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import { fold } from '../wire/headers.ts';
 import { parseAddress } from './addresses.ts';
 import type { RefusalWording } from '../refusals.ts';
-import type { BodyCheck } from './compile-schema.ts';
+import type { BodyCheck } from './body-schema/compile-schema.ts';
 import type {
   Address,
   AdminToken,
@@ -40,7 +40,6 @@ export function resolveConfig({ file, raw, checks, warnings }: CheckedConfig): C
     file,
     listen: address(raw.listen),
     admin: { listen: address(raw.admin.listen), tokens: resolveTokens(raw.admin) },
-    basePath: raw.basePath === '/' ? '' : raw.basePath,
     workers: typeof raw.workers === 'number' ? raw.workers : availableParallelism(),
     trustProxy: raw.trustProxy,
     store: parseStoreAddress(raw.store),

@@ -1,6 +1,6 @@
-import type { BodyCheck } from './compile-schema.ts';
+import type { BodyCheck } from './body-schema/compile-schema.ts';
 import type { BodyRule, UpgradeRule } from './config.ts';
-import { readFieldKinds } from './field-kinds.ts';
+import { readFieldKinds } from './body-schema/field-kinds.ts';
 import { duration, size } from './known.ts';
 import type { RawRoute, RawUpload } from './schema.ts';
 import type { FileRule } from './upload-rule.ts';

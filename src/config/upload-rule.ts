@@ -1,5 +1,5 @@
-import type { BodyCheck } from './compile-schema.ts';
-import type { FieldKind } from './field-kinds.ts';
+import type { BodyCheck } from './body-schema/compile-schema.ts';
+import type { FieldKind } from './body-schema/field-kinds.ts';
 
 /** What a route with an upload asks of its body, complete: no default is left to decide. Sizes are in bytes. */
 export type UploadRule = FormRule | RawFileRule;

@@ -1,4 +1,4 @@
-import { isObject } from '../config/subschemas.ts';
+import { isObject } from '../content/is-object.ts';
 import { isNetwork } from '../config/addresses.ts';
 import { parseInstant } from '../config/instants.ts';
 import { pathFault } from '../config/route-path.ts';

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { isObject } from '../config/subschemas.ts';
+import { isObject } from '../content/is-object.ts';
 import { suggest } from '../config/wording.ts';
 import { JsonProblem, parseStrictJson } from '../content/strict-json.ts';
 import { readLabels, readQuota } from './compact-fields.ts';

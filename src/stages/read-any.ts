@@ -66,7 +66,6 @@ async function streamOnce(
     kind: 'stream',
     length,
     read: () => lettingGo(read()),
-    repeatable: false,
     release: async () => {
       beginning?.release();
       arriving.stop();

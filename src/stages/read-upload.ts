@@ -69,7 +69,7 @@ async function spooled(checked: Chunks, { spools, released }: UploadOrder): Prom
     released();
     await spool.close();
   });
-  return { kind: 'stream', length: spool.size(), read: () => spool.read(), repeatable: true, release };
+  return { kind: 'stream', length: spool.size(), read: () => spool.read(), release };
 }
 
 async function streamed(
@@ -82,7 +82,7 @@ async function streamed(
     stop();
     await checked.return?.();
   });
-  return { kind: 'stream', length: head.contentLength, read, repeatable: false, release };
+  return { kind: 'stream', length: head.contentLength, read, release };
 }
 
 /** Chunks on their way through the gateway. */

@@ -1,5 +1,5 @@
 import { filled, none } from '../collections/filled.ts';
-import { isObject } from '../config/subschemas.ts';
+import { isObject } from '../content/is-object.ts';
 import type {
   AuditEntry,
   AuditNote,

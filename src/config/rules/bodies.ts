@@ -1,6 +1,7 @@
-import { slownessOf } from '../patterns/slow-pattern.ts';
-import type { Slowness } from '../patterns/slow-pattern.ts';
-import { isObject, subschemas } from '../subschemas.ts';
+import { slownessOf } from '../body-schema/patterns/slow-pattern.ts';
+import type { Slowness } from '../body-schema/patterns/slow-pattern.ts';
+import { isObject } from '../../content/is-object.ts';
+import { subschemas } from '../body-schema/subschemas.ts';
 import { show } from '../wording.ts';
 import type { Rule } from './draft.ts';
 

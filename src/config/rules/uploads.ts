@@ -1,8 +1,9 @@
 import { matchesType, typesOfExtension } from '../../content/media-types.ts';
 import type { RawRoute } from '../schema.ts';
 import { parseSize, printSize } from '../units.ts';
-import { readFieldKinds } from '../field-kinds.ts';
-import { childPointer, isObject } from '../subschemas.ts';
+import { readFieldKinds } from '../body-schema/field-kinds.ts';
+import { isObject } from '../../content/is-object.ts';
+import { childPointer } from '../body-schema/subschemas.ts';
 import { showName } from '../wording.ts';
 import type { Draft, Rule } from './draft.ts';
 

@@ -128,7 +128,6 @@ test('every option that is written is the one that the gateway runs on', (t) => 
         { name: 'eve', digest: 'b'.repeat(64), role: 'read' },
       ],
     },
-    basePath: '/api',
     workers: 3,
     trustProxy: ['10.0.0.0/8'],
     store: {

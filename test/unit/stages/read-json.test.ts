@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { compileBodySchema } from '../../../src/config/compile-schema.ts';
+import { compileBodySchema } from '../../../src/config/body-schema/compile-schema.ts';
 import type { RefusalCode } from '../../../src/refusals.ts';
 import { Refusal } from '../../../src/refusals.ts';
 import type { JsonRule } from '../../../src/stages/read-json.ts';

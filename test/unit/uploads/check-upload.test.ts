@@ -5,7 +5,7 @@ import { Busboy } from '@fastify/busboy';
 import { checkUpload } from '../../../src/uploads/check-upload.ts';
 import { Refusal } from '../../../src/refusals.ts';
 import type { RefusalCode } from '../../../src/refusals.ts';
-import type { FieldKind } from '../../../src/config/field-kinds.ts';
+import type { FieldKind } from '../../../src/config/body-schema/field-kinds.ts';
 import type { FileRule, FormRule, RawFileRule, UploadRule } from '../../../src/config/upload-rule.ts';
 import { collectGarbage } from '../../helpers/collect-garbage.ts';
 import { boundary, chunksOf, formBody } from '../../helpers/form-body.ts';

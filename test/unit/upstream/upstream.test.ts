@@ -453,7 +453,6 @@ function streamed(bytes: Buffer, { repeatable }: { repeatable: boolean }): Strea
       yield bytes;
       isBegun = true;
     },
-    repeatable,
     release: () => undefined,
   };
 }

@@ -2,7 +2,8 @@ import type { CodeKeywordDefinition, KeywordCxt, KeywordDefinition, Options } fr
 import { _, Ajv2020 } from 'ajv/dist/2020.js';
 import names from 'ajv/dist/compile/names.js';
 import addFormats from 'ajv-formats';
-import { isObject, leadsToWhole } from './subschemas.ts';
+import { isObject } from '../../content/is-object.ts';
+import { leadsToWhole } from './subschemas.ts';
 import { collectEvaluated } from './unevaluated.ts';
 import { isUrl } from './url-format.ts';
 

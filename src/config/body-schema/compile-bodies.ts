@@ -1,9 +1,9 @@
 import type { AnySchema } from 'ajv/dist/2020.js';
 import type { BodyCheck } from './compile-schema.ts';
 import { compileBodySchema, compileCheckedSchema } from './compile-schema.ts';
-import type { Report } from './rules/draft.ts';
+import type { Report } from '../rules/draft.ts';
 import { SchemaProblems } from './schema-problem.ts';
-import type { RawRoute } from './schema.ts';
+import type { RawRoute } from '../schema.ts';
 
 /** So many references may be followed for each value that a body may have: more than a check that grows with the body takes. */
 const stepsPerValue = 2;

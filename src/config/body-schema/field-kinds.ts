@@ -1,4 +1,4 @@
-import { isObject } from './subschemas.ts';
+import { isObject } from '../../content/is-object.ts';
 
 /** What a schema takes a text field for: one value, a list of however many, or either. */
 export type FieldKind = 'text' | 'list' | 'either' | 'neither';

@@ -1,3 +1,4 @@
+import { isObject } from '../../content/is-object.ts';
 /** One schema object inside a schema, and the JSON pointer to it. */
 export interface Subschema {
   readonly schema: Readonly<Record<string, unknown>>;
@@ -41,11 +42,6 @@ export function leadsToWhole(reference: unknown, schema: unknown): boolean {
 /** Extends a JSON pointer (RFC 6901) by one step. */
 export function childPointer(pointer: string, step: string): string {
   return `${pointer}/${step.replaceAll('~', '~0').replaceAll('/', '~1')}`;
-}
-
-/** An object that is no array. */
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function* members(value: unknown, pointer: string): Generator<Subschema> {

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import * as fc from 'fast-check';
-import { compileBodySchema } from '../../../src/config/compile-schema.ts';
-import { createAjv } from '../../../src/config/json-schema.ts';
-import { SchemaProblems } from '../../../src/config/schema-problem.ts';
-import { doesNotHang } from '../../helpers/no-hang.ts';
+import { compileBodySchema } from '../../../../src/config/body-schema/compile-schema.ts';
+import { createAjv } from '../../../../src/config/body-schema/json-schema.ts';
+import { SchemaProblems } from '../../../../src/config/body-schema/schema-problem.ts';
+import { doesNotHang } from '../../../helpers/no-hang.ts';
 
 const name = { type: 'string', minLength: 1, maxLength: 256, pattern: '\\S' };
 const person = {

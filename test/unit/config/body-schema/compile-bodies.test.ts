@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { compileCheckedBodies } from '../../../src/config/compile-bodies.ts';
-import type { RawRoute } from '../../../src/config/schema.ts';
+import { compileCheckedBodies } from '../../../../src/config/body-schema/compile-bodies.ts';
+import type { RawRoute } from '../../../../src/config/schema.ts';
 
 test('a form that may hold few values may have many references for each of them', () => {
   const names = ['a', 'b', 'c', 'd', 'e', 'f'];

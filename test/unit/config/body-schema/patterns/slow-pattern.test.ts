@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { slownessOf } from '../../../../src/config/patterns/slow-pattern.ts';
+import { slownessOf } from '../../../../../src/config/body-schema/patterns/slow-pattern.ts';
 
 const doubling = [
   '^(a+)+$',

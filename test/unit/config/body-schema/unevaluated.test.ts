@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { compileBodySchema } from '../../../src/config/compile-schema.ts';
-import { SchemaProblems } from '../../../src/config/schema-problem.ts';
-import { doesNotHang } from '../../helpers/no-hang.ts';
+import { compileBodySchema } from '../../../../src/config/body-schema/compile-schema.ts';
+import { SchemaProblems } from '../../../../src/config/body-schema/schema-problem.ts';
+import { doesNotHang } from '../../../helpers/no-hang.ts';
 
 const text = { type: 'string' };
 const branch = (name: 'then' | 'else', schema: object): object => ({ [name]: schema });

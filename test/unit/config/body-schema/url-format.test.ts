@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { fullFormats } from 'ajv-formats/dist/formats.js';
 import * as fc from 'fast-check';
-import { isUrl } from '../../../src/config/url-format.ts';
-import { doesNotHang } from '../../helpers/no-hang.ts';
+import { isUrl } from '../../../../src/config/body-schema/url-format.ts';
+import { doesNotHang } from '../../../helpers/no-hang.ts';
 
 const urls = [
   'http://example.com',

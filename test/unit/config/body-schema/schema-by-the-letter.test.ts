@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import { compileBodySchema } from '../../../src/config/compile-schema.ts';
-import { judge } from '../../helpers/plain-schema.ts';
+import { compileBodySchema } from '../../../../src/config/body-schema/compile-schema.ts';
+import { judge } from '../../../helpers/plain-schema.ts';
 
 describe('any schema and any body', () => {
   const name = fc.constantFrom('a', 'b', 'ab', 'c');

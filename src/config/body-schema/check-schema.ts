@@ -5,8 +5,9 @@ import { createAjv } from './json-schema.ts';
 import { SchemaProblems } from './schema-problem.ts';
 import type { SchemaProblem } from './schema-problem.ts';
 import type { Subschema } from './subschemas.ts';
-import { childPointer, isObject, subschemas } from './subschemas.ts';
-import { missingSpace, showName } from './wording.ts';
+import { isObject } from '../../content/is-object.ts';
+import { childPointer, subschemas } from './subschemas.ts';
+import { missingSpace, showName } from '../wording.ts';
 
 /** Returns the value as a schema that is well formed by JSON Schema 2020-12, or throws `SchemaProblems` with all faults. */
 export function checkSchema(schema: unknown): AnySchema {

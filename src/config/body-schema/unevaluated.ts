@@ -2,7 +2,8 @@ import type { Ajv2020, Code, CodeKeywordDefinition, KeywordCxt } from 'ajv/dist/
 import { _ } from 'ajv/dist/2020.js';
 import { compileSchema, resolveRef, SchemaEnv } from 'ajv/dist/compile/index.js';
 import { Type } from 'ajv/dist/compile/util.js';
-import { isObject, leadsToWhole } from './subschemas.ts';
+import { isObject } from '../../content/is-object.ts';
+import { leadsToWhole } from './subschemas.ts';
 
 /**
  * `unevaluatedProperties` and `unevaluatedItems` as JSON Schema 2020-12 has them. When they are checked everything beside them
