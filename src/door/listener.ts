@@ -121,7 +121,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
 function answerOnSocket(req: IncomingMessage, socket: Duplex, options: ListenerOptions): void {
   // Node has taken its own listeners off the socket: without one a reset by the client would end the process.
   socket.on('error', () => socket.destroy());
-  if (options.connections.isBusy(req.socket)) {
+  if (options.connections.of(req.socket)?.isBusy === true) {
     // It came before the answers to earlier requests were out, which no honest client does: there is no place for one.
     const cause = new Error('an upgrade came behind a request under way');
     report(new Refusal('request_malformed', { cause }), req.socket, options);
@@ -143,9 +143,9 @@ function answerOnSocket(req: IncomingMessage, socket: Duplex, options: ListenerO
 
 /** A head that Node finds late may have come in time, and wait to be read in a process that stood still. */
 function judgeLate(error: Error, socket: Socket, options: ListenerOptions): void {
-  const before = options.connections.requestsOf(socket);
+  const before = options.connections.of(socket)?.requests;
   whenAllIsRead(() => {
-    if (options.connections.requestsOf(socket) === before) answerUnreadable(error, socket, options);
+    if (options.connections.of(socket)?.requests === before) answerUnreadable(error, socket, options);
   });
 }
 
@@ -175,7 +175,8 @@ function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket, options:
     socket.destroy();
     return;
   }
-  if (!connections.giveUp(socket)) return;
+  const connection = connections.of(socket);
+  if (connection?.giveUp() !== true) return;
   // Browsers and balancers open connections ahead of need. An answer to nothing could be taken for that to the next request.
   const neverAsked = error.code === overdue && socket.bytesRead === 0;
   if (neverAsked || !socket.writable) {
@@ -184,14 +185,14 @@ function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket, options:
   }
   const code = parserCodes[error.code ?? ''] ?? 'request_malformed';
   const refusal = new Refusal(code, { cause: error });
-  const arriving = connections.arriving(socket);
+  const { arriving } = connection;
   if (arriving !== undefined) {
     breakBody(arriving, refusal);
     return;
   }
   const requestId = report(refusal, socket, options);
   // Answers to earlier requests on this connection are still under way: one in between would be taken for theirs.
-  if (connections.isBusy(socket)) return;
+  if (connection.isBusy) return;
   endReadably(socket, bareAnswer(requestId, code, wording(refusal)));
 }
 

@@ -1,0 +1,204 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Limits } from '../config/config.ts';
+import { overloaded, Refusal } from '../refusals.ts';
+import { cutOff, endHalfClosed } from '../wire/break-off.ts';
+import { endReadably } from '../wire/linger.ts';
+import { safeMethods } from '../wire/safe-methods.ts';
+
+/** One client connection, and what is in flight on it. */
+export class Connection {
+  readonly #socket: Socket;
+  /** In the order they came. Few, so a list is faster than a map. */
+  readonly #inFlight: ServerResponse[] = [];
+  #requests = 0;
+  /** Since when there was nothing in flight, if there is nothing. */
+  #idleSince = performance.now();
+  /** The last request that was answered; the rest of its body may still come. */
+  #answered: IncomingMessage | undefined;
+  /** Bytes that had left for the client when the last look found some waiting, and when that was. */
+  #sentBytes = 0;
+  #waitingSince: number | undefined;
+  /** The parser made no sense of what came: nothing more is read from it. */
+  #isGivenUp = false;
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.prependListener('end', () => endHalfClosed(socket, this.#inFlight[0]));
+  }
+
+  /** How many requests have come on it. */
+  get requests(): number {
+    return this.#requests;
+  }
+
+  get inFlight(): number {
+    return this.#inFlight.length;
+  }
+
+  get isBusy(): boolean {
+    return this.#inFlight.length > 0;
+  }
+
+  /** Whether its end is settled: what is asked behind that is not begun, so the client can safely ask for it again. */
+  get isEnding(): boolean {
+    return this.#socket.writableEnded || this.#inFlight.at(-1)?.shouldKeepAlive === false;
+  }
+
+  /** Counts a request until its answer is out. */
+  enter(req: IncomingMessage, res: ServerResponse): void {
+    this.#requests += 1;
+    this.#answered = undefined; // or a connection at work would keep two requests
+    this.#inFlight.push(res);
+    res.on('close', () => {
+      this.#remove(res);
+      this.#idleSince = performance.now();
+      if (req.visit.cut === 'upstream') this.#noteCut();
+      this.#answered = req;
+    });
+  }
+
+  #remove(res: ServerResponse): void {
+    const at = this.#inFlight.indexOf(res);
+    if (at !== -1) this.#inFlight.splice(at, 1);
+  }
+
+  /** Waits until what came before the last request is answered, unless all may be worked on side by side. */
+  turn(res: ServerResponse): Promise<void> | undefined {
+    const ahead = this.#inFlight.at(-2);
+    return ahead === undefined || this.#inFlight.every(mayOverlap) ? undefined : after(ahead, res);
+  }
+
+  /** Waits until an answer that stands behind others is out, or lost with them. */
+  wayOut(res: ServerResponse): Promise<void> | undefined {
+    if (this.#inFlight[0] === res || !this.#inFlight.includes(res)) return undefined;
+    return new Promise((resolve) => void res.once('close', resolve));
+  }
+
+  /** The request whose body is still arriving, if there is one. */
+  get arriving(): IncomingMessage | undefined {
+    return this.#inFlight.find(({ req }) => !req.complete)?.req;
+  }
+
+  /** Nothing more can be read from it: it ends with the last answer under way. False when that was known. */
+  giveUp(): boolean {
+    if (this.#isGivenUp) return false;
+    this.#isGivenUp = true;
+    const end = (): void => endReadably(this.#socket);
+    // Node calls it behind the last answer, and what the client still sends would make a reset of it.
+    this.#socket.destroySoon = end;
+    this.#endAfterAnswers(end);
+    return true;
+  }
+
+  /** Ends it with the last answer under way, also where that has promised to keep it already. */
+  end(): void {
+    this.#endAfterAnswers(() => this.#socket.end());
+  }
+
+  /**
+   * Only the last answer says so: behind the first that does, Node ends the connection, and the others would be lost. One whose
+   * head is out has promised to keep the connection already, so the connection is ended behind it.
+   */
+  #endAfterAnswers(end: () => void): void {
+    if (this.sayLast()) return;
+    this.#inFlight.at(-1)?.once('close', () => {
+      if (!this.isBusy) end();
+    });
+  }
+
+  /** Has the last answer under way say that the connection ends behind it; false when there is none, or its head is out. */
+  sayLast(): boolean {
+    const last = this.#inFlight.at(-1);
+    if (last?.headersSent !== false) return false;
+    last.shouldKeepAlive = false;
+    return true;
+  }
+
+  /** Ends it at once. */
+  cutOff(): void {
+    cutOff(this.#socket, this.#inFlight[0]);
+  }
+
+  /** Ends it at once, and has the requests say that it was us. */
+  cut(): void {
+    this.#noteCut();
+    this.cutOff();
+  }
+
+  /** What is in flight on a connection that we are about to cut, or that was cut with an answer of an upstream, is lost by no client. */
+  #noteCut(): void {
+    for (const { writableFinished, req } of this.#inFlight) {
+      if (!writableFinished && req.visit.refusal === undefined) req.visit.cut ??= 'gateway';
+    }
+  }
+
+  /**
+   * Node tells the responses of a connection that it is gone, but not one on a bare socket: that would count as in flight for ever,
+   * and its upstream call would go on for nobody.
+   */
+  closeAnswers(): void {
+    for (const res of this.#inFlight) res.destroy();
+  }
+
+  /** Whether its head, or the rest of a body that nobody reads, should have come by now. */
+  isOverdue(now: number, limits: Limits, drainingSince: number | undefined): boolean {
+    if (this.#isGivenUp) return false;
+    const { headerTimeoutMs, keepAliveMs, requestTimeoutMs } = limits;
+    const unread = this.#answered;
+    // Who reads a body holds it to its time; of one that is answered already, nobody reads the rest.
+    if (unread?.complete === false && now - unread.visit.startedAt >= requestTimeoutMs) return true;
+    if (this.isBusy) return false;
+    // Line ends between requests are no request (RFC 9112 §2.2), but to Node each is a sign of life.
+    if (now - this.#idleSince >= keepAliveMs + headerTimeoutMs) return true;
+    return drainingSince !== undefined && now - drainingSince >= headerTimeoutMs;
+  }
+
+  /**
+   * Lets go of what it has answered, if it idles. A body is taken as soon as all of it is there, and nobody reads on to its end; until
+   * somebody does, or the next request comes, Node keeps a request with all of its answer: 6 of 20 KB that a kept connection takes.
+   */
+  forgetAnswered(): void {
+    if (this.isBusy || this.#answered?.complete !== true) return;
+    this.#answered.resume();
+    this.#answered = undefined;
+  }
+
+  /**
+   * Ends it when its reader takes next to nothing of an answer that waits for it. Looking at bytes rather than at silence also
+   * catches a client that reads one byte now and then to look alive.
+   */
+  judgeReader(now: number, stalledReaderMs: number): void {
+    const { bytesWritten, writableLength } = this.#socket;
+    const sent = bytesWritten - writableLength;
+    if (writableLength === 0 || sent - this.#sentBytes >= progressBytes) {
+      this.#sentBytes = sent;
+      this.#waitingSince = writableLength === 0 ? undefined : now;
+      return;
+    }
+    this.#waitingSince ??= now;
+    if (now - this.#waitingSince >= stalledReaderMs) this.cutOff();
+  }
+}
+
+/**
+ * Only safe methods are worked on side by side: who pipelines a PUT and a GET means them in this order (RFC 9112 §9.3.2). Those of
+ * HTTP/1.0 are not either: an answer of unknown length ends its connection, and the ones behind it would be lost.
+ */
+function mayOverlap({ req }: ServerResponse): boolean {
+  return safeMethods.has(req.method) && req.httpVersion !== '1.0';
+}
+
+/** Answers leave in their order, so the one that is next ahead is the last of all that are. */
+async function after(ahead: ServerResponse, res: ServerResponse): Promise<void> {
+  await new Promise((resolve) => void ahead.once('close', resolve));
+  if (res.destroyed) throw new Refusal('client_gone');
+  if (res.req.socket.writableEnded) throw overloaded(); // the answer that was ahead has ended the connection
+}
+
+/**
+ * What the system must be seen to send within `limits.stalledReader` for the client to count as reading. It takes more from us only
+ * when a third of its send buffer is free, and on a fast line Linux lets that grow to 4 MB: who reads slowly but steadily is seen
+ * to take nothing, and then 1.4 MB at once. Node shows nothing finer.
+ */
+const progressBytes = 16 * 1024;
