@@ -1,3 +1,4 @@
+import { isTimeZone } from '../config/period-words.ts';
 import { isObject } from '../content/is-object.ts';
 import { isNetwork } from '../config/addresses.ts';
 import { parseInstant } from '../config/instants.ts';
@@ -241,7 +242,10 @@ function readQuota(value: unknown, say: Say): OwnQuota | undefined {
   if (per !== undefined && !(typeof per === 'string' && periodNames.includes(per))) {
     return say(`is no period, choose from ${periods.join(', ')}`, '.per');
   }
-  if (timezone !== undefined && !(typeof timezone === 'string' && per !== undefined && isZone(timezone))) {
+  if (
+    timezone !== undefined &&
+    !(typeof timezone === 'string' && per !== undefined && isTimeZone(timezone))
+  ) {
     return say('is no time zone of a period, write UTC or a name such as Europe/Berlin', '.timezone');
   }
   return { name, limit, per, timezone };
@@ -262,13 +266,4 @@ function readList<T>(value: unknown, say: Say, { most, read, distinct }: ListRul
   });
   if (new Set(items.map(distinct)).size < items.length) say('has an entry twice');
   return items;
-}
-
-function isZone(name: string): boolean {
-  try {
-    // Offsets such as +01:00 know nothing of summer time, and are no zones.
-    return /^[A-Za-z]/.test(name) && Temporal.Now.zonedDateTimeISO(name) !== undefined;
-  } catch {
-    return false;
-  }
 }

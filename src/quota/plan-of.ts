@@ -1,5 +1,6 @@
 import { BoundedMap } from '../collections/bounded-map.ts';
 import type { PeriodUnit, PlanRule, QuotaRule } from '../config/plan-rule.ts';
+import { Refusal } from '../refusals.ts';
 import type { OwnQuota } from '../stores/key-store.ts';
 
 /** What a key says of its limits. */
@@ -31,6 +32,13 @@ export function planOf(
   const rule = { ...plan, quotas: mergeQuotas(plan.quotas, quotas) };
   known.set(words, rule);
   return rule;
+}
+
+/** The same for a caller: without its plan nothing is known of its limits, and an unlimited caller is worse than one turned away. 500. */
+export function requirePlan(caller: Entitlement, plans: ReadonlyMap<string, PlanRule>): PlanRule {
+  const plan = planOf(caller, plans);
+  if (plan === undefined) throw new Refusal('plan_unknown', { detail: `no plan is called ${caller.plan}` });
+  return plan;
 }
 
 function mergeQuotas(quotas: readonly QuotaRule[], own: readonly OwnQuota[]): readonly QuotaRule[] {

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { PlanRule } from '../config/plan-rule.ts';
 import type { Route } from '../config/config.ts';
 import type { Grant } from '../quota/grants.ts';
-import { planOf } from '../quota/plan-of.ts';
+import { requirePlan } from '../quota/plan-of.ts';
 import type { QuotaReading } from '../quota/quota-reading.ts';
 import type { WhenLeft } from '../quota/leases/lease.ts';
 import type { Decision, Quotas } from '../quota/quotas.ts';
@@ -37,9 +37,7 @@ export function admit(
   { caller, route }: { readonly caller: Caller; readonly route: Route },
   by: Admission,
 ): Grant | Promise<Grant> {
-  const plan = planOf(caller, by.plans);
-  // Without its plan nothing is known of the caller's limits, and an unlimited caller is worse than one turned away.
-  if (plan === undefined) throw new Refusal('plan_unknown', { detail: `no plan is called ${caller.plan}` });
+  const plan = requirePlan(caller, by.plans);
   const { cost } = route;
   const decision = by.quotas.reserve({ keyId: caller.keyId, plan, cost, whenLeft: whenLeft(res) });
   return decision instanceof Promise ? waitFor(decision, { caller, res }, by) : judge(decision, caller, by);

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { sendJson } from '../wire/send-json.ts';
 import type { PlanRule } from '../config/plan-rule.ts';
-import { planOf } from '../quota/plan-of.ts';
+import { requirePlan } from '../quota/plan-of.ts';
 import type { Quotas } from '../quota/quotas.ts';
 import type { UsageReading } from '../quota/usage-reading.ts';
 import { Refusal } from '../refusals.ts';
@@ -26,8 +26,7 @@ export async function showUsage(
   by: UsageDesk,
 ): Promise<void> {
   checkUsageMethod(head);
-  const plan = planOf(caller, by.plans);
-  if (plan === undefined) throw new Refusal('plan_unknown', { detail: `no plan is called ${caller.plan}` });
+  const plan = requirePlan(caller, by.plans);
   const readings = await read(caller, plan, by.quotas);
   if (res.destroyed) throw new Refusal('client_gone');
   const body = JSON.stringify(describe(caller, plan, readings));

@@ -79,6 +79,11 @@ export function isClosed(error: Error): boolean {
   return 'code' in error && closedCodes.has(error.code);
 }
 
+/** What was thrown, as an error that can be told of. */
+export function errorOf(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new NonsenseAnswer('an unknown fault');
+}
+
 /** The client left, so the upstream's work is no longer wanted. */
 export class ClientGone extends Error {
   constructor() {

@@ -6,7 +6,7 @@ import { AnswerClock, type AnswerTimes } from './answer-clock.ts';
 import { GatheringWriter } from './gathering-writer.ts';
 import { takeHeader } from '../wire/headers.ts';
 import { ExchangeFailed, type Progress } from './exchange.ts';
-import { ClientGone, NonsenseAnswer, ResponseTimeout } from './failures.ts';
+import { ClientGone, errorOf, ResponseTimeout } from './failures.ts';
 import { Refusal } from '../refusals.ts';
 import type { Guest, Seats } from './seats.ts';
 import { sendHead } from '../wire/send-head.ts';
@@ -188,7 +188,7 @@ export class Relay implements AnswerListener, Guest {
     try {
       writeAnswerHead(this.#res, status, { raw: this.takeCost(raw), own: this.#own() });
     } catch (error) {
-      this.breakOff(error instanceof Error ? error : new NonsenseAnswer('an unknown fault'));
+      this.breakOff(errorOf(error));
       return false;
     }
     this.#progress.answered = status;

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { AnswerReader } from '../answer-reader.ts';
 import type { Connector } from '../connect.ts';
-import { ClientGone, ConnectionClosed, isClosed, NonsenseAnswer } from '../failures.ts';
+import { ClientGone, ConnectionClosed, errorOf, isClosed, NonsenseAnswer } from '../failures.ts';
 import type { AnswerSource, Relay } from '../relay.ts';
 import type { RequestHead } from './request-head.ts';
 import { turnsSoFar } from '../../waiting/when-all-is-read.ts';
@@ -143,7 +143,7 @@ export class Connection implements AnswerSource {
     try {
       read = this.#reader.read(bytes, relay);
     } catch (error) {
-      return this.#break(error instanceof Error ? error : new NonsenseAnswer('an unknown fault'));
+      return this.#break(errorOf(error));
     }
     if (this.#relay === relay && this.#reader.isOver) this.#finish(relay, read === bytes.length);
   }

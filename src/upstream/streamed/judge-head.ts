@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { errorOf } from '../failures.ts';
 import { HeadReader } from '../head-reader.ts';
 
 /**
@@ -12,7 +13,7 @@ export function judgeHead(socket: Socket, refuse: (reason: Error) => void): void
       reader.read(bytes, 0);
       if (reader.head === undefined) return;
     } catch (error) {
-      refuse(error instanceof Error ? error : new Error('the head could not be read'));
+      refuse(errorOf(error));
     }
     socket.off('data', read);
   }

@@ -8,6 +8,7 @@ import type { ExchangeFailed } from '../exchange.ts';
 import {
   ClientGone,
   ConnectTimeout,
+  errorOf,
   isClosed,
   NonsenseAnswer,
   ResponseTimeout,
@@ -117,7 +118,7 @@ export class StreamedExchange implements AnswerSource {
     try {
       this.#outgoing = open((error) => this.#fail(error));
     } catch (error) {
-      this.#relay.breakOff(error instanceof Error ? error : new Error('the request could not be opened'));
+      this.#relay.breakOff(errorOf(error));
       return;
     }
     this.#listen(this.#outgoing);
@@ -189,7 +190,7 @@ export class StreamedExchange implements AnswerSource {
       if (this.#finishing) return;
       // Destroyed and not ended: the upstream is left short of the declared length, or without the last chunk.
       outgoing.destroy();
-      this.#relay.breakOff(error instanceof Error ? error : new Error('the body failed'));
+      this.#relay.breakOff(errorOf(error));
       return;
     }
     if (!this.#mayWrite(outgoing)) return;
@@ -261,7 +262,7 @@ export class StreamedExchange implements AnswerSource {
       settle.resolve();
     } catch (error) {
       upstream.destroy();
-      this.#fail(error instanceof Error ? error : new NonsenseAnswer('an unknown fault'));
+      this.#fail(errorOf(error));
     }
   }
 
