@@ -33,9 +33,10 @@ export interface AnswerSource {
   isStale(error: Error): boolean;
 }
 
-interface Settle {
+/** Who is told how an exchange goes on. */
+export interface Settle {
   /** The head of the answer has come. */
-  readonly begin: () => void;
+  begin(): void;
   /** It is over; how, the progress tells. */
   resolve(): void;
   reject(failure: ExchangeFailed): void;

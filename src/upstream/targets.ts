@@ -1,6 +1,9 @@
 import type { UpstreamConfig } from '../config/config.ts';
 import { type BufferedLane, createBufferedLane } from './buffered/buffered-lane.ts';
 import { type Connector, createConnector, createTrust, type Trust } from './connect.ts';
+import type { ExchangeFailed } from './exchange.ts';
+import { ResponseTimeout } from './failures.ts';
+import type { Settle } from './relay.ts';
 import { Seats } from './seats.ts';
 import { createStreamedLane, type StreamedLane } from './streamed/streamed-lane.ts';
 
@@ -15,8 +18,8 @@ export interface TargetEvents {
 /** Those that an upstream has, which take turns. */
 export interface Targets {
   readonly all: readonly Target[];
-  /** None that was not reached already, as long as there are others. */
-  next(unreached: ReadonlySet<Target>): Target;
+  /** Begins an attempt at one: at none that was not reached already, as long as there are others. */
+  attempt(unreached: ReadonlySet<Target>): Attempt;
 }
 
 export function createTargets(config: UpstreamConfig, events: TargetEvents): Targets {
@@ -24,21 +27,61 @@ export function createTargets(config: UpstreamConfig, events: TargetEvents): Tar
   const all = config.targets.map((origin) => new Target(origin, { config, trust, events }));
   let turn = 0;
 
-  function next(unreached: ReadonlySet<Target>): Target {
+  function choose(unreached: ReadonlySet<Target>, now: number): Target {
     turn = (turn + 1) % all.length;
-    const now = performance.now();
     const inTurn = [...all.slice(turn), ...all.slice(0, turn)].filter((one) => !unreached.has(one));
-    const ready = inTurn.filter((one) => one.isReady(now));
-    const chosen =
-      ready.length > 0
-        ? ready.reduce((best, one) => (one.seats.ahead < best.seats.ahead ? one : best))
-        : (inTurn.toSorted((a, b) => a.asideUntil - b.asideUntil)[0] as Target);
-    chosen.noteTry(now);
-    return chosen;
+    const ready = inTurn.filter((one) => one.asideUntil <= now);
+    if (ready.length > 0)
+      return ready.reduce((best, one) => (one.seats.ahead < best.seats.ahead ? one : best));
+    return inTurn.toSorted((a, b) => a.asideUntil - b.asideUntil)[0] as Target;
+  }
+
+  function attempt(unreached: ReadonlySet<Target>): Attempt {
+    const now = performance.now();
+    return choose(unreached, now).attempt(now);
   }
 
   const [only] = all;
-  return { all, next: all.length === 1 ? () => only as Target : next };
+  return { all, attempt: all.length === 1 ? () => (only as Target).attempt(0) : attempt };
+}
+
+/** One request at one target. */
+export class Attempt implements Settle {
+  readonly target: Target;
+  /** How many answers its target had begun before, and how often it had been set aside. */
+  readonly answersBefore: number;
+  readonly absencesBefore: number;
+  /** The target was silent, and nobody else tries it meanwhile. */
+  readonly isTrial: boolean;
+  #resolve: (() => void) | undefined;
+  #reject: ((failure: ExchangeFailed) => void) | undefined;
+
+  constructor(target: Target, isTrial: boolean) {
+    this.target = target;
+    this.answersBefore = target.answers;
+    this.absencesBefore = target.absences;
+    this.isTrial = isTrial;
+  }
+
+  /** Who is told of its end. */
+  tell(resolve: () => void, reject: (failure: ExchangeFailed) => void): void {
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
+
+  begin(): void {
+    this.target.noteAnswer(this);
+  }
+
+  resolve(): void {
+    this.#resolve?.();
+  }
+
+  /** The target hears of it first: who has waited in line for the seat that is left now should not try one that is silent. */
+  reject(failure: ExchangeFailed): void {
+    this.target.noteFailure(this, failure);
+    this.#reject?.(failure);
+  }
 }
 
 interface TargetParts {
@@ -56,11 +99,13 @@ export class Target {
   readonly buffered: BufferedLane;
   readonly streamed: StreamedLane;
   readonly #parts: TargetParts;
+  /** Since when it is so, until the first answer to who asked after that. */
+  #state: 'in use' | 'not reached' | 'silent' = 'in use';
+  #asideUntil = 0;
   /** How many have begun. */
   #answers = 0;
-  #asideUntil = 0;
-  /** From the first failure to the next answer. */
-  #isAway = false;
+  /** How often it was set aside. */
+  #absences = 0;
   /** That it is away. */
   #isTold = false;
   #toldAt = Number.NEGATIVE_INFINITY;
@@ -79,8 +124,12 @@ export class Target {
     return this.#answers;
   }
 
+  get absences(): number {
+    return this.#absences;
+  }
+
   get isAway(): boolean {
-    return this.#isAway;
+    return this.#state !== 'in use';
   }
 
   /** Others are preferred until then. */
@@ -88,46 +137,56 @@ export class Target {
     return this.#asideUntil;
   }
 
-  isReady(now: number): boolean {
-    return this.#asideUntil <= now;
+  /** One that was silent is tried by one request, and by no other while that may still be answered. */
+  attempt(now: number): Attempt {
+    const isTrial = this.#state === 'silent';
+    const { connectMs, responseMs } = this.#parts.config.timeouts;
+    if (isTrial) this.#asideUntil = now + connectMs + responseMs + asideMs;
+    return new Attempt(this, isTrial);
   }
 
-  /** Who tries one that was away is alone in that until it is answered, or a while has gone by: it may answer nothing again. */
-  noteTry(now: number): void {
-    if (this.#isAway) this.#asideUntil = now + trialMs;
-  }
-
+  /** It cannot be reached. */
   setAside(cause: Error): void {
+    this.#setAside('not reached', cause);
+  }
+
+  /** An answer has begun. One to who asked before it was set aside says nothing of what it does now. */
+  noteAnswer({ absencesBefore }: Attempt): void {
+    this.#answers += 1;
+    if (this.#state === 'in use' || absencesBefore !== this.#absences) return;
+    this.#state = 'in use';
+    this.#asideUntil = 0;
+    if (!this.#isTold) return;
+    this.#isTold = false;
+    this.#parts.events.usedAgain(this.#parts.config.name, this.url.origin);
+  }
+
+  /**
+   * Who has waited for an answer in vain knows that the target is silent if nobody else had one meanwhile. The only one that there is
+   * stays in use. A trial that ends in any other way leaves the next one to try.
+   */
+  noteFailure({ isTrial, answersBefore }: Attempt, { sent, cause }: ExchangeFailed): void {
+    if (isTrial) this.#asideUntil = 0;
+    const inVain = sent && cause instanceof ResponseTimeout && answersBefore === this.#answers;
+    if (inVain && this.#parts.config.targets.length > 1) this.#setAside('silent', cause);
+  }
+
+  #setAside(state: 'not reached' | 'silent', cause: Error): void {
     const { config, events } = this.#parts;
     const now = performance.now();
-    this.#asideUntil = now + asideMs;
+    this.#state = state;
+    this.#absences += 1;
+    // Not earlier than a trial that is under way ends: who asked before may be told late.
+    this.#asideUntil = Math.max(this.#asideUntil, now + asideMs);
     // Another target may have them at once.
     if (config.targets.length > 1) this.seats.turnAway(cause);
-    this.#isAway = true;
     if (this.#isTold || now - this.#toldAt < quietMs) return;
     this.#isTold = true;
     this.#toldAt = now;
     events.setAside(config.name, this.url.origin, cause);
   }
-
-  /** A request had no answer in its time. The target hangs if nobody had one since; the only one there is stays in use. */
-  noteTimeout(cause: Error, answersBefore: number): void {
-    if (this.#answers === answersBefore && this.#parts.config.targets.length > 1) this.setAside(cause);
-  }
-
-  /** An answer of it has begun. */
-  readonly noteAnswer = (): void => {
-    this.#answers += 1;
-    if (!this.#isAway) return;
-    this.#isAway = false;
-    this.#asideUntil = 0;
-    if (!this.#isTold) return;
-    this.#isTold = false;
-    this.#parts.events.usedAgain(this.#parts.config.name, this.url.origin);
-  };
 }
 
 const asideMs = 2000;
-const trialMs = 10_000;
 /** A target that flickers must not fill the log. */
 const quietMs = 5000;

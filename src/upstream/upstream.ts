@@ -1,11 +1,11 @@
 import type { ServerResponse } from 'node:http';
 import type { UpstreamConfig } from '../config/config.ts';
 import type { Body } from '../bodies/body.ts';
-import { ClientGone, failureKind, refuse, ResponseTimeout, type FailureKind } from './failures.ts';
+import { ClientGone, failureKind, refuse, type FailureKind } from './failures.ts';
 import { ExchangeFailed, type Progress } from './exchange.ts';
 import type { Switching } from './streamed/streamed-exchange.ts';
 import { RequestHead } from './buffered/request-head.ts';
-import { createTargets, type Target, type TargetEvents } from './targets.ts';
+import { type Attempt, createTargets, type Target, type TargetEvents } from './targets.ts';
 import { Refusal } from '../refusals.ts';
 import { safeMethods } from '../wire/safe-methods.ts';
 
@@ -55,22 +55,21 @@ export function createUpstream(config: UpstreamConfig, events: UpstreamEvents): 
     const unreached = new Set<Target>();
     let repeats = false;
     for (;;) {
-      const target = targets.next(unreached);
-      const { answers } = target;
+      const attempt = targets.attempt(unreached);
+      const { target } = attempt;
       try {
-        await exchange(target, request, { res, progress, config, repeats });
+        await exchange(attempt, request, { res, progress, config, repeats });
         if (progress.cut === 'upstream') events.countError(config.name, 'cut');
         return;
       } catch (error) {
         if (!(error instanceof ExchangeFailed)) throw error;
-        const { cause, sent, inLine } = error;
+        const { cause, inLine } = error;
         // Not the target's fault, and said before all else: nobody waits for a second try, or its body is spoilt.
         if (cause instanceof ClientGone || cause instanceof Refusal) throw refusalOf(error);
         if (!repeats && mayRepeat(error, request)) {
           repeats = true;
           continue;
         }
-        if (sent && cause instanceof ResponseTimeout) target.noteTimeout(cause, answers);
         if (!mayGoElsewhere(error, target)) throw refusalOf(error);
         unreached.add(target);
         if (!inLine) target.setAside(cause);
@@ -123,18 +122,20 @@ interface ExchangeParts {
 }
 
 function exchange(
-  target: Target,
+  attempt: Attempt,
   request: OutgoingRequest,
   { res, progress, config, repeats }: ExchangeParts,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
+    attempt.tell(resolve, reject);
     if (res.destroyed) {
-      reject(new ExchangeFailed(new ClientGone()));
+      attempt.reject(new ExchangeFailed(new ClientGone()));
       return;
     }
+    const { target } = attempt;
     const { method, target: path, headers, body, switching, answerHeaders: own, costHeader } = request;
     const host = config.preserveHost ? request.host : target.url.host;
-    const parts = { own, costHeader, progress, settle: { begin: target.noteAnswer, resolve, reject } };
+    const parts = { own, costHeader, progress, settle: attempt };
     const alone = repeats || (hasBytes(body) && methodsWithoutBody.has(method));
     if (body.kind === 'bytes' && body.bytes.length <= wholeBytesMax && switching === undefined) {
       const head = new RequestHead({ method, path, host, headers });

@@ -91,7 +91,7 @@ export class StreamedExchange implements AnswerSource {
     this.#timeouts = timeouts;
     this.#seats = seats;
     const settle = {
-      begin: parts.settle.begin,
+      begin: () => parts.settle.begin(),
       resolve: () => {
         this.#stop();
         parts.settle.resolve();

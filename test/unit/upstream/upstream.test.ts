@@ -377,6 +377,77 @@ for (const [lane, size] of Object.entries({ buffered: 100, streamed: 100_000 }))
   });
 }
 
+test('an answer to who asked before its target went away does not bring it back', async (t) => {
+  const held: Socket[] = [];
+  const leaving = createTcpServer((socket) => void held.push(socket));
+  const target = `http://127.0.0.1:${await listen(t, leaving)}`;
+  const other = await startAnswering(t);
+  const { ask, started } = await startScene(t, 100, { connections: 10, target, others: [other.url] });
+  const clients = [await ask(), await ask()];
+  await until(() => held.length === 1 && other.requests === 1);
+  leaving.close();
+  while (started.setAside.length === 0) assert.equal((await (await ask()).responses(1)).length, 1);
+  held[0]?.end('HTTP/1.1 204 No Content\r\n\r\n');
+  for (const client of clients) assert.equal((await client.responses(1))[0]?.status, 204);
+  assert.deepEqual([started.setAside, started.usedAgain], [[target], []]);
+});
+
+test('a target that could not be reached is used in turn again as soon as it can be, however long that takes an answer', async (t) => {
+  let ahead = 0;
+  const now = performance.now.bind(performance);
+  t.mock.method(performance, 'now', () => now() + ahead);
+  let isAway = true;
+  const held: Socket[] = [];
+  const slow = createTcpServer((socket) => {
+    if (isAway) socket.resetAndDestroy();
+    else held.push(socket);
+  });
+  const target = `http://127.0.0.1:${await listen(t, slow)}`;
+  const other = await startAnswering(t);
+  const { ask, started } = await startScene(t, 100, { connections: 10, target, others: [other.url] });
+  while (started.setAside.length === 0) assert.equal((await (await ask()).responses(1)).length, 1);
+  isAway = false;
+  ahead += 2500;
+  const before = other.requests;
+  await Promise.all(Array.from({ length: 6 }, ask));
+  await until(() => held.length === 3 && other.requests === before + 3);
+});
+
+test('a trial whose client leaves leaves the next one to try', async (t) => {
+  let ahead = 0;
+  const now = performance.now.bind(performance);
+  t.mock.method(performance, 'now', () => now() + ahead);
+  const other = await startAnswering(t);
+  const { ask, started } = await startScene(t, 100, {
+    responseMs: 300,
+    connections: 10,
+    others: [other.url],
+  });
+  const { silent } = started;
+  await ask();
+  await ask();
+  await until(() => started.refusals.length === 1);
+  assert.deepEqual(started.setAside, [silent.url]);
+  ahead += 2500;
+  const clients = await Promise.all([ask(), ask()]);
+  await until(() => silent.received.length === 2);
+  for (const { socket } of clients) socket.destroy();
+  await until(() => started.refusals.length === 2);
+  await Promise.all([ask(), ask()]);
+  await until(() => silent.received.length === 3);
+});
+
+test('who waits in line behind a request that is answered nothing does not try the same target', async (t) => {
+  const other = await startAnswering(t);
+  const { ask, started } = await startScene(t, 100, { responseMs: 300, others: [other.url] });
+  const { silent } = started;
+  const clients = await Promise.all(Array.from({ length: 5 }, ask));
+  await until(() => started.refusals.length === 1 && other.requests === 4);
+  assert.equal(silent.received.length, 1);
+  assert.deepEqual(started.setAside, [silent.url]);
+  for (const { socket } of clients) socket.destroy();
+});
+
 async function startAnswering(t: TestContext) {
   const answering = { url: '', requests: 0 };
   const server = createServer((req, res) => {
