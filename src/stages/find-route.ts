@@ -25,8 +25,8 @@ export interface RouteTable {
 /**
  * Head → Route. 404 405 410.
  * Literal segments win over `:name`, and `:name` over `*`. A request that reaches a pattern, yet differs from a more specific
- * route only in letter case, escapes or a final slash, is unknown: a lax upstream would serve it as the specific one, whose
- * rules it would have escaped.
+ * route, or from one without `*`, only in letter case, escapes or a final slash, is unknown: a lax upstream would serve it as the
+ * other one, whose rules it would have escaped.
  */
 export function findRoute(head: Pick<Head, 'path' | 'method'>, table: RouteTable, now: number): Route {
   const place = findPlace(head.path, table);
@@ -67,8 +67,8 @@ function findPlace(path: string, table: RouteTable): Place | undefined {
   const bare = segments.at(-1) === '' ? segments.slice(0, -1) : segments;
   const nearest = table.all.find((candidate) => matches(candidate.segments, bare, sameFolded));
   if (nearest === undefined || nearest === place) return place;
-  // A `*` that takes nothing but a final slash: there is a route for what is without it.
-  if (bare.length < place.segments.length) return undefined;
+  // A `*` that takes nothing but a final slash: what is without it is an endpoint of its own, unless another `*` takes it too.
+  if (bare.length < place.segments.length && nearest.segments.at(-1)?.kind !== 'rest') return undefined;
   return byExactness(nearest.segments, place.segments) >= 0 ? place : undefined;
 }
 

@@ -36,7 +36,7 @@ export const limits = {
       default: '16KB',
     },
     headerCount: {
-      description: 'Header lines of a request.',
+      description: 'Header lines of a request, and as many trailers. One more ends the connection.',
       type: 'integer',
       minimum: 1,
       maximum: 2000,

@@ -114,6 +114,14 @@ describe('findRoute', () => {
     it(`${method} ${path} is ${found}`, () => assert.equal(outcome(path, method), found));
   }
 
+  it('does not take a final slash from a path for a route that is less exact', () => {
+    assert.equal(among(['/a/*', '/*'], '/a/'), '/a/*');
+    assert.equal(among(['/a/:x/*', '/a/*'], '/a/b/'), '/a/:x/*');
+    // What is without the slash is another endpoint.
+    assert.equal(among(['/a/*', '/:x'], '/a/'), 'route_unknown');
+    assert.equal(among(['/a/*', '/a'], '/a/'), 'route_unknown');
+  });
+
   it('finds the same whatever the order of the routes', () => {
     const paths = ['/a/*', '/a/:x', '/a/b', '/a/:x/c', '/a/b/*', '/a/b/c'];
     const orders = [paths, paths.toReversed(), paths.toSorted(), [...paths.slice(3), ...paths.slice(0, 3)]];
@@ -177,5 +185,15 @@ function refusalOf(path: string, method: string, now = 0): Refusal | undefined {
   } catch (error) {
     assert.ok(error instanceof Refusal, String(error));
     return error;
+  }
+}
+
+/** The path of the route that is found among these, or the code of the refusal. */
+function among(paths: readonly string[], path: string): string {
+  const routes = createRouteTable(paths.map((each) => route(each)));
+  try {
+    return findRoute(head(path), routes, 0).path;
+  } catch (error) {
+    return error instanceof Refusal ? error.code : 'broken';
   }
 }
