@@ -6,7 +6,7 @@ import { cpuMs, emptyLog, peakMb, type Started } from './processes.ts';
 import type { Scenario } from './scenarios.ts';
 import { CannotRun } from './cannot-run.ts';
 import { subjects, type Subject } from './subjects.ts';
-import { closeSurroundings, openSurroundings } from './surroundings.ts';
+import { closeSurroundings, openSurroundings, type Surroundings } from './surroundings.ts';
 
 /** How long and how often. */
 export interface Pace {
@@ -49,14 +49,20 @@ export interface MeasureOptions {
   readonly progress: (text: string) => void;
 }
 
-interface Running {
+/** What is known of one subject of a scenario. */
+interface Measured {
   readonly subject: Subject;
-  readonly started: Started;
   readonly rounds: Round[];
+  peakMb: number | undefined;
 }
 
 interface Round extends Seen {
   readonly cpuMs: number;
+}
+
+interface Running {
+  readonly measured: Measured;
+  readonly started: Started;
 }
 
 /**
@@ -64,49 +70,83 @@ interface Round extends Seen {
  * machine does falls on all of them alike. The one that is loaded has its core to itself: the others wait for requests.
  */
 export async function measure(scenario: Scenario, options: MeasureOptions): Promise<Outcome> {
-  const { names, pace, progress } = options;
+  const { names, pace } = options;
   const folder = join(options.folder, scenario.name);
   const around = await openSurroundings(folder, scenario.keys);
-  const running: Running[] = [];
-  const leftOut: LeftOut[] = [];
+  const chosen = subjects.filter(({ name }) => names.includes(name));
+  const all = chosen.map((subject): Measured => ({ subject, rounds: [], peakMb: undefined }));
+  const leftOut = new Map<Subject, LeftOut>();
+  const [starts, rounds] = scenario.startsAnew === true ? [pace.rounds, 1] : [1, pace.rounds];
   try {
-    for (const subject of subjects.filter(({ name }) => names.includes(name))) {
-      progress(`${scenario.name}: ${subject.name} starts`);
-      try {
-        running.push({ subject, started: await subject.start(around), rounds: [] });
-      } catch (error) {
-        if (!(error instanceof CannotRun)) throw error;
-        leftOut.push({ scenario: scenario.name, subject: subject.name, reason: error.message });
-      }
+    for (let start = 1; start <= starts; start += 1) {
+      const able = all.filter(({ subject }) => !leftOut.has(subject));
+      await runOnce(scenario, able, { ...options, around, folder, rounds, leftOut });
     }
-    const load = withPause(scenario.load, options.pauseMs);
-    for (const { subject, started } of running) {
-      progress(`${scenario.name}: ${subject.name} warms up`);
-      const seconds = subject.warmsUp ? pace.warmSeconds : 1;
-      await runLoad(scenario.load, { port: started.port, seconds, cores: cores.load, folder });
-    }
-    for (let round = 1; round <= pace.rounds; round += 1) {
-      for (const one of running) {
-        progress(`${scenario.name}: ${one.subject.name}, round ${round} of ${pace.rounds}`);
-        one.rounds.push(await runRound(one, load, { seconds: pace.seconds, folder }));
-      }
-    }
-    return { lines: running.map((one) => lineOf(scenario, one)), leftOut };
+    const done = all.filter(({ subject }) => !leftOut.has(subject));
+    return { lines: done.map((one) => lineOf(scenario, one)), leftOut: [...leftOut.values()] };
   } finally {
-    await Promise.all(running.map(({ started }) => started.stop()));
     await closeSurroundings(around);
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
+interface RunOptions extends MeasureOptions {
+  readonly around: Surroundings;
+  /** With one process of each. */
+  readonly rounds: number;
+  readonly leftOut: Map<Subject, LeftOut>;
+}
+
+/** Starts one process of each subject, warms it up, runs the rounds and stops it. */
+async function runOnce(scenario: Scenario, all: readonly Measured[], options: RunOptions): Promise<void> {
+  const { pace, progress, around, folder, rounds, leftOut } = options;
+  const running: Running[] = [];
+  try {
+    for (const measured of all) {
+      const { subject } = measured;
+      progress(`${scenario.name}: ${subject.name} starts`);
+      try {
+        running.push({ measured, started: await subject.start(around) });
+      } catch (error) {
+        if (!(error instanceof CannotRun)) throw error;
+        leftOut.set(subject, { scenario: scenario.name, subject: subject.name, reason: error.message });
+      }
+    }
+    const load = withPause(scenario.load, options.pauseMs);
+    for (const { measured, started } of running) {
+      progress(`${scenario.name}: ${measured.subject.name} warms up`);
+      const seconds = measured.subject.warmsUp ? pace.warmSeconds : 1;
+      await runLoad(scenario.load, { port: started.port, seconds, cores: cores.load, folder });
+    }
+    for (let round = 1; round <= rounds; round += 1) {
+      for (const { measured, started } of running) {
+        progress(
+          `${scenario.name}: ${measured.subject.name}, round ${measured.rounds.length + 1} of ${pace.rounds}`,
+        );
+        measured.rounds.push(await runRound(started, load, { seconds: pace.seconds, folder }));
+      }
+    }
+    for (const { measured, started } of running) {
+      if (isBetween(started)) measured.peakMb = Math.max(measured.peakMb ?? 0, peakMb(started.pid));
+    }
+  } finally {
+    await Promise.all(running.map(({ started }) => started.stop()));
+  }
+}
+
+/** Whether it stands between load and upstream. */
+function isBetween({ pid }: Started): boolean {
+  return pid !== 0;
+}
+
 async function runRound(
-  { started }: Running,
+  started: Started,
   load: Load,
   { seconds, folder }: { seconds: number; folder: string },
 ): Promise<Round> {
-  const before = started.pid === 0 ? 0 : cpuMs(started.pid);
+  const before = isBetween(started) ? cpuMs(started.pid) : 0;
   const seen = await runLoad(load, { port: started.port, seconds, cores: cores.load, folder });
-  const after = started.pid === 0 ? 0 : cpuMs(started.pid);
+  const after = isBetween(started) ? cpuMs(started.pid) : 0;
   emptyLog(started);
   return { ...seen, cpuMs: after - before };
 }
@@ -115,17 +155,16 @@ function withPause(load: Load, pauseMs: number | undefined): Load {
   return pauseMs === undefined ? load : { ...load, pauseMs };
 }
 
-function lineOf(scenario: Scenario, { subject, started, rounds }: Running): Line {
+function lineOf(scenario: Scenario, { subject, rounds, peakMb: peak }: Measured): Line {
   const of = (figure: (round: Round) => number): number => median(rounds.map(figure));
-  const between = started.pid !== 0;
   return {
     scenario: scenario.name,
     subject,
     requestsPerSecond: of(({ requests, seconds }) => requests / seconds),
     p50Ms: of(({ p50Ms }) => p50Ms),
     p99Ms: of(({ p99Ms }) => p99Ms),
-    cpuUs: between ? of(({ cpuMs: ms, requests }) => (ms * 1000) / Math.max(1, requests)) : undefined,
-    peakMb: between ? peakMb(started.pid) : undefined,
+    cpuUs: peak && of(({ cpuMs: ms, requests }) => (ms * 1000) / Math.max(1, requests)),
+    peakMb: peak,
     errors: rounds.reduce((sum, { errors }) => sum + errors, 0),
   };
 }

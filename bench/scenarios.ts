@@ -11,6 +11,8 @@ export interface Scenario {
   readonly keys: number;
   /** Run by `--quick`. */
   readonly quick?: readonly string[];
+  /** A process of its own for each round: processes of the same code differ by a third. */
+  readonly startsAnew?: true;
   /** Load relative to the peak that the gateway showed in the scenario `name-64`. */
   readonly partOfPeak?: number;
 }
@@ -73,6 +75,7 @@ export const scenarios: readonly Scenario[] = [
   {
     name: 'name-64',
     title: 'The name call, 64 connections',
+    startsAnew: true,
     load: full(64, send(name)),
     subjects: [...passthroughs, ...peers, ...gateways],
     keys: 1000,
