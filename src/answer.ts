@@ -32,5 +32,5 @@ export function createAnswerer(wording: Wording): Answerer {
   };
 }
 
-/** Of a body that came too late the rest may never come, so nothing can follow it on its connection. */
+/** The rest of a body that came too late may never come, so nothing can follow it on its connection. */
 const late: ReadonlySet<RefusalCode> = new Set(['request_timeout', 'upload_too_slow']);

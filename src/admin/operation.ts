@@ -65,11 +65,11 @@ export interface Call<Q extends Fields, B extends Fields> {
   /** The id in the path; '' where there is none. */
   readonly id: string;
   readonly query: Values<Q>;
-  /** Of a body of the kind `values`. */
+  /** What was sent as a body of the kind `values`. */
   readonly body: Values<B>;
-  /** Of a body of the kind `key`. */
+  /** What was sent as a body of the kind `key`. */
   readonly written: WrittenFields;
-  /** Of a body of the kind `lines`. */
+  /** What was sent as a body of the kind `lines`. */
   readonly lines: { readonly chunks: AsyncIterable<Uint8Array>; readonly form: 'csv' | 'json' };
   readonly by: By;
   /** The request by its Idempotency-Key, when it has one. */

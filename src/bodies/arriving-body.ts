@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { bodyBroken, brokenBy } from '../wire/broken-body.ts';
-import type { Pace } from '../config/config.ts';
+import type { ArrivalRule } from '../config/config.ts';
 import { printSize } from '../config/units.ts';
 import { Refusal } from '../refusals.ts';
 import { afterReading } from '../waiting/when-all-is-read.ts';
@@ -21,9 +21,8 @@ export interface ArrivingBody {
 }
 
 /** How a body is read. */
-export interface ReadingRule {
-  readonly pace: Pace;
-  /** What is said of a body that takes longer than the pace allows. */
+export interface ReadingRule extends ArrivalRule {
+  /** What is said of a body that takes longer than it may. */
   readonly tooSlow: 'request_timeout' | 'upload_too_slow';
   readonly arrivals: Arrivals;
   /** Over which time the rate is measured; five seconds, but for tests. */
@@ -79,7 +78,7 @@ class Arrival {
   #waitedMs = 0;
   #countedAt = 0;
   #stopTimer: (() => void) | undefined;
-  /** Of the running window: how long the client will have been waited for when it ends, and what it sent. */
+  /** The running window: how long the client will have been waited for when it ends, and what it sent. */
   #windowEndMs: number;
   #windowBytes = 0;
 
@@ -160,7 +159,7 @@ class Arrival {
 
   /** What ends first, the window or the time for all of the body. */
   #setTimer(): void {
-    const untilMs = Math.min(this.#windowEndMs, this.#rule.pace.timeoutMs);
+    const untilMs = Math.min(this.#windowEndMs, this.#rule.timeoutMs);
     // Behind a standstill it is over already, and a chunk came all the same.
     this.#stopTimer = afterReading(Math.max(untilMs - this.#waitedMs, 1), this.#judgeLate);
   }
@@ -173,12 +172,12 @@ class Arrival {
   };
 
   #judge(): void {
-    if (this.#waitedMs >= this.#rule.pace.timeoutMs) this.#fail(late(this.#rule));
+    if (this.#waitedMs >= this.#rule.timeoutMs) this.#fail(late(this.#rule));
     if (this.#waitedMs >= this.#windowEndMs) this.#closeWindow();
   }
 
   #closeWindow(): void {
-    const { bytesPerSecondMin } = this.#rule.pace;
+    const { bytesPerSecondMin } = this.#rule;
     if (this.#windowBytes * 1000 < bytesPerSecondMin * this.#windowMs) {
       const rate = printSize(bytesPerSecondMin);
       this.#fail(
@@ -190,9 +189,9 @@ class Arrival {
   }
 }
 
-function late({ tooSlow, pace }: ReadingRule): Refusal {
+function late({ tooSlow, timeoutMs }: ReadingRule): Refusal {
   if (tooSlow === 'request_timeout') return new Refusal('request_timeout');
-  const seconds = Math.round(pace.timeoutMs / 100) / 10;
+  const seconds = Math.round(timeoutMs / 100) / 10;
   return new Refusal(tooSlow, { message: `The request body must arrive within ${seconds} s` });
 }
 

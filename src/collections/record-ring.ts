@@ -2,7 +2,7 @@ const digestBytes = 32;
 /** The size of the record in front, then its digest. */
 const digestAt = 4;
 const headBytes = digestAt + digestBytes;
-/** Of a text, as far as it is looked at to delete it. */
+/** The length of the part of a text that is looked at to delete it. */
 const startBytes = 80;
 
 export interface RecordRingOptions {

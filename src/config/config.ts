@@ -162,7 +162,7 @@ export interface UpgradeRule {
 }
 
 /** How fast a body has to arrive. */
-export interface Pace {
+export interface ArrivalRule {
   /** All of it. */
   readonly timeoutMs: number;
   /** While the client is waited for; 0 for no least. */
@@ -179,8 +179,8 @@ export interface SpoolConfig {
 
 export type BodyRule =
   | { readonly kind: 'none' }
-  | { readonly kind: 'any'; readonly sizeMax: number; readonly pace: Pace }
-  | { readonly kind: 'upload'; readonly rule: UploadRule; readonly pace: Pace }
+  | { readonly kind: 'any'; readonly sizeMax: number; readonly arrival: ArrivalRule }
+  | { readonly kind: 'upload'; readonly rule: UploadRule; readonly arrival: ArrivalRule }
   | {
       readonly kind: 'json';
       readonly sizeMax: number;

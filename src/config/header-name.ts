@@ -2,7 +2,7 @@ import { fold, isStripped } from '../wire/headers.ts';
 
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
-/** Of those that pass, headers that describe a body, speak to a proxy or make a handshake. */
+/** Headers that pass, and describe a body, speak to a proxy or make a handshake. */
 const takenPrefixes = ['content-', 'proxy-', 'sec-websocket-'];
 /** It stands in every line of the log. */
 const logged = 'user-agent';

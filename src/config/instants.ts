@@ -18,6 +18,11 @@ export function parseInstant(text: string): number | undefined {
   return at !== undefined && at >= firstInstant && at <= lastInstant ? at : undefined;
 }
 
+/** An instant as JSON has it: in ISO 8601, and `null` for never. */
+export function writeInstant(at: number | undefined): string | null {
+  return at === undefined ? null : new Date(at).toISOString();
+}
+
 function readInstant(text: string): number | undefined {
   try {
     if (dateOnly.test(text)) return Temporal.PlainDate.from(text).toZonedDateTime('UTC').epochMilliseconds;

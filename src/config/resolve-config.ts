@@ -157,11 +157,11 @@ function resolveAny(
   { maxSize, minRate, timeout }: NonNullable<Exclude<RawRoute['body'], string>['any']>,
   requestMs: number,
 ): BodyRule {
-  const pace = {
+  const arrival = {
     timeoutMs: timeout === undefined ? requestMs : duration(timeout),
     bytesPerSecondMin: minRate === undefined ? 0 : size(minRate),
   };
-  return { kind: 'any', sizeMax: size(maxSize), pace };
+  return { kind: 'any', sizeMax: size(maxSize), arrival };
 }
 
 function resolveWording({ status, message, fields }: RawConfig['errors'][string]): RefusalWording {

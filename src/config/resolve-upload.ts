@@ -39,7 +39,7 @@ function resolveForm(form: RawUpload, check: BodyCheck | undefined): BodyRule {
     others: form.others,
     forward: form.forward,
   } as const;
-  return { kind: 'upload', rule, pace: paceOf(form) };
+  return { kind: 'upload', rule, arrival: arrivalOf(form) };
 }
 
 function resolveField(field: RawUpload['files'][string], formSize: string): FileRule {
@@ -62,9 +62,9 @@ function resolveFile(file: RawFile): BodyRule {
     types: file.types,
     forward: file.forward,
   } as const;
-  return { kind: 'upload', rule, pace: paceOf(file) };
+  return { kind: 'upload', rule, arrival: arrivalOf(file) };
 }
 
-function paceOf({ minRate, timeout }: Pick<RawFile, 'minRate' | 'timeout'>) {
+function arrivalOf({ minRate, timeout }: Pick<RawFile, 'minRate' | 'timeout'>) {
   return { timeoutMs: duration(timeout), bytesPerSecondMin: size(minRate) };
 }

@@ -41,7 +41,7 @@ export interface FileRule {
 /** The text fields of a form, taken together. */
 export interface FieldsRule {
   readonly countMax: number;
-  /** Of one value. */
+  /** Bytes of one value. */
   readonly sizeMax: number;
   /** The only names taken; undefined takes any. */
   readonly names: readonly string[] | undefined;

@@ -88,7 +88,7 @@ export async function claimPort(address: Address): Promise<Claim> {
   }
 }
 
-/** By what the kernel calls the address, which can be written in several ways. */
+/** The lock is named by what the kernel calls the address, which can be written in several ways. */
 async function takeLock({ address, port }: AddressInfo): Promise<Server> {
   const host = address.replace(/^::ffff:/, '');
   const lock = createServer((socket) => socket.destroy()).unref();

@@ -1,3 +1,4 @@
+import { writeInstant } from '../config/instants.ts';
 import type { KeyRecord, KeySecret, KnownKey } from '../stores/key-store.ts';
 import { hasExpired, standingOfKey, type Standing } from './standing.ts';
 
@@ -33,18 +34,18 @@ export function viewKey({ record, usedAt }: KnownKey, now: number): KeyView {
   return {
     ...shown,
     state: standingOfKey(record, now),
-    notBefore: instant(notBefore),
-    expiresAt: instant(expiresAt),
-    revokedAt: instant(revokedAt),
+    notBefore: writeInstant(notBefore),
+    expiresAt: writeInstant(expiresAt),
+    revokedAt: writeInstant(revokedAt),
     createdAt: new Date(createdAt).toISOString(),
-    lastUsedAt: instant(usedAt.size === 0 ? undefined : last),
+    lastUsedAt: writeInstant(usedAt.size === 0 ? undefined : last),
     secrets: secrets.map((secret) => ({
       number: secret.number,
       start: secret.start,
       createdAt: new Date(secret.createdAt).toISOString(),
-      expiresAt: instant(secret.expiresAt),
+      expiresAt: writeInstant(secret.expiresAt),
       expired: hasExpired(secret.expiresAt, now),
-      lastUsedAt: instant(usedAt.get(secret.number)),
+      lastUsedAt: writeInstant(usedAt.get(secret.number)),
     })),
   };
 }
@@ -76,8 +77,4 @@ function audited(record: KeyRecord): Readonly<Record<string, unknown>> {
 
 function isEmpty(value: unknown): boolean {
   return value === '' || value === null || (typeof value === 'object' && Object.keys(value).length === 0);
-}
-
-function instant(at: number | undefined): Moment {
-  return at === undefined ? null : new Date(at).toISOString();
 }

@@ -1,3 +1,4 @@
+import { writeInstant } from '../config/instants.ts';
 import { hash } from 'node:crypto';
 import type { KeyRecord, KeySecret } from '../stores/key-store.ts';
 import { KeyProblem } from './key-problem.ts';
@@ -42,13 +43,10 @@ export function rotateSecrets(
 ): { readonly record: KeyRecord; readonly made: NewSecret } {
   const others = overlapMs === 0 ? [] : outlive(record.secrets, at, overlapMs);
   const fresh = createSecret(rules, Math.max(0, ...record.secrets.map(({ number }) => number)) + 1, at);
-  const until = Math.max(...others.map(({ expiresAt }) => expiresAt));
+  const until = others.length === 0 ? undefined : Math.max(...others.map(({ expiresAt }) => expiresAt));
   return {
     record: { ...record, secrets: [...others, fresh.kept] },
-    made: {
-      secret: fresh.secret,
-      othersUntil: others.length === 0 ? null : new Date(until).toISOString(),
-    },
+    made: { secret: fresh.secret, othersUntil: writeInstant(until) },
   };
 }
 

@@ -12,7 +12,7 @@ import { createLeases } from './leases/leases.ts';
 import type { LeaseCounts } from './leases/leases.ts';
 import type { PlanRule } from '../config/plan-rule.ts';
 import { readQuotas, secondsUntil, type QuotaReading } from './quota-reading.ts';
-import type { Cell, TooFast } from './pace.ts';
+import type { Cell, TooFast } from './key-rate.ts';
 import { createRates } from './rates.ts';
 import type { Rates } from './rates.ts';
 import type { UsageReading } from './usage-reading.ts';

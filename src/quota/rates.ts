@@ -1,9 +1,9 @@
 import { StoreUnavailable } from '../stores/ledger.ts';
-import type { Ledger, PaceAnswer } from '../stores/ledger.ts';
+import type { Ledger, CellsAnswer } from '../stores/ledger.ts';
 import type { Clock } from '../waiting/clock.ts';
 import type { RateRule } from '../config/plan-rule.ts';
-import { cellsAhead, createPace, isAtRest, isCallDue, isFresh, takeCell, tooFast } from './pace.ts';
-import type { Cell, Pace, TooFast, Waiter } from './pace.ts';
+import { cellsAhead, createKeyRate, isAtRest, isCallDue, isFresh, takeCell, tooFast } from './key-rate.ts';
+import type { Cell, KeyRate, TooFast, Waiter } from './key-rate.ts';
 import { turnsFor, WaitingRoom } from '../waiting/waiting-room.ts';
 
 /** The rates of all keys. */
@@ -36,7 +36,7 @@ class RateBook implements Rates {
   readonly #clock: Clock;
   readonly #room: WaitingRoom<Waiter>;
   readonly #onError: (error: unknown) => void;
-  readonly #book = new Map<string, Pace>();
+  readonly #book = new Map<string, KeyRate>();
   #sweeping = false;
 
   constructor(options: RatesOptions) {
@@ -60,33 +60,33 @@ class RateBook implements Rates {
 
   take(keyId: string, rule: RateRule): Cell | TooFast | Promise<Cell | TooFast> {
     const mono = this.#clock.mono();
-    const pace = this.#find(keyId, rule, mono);
+    const rate = this.#find(keyId, rule, mono);
     // Cells that are fresh are there only when nobody waits.
-    if (pace.cells > 0 && isFresh(pace, mono)) return takeCell(pace);
-    if (mono < pace.deniedUntil) return tooFast(pace, pace.freeAt - mono);
+    if (rate.cells > 0 && isFresh(rate, mono)) return takeCell(rate);
+    if (mono < rate.deniedUntil) return tooFast(rate, rate.freeAt - mono);
     const answer = new Promise<Cell | TooFast>((resolve, reject) => {
-      const waiter: Waiter = { pace, resolve, reject, inLine: undefined, inRoom: undefined };
-      waiter.inLine = pace.line.join(waiter);
+      const waiter: Waiter = { rate, resolve, reject, inLine: undefined, inRoom: undefined };
+      waiter.inLine = rate.line.join(waiter);
       waiter.inRoom = this.#room.enter(waiter);
     });
-    this.#askWhenDue(keyId, pace, mono);
+    this.#askWhenDue(keyId, rate, mono);
     return answer;
   }
 
   putBack(keyId: string, rule: RateRule): void {
-    const pace = this.#book.get(keyId);
-    if (pace?.rule !== rule || !isFresh(pace, this.#clock.mono())) return;
-    pace.cells += 1;
-    pace.deniedUntil = 0;
-    this.#serve(pace);
+    const rate = this.#book.get(keyId);
+    if (rate?.rule !== rule || !isFresh(rate, this.#clock.mono())) return;
+    rate.cells += 1;
+    rate.deniedUntil = 0;
+    this.#serve(rate);
   }
 
   /** Hands cells to the requests in line, first come, first served. */
-  #serve(pace: Pace): void {
-    for (const waiting of [pace.asked, pace.line]) {
+  #serve(rate: KeyRate): void {
+    for (const waiting of [rate.asked, rate.line]) {
       for (let next = waiting.first; next !== undefined; next = waiting.first) {
-        if (pace.cells === 0) return;
-        this.#release(next).resolve(takeCell(pace));
+        if (rate.cells === 0) return;
+        this.#release(next).resolve(takeCell(rate));
       }
     }
   }
@@ -99,70 +99,70 @@ class RateBook implements Rates {
   }
 
   /** Who waits under another rule of the key, of another plan or of one that was edited, is served by that one to the end. */
-  #find(keyId: string, rule: RateRule, mono: number): Pace {
+  #find(keyId: string, rule: RateRule, mono: number): KeyRate {
     const known = this.#book.get(keyId);
     if (known?.rule === rule) return known;
-    const made = createPace(rule, mono);
+    const made = createKeyRate(rule, mono);
     this.#book.set(keyId, made);
     this.#armSweep();
     return made;
   }
 
-  #askWhenDue(keyId: string, pace: Pace, mono: number): void {
-    if (!isCallDue(pace, mono)) return;
-    this.#ask(keyId, pace, mono).catch((error: unknown) => {
+  #askWhenDue(keyId: string, rate: KeyRate, mono: number): void {
+    if (!isCallDue(rate, mono)) return;
+    this.#ask(keyId, rate, mono).catch((error: unknown) => {
       if (!(error instanceof StoreUnavailable)) this.#onError(error);
     });
   }
 
-  async #ask(keyId: string, pace: Pace, mono: number): Promise<void> {
-    const { name, burst, perMs, limit } = pace.rule;
+  async #ask(keyId: string, rate: KeyRate, mono: number): Promise<void> {
+    const { name, burst, perMs, limit } = rate.rule;
     const intervalMs = perMs / limit;
-    const asked = pace.line.guests();
-    const want = Math.min(burst, asked.length + cellsAhead(pace, mono));
-    pace.taken = 0;
-    pace.calls += 1;
-    pace.calledAt = mono;
+    const asked = rate.line.guests();
+    const want = Math.min(burst, asked.length + cellsAhead(rate, mono));
+    rate.taken = 0;
+    rate.calls += 1;
+    rate.calledAt = mono;
     for (const waiter of asked) {
       waiter.inLine?.leave();
-      waiter.inLine = pace.asked.join(waiter);
+      waiter.inLine = rate.asked.join(waiter);
     }
     try {
-      const answer = await this.#ledger.pace({ keyId, name, intervalMs, burst, want });
-      this.#answered(pace, answer, mono);
+      const answer = await this.#ledger.takeCells({ keyId, name, intervalMs, burst, want });
+      this.#answered(rate, answer, mono);
       // Whom the last cell did not reach is too fast: another one is free an interval later.
-      this.#turnAway(asked, answer.kind === 'paced' ? Math.ceil(intervalMs) : answer.retryInMs);
+      this.#turnAway(asked, answer.kind === 'taken' ? Math.ceil(intervalMs) : answer.retryInMs);
     } catch (error) {
-      for (const waiter of [...asked, ...pace.line.guests()]) this.#release(waiter).reject(error);
+      for (const waiter of [...asked, ...rate.line.guests()]) this.#release(waiter).reject(error);
       throw error;
     } finally {
-      pace.calls -= 1;
+      rate.calls -= 1;
     }
-    this.#askWhenDue(keyId, pace, this.#clock.mono());
+    this.#askWhenDue(keyId, rate, this.#clock.mono());
   }
 
-  #answered(pace: Pace, answer: PaceAnswer, askedAt: number): void {
-    pace.askedAt = askedAt;
-    if (answer.kind === 'paced') {
-      pace.cells = answer.cells;
-      pace.remaining = answer.remaining;
-      pace.deniedUntil = 0;
-      this.#serve(pace);
+  #answered(rate: KeyRate, answer: CellsAnswer, askedAt: number): void {
+    rate.askedAt = askedAt;
+    if (answer.kind === 'taken') {
+      rate.cells = answer.cells;
+      rate.remaining = answer.remaining;
+      rate.deniedUntil = 0;
+      this.#serve(rate);
       return;
     }
     const mono = this.#clock.mono();
-    pace.cells = 0;
-    pace.remaining = 0;
-    pace.freeAt = mono + answer.retryInMs;
-    pace.deniedUntil = Math.min(askedAt + answer.retryInMs, mono + denialMaxMs);
+    rate.cells = 0;
+    rate.remaining = 0;
+    rate.freeAt = mono + answer.retryInMs;
+    rate.deniedUntil = Math.min(askedAt + answer.retryInMs, mono + denialMaxMs);
     // Behind a store that is far away a cell may have come free since it was asked, for those who came since.
-    if (mono < pace.deniedUntil) this.#turnAway(pace.line.guests(), answer.retryInMs);
+    if (mono < rate.deniedUntil) this.#turnAway(rate.line.guests(), answer.retryInMs);
   }
 
   /** Those of them who still wait. */
   #turnAway(waiting: readonly Waiter[], retryInMs: number): void {
     for (const waiter of waiting) {
-      if (waiter.inLine?.isTaken === true) this.#release(waiter).resolve(tooFast(waiter.pace, retryInMs));
+      if (waiter.inLine?.isTaken === true) this.#release(waiter).resolve(tooFast(waiter.rate, retryInMs));
     }
   }
 
@@ -172,8 +172,8 @@ class RateBook implements Rates {
     this.#clock.after(sweepMs, () => {
       this.#sweeping = false;
       const mono = this.#clock.mono();
-      for (const [keyId, pace] of this.#book) {
-        if (isAtRest(pace, mono)) this.#book.delete(keyId);
+      for (const [keyId, rate] of this.#book) {
+        if (isAtRest(rate, mono)) this.#book.delete(keyId);
       }
       if (this.#book.size > 0) this.#armSweep();
     });

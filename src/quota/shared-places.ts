@@ -156,7 +156,7 @@ export class SharedPlaces {
     }
   }
 
-  /** Or the outage would last until somebody asks. */
+  /** Asks for itself, or the outage would last until somebody else does. */
   #lookForReturn(keyId: string): void {
     if (this.#untold.size === 0) this.#tellLater(() => this.#askFor(keyId));
   }

@@ -1,3 +1,4 @@
+import { writeInstant } from '../config/instants.ts';
 import type { Config } from '../config/config.ts';
 import type { PlanRule } from '../config/plan-rule.ts';
 import { suggest, suggestNear } from '../config/wording.ts';
@@ -193,10 +194,7 @@ export interface UsageView extends Omit<KeyUsage, 'quotas'> {
 export function viewUsage({ quotas, ...usage }: KeyUsage): UsageView {
   return {
     ...usage,
-    quotas: quotas.map(({ resetsAt, ...quota }) => ({
-      ...quota,
-      resetsAt: resetsAt === undefined ? null : new Date(resetsAt).toISOString(),
-    })),
+    quotas: quotas.map((quota) => ({ ...quota, resetsAt: writeInstant(quota.resetsAt) })),
   };
 }
 

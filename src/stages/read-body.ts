@@ -15,7 +15,7 @@ import { heldBytesMax, readUpload, requireUploadHead } from './read-upload.ts';
 export interface BodyRooms {
   readonly memory: BodyMemory;
   readonly spools: SpoolRoom;
-  /** From the end of the headers to the end of a body that sets no pace of its own. */
+  /** From the end of the headers to the end of a body that sets no times of its own. */
   readonly requestMs: number;
 }
 
@@ -99,11 +99,11 @@ async function readAnything(
   res: ServerResponse,
   { order: { head, rooms, arrivals }, rule }: Reading<'any'>,
 ): Promise<Body> {
-  const { pace, sizeMax } = rule;
+  const { arrival, sizeMax } = rule;
   const { contentLength } = head;
   if (contentLength !== undefined && contentLength > sizeMax) throw tooLarge(sizeMax);
   if (head.expectsContinue) res.writeContinue();
-  const arriving = readArriving(req, { pace, tooSlow: 'request_timeout', arrivals });
+  const arriving = readArriving(req, { ...arrival, tooSlow: 'request_timeout', arrivals });
   return await readAny(arriving, { contentLength, sizeMax, memory: rooms.memory });
 }
 
@@ -118,8 +118,8 @@ async function readUploaded(
   const giveBack = (): void => rooms.memory.giveBack(held);
   try {
     if (head.expectsContinue) res.writeContinue();
-    const { pace } = rule;
-    const arriving = readArriving(req, { pace, tooSlow: 'upload_too_slow', arrivals });
+    const { arrival } = rule;
+    const arriving = readArriving(req, { ...arrival, tooSlow: 'upload_too_slow', arrivals });
     return await readUpload(arriving, { head, rule: rule.rule, spools: rooms.spools, released: giveBack });
   } catch (error) {
     giveBack();

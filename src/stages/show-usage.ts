@@ -1,3 +1,4 @@
+import { writeInstant } from '../config/instants.ts';
 import type { ServerResponse } from 'node:http';
 import { sendJson } from '../wire/send-json.ts';
 import type { PlanRule } from '../config/plan-rule.ts';
@@ -60,7 +61,7 @@ function describe({ keyId, plan: name }: Caller, plan: PlanRule, readings: reado
       per: plan.quotas[index]?.period.per,
       used: reading.used,
       remaining: reading.remaining,
-      resetsAt: reading.resetsAt === undefined ? null : new Date(reading.resetsAt).toISOString(),
+      resetsAt: writeInstant(reading.resetsAt),
     })),
     rate: rate === undefined ? null : { limit: rate.limit, perSeconds: rate.perMs / 1000, burst: rate.burst },
     concurrency: concurrency?.limit ?? null,

@@ -26,7 +26,7 @@ export interface Ledger {
    */
   cancelDraw(order: CancelOrder): Promise<void>;
   /** Takes up to `want` cells of a rate, at least one. */
-  pace(order: PaceOrder): Promise<PaceAnswer>;
+  takeCells(order: CellsOrder): Promise<CellsAnswer>;
   /** Takes a place among the requests of a key that are in flight anywhere, until left or `expiresInMs` has passed. */
   enter(order: PlaceOrder): Promise<PlaceAnswer>;
   /** Keeps a place for another `expiresInMs`. One that was lost is taken again whatever the limit: it is in flight. */
@@ -90,7 +90,7 @@ export interface CancelOrder {
 }
 
 /** A rate as GCRA: one cell each `intervalMs`, and `burst` cells at once after a rest. */
-export interface PaceOrder {
+export interface CellsOrder {
   readonly keyId: string;
   readonly name: string;
   /** May be a fraction: 0.5 is two cells a millisecond. */
@@ -99,8 +99,8 @@ export interface PaceOrder {
   readonly want: number;
 }
 
-export type PaceAnswer =
-  | { readonly kind: 'paced'; readonly cells: number; readonly remaining: number; readonly now: number }
+export type CellsAnswer =
+  | { readonly kind: 'taken'; readonly cells: number; readonly remaining: number; readonly now: number }
   /** `retryInMs`: when the next cell is free, rounded up, never early. */
   | { readonly kind: 'too_fast'; readonly retryInMs: number; readonly now: number };
 

@@ -1,4 +1,4 @@
-import type { Counter, DrawOrder, PaceOrder, PlaceOrder, UnitsOrder } from './ledger.ts';
+import type { Counter, DrawOrder, CellsOrder, PlaceOrder, UnitsOrder } from './ledger.ts';
 
 /** A counter outlives its period by so many more, within these bounds: those of short periods would pile up in a day. */
 const PERIODS_KEPT = 24;
@@ -30,7 +30,7 @@ export function checkUnits({ units, held }: UnitsOrder): void {
   checkWhole(units, held);
 }
 
-export function checkPace({ intervalMs, burst, want }: PaceOrder): void {
+export function checkCells({ intervalMs, burst, want }: CellsOrder): void {
   checkWhole(burst, want);
   if (want < 1 || burst < 1) throw new RangeError('a rate is taken in cells of at least one');
   if (!(intervalMs > 0 && intervalMs * burst <= Number.MAX_SAFE_INTEGER))

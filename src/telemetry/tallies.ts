@@ -86,7 +86,7 @@ interface HistogramValue {
 }
 
 class Series {
-  /** Of each bucket alone, the one without bound at the end. */
+  /** How many fell into each bucket alone, the one without bound at the end. */
   readonly counts: Float64Array;
   sum = 0;
 

@@ -66,7 +66,7 @@ export function watchStore(store: Store, metrics: Metrics, logger?: Logger): Sto
       giveBack: watch('give_back', (order) => ledger.giveBack(order)),
       charge: watch('charge', (order) => ledger.charge(order)),
       cancelDraw: watch('cancel_draw', (order) => ledger.cancelDraw(order)),
-      pace: watch('pace', (order) => ledger.pace(order)),
+      takeCells: watch('take_cells', (order) => ledger.takeCells(order)),
       enter: watch('enter', (order) => ledger.enter(order)),
       stay: watch('stay', (order) => ledger.stay(order)),
       leave: watch('leave', (keyId, placeId) => ledger.leave(keyId, placeId)),

@@ -60,7 +60,7 @@ function isTagAlone(sample: Buffer): boolean {
   return 10 + size >= sample.length;
 }
 
-/** Of a Matroska track (RFC 9559 §5.1.4.1.21). Not every `V_`, which sound may hold by chance. */
+/** What names the codec of a picture track in Matroska (RFC 9559 §5.1.4.1.21). Not every `V_`, which sound may hold by chance. */
 const pictureCodec =
   /V_(?:VP[89]|AV1|AVS|MPEG|MS\/|THEORA|MJPEG|REAL|QUICKTIME|UNCOMPRESSED|PRORES|FFV1|DIRAC)/;
 

@@ -7,7 +7,7 @@ import { busy } from './upload-refusals.ts';
 
 /** What all uploads of one process may hold together, in bytes. */
 export interface SpoolLimits {
-  /** Of one upload in memory: what is larger goes to a file. */
+  /** What one upload may hold in memory: a larger one goes to a file. */
   readonly memoryEachMax: number;
   readonly memoryMax: number;
   readonly diskMax: number;

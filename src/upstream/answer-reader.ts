@@ -15,7 +15,7 @@ export class AnswerReader {
   #method = '';
   readonly #heads = new HeadReader();
   #head: AnswerHead | undefined;
-  /** Of a body with a length, or without end. */
+  /** What is still to come of a body with a length, or without end. */
   #left = 0;
   #chunks: ChunkDecoder | undefined;
 

@@ -8,7 +8,7 @@ export class ChunkDecoder {
   /** Bytes of content that the last call found. */
   found = 0;
   #expects: 'a size' | 'the end of a chunk' | 'a trailer' = 'a size';
-  /** Of the chunk that is under way. */
+  /** What is still to come of the chunk that is under way. */
   #left = 0;
   /** What has come of a line. */
   #line = '';

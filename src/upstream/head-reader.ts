@@ -8,7 +8,7 @@ export class HeadReader {
   #text = '';
   /** The end of that, in which the end of the head may have begun. */
   #tail = '';
-  /** Of the interim answers before it. */
+  /** How much the interim answers before it have taken. */
   #interimBytes = 0;
   #head: AnswerHead | undefined;
 

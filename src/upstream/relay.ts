@@ -108,7 +108,7 @@ export class Relay implements AnswerListener, Guest {
     this.#progress.sent = true;
   }
 
-  /** Of this try: an earlier one may have. */
+  /** Whether something of this try has left: something of an earlier one may have. */
   get hasLeft(): boolean {
     return this.#left !== 'nothing';
   }

@@ -21,6 +21,9 @@ export interface KeptConnections {
   closeOne(): void;
 }
 
+/** Less than what servers commonly keep an idle connection, so that they seldom close one under a request. */
+export const idleMsMax = 4000;
+
 /**
  * The connections to one target, and the line of those who wait for one: first come, first served. The line is ours because
  * the libraries keep what waits in theirs, with its body, also when nobody wants it any more: clients that ask and

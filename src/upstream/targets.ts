@@ -94,7 +94,7 @@ interface TargetParts {
 export class Target {
   readonly url: URL;
   readonly connect: Connector;
-  /** Of both ways. */
+  /** The connections that both ways have together. */
   readonly seats: Seats;
   readonly buffered: BufferedLane;
   readonly streamed: StreamedLane;

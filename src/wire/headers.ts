@@ -74,7 +74,7 @@ export const responseHeaderPasses: Passes = remember(
   (folded) => !hopByHop.has(folded) && folded !== 'x-request-id' && !folded.startsWith('x-gatehouse-'),
 );
 
-/** Of these an answer has one: a second limit or a second date could be read by nobody. */
+/** An answer has one of each of these: a second limit or a second date could be read by nobody. */
 const saidOnce = new Set(['deprecation', 'ratelimit', 'ratelimit-policy', 'sunset']);
 
 const isSaidOnce: Passes = remember((folded) => saidOnce.has(folded));

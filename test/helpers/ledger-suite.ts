@@ -393,7 +393,13 @@ function rateRules(kind: StoreKind): void {
       const model = aRateModel(rate);
       for (let round = 0; round < 150; round += 1) {
         const want = 1 + (round % 3);
-        const answer = await ledger.pace({ keyId: 'key', name: 'rate', intervalMs, burst: rate.burst, want });
+        const answer = await ledger.takeCells({
+          keyId: 'key',
+          name: 'rate',
+          intervalMs,
+          burst: rate.burst,
+          want,
+        });
         assert.deepEqual(answer, model(want, answer.now), `round ${round}`);
         if (round % 40 === 39) await until(() => Date.now() > answer.now + 12);
       }
@@ -404,24 +410,24 @@ function rateRules(kind: StoreKind): void {
     const { ledger } = await open(t, kind);
     const order = { keyId: 'key', name: 'rate', intervalMs: 100 / 7, burst: 1, want: 1 };
     for (let round = 0; round < 10; round += 1) {
-      const answer = await ledger.pace(order);
-      if (answer.kind === 'paced') continue;
+      const answer = await ledger.takeCells(order);
+      if (answer.kind === 'taken') continue;
       assert.ok(answer.retryInMs >= 1 && answer.retryInMs <= 15);
       await until(() => Date.now() >= answer.now + answer.retryInMs);
-      assert.equal((await ledger.pace(order)).kind, 'paced');
+      assert.equal((await ledger.takeCells(order)).kind, 'taken');
     }
   });
 
   test('a rate that is edited keeps what was taken, and keys and names are apart', async (t) => {
     const { ledger } = await open(t, kind);
     const order = { keyId: 'key', name: 'rate', intervalMs: 60_000, burst: 2, want: 2 };
-    assert.equal((await ledger.pace(order)).kind, 'paced');
-    const raised = await ledger.pace({ ...order, burst: 5, want: 9 });
-    assert.deepEqual({ ...raised, now: 0 }, { kind: 'paced', cells: 3, remaining: 0, now: 0 });
-    const slower = await ledger.pace({ ...order, intervalMs: 120_000, burst: 5, want: 9 });
-    assert.deepEqual({ ...slower, now: 0 }, { kind: 'paced', cells: 2, remaining: 0, now: 0 });
-    assert.equal((await ledger.pace({ ...order, name: 'other' })).kind, 'paced');
-    assert.equal((await ledger.pace({ ...order, keyId: 'other' })).kind, 'paced');
+    assert.equal((await ledger.takeCells(order)).kind, 'taken');
+    const raised = await ledger.takeCells({ ...order, burst: 5, want: 9 });
+    assert.deepEqual({ ...raised, now: 0 }, { kind: 'taken', cells: 3, remaining: 0, now: 0 });
+    const slower = await ledger.takeCells({ ...order, intervalMs: 120_000, burst: 5, want: 9 });
+    assert.deepEqual({ ...slower, now: 0 }, { kind: 'taken', cells: 2, remaining: 0, now: 0 });
+    assert.equal((await ledger.takeCells({ ...order, name: 'other' })).kind, 'taken');
+    assert.equal((await ledger.takeCells({ ...order, keyId: 'other' })).kind, 'taken');
   });
 
   const edits = [
@@ -432,20 +438,20 @@ function rateRules(kind: StoreKind): void {
     test(`a rate ${name} serves whoever waits as long as told`, async (t) => {
       const { ledger } = await open(t, kind);
       const order = { keyId: 'key', name: 'rate', intervalMs, burst, want: burst };
-      assert.equal((await ledger.pace(order)).kind, 'paced');
+      assert.equal((await ledger.takeCells(order)).kind, 'taken');
       const edited = { ...order, ...edit, want: 1 };
-      const refused = await ledger.pace(edited);
+      const refused = await ledger.takeCells(edited);
       assert.ok(refused.kind === 'too_fast' && refused.retryInMs <= 20, JSON.stringify(refused));
       await until(() => Date.now() >= refused.now + refused.retryInMs);
-      assert.equal((await ledger.pace(edited)).kind, 'paced');
+      assert.equal((await ledger.takeCells(edited)).kind, 'taken');
     });
   }
 
   test('fifty callers at once get exactly the burst', async (t) => {
     const { ledger } = await open(t, kind);
     const order = { keyId: 'key', name: 'rate', intervalMs: 60_000, burst: 20, want: 1 };
-    const answers = await Promise.all(Array.from({ length: 50 }, () => ledger.pace(order)));
-    assert.equal(answers.filter((answer) => answer.kind === 'paced').length, 20);
+    const answers = await Promise.all(Array.from({ length: 50 }, () => ledger.takeCells(order)));
+    assert.equal(answers.filter((answer) => answer.kind === 'taken').length, 20);
   });
 }
 
@@ -537,6 +543,6 @@ function aRateModel({ limit, perMs, burst }: { limit: number; perMs: number; bur
     }
     const cells = free < BigInt(want) ? free : BigInt(want);
     arrival = from + cells * interval;
-    return { kind: 'paced', cells: Number(cells), remaining: Number(free - cells), now: nowMs };
+    return { kind: 'taken', cells: Number(cells), remaining: Number(free - cells), now: nowMs };
   };
 }

@@ -4,8 +4,8 @@ import type {
   DrawAnswer,
   DrawOrder,
   Ledger,
-  PaceAnswer,
-  PaceOrder,
+  CellsAnswer,
+  CellsOrder,
   PlaceAnswer,
   PlaceOrder,
   UnitsOrder,
@@ -110,7 +110,7 @@ export function createMemoryLedger(options: MemoryLedgerOptions): MemoryLedger {
     tell(order.keyId, order.holder, order.held);
   };
 
-  const runPace = (order: PaceOrder): PaceAnswer => {
+  const runCells = (order: CellsOrder): CellsAnswer => {
     const id = JSON.stringify([order.keyId, order.name]);
     const arrival = Math.max(arrivals.get(id) ?? 0, now());
     const room = order.intervalMs * order.burst - (arrival - now());
@@ -118,7 +118,7 @@ export function createMemoryLedger(options: MemoryLedgerOptions): MemoryLedger {
     if (free < 1) return { kind: 'too_fast', retryInMs: Math.ceil(order.intervalMs - room), now: now() };
     const cells = Math.min(order.want, free);
     arrivals.set(id, arrival + cells * order.intervalMs);
-    return { kind: 'paced', cells, remaining: free - cells, now: now() };
+    return { kind: 'taken', cells, remaining: free - cells, now: now() };
   };
 
   const placesOf = (keyId: string): Map<string, number> => {
@@ -154,7 +154,7 @@ export function createMemoryLedger(options: MemoryLedgerOptions): MemoryLedger {
     giveBack: (order) => step('giveBack', () => runUnits(order, -order.units)),
     charge: (order) => step('charge', () => runUnits(order, order.units)),
     cancelDraw: (order) => step('cancelDraw', () => runCancel(order)),
-    pace: (order) => step('pace', () => runPace(order)),
+    takeCells: (order) => step('takeCells', () => runCells(order)),
     enter: (order) => step('enter', () => runEnter(order)),
     stay: (order) =>
       step('stay', () => {

@@ -40,7 +40,7 @@ test('the user of the README is permitted all that a store does', async (t) => {
   await ledger.readTime(order.keyId);
   await ledger.readUsage(order.keyId, counters);
   await ledger.resetUsage(order.keyId, counters);
-  await ledger.pace({ keyId: order.keyId, name: 'rate', intervalMs: 1, burst: 1, want: 1 });
+  await ledger.takeCells({ keyId: order.keyId, name: 'rate', intervalMs: 1, burst: 1, want: 1 });
   const place = { keyId: order.keyId, placeId: 'p', limit: 1, expiresInMs: 1_000 };
   await ledger.enter(place);
   await ledger.stay(place);

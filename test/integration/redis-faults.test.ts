@@ -556,7 +556,7 @@ test('what another program left under one of our names fails alone', async (t) =
   const broken = [
     () => store.ledger.draw(aDraw({ counters: [aCounter({ name: 'fine' }), ...counters] })),
     () => store.ledger.readUsage('key', counters),
-    () => store.ledger.pace({ keyId: 'key', name: 'rate', intervalMs: 1, burst: 1, want: 1 }),
+    () => store.ledger.takeCells({ keyId: 'key', name: 'rate', intervalMs: 1, burst: 1, want: 1 }),
     () => store.ledger.enter({ keyId: 'key', placeId: 'p', limit: 1, expiresInMs: 1_000 }),
     () => store.ledger.leave('key', 'p'),
   ];
@@ -658,7 +658,7 @@ for (const answer of ['$-1', ':1', '+well', '*0', '*1\r\n$-1']) {
     const { ledger } = await openWithDeadline(t, `redis://127.0.0.1:${await startLiar(t, answer)}`);
     for (const call of [
       () => ledger.draw(aDraw({ counters })),
-      () => ledger.pace({ keyId: 'key', name: 'rate', intervalMs: 1, burst: 1, want: 1 }),
+      () => ledger.takeCells({ keyId: 'key', name: 'rate', intervalMs: 1, burst: 1, want: 1 }),
       () => ledger.readUsage('key', counters),
     ]) {
       assert.match((await failureOf(call())).message, /something that is not known/);

@@ -24,7 +24,7 @@ test('everything expires by itself, except the usage of a lifetime', async (t) =
   await ledger.charge(someUnits({ counters: [aCounter({ name: 'charged' })], holder: 'b' }));
   await ledger.giveBack(someUnits({ counters: [aCounter({ name: 'never drawn' })], holder: 'c' }));
   await ledger.cancelDraw(aDraw({ counters, holder: 'd' }));
-  await ledger.pace({ keyId: 'key', name: 'rate', intervalMs: 60_000, burst: 2, want: 1 });
+  await ledger.takeCells({ keyId: 'key', name: 'rate', intervalMs: 60_000, burst: 2, want: 1 });
   await ledger.enter({ keyId: 'key', placeId: 'p', limit: 1, expiresInMs: 60_000 });
   await ledger.stay({ keyId: 'other', placeId: 'p', limit: 1, expiresInMs: 60_000 });
   const all = (await redis.say('KEYS', '*')).split('\r\n').filter((line) => line.startsWith('gatehouse:'));
@@ -74,10 +74,10 @@ test('a rate of a clock that was ahead delays nobody for longer than told', asyn
   const { ledger } = await openWithDeadline(t, redis.url);
   await redis.say('SET', names.rate('rate'), `${Date.now() + HOUR} 5 20`);
   const order = { keyId: 'key', name: 'rate', intervalMs: 20, burst: 5, want: 1 };
-  const refused = await ledger.pace(order);
+  const refused = await ledger.takeCells(order);
   assert.ok(refused.kind === 'too_fast' && refused.retryInMs === 20, JSON.stringify(refused));
   await until(() => Date.now() >= refused.now + refused.retryInMs);
-  assert.equal((await ledger.pace(order)).kind, 'paced');
+  assert.equal((await ledger.takeCells(order)).kind, 'taken');
 });
 
 test('a place of a clock that was ahead is free', async (t) => {

@@ -58,7 +58,7 @@ type Marks = Record<string, true>;
 type Marker = (value: object, marks: Marks) => void;
 
 interface Part {
-  /** Of all its keywords but the two that ask for the marks. */
+  /** What all its keywords mark, but for the two that ask for the marks. */
   readonly markers: Marker[];
   /**
    * A value of JSON never changes. Where a schema refers to itself its parts would otherwise be checked twice for each level of a

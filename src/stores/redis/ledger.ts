@@ -1,6 +1,6 @@
 import { StoreUnavailable } from '../ledger.ts';
-import type { Counter, DrawAnswer, Ledger, PaceAnswer, UnitsOrder, Usage } from '../ledger.ts';
-import { checkDraw, checkPace, checkPlace, checkUnits, keptUntil, PLACE_EXPIRES_MAX_MS } from '../orders.ts';
+import type { Counter, DrawAnswer, Ledger, CellsAnswer, UnitsOrder, Usage } from '../ledger.ts';
+import { checkDraw, checkCells, checkPlace, checkUnits, keptUntil, PLACE_EXPIRES_MAX_MS } from '../orders.ts';
 import type { Link } from './link.ts';
 import { nameKeys } from './names.ts';
 import { notUnderstood } from './not-understood.ts';
@@ -46,15 +46,15 @@ export function createRedisLedger(link: Link, prefix: string): Ledger {
     async cancelDraw(order) {
       await link.run(scripts.cancel, stepKeys(order), [stepId(order.id), order.holder]);
     },
-    async pace(order) {
-      checkPace(order);
+    async takeCells(order) {
+      checkCells(order);
       const { keyId, name, intervalMs, burst, want } = order;
       const answer = await link.run(
-        scripts.pace,
+        scripts.takeCells,
         [nameKeys(prefix, keyId).rate(name)],
         [intervalMs, burst, want],
       );
-      return readPace(answer);
+      return readCells(answer);
     },
     async enter(order) {
       checkPlace(order);
@@ -116,9 +116,9 @@ function readDraw(counters: number, answer: unknown): DrawAnswer {
   throw new StoreUnavailable('the draw was cancelled before it ran', { mayHaveHappened: false });
 }
 
-function readPace(answer: unknown): PaceAnswer {
+function readCells(answer: unknown): CellsAnswer {
   const [cells = 0, remaining = 0, retryInMs = 0, now = 0] = numbersOf(answer, 4);
-  return cells > 0 ? { kind: 'paced', cells, remaining, now } : { kind: 'too_fast', retryInMs, now };
+  return cells > 0 ? { kind: 'taken', cells, remaining, now } : { kind: 'too_fast', retryInMs, now };
 }
 
 function readUsage(counters: readonly Counter[], answer: unknown): readonly Usage[] {

@@ -24,7 +24,7 @@ export const scripts = {
   time: script(read('time')),
   usage: script(read('usage')),
   reset: script(read('reset')),
-  pace: shared(read('pace')),
+  takeCells: shared(read('take-cells')),
   enter: shared(read('enter')),
   stay: shared(read('stay')),
   findKey: shared(read('find-key')),

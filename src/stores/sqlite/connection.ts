@@ -159,7 +159,7 @@ function openFirst(path: string, how: Pick<Opening, 'create' | 'identity'>): Ope
 }
 
 interface Opening {
-  /** Of the database that it must be; undefined when any will do. */
+  /** The identity of the database that it must be; undefined when any will do. */
   readonly identity: string | undefined;
   readonly patient: boolean;
   readonly create: boolean;

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { whenAllIsRead } from '../../waiting/when-all-is-read.ts';
 import type { KeyRecord, KeyStore } from '../key-store.ts';
 import type { Ledger } from '../ledger.ts';
-import { checkDraw, checkPace, checkPlace, checkUnits } from '../orders.ts';
+import { checkDraw, checkCells, checkPlace, checkUnits } from '../orders.ts';
 import type { Store, StoreOptions } from '../store.ts';
 import { watchChanges, type Feed } from '../watch-changes.ts';
 import type { Calls } from './calls.ts';
@@ -96,9 +96,9 @@ function createLedger(read: Read, write: Write): Ledger {
       checkUnits(order);
       return write((calls) => calls.charge(order));
     },
-    async pace(order) {
-      checkPace(order);
-      return write((calls) => calls.pace(order));
+    async takeCells(order) {
+      checkCells(order);
+      return write((calls) => calls.takeCells(order));
     },
     cancelDraw: (order) => write((calls) => calls.cancelDraw(order)),
     async enter(order) {

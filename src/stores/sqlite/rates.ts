@@ -1,12 +1,12 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { takeCells } from '../gcra.ts';
 import type { RateState } from '../gcra.ts';
-import type { PaceAnswer, PaceOrder } from '../ledger.ts';
+import type { CellsAnswer, CellsOrder } from '../ledger.ts';
 import { transact } from './transact.ts';
 
 /** The ledger's call about rates, synchronous. */
 export interface RateCalls {
-  pace(order: PaceOrder): PaceAnswer;
+  takeCells(order: CellsOrder): CellsAnswer;
 }
 
 /** Prepares the rates. */
@@ -20,7 +20,7 @@ export function prepareRates(database: DatabaseSync, clock: () => number): RateC
   const prune = database.prepare(`
     DELETE FROM rates WHERE (key, name) IN (SELECT key, name FROM rates WHERE rested < ? LIMIT 2)`);
 
-  function pace({ keyId, name, intervalMs, burst, want }: PaceOrder): PaceAnswer {
+  function take({ keyId, name, intervalMs, burst, want }: CellsOrder): CellsAnswer {
     const now = clock();
     const ask = { intervalMs, burst, want, now };
     const { taken, remaining, retryInMs, state, changed } = takeCells(readState(find.get(keyId, name)), ask);
@@ -29,10 +29,10 @@ export function prepareRates(database: DatabaseSync, clock: () => number): RateC
       prune.run(now);
       keep.run(keyId, name, base, cells, intervalMs, Math.ceil(base + cells * intervalMs));
     }
-    return taken > 0 ? { kind: 'paced', cells: taken, remaining, now } : { kind: 'too_fast', retryInMs, now };
+    return taken > 0 ? { kind: 'taken', cells: taken, remaining, now } : { kind: 'too_fast', retryInMs, now };
   }
 
-  return { pace: (order) => transact(database, () => pace(order)) };
+  return { takeCells: (order) => transact(database, () => take(order)) };
 }
 
 function readState(row: ReturnType<ReturnType<DatabaseSync['prepare']>['get']>): RateState | undefined {

@@ -5,7 +5,7 @@ import type { Connector } from '../connect.ts';
 import { ClientGone } from '../failures.ts';
 import { Connection, type ConnectionHome, type WholeRequest } from './connection.ts';
 import { Relay, type RelayParts } from '../relay.ts';
-import type { Seats } from '../seats.ts';
+import { idleMsMax, type Seats } from '../seats.ts';
 
 /** The way to one target for bodies that are in memory. */
 export interface BufferedLane {
@@ -73,7 +73,7 @@ export function createBufferedLane(
       if (relay !== undefined) fail(relay, cause);
     },
   };
-  /** Of connections for one request each. */
+  /** Where connections live that are for one request each. */
   const fresh: ConnectionHome = {
     ...kept,
     answered: (connection, relay) => kept.answered(connection, relay, 0),
@@ -123,9 +123,7 @@ export function createBufferedLane(
   };
 }
 
-/** Less than what servers commonly keep an idle connection, so that they seldom close one under a request. */
-const idleMsMax = 4000;
-/** Of one that says how long it keeps it, that is used so much less, and no longer than that. */
+/** A server that says how long it keeps a connection has it used for so much less, and no longer than that. */
 const hurryMs = 2000;
 const saidMsMax = 600_000;
 const sweepEveryMs = 1000;

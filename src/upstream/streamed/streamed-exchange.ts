@@ -233,7 +233,7 @@ export class StreamedExchange implements AnswerSource {
     if (!this.#relay.hasLeft) return this.#giveUp(new NonsenseAnswer('it answered before it was asked'));
     this.#answer = answer;
     gatherPieces(answer);
-    // Of a body that nobody waits for the rest is still to come, so the connection cannot go on.
+    // The rest of a body that nobody waits for is still to come, so the connection cannot go on.
     if (!this.#res.req.complete) this.#res.shouldKeepAlive = false;
     clearTimeout(this.#timer);
     answer.on('data', (chunk: Buffer) => this.#relay.answerGoesOn(chunk));

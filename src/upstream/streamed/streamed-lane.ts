@@ -8,7 +8,7 @@ import { http } from '../../wire/http.ts';
 import { bareHost, protocols, type Trust } from '../connect.ts';
 import { openByName } from '../look-up.ts';
 import { createRequestOpener, type RequestOpener } from './open-request.ts';
-import { Seats } from '../seats.ts';
+import { idleMsMax, Seats } from '../seats.ts';
 import { type LaneParts, StreamedExchange, type StreamedRequest } from './streamed-exchange.ts';
 
 /** The way to one target for bodies that are not in memory, and for WebSockets. */
@@ -56,9 +56,6 @@ export function createStreamedLane(
 
 // --- Internal ---
 
-/** Less than what servers commonly keep an idle connection, so that they seldom close one under a request. */
-const idleConnectionMs = 4000;
-
 function keptBy({ freeSockets }: Agent): readonly Socket[] {
   return Object.values(freeSockets)
     .flatMap((sockets) => sockets ?? [])
@@ -66,7 +63,7 @@ function keptBy({ freeSockets }: Agent): readonly Socket[] {
 }
 
 function createAgent(target: URL, trust: Trust, bounds: AgentOptions): Agent {
-  const options = { ...bounds, maxFreeSockets: 32, timeout: idleConnectionMs };
+  const options = { ...bounds, maxFreeSockets: 32, timeout: idleMsMax };
   if (target.protocol === 'http:') return forgetful(new http.Agent(options));
   // Node would take the name to verify from the Host header, which with `preserveHost` is the client's to choose.
   const servername = serverNameOf(bareHost(target)) ?? '';

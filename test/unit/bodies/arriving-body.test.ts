@@ -10,8 +10,13 @@ import { readArriving } from '../../../src/bodies/arriving-body.ts';
 function arrive({ timeoutMs = 60_000, bytesPerSecondMin = 0, rateWindowMs = 100 } = {}) {
   const req = new IncomingMessage(new Socket());
   const arrivals = { bytesIn: 0 };
-  const pace = { timeoutMs, bytesPerSecondMin };
-  const body = readArriving(req, { pace, tooSlow: 'upload_too_slow', arrivals, rateWindowMs });
+  const body = readArriving(req, {
+    timeoutMs,
+    bytesPerSecondMin,
+    tooSlow: 'upload_too_slow',
+    arrivals,
+    rateWindowMs,
+  });
   return { req, body, arrivals };
 }
 

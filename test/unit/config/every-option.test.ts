@@ -228,7 +228,7 @@ test('every option that is written is the one that the gateway runs on', (t) => 
         methods: ['POST'],
         body: {
           kind: 'upload',
-          pace: { timeoutMs: 60_000, bytesPerSecondMin: 2048 },
+          arrival: { timeoutMs: 60_000, bytesPerSecondMin: 2048 },
           rule: {
             kind: 'form',
             sizeMax: 2 * 1024 ** 2,
@@ -265,7 +265,7 @@ test('every option that is written is the one that the gateway runs on', (t) => 
         methods: ['PUT'],
         body: {
           kind: 'upload',
-          pace: { timeoutMs: 120_000, bytesPerSecondMin: 3072 },
+          arrival: { timeoutMs: 120_000, bytesPerSecondMin: 3072 },
           rule: { kind: 'file', sizeMax: 3 * 1024 ** 2, sizeMin: 3, types: ['audio/wav'], forward: 'stream' },
         },
       },
@@ -274,7 +274,7 @@ test('every option that is written is the one that the gateway runs on', (t) => 
         name: '/api/v1/any',
         path: '/api/v1/any',
         methods: ['PUT'],
-        body: { kind: 'any', sizeMax: 4096, pace: { timeoutMs: 240_000, bytesPerSecondMin: 4096 } },
+        body: { kind: 'any', sizeMax: 4096, arrival: { timeoutMs: 240_000, bytesPerSecondMin: 4096 } },
       },
       {
         ...plain,

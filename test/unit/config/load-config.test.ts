@@ -115,13 +115,13 @@ test('bodies without options get their defaults', (t) => {
   assert.deepEqual(routes[1]?.body, {
     kind: 'any',
     sizeMax: 1024 * 1024,
-    pace: { timeoutMs: 30_000, bytesPerSecondMin: 0 },
+    arrival: { timeoutMs: 30_000, bytesPerSecondMin: 0 },
   });
-  const pace = { timeoutMs: 600_000, bytesPerSecondMin: 1024 };
+  const arrival = { timeoutMs: 600_000, bytesPerSecondMin: 1024 };
   const field = { required: true, countMax: 1, sizeMax: 12 * 1024 ** 2, sizeMin: 1, types: undefined };
   assert.deepEqual(routes[2]?.body, {
     kind: 'upload',
-    pace,
+    arrival,
     rule: {
       kind: 'form',
       sizeMax: 12 * 1024 ** 2,
@@ -133,7 +133,7 @@ test('bodies without options get their defaults', (t) => {
   });
   assert.deepEqual(routes[3]?.body, {
     kind: 'upload',
-    pace,
+    arrival,
     rule: { kind: 'file', sizeMax: 10 * 1024 ** 2, sizeMin: 1, types: undefined, forward: 'whole' },
   });
   assert.deepEqual(routes[4]?.upgrade, { idleMs: 300_000, socketsMax: 256 });

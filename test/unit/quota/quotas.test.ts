@@ -374,5 +374,5 @@ test('a grant whose rate could not be asked is marked', async () => {
 
 /** Questions about rates and quotas. */
 function asked(calls: ReadonlyMap<string, number>): number {
-  return (calls.get('pace') ?? 0) + (calls.get('draw') ?? 0);
+  return (calls.get('takeCells') ?? 0) + (calls.get('draw') ?? 0);
 }

@@ -26,7 +26,7 @@ test('a low rate asks for each request and denies exactly until the next cell', 
   const again = await take(rates, slow);
   assert.ok(again.kind === 'too_fast');
   assert.equal(again.retryInMs, 1);
-  assert.equal(ledger.calls.get('pace'), 3, 'hammering does not reach the store');
+  assert.equal(ledger.calls.get('takeCells'), 3, 'hammering does not reach the store');
   await clock.pass(1);
   assert.equal((await take(rates, slow)).kind, 'cell');
 });
@@ -60,7 +60,7 @@ test('a fast key draws cells for about 20 ms ahead, and they are served without 
   const scene = createQuotaScene();
   const rates = createRates(scene.options);
   await warmUp(rates, scene);
-  const before = scene.ledger.calls.get('pace') ?? 0;
+  const before = scene.ledger.calls.get('takeCells') ?? 0;
   let waited = 0;
   for (let tick = 0; tick < 200; tick += 1) {
     const answer = rates.take('ada', fast);
@@ -68,7 +68,7 @@ test('a fast key draws cells for about 20 ms ahead, and they are served without 
     await answer;
     await scene.clock.pass(1);
   }
-  const calls = (scene.ledger.calls.get('pace') ?? 0) - before;
+  const calls = (scene.ledger.calls.get('takeCells') ?? 0) - before;
   assert.equal(calls, waited);
   assert.ok(calls <= 15, `${calls} calls for 200 requests`);
 });
@@ -90,10 +90,10 @@ test('cells older than 50 ms are thrown away, not spent', async () => {
   const rates = createRates(scene.options);
   await warmUp(rates, scene);
   while (rates.take('ada', fast) instanceof Promise) await runReady();
-  const before = scene.ledger.calls.get('pace') ?? 0;
+  const before = scene.ledger.calls.get('takeCells') ?? 0;
   await scene.clock.pass(51);
   await take(rates, fast);
-  assert.equal(scene.ledger.calls.get('pace'), before + 1);
+  assert.equal(scene.ledger.calls.get('takeCells'), before + 1);
 });
 
 for (const processes of [1, 3]) {
@@ -117,11 +117,11 @@ test('simultaneous requests of a key share one call, and those that exceed the b
   weather.takesMs = 5;
   const rates = createRates(options);
   const answers = Array.from({ length: 50 }, () => take(rates, slow));
-  assert.equal(ledger.calls.get('pace'), 1);
+  assert.equal(ledger.calls.get('takeCells'), 1);
   await clock.pass(50);
   const passed = (await Promise.all(answers)).filter(({ kind }) => kind === 'cell');
   assert.equal(passed.length, 2);
-  assert.ok((ledger.calls.get('pace') ?? 0) <= 3);
+  assert.ok((ledger.calls.get('takeCells') ?? 0) <= 3);
 });
 
 /** How many come to a store that is 60 ms away, turn by turn, and how many of them pass. */
@@ -139,7 +139,7 @@ async function comeFromAfar(
   }
   await clock.pass(1000);
   const passed = (await Promise.all(answers)).filter(({ kind }) => kind === 'cell').length;
-  return { came: answers.length, passed, calls: ledger.calls.get('pace') ?? 0 };
+  return { came: answers.length, passed, calls: ledger.calls.get('takeCells') ?? 0 };
 }
 
 test('who is faster than the rate is told so also by a store so far away that cells grow meanwhile', async () => {
@@ -187,7 +187,7 @@ test('who came while another was told no is told so with him, as long as that is
     (await Promise.all(together)).map((answer) => answer.kind === 'too_fast' && answer.retryInMs),
     [95, 95, 95],
   );
-  assert.equal(ledger.calls.get('pace'), 2);
+  assert.equal(ledger.calls.get('takeCells'), 2);
 
   // From far away the answer comes when the cell it speaks of is free already, and another process has not taken it.
   weather.takesMs = 60;
@@ -207,8 +207,8 @@ test('who came while another was told no is told so with him, as long as that is
 test('who came while the store failed another hears of it with him, and of the same', async () => {
   const { clock, options } = createQuotaScene();
   const broken = new StoreUnavailable('gone', { mayHaveHappened: false });
-  const pace = async () => new Promise<never>((_, reject) => void clock.after(20, () => reject(broken)));
-  const ledger = { ...options.ledger, pace };
+  const takeCells = async () => new Promise<never>((_, reject) => void clock.after(20, () => reject(broken)));
+  const ledger = { ...options.ledger, takeCells };
   const rates = createRates({ ...options, ledger });
   const heard: unknown[] = [];
   for (let count = 0; count < 3; count += 1) {
@@ -297,7 +297,7 @@ test('a rate that is edited while a call is under way does not spend the cells o
   const after = take(rates, { ...slow, name: 'other' });
   await clock.pass(20);
   assert.deepEqual([(await before).kind, (await after).kind], ['cell', 'cell']);
-  assert.equal(ledger.calls.get('pace'), 2);
+  assert.equal(ledger.calls.get('takeCells'), 2);
 });
 
 test('requests of one key under two rates, that wait together, are each paced by their own', async () => {

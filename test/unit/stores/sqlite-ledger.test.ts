@@ -111,7 +111,7 @@ test('rates that have rested and places that have expired do not pile up', (t) =
   const places = preparePlaces(database, () => clock.now);
   for (let index = 0; index < 200; index += 1) {
     clock.now += 100;
-    rates.pace({ keyId: `key-${index}`, name: 'rate', intervalMs: 10, burst: 1, want: 1 });
+    rates.takeCells({ keyId: `key-${index}`, name: 'rate', intervalMs: 10, burst: 1, want: 1 });
     places.enter({ keyId: `key-${index}`, placeId: 'p', limit: 1, expiresInMs: 50 });
   }
   for (const table of ['rates', 'places']) {
@@ -125,11 +125,11 @@ test('a rate of a clock that was ahead delays nobody for longer than told', (t) 
   const rates = prepareRates(database, () => clock.now);
   const order = { keyId: 'key', name: 'rate', intervalMs: 200, burst: 5, want: 5 };
   clock.now = START + HOUR;
-  rates.pace(order);
+  rates.takeCells(order);
   clock.now = START;
-  assert.deepEqual(rates.pace(order), { kind: 'too_fast', retryInMs: 200, now: START });
+  assert.deepEqual(rates.takeCells(order), { kind: 'too_fast', retryInMs: 200, now: START });
   clock.now += 200;
-  assert.deepEqual(rates.pace(order), { kind: 'paced', cells: 1, remaining: 0, now: START + 200 });
+  assert.deepEqual(rates.takeCells(order), { kind: 'taken', cells: 1, remaining: 0, now: START + 200 });
 });
 
 test('a place of a clock that was ahead is free, and taken again by whoever keeps it', (t) => {

@@ -22,16 +22,16 @@ const cellLifeMs = 50;
 
 /** A request that waits for a cell. */
 export interface Waiter {
-  readonly pace: Pace;
+  readonly rate: KeyRate;
   readonly resolve: (answer: Cell | TooFast) => void;
   readonly reject: (error: unknown) => void;
-  /** In one of the lines of its pace, and among all who wait. */
+  /** In one of the two lines of its rate, and among all who wait. */
   inLine: Spot<Waiter> | undefined;
   inRoom: RoomSpot<Waiter> | undefined;
 }
 
 /** What this process knows of one rate of one key. */
-export interface Pace {
+export interface KeyRate {
   readonly rule: RateRule;
   cells: number;
   /** Cells that requests took since they were last asked for. */
@@ -44,13 +44,13 @@ export interface Pace {
   /** How many calls to the store are under way, and when the last one went out. */
   calls: number;
   calledAt: number;
-  /** For whom calls are under way, and for whom nobody asked yet; each in the order they came. */
+  /** Those for whom calls are under way, and those for whom nobody asked yet; each in the order they came. */
   readonly asked: Line<Waiter>;
   readonly line: Line<Waiter>;
 }
 
 /** Creates what is known before the store was asked. */
-export function createPace(rule: RateRule, mono: number): Pace {
+export function createKeyRate(rule: RateRule, mono: number): KeyRate {
   return {
     rule,
     cells: 0,
@@ -67,13 +67,13 @@ export function createPace(rule: RateRule, mono: number): Pace {
 }
 
 /** Whether what was asked for is young enough to be spent. */
-export function isFresh(pace: Pace, mono: number): boolean {
-  return mono - pace.askedAt <= cellLifeMs;
+export function isFresh(rate: KeyRate, mono: number): boolean {
+  return mono - rate.askedAt <= cellLifeMs;
 }
 
 /** Whether nothing would be lost with it. */
-export function isAtRest(pace: Pace, mono: number): boolean {
-  return pace.calls === 0 && mono >= pace.deniedUntil && !isFresh(pace, mono);
+export function isAtRest(rate: KeyRate, mono: number): boolean {
+  return rate.calls === 0 && mono >= rate.deniedUntil && !isFresh(rate, mono);
 }
 
 /**
@@ -81,30 +81,30 @@ export function isAtRest(pace: Pace, mono: number): boolean {
  * far away, more may come than a burst: they would be refused though each of them came when a cell was free. So another goes
  * out as soon as half a burst may have grown since the last: however many requests come, the calls are in keeping with the rate.
  */
-export function isCallDue({ rule, line, calls, calledAt }: Pace, mono: number): boolean {
+export function isCallDue({ rule, line, calls, calledAt }: KeyRate, mono: number): boolean {
   if (line.first === undefined || calls === 0) return line.first !== undefined;
   return mono - calledAt >= ((rule.burst / 2) * rule.perMs) / rule.limit;
 }
 
 /** A key that comes seldom draws none ahead: what is thrown away the other processes would lack. */
-export function cellsAhead({ rule, taken, askedAt }: Pace, mono: number): number {
+export function cellsAhead({ rule, taken, askedAt }: KeyRate, mono: number): number {
   const pace = taken / Math.max(mono - askedAt, aheadMs);
   return Math.floor(Math.min(pace, rule.limit / rule.perMs) * aheadMs);
 }
 
 /** Gives one of the cells that are held here. */
-export function takeCell(pace: Pace): Cell {
-  pace.cells -= 1;
-  pace.taken += 1;
-  return { kind: 'cell', reading: read(pace) };
+export function takeCell(rate: KeyRate): Cell {
+  rate.cells -= 1;
+  rate.taken += 1;
+  return { kind: 'cell', reading: read(rate) };
 }
 
 /** Says no, and when to come again. */
-export function tooFast(pace: Pace, retryInMs: number): TooFast {
-  return { kind: 'too_fast', retryInMs, reading: read(pace) };
+export function tooFast(rate: KeyRate, retryInMs: number): TooFast {
+  return { kind: 'too_fast', retryInMs, reading: read(rate) };
 }
 
-function read({ rule, remaining, cells }: Pace): RateReading {
+function read({ rule, remaining, cells }: KeyRate): RateReading {
   const left = Math.min(rule.burst, remaining + cells);
   // Multiplied first: what is a whole second then divides to one.
   const msFor = (count: number): number => (count * rule.perMs) / rule.limit;
