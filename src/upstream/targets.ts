@@ -18,8 +18,8 @@ export interface TargetEvents {
 /** Those that an upstream has, which take turns. */
 export interface Targets {
   readonly all: readonly Target[];
-  /** Begins an attempt at one: at none that was not reached already, as long as there are others. */
-  attempt(unreached: ReadonlySet<Target>): Attempt;
+  /** None that was not reached already, as long as there are others. */
+  next(unreached: ReadonlySet<Target>): Target;
 }
 
 export function createTargets(config: UpstreamConfig, events: TargetEvents): Targets {
@@ -27,8 +27,9 @@ export function createTargets(config: UpstreamConfig, events: TargetEvents): Tar
   const all = config.targets.map((origin) => new Target(origin, { config, trust, events }));
   let turn = 0;
 
-  function choose(unreached: ReadonlySet<Target>, now: number): Target {
+  function next(unreached: ReadonlySet<Target>): Target {
     turn = (turn + 1) % all.length;
+    const now = performance.now();
     const inTurn = [...all.slice(turn), ...all.slice(0, turn)].filter((one) => !unreached.has(one));
     const ready = inTurn.filter((one) => one.asideUntil <= now);
     if (ready.length > 0)
@@ -36,51 +37,43 @@ export function createTargets(config: UpstreamConfig, events: TargetEvents): Tar
     return inTurn.toSorted((a, b) => a.asideUntil - b.asideUntil)[0] as Target;
   }
 
-  function attempt(unreached: ReadonlySet<Target>): Attempt {
-    const now = performance.now();
-    return choose(unreached, now).attempt(now);
-  }
-
   const [only] = all;
-  return { all, attempt: all.length === 1 ? () => (only as Target).attempt(0) : attempt };
+  return { all, next: all.length === 1 ? () => only as Target : next };
 }
 
+/** How an exchange settles. */
+type Ending = Pick<Settle, 'resolve' | 'reject'>;
+
 /** One request at one target. */
-export class Attempt implements Settle {
-  readonly target: Target;
+class Attempt implements Settle {
+  readonly #target: Target;
   /** How many answers its target had begun before, and how often it had been set aside. */
   readonly answersBefore: number;
   readonly absencesBefore: number;
   /** The target was silent, and nobody else tries it meanwhile. */
   readonly isTrial: boolean;
-  #resolve: (() => void) | undefined;
-  #reject: ((failure: ExchangeFailed) => void) | undefined;
+  readonly #ending: Ending;
 
-  constructor(target: Target, isTrial: boolean) {
-    this.target = target;
+  constructor(target: Target, isTrial: boolean, ending: Ending) {
+    this.#target = target;
     this.answersBefore = target.answers;
     this.absencesBefore = target.absences;
     this.isTrial = isTrial;
-  }
-
-  /** Who is told of its end. */
-  tell(resolve: () => void, reject: (failure: ExchangeFailed) => void): void {
-    this.#resolve = resolve;
-    this.#reject = reject;
+    this.#ending = ending;
   }
 
   begin(): void {
-    this.target.noteAnswer(this);
+    this.#target.noteAnswer(this);
   }
 
   resolve(): void {
-    this.#resolve?.();
+    this.#ending.resolve();
   }
 
   /** The target hears of it first: who has waited in line for the seat that is left now should not try one that is silent. */
   reject(failure: ExchangeFailed): void {
-    this.target.noteFailure(this, failure);
-    this.#reject?.(failure);
+    this.#target.noteFailure(this, failure);
+    this.#ending.reject(failure);
   }
 }
 
@@ -138,11 +131,11 @@ export class Target {
   }
 
   /** One that was silent is tried by one request, and by no other while that may still be answered. */
-  attempt(now: number): Attempt {
+  attempt(ending: Ending): Settle {
     const isTrial = this.#state === 'silent';
     const { connectMs, responseMs } = this.#parts.config.timeouts;
-    if (isTrial) this.#asideUntil = now + connectMs + responseMs + asideMs;
-    return new Attempt(this, isTrial);
+    if (isTrial) this.#asideUntil = performance.now() + connectMs + responseMs + asideMs;
+    return new Attempt(this, isTrial, ending);
   }
 
   /** It cannot be reached. */

@@ -5,7 +5,7 @@ import { ClientGone, failureKind, refuse, type FailureKind } from './failures.ts
 import { ExchangeFailed, type Progress } from './exchange.ts';
 import type { Switching } from './streamed/streamed-exchange.ts';
 import { RequestHead } from './buffered/request-head.ts';
-import { type Attempt, createTargets, type Target, type TargetEvents } from './targets.ts';
+import { createTargets, type Target, type TargetEvents } from './targets.ts';
 import { Refusal } from '../refusals.ts';
 import { safeMethods } from '../wire/safe-methods.ts';
 
@@ -55,10 +55,9 @@ export function createUpstream(config: UpstreamConfig, events: UpstreamEvents): 
     const unreached = new Set<Target>();
     let repeats = false;
     for (;;) {
-      const attempt = targets.attempt(unreached);
-      const { target } = attempt;
+      const target = targets.next(unreached);
       try {
-        await exchange(attempt, request, { res, progress, config, repeats });
+        await exchange(target, request, { res, progress, config, repeats });
         if (progress.cut === 'upstream') events.countError(config.name, 'cut');
         return;
       } catch (error) {
@@ -122,20 +121,18 @@ interface ExchangeParts {
 }
 
 function exchange(
-  attempt: Attempt,
+  target: Target,
   request: OutgoingRequest,
   { res, progress, config, repeats }: ExchangeParts,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
-    attempt.tell(resolve, reject);
     if (res.destroyed) {
-      attempt.reject(new ExchangeFailed(new ClientGone()));
+      reject(new ExchangeFailed(new ClientGone()));
       return;
     }
-    const { target } = attempt;
     const { method, target: path, headers, body, switching, answerHeaders: own, costHeader } = request;
     const host = config.preserveHost ? request.host : target.url.host;
-    const parts = { own, costHeader, progress, settle: attempt };
+    const parts = { own, costHeader, progress, settle: target.attempt({ resolve, reject }) };
     const alone = repeats || (hasBytes(body) && methodsWithoutBody.has(method));
     if (body.kind === 'bytes' && body.bytes.length <= wholeBytesMax && switching === undefined) {
       const head = new RequestHead({ method, path, host, headers });

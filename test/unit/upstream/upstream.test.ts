@@ -301,9 +301,7 @@ test('a target that closes connections before anything has left on them is left 
 });
 
 test('a target that stays away is told of once, however often it is tried again', async (t) => {
-  let ahead = 0;
-  const now = performance.now.bind(performance);
-  t.mock.method(performance, 'now', () => now() + ahead);
+  const clock = putAhead(t);
   let tries = 0;
   const closing = createTcpServer((socket) => {
     tries += 1;
@@ -315,7 +313,7 @@ test('a target that stays away is told of once, however often it is tried again'
   for (let turn = 0; turn < 4; turn += 1) {
     // The two take turns.
     for (let each = 0; each < 2; each += 1) assert.equal((await (await ask()).responses(1))[0]?.status, 204);
-    ahead += 60_000;
+    clock.aheadMs += 60_000;
   }
   assert.equal(tries, 4);
   assert.deepEqual(started.setAside, [url]);
@@ -323,9 +321,7 @@ test('a target that stays away is told of once, however often it is tried again'
 
 for (const [lane, size] of Object.entries({ buffered: 100, streamed: 100_000 })) {
   test(`a target that takes requests and answers none is left aside, and tried by one at a time: ${lane}`, async (t) => {
-    let ahead = 0;
-    const now = performance.now.bind(performance);
-    t.mock.method(performance, 'now', () => now() + ahead);
+    const clock = putAhead(t);
     const other = await startAnswering(t);
     const { ask, started } = await startScene(t, size, {
       responseMs: 300,
@@ -342,12 +338,12 @@ for (const [lane, size] of Object.entries({ buffered: 100, streamed: 100_000 }))
     await until(() => started.refusals.length === 1);
     assert.deepEqual(started.setAside, [silent.url]);
     await answered(4);
-    ahead += 3000;
+    clock.aheadMs += 3000;
     const clients = await Promise.all(Array.from({ length: 6 }, ask));
     await until(() => started.refusals.length === 2);
     assert.equal(silent.received.length, 2, 'one of the six tried it');
     for (const { socket } of clients) socket.destroy();
-    ahead += 3000;
+    clock.aheadMs += 3000;
     silent.script = (socket) => socket.write('HTTP/1.1 204 No Content\r\n\r\n');
     await answered(6);
     assert.deepEqual([started.setAside, started.usedAgain], [[silent.url], [silent.url]]);
@@ -393,9 +389,7 @@ test('an answer to who asked before its target went away does not bring it back'
 });
 
 test('a target that could not be reached is used in turn again as soon as it can be, however long that takes an answer', async (t) => {
-  let ahead = 0;
-  const now = performance.now.bind(performance);
-  t.mock.method(performance, 'now', () => now() + ahead);
+  const clock = putAhead(t);
   let isAway = true;
   const held: Socket[] = [];
   const slow = createTcpServer((socket) => {
@@ -407,16 +401,14 @@ test('a target that could not be reached is used in turn again as soon as it can
   const { ask, started } = await startScene(t, 100, { connections: 10, target, others: [other.url] });
   while (started.setAside.length === 0) assert.equal((await (await ask()).responses(1)).length, 1);
   isAway = false;
-  ahead += 2500;
+  clock.aheadMs += 2500;
   const before = other.requests;
   await Promise.all(Array.from({ length: 6 }, ask));
   await until(() => held.length === 3 && other.requests === before + 3);
 });
 
 test('a trial whose client leaves leaves the next one to try', async (t) => {
-  let ahead = 0;
-  const now = performance.now.bind(performance);
-  t.mock.method(performance, 'now', () => now() + ahead);
+  const clock = putAhead(t);
   const other = await startAnswering(t);
   const { ask, started } = await startScene(t, 100, {
     responseMs: 300,
@@ -428,7 +420,7 @@ test('a trial whose client leaves leaves the next one to try', async (t) => {
   await ask();
   await until(() => started.refusals.length === 1);
   assert.deepEqual(started.setAside, [silent.url]);
-  ahead += 2500;
+  clock.aheadMs += 2500;
   const clients = await Promise.all([ask(), ask()]);
   await until(() => silent.received.length === 2);
   for (const { socket } of clients) socket.destroy();
@@ -448,6 +440,14 @@ test('who waits in line behind a request that is answered nothing does not try t
   for (const { socket } of clients) socket.destroy();
 });
 
+/** Has time go on by more than it does. */
+function putAhead(t: TestContext): { aheadMs: number } {
+  const clock = { aheadMs: 0 };
+  const now = performance.now.bind(performance);
+  t.mock.method(performance, 'now', () => now() + clock.aheadMs);
+  return clock;
+}
+
 async function startAnswering(t: TestContext) {
   const answering = { url: '', requests: 0 };
   const server = createServer((req, res) => {
@@ -460,9 +460,7 @@ async function startAnswering(t: TestContext) {
 }
 
 test('a target that comes and goes is told of now and then', async (t) => {
-  let ahead = 0;
-  const now = performance.now.bind(performance);
-  t.mock.method(performance, 'now', () => now() + ahead);
+  const clock = putAhead(t);
   let isAway = false;
   const flapping = createTcpServer((socket) => {
     if (isAway) socket.resetAndDestroy();
@@ -485,7 +483,7 @@ test('a target that comes and goes is told of now and then', async (t) => {
   assert.deepEqual([started.setAside, started.usedAgain], [[target], [target]]);
   await fail();
   assert.deepEqual(started.setAside, [target]);
-  ahead += 6000;
+  clock.aheadMs += 6000;
   await flap();
   assert.deepEqual(started.setAside, [target, target]);
   assert.deepEqual(started.usedAgain, [target, target]);
