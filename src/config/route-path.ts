@@ -43,6 +43,21 @@ export function basePathFault(path: string): string | undefined {
     : 'must not contain ":name" or "*"';
 }
 
+/** Whether a path fits a pattern: `:name` takes exactly one segment that is not empty, a final `*` one or more. */
+export function fits(
+  pattern: readonly Segment[],
+  parts: readonly string[],
+  equal: (a: string, b: string) => boolean = (a, b) => a === b,
+): boolean {
+  for (const [at, wanted] of pattern.entries()) {
+    const part = parts[at];
+    if (part === undefined) return false;
+    if (wanted.kind === 'rest') return true;
+    if (wanted.kind === 'name' ? part === '' : !equal(wanted.text, part)) return false;
+  }
+  return pattern.length === parts.length;
+}
+
 /** Compares two paths segment by segment; a literal is more exact than `:name`, and `:name` than `*`. */
 export function compareSegments(one: readonly Segment[], other: readonly Segment[]): Relation {
   let oneWins = false;

@@ -1,5 +1,5 @@
 import type { Route } from '../config/config.ts';
-import { compareSegments, segmentsOf, type Segment } from '../config/route-path.ts';
+import { compareSegments, fits, segmentsOf, type Segment } from '../config/route-path.ts';
 
 /**
  * Whether the scopes of a key cover a request. A scope is the name of a route, or a pattern of paths as routes have them:
@@ -30,13 +30,8 @@ function patternsOf(scopes: readonly string[]): readonly (readonly Segment[])[] 
   return patterns;
 }
 
+/** A `*` takes no empty segment here: a lax upstream would serve `/a/` as `/a`, which `/a/*` does not cover. */
 function matches(pattern: readonly Segment[], path: string): boolean {
   const parts = path === '/' ? [] : path.slice(1).split('/');
-  for (const [at, segment] of pattern.entries()) {
-    const part = parts[at];
-    if (part === undefined) return false;
-    if (segment.kind === 'rest') return part !== '';
-    if (segment.kind === 'name' ? part === '' : segment.text !== part) return false;
-  }
-  return pattern.length === parts.length;
+  return parts[pattern.length - 1] !== '' && fits(pattern, parts);
 }

@@ -1,5 +1,5 @@
 import type { Route } from '../config/config.ts';
-import { byExactness, segmentsOf } from '../config/route-path.ts';
+import { byExactness, fits, segmentsOf } from '../config/route-path.ts';
 import type { Segment } from '../config/route-path.ts';
 import { announce } from '../wire/headers.ts';
 import { Refusal } from '../refusals.ts';
@@ -62,10 +62,10 @@ function findPlace(path: string, table: RouteTable): Place | undefined {
   if (exact !== undefined) return exact;
   if (table.patterns.length === 0) return undefined;
   const segments = path.slice(1).split('/').map(decode);
-  const place = table.patterns.find((candidate) => matches(candidate.segments, segments, same));
+  const place = table.patterns.find((candidate) => fits(candidate.segments, segments));
   if (place === undefined) return undefined;
   const bare = segments.at(-1) === '' ? segments.slice(0, -1) : segments;
-  const nearest = table.all.find((candidate) => matches(candidate.segments, bare, sameFolded));
+  const nearest = table.all.find((candidate) => fits(candidate.segments, bare, sameFolded));
   if (nearest === undefined || nearest === place) return place;
   // A `*` that takes nothing but a final slash: what is without it is an endpoint of its own, unless another `*` takes it too.
   if (bare.length < place.segments.length && nearest.segments.at(-1)?.kind !== 'rest') return undefined;
@@ -76,21 +76,6 @@ function createPlace(path: string): Place {
   return { path, segments: segmentsOf(path), routes: new Map(), allow: '' };
 }
 
-/** `*` takes one segment or more; `:name` takes exactly one that is not empty. */
-function matches(
-  pattern: readonly Segment[],
-  path: readonly string[],
-  equal: (a: string, b: string) => boolean,
-): boolean {
-  for (const [i, segment] of pattern.entries()) {
-    const text = path[i];
-    if (text === undefined) return false;
-    if (segment.kind === 'rest') return true;
-    if (segment.kind === 'name' ? text === '' : !equal(segment.text, text)) return false;
-  }
-  return pattern.length === path.length;
-}
-
 function isExact(place: Place): boolean {
   return place.segments.every((segment) => segment.kind === 'literal');
 }
@@ -98,10 +83,6 @@ function isExact(place: Place): boolean {
 /** Canonical paths hide no slash in an escape, so a segment can be decoded on its own. */
 function decode(segment: string): string {
   return segment.includes('%') ? decodeURIComponent(segment) : segment;
-}
-
-function same(a: string, b: string): boolean {
-  return a === b;
 }
 
 function sameFolded(a: string, b: string): boolean {
