@@ -76,14 +76,13 @@ export async function measure(scenario: Scenario, options: MeasureOptions): Prom
   const chosen = subjects.filter(({ name }) => names.includes(name));
   const all = chosen.map((subject): Measured => ({ subject, rounds: [], peakMb: undefined }));
   const leftOut = new Map<Subject, LeftOut>();
+  const able = (): readonly Measured[] => all.filter(({ subject }) => !leftOut.has(subject));
   const [starts, rounds] = scenario.startsAnew === true ? [pace.rounds, 1] : [1, pace.rounds];
   try {
     for (let start = 1; start <= starts; start += 1) {
-      const able = all.filter(({ subject }) => !leftOut.has(subject));
-      await runOnce(scenario, able, { ...options, around, folder, rounds, leftOut });
+      await runOnce(scenario, able(), { ...options, around, folder, rounds, leftOut });
     }
-    const done = all.filter(({ subject }) => !leftOut.has(subject));
-    return { lines: done.map((one) => lineOf(scenario, one)), leftOut: [...leftOut.values()] };
+    return { lines: able().map((one) => lineOf(scenario, one)), leftOut: [...leftOut.values()] };
   } finally {
     await closeSurroundings(around);
     rmSync(folder, { recursive: true, force: true });

@@ -1,4 +1,5 @@
 import { isObject } from '../../content/is-object.ts';
+
 /** One schema object inside a schema, and the JSON pointer to it. */
 export interface Subschema {
   readonly schema: Readonly<Record<string, unknown>>;
