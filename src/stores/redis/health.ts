@@ -21,6 +21,11 @@ export interface Asked {
   readonly waiting: number;
 }
 
+/** A question to Redis that is not answered yet. */
+export interface Call extends Asked {
+  readonly reject: (error: unknown) => void;
+}
+
 /** Whether Redis can be asked, and if not, why: from what became of the calls before, and from what the client tells. */
 export class Health {
   readonly #client: Client;

@@ -5,7 +5,7 @@ import { StoreUnavailable } from '../ledger.ts';
 import type { Breaker } from './breaker.ts';
 import { sendAtOnce, sendTogether, type Client } from './client.ts';
 import { callOf, type Command } from './command.ts';
-import { type Asked, Health } from './health.ts';
+import { type Call, Health } from './health.ts';
 import { Runs } from './runs.ts';
 import type { Script, SharedScript } from './scripts.ts';
 
@@ -24,11 +24,6 @@ export interface Link {
   /** Asks Redis itself, past the breaker, for those who ask seldom and must know how it is now. */
   ask<T>(command: Command<T>): Promise<T>;
   close(): void;
-}
-
-/** A question to Redis that is not answered yet. */
-interface Call extends Asked {
-  readonly reject: (error: unknown) => void;
 }
 
 export interface LinkOptions {
@@ -75,15 +70,8 @@ export function createLink(client: Client, { deadlineMs, where }: LinkOptions): 
   }
 
   function gather(script: SharedScript, breaker: Breaker | undefined) {
-    const runs = new Runs(script);
-    const call: Call = {
-      breaker,
-      get waiting() {
-        return runs.size;
-      },
-      reject: (error) => runs.fail(error),
-    };
-    const ask = expect<unknown>(call, (answer) =>
+    const runs = new Runs(script, breaker);
+    const ask = expect<unknown>(runs, (answer) =>
       runs.answer(answer, (error) => health.failed({ breaker, waiting: 1 }, error)),
     );
     return { runs, send: () => ask(runs.compose(() => (isOnePlace = false))) };

@@ -1,6 +1,8 @@
+import type { Breaker } from './breaker.ts';
 import type { Client } from './client.ts';
 import { callOf, type Command } from './command.ts';
 import { wantsOneSlot } from './failures.ts';
+import type { Call } from './health.ts';
 import { notUnderstood } from './not-understood.ts';
 import type { Script, SharedScript } from './scripts.ts';
 
@@ -23,16 +25,21 @@ const runsMax = 8;
 /**
  * Those who ask for the same script one after the other in one turn of the event loop. They are one call to Redis, and each has an
  * answer or a failure of its own. Most of what a call costs here it costs once, for however many.
+ *
+ * A class, and no object with a getter: V8 gives each such object a shape of its own, among what is old from the start, which keeps
+ * the getter and all that it leads to until the whole heap is collected.
  */
-export class Runs {
+export class Runs implements Call {
+  readonly breaker: Breaker | undefined;
   readonly #script: SharedScript;
   readonly #runs: Run[] = [];
 
-  constructor(script: SharedScript) {
+  constructor(script: SharedScript, breaker: Breaker | undefined) {
     this.#script = script;
+    this.breaker = breaker;
   }
 
-  get size(): number {
+  get waiting(): number {
     return this.#runs.length;
   }
 
@@ -78,7 +85,7 @@ export class Runs {
   answer(answer: unknown, understand: (error: Error) => unknown): void {
     const answers = this.#runs.length === 1 ? [answer] : answer;
     if (!Array.isArray(answers) || answers.length !== this.#runs.length) {
-      this.fail(notUnderstood());
+      this.reject(notUnderstood());
       return;
     }
     for (const [at, { resolve, reject }] of this.#runs.entries()) {
@@ -88,7 +95,7 @@ export class Runs {
     }
   }
 
-  fail(error: unknown): void {
+  reject(error: unknown): void {
     for (const { reject } of this.#runs) reject(error);
   }
 }
