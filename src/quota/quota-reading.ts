@@ -21,7 +21,7 @@ export function readQuotas(lease: Lease, time: StoreTime, mono: number): readonl
   const { used } = lease;
   if (used === undefined) return [];
   const now = time.earliest(mono);
-  return lease.counting.counters.map(({ name, limit, periodStart, periodEnd }, index) => {
+  return lease.counters.map(({ name, limit, periodStart, periodEnd }, index) => {
     const spent = Math.max(0, (used[index] ?? limit) - lease.units);
     const warnAt = lease.plan.quotas[index]?.warnAt;
     const endless = periodEnd === Number.MAX_SAFE_INTEGER;

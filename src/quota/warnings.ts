@@ -15,7 +15,7 @@ export function createWarnings(keptMax = 100_000): Warnings {
     findNew(lease, readings) {
       let found: QuotaReading[] | undefined;
       for (const [index, reading] of readings.entries()) {
-        const periodStart = lease.counting.counters[index]?.periodStart;
+        const periodStart = lease.counters[index]?.periodStart;
         if (!reading.isNearLimit || periodStart === undefined) continue;
         const id = `${reading.name}:${lease.keyId}`;
         // A request that took past the end of its period tells of that one, after others have told of the next.

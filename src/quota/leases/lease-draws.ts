@@ -1,22 +1,9 @@
 import { isOutage, StoreUnavailable, Unreadable } from '../../stores/ledger.ts';
 import type { DrawAnswer, DrawOrder, Ledger } from '../../stores/ledger.ts';
 import type { Clock } from '../../waiting/clock.ts';
-import { LeaseLines, demandOf } from './lease-lines.ts';
-import { sizeLease } from './lease-size.ts';
+import { LeaseLines } from './lease-lines.ts';
 import type { LeaseSteps } from './lease-steps.ts';
-import {
-  type Denial,
-  type Lease,
-  type ReserveOrder,
-  type Waiter,
-  Hold,
-  deny,
-  enterPeriods,
-  isCurrent,
-  isOf,
-  remainingInStore,
-  resize,
-} from './lease.ts';
+import { type Denial, Hold, type Lease, type ReserveOrder, type Waiter } from './lease.ts';
 import type { StoreTime } from './store-time.ts';
 
 export interface LeaseDrawsOptions {
@@ -75,11 +62,9 @@ export class LeaseDraws {
 
   /** Spends units that are held. */
   take(lease: Lease, cost: number, mono: number): Hold {
-    lease.units -= cost;
-    lease.spent += cost;
-    lease.touchedAt = mono;
-    if (lease.units < lease.refillBelow && !lease.drawing) this.#startDrawing(lease);
-    return new Hold(lease, cost, false);
+    const hold = lease.take(cost, mono);
+    if (lease.isLow && !lease.drawing) this.#startDrawing(lease);
+    return hold;
   }
 
   /** Puts a request into the line of its key, and draws for it. */
@@ -91,7 +76,7 @@ export class LeaseDraws {
 
   /** Hands units to the requests in line, first come, first served. */
   serve(lease: Lease, mono: number): void {
-    if (!isCurrent(lease, this.#time, mono)) return;
+    if (!lease.isCurrent(this.#time, mono)) return;
     for (let next = lease.waiting?.first; next !== undefined; next = lease.waiting?.first) {
       if (next.cost > lease.units) return;
       this.#lines.release(next);
@@ -101,9 +86,9 @@ export class LeaseDraws {
 
   /** Makes the lease one of the current periods. Units of others go back to theirs. */
   refresh(lease: Lease, mono: number): void {
-    if (isCurrent(lease, this.#time, mono)) return;
+    if (lease.isCurrent(this.#time, mono)) return;
     this.#steps.retire(lease);
-    enterPeriods(lease, this.#time.latest(mono), this.#time.trust);
+    lease.enterPeriods(this.#time.latest(mono), this.#time.trust);
   }
 
   #startDrawing(lease: Lease): void {
@@ -141,7 +126,7 @@ export class LeaseDraws {
     const askedAt = this.#time.tick();
     this.refresh(lease, askedAt);
     this.serve(lease, askedAt);
-    if (lease.waiting === undefined && lease.units >= lease.refillBelow) return true;
+    if (lease.waiting === undefined && !lease.isLow) return true;
     const order = this.#composeDraw(lease, askedAt);
     let answer: DrawAnswer;
     try {
@@ -153,34 +138,28 @@ export class LeaseDraws {
     this.#time.learn(answer.now, askedAt);
     this.#steps.outbox.storeAnswered();
     if (answer.kind === 'not_current') {
-      if (lease.counting.counters === order.counters) lease.counting = { ...lease.counting, until: 0 };
+      lease.leavePeriods(order.counters);
       return false;
     }
-    if (!isOf(lease, order.counters, this.#time, this.#time.tick())) {
+    if (!lease.isOf(order.counters, this.#time, this.#time.tick())) {
       if (answer.kind === 'drawn') this.#steps.sendBack(lease, order.counters, answer.units);
       return false;
     }
-    if (answer.kind === 'drawn') {
-      lease.told = Math.max(0, order.held + answer.units);
-      this.#drawn(lease, answer.units, answer.used);
-    } else {
-      this.#exhausted(lease, order, answer);
-    }
+    if (answer.kind === 'drawn') this.#drawn(lease, order, answer);
+    else this.#exhausted(lease, order, answer);
     return true;
   }
 
   #composeDraw(lease: Lease, mono: number): DrawOrder {
-    const line = demandOf(lease.waiting);
+    const line = lease.demand;
     const ahead = this.#sizeAhead(lease, line, mono);
     const head = lease.waiting?.first;
     const need = head === undefined ? 1 : head.cost - lease.units;
-    lease.size = ahead;
-    lease.spent = 0;
-    lease.drawnAt = mono;
+    lease.beginDraw(ahead, mono);
     return {
       id: this.#steps.nextId(),
       keyId: lease.keyId,
-      counters: lease.counting.counters,
+      counters: lease.counters,
       need,
       want: Math.max(need, line + ahead - lease.units),
       holder: this.#holder,
@@ -191,49 +170,33 @@ export class LeaseDraws {
   #sizeAhead(lease: Lease, line: number, mono: number): number {
     if (this.#ending || lease.gone || lease.plan.consistency === 'strict' || lease.used === undefined)
       return 0;
-    return sizeLease({
-      spent: lease.spent,
-      elapsedMs: mono - lease.drawnAt,
-      last: lease.size,
-      remaining: remainingInStore(lease) - line,
-    });
+    return lease.sizeAhead(mono, line);
   }
 
-  #drawn(lease: Lease, units: number, used: readonly number[]): void {
-    lease.units += units;
-    lease.used = used;
-    lease.deniedUntil = 0;
-    resize(lease, lease.size);
-    const mono = this.#time.tick();
-    this.serve(lease, mono);
-    // Requests that left while the draw was under way leave a surplus behind.
-    const surplus = lease.waiting === undefined ? lease.units - lease.size : 0;
-    if (surplus > 0) {
-      lease.units -= surplus;
-      this.#steps.sendBack(lease, lease.counting.counters, surplus);
-    }
+  #drawn(lease: Lease, { held }: DrawOrder, { units, used }: Extract<DrawAnswer, { kind: 'drawn' }>): void {
+    lease.fill(units, used, held);
+    this.serve(lease, this.#time.tick());
+    const surplus = lease.takeSurplus();
+    if (surplus > 0) this.#steps.sendBack(lease, lease.counters, surplus);
   }
 
   #exhausted(lease: Lease, order: DrawOrder, answer: Extract<DrawAnswer, { kind: 'exhausted' }>): void {
-    lease.used = answer.used;
-    lease.size = 0;
-    lease.refillBelow = -1;
-    lease.deniedUntil = this.#time.tick() + denialMs;
-    lease.deniedNeed = order.need;
-    const most = lease.units + Math.min(remainingInStore(lease), order.need - 1);
+    lease.noteExhausted(answer.used);
+    const most = lease.units + Math.min(lease.remainingInStore, order.need - 1);
     for (const waiter of lease.waiting?.guests() ?? []) {
       if (waiter.cost <= most) continue;
       this.#lines.release(waiter);
-      waiter.resolve(deny(lease, waiter.cost));
+      waiter.resolve(lease.deny(waiter.cost));
     }
-    if (lease.waiting !== undefined) return;
+    const until = this.#time.tick() + denialMs;
+    if (lease.waiting !== undefined) return lease.denyFrom(order.need, until);
+    lease.denyFrom(order.need + lease.units, until);
     // With what too little is held of here, another process may have enough, or a less dear request after this one.
-    lease.deniedNeed += lease.units;
     this.#steps.retire(lease);
   }
 
   #drawFailed(lease: Lease, order: DrawOrder, error: unknown): void {
-    lease.refillBelow = -1;
+    lease.drawNoneAhead();
     if (!(error instanceof StoreUnavailable)) throw error;
     if (!(error instanceof Unreadable)) this.#steps.outbox.storeFailed();
     if (error.mayHaveHappened) this.#steps.cancel(order);

@@ -46,8 +46,3 @@ export class LeaseLines {
     if (lease.waiting?.first === undefined) lease.waiting = undefined;
   }
 }
-
-/** Units that the requests in a line cost together. */
-export function demandOf(line: Line<Waiter> | undefined): number {
-  return line?.guests().reduce((units, { cost }) => units + cost, 0) ?? 0;
-}

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Counter, DrawOrder, Ledger, UnitsOrder } from '../../stores/ledger.ts';
 import type { Clock } from '../../waiting/clock.ts';
-import { lowerUsed } from './lease.ts';
 import type { Lease } from './lease.ts';
 import { Outbox, repeatableForEver } from './outbox.ts';
 import { Owed } from './owed.ts';
@@ -50,7 +49,7 @@ export class LeaseSteps {
   }
 
   sendBack(lease: Lease, counters: readonly Counter[], units: number): void {
-    if (counters === lease.counting.counters) lowerUsed(lease, units);
+    if (counters === lease.counters) lease.noteUsed(-units);
     const order = this.#orderUnits(lease.keyId, counters, units);
     this.#onStep();
     this.outbox.post({
@@ -62,9 +61,8 @@ export class LeaseSteps {
 
   /** Sends back all that is held. */
   retire(lease: Lease): void {
-    const { units } = lease;
-    lease.units = 0;
-    if (units > 0) this.sendBack(lease, lease.counting.counters, units);
+    const units = lease.empty();
+    if (units > 0) this.sendBack(lease, lease.counters, units);
   }
 
   /** Takes a lease out of the book, with all that it holds. Who waits for it is still served, with no more than was asked for. */
@@ -105,21 +103,12 @@ export class LeaseSteps {
 
   /** Tells the store that nothing is held, where it believes so of what has been spent. */
   #tellSpent(lease: Lease): void {
-    if (lease.told > 0 && lease.units === 0) this.sendBack(lease, lease.counting.counters, 0);
+    if (lease.told > 0 && lease.units === 0) this.sendBack(lease, lease.counters, 0);
   }
 
   #orderUnits(keyId: string, counters: readonly Counter[], units: number): UnitsOrder {
-    const held = this.#tellHeld(keyId, counters);
+    // The store keeps one sum per holder, so it is told of the lease that the key has now, whichever one the units are of.
+    const held = this.#book.get(keyId)?.tellHeld(counters) ?? 0;
     return { id: this.nextId(), keyId, counters, units, holder: this.#holder, held };
-  }
-
-  /** The store keeps one sum per holder, so it is told of the lease that the key has now, whichever one the units are of. */
-  #tellHeld(keyId: string, counters: readonly Counter[]): number {
-    const lease = this.#book.get(keyId);
-    if (lease === undefined) return 0;
-    const { units, told } = lease;
-    // Of counters that are left out the store goes on believing what it was told before.
-    lease.told = lease.counting.counters === counters ? units : Math.max(told, units);
-    return units;
   }
 }

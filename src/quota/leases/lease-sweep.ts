@@ -1,7 +1,7 @@
 import type { Clock } from '../../waiting/clock.ts';
-import { isNearEnd, sizeLease } from './lease-size.ts';
+import { isNearEnd } from './lease-size.ts';
 import type { LeaseSteps } from './lease-steps.ts';
-import { type Lease, forgetHalf, isCurrent, remainingInStore, resize } from './lease.ts';
+import type { Lease } from './lease.ts';
 import type { StoreTime } from './store-time.ts';
 
 export interface LeaseSweepOptions {
@@ -75,10 +75,10 @@ export class LeaseSweep {
   }
 
   #sweepLease(lease: Lease, mono: number): void {
-    const restedMs = mono - lease.touchedAt;
+    const restedMs = lease.restedMs(mono);
     const idle = restedMs >= idleMs;
     if (lease.units > 0 && this.#steps.outbox.hasRoom) {
-      const wanted = !idle && isCurrent(lease, this.#time, mono) && !this.#isStranded(lease, restedMs);
+      const wanted = !idle && lease.isCurrent(this.#time, mono) && !this.#isStranded(lease, restedMs);
       if (wanted) this.#slim(lease, mono);
       else this.#steps.retire(lease);
     }
@@ -91,15 +91,8 @@ export class LeaseSweep {
    * request now and then.
    */
   #slim(lease: Lease, mono: number): void {
-    const elapsedMs = mono - lease.drawnAt;
-    if (elapsedMs < idleMs) return;
-    const { spent, units } = lease;
-    const needed = sizeLease({ spent, elapsedMs, last: lease.size, remaining: remainingInStore(lease) });
-    forgetHalf(lease, elapsedMs);
-    if (units < 2 * needed) return;
-    lease.units = needed;
-    resize(lease, needed);
-    this.#steps.sendBack(lease, lease.counting.counters, units - needed);
+    const surplus = lease.slim(mono);
+    if (surplus > 0) this.#steps.sendBack(lease, lease.counters, surplus);
   }
 
   /**
@@ -112,6 +105,6 @@ export class LeaseSweep {
 
   /** Near the end of a quota units rest here only for a moment: another process may have use for them. */
   #isStranded(lease: Lease, restedMs: number): boolean {
-    return restedMs >= sweepMs && isNearEnd(remainingInStore(lease));
+    return restedMs >= sweepMs && isNearEnd(lease.remainingInStore);
   }
 }

@@ -3,6 +3,7 @@ import type { RoomSpot } from '../../waiting/waiting-room.ts';
 import type { Counter } from '../../stores/ledger.ts';
 import { countingAt, runsAt, type Counting } from './counting.ts';
 import type { PlanRule } from '../../config/plan-rule.ts';
+import { sizeLease } from './lease-size.ts';
 import type { StoreTime } from './store-time.ts';
 
 /**
@@ -34,35 +35,259 @@ export interface Waiter {
   inRoom: RoomSpot<Waiter> | undefined;
 }
 
+const noneYet: Counting = { counters: [], from: 0, until: 0, trust: -1 };
+
+/** For so long a key's pace is not judged anew. */
+const paceMs = 1000;
+
 /**
  * The units of one key that this process has drawn and not spent, drawn from all of the key's quotas together. They
  * are good for the very periods they were drawn from, so until the earliest of those ends.
  */
-export interface Lease {
+export class Lease {
   readonly keyId: string;
   readonly plan: PlanRule;
-  /** The counters of the current periods. Holds compare the list of them by identity. */
-  counting: Counting;
-  /** What the store last said of each counter, this process's own units included; undefined = nothing yet. */
-  used: readonly number[] | undefined;
-  units: number;
-  /** Units that the store was last told are held here. */
-  told: number;
-  /** Units drawn ahead by the last draw, and the level at which the next draw starts before they are gone. */
-  size: number;
-  refillBelow: number;
-  /** Units reserved since the last draw, which was at `drawnAt`. Monotonic time, as all that follows. */
-  spent: number;
-  drawnAt: number;
-  touchedAt: number;
-  drawing: boolean;
+  /** A draw for it is under way. */
+  drawing = false;
   /** Undefined when nobody waits. */
   waiting: Line<Waiter> | undefined;
-  /** Until then the store is not asked again for `deniedNeed` units or more: it has just said no. */
-  deniedUntil: number;
-  deniedNeed: number;
   /** No longer in the book: it holds nothing ahead, and what comes back for it goes to the store. */
-  gone: boolean;
+  gone = false;
+  #counting = noneYet;
+  #used: readonly number[] | undefined;
+  #units = 0;
+  #told = 0;
+  /** Units drawn ahead by the last draw, and the level at which the next draw starts before they are gone. */
+  #size = 0;
+  #refillBelow = -1;
+  /** Units reserved since the last draw, which was at `#drawnAt`. Monotonic time, as all that follows. */
+  #spent = 0;
+  #drawnAt: number;
+  #touchedAt: number;
+  /** Until then the store is not asked again for `#deniedNeed` units or more: it has just said no. */
+  #deniedUntil = 0;
+  #deniedNeed = 0;
+
+  /** Holds nothing yet, in no periods. */
+  constructor(keyId: string, plan: PlanRule, mono: number) {
+    this.keyId = keyId;
+    this.plan = plan;
+    this.#drawnAt = mono;
+    this.#touchedAt = mono;
+  }
+
+  get units(): number {
+    return this.#units;
+  }
+
+  /** Units that the store was last told are held here. */
+  get told(): number {
+    return this.#told;
+  }
+
+  /** Units that are held ahead. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** The counters of the current periods. Holds compare the list of them by identity. */
+  get counters(): readonly Counter[] {
+    return this.#counting.counters;
+  }
+
+  /** What the store last said of each counter, this process's own units included; undefined = nothing yet. */
+  get used(): readonly number[] | undefined {
+    return this.#used;
+  }
+
+  /** Whether what is held may be spent now: all of its periods run, and no clock has jumped since. */
+  isCurrent(time: StoreTime, mono: number): boolean {
+    return runsAt(this.#counting, time.latest(mono)) && this.#counting.trust === time.trust;
+  }
+
+  /** Whether these counters are those of its periods, and all of them run. */
+  isOf(counters: readonly Counter[], time: StoreTime, mono: number): boolean {
+    return this.counters === counters && this.isCurrent(time, mono);
+  }
+
+  /** Whether it still spends units of the periods in which these counters were read. */
+  isLive(counters: readonly Counter[], time: StoreTime, mono: number): boolean {
+    return !this.gone && this.isOf(counters, time, mono);
+  }
+
+  /** Units that are held of the periods of an instant. */
+  unitsAt(at: number): number {
+    return runsAt(this.#counting, at) ? this.#units : 0;
+  }
+
+  /** Points the empty lease at the periods that run at `at` by the store's clock. */
+  enterPeriods(at: number, trust: number): void {
+    this.#counting = countingAt(this.plan, at, trust);
+    this.#used = undefined;
+    this.#told = 0;
+    this.#resize(0);
+    this.#deniedUntil = 0;
+  }
+
+  /** The store says that these counters are not of its periods. */
+  leavePeriods(counters: readonly Counter[]): void {
+    if (this.counters === counters) this.#counting = { ...this.#counting, until: 0 };
+  }
+
+  /** Spends units that are held. */
+  take(cost: number, mono: number): Hold {
+    this.#units -= cost;
+    this.#spent += cost;
+    this.#touchedAt = mono;
+    return new Hold(this, cost, false);
+  }
+
+  /** So few are left that more should be drawn. */
+  get isLow(): boolean {
+    return this.#units < this.#refillBelow;
+  }
+
+  /** Units that were not spent come back to stay. */
+  putBack(units: number): void {
+    this.#units += units;
+  }
+
+  /** Pays a debt, as far as it goes. Returns what was paid. */
+  pay(units: number): number {
+    const paid = Math.min(this.#units, units);
+    this.#units -= paid;
+    return paid;
+  }
+
+  /** Takes all units out. */
+  empty(): number {
+    return this.pay(this.#units);
+  }
+
+  /** Takes out what was drawn for requests that have left meanwhile. */
+  takeSurplus(): number {
+    return this.waiting === undefined ? this.pay(Math.max(0, this.#units - this.#size)) : 0;
+  }
+
+  /** Takes out what a key that has slowed down does not need any more, and lets what is known of its pace count half. */
+  slim(mono: number): number {
+    const elapsedMs = mono - this.#drawnAt;
+    if (elapsedMs < paceMs) return 0;
+    const needed = this.sizeAhead(mono, 0);
+    this.#spent /= 2;
+    this.#drawnAt += elapsedMs / 2;
+    if (this.#units < 2 * needed) return 0;
+    this.#resize(needed);
+    return this.pay(this.#units - needed);
+  }
+
+  restedMs(mono: number): number {
+    return mono - this.#touchedAt;
+  }
+
+  /** Units that those in line cost together. */
+  get demand(): number {
+    return this.waiting?.guests().reduce((units, { cost }) => units + cost, 0) ?? 0;
+  }
+
+  /** How many units to hold beside those that are in demand. */
+  sizeAhead(mono: number, demand: number): number {
+    return sizeLease({
+      spent: this.#spent,
+      elapsedMs: mono - this.#drawnAt,
+      last: this.#size,
+      remaining: this.remainingInStore - demand,
+    });
+  }
+
+  /** The store is asked for units, so many of them ahead. */
+  beginDraw(size: number, mono: number): void {
+    this.#size = size;
+    this.#spent = 0;
+    this.#drawnAt = mono;
+  }
+
+  /** Takes in what was drawn; `held` is what the store was told beside it. */
+  fill(units: number, used: readonly number[], held: number): void {
+    this.#units += units;
+    this.#told = Math.max(0, held + units);
+    this.#used = used;
+    this.#deniedUntil = 0;
+    this.#resize(this.#size);
+  }
+
+  /** The store has fewer units left than were asked for. */
+  noteExhausted(used: readonly number[]): void {
+    this.#used = used;
+    this.#resize(0);
+  }
+
+  /** Nothing is drawn ahead until the next draw. */
+  drawNoneAhead(): void {
+    this.#refillBelow = -1;
+  }
+
+  /** Whoever lacks so many units is turned away until then. */
+  denyFrom(need: number, until: number): void {
+    this.#deniedNeed = need;
+    this.#deniedUntil = until;
+  }
+
+  endDenial(): void {
+    this.#deniedUntil = 0;
+  }
+
+  /** Whether a request was just turned away. */
+  hasDenied(mono: number): boolean {
+    return mono < this.#deniedUntil;
+  }
+
+  /** Whether the store would say no to a request of this cost as well. */
+  denies(cost: number, mono: number): boolean {
+    return this.hasDenied(mono) && cost - this.#units >= this.#deniedNeed;
+  }
+
+  /** What is told to a request that the quotas turn away: a dearer one may have to wait for another period than a cheap one. */
+  deny(cost: number): Denial {
+    let until = 0;
+    for (const [index, { limit, periodEnd }] of this.counters.entries()) {
+      const left = limit - (this.#used?.[index] ?? 0) + this.#units;
+      if (left >= cost) continue;
+      // Whoever asks for more than a quota ever has waits in vain, as does who has used up a lifetime.
+      until = Math.max(until, limit < cost ? Number.MAX_SAFE_INTEGER : periodEnd);
+    }
+    return { kind: 'exhausted', lease: this, until: until === 0 ? this.#counting.until : until };
+  }
+
+  /** Units that the key has left over all of its quotas at the store's last word, without those held here. */
+  get remainingInStore(): number {
+    if (this.#used === undefined) return Number.MAX_SAFE_INTEGER;
+    let least = Number.MAX_SAFE_INTEGER;
+    for (const [index, counter] of this.counters.entries()) {
+      least = Math.min(least, counter.limit - (this.#used[index] ?? 0));
+    }
+    return Math.max(0, least);
+  }
+
+  /** Notes that units are charged to the store, or go back to it, so that what is known of the rest stays near the truth. */
+  noteUsed(units: number): void {
+    this.#used = this.#used?.map((used) => Math.max(0, used + units));
+  }
+
+  /**
+   * How many are held, for an order that tells the store so. Of counters that are left out it goes on believing what it was told
+   * before.
+   */
+  tellHeld(counters: readonly Counter[]): number {
+    this.#told = this.counters === counters ? this.#units : Math.max(this.#told, this.#units);
+    return this.#units;
+  }
+
+  /** Of a small lease each draw is noticed anyway, so none is drawn before the end of another. */
+  #resize(size: number): void {
+    this.#size = size;
+    this.#refillBelow = size >= 8 ? Math.floor(size / 4) : -1;
+  }
 }
 
 /** What a denial tells of the key's quotas. */
@@ -84,101 +309,8 @@ export class Hold {
 
   constructor(lease: Lease, units: number, owed: boolean) {
     this.lease = lease;
-    this.counters = lease.counting.counters;
+    this.counters = lease.counters;
     this.units = units;
     this.owed = owed;
   }
-}
-
-const noneYet: Counting = { counters: [], from: 0, until: 0, trust: -1 };
-
-/** A lease of nothing yet, in no periods. */
-export function createLease(keyId: string, plan: PlanRule, mono: number): Lease {
-  return {
-    keyId,
-    plan,
-    counting: noneYet,
-    used: undefined,
-    units: 0,
-    told: 0,
-    size: 0,
-    refillBelow: -1,
-    spent: 0,
-    drawnAt: mono,
-    touchedAt: mono,
-    drawing: false,
-    waiting: undefined,
-    deniedUntil: 0,
-    deniedNeed: 0,
-    gone: false,
-  };
-}
-
-/** Points an empty lease at the periods that run at `at` by the store's clock. */
-export function enterPeriods(lease: Lease, at: number, trust: number): void {
-  lease.counting = countingAt(lease.plan, at, trust);
-  lease.used = undefined;
-  lease.told = 0;
-  lease.size = 0;
-  lease.refillBelow = -1;
-  lease.deniedUntil = 0;
-}
-
-/** Sets how much is held ahead. Of a small lease each draw is noticed anyway, so none is drawn before the end of another. */
-export function resize(lease: Lease, size: number): void {
-  lease.size = size;
-  lease.refillBelow = size >= 8 ? Math.floor(size / 4) : -1;
-}
-
-/** Lets what is known of the pace count half, so that what comes now counts as much as all that came before. */
-export function forgetHalf(lease: Lease, elapsedMs: number): void {
-  lease.spent /= 2;
-  lease.drawnAt += elapsedMs / 2;
-}
-
-/** Whether what the lease holds may be spent now: all of its periods run, and no clock has jumped since. */
-export function isCurrent(lease: Lease, time: StoreTime, mono: number): boolean {
-  return runsAt(lease.counting, time.latest(mono)) && lease.counting.trust === time.trust;
-}
-
-/** Whether a lease still spends units of the periods in which these counters were read. */
-export function isLive(lease: Lease, counters: readonly Counter[], time: StoreTime, mono: number): boolean {
-  return !lease.gone && isOf(lease, counters, time, mono);
-}
-
-/** Whether these counters are those of the lease's periods, and all of them run. */
-export function isOf(lease: Lease, counters: readonly Counter[], time: StoreTime, mono: number): boolean {
-  return lease.counting.counters === counters && isCurrent(lease, time, mono);
-}
-
-/** Units that the key has left over all of its quotas at the store's last word, without those held here. */
-export function remainingInStore(lease: Lease): number {
-  if (lease.used === undefined) return Number.MAX_SAFE_INTEGER;
-  let least = Number.MAX_SAFE_INTEGER;
-  for (const [index, counter] of lease.counting.counters.entries()) {
-    least = Math.min(least, counter.limit - (lease.used[index] ?? 0));
-  }
-  return Math.max(0, least);
-}
-
-/** Notes that units went back to the store, so that what is told of the rest stays near the truth. */
-export function lowerUsed(lease: Lease, units: number): void {
-  if (lease.used !== undefined) lease.used = lease.used.map((used) => Math.max(0, used - units));
-}
-
-/** Notes that units are charged to the store, so that nothing is drawn ahead of a quota that they exhaust. */
-export function raiseUsed(lease: Lease, units: number): void {
-  if (lease.used !== undefined) lease.used = lease.used.map((used) => used + units);
-}
-
-/** What is told to a request that the quotas turn away: a dearer one may have to wait for another period than a cheap one. */
-export function deny(lease: Lease, cost: number): Denial {
-  let until = 0;
-  for (const [index, { limit, periodEnd }] of lease.counting.counters.entries()) {
-    const left = limit - (lease.used?.[index] ?? 0) + lease.units;
-    if (left >= cost) continue;
-    // Whoever asks for more than a quota ever has waits in vain, as does who has used up a lifetime.
-    until = Math.max(until, limit < cost ? Number.MAX_SAFE_INTEGER : periodEnd);
-  }
-  return { kind: 'exhausted', lease, until: until === 0 ? lease.counting.until : until };
 }

@@ -1,23 +1,11 @@
 import type { PlanRule } from '../../config/plan-rule.ts';
 import type { Ledger } from '../../stores/ledger.ts';
 import type { Clock } from '../../waiting/clock.ts';
-import { runsAt } from './counting.ts';
 import { LeaseDraws } from './lease-draws.ts';
 import { isNearEnd } from './lease-size.ts';
 import { LeaseSteps } from './lease-steps.ts';
 import { LeaseSweep } from './lease-sweep.ts';
-import {
-  type Denial,
-  type Hold,
-  type Lease,
-  type ReserveOrder,
-  createLease,
-  deny,
-  isCurrent,
-  isLive,
-  raiseUsed,
-  remainingInStore,
-} from './lease.ts';
+import { type Denial, type Hold, Lease, type ReserveOrder } from './lease.ts';
 import { StoreTime } from './store-time.ts';
 import { readUsage, withoutHeld } from '../usage-reading.ts';
 import type { UsageReading } from '../usage-reading.ts';
@@ -119,7 +107,7 @@ class LeaseBook implements Leases {
       lease.units >= order.cost &&
       lease.waiting === undefined &&
       lease.plan === order.plan &&
-      isCurrent(lease, this.time, mono)
+      lease.isCurrent(this.time, mono)
     ) {
       return this.#draws.take(lease, order.cost, mono);
     }
@@ -152,7 +140,7 @@ class LeaseBook implements Leases {
 
   #heldAt(keyId: string, plan: PlanRule, at: number): number {
     const lease = this.#book.get(keyId);
-    return lease?.plan === plan && runsAt(lease.counting, at) ? lease.units : 0;
+    return lease?.plan === plan ? lease.unitsAt(at) : 0;
   }
 
   async drain(): Promise<void> {
@@ -168,7 +156,7 @@ class LeaseBook implements Leases {
   }
 
   #open(order: ReserveOrder, mono: number): Lease {
-    const lease = createLease(order.keyId, order.plan, mono);
+    const lease = new Lease(order.keyId, order.plan, mono);
     this.#book.set(order.keyId, lease);
     this.#sweep.arm();
     return lease;
@@ -190,41 +178,39 @@ class LeaseBook implements Leases {
     this.#draws.refresh(lease, mono);
     if (lease.waiting === undefined) {
       if (lease.units >= order.cost) return this.#draws.take(lease, order.cost, mono);
-      if (mono < lease.deniedUntil && order.cost - lease.units >= lease.deniedNeed)
-        return deny(lease, order.cost);
+      if (lease.denies(order.cost, mono)) return lease.deny(order.cost);
     }
     return this.#draws.wait(lease, order);
   }
 
   #takeBack({ lease, counters }: Hold, units: number): void {
     const mono = this.time.tick();
-    if (!isLive(lease, counters, this.time, mono)) {
+    if (!lease.isLive(counters, this.time, mono)) {
       this.#steps.sendBack(lease, counters, units);
       return;
     }
     if (lease.waiting !== undefined || this.#mayKeep(lease, units, mono)) {
-      lease.units += units;
+      lease.putBack(units);
       this.#draws.serve(lease, mono);
     } else {
       this.#steps.sendBack(lease, counters, units);
     }
-    lease.deniedUntil = 0;
+    lease.endDenial();
   }
 
   /** What is held pays first. A key that owes more than that holds nothing then, so that its next request asks the store. */
   #charge({ lease, counters }: Hold, units: number): void {
-    const live = isLive(lease, counters, this.time, this.time.tick());
-    const paid = live ? Math.min(lease.units, units) : 0;
-    lease.units -= paid;
+    const live = lease.isLive(counters, this.time, this.time.tick());
+    const paid = live ? lease.pay(units) : 0;
     if (paid === units) return;
-    if (live) raiseUsed(lease, units - paid);
+    if (live) lease.noteUsed(units - paid);
     this.#steps.charge(lease.keyId, counters, units - paid);
   }
 
   /** Whether units that come back may stay here: never near the end, unless a request was just turned away here. */
   #mayKeep(lease: Lease, units: number, mono: number): boolean {
     if (this.#draws.ending || lease.plan.consistency === 'strict') return false;
-    if (mono < lease.deniedUntil) return true;
-    return lease.units + units <= lease.size && !isNearEnd(remainingInStore(lease));
+    if (lease.hasDenied(mono)) return true;
+    return lease.units + units <= lease.size && !isNearEnd(lease.remainingInStore);
   }
 }
