@@ -21,13 +21,11 @@ import { createSpoolRoom } from '../uploads/spool.ts';
 import { OpenSockets } from '../upstream/open-sockets.ts';
 
 /** Without a route nobody gets as far as the limits, which know ids alone. */
-const unreached: Quotas = {
+const unreached: Pick<Quotas, 'reserve' | 'read'> = {
   reserve: () => {
     throw new Error('a limit was asked by a request that has no route');
   },
   read: async () => [],
-  drain: async () => undefined,
-  counts: { leases: 0, owingKeys: 0, waitingSteps: 0, droppedSteps: 0 },
 };
 const noRoom = { memoryEachMax: 0, memoryMax: 0, diskMax: 0, directory: '' };
 

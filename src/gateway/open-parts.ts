@@ -7,7 +7,7 @@ import { costMax } from '../config/plan-rule.ts';
 import { Connections } from '../door/connections.ts';
 import { findKeysInBoth } from '../keys/keys-in-both.ts';
 import type { LeaseCounts } from '../quota/leases/leases.ts';
-import { createQuotas, type Quotas } from '../quota/quotas.ts';
+import { Quotas } from '../quota/quotas.ts';
 import { createWording, type Wording } from '../refusals.ts';
 import { StoreUnavailable } from '../stores/ledger.ts';
 import { openStore } from '../stores/open-store.ts';
@@ -146,7 +146,7 @@ interface Witnesses {
 }
 
 function startQuotas(config: Config, { ledger }: Store, { metrics, logger }: Witnesses): Quotas {
-  const quotas = createQuotas({
+  const quotas = new Quotas({
     ledger,
     clock: systemClock,
     holder: randomBytes(9).toString('base64url'),

@@ -22,22 +22,6 @@ export interface Full {
   readonly reading: ConcurrencyReading;
 }
 
-/** Who is in flight. */
-export interface Concurrency {
-  /** Rejects with `StoreUnavailable` when a shared limit cannot be asked and `onStoreFailure` is `refuse`. */
-  enter(
-    keyId: string,
-    rule: ConcurrencyRule,
-    onStoreFailure: OnStoreFailure,
-  ): Place | Full | Promise<Place | Full>;
-  readonly keys: number;
-}
-
-/** Creates the count of requests in flight of a process. */
-export function createConcurrency(options: SharedPlacesOptions): Concurrency {
-  return new PlaceBook(options);
-}
-
 const denialMs = 50;
 
 interface Count {
@@ -46,7 +30,8 @@ interface Count {
   fullUntil: number;
 }
 
-class PlaceBook implements Concurrency {
+/** Who is in flight. */
+export class Concurrency {
   readonly #clock: Clock;
   readonly #onError: (error: unknown) => void;
   readonly #shared: SharedPlaces;
@@ -65,6 +50,7 @@ class PlaceBook implements Concurrency {
     return this.#counts.size;
   }
 
+  /** Rejects with `StoreUnavailable` when a shared limit cannot be asked and `onStoreFailure` is `refuse`. */
   enter(
     keyId: string,
     rule: ConcurrencyRule,

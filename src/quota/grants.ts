@@ -25,21 +25,6 @@ export interface LimitNotice {
   readonly newWarnings: readonly QuotaReading[];
 }
 
-/** Leave for one request: its place, its cell and its units. */
-export interface Grant {
-  readonly kind: 'grant';
-  /** Some limit could not be asked during an outage; units of quotas among them are charged when the store is back. */
-  readonly owed: boolean;
-  /** For the headers of the answer, as things stand when it is called. */
-  describe(): LimitNotice;
-  /** The upstream says what the request cost. False, and nothing changes, when that is no number of units. */
-  correctCost(units: number): boolean;
-  /** Charges the units or gives them back. Only the first call counts. */
-  settle(outcome: Outcome): void;
-  /** The request is over: its place is free. Units that were not settled go back. Only the first call counts. */
-  leave(): void;
-}
-
 /** What every grant of a process shares. */
 export interface GrantOffice {
   readonly leases: Leases;
@@ -59,12 +44,8 @@ export interface Reserved {
   readonly unasked: boolean;
 }
 
-/** Creates the grant of a request. */
-export function createGrant(office: GrantOffice, reserved: Reserved): Grant {
-  return new RequestGrant(office, reserved);
-}
-
-class RequestGrant implements Grant {
+/** Leave for one request: its place, its cell and its units. */
+export class Grant {
   readonly kind = 'grant';
   readonly #office: GrantOffice;
   readonly #reserved: Reserved;
@@ -77,10 +58,12 @@ class RequestGrant implements Grant {
     this.#cost = reserved.hold?.units ?? 0;
   }
 
+  /** Some limit could not be asked during an outage; units of quotas among them are charged when the store is back. */
   get owed(): boolean {
     return this.#reserved.unasked || this.#reserved.hold?.owed === true;
   }
 
+  /** For the headers of the answer, as things stand when it is called. */
   describe(): LimitNotice {
     const { leases, clock, warnings } = this.#office;
     const { hold, place, rate } = this.#reserved;
@@ -93,12 +76,14 @@ class RequestGrant implements Grant {
     };
   }
 
+  /** The upstream says what the request cost. False, and nothing changes, when that is no number of units. */
   correctCost(units: number): boolean {
     if (!Number.isSafeInteger(units) || units < 0) return false;
     this.#cost = Math.min(units, this.#office.costMax);
     return true;
   }
 
+  /** Charges the units or gives them back. Only the first call counts. */
   settle(outcome: Outcome): void {
     if (this.#settled) return;
     this.#settled = true;
@@ -106,6 +91,7 @@ class RequestGrant implements Grant {
     if (hold !== undefined) this.#office.leases.settle(hold, isCharged(charge, outcome) ? this.#cost : 0);
   }
 
+  /** The request is over: its place is free. Units that were not settled go back. Only the first call counts. */
   leave(): void {
     this.settle(unsent);
     this.#reserved.place?.leave();

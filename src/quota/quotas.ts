@@ -3,18 +3,14 @@ import type { Ledger } from '../stores/ledger.ts';
 import { writeLimitHeaders } from './answer-headers.ts';
 import type { RateReading } from './answer-headers.ts';
 import type { Clock } from '../waiting/clock.ts';
-import { createConcurrency } from './concurrency.ts';
-import type { Concurrency, Full, Place } from './concurrency.ts';
-import { createGrant } from './grants.ts';
-import type { Grant, GrantOffice } from './grants.ts';
+import { Concurrency, type Full, type Place } from './concurrency.ts';
+import { Grant, type GrantOffice } from './grants.ts';
 import type { Denial, Hold, ReserveOrder } from './leases/lease.ts';
-import { createLeases } from './leases/leases.ts';
-import type { LeaseCounts } from './leases/leases.ts';
+import { type LeaseCounts, Leases } from './leases/leases.ts';
 import type { PlanRule } from '../config/plan-rule.ts';
 import { readQuotas, secondsUntil, type QuotaReading } from './quota-reading.ts';
 import type { Cell, TooFast } from './key-rate.ts';
-import { createRates } from './rates.ts';
-import type { Rates } from './rates.ts';
+import { Rates } from './rates.ts';
 import type { UsageReading } from './usage-reading.ts';
 import { createWarnings } from './warnings.ts';
 
@@ -28,17 +24,6 @@ export interface QuotaRefusal {
   readonly newWarnings: readonly QuotaReading[];
   /** For the log: the outage behind `quota_unavailable`. */
   readonly cause: unknown;
-}
-
-/** All limits of all keys, as a request meets them. */
-export interface Quotas {
-  /** Takes a place, a cell and units, in this order, and undoes the earlier when a later one is refused. */
-  reserve(request: ReserveOrder): Decision | Promise<Decision>;
-  /** What the key has spent of its quotas; it costs nothing. Rejects with `StoreUnavailable`. */
-  read(keyId: string, plan: PlanRule): Promise<readonly UsageReading[]>;
-  /** Gives back all that this process holds ahead. To be called when no more requests come. */
-  drain(): Promise<void>;
-  readonly counts: LeaseCounts;
 }
 
 export type Decision = Grant | QuotaRefusal;
@@ -56,11 +41,6 @@ export interface QuotasOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** Creates the limits of a process. */
-export function createQuotas(options: QuotasOptions): Quotas {
-  return new LimitBook(options);
-}
-
 /** What one request has got so far. */
 interface Draft {
   readonly request: ReserveOrder;
@@ -73,7 +53,8 @@ interface Draft {
 /** Takes one part of what a request needs into its draft, or refuses it. */
 type Step = (draft: Draft) => QuotaRefusal | undefined | Promise<QuotaRefusal | undefined>;
 
-class LimitBook implements Quotas {
+/** All limits of all keys, as a request meets them. */
+export class Quotas {
   readonly #office: GrantOffice;
   readonly #rates: Rates;
   readonly #concurrency: Concurrency;
@@ -85,23 +66,26 @@ class LimitBook implements Quotas {
 
   constructor(options: QuotasOptions) {
     const { clock, costMax } = options;
-    this.#office = { leases: createLeases(options), warnings: createWarnings(), clock, costMax };
-    this.#rates = createRates(options);
-    this.#concurrency = createConcurrency(options);
+    this.#office = { leases: new Leases(options), warnings: createWarnings(), clock, costMax };
+    this.#rates = new Rates(options);
+    this.#concurrency = new Concurrency(options);
   }
 
   get counts(): LeaseCounts {
     return this.#office.leases.counts;
   }
 
+  /** What the key has spent of its quotas; it costs nothing. Rejects with `StoreUnavailable`. */
   read(keyId: string, plan: PlanRule): Promise<readonly UsageReading[]> {
     return this.#office.leases.read(keyId, plan);
   }
 
+  /** Gives back all that this process holds ahead. To be called when no more requests come. */
   async drain(): Promise<void> {
     await this.#office.leases.drain();
   }
 
+  /** Takes a place, a cell and units, in this order, and undoes the earlier when a later one is refused. */
   reserve(request: ReserveOrder): Decision | Promise<Decision> {
     return this.#take({ request, place: undefined, rate: undefined, hold: undefined, unasked: false }, 0);
   }
@@ -118,7 +102,7 @@ class LimitBook implements Quotas {
       return this.#fail(draft, error);
     }
     const { request, hold, place, rate, unasked } = draft;
-    return createGrant(this.#office, { charge: request.plan.charge, hold, place, rate, unasked });
+    return new Grant(this.#office, { charge: request.plan.charge, hold, place, rate, unasked });
   }
 
   async #takeAfter(asked: Promise<QuotaRefusal | undefined>, draft: Draft, next: number): Promise<Decision> {

@@ -6,15 +6,6 @@ import { cellsAhead, createKeyRate, isAtRest, isCallDue, isFresh, takeCell, tooF
 import type { Cell, KeyRate, TooFast, Waiter } from './key-rate.ts';
 import { turnsFor, WaitingRoom } from '../waiting/waiting-room.ts';
 
-/** The rates of all keys. */
-export interface Rates {
-  /** Takes a cell: at once when some are held, otherwise after a call that is shared with others of the key. */
-  take(keyId: string, rule: RateRule): Cell | TooFast | Promise<Cell | TooFast>;
-  /** The request was refused for another reason: its cell serves the next one, as long as it is fresh. */
-  putBack(keyId: string, rule: RateRule): void;
-  readonly keys: number;
-}
-
 export interface RatesOptions {
   readonly ledger: Ledger;
   readonly clock: Clock;
@@ -22,16 +13,12 @@ export interface RatesOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** Creates the rates of a process. */
-export function createRates(options: RatesOptions): Rates {
-  return new RateBook(options);
-}
-
 /** A denial is kept no longer than this, so that an edited rate is felt soon and no idle key stays in memory. */
 const denialMaxMs = 1000;
 const sweepMs = 1000;
 
-class RateBook implements Rates {
+/** The rates of all keys. */
+export class Rates {
   readonly #ledger: Ledger;
   readonly #clock: Clock;
   readonly #room: WaitingRoom<Waiter>;
@@ -58,6 +45,7 @@ class RateBook implements Rates {
     return this.#book.size;
   }
 
+  /** Takes a cell: at once when some are held, otherwise after a call that is shared with others of the key. */
   take(keyId: string, rule: RateRule): Cell | TooFast | Promise<Cell | TooFast> {
     const mono = this.#clock.mono();
     const rate = this.#find(keyId, rule, mono);
@@ -73,6 +61,7 @@ class RateBook implements Rates {
     return answer;
   }
 
+  /** The request was refused for another reason: its cell serves the next one, as long as it is fresh. */
   putBack(keyId: string, rule: RateRule): void {
     const rate = this.#book.get(keyId);
     if (rate?.rule !== rule || !isFresh(rate, this.#clock.mono())) return;

@@ -21,7 +21,7 @@ export type AdmissionOutcome =
 
 export interface Admission {
   readonly plans: ReadonlyMap<string, PlanRule>;
-  readonly quotas: Quotas;
+  readonly quotas: Pick<Quotas, 'reserve'>;
   readonly count: (plan: string, outcome: AdmissionOutcome) => void;
   /** Told of a quota that has just come near its limit: once for each caller, quota and period. */
   readonly warn: (caller: Caller, quota: QuotaReading) => void;

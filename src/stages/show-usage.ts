@@ -14,7 +14,7 @@ export interface UsageDesk {
   /** undefined = nowhere. */
   readonly path: string | undefined;
   readonly plans: ReadonlyMap<string, PlanRule>;
-  readonly quotas: Quotas;
+  readonly quotas: Pick<Quotas, 'read'>;
 }
 
 /**
@@ -28,7 +28,7 @@ export async function showUsage(
 ): Promise<void> {
   checkUsageMethod(head);
   const plan = requirePlan(caller, by.plans);
-  const readings = await read(caller, plan, by.quotas);
+  const readings = await read(caller, plan, by);
   if (res.destroyed) throw new Refusal('client_gone');
   const body = JSON.stringify(describe(caller, plan, readings));
   const headers = ['X-Request-Id', requestId];
@@ -41,7 +41,7 @@ export function checkUsageMethod({ method }: Pick<Head, 'method'>): void {
   throw new Refusal('method_not_allowed', { headers: { Allow: 'GET, HEAD' } });
 }
 
-async function read(caller: Caller, plan: PlanRule, quotas: Quotas): Promise<readonly UsageReading[]> {
+async function read(caller: Caller, plan: PlanRule, { quotas }: UsageDesk): Promise<readonly UsageReading[]> {
   try {
     return await quotas.read(caller.keyId, plan);
   } catch (cause) {

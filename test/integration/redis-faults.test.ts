@@ -12,9 +12,8 @@ import type { TestContext } from 'node:test';
 import { Redis } from 'ioredis';
 import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
 import { systemClock } from '../../src/waiting/clock.ts';
-import { createConcurrency } from '../../src/quota/concurrency.ts';
-import { createQuotas } from '../../src/quota/quotas.ts';
-import type { Quotas } from '../../src/quota/quotas.ts';
+import { Concurrency } from '../../src/quota/concurrency.ts';
+import { Quotas } from '../../src/quota/quotas.ts';
 import { StoreUnavailable } from '../../src/stores/ledger.ts';
 import type { DrawOrder, Ledger } from '../../src/stores/ledger.ts';
 import { FEED_ENTRIES_MAX, type KeyEvent } from '../../src/stores/key-store.ts';
@@ -83,7 +82,7 @@ test('while Redis is stopped a flood of calls leaves next to nothing behind for 
 });
 
 function quotasOn(ledger: Ledger): Quotas {
-  return createQuotas({
+  return new Quotas({
     ledger,
     clock: systemClock,
     holder: 'one',
@@ -518,7 +517,7 @@ test('a shared place that could not be kept in an outage is kept soon after it, 
         throw error;
       }),
   };
-  const places = createConcurrency({ ledger: watched, clock: systemClock, onError: assert.ifError });
+  const places = new Concurrency({ ledger: watched, clock: systemClock, onError: assert.ifError });
   const rule = { name: 'concurrency', limit: 1, shared: true };
   const place = await places.enter('key', rule, 'refuse');
   proxy.answers = 'drop';

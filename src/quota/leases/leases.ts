@@ -24,33 +24,6 @@ export interface LeasesOptions {
   readonly owingKeysMax?: number;
 }
 
-/** The units of all keys that this process holds. */
-export interface Leases {
-  readonly time: StoreTime;
-  /**
-   * Reserves units of all of the plan's quotas: at once when enough are held, otherwise after the one draw of the lease
-   * that is in flight, and mostly a key has one lease. Rejects with `StoreUnavailable` when the store cannot be asked and
-   * the plan says `refuse`, or with what `whenLeft` says when the client leaves first. A hold that was answered is the caller's
-   * to settle.
-   */
-  reserve(order: ReserveOrder): Hold | Denial | Promise<Hold | Denial>;
-  /**
-   * Ends a hold, once. What it did not spend goes back; what it spent above its units is charged, whatever the limit
-   * says.
-   */
-  settle(hold: Hold, spent: number): void;
-  /** What is known here of the key whose units these are: its lease may have ended meanwhile, and another have begun. */
-  leaseOf(hold: Hold): Lease;
-  /**
-   * What the key has spent, read from the store and less what is held here. Units that other processes hold count as
-   * spent. Rejects with `StoreUnavailable`.
-   */
-  read(keyId: string, plan: PlanRule): Promise<readonly UsageReading[]>;
-  /** Gives back all that is held, charges what is owed, and resolves when the store has taken it or does not answer in time. */
-  drain(): Promise<void>;
-  readonly counts: LeaseCounts;
-}
-
 /** Sizes of what is kept in memory, for metrics. */
 export interface LeaseCounts {
   readonly leases: number;
@@ -59,16 +32,12 @@ export interface LeaseCounts {
   readonly droppedSteps: number;
 }
 
-/** Creates the leases of a process. */
-export function createLeases(options: LeasesOptions): Leases {
-  return new LeaseBook(options);
-}
-
 /** A store that is away when the gateway stops is waited for a little: it may be started anew together with it. */
 const lastTriesMs = 3000;
 const lastTriesEveryMs = 100;
 
-class LeaseBook implements Leases {
+/** The units of all keys that this process holds. */
+export class Leases {
   readonly time: StoreTime;
   readonly #ledger: Ledger;
   readonly #clock: Clock;
@@ -99,6 +68,12 @@ class LeaseBook implements Leases {
     };
   }
 
+  /**
+   * Reserves units of all of the plan's quotas: at once when enough are held, otherwise after the one draw of the lease
+   * that is in flight, and mostly a key has one lease. Rejects with `StoreUnavailable` when the store cannot be asked and
+   * the plan says `refuse`, or with what `whenLeft` says when the client leaves first. A hold that was answered is the caller's
+   * to settle.
+   */
   reserve(order: ReserveOrder): Hold | Denial | Promise<Hold | Denial> {
     const mono = this.time.tick();
     const lease = this.#book.get(order.keyId);
@@ -114,17 +89,26 @@ class LeaseBook implements Leases {
     return this.#reserveSlowly(order, mono);
   }
 
+  /**
+   * Ends a hold, once. What it did not spend goes back; what it spent above its units is charged, whatever the limit
+   * says.
+   */
   settle(hold: Hold, spent: number): void {
     if (hold.owed) this.#steps.owed.close(hold.lease.keyId, hold.counters, spent);
     else if (spent < hold.units) this.#takeBack(hold, hold.units - spent);
     else if (spent > hold.units) this.#charge(hold, spent - hold.units);
   }
 
+  /** What is known here of the key whose units these are: its lease may have ended meanwhile, and another have begun. */
   leaseOf({ lease }: Hold): Lease {
     const present = lease.gone ? this.#book.get(lease.keyId) : undefined;
     return present?.plan === lease.plan && present.used !== undefined ? present : lease;
   }
 
+  /**
+   * What the key has spent, read from the store and less what is held here. Units that other processes hold count as
+   * spent. Rejects with `StoreUnavailable`.
+   */
   async read(keyId: string, plan: PlanRule): Promise<readonly UsageReading[]> {
     if (!this.time.isKnown) {
       const askedAt = this.time.tick();
@@ -143,6 +127,7 @@ class LeaseBook implements Leases {
     return lease?.plan === plan ? lease.unitsAt(at) : 0;
   }
 
+  /** Gives back all that is held, charges what is owed, and resolves when the store has taken it or does not answer in time. */
   async drain(): Promise<void> {
     await this.#draws.end();
     for (const lease of this.#book.values()) this.#steps.close(lease);

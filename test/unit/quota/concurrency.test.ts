@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createConcurrency } from '../../../src/quota/concurrency.ts';
-import type { Concurrency, Place } from '../../../src/quota/concurrency.ts';
+import { Concurrency, type Place } from '../../../src/quota/concurrency.ts';
 import type { ConcurrencyRule, OnStoreFailure } from '../../../src/config/plan-rule.ts';
 import { StoreUnavailable, Unreadable, type Ledger } from '../../../src/stores/ledger.ts';
 import { createQuotaScene } from '../../helpers/lease-scene.ts';
@@ -21,7 +20,7 @@ async function enterSurely(places: Concurrency, rule = shared): Promise<Place> {
 
 test('a key has as many requests in flight as its limit, and leaving twice frees one place', async () => {
   const { options } = createQuotaScene();
-  const places = createConcurrency(options);
+  const places = new Concurrency(options);
   const first = await enterSurely(places, own);
   await enterSurely(places, own);
   assert.equal((await enter(places, own)).kind, 'full');
@@ -34,8 +33,8 @@ test('a key has as many requests in flight as its limit, and leaving twice frees
 
 test('a shared limit holds over all processes', async () => {
   const { options, clock } = createQuotaScene();
-  const one = createConcurrency(options);
-  const two = createConcurrency(options);
+  const one = new Concurrency(options);
+  const two = new Concurrency(options);
   const first = await enterSurely(one);
   await enterSurely(two);
   assert.equal((await enter(one)).kind, 'full');
@@ -53,8 +52,8 @@ test('a long request keeps its place, and the place of a crashed process is free
     ...ledger,
     stay: async (order: Parameters<typeof ledger.stay>[0]) => (alive ? ledger.stay(order) : dead),
   };
-  const one = createConcurrency({ ...options, ledger: crashing });
-  const two = createConcurrency(options);
+  const one = new Concurrency({ ...options, ledger: crashing });
+  const two = new Concurrency(options);
   await enterSurely(one);
   await enterSurely(one);
   await clock.pass(60_000);
@@ -81,7 +80,7 @@ test('many places are kept a few at a time, each of them once, and none that is 
       stayed.add(order.placeId);
     },
   };
-  const places = createConcurrency({ ...options, ledger: slow });
+  const places = new Concurrency({ ...options, ledger: slow });
   const taken: Place[] = [];
   while (taken.length < 250) taken.push(await enterSurely(places, { ...shared, limit: 250 }));
   await clock.pass(5050);
@@ -93,7 +92,7 @@ test('many places are kept a few at a time, each of them once, and none that is 
 
 test('an outage refuses or allows, as the plan says, and leaks no place', async () => {
   const { options, weather, clock } = createQuotaScene();
-  const places = createConcurrency(options);
+  const places = new Concurrency(options);
   weather.loses = true;
   await assert.rejects(enter(places), StoreUnavailable);
   const allowed = await enter(places, shared, 'allow');
@@ -108,8 +107,8 @@ test('an outage refuses or allows, as the plan says, and leaks no place', async 
 
 test('a shared limit that is full is not asked for each request, and a place that was left is not renewed', async () => {
   const { options, clock, ledger } = createQuotaScene();
-  const one = createConcurrency(options);
-  const two = createConcurrency(options);
+  const one = new Concurrency(options);
+  const two = new Concurrency(options);
   const taken = [await enterSurely(one), await enterSurely(one)];
   for (let count = 0; count < 20; count += 1) assert.equal((await enter(two)).kind, 'full');
   assert.equal(ledger.calls.get('enter'), 3);
@@ -122,8 +121,8 @@ test('a shared limit that is full is not asked for each request, and a place tha
 
 test('a place that is left in this process is usable at once, although others had filled the limit', async () => {
   const { options } = createQuotaScene();
-  const one = createConcurrency(options);
-  const two = createConcurrency(options);
+  const one = new Concurrency(options);
+  const two = new Concurrency(options);
   const place = await enterSurely(one);
   await enterSurely(two);
   assert.equal((await enter(one)).kind, 'full');
@@ -133,8 +132,8 @@ test('a place that is left in this process is usable at once, although others ha
 
 test('places that were left, or perhaps taken, during an outage are free soon after it', async () => {
   const { options, weather, clock } = createQuotaScene();
-  const one = createConcurrency(options);
-  const two = createConcurrency(options);
+  const one = new Concurrency(options);
+  const two = new Concurrency(options);
   const taken = await enterSurely(one);
   weather.loses = true;
   await assert.rejects(enter(one), StoreUnavailable);
@@ -152,7 +151,7 @@ test('places that were left, or perhaps taken, during an outage are free soon af
 
 test('a key that is told of places that were left already has them at its next request', async () => {
   const { options, weather, clock } = createQuotaScene();
-  const places = createConcurrency(options);
+  const places = new Concurrency(options);
   const taken = [await enterSurely(places), await enterSurely(places)];
   weather.refuses = true;
   for (const place of taken) place.leave();
@@ -166,7 +165,7 @@ test('a key that is told of places that were left already has them at its next r
 
 test('in a long outage it is tried now and then to leave a place, and no longer when the place has expired', async () => {
   const { options, weather, clock, ledger } = createQuotaScene();
-  const places = createConcurrency(options);
+  const places = new Concurrency(options);
   const { limit, ...rest } = shared;
   const taken = await Promise.all(
     Array.from({ length: 20 }, () => enterSurely(places, { ...rest, limit: limit * 10 })),
@@ -186,8 +185,8 @@ for (const outageMs of [6000, 17_000, 24_000]) {
   for (const takenForMs of [0, 4500]) {
     test(`no place is given twice after an outage of ${outageMs} ms, ${takenForMs} ms after it was taken`, async () => {
       const { options, weather, clock } = createQuotaScene();
-      const one = createConcurrency(options);
-      const two = createConcurrency(options);
+      const one = new Concurrency(options);
+      const two = new Concurrency(options);
       await enterSurely(one);
       await enterSurely(two);
       await clock.pass(takenForMs);
@@ -207,8 +206,8 @@ for (const outageMs of [6000, 17_000, 24_000]) {
 for (const asksMeanwhile of [true, false]) {
   test(`after an outage in which places expired no other is taken before those in flight are told again, by one that ${asksMeanwhile ? 'asked' : 'was idle'} meanwhile`, async () => {
     const { options, weather, clock } = createQuotaScene();
-    const one = createConcurrency(options);
-    const two = createConcurrency(options);
+    const one = new Concurrency(options);
+    const two = new Concurrency(options);
     const taken = [await enterSurely(one), await enterSurely(one)];
     assert.equal((await enter(two)).kind, 'full');
     weather.refuses = true;
@@ -241,8 +240,8 @@ for (const isBusy of [true, false]) {
       enter: (order) => needsMemory(() => ledger.enter(order)),
       stay: (order) => needsMemory(() => ledger.stay(order)),
     };
-    const one = createConcurrency({ ...options, ledger: small });
-    const two = createConcurrency({ ...options, ledger: small });
+    const one = new Concurrency({ ...options, ledger: small });
+    const two = new Concurrency({ ...options, ledger: small });
     const others = await Promise.all(
       Array.from(
         { length: isBusy ? 8 : 0 },
@@ -270,7 +269,7 @@ for (const isBusy of [true, false]) {
 for (const quietMs of [0, 30_000, 3_600_000]) {
   test(`a short outage costs nobody a wait, ${quietMs} ms after it`, async () => {
     const { options, weather, clock } = createQuotaScene();
-    const places = createConcurrency(options);
+    const places = new Concurrency(options);
     weather.refuses = true;
     await assert.rejects(enter(places), StoreUnavailable);
     await clock.pass(15_000);
@@ -283,7 +282,7 @@ for (const quietMs of [0, 30_000, 3_600_000]) {
 
 test('what is not told of a place in an outage is told soon after it, once, and not of places left meanwhile', async () => {
   const { options, weather, clock, ledger } = createQuotaScene();
-  const places = createConcurrency(options);
+  const places = new Concurrency(options);
   const wide = { ...shared, limit: 300 };
   const taken = await Promise.all(Array.from({ length: 300 }, () => enterSurely(places, wide)));
   weather.refuses = true;
@@ -307,7 +306,7 @@ test('a place whose counter is spoilt keeps no other from being renewed', async 
       await ledger.stay(order);
     },
   };
-  const places = createConcurrency({ ...options, ledger: spoilt });
+  const places = new Concurrency({ ...options, ledger: spoilt });
   await enterSurely(places);
   await places.enter('bob', shared, 'refuse');
   await clock.pass(20_100);

@@ -3,8 +3,7 @@ import { test } from 'node:test';
 import type { Grant, Outcome } from '../../../src/quota/grants.ts';
 import type { Charge, PlanRule } from '../../../src/config/plan-rule.ts';
 import { aPeriod } from '../../helpers/a-period.ts';
-import { createQuotas } from '../../../src/quota/quotas.ts';
-import type { Decision, QuotaRefusal, Quotas } from '../../../src/quota/quotas.ts';
+import { type Decision, type QuotaRefusal, Quotas } from '../../../src/quota/quotas.ts';
 import { aClient } from '../../helpers/a-client.ts';
 import { aPlan, aQuota, createQuotaScene } from '../../helpers/lease-scene.ts';
 import { settle as runReady } from '../../helpers/turnable-clock.ts';
@@ -45,7 +44,7 @@ for (const [name, outcome, charged] of charges) {
     const units = charged.includes(charge) ? 1 : 0;
     test(`charge ${charge}: a request that was ${name} costs ${units}`, async () => {
       const { options, ledger } = createQuotaScene();
-      const quotas = createQuotas(options);
+      const quotas = new Quotas(options);
       const given = await grant(quotas, aPlan({ quotas: [aQuota(10)], charge }));
       given.settle(outcome);
       given.settle(ok);
@@ -58,7 +57,7 @@ for (const [name, outcome, charged] of charges) {
 
 test('a request that leaves unsettled costs nothing, and frees its place', async () => {
   const { options, ledger } = createQuotaScene();
-  const quotas = createQuotas(options);
+  const quotas = new Quotas(options);
   const plan = aPlan({ quotas: [aQuota(10)], concurrency: { name: 'in-flight', limit: 1, shared: false } });
   (await grant(quotas, plan)).leave();
   (await grant(quotas, plan)).leave();
@@ -79,7 +78,7 @@ const corrections: readonly [string, number, boolean, number][] = [
 for (const [name, cost, accepted, charged] of corrections) {
   test(`an upstream that says ${name} has ${charged} of 3 units charged`, async () => {
     const { options, ledger } = createQuotaScene();
-    const quotas = createQuotas(options);
+    const quotas = new Quotas(options);
     const given = await grant(quotas, aPlan({ quotas: [aQuota(10)] }), 3);
     assert.equal(given.correctCost(cost), accepted);
     given.settle(ok);
@@ -90,7 +89,7 @@ for (const [name, cost, accepted, charged] of corrections) {
 
 test('an answer tells what is left, and warns once per period when it is little', async () => {
   const { options, clock } = createQuotaScene(Date.UTC(2026, 4, 31, 23, 59, 50));
-  const quotas = createQuotas(options);
+  const quotas = new Quotas(options);
   const plan = aPlan({ quotas: [aQuota(5, 'month', { warnAt: 80 })] });
   const notices = [];
   for (let count = 0; count < 5; count += 1) notices.push((await grant(quotas, plan)).describe());
@@ -116,7 +115,7 @@ test('an answer tells what is left, and warns once per period when it is little'
 
 test('a request that took past the end of its period warns of nothing anew', async () => {
   const { options, clock } = createQuotaScene(Date.UTC(2026, 4, 31, 23, 59, 50));
-  const quotas = createQuotas(options);
+  const quotas = new Quotas(options);
   const plan = aPlan({ quotas: [aQuota(5, 'month', { warnAt: 20 })] });
   const ofMay = [await grant(quotas, plan), await grant(quotas, plan)];
   await clock.pass(20_000);
@@ -132,7 +131,7 @@ test('a request that took past the end of its period warns of nothing anew', asy
 
 test('each percentage of a limit warns at its very unit', async () => {
   const { options } = createQuotaScene();
-  const quotas = createQuotas(options);
+  const quotas = new Quotas(options);
   const firstWarned = async (warnAt: number): Promise<number> => {
     const plan = aPlan({ quotas: [aQuota(100, 'month', { warnAt })] });
     for (let used = 1; used <= 100; used += 1) {
@@ -147,7 +146,7 @@ test('each percentage of a limit warns at its very unit', async () => {
 
 test('a request that took long tells what is known when it is answered, though its lease has ended', async () => {
   const { options, clock } = createQuotaScene();
-  const quotas = createQuotas(options);
+  const quotas = new Quotas(options);
   const plan = aPlan({ quotas: [aQuota(10, 'month', { warnAt: 80 })] });
   const slow = await grant(quotas, plan);
   await clock.pass(5000);
@@ -159,7 +158,7 @@ test('a request that took long tells what is known when it is answered, though i
 
 test('each quota of a key warns by itself, once', async () => {
   const { options } = createQuotaScene();
-  const quotas = createQuotas(options);
+  const quotas = new Quotas(options);
   const plan = aPlan({
     quotas: [aQuota(5, 'month', { warnAt: 60 }), aQuota(5, 'year', { warnAt: 80 }), aQuota(5, 'day')],
   });
@@ -172,7 +171,7 @@ test('each quota of a key warns by itself, once', async () => {
 
 test('a quota that is overrun in one go warns with the first refusal, and by how much', async () => {
   const { options } = createQuotaScene();
-  const quotas = createQuotas(options);
+  const quotas = new Quotas(options);
   const plan = aPlan({ quotas: [aQuota(5, 'month', { warnAt: 80 })] });
   const given = await grant(quotas, plan);
   assert.deepEqual(given.describe().newWarnings, []);
@@ -187,7 +186,7 @@ test('a quota that is overrun in one go warns with the first refusal, and by how
 
 test('an exhausted quota says when to come back, never earlier than the truth', async () => {
   const { options } = createQuotaScene(Date.UTC(2026, 4, 31, 23, 59, 49) + 1);
-  const quotas = createQuotas(options);
+  const quotas = new Quotas(options);
   const plan = aPlan({ quotas: [aQuota(1, 'minute'), aQuota(1), aQuota(1000, 'year')] });
   await grant(quotas, plan);
   const refusal = await ask(quotas, plan);
@@ -203,7 +202,7 @@ test('an exhausted quota says when to come back, never earlier than the truth', 
 test('a store that takes its time makes nobody come back earlier than the truth', async () => {
   const { options, clock, weather } = createQuotaScene(Date.UTC(2026, 4, 5, 12, 0, 49) + 1);
   weather.takesMs = 900;
-  const quotas = createQuotas({ ...options, deadlineMs: 2000 });
+  const quotas = new Quotas({ ...options, deadlineMs: 2000 });
   const plan = aPlan({ quotas: [aQuota(1, 'minute')] });
   const answers = [ask(quotas, plan), ask(quotas, plan)];
   await clock.pass(2000);
@@ -215,7 +214,7 @@ test('a store that takes its time makes nobody come back earlier than the truth'
 
 test('the wait for a rate is rounded up to whole seconds', async () => {
   const { options } = createQuotaScene();
-  const quotas = createQuotas(options);
+  const quotas = new Quotas(options);
   const plan = aPlan({ rate: { name: 'rate', limit: 2, perMs: 3000, burst: 1 } });
   await grant(quotas, plan);
   assert.equal((await refuse(quotas, plan)).headers['Retry-After'], '2');
@@ -223,7 +222,7 @@ test('the wait for a rate is rounded up to whole seconds', async () => {
 
 test('an exhausted lifetime promises no return', async () => {
   const { options } = createQuotaScene();
-  const quotas = createQuotas(options);
+  const quotas = new Quotas(options);
   const plan = aPlan({ quotas: [aQuota(1, 'lifetime')] });
   await grant(quotas, plan);
   const refusal = await ask(quotas, plan);
@@ -234,7 +233,7 @@ test('an exhausted lifetime promises no return', async () => {
 
 test('a dearer request waits for the quota that is too small for it, whoever was turned away before', async () => {
   const { options } = createQuotaScene(Date.UTC(2026, 4, 31, 22, 59, 49));
-  const quotas = createQuotas(options);
+  const quotas = new Quotas(options);
   const plan = aPlan({ quotas: [aQuota(6, 'minute'), aQuota(10, 'day')] });
   for (let count = 0; count < 6; count += 1) await grant(quotas, plan);
   const waits = [1, 5, 1, 7].map(async (cost) => {
@@ -246,7 +245,7 @@ test('a dearer request waits for the quota that is too small for it, whoever was
 
 test('a request that costs more than a quota ever has is not told to come back', async () => {
   const { options } = createQuotaScene();
-  const quotas = createQuotas(options);
+  const quotas = new Quotas(options);
   const plan = aPlan({ quotas: [aQuota(2)] });
   const refusal = await quotas.reserve({ keyId: 'ada', plan, cost: 3 });
   assert.ok(refusal.kind === 'refusal');
@@ -258,7 +257,7 @@ const concurrency = { name: 'in-flight', limit: 1, shared: false };
 
 test('a refusal undoes what was taken before it: the place and the cell', async () => {
   const { options } = createQuotaScene();
-  const quotas = createQuotas(options);
+  const quotas = new Quotas(options);
   const quotaless = aPlan({ quotas: [aQuota(0)], rate, concurrency });
   for (let count = 0; count < 3; count += 1) {
     const refusal = await ask(quotas, quotaless);
@@ -279,7 +278,7 @@ test('a refusal undoes what was taken before it: the place and the cell', async 
 
 test('a quota that cannot be reckoned refuses its requests, and leaves nothing taken', async () => {
   const { options } = createQuotaScene();
-  const quotas = createQuotas(options);
+  const quotas = new Quotas(options);
   const period = aPeriod('day', 'Nowhere/Atlantis');
   const unknown = aPlan({ quotas: [aQuota(9, 'day', { period })], rate, concurrency });
   for (let count = 0; count < 3; count += 1) {
@@ -292,12 +291,12 @@ test('a quota that cannot be reckoned refuses its requests, and leaves nothing t
 
 test('a request that costs nothing passes an exhausted quota', async () => {
   const { options } = createQuotaScene();
-  await grant(createQuotas(options), aPlan({ quotas: [aQuota(0)] }), 0);
+  await grant(new Quotas(options), aPlan({ quotas: [aQuota(0)] }), 0);
 });
 
 test('an outage is told as such, or passed over when the plan says so, and leaves nothing taken', async () => {
   const { options, weather, ledger, clock } = createQuotaScene();
-  const quotas = createQuotas(options);
+  const quotas = new Quotas(options);
   const limits = { quotas: [aQuota(9)], rate, concurrency };
   weather.refuses = true;
   const refusal = await ask(quotas, aPlan(limits));
@@ -314,7 +313,7 @@ test('an outage is told as such, or passed over when the plan says so, and leave
 
 test('an answer tells no quota that could not be asked, though the store told it a moment ago', async () => {
   const { options, weather } = createQuotaScene();
-  const quotas = createQuotas(options);
+  const quotas = new Quotas(options);
   const plan = aPlan({ quotas: [aQuota(9)], consistency: 'strict', onStoreFailure: 'allow' });
   assert.match((await grant(quotas, plan)).describe().headers['RateLimit'] ?? '', /^"month";r=8/);
   weather.refuses = true;
@@ -326,7 +325,7 @@ test('an answer tells no quota that could not be asked, though the store told it
 test('a client that leaves while it waits gets its reason back, and nothing stays taken', async () => {
   const { options, weather, ledger, clock } = createQuotaScene();
   weather.takesMs = 5;
-  const quotas = createQuotas(options);
+  const quotas = new Quotas(options);
   const plan = aPlan({ quotas: [aQuota(9)], concurrency });
   const client = aClient();
   const decision = quotas.reserve({ keyId: 'ada', plan, cost: 1, whenLeft: client.whenLeft });
@@ -348,7 +347,7 @@ for (const [name, limits] of [
 ] as const) {
   test(`a grant whose shared place could not be asked ${name} is marked`, async () => {
     const { options, weather, clock, ledger } = createQuotaScene();
-    const quotas = createQuotas(options);
+    const quotas = new Quotas(options);
     const plan = aPlan({ ...limits, concurrency: shared, onStoreFailure: 'allow' });
     for (let count = 0; count < 50; count += 1) {
       const given = await grant(quotas, plan);
@@ -366,7 +365,7 @@ for (const [name, limits] of [
 
 test('a grant whose rate could not be asked is marked', async () => {
   const { options, weather } = createQuotaScene();
-  const quotas = createQuotas(options);
+  const quotas = new Quotas(options);
   weather.refuses = true;
   const given = await grant(quotas, aPlan({ rate, onStoreFailure: 'allow' }));
   assert.ok(given.owed);

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RateRule } from '../../../src/config/plan-rule.ts';
-import { createRates } from '../../../src/quota/rates.ts';
-import type { Rates } from '../../../src/quota/rates.ts';
+import { Rates } from '../../../src/quota/rates.ts';
 import { StoreUnavailable } from '../../../src/stores/ledger.ts';
 import { createQuotaScene } from '../../helpers/lease-scene.ts';
 import { settle as runReady } from '../../helpers/turnable-clock.ts';
@@ -16,7 +15,7 @@ async function take(rates: Rates, rule: RateRule) {
 
 test('a low rate asks for each request and denies exactly until the next cell', async () => {
   const { clock, ledger, options } = createQuotaScene();
-  const rates = createRates(options);
+  const rates = new Rates(options);
   assert.equal((await take(rates, slow)).kind, 'cell');
   assert.equal((await take(rates, slow)).kind, 'cell');
   const denied = await take(rates, slow);
@@ -40,7 +39,7 @@ async function warmUp(rates: Rates, { clock }: Pick<ReturnType<typeof createQuot
 }
 
 test('what is told of a rate is its window to the second, whatever it divides to', async () => {
-  const rates = createRates(createQuotaScene().options);
+  const rates = new Rates(createQuotaScene().options);
   for (let limit = 1; limit <= 60; limit += 1) {
     const answer = await rates.take(`limit-${limit}`, { name: 'rate', limit, perMs: 1000, burst: limit });
     assert.equal(answer.reading.windowSeconds, 1, `${limit} per second`);
@@ -49,7 +48,7 @@ test('what is told of a rate is its window to the second, whatever it divides to
 });
 
 test('of a refusal too it is told when all of the burst is free again', async () => {
-  const rates = createRates(createQuotaScene().options);
+  const rates = new Rates(createQuotaScene().options);
   const perSecond: RateRule = { name: 'rate', limit: 1, perMs: 1000, burst: 5 };
   const told = [];
   for (let turn = 0; turn < 6; turn += 1) told.push((await take(rates, perSecond)).reading.resetInSeconds);
@@ -58,7 +57,7 @@ test('of a refusal too it is told when all of the burst is free again', async ()
 
 test('a fast key draws cells for about 20 ms ahead, and they are served without a promise', async () => {
   const scene = createQuotaScene();
-  const rates = createRates(scene.options);
+  const rates = new Rates(scene.options);
   await warmUp(rates, scene);
   const before = scene.ledger.calls.get('takeCells') ?? 0;
   let waited = 0;
@@ -76,7 +75,7 @@ test('a fast key draws cells for about 20 ms ahead, and they are served without 
 test('of a fast rate nothing is drawn ahead for a key that comes seldom here: others may need it', async () => {
   const { clock, options } = createQuotaScene();
   const rule: RateRule = { name: 'rate', limit: 100, perMs: 1000, burst: 100 };
-  const all = Array.from({ length: 8 }, () => createRates(options));
+  const all = Array.from({ length: 8 }, () => new Rates(options));
   let refused = 0;
   for (let turn = 0; turn < 200; turn += 1) {
     for (const rates of all) if ((await take(rates, rule)).kind !== 'cell') refused += 1;
@@ -87,7 +86,7 @@ test('of a fast rate nothing is drawn ahead for a key that comes seldom here: ot
 
 test('cells older than 50 ms are thrown away, not spent', async () => {
   const scene = createQuotaScene();
-  const rates = createRates(scene.options);
+  const rates = new Rates(scene.options);
   await warmUp(rates, scene);
   while (rates.take('ada', fast) instanceof Promise) await runReady();
   const before = scene.ledger.calls.get('takeCells') ?? 0;
@@ -99,7 +98,7 @@ test('cells older than 50 ms are thrown away, not spent', async () => {
 for (const processes of [1, 3]) {
   test(`over ${processes} processes no window holds more than the burst and what the rate adds`, async () => {
     const { clock, options } = createQuotaScene();
-    const all = Array.from({ length: processes }, () => createRates(options));
+    const all = Array.from({ length: processes }, () => new Rates(options));
     let passed = 0;
     for (let tick = 0; tick < 500; tick += 1) {
       for (const rates of all) {
@@ -115,7 +114,7 @@ for (const processes of [1, 3]) {
 test('simultaneous requests of a key share one call, and those that exceed the burst are denied', async () => {
   const { clock, ledger, options, weather } = createQuotaScene();
   weather.takesMs = 5;
-  const rates = createRates(options);
+  const rates = new Rates(options);
   const answers = Array.from({ length: 50 }, () => take(rates, slow));
   assert.equal(ledger.calls.get('takeCells'), 1);
   await clock.pass(50);
@@ -131,7 +130,7 @@ async function comeFromAfar(
 ) {
   const { clock, ledger, options, weather } = createQuotaScene();
   weather.takesMs = 60;
-  const rates = createRates(options);
+  const rates = new Rates(options);
   const answers: ReturnType<typeof take>[] = [];
   for (let turn = 0; turn < turns; turn += 1) {
     for (let count = inTurn(turn); count > 0; count -= 1) answers.push(take(rates, rule));
@@ -177,7 +176,7 @@ test('a fast key at nine tenths of its rate is not refused either by a store tha
 
 test('who came while another was told no is told so with him, as long as that is true', async () => {
   const { clock, ledger, options, weather } = createQuotaScene();
-  const rates = createRates(options);
+  const rates = new Rates(options);
   const single: RateRule = { ...slow, burst: 1 };
   await take(rates, single);
   weather.takesMs = 5;
@@ -192,7 +191,7 @@ test('who came while another was told no is told so with him, as long as that is
   // From far away the answer comes when the cell it speaks of is free already, and another process has not taken it.
   weather.takesMs = 60;
   const quick: RateRule = { name: 'rate', limit: 50, perMs: 1000, burst: 1 };
-  const other = createRates(options).take('bob', quick);
+  const other = new Rates(options).take('bob', quick);
   await clock.pass(1);
   const denied = rates.take('bob', quick);
   await clock.pass(1);
@@ -209,7 +208,7 @@ test('who came while the store failed another hears of it with him, and of the s
   const broken = new StoreUnavailable('gone', { mayHaveHappened: false });
   const takeCells = async () => new Promise<never>((_, reject) => void clock.after(20, () => reject(broken)));
   const ledger = { ...options.ledger, takeCells };
-  const rates = createRates({ ...options, ledger });
+  const rates = new Rates({ ...options, ledger });
   const heard: unknown[] = [];
   for (let count = 0; count < 3; count += 1) {
     take(rates, slow).catch((error: unknown) => void heard.push(error));
@@ -220,7 +219,7 @@ test('who came while the store failed another hears of it with him, and of the s
 
 test('a cell that was put back serves the next request', async () => {
   const { options } = createQuotaScene();
-  const rates = createRates(options);
+  const rates = new Rates(options);
   await take(rates, slow);
   await take(rates, slow);
   assert.equal((await take(rates, slow)).kind, 'too_fast');
@@ -230,7 +229,7 @@ test('a cell that was put back serves the next request', async () => {
 
 test('a cell that was put back serves who waits for the store already', async () => {
   const { clock, options, weather } = createQuotaScene();
-  const rates = createRates(options);
+  const rates = new Rates(options);
   await take(rates, slow);
   weather.takesMs = 60;
   let answer: string | undefined;
@@ -242,7 +241,7 @@ test('a cell that was put back serves who waits for the store already', async ()
 
 test('a cell that comes back late, or for another rate, serves nobody', async () => {
   const { clock, options } = createQuotaScene();
-  const rates = createRates(options);
+  const rates = new Rates(options);
   const edited = { ...slow, burst: 1 };
   await take(rates, edited);
   rates.putBack('ada', slow);
@@ -254,7 +253,7 @@ test('a cell that comes back late, or for another rate, serves nobody', async ()
 
 test('an edited rate counts at once', async () => {
   const { options } = createQuotaScene();
-  const rates = createRates(options);
+  const rates = new Rates(options);
   const hourly = { ...slow, perMs: 36_000_000, burst: 1 };
   await take(rates, hourly);
   assert.equal((await take(rates, hourly)).kind, 'too_fast');
@@ -263,7 +262,7 @@ test('an edited rate counts at once', async () => {
 
 test('an outage rejects, and an idle key leaves nothing behind', async () => {
   const { clock, options, weather } = createQuotaScene();
-  const rates = createRates(options);
+  const rates = new Rates(options);
   weather.refuses = true;
   await assert.rejects(take(rates, slow), StoreUnavailable);
   weather.refuses = false;
@@ -276,7 +275,7 @@ test('an outage rejects, and an idle key leaves nothing behind', async () => {
 test('no request waits longer than the deadline, also when it came during a call', async () => {
   const { clock, options, weather } = createQuotaScene();
   weather.takesMs = 200;
-  const rates = createRates(options);
+  const rates = new Rates(options);
   const rule = { ...slow, burst: 10 };
   const first = take(rates, rule);
   await clock.pass(1);
@@ -292,7 +291,7 @@ test('no request waits longer than the deadline, also when it came during a call
 test('a rate that is edited while a call is under way does not spend the cells of the old one', async () => {
   const { clock, options, weather, ledger } = createQuotaScene();
   weather.takesMs = 5;
-  const rates = createRates(options);
+  const rates = new Rates(options);
   const before = take(rates, fast);
   const after = take(rates, { ...slow, name: 'other' });
   await clock.pass(20);
@@ -303,7 +302,7 @@ test('a rate that is edited while a call is under way does not spend the cells o
 test('requests of one key under two rates, that wait together, are each paced by their own', async () => {
   const { clock, options, weather } = createQuotaScene();
   weather.takesMs = 5;
-  const rates = createRates(options);
+  const rates = new Rates(options);
   const other = { ...fast, name: 'other' };
   const ask = async (rule: RateRule) =>
     Promise.all(Array.from({ length: 10 }, async () => take(rates, rule)));
@@ -318,7 +317,7 @@ test('requests of one key under two rates, that wait together, are each paced by
 
 test('who is told to wait is told from when the store answered, however long that took', async () => {
   const { clock, options, weather } = createQuotaScene();
-  const rates = createRates(options);
+  const rates = new Rates(options);
   const hourly = { ...slow, limit: 1, perMs: 1000, burst: 1 };
   await take(rates, hourly);
   weather.takesMs = 100;
@@ -333,7 +332,7 @@ test('who is told to wait is told from when the store answered, however long tha
 
 test('an answer tells of the cells that are held here as well', async () => {
   const scene = createQuotaScene();
-  const rates = createRates(scene.options);
+  const rates = new Rates(scene.options);
   await warmUp(rates, scene);
   const left: number[] = [];
   while (left.length < 3) {

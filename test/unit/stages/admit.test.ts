@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { test } from 'node:test';
 import type { Route } from '../../../src/config/config.ts';
-import { createQuotas } from '../../../src/quota/quotas.ts';
+import { Quotas } from '../../../src/quota/quotas.ts';
 import { admit } from '../../../src/stages/admit.ts';
 import type { Caller } from '../../../src/stages/authenticate.ts';
 import { aPlan, aQuota, createQuotaScene } from '../../helpers/lease-scene.ts';
@@ -15,7 +15,7 @@ test('a client that left while a limit was asked counts once, and spends no plac
     rate: { name: 'rate', limit: 10, perMs: 1000, burst: 10 },
     concurrency: { name: 'concurrency', limit: 1, shared: false },
   });
-  const quotas = createQuotas(options);
+  const quotas = new Quotas(options);
   const outcomes: string[] = [];
   const by = {
     plans: new Map([['free', plan]]),
@@ -59,7 +59,7 @@ for (const { title, weather, outcome, leaves } of ways) {
     const outcomes: string[] = [];
     const by = {
       plans: new Map([['free', aPlan({ quotas: [aQuota(outcome === 'quota_exhausted' ? 1 : 9)] })]]),
-      quotas: createQuotas(scene.options),
+      quotas: new Quotas(scene.options),
       count: (_plan: string, what: string) => void outcomes.push(what),
       warn: () => undefined,
     };

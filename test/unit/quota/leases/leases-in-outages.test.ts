@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createLeases } from '../../../../src/quota/leases/leases.ts';
+import { Leases } from '../../../../src/quota/leases/leases.ts';
 import { StoreUnavailable, Unreadable, type Ledger } from '../../../../src/stores/ledger.ts';
 import { may, plan, take, warmUp } from '../../../helpers/lease-callers.ts';
 import { aPlan, aQuota, createQuotaScene } from '../../../helpers/lease-scene.ts';
@@ -8,7 +8,7 @@ import { settle as runReady } from '../../../helpers/turnable-clock.ts';
 
 test('a drain ends although the store does not answer', async () => {
   const scene = createQuotaScene();
-  const leases = createLeases(scene.options);
+  const leases = new Leases(scene.options);
   await warmUp(scene, leases);
   scene.weather.refuses = true;
   const drained = leases.drain();
@@ -19,7 +19,7 @@ test('a drain ends although the store does not answer', async () => {
 
 test('a drain waits a little for a store that is away, so that what is owed is charged', async () => {
   const scene = createQuotaScene();
-  const leases = createLeases(scene.options);
+  const leases = new Leases(scene.options);
   const allowed = aPlan({ quotas: [aQuota(10)], onStoreFailure: 'allow' });
   scene.weather.refuses = true;
   leases.settle(await take(leases, allowed), 1);
@@ -33,7 +33,7 @@ test('a drain waits a little for a store that is away, so that what is owed is c
 
 test('units that find no room to go back are kept until there is', async () => {
   const scene = createQuotaScene();
-  const leases = createLeases({ ...scene.options, stepsMax: 1 });
+  const leases = new Leases({ ...scene.options, stepsMax: 1 });
   const spent = await warmUp(scene, leases);
   scene.weather.refuses = true;
   const bob = leases.reserve({ keyId: 'bob', plan, cost: 1 });
@@ -53,7 +53,7 @@ test('units that find no room to go back are kept until there is', async () => {
 test('no request waits longer than the deadline, however many draws it needs', async () => {
   const scene = createQuotaScene();
   scene.weather.takesMs = 200;
-  const leases = createLeases(scene.options);
+  const leases = new Leases(scene.options);
   const first = take(leases);
   await scene.clock.pass(100);
   const failures: Error[] = [];
@@ -67,7 +67,7 @@ test('no request waits longer than the deadline, however many draws it needs', a
 
 test('an outage spends what is held first, then refuses, and ends by itself', async () => {
   const scene = createQuotaScene();
-  const leases = createLeases(scene.options);
+  const leases = new Leases(scene.options);
   await warmUp(scene, leases);
   scene.weather.refuses = true;
   let granted = 0;
@@ -87,7 +87,7 @@ test('an outage spends what is held first, then refuses, and ends by itself', as
 
 test('a draw whose answer was lost is cancelled when the store is back, and its units come back', async () => {
   const scene = createQuotaScene();
-  const leases = createLeases(scene.options);
+  const leases = new Leases(scene.options);
   scene.weather.loses = true;
   await assert.rejects(take(leases, plan, 5), StoreUnavailable);
   assert.equal(scene.ledger.used('ada', 'month', may), 5);
@@ -101,7 +101,7 @@ test('a draw whose answer was lost is cancelled when the store is back, and its 
 test('allow lets requests through during an outage and charges them, once, when it is over', async () => {
   const scene = createQuotaScene();
   const allowed = aPlan({ quotas: [aQuota(10)], onStoreFailure: 'allow' });
-  const leases = createLeases(scene.options);
+  const leases = new Leases(scene.options);
   scene.weather.refuses = true;
   const holds = await Promise.all([take(leases, allowed), take(leases, allowed), take(leases, allowed)]);
   assert.ok(holds.every(({ owed }) => owed));
@@ -121,7 +121,7 @@ test('allow lets requests through during an outage and charges them, once, when 
 test('allow refuses once too many keys owe', async () => {
   const scene = createQuotaScene();
   const allowed = aPlan({ quotas: [aQuota(10)], onStoreFailure: 'allow' });
-  const leases = createLeases({ ...scene.options, owingKeysMax: 2 });
+  const leases = new Leases({ ...scene.options, owingKeysMax: 2 });
   scene.weather.refuses = true;
   const ask = async (keyId: string) => await leases.reserve({ keyId, plan: allowed, cost: 1 });
   await ask('a');
@@ -132,7 +132,7 @@ test('allow refuses once too many keys owe', async () => {
 
 test('a charge makes no room for units that come back, and is still made when the store is back', async () => {
   const scene = createQuotaScene();
-  const leases = createLeases({ ...scene.options, stepsMax: 1 });
+  const leases = new Leases({ ...scene.options, stepsMax: 1 });
   const strict = aPlan({ quotas: [aQuota(100_000)], consistency: 'strict' });
   const [dear, free] = [await take(leases, strict), await take(leases, strict)];
   scene.weather.refuses = true;
@@ -151,7 +151,7 @@ for (const [name, spends, dropped] of [
 ] as const) {
   test(`${name} after nine seconds, when the store may soon have forgotten the step`, async () => {
     const scene = createQuotaScene();
-    const leases = createLeases(scene.options);
+    const leases = new Leases(scene.options);
     const hold = await take(leases, plan, 3);
     scene.weather.loses = true;
     leases.settle(hold, spends);
@@ -168,7 +168,7 @@ for (const [name, spends, dropped] of [
 
 test('what the store did not take is tried again although no key has a lease any more', async () => {
   const scene = createQuotaScene();
-  const leases = createLeases(scene.options);
+  const leases = new Leases(scene.options);
   const hold = await take(leases);
   await scene.clock.pass(1500);
   assert.deepEqual([leases.counts.leases, scene.clock.timers], [0, 0]);
@@ -185,7 +185,7 @@ test('what the store did not take is tried again although no key has a lease any
 
 test('what many keys owe is charged, though few charges may wait at a time', async () => {
   const scene = createQuotaScene();
-  const leases = createLeases({ ...scene.options, stepsMax: 1 });
+  const leases = new Leases({ ...scene.options, stepsMax: 1 });
   const allowed = aPlan({ quotas: [aQuota(10)], onStoreFailure: 'allow' });
   const keys = ['ada', 'bob', 'cyd'];
   scene.weather.refuses = true;
@@ -207,7 +207,7 @@ test('what many keys owe is charged, though few charges may wait at a time', asy
 test('what was owed is charged once, although other requests of the outage are still open', async () => {
   const scene = createQuotaScene();
   const allowed = aPlan({ quotas: [aQuota(10)], onStoreFailure: 'allow' });
-  const leases = createLeases(scene.options);
+  const leases = new Leases(scene.options);
   scene.weather.refuses = true;
   const [first, second] = [await take(leases, allowed), await take(leases, allowed)];
   leases.settle(first, 1);
@@ -223,7 +223,7 @@ test('what was owed is charged once, although other requests of the outage are s
 test('of an outage that lasts into another period, that one is charged what was spent in it', async () => {
   const noon = Date.UTC(2026, 4, 5, 12);
   const scene = createQuotaScene(noon + 59_900);
-  const leases = createLeases(scene.options);
+  const leases = new Leases(scene.options);
   const allowed = aPlan({ quotas: [aQuota(10, 'minute')], onStoreFailure: 'allow' });
   scene.weather.refuses = true;
   const [before, late] = [await take(leases, allowed), await take(leases, allowed)];
@@ -240,7 +240,7 @@ test('of an outage that lasts into another period, that one is charged what was 
 test('a fault of the program lets nobody through, whatever the plan says of outages', async () => {
   const scene = createQuotaScene();
   const ledger = { ...scene.ledger, draw: () => Promise.reject(new TypeError('a bug')) };
-  const leases = createLeases({ ...scene.options, ledger });
+  const leases = new Leases({ ...scene.options, ledger });
   const allowed = aPlan({ quotas: [aQuota(10)], onStoreFailure: 'allow' });
   await assert.rejects(async () => await take(leases, allowed), TypeError);
   assert.equal(scene.problems.length, 1);
@@ -251,7 +251,7 @@ test('a counter that cannot be read keeps nothing of other keys from the store',
   const scene = createQuotaScene();
   const draw: Ledger['draw'] = (order) =>
     order.keyId === 'ada' ? Promise.reject(new Unreadable('no counter')) : scene.ledger.draw(order);
-  const leases = createLeases({ ...scene.options, ledger: { ...scene.ledger, draw } });
+  const leases = new Leases({ ...scene.options, ledger: { ...scene.ledger, draw } });
   const bob = await leases.reserve({ keyId: 'bob', plan, cost: 3 });
   assert.ok(bob.kind === 'hold');
   await assert.rejects(async () => await take(leases), Unreadable);

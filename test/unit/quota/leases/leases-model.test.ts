@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Clock } from '../../../../src/waiting/clock.ts';
-import { createLeases } from '../../../../src/quota/leases/leases.ts';
-import type { Leases } from '../../../../src/quota/leases/leases.ts';
+import { Leases } from '../../../../src/quota/leases/leases.ts';
 import type { Hold } from '../../../../src/quota/leases/lease.ts';
 import { aPeriod } from '../../../helpers/a-period.ts';
 import type { Consistency, PlanRule } from '../../../../src/config/plan-rule.ts';
@@ -123,7 +122,7 @@ function createWorld(seed: number, consistency: Consistency) {
       whenAllIsRead: (callback) => callback(),
     };
     Object.assign(worker, {
-      leases: createLeases({
+      leases: new Leases({
         ledger: overWire(ledger, worker, later),
         clock,
         holder: worker.name,

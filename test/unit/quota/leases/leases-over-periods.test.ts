@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createLeases } from '../../../../src/quota/leases/leases.ts';
+import { Leases } from '../../../../src/quota/leases/leases.ts';
 import type { DrawOrder } from '../../../../src/stores/ledger.ts';
 import { may, take, warmUp } from '../../../helpers/lease-callers.ts';
 import { aPlan, aQuota, createQuotaScene } from '../../../helpers/lease-scene.ts';
@@ -8,7 +8,7 @@ import { settle as runReady } from '../../../helpers/turnable-clock.ts';
 
 test('when the minute rolls over, the share of the month is not lost and the old minute is not spent', async () => {
   const scene = createQuotaScene(Date.UTC(2026, 4, 5, 12, 0, 58));
-  const leases = createLeases(scene.options);
+  const leases = new Leases(scene.options);
   const both = aPlan({ quotas: [aQuota(10_000, 'minute'), aQuota(100_000)] });
   const spent = await warmUp(scene, leases, both);
   await scene.clock.pass(1000);
@@ -22,7 +22,7 @@ test('when the minute rolls over, the share of the month is not lost and the old
 for (const hours of [-3, 3]) {
   test(`a wall clock that jumps by ${hours} hours changes neither the period nor the count`, async () => {
     const scene = createQuotaScene(Date.UTC(2026, 4, 31, 22, 30));
-    const leases = createLeases(scene.options);
+    const leases = new Leases(scene.options);
     const spent = await warmUp(scene, leases);
     scene.clock.jump(hours * 3_600_000);
     const hold = await take(leases);
@@ -34,7 +34,7 @@ for (const hours of [-3, 3]) {
 
 test('after a sleep of the machine no unit of the ended period is spent', async () => {
   const scene = createQuotaScene(Date.UTC(2026, 4, 31, 22, 30));
-  const leases = createLeases(scene.options);
+  const leases = new Leases(scene.options);
   await warmUp(scene, leases);
   scene.clock.jump(3 * 3_600_000);
   scene.jumpStore(3 * 3_600_000);
@@ -45,7 +45,7 @@ test('after a sleep of the machine no unit of the ended period is spent', async 
 for (const consistency of ['leased', 'strict'] as const) {
   test(`units that come back after a sleep of the machine are none of the next period (${consistency})`, async () => {
     const scene = createQuotaScene(Date.UTC(2026, 4, 5, 12, 0, 30));
-    const leases = createLeases(scene.options);
+    const leases = new Leases(scene.options);
     const minutely = aPlan({ quotas: [aQuota(3, 'minute')], consistency });
     const inFlight = [
       await take(leases, minutely),
@@ -77,7 +77,7 @@ test('a draw whose answer is read after a sleep of the machine is none of the ne
       return answer;
     },
   };
-  const leases = createLeases({ ...scene.options, ledger });
+  const leases = new Leases({ ...scene.options, ledger });
   const before = take(leases);
   await runReady();
   scene.clock.jump(3 * 3_600_000);
@@ -91,13 +91,13 @@ test('a draw whose answer is read after a sleep of the machine is none of the ne
 test('a store whose clock is hours away decides the period', async () => {
   const scene = createQuotaScene(Date.UTC(2026, 4, 31, 22, 30));
   scene.jumpStore(3 * 3_600_000);
-  const hold = await take(createLeases(scene.options));
+  const hold = await take(new Leases(scene.options));
   assert.equal(hold.counters[0]?.periodStart, Date.UTC(2026, 5, 1));
 });
 
 test('clocks that drift apart slowly are no jump', async () => {
   const scene = createQuotaScene();
-  const leases = createLeases(scene.options);
+  const leases = new Leases(scene.options);
   await warmUp(scene, leases);
   const before = scene.ledger.calls.get('giveBack') ?? 0;
   for (let turn = 0; turn < 100; turn += 1) {
@@ -112,15 +112,15 @@ test("usage is that of the store's period, also before anything was drawn here",
   const scene = createQuotaScene();
   const daily = aPlan({ quotas: [aQuota(10, 'day')] });
   scene.jumpStore(48 * 3_600_000);
-  await take(createLeases({ ...scene.options, holder: 'two' }), daily, 7);
-  const [day] = await createLeases(scene.options).read('ada', daily);
+  await take(new Leases({ ...scene.options, holder: 'two' }), daily, 7);
+  const [day] = await new Leases(scene.options).read('ada', daily);
   assert.equal(day?.used, 7);
 });
 
 test('units that are held of the minute before make the usage of this one no less', async () => {
   const scene = createQuotaScene(Date.UTC(2026, 4, 5, 12, 0, 58, 800));
-  const leases = createLeases(scene.options);
-  const other = createLeases({ ...scene.options, holder: 'two' });
+  const leases = new Leases(scene.options);
+  const other = new Leases({ ...scene.options, holder: 'two' });
   const minute = aPlan({ quotas: [aQuota(10_000, 'minute')] });
   await warmUp(scene, leases, minute);
   await scene.clock.pass(210);
@@ -131,7 +131,7 @@ test('units that are held of the minute before make the usage of this one no les
 test('a unit that comes back after its period is none of the next period', async () => {
   const noon = Date.UTC(2026, 4, 5, 12);
   const scene = createQuotaScene(noon + 59_900);
-  const leases = createLeases(scene.options);
+  const leases = new Leases(scene.options);
   const three = aPlan({ quotas: [aQuota(3, 'minute')] });
   const slow = await take(leases, three);
   await scene.clock.pass(200);
@@ -147,7 +147,7 @@ test('a unit that comes back after its period is none of the next period', async
 
 test('a denial ends with its period, to the millisecond', async () => {
   const scene = createQuotaScene(Date.UTC(2026, 4, 5, 12, 0, 59, 980));
-  const leases = createLeases(scene.options);
+  const leases = new Leases(scene.options);
   const one = aPlan({ quotas: [aQuota(1, 'minute')] });
   await take(leases, one);
   const denied = await leases.reserve({ keyId: 'ada', plan: one, cost: 1 });

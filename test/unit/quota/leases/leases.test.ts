@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { PlanRule } from '../../../../src/config/plan-rule.ts';
 import type { Hold } from '../../../../src/quota/leases/lease.ts';
 import { manyLeases } from '../../../../src/quota/leases/lease-sweep.ts';
-import { createLeases } from '../../../../src/quota/leases/leases.ts';
+import { Leases } from '../../../../src/quota/leases/leases.ts';
 import { aClient } from '../../../helpers/a-client.ts';
 import { may, plan, readMonth, take, warmUp } from '../../../helpers/lease-callers.ts';
 import { aPlan, aQuota, createQuotaScene } from '../../../helpers/lease-scene.ts';
@@ -11,7 +11,7 @@ import { settle as runReady } from '../../../helpers/turnable-clock.ts';
 
 test('a key with a steady pace is served from memory, with few draws', async () => {
   const scene = createQuotaScene();
-  const leases = createLeases(scene.options);
+  const leases = new Leases(scene.options);
   await warmUp(scene, leases);
   const before = scene.ledger.draws.length;
   const answer = leases.reserve({ keyId: 'ada', plan, cost: 1 });
@@ -21,14 +21,14 @@ test('a key with a steady pace is served from memory, with few draws', async () 
 
 test('a crash strands at most the one lease, which is a second of the pace', async () => {
   const scene = createQuotaScene();
-  const spent = await warmUp(scene, createLeases(scene.options));
+  const spent = await warmUp(scene, new Leases(scene.options));
   const stranded = scene.ledger.used('ada', 'month', may) - spent;
   assert.ok(stranded > 0 && stranded <= 125, `${stranded} stranded at a pace of 100 a second`);
 });
 
 test('no more than a thousand units are held, however fast a key is', async () => {
   const scene = createQuotaScene();
-  const leases = createLeases(scene.options);
+  const leases = new Leases(scene.options);
   const large = aPlan({ quotas: [aQuota(1e9)] });
   let spent = 0;
   let heldMost = 0;
@@ -44,7 +44,7 @@ test('no more than a thousand units are held, however fast a key is', async () =
 test('a thousand requests at once wait for one draw in flight at a time, and two in all', async () => {
   const scene = createQuotaScene();
   scene.weather.takesMs = 5;
-  const leases = createLeases(scene.options);
+  const leases = new Leases(scene.options);
   const answers = Array.from({ length: 1000 }, () => take(leases));
   assert.equal(scene.ledger.draws.length, 1);
   await scene.clock.pass(20);
@@ -54,7 +54,7 @@ test('a thousand requests at once wait for one draw in flight at a time, and two
 
 test('units that are not spent go back when the key is idle, and nothing stays in memory', async () => {
   const scene = createQuotaScene();
-  const leases = createLeases(scene.options);
+  const leases = new Leases(scene.options);
   const spent = await warmUp(scene, leases);
   await scene.clock.pass(1500);
   assert.equal(scene.ledger.used('ada', 'month', may), spent);
@@ -65,7 +65,7 @@ test('units that are not spent go back when the key is idle, and nothing stays i
 
 test('where very many keys draw one by one, they leave memory sooner than one that draws ahead', async () => {
   const scene = createQuotaScene();
-  const leases = createLeases(scene.options);
+  const leases = new Leases(scene.options);
   await warmUp(scene, leases);
   for (let key = 0; key < 2 * manyLeases; key += 1)
     await leases.reserve({ keyId: `key ${key}`, plan, cost: 1 });
@@ -77,7 +77,7 @@ test('where very many keys draw one by one, they leave memory sooner than one th
 
 test('a key that asks a few times a second draws ahead', async () => {
   const scene = createQuotaScene();
-  const leases = createLeases(scene.options);
+  const leases = new Leases(scene.options);
   for (let request = 0; request < 50; request += 1) {
     await take(leases);
     await scene.clock.pass(400);
@@ -87,7 +87,7 @@ test('a key that asks a few times a second draws ahead', async () => {
 
 test('a sweep over more keys than it looks at in one go goes on as one, however much goes back meanwhile', async () => {
   const scene = createQuotaScene();
-  const leases = createLeases(scene.options);
+  const leases = new Leases(scene.options);
   for (const pause of [100, 500]) {
     for (let key = 0; key < 12_000; key += 1) {
       await leases.reserve({ keyId: `key ${key}`, plan, cost: 1 });
@@ -105,7 +105,7 @@ test('a sweep over more keys than it looks at in one go goes on as one, however 
 
 test('a key that slows down gives back what its pace does not need, though it never rests', async () => {
   const scene = createQuotaScene();
-  const leases = createLeases(scene.options);
+  const leases = new Leases(scene.options);
   let spent = 0;
   for (let turn = 0; turn < 200; turn += 1) {
     for (let count = 0; count < 10; count += 1) await take(leases);
@@ -124,7 +124,7 @@ test('a key that slows down gives back what its pace does not need, though it ne
 
 test('a lease that fits the pace is left alone', async () => {
   const scene = createQuotaScene();
-  const leases = createLeases(scene.options);
+  const leases = new Leases(scene.options);
   await warmUp(scene, leases);
   const before = scene.ledger.calls.get('giveBack') ?? 0;
   await warmUp(scene, leases);
@@ -134,7 +134,7 @@ test('a lease that fits the pace is left alone', async () => {
 
 test('a drain gives back what is held', async () => {
   const scene = createQuotaScene();
-  const leases = createLeases(scene.options);
+  const leases = new Leases(scene.options);
   const spent = await warmUp(scene, leases);
   await leases.drain();
   assert.equal(scene.ledger.used('ada', 'month', may), spent);
@@ -142,7 +142,7 @@ test('a drain gives back what is held', async () => {
 
 test('a drain tells the store that what was held has been spent', async () => {
   const scene = createQuotaScene();
-  const leases = createLeases(scene.options);
+  const leases = new Leases(scene.options);
   await Promise.all(Array.from({ length: 4 }, () => take(leases)));
   assert.deepEqual(await readMonth(scene), { name: 'month', used: 6, leased: 2 });
   await take(leases, plan, 2);
@@ -156,7 +156,7 @@ for (const [name, spends] of [
 ] as const) {
   test(`a request that outlives its lease and ${name} leaves told what the next lease holds`, async () => {
     const scene = createQuotaScene();
-    const leases = createLeases(scene.options);
+    const leases = new Leases(scene.options);
     const slow = await take(leases, plan, 3);
     await scene.clock.pass(1500);
     assert.equal(leases.counts.leases, 0);
@@ -176,7 +176,7 @@ for (const [name, spends] of [
 test('near its end a quota is drawn one by one, to the last unit', async () => {
   const scene = createQuotaScene();
   const few = aPlan({ quotas: [aQuota(20)] });
-  const leases = createLeases(scene.options);
+  const leases = new Leases(scene.options);
   for (let count = 0; count < 20; count += 1) await take(leases, few);
   assert.deepEqual(
     scene.ledger.draws.map(({ want }) => want),
@@ -188,7 +188,7 @@ test('near its end a quota is drawn one by one, to the last unit', async () => {
 test('the last units are spent by dear requests too, however many processes try for them without a rest', async () => {
   const scene = createQuotaScene();
   const rule = aPlan({ quotas: [aQuota(10_000)] });
-  const all = Array.from({ length: 6 }, (_, at) => createLeases({ ...scene.options, holder: `${at}` }));
+  const all = Array.from({ length: 6 }, (_, at) => new Leases({ ...scene.options, holder: `${at}` }));
   let passed = 0;
   for (let turn = 0; turn < 200; turn += 1) {
     for (const leases of all) {
@@ -203,14 +203,14 @@ test('the last units are spent by dear requests too, however many processes try 
 test('strict never draws more than requests wait for', async () => {
   const scene = createQuotaScene();
   const strict = aPlan({ quotas: [aQuota(100_000)], consistency: 'strict' });
-  await warmUp(scene, createLeases(scene.options), strict);
+  await warmUp(scene, new Leases(scene.options), strict);
   assert.ok(scene.ledger.draws.every(({ need, want }) => need === 1 && want === 1));
 });
 
 test('a denied key that hammers does not reach the store each time, and a unit given back is usable at once', async () => {
   const scene = createQuotaScene();
   const one = aPlan({ quotas: [aQuota(1)] });
-  const leases = createLeases(scene.options);
+  const leases = new Leases(scene.options);
   const hold = await take(leases, one);
   for (let count = 0; count < 50; count += 1) {
     assert.equal((await leases.reserve({ keyId: 'ada', plan: one, cost: 1 })).kind, 'exhausted');
@@ -223,7 +223,7 @@ test('a denied key that hammers does not reach the store each time, and a unit g
 test('a strict key can draw a unit again as soon as it was given back', async () => {
   const scene = createQuotaScene();
   const one = aPlan({ quotas: [aQuota(1)], consistency: 'strict' });
-  const leases = createLeases(scene.options);
+  const leases = new Leases(scene.options);
   const hold = await take(leases, one);
   assert.equal((await leases.reserve({ keyId: 'ada', plan: one, cost: 1 })).kind, 'exhausted');
   leases.settle(hold, 0);
@@ -233,7 +233,7 @@ test('a strict key can draw a unit again as soon as it was given back', async ()
 test('a request that is too dear does not turn away a cheaper one after it', async () => {
   const scene = createQuotaScene();
   const three = aPlan({ quotas: [aQuota(3)] });
-  const leases = createLeases(scene.options);
+  const leases = new Leases(scene.options);
   assert.equal((await leases.reserve({ keyId: 'ada', plan: three, cost: 5 })).kind, 'exhausted');
   await take(leases, three, 1);
 });
@@ -241,7 +241,7 @@ test('a request that is too dear does not turn away a cheaper one after it', asy
 test('what was held when a dear request was turned away is there for a less dear one at once', async () => {
   const scene = createQuotaScene();
   const thousand = aPlan({ quotas: [aQuota(1000)] });
-  const leases = createLeases(scene.options);
+  const leases = new Leases(scene.options);
   const spent = await warmUp(scene, leases, thousand);
   const left = 1000 - spent;
   assert.equal((await leases.reserve({ keyId: 'ada', plan: thousand, cost: left + 1 })).kind, 'exhausted');
@@ -250,7 +250,7 @@ test('what was held when a dear request was turned away is there for a less dear
 
 test('units that come back do not overtake: the first in line is served first', async () => {
   const scene = createQuotaScene();
-  const leases = createLeases(scene.options);
+  const leases = new Leases(scene.options);
   const hold = await take(leases, plan, 2);
   scene.weather.takesMs = 5;
   const served: number[] = [];
@@ -263,7 +263,7 @@ test('units that come back do not overtake: the first in line is served first', 
 
 test('many requests that fail at once leave no more than a lease behind', async () => {
   const scene = createQuotaScene();
-  const leases = createLeases(scene.options);
+  const leases = new Leases(scene.options);
   await warmUp(scene, leases);
   const holds = await Promise.all(Array.from({ length: 2000 }, () => take(leases)));
   for (const hold of holds) leases.settle(hold, 0);
@@ -275,8 +275,8 @@ test('many requests that fail at once leave no more than a lease behind', async 
 test('a denial is forgotten after 50 ms, so that units of other processes are found', async () => {
   const scene = createQuotaScene();
   const one = aPlan({ quotas: [aQuota(1)] });
-  const leases = createLeases(scene.options);
-  const other = createLeases({ ...scene.options, holder: 'two' });
+  const leases = new Leases(scene.options);
+  const other = new Leases({ ...scene.options, holder: 'two' });
   const hold = await take(other, one);
   assert.equal((await leases.reserve({ keyId: 'ada', plan: one, cost: 1 })).kind, 'exhausted');
   other.settle(hold, 0);
@@ -288,7 +288,7 @@ test('a request that costs too much is refused, and a cheaper one behind it is s
   const scene = createQuotaScene();
   scene.weather.takesMs = 5;
   const few = aPlan({ quotas: [aQuota(3)] });
-  const leases = createLeases(scene.options);
+  const leases = new Leases(scene.options);
   const answers = [5, 4, 2, 1].map(async (cost) => await leases.reserve({ keyId: 'ada', plan: few, cost }));
   await scene.clock.pass(50);
   const kinds = (await Promise.all(answers)).map(({ kind }) => kind);
@@ -298,7 +298,7 @@ test('a request that costs too much is refused, and a cheaper one behind it is s
 test('a request whose client leaves while it waits loses no units', async () => {
   const scene = createQuotaScene();
   scene.weather.takesMs = 5;
-  const leases = createLeases(scene.options);
+  const leases = new Leases(scene.options);
   const client = aClient();
   const answer = leases.reserve({ keyId: 'ada', plan, cost: 7, whenLeft: client.whenLeft });
   client.leave(new Error('gone'));
@@ -310,7 +310,7 @@ test('a request whose client leaves while it waits loses no units', async () => 
 
 test('for a client that has left already nothing is drawn', async () => {
   const scene = createQuotaScene();
-  const leases = createLeases(scene.options);
+  const leases = new Leases(scene.options);
   const client = aClient();
   client.leave(new Error('gone'));
   const answer = leases.reserve({ keyId: 'ada', plan, cost: 7, whenLeft: client.whenLeft });
@@ -322,7 +322,7 @@ test('for a client that has left already nothing is drawn', async () => {
 test('a drain waits for the draw that is under way, and gives back what it brings', async () => {
   const scene = createQuotaScene();
   scene.weather.takesMs = 50;
-  const leases = createLeases(scene.options);
+  const leases = new Leases(scene.options);
   const client = aClient();
   const asked = leases.reserve({ keyId: 'ada', plan, cost: 3, whenLeft: client.whenLeft });
   client.leave(new Error('left'));
@@ -337,7 +337,7 @@ test('a drain waits for the draw that is under way, and gives back what it bring
 
 test('a lower limit denies at once, units in hand included', async () => {
   const scene = createQuotaScene();
-  const leases = createLeases(scene.options);
+  const leases = new Leases(scene.options);
   await warmUp(scene, leases);
   const lower = aPlan({ quotas: [aQuota(50)] });
   assert.equal((await leases.reserve({ keyId: 'ada', plan: lower, cost: 1 })).kind, 'exhausted');
@@ -346,7 +346,7 @@ test('a lower limit denies at once, units in hand included', async () => {
 test('requests of one key under two plans, that wait together, are each counted by their own', async () => {
   const scene = createQuotaScene();
   scene.weather.takesMs = 5;
-  const leases = createLeases(scene.options);
+  const leases = new Leases(scene.options);
   const small = aPlan({ quotas: [{ ...aQuota(5), name: 'small' }] });
   const large = aPlan({ quotas: [{ ...aQuota(100_000), name: 'large' }] });
   const ask = async (rule: PlanRule) =>
@@ -366,7 +366,7 @@ test('requests of one key under two plans, that wait together, are each counted 
 
 test('a change of plan while a draw is under way loses no units', async () => {
   const scene = createQuotaScene();
-  const leases = createLeases(scene.options);
+  const leases = new Leases(scene.options);
   const spent = await warmUp(scene, leases);
   scene.weather.takesMs = 5;
   const dear = leases.reserve({ keyId: 'ada', plan, cost: 500 });
@@ -381,7 +381,7 @@ test('a change of plan while a draw is under way loses no units', async () => {
 test('a request that cost more is charged beyond the limit, one that cost less gives back', async () => {
   const scene = createQuotaScene();
   const few = aPlan({ quotas: [aQuota(5)] });
-  const leases = createLeases(scene.options);
+  const leases = new Leases(scene.options);
   const first = await take(leases, few, 3);
   const second = await take(leases, few, 2);
   leases.settle(first, 1);
@@ -392,7 +392,7 @@ test('a request that cost more is charged beyond the limit, one that cost less g
 
 test('a request that cost more than is left ends what was drawn ahead: the next one is refused', async () => {
   const scene = createQuotaScene();
-  const leases = createLeases(scene.options);
+  const leases = new Leases(scene.options);
   const spent = await warmUp(scene, leases);
   leases.settle(await take(leases), 1_000_000);
   await runReady();
@@ -403,7 +403,7 @@ test('a request that cost more than is left ends what was drawn ahead: the next 
 test('of requests that cost more than they say none is granted beyond the quota when they come one by one', async () => {
   const scene = createQuotaScene();
   const few = aPlan({ quotas: [aQuota(10_000)] });
-  const leases = createLeases(scene.options);
+  const leases = new Leases(scene.options);
   let granted = 0;
   for (; granted < 1000; granted += 1) {
     const hold = await leases.reserve({ keyId: 'ada', plan: few, cost: 1 });
@@ -416,7 +416,7 @@ test('of requests that cost more than they say none is granted beyond the quota 
 
 test('a busy key does not wait for the store: the next lease is drawn before the last one is spent', async () => {
   const scene = createQuotaScene();
-  const leases = createLeases(scene.options);
+  const leases = new Leases(scene.options);
   await warmUp(scene, leases);
   scene.weather.takesMs = 20;
   for (let turn = 0; turn < 300; turn += 1) {
@@ -433,7 +433,7 @@ test('usage is never told to be less than was used before it was asked for, thou
     await arrives.promise;
     return answer;
   };
-  const leases = createLeases({ ...scene.options, ledger: { ...scene.ledger, readUsage } });
+  const leases = new Leases({ ...scene.options, ledger: { ...scene.ledger, readUsage } });
   let spent = await warmUp(scene, leases);
   const reading = leases.read('ada', plan);
   const drawn = scene.ledger.draws.length;
@@ -446,8 +446,8 @@ test('usage is never told to be less than was used before it was asked for, thou
 
 test('units that go back while usage is read do not make it less than was used', async () => {
   const scene = createQuotaScene();
-  const leases = createLeases(scene.options);
-  const other = createLeases({ ...scene.options, holder: 'two' });
+  const leases = new Leases(scene.options);
+  const other = new Leases({ ...scene.options, holder: 'two' });
   const spent = await warmUp(scene, leases);
   await take(other, plan, 500);
   scene.weather.takesMs = 50;
@@ -460,8 +460,8 @@ test('units that go back while usage is read do not make it less than was used',
 
 test('the last units of a quota do not rest where nobody asks for them', async () => {
   const scene = createQuotaScene();
-  const leases = createLeases(scene.options);
-  const other = createLeases({ ...scene.options, holder: 'two' });
+  const leases = new Leases(scene.options);
+  const other = new Leases({ ...scene.options, holder: 'two' });
   const month = () => scene.ledger.used('ada', 'month', may);
   await warmUp(scene, leases);
   await take(other, plan, 100_000 - month() - 20);
