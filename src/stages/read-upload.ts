@@ -1,9 +1,8 @@
 import { fieldsBytesMax } from '../config/held-bytes.ts';
-import { printSize } from '../config/units.ts';
 import type { UploadRule } from '../config/upload-rule.ts';
 import { Refusal } from '../refusals.ts';
 import type { ArrivingBody } from '../bodies/arriving-body.ts';
-import { checkUpload } from '../uploads/check-upload.ts';
+import { checkUpload, checkUploadSize } from '../uploads/check-upload.ts';
 import { readBoundary } from '../uploads/read-boundary.ts';
 import type { SpoolRoom } from '../uploads/spool.ts';
 import type { StreamedBody } from '../bodies/body.ts';
@@ -25,8 +24,7 @@ export interface UploadOrder {
  * first file passed. When it throws, nothing has been sent and nothing is held.
  */
 export async function readUpload(arriving: ArrivingBody, order: UploadOrder): Promise<StreamedBody> {
-  const { contentType, contentLength } = order.head;
-  const upload = { contentType, contentLength, body: arriving.chunks };
+  const upload = { contentType: order.head.contentType, body: arriving.chunks };
   const checked = checkUpload(upload, order.rule);
   if (order.rule.forward === 'whole') return await spooled(checked, order);
   return await streamed({ checked, stop: arriving.stop }, order);
@@ -36,12 +34,7 @@ export async function readUpload(arriving: ArrivingBody, order: UploadOrder): Pr
 export function requireUploadHead({ contentType, contentLength }: Head, rule: UploadRule): void {
   if (contentLength === 0) throw new Refusal('file_missing', { message: missing(rule) });
   if (rule.kind === 'form') readBoundary(contentType);
-  if (contentLength === undefined || contentLength <= rule.sizeMax) return;
-  const [code, subject] =
-    rule.kind === 'file'
-      ? (['file_too_large', 'The file'] as const)
-      : (['body_too_large', 'The request body'] as const);
-  throw new Refusal(code, { message: `${subject} must be at most ${printSize(rule.sizeMax)}` });
+  if (contentLength !== undefined) checkUploadSize(contentLength, rule);
 }
 
 /** The bytes of text fields, names and all, that a form of this declared length can make the gateway hold. */

@@ -1,3 +1,4 @@
+import { tooLarge } from '../bodies/collect-body.ts';
 import { printSize } from '../config/units.ts';
 import { CollectedBytes } from '../wire/collected-bytes.ts';
 import { createFileTypeCheck } from './check-file-type.ts';
@@ -13,8 +14,6 @@ import type { FormRule, RawFileRule, UploadRule } from '../config/upload-rule.ts
 /** The parts of a request that decide about an upload. */
 export interface UploadRequest {
   readonly contentType: string | undefined;
-  /** The declared Content-Length, if there is one. */
-  readonly contentLength: number | undefined;
   readonly body: AsyncIterable<Buffer>;
 }
 
@@ -25,7 +24,6 @@ export interface UploadRequest {
  * and two chunks are held. A chunk is the reader's until it asks for the next.
  */
 export async function* checkUpload(request: UploadRequest, rule: UploadRule): AsyncGenerator<Buffer, void> {
-  if (request.contentLength !== undefined) checkSize(request.contentLength, rule);
   const check = rule.kind === 'form' ? await openForm(request, rule) : openRawFile(request, rule);
   const waiting = new CollectedBytes();
   let last: Buffer = nothing;
@@ -34,7 +32,7 @@ export async function* checkUpload(request: UploadRequest, rule: UploadRule): As
     for await (const chunk of request.body) {
       if (chunk.length === 0) continue;
       bytes += chunk.length;
-      checkSize(bytes, rule);
+      checkUploadSize(bytes, rule);
       await check.write(chunk);
       if (check.typesPassed()) {
         yield* lettingGo(all(waiting, last));
@@ -49,6 +47,13 @@ export async function* checkUpload(request: UploadRequest, rule: UploadRule): As
   } finally {
     check.close();
   }
+}
+
+/** Refuses more bytes than an upload may have, whether they have come or are announced. */
+export function checkUploadSize(bytes: number, { kind, sizeMax }: UploadRule): void {
+  if (bytes <= sizeMax) return;
+  if (kind === 'form') throw tooLarge(sizeMax);
+  throw new Refusal('file_too_large', { message: `The file must be at most ${printSize(sizeMax)}` });
 }
 
 // --- Internal ---
@@ -110,12 +115,4 @@ function openRawFile({ contentType }: UploadRequest, rule: RawFileRule): BodyChe
     },
     close: () => {},
   };
-}
-
-function checkSize(bytes: number, rule: UploadRule): void {
-  if (bytes <= rule.sizeMax) return;
-  const size = printSize(rule.sizeMax);
-  if (rule.kind === 'file')
-    throw new Refusal('file_too_large', { message: `The file must be at most ${size}` });
-  throw new Refusal('body_too_large', { message: `The request body must be at most ${size}` });
 }
