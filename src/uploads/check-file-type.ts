@@ -21,30 +21,15 @@ export interface FileClaims {
   readonly fileName: string | undefined;
 }
 
-/** Watches one file. Every method throws `file_unsupported` as soon as no allowed type is left. */
-export interface FileTypeCheck {
-  readonly write: (chunk: Buffer) => void;
-  readonly end: () => void;
-  /** Whether the file's type has passed; text has still to hold to its end. */
-  readonly settled: () => boolean;
-  /** Decides once enough of the file has been seen, and does nothing before. */
-  readonly settle: () => Promise<void>;
-}
+type Verdict = 'pending' | 'signature' | 'text';
 
 /**
  * Checks that the declared type, the extension and the first bytes of a file agree on one allowed type. A claim that is
  * absent is not held against the file, except that a type with a signature must show it, and that text, which has none,
- * must be claimed and be UTF-8 without NUL from beginning to end. An extension nobody knows agrees with no type.
+ * must be claimed and be UTF-8 without NUL from beginning to end. An extension nobody knows agrees with no type. Every method
+ * throws `file_unsupported` as soon as no allowed type is left.
  */
-export function createFileTypeCheck(allowed: readonly string[], claims: FileClaims): FileTypeCheck {
-  return new ClaimsCheck(allowed, claims);
-}
-
-// --- Internal ---
-
-type Verdict = 'pending' | 'signature' | 'text';
-
-class ClaimsCheck implements FileTypeCheck {
+export class FileTypeCheck {
   readonly #allowed: readonly string[];
   readonly #claims: FileClaims;
   readonly #text = createTextCheck();
@@ -73,10 +58,12 @@ class ClaimsCheck implements FileTypeCheck {
     if (this.#verdict === 'text' && !this.#isText) throw this.#unsupported('not text');
   }
 
+  /** Whether the file's type has passed; text has still to hold to its end. */
   settled(): boolean {
     return this.#verdict !== 'pending';
   }
 
+  /** Decides once enough of the file has been seen, and does nothing before. */
   async settle(): Promise<void> {
     if (this.settled() || (!this.#ended && this.#sample.length < sampleBytesMax)) return;
     const sample = this.#sample.take();
@@ -110,6 +97,8 @@ class ClaimsCheck implements FileTypeCheck {
     return new Refusal('file_unsupported', { message: `${this.#claims.label} must be ${expected}`, detail });
   }
 }
+
+// --- Internal ---
 
 /** The allowed types by name, and those of the claims that an allowed pattern means. */
 function candidates(allowed: readonly string[], claims: readonly (readonly string[])[]): readonly string[] {

@@ -2,31 +2,13 @@ import { isUtf8 } from 'node:buffer';
 import { printSize } from '../config/units.ts';
 import { checkFileName, type FileNameRule } from './check-file-name.ts';
 import { CollectedBytes } from '../wire/collected-bytes.ts';
-import { createFileTypeCheck } from './check-file-type.ts';
-import type { FileTypeCheck } from './check-file-type.ts';
+import { FileTypeCheck } from './check-file-type.ts';
 import type { PartHandler } from './read-multipart.ts';
 import type { PartHeader } from './read-part-header.ts';
 import type { PartFact } from './second-reading.ts';
 import { Refusal } from '../refusals.ts';
 import { ambiguous } from './upload-refusals.ts';
 import type { FileRule, FormRule } from '../config/upload-rule.ts';
-
-/** Holds the parts of one form against its rule while they arrive. */
-export interface FormCheck extends PartHandler {
-  /** Whether a file has begun and the type of every file that has begun is known to be allowed. */
-  readonly typesPassed: () => boolean;
-  /** Decides the types that can be decided. To be awaited after every chunk. */
-  readonly settle: () => Promise<void>;
-  /** What can only be said at the end: nothing required is missing, and the text fields satisfy their schema. */
-  readonly finish: () => void;
-}
-
-/** Starts the check of one form, which tells of every part that it has read to its end. */
-export function createFormCheck(rule: FormRule, partRead: (fact: PartFact) => void): FormCheck {
-  return new RunningFormCheck(rule, partRead);
-}
-
-// --- Internal ---
 
 /** Bounds the work for a form, where the rule itself allows any number of other files: an empty part costs as much as a large one. */
 const partsMax = 1000;
@@ -49,7 +31,8 @@ interface OpenField {
   readonly value: CollectedBytes;
 }
 
-class RunningFormCheck implements FormCheck {
+/** Holds the parts of one form against its rule while they arrive, and tells of every part that it has read to its end. */
+export class FormCheck implements PartHandler {
   readonly #rule: FormRule;
   readonly #partRead: (fact: PartFact) => void;
   readonly #counts = new Map<string, number>();
@@ -66,7 +49,7 @@ class RunningFormCheck implements FormCheck {
     this.#partRead = partRead;
   }
 
-  readonly partBegins = (header: PartHeader): void => {
+  partBegins(header: PartHeader): void {
     this.#partCount += 1;
     if (this.#partCount > partsMax) {
       throw new Refusal('body_invalid', { message: `The form must have at most ${partsMax} parts` });
@@ -75,9 +58,9 @@ class RunningFormCheck implements FormCheck {
     const kind = fileName === undefined ? 'field' : 'file';
     this.#part = fileName === undefined ? this.#openField(name) : this.#openFile(header, fileName);
     this.#fact = { kind, name, fileName, type: type ?? 'text/plain', bytes: 0 };
-  };
+  }
 
-  readonly partData = (data: Buffer): void => {
+  partData(data: Buffer): void {
     const [part, fact] = this.#current();
     fact.bytes += data.length;
     if (part.kind === 'file') {
@@ -94,9 +77,9 @@ class RunningFormCheck implements FormCheck {
       throw new Refusal('body_too_large', { message: `A form field must be at most ${printSize(sizeMax)}` });
     }
     part.value.add(data);
-  };
+  }
 
-  readonly partEnds = (): void => {
+  partEnds(): void {
     const [part, fact] = this.#current();
     if (part.kind === 'file') {
       this.#checkSizeMin(part, fact.bytes);
@@ -105,17 +88,20 @@ class RunningFormCheck implements FormCheck {
       this.#checkValue(fact.name, part.value.take());
     }
     this.#partRead(fact);
-  };
+  }
 
+  /** Whether a file has begun and the type of every file that has begun is known to be allowed. */
   typesPassed(): boolean {
     return this.#filesBegun > 0 && this.#unsettled.length === 0;
   }
 
+  /** Decides the types that can be decided. To be awaited after every chunk. */
   async settle(): Promise<void> {
     for (const check of this.#unsettled) await check.settle();
     this.#unsettled = this.#unsettled.filter((check) => !check.settled());
   }
 
+  /** What can only be said at the end: nothing required is missing, and the text fields satisfy their schema. */
   finish(): void {
     for (const [field, { required }] of this.#rule.files) {
       if (required && !this.#counts.has(field))
@@ -159,7 +145,7 @@ class RunningFormCheck implements FormCheck {
     }
     this.#counts.set(name, count);
     checkFileName(fileName, name, rule);
-    const types = rule.types && createFileTypeCheck(rule.types, { label: name, type, charset, fileName });
+    const types = rule.types && new FileTypeCheck(rule.types, { label: name, type, charset, fileName });
     if (types) this.#unsettled.push(types);
     this.#filesBegun += 1;
     return { kind: 'file', field: name, rule, types };
@@ -219,6 +205,8 @@ class RunningFormCheck implements FormCheck {
     return new Refusal('body_invalid', { message, detail: 'file in a field the rule does not name' });
   }
 }
+
+// --- Internal ---
 
 function unexpectedField(names: readonly string[]): Refusal {
   const message =

@@ -1,11 +1,11 @@
 import { tooLarge } from '../bodies/collect-body.ts';
 import { printSize } from '../config/units.ts';
 import { CollectedBytes } from '../wire/collected-bytes.ts';
-import { createFileTypeCheck } from './check-file-type.ts';
-import { createFormCheck } from './check-form.ts';
+import { FileTypeCheck } from './check-file-type.ts';
+import { FormCheck } from './check-form.ts';
 import { letGo, lettingGo } from '../wire/let-go.ts';
 import { readBoundary } from './read-boundary.ts';
-import { createMultipartReader } from './read-multipart.ts';
+import { MultipartReader } from './read-multipart.ts';
 import { readDeclaredType } from './read-part-header.ts';
 import { createSecondReading } from './second-reading.ts';
 import { Refusal } from '../refusals.ts';
@@ -74,8 +74,8 @@ interface BodyCheck {
 async function openForm({ contentType }: UploadRequest, rule: FormRule): Promise<BodyCheck> {
   const boundary = readBoundary(contentType);
   const second = await createSecondReading(boundary);
-  const form = createFormCheck(rule, (fact) => second.expect(fact));
-  const reader = createMultipartReader(boundary, form);
+  const form = new FormCheck(rule, (fact) => second.expect(fact));
+  const reader = new MultipartReader(boundary, form);
   return {
     write: async (chunk) => {
       reader.write(chunk);
@@ -94,7 +94,7 @@ async function openForm({ contentType }: UploadRequest, rule: FormRule): Promise
 
 function openRawFile({ contentType }: UploadRequest, rule: RawFileRule): BodyCheck {
   const claims = { label: 'The file', fileName: undefined, ...readDeclaredType(contentType) };
-  const types = rule.types && createFileTypeCheck(rule.types, claims);
+  const types = rule.types && new FileTypeCheck(rule.types, claims);
   let bytes = 0;
   return {
     write: async (chunk) => {

@@ -10,24 +10,6 @@ export interface PartHandler {
   readonly partEnds: () => void;
 }
 
-/** Reads a form chunk by chunk. It holds back at most one delimiter or one block of part headers. */
-export interface MultipartReader {
-  readonly write: (chunk: Buffer) => void;
-  readonly end: () => void;
-}
-
-/**
- * Reads `multipart/form-data` and accepts its canonical form only (RFC 7578, RFC 2046 §5.1.1): no preamble, no padding,
- * nothing after the end, and the boundary nowhere except in a delimiter, so that a parser which looks for it by line
- * and one which looks for it by bytes cut at the same places. Anything else throws `file_ambiguous`.
- * The verdict does not depend on how the body is cut into chunks.
- */
-export function createMultipartReader(boundary: string, handler: PartHandler): MultipartReader {
-  return new CanonicalReader(boundary, handler);
-}
-
-// --- Internal ---
-
 type State = 'start' | 'delimited' | 'headers' | 'content' | 'closed' | 'ended';
 
 /** The empty line with them. Django takes no longer ones: up to 3.2 it drops the part without a word. */
@@ -38,7 +20,14 @@ const nothing = Buffer.alloc(0);
 const CR = 0x0d;
 const DASH = 0x2d;
 
-class CanonicalReader implements MultipartReader {
+/**
+ * Reads `multipart/form-data` and accepts its canonical form only (RFC 7578, RFC 2046 §5.1.1): no preamble, no padding,
+ * nothing after the end, and the boundary nowhere except in a delimiter, so that a parser which looks for it by line
+ * and one which looks for it by bytes cut at the same places. Anything else throws `file_ambiguous`.
+ * The verdict does not depend on how the body is cut into chunks, of which at most one delimiter or one block of part headers is
+ * held back.
+ */
+export class MultipartReader {
   readonly #handler: PartHandler;
   /** `--boundary` */
   readonly #dashed: Buffer;
@@ -163,6 +152,8 @@ class CanonicalReader implements MultipartReader {
     return length;
   }
 }
+
+// --- Internal ---
 
 function startsWith(bytes: Buffer, prefix: Buffer): boolean {
   return bytes.length >= prefix.length && bytes.compare(prefix, 0, prefix.length, 0, prefix.length) === 0;

@@ -10,14 +10,8 @@ export interface PartFact {
   bytes: number;
 }
 
-/** Reads the same body with a second parser, behind the first, and throws `file_ambiguous` unless it finds the same parts. */
-export interface SecondReading {
-  /** To be told of every part that the first reading has read to its end, before the chunk in which it ends is written. */
-  readonly expect: (fact: PartFact) => void;
-  /** Resolves when the parser has taken the chunk, so that it never holds more than one. */
-  readonly write: (chunk: Buffer) => Promise<void>;
-  readonly end: () => Promise<void>;
-  readonly close: () => void;
+interface FoundPart extends PartFact {
+  whole: boolean;
 }
 
 /**
@@ -27,7 +21,7 @@ export interface SecondReading {
 export async function createSecondReading(boundary: string): Promise<SecondReading> {
   // Loaded by the first upload: most gateways never need it.
   const { Busboy } = await import('@fastify/busboy');
-  return new BusboyReading(
+  return new SecondReading(
     new Busboy({
       headers: { 'content-type': `multipart/form-data; boundary="${boundary}"` },
       preservePath: true,
@@ -36,13 +30,8 @@ export async function createSecondReading(boundary: string): Promise<SecondReadi
   );
 }
 
-// --- Internal ---
-
-interface FoundPart extends PartFact {
-  whole: boolean;
-}
-
-class BusboyReading implements SecondReading {
+/** Reads the same body with a second parser, behind the first, and throws `file_ambiguous` unless it finds the same parts. */
+export class SecondReading {
   readonly #parser: BusboyInstance;
   /** What either reading found and the other has not come to yet. */
   readonly #expected: PartFact[] = [];
@@ -72,10 +61,12 @@ class BusboyReading implements SecondReading {
     });
   }
 
+  /** To be told of every part that the first reading has read to its end, before the chunk in which it ends is written. */
   expect(fact: PartFact): void {
     this.#expected.push(fact);
   }
 
+  /** Resolves when the parser has taken the chunk, so that it never holds more than one. */
   async write(chunk: Buffer): Promise<void> {
     await this.#step((done) => this.#parser.write(chunk, () => done()));
     this.#compare();
@@ -118,6 +109,8 @@ class BusboyReading implements SecondReading {
     if (this.#failed) throw disagreement();
   }
 }
+
+// --- Internal ---
 
 function agree(fact: PartFact, other: PartFact | undefined): boolean {
   return (

@@ -21,20 +21,6 @@ export interface SpoolRoom {
   readonly diskBytes: () => number;
 }
 
-/** Holds one upload until it is known whether it may go on. */
-export interface Spool {
-  /** Throws `spool_full` when the process holds as much as it may, or when the disk does. */
-  readonly write: (chunk: Buffer) => Promise<void>;
-  readonly size: () => number;
-  /**
-   * Reads from the first byte, as often as it is called. The spool has to stay open meanwhile. A chunk is the reader's until
-   * it asks for the next.
-   */
-  readonly read: () => AsyncGenerator<Buffer, void>;
-  /** Lets go of memory and file. Safe to call at any time and more than once. */
-  readonly close: () => Promise<void>;
-}
-
 /** The folder for uploads cannot be written to, which is found out when the gateway starts. */
 export class SpoolUnavailable extends Error {
   constructor(directory: string, cause: unknown) {
@@ -49,13 +35,11 @@ export class SpoolUnavailable extends Error {
 export function createSpoolRoom(limits: SpoolLimits): SpoolRoom {
   const usage = { memory: 0, disk: 0 };
   return {
-    open: () => new RoomSpool(limits, usage),
+    open: () => new Spool(limits, usage),
     memoryBytes: () => usage.memory,
     diskBytes: () => usage.disk,
   };
 }
-
-// --- Internal ---
 
 interface Usage {
   memory: number;
@@ -72,7 +56,8 @@ const lacks: ReadonlyMap<unknown, string> = new Map([
   ['ENFILE', 'too many files are open'],
 ]);
 
-class RoomSpool implements Spool {
+/** Holds one upload until it is known whether it may go on. */
+export class Spool {
   readonly #limits: SpoolLimits;
   readonly #usage: Usage;
   readonly #held: CollectedBytes;
@@ -91,6 +76,7 @@ class RoomSpool implements Spool {
     this.#held = new CollectedBytes(limits.memoryEachMax);
   }
 
+  /** Throws `spool_full` when the process holds as much as it may, or when the disk does. */
   write(chunk: Buffer): Promise<void> {
     const written = this.#writing.then(() => this.#write(chunk));
     this.#writing = written.catch(() => {
@@ -104,6 +90,7 @@ class RoomSpool implements Spool {
     return this.#bytes;
   }
 
+  /** Lets go of memory and file. Safe to call at any time and more than once. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#writing;
@@ -166,6 +153,10 @@ class RoomSpool implements Spool {
     this.#disk = 0;
   }
 
+  /**
+   * Reads from the first byte, as often as it is called. The spool has to stay open meanwhile. A chunk is the reader's until
+   * it asks for the next.
+   */
   async *read(): AsyncGenerator<Buffer, void> {
     if (this.#closed) throw new Error('the spool is closed');
     if (!this.#file) {
@@ -184,6 +175,8 @@ class RoomSpool implements Spool {
     }
   }
 }
+
+// --- Internal ---
 
 /** A file without a name: the system removes it when the process closes it or ends, however it ends. */
 async function openUnlinked(directory: string): Promise<FileHandle> {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createFileTypeCheck } from '../../../src/uploads/check-file-type.ts';
+import { FileTypeCheck } from '../../../src/uploads/check-file-type.ts';
 import { Refusal } from '../../../src/refusals.ts';
 import { samples, wav } from '../../helpers/sample-files.ts';
 
@@ -232,7 +232,7 @@ describe('the check of a file type', () => {
   });
 
   it('settles a large file on its first bytes', async () => {
-    const types = createFileTypeCheck(['audio/wav'], {
+    const types = new FileTypeCheck(['audio/wav'], {
       label: 'file',
       type: 'audio/wav',
       charset: undefined,
@@ -277,7 +277,7 @@ describe('the check of a file type', () => {
 });
 
 async function checkCharset(charset: string): Promise<void> {
-  const types = createFileTypeCheck(['text/csv'], {
+  const types = new FileTypeCheck(['text/csv'], {
     label: 'file',
     type: 'text/csv',
     charset,
@@ -296,7 +296,7 @@ interface Options {
 }
 
 async function check(bytes: Buffer, { fileName, type, allowed, chunk = 65_536 }: Options): Promise<void> {
-  const types = createFileTypeCheck(allowed.split(' '), {
+  const types = new FileTypeCheck(allowed.split(' '), {
     label: 'file',
     type,
     charset: undefined,
@@ -317,7 +317,7 @@ function isUnsupported(error: unknown): boolean {
 
 it('a type that cannot be told in time is no word against the file', async (t) => {
   t.mock.method(AbortSignal, 'timeout', () => AbortSignal.abort());
-  const late = createFileTypeCheck(['audio/wav'], {
+  const late = new FileTypeCheck(['audio/wav'], {
     label: 'file',
     type: 'audio/wav',
     fileName: 'a.wav',

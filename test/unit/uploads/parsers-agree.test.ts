@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { checkFileName } from '../../../src/uploads/check-file-name.ts';
-import { createMultipartReader } from '../../../src/uploads/read-multipart.ts';
+import { MultipartReader } from '../../../src/uploads/read-multipart.ts';
 import { Refusal } from '../../../src/refusals.ts';
 import { boundary, formBody } from '../../helpers/form-body.ts';
 import type { Part } from '../../helpers/form-body.ts';
@@ -161,7 +161,7 @@ async function compare(body: Buffer): Promise<boolean> {
 /** Undefined when the reader refuses, or when a text field is one that the form check refuses. */
 function read(body: Buffer): OtherPart[] | undefined {
   const parts: OtherPart[] = [];
-  const reader = createMultipartReader(boundary, {
+  const reader = new MultipartReader(boundary, {
     partBegins: ({ name: found, fileName: file, type }) => {
       parts.push({
         kind: file === undefined ? 'field' : 'file',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { readBoundary } from '../../../src/uploads/read-boundary.ts';
-import { createMultipartReader } from '../../../src/uploads/read-multipart.ts';
+import { MultipartReader } from '../../../src/uploads/read-multipart.ts';
 import { Refusal } from '../../../src/refusals.ts';
 import { formBody } from '../../helpers/form-body.ts';
 
@@ -256,7 +256,7 @@ describe('the canonical reader refuses what two parsers could read differently',
   }
 
   it('refuses endless headers without waiting for their end', () => {
-    const reader = createMultipartReader('B', {
+    const reader = new MultipartReader('B', {
       partBegins: () => {},
       partData: () => {},
       partEnds: () => {},
@@ -426,7 +426,7 @@ interface ReadPart {
 function read(body: Buffer | readonly Buffer[], boundary = 'B'): ReadPart[] {
   const parts: ReadPart[] = [];
   let current: Buffer[] = [];
-  const reader = createMultipartReader(boundary, {
+  const reader = new MultipartReader(boundary, {
     partBegins: ({ name, fileName, type }) => {
       current = [];
       parts.push({ name, fileName, type, data: '' });
