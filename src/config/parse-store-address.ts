@@ -5,11 +5,11 @@ export class StoreAddressError extends Error {
   override readonly name = 'StoreAddressError';
 }
 
-const FORMS =
+const forms =
   'sqlite:./data/gatehouse.db, redis://host:6379/0, rediss://…, redis+sentinel://host:26379/master or redis+cluster://host:6379';
-const DEFAULT_PREFIX = 'gatehouse:';
-const SENTINEL_PARAMETERS = ['sentinelUsername', 'sentinelPassword'];
-const PARAMETERS = new Set(['ca', 'prefix', ...SENTINEL_PARAMETERS]);
+const defaultPrefix = 'gatehouse:';
+const sentinelParameters = ['sentinelUsername', 'sentinelPassword'];
+const knownParameters = new Set(['ca', 'prefix', ...sentinelParameters]);
 
 /** Reads the `store:` of the configuration. Throws a `StoreAddressError`. */
 export function parseStoreAddress(text: string): StoreAddress {
@@ -21,7 +21,7 @@ export function parseStoreAddress(text: string): StoreAddress {
   const scheme = text.slice(0, Math.max(colon, 0)).toLowerCase();
   if (scheme === 'sqlite') return parseSqlite(text.slice(colon + 1));
   const match = /^(redis|rediss)(?:\+(sentinel|cluster))?$/.exec(scheme);
-  if (match === null) throw new StoreAddressError(`a store is written as ${FORMS}`);
+  if (match === null) throw new StoreAddressError(`a store is written as ${forms}`);
   const parts = /^:\/\/([^/?#]*)(\/[^?#]*)?(?:\?([^#]*))?$/.exec(text.slice(colon));
   if (parts === null) {
     throw new StoreAddressError(
@@ -34,14 +34,14 @@ export function parseStoreAddress(text: string): StoreAddress {
   const ca = parameters.get('ca');
   if (ca !== undefined && !secure) throw new StoreAddressError('ca needs TLS: write rediss instead of redis');
   const shape = match[2] ?? 'single';
-  const idle = SENTINEL_PARAMETERS.find((name) => parameters.has(name));
+  const idle = sentinelParameters.find((name) => parameters.has(name));
   if (idle !== undefined && shape !== 'sentinel')
     throw new StoreAddressError(`${idle} needs ${match[1]}+sentinel`);
   return {
     kind: 'redis',
     ...readAuthority(authority, shape, { path, parameters }),
     tls: secure ? { caFile: ca } : undefined,
-    prefix: readPrefix(parameters.get('prefix') ?? DEFAULT_PREFIX),
+    prefix: readPrefix(parameters.get('prefix') ?? defaultPrefix),
   };
 }
 
@@ -57,8 +57,8 @@ function readQuery(query: string): Query {
   const parameters = new Map<string, string>();
   for (const pair of query.split('&').filter(Boolean)) {
     const [name = '', ...value] = pair.split('=');
-    if (!PARAMETERS.has(name))
-      throw new StoreAddressError(`the parameters are ${[...PARAMETERS].join(', ')}`);
+    if (!knownParameters.has(name))
+      throw new StoreAddressError(`the parameters are ${[...knownParameters].join(', ')}`);
     if (parameters.has(name)) throw new StoreAddressError(`${name} must be given once`);
     parameters.set(name, decode(value.join('=')));
   }

@@ -53,7 +53,7 @@ export const limitMax = 1000;
 export const limitDefault = 100;
 const scanStep = 200;
 /** One call looks at no more keys than this: a filter that fits none of a million must not hold a gateway up. */
-const scanMax = 5_000;
+const scanMax = 5000;
 /** The ids of audit entries in both stores. Redis takes zero and what exceeds 64 bits for an error. */
 const auditCursor = /^[1-9]\d{0,14}(-\d{1,15})?$/;
 

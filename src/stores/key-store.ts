@@ -145,7 +145,7 @@ export type KeyEvent =
   | { readonly kind: 'missed' };
 
 /** The audit log keeps this many entries and this long, whichever is less. */
-export const AUDIT_ENTRIES_MAX = 100_000;
-export const AUDIT_KEPT_MS = 400 * 86_400_000;
+export const auditEntriesMax = 100_000;
+export const auditKeptMs = 400 * 86_400_000;
 /** The change feed keeps this many; who slept through more is told that it missed some. */
-export const FEED_ENTRIES_MAX = 10_000;
+export const feedEntriesMax = 10_000;

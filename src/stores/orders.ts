@@ -1,11 +1,11 @@
 import type { Counter, DrawOrder, CellsOrder, PlaceOrder, UnitsOrder } from './ledger.ts';
 
 /** A counter outlives its period by so many more, within these bounds: those of short periods would pile up in a day. */
-const PERIODS_KEPT = 24;
-const COUNTER_KEPT_MIN_MS = 60_000;
-const COUNTER_KEPT_MAX_MS = 86_400_000;
+const periodsKept = 24;
+const counterKeptMinMs = 60_000;
+const counterKeptMaxMs = 86_400_000;
 /** A process that has told nothing of its lease for so long has died; what it told is not shown any more. */
-export const LEASE_TOLD_MS = 3_600_000;
+export const leaseToldMs = 3_600_000;
 
 /**
  * Until when a counter is kept, so that late steps still find it, and whoever comes when the store's clock has been ahead
@@ -13,12 +13,12 @@ export const LEASE_TOLD_MS = 3_600_000;
  */
 export function keptUntil({ periodStart, periodEnd }: Counter): number {
   if (periodEnd === Number.MAX_SAFE_INTEGER) return periodEnd;
-  const keptMs = Math.min(PERIODS_KEPT * (periodEnd - periodStart), COUNTER_KEPT_MAX_MS);
-  return periodEnd + Math.max(keptMs, COUNTER_KEPT_MIN_MS);
+  const keptMs = Math.min(periodsKept * (periodEnd - periodStart), counterKeptMaxMs);
+  return periodEnd + Math.max(keptMs, counterKeptMinMs);
 }
 
 /** A place that expires later than this is from a clock that was ahead: none is taken for so long. */
-export const PLACE_EXPIRES_MAX_MS = 60_000;
+export const placeExpiresMaxMs = 60_000;
 
 /** Refuses numbers that no store could count exactly. They are the gateway's mistake, not the store's. */
 export function checkDraw({ need, want, held, counters }: DrawOrder): void {
@@ -38,7 +38,7 @@ export function checkCells({ intervalMs, burst, want }: CellsOrder): void {
 }
 
 export function checkPlace({ expiresInMs }: PlaceOrder): void {
-  if (!(expiresInMs > 0 && expiresInMs <= PLACE_EXPIRES_MAX_MS))
+  if (!(expiresInMs > 0 && expiresInMs <= placeExpiresMaxMs))
     throw new RangeError(`no place is taken for ${expiresInMs} ms`);
 }
 

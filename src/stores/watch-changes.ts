@@ -1,7 +1,7 @@
 import type { KeyEvent, Through } from './key-store.ts';
 
 /** One reading answers so many events at most. A full one is followed by the next at once. */
-export const EVENTS_PER_READING = 1_000;
+export const eventsPerReading = 1000;
 
 /** What the feed of a store answers to one reading of it. */
 export interface FeedAnswer {
@@ -41,7 +41,7 @@ export function watchChanges(
     // What was looked up before the first reading may have changed meanwhile.
     const events = fresh ? undefined : answer.events;
     for (const event of events ?? [{ kind: 'missed' } as const]) onEvent(event);
-    if (events?.length === EVENTS_PER_READING) news = true;
+    if (events?.length === eventsPerReading) news = true;
   }
 
   /** A store that is closed meanwhile has not failed. */

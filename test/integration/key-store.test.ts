@@ -8,7 +8,7 @@ import type { StoreAddress } from '../../src/config/config.ts';
 import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
 import type { KeyEvent, KeyRecord, KeyStore } from '../../src/stores/key-store.ts';
 import { openStore } from '../../src/stores/open-store.ts';
-import { EVENTS_PER_READING } from '../../src/stores/watch-changes.ts';
+import { eventsPerReading } from '../../src/stores/watch-changes.ts';
 import { aKey, aNote, aSecret, digestOf } from '../helpers/a-key.ts';
 import { until } from '../helpers/poll.ts';
 import { startRedisServer } from '../helpers/redis-server.ts';
@@ -240,7 +240,7 @@ function keyRules(address: (t: TestContext) => StoreAddress): void {
     t.after(keys.watch((event) => heard.push(event)));
     await until(() => heard.length > 0);
     heard.length = 0;
-    const changes = 3.5 * EVENTS_PER_READING;
+    const changes = 3.5 * eventsPerReading;
     if (at.kind === 'sqlite') fillFeed(at.path, changes);
     else await redis.say('EVAL', fillStream, 1, `${at.prefix}{keys}:changes`, changes);
     t.mock.timers.tick(400);

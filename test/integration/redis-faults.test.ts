@@ -16,7 +16,7 @@ import { Concurrency } from '../../src/quota/concurrency.ts';
 import { Quotas } from '../../src/quota/quotas.ts';
 import { StoreUnavailable } from '../../src/stores/ledger.ts';
 import type { DrawOrder, Ledger } from '../../src/stores/ledger.ts';
-import { FEED_ENTRIES_MAX, type KeyEvent } from '../../src/stores/key-store.ts';
+import { feedEntriesMax, type KeyEvent } from '../../src/stores/key-store.ts';
 import { openStore } from '../../src/stores/open-store.ts';
 import { nameKeys } from '../../src/stores/redis/names.ts';
 import { createLink } from '../../src/stores/redis/link.ts';
@@ -448,7 +448,7 @@ test('a feed that was empty, and was cut while nobody looked, says that changes 
   events.length = 0;
   proxy.answers = 'drop';
   proxy.cutConnections();
-  const many = `for nth = 1, ${FEED_ENTRIES_MAX + 500} do redis.call('XADD', KEYS[1], 'MAXLEN', ${FEED_ENTRIES_MAX}, '*', 'key', 'a') end`;
+  const many = `for nth = 1, ${feedEntriesMax + 500} do redis.call('XADD', KEYS[1], 'MAXLEN', ${feedEntriesMax}, '*', 'key', 'a') end`;
   await redis.say('EVAL', many, 1, 'gatehouse:{keys}:changes');
   proxy.answers = 'pass';
   proxy.cutConnections();

@@ -22,10 +22,10 @@ import type { Worker } from 'node:worker_threads';
 import { StoreUnavailable } from '../../src/stores/ledger.ts';
 import { openStore } from '../../src/stores/open-store.ts';
 import {
-  CALLS_PER_CHECKPOINT,
-  LOG_BYTES_UNCOPIED,
+  callsPerCheckpoint,
+  logBytesUncopied,
   createCheckpointer,
-  LOG_BYTES_KEPT,
+  logBytesKept,
   startCheckpoint,
 } from '../../src/stores/sqlite/checkpoint.ts';
 import { openSqlite } from '../../src/stores/sqlite/open-sqlite.ts';
@@ -299,12 +299,12 @@ test('a checkpoint leaves the version alone that a newer Gatehouse writes in the
   const checkpointer = createCheckpointer(path, () => undefined);
   t.after(() => checkpointer.close());
   const copied = statSync(path).size;
-  checkpointer.noteCalls(CALLS_PER_CHECKPOINT);
+  checkpointer.noteCalls(callsPerCheckpoint);
   await until(() => statSync(path).size > copied, { what: 'the log is copied, and the lock waited for' });
   newer.exec('COMMIT');
   const committed = read('data_version');
   await until(() => {
-    checkpointer.noteCalls(CALLS_PER_CHECKPOINT);
+    checkpointer.noteCalls(callsPerCheckpoint);
     return read('data_version') !== committed;
   });
   assert.equal(read('user_version'), 99);
@@ -316,8 +316,8 @@ test('a log that many processes fill is copied before each of them has made its 
   t.after(() => Promise.all(stores.map((store) => store.close())));
   const counters = [aCounter({ limit: 1_000_000 })];
   const logSize = (): number => statSync(`${path}-wal`).size;
-  for (let call = 1; logSize() <= LOG_BYTES_UNCOPIED; call += 1) {
-    assert.ok(call < CALLS_PER_CHECKPOINT, 'or it is copied for another reason');
+  for (let call = 1; logSize() <= logBytesUncopied; call += 1) {
+    assert.ok(call < callsPerCheckpoint, 'or it is copied for another reason');
     for (const { ledger } of stores) await ledger.draw(aDraw({ counters, keyId: `key-${call % 50}` }));
   }
   const copied = statSync(path).size;
@@ -340,7 +340,7 @@ test('a log that cannot be copied is told of once, and again when it could be in
   const version = (): unknown => other.prepare('PRAGMA data_version').get()?.['data_version'];
   const tryUntil = (happens: () => boolean): Promise<unknown> =>
     until(() => {
-      checkpointer.noteCalls(CALLS_PER_CHECKPOINT);
+      checkpointer.noteCalls(callsPerCheckpoint);
       return happens();
     });
   for (const round of [1, 2]) {
@@ -366,7 +366,7 @@ test('where the file is gone it is not the log that is told of', async (t) => {
   const checkpointer = createCheckpointer(path, (reason) => void reasons.push(reason), start);
   t.after(() => checkpointer.close());
   renameSync(path, `${path}.away`);
-  checkpointer.noteCalls(CALLS_PER_CHECKPOINT);
+  checkpointer.noteCalls(callsPerCheckpoint);
   assert.equal(threads.length, 1);
   await rest();
   assert.deepEqual(reasons, []);
@@ -384,7 +384,7 @@ test('a checkpoint for which there is no thread fails no call, is told of once, 
     },
   );
   for (const round of [1, 2]) {
-    checkpointer.noteCalls(CALLS_PER_CHECKPOINT);
+    checkpointer.noteCalls(callsPerCheckpoint);
     assert.equal(tries, round);
   }
   assert.deepEqual(reasons, ['no thread']);
@@ -403,7 +403,7 @@ test('one thread makes all checkpoints, and another when it has died', async (t)
   const checkpoint = (): Promise<unknown> => {
     const before = version();
     return until(() => {
-      checkpointer.noteCalls(CALLS_PER_CHECKPOINT);
+      checkpointer.noteCalls(callsPerCheckpoint);
       return version() !== before;
     });
   };
@@ -423,10 +423,10 @@ test('one thread makes all checkpoints, and another when it has died', async (t)
 test('a process that has nothing else to do ends, though its log was copied', async (t) => {
   const path = join(tempFolder(t), 'g.db');
   const source = `
-    const { createCheckpointer, CALLS_PER_CHECKPOINT } = await import(process.argv[1]);
+    const { createCheckpointer, callsPerCheckpoint } = await import(process.argv[1]);
     const { openSqlite } = await import(process.argv[2]);
     openSqlite(process.argv[3]);
-    createCheckpointer(process.argv[3], () => undefined).noteCalls(CALLS_PER_CHECKPOINT);`;
+    createCheckpointer(process.argv[3], () => undefined).noteCalls(callsPerCheckpoint);`;
   const modules = ['checkpoint', 'open-sqlite'].map((name) =>
     fileURLToPath(new URL(`../../src/stores/sqlite/${name}.ts`, import.meta.url)),
   );
@@ -456,17 +456,17 @@ test('the log is cut back while writers never rest', async (t) => {
   t.after(() => store.close());
   sql(
     path,
-    `PRAGMA wal_autocheckpoint = 0; CREATE TABLE bulk (x); INSERT INTO bulk VALUES (zeroblob(${LOG_BYTES_KEPT}))`,
+    `PRAGMA wal_autocheckpoint = 0; CREATE TABLE bulk (x); INSERT INTO bulk VALUES (zeroblob(${logBytesKept}))`,
   ).close();
   const size = (): number => statSync(`${path}-wal`).size;
-  assert.ok(size() > LOG_BYTES_KEPT);
+  assert.ok(size() > logBytesKept);
   const counters = [aCounter({ limit: 1_000_000 })];
   const draw = (): Promise<unknown> => store.ledger.draw(aDraw({ counters }));
-  while (size() > LOG_BYTES_KEPT && size() < 2 * LOG_BYTES_KEPT) {
+  while (size() > logBytesKept && size() < 2 * logBytesKept) {
     await Promise.all(Array.from({ length: 64 }, draw));
     await immediate();
   }
-  assert.ok(size() <= LOG_BYTES_KEPT, `${size()} bytes`);
+  assert.ok(size() <= logBytesKept, `${size()} bytes`);
 });
 
 /** Starts threads for checkpoints and sees what they do. */

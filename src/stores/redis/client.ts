@@ -13,12 +13,12 @@ import { tendNodes } from './tend-nodes.ts';
 export type Client = Redis | Cluster;
 
 /** Shorter than the 2 s within which we promise to recover. */
-const PATIENCE_MIN_MS = 1_000;
+const patienceMinMs = 1000;
 /** What ioredis gives up takes all calls on its connection along: the deadline of the one that waits longest has passed by then. */
-const PATIENCE_SPARE_MS = 250;
-const RECONNECT_MAX_MS = 500;
+const patienceSpareMs = 250;
+const reconnectMaxMs = 500;
 /** They take two seconds. */
-const NODE_ATTEMPTS = 8;
+const nodeAttempts = 8;
 
 /** How one connects. */
 export interface Terms {
@@ -112,7 +112,7 @@ function connectTo(servers: OneRedis, options: ConnectionOptions): Redis {
 }
 
 function connectionOptions(address: RedisAddress, { trust, deadlineMs }: Terms) {
-  const patienceMs = Math.max(PATIENCE_MIN_MS, deadlineMs + PATIENCE_SPARE_MS);
+  const patienceMs = Math.max(patienceMinMs, deadlineMs + patienceSpareMs);
   return {
     protocol: 2 as const,
     db: address.db,
@@ -144,7 +144,7 @@ function leaveReplica(): (error: Error) => false | 1 {
   let leftAt = -Infinity;
   return (error) => {
     const now = performance.now();
-    if (now - leftAt < RECONNECT_MAX_MS || !isReadOnly(error)) return false;
+    if (now - leftAt < reconnectMaxMs || !isReadOnly(error)) return false;
     leftAt = now;
     return 1;
   };
@@ -179,7 +179,7 @@ function clusterOptions(options: ConnectionOptions) {
     enableOfflineQueue: false,
     clusterRetryStrategy: reconnectInMs,
     // A node that stays away is given up, so that without any the cluster is looked for anew, where its names lead then.
-    clusterNodeRetryStrategy: (attempt: number) => (attempt > NODE_ATTEMPTS ? null : reconnectInMs(attempt)),
+    clusterNodeRetryStrategy: (attempt: number) => (attempt > nodeAttempts ? null : reconnectInMs(attempt)),
     // Following a slot is safe, because its answer says that nothing was done. Anything else is not sent again.
     maxRedirections: 4,
     retryDelayOnFailover: 0,
@@ -195,5 +195,5 @@ function clusterOptions(options: ConnectionOptions) {
 const keepName: DNSLookupFunction = (host, callback) => callback(null, host);
 
 function reconnectInMs(attempt: number): number {
-  return Math.min(25 * 2 ** Math.min(attempt, 6), RECONNECT_MAX_MS) * (0.5 + Math.random() / 2);
+  return Math.min(25 * 2 ** Math.min(attempt, 6), reconnectMaxMs) * (0.5 + Math.random() / 2);
 }

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 
-const LOOK_EVERY_MS = 500;
+const lookEveryMs = 500;
 
 /** What a sentinel says. Where two of them differ, the later epoch is right. */
 interface Master {
@@ -21,7 +21,7 @@ export function followMaster(client: Redis, sentinel: Redis, name: string): () =
   client.on('connecting', () => (askedAt = performance.now()));
   // That a sentinel is away is no failure: another is asked next.
   sentinel.on('error', () => undefined);
-  const timer = setInterval(() => void look(), LOOK_EVERY_MS);
+  const timer = setInterval(() => void look(), lookEveryMs);
 
   async function look(): Promise<void> {
     const answer: unknown = await sentinel.call('SENTINEL', 'MASTER', name).catch(() => undefined);

@@ -5,14 +5,14 @@ import type { Client } from './client.ts';
 import { describeFailure, tellsNoReason } from './failures.ts';
 import { slotOf } from './slot.ts';
 
-const FAILURES_MAX = 5;
-const COOL_MS = 200;
+const failuresMax = 5;
+const coolMs = 200;
 /** In a cluster some nodes may be ill and others well, and neighbouring slots mostly live on one node. */
-const BREAKERS_IN_CLUSTER = 16;
-const SLOTS = 16_384;
+const breakersInCluster = 16;
+const slotCount = 16_384;
 
 /** When nothing else is known of the reason. */
-const CLOSED = 'Redis closed the connection';
+const connectionClosed = 'Redis closed the connection';
 
 /** Who asked and how many waited for it, as far as the health of Redis is concerned. */
 export interface Asked {
@@ -37,9 +37,9 @@ export class Health {
 
   /** `where` names the servers, as people read them. */
   constructor(client: Client, where: string) {
-    const options = { failuresMax: FAILURES_MAX, coolMs: COOL_MS, clock: () => performance.now() };
+    const options = { failuresMax, coolMs, clock: () => performance.now() };
     this.#client = client;
-    this.#breakers = Array.from({ length: client.isCluster ? BREAKERS_IN_CLUSTER : 1 }, () =>
+    this.#breakers = Array.from({ length: client.isCluster ? breakersInCluster : 1 }, () =>
       createBreaker(options),
     );
     // Of a server that takes a connection and says nothing, the client tells nothing either until its patience ends.
@@ -51,14 +51,14 @@ export class Health {
     });
     client.on('loading', () => this.#noteReason('Redis is loading its data'));
     client.on('ready', () => {
-      this.#whyAway = CLOSED;
+      this.#whyAway = connectionClosed;
       for (const breaker of this.#breakers) breaker.succeeded();
     });
   }
 
   breakerOf(key: string): Breaker | undefined {
     const { length } = this.#breakers;
-    return this.#breakers[length === 1 ? 0 : Math.floor((slotOf(key) * length) / SLOTS)];
+    return this.#breakers[length === 1 ? 0 : Math.floor((slotOf(key) * length) / slotCount)];
   }
 
   /** Undefined when it may be asked. */
@@ -69,7 +69,7 @@ export class Health {
 
   answered({ breaker }: Asked): void {
     breaker?.succeeded();
-    this.#whyAway = CLOSED;
+    this.#whyAway = connectionClosed;
   }
 
   /** No answer came in time. */
@@ -98,7 +98,7 @@ export class Health {
   #noteFailure(message: string): void {
     this.#noteReason(message);
     const now = performance.now();
-    if (!this.#client.isCluster || now - this.#refreshedAt < COOL_MS) return;
+    if (!this.#client.isCluster || now - this.#refreshedAt < coolMs) return;
     this.#refreshedAt = now;
     // The node may have been replaced: ask the others who serves its slots now. It is a connection of its own each time.
     (this.#client as Cluster).refreshSlotsCache();

@@ -8,7 +8,7 @@ import {
   stillHolding,
   usesOf,
 } from '../key-record.ts';
-import { AUDIT_ENTRIES_MAX, AUDIT_KEPT_MS, FEED_ENTRIES_MAX } from '../key-store.ts';
+import { auditEntriesMax, auditKeptMs, feedEntriesMax } from '../key-store.ts';
 import type {
   AddAnswer,
   AuditEntry,
@@ -18,7 +18,7 @@ import type {
   KeyStore,
   KnownKey,
 } from '../key-store.ts';
-import { EVENTS_PER_READING, watchChanges, type FeedAnswer } from '../watch-changes.ts';
+import { eventsPerReading, watchChanges, type FeedAnswer } from '../watch-changes.ts';
 import { callOf } from './command.ts';
 import type { Link } from './link.ts';
 import { notUnderstood } from './not-understood.ts';
@@ -44,7 +44,7 @@ export function createRedisKeys(
   { prefix, isCluster, listen, onEmptied }: RedisKeysOptions,
 ): KeyStore {
   const names = nameAll(prefix);
-  const logs = [AUDIT_ENTRIES_MAX, AUDIT_KEPT_MS, FEED_ENTRIES_MAX, names.channel] as const;
+  const logs = [auditEntriesMax, auditKeptMs, feedEntriesMax, names.channel] as const;
 
   async function readRecord(id: string): Promise<KeyRecord | undefined> {
     const name = names.record(id);
@@ -82,7 +82,7 @@ export function createRedisKeys(
   async function readChanges(cursor: string | undefined): Promise<FeedAnswer> {
     // Past the breaker: a revoked key must be heard of, whatever else fails meanwhile.
     const answer = await link.ask(
-      callOf(scripts.keyChanges, [names.changes], [cursor ?? '', EVENTS_PER_READING, FEED_ENTRIES_MAX]),
+      callOf(scripts.keyChanges, [names.changes], [cursor ?? '', eventsPerReading, feedEntriesMax]),
     );
     const [place = '', ...keys] = strings(answer);
     if (place === '?0-0') onEmptied?.();

@@ -1,6 +1,6 @@
 import { StoreUnavailable } from '../ledger.ts';
 import type { Counter, DrawAnswer, Ledger, CellsAnswer, UnitsOrder, Usage } from '../ledger.ts';
-import { checkDraw, checkCells, checkPlace, checkUnits, keptUntil, PLACE_EXPIRES_MAX_MS } from '../orders.ts';
+import { checkDraw, checkCells, checkPlace, checkUnits, keptUntil, placeExpiresMaxMs } from '../orders.ts';
 import type { Link } from './link.ts';
 import { nameKeys } from './names.ts';
 import { notUnderstood } from './not-understood.ts';
@@ -63,7 +63,7 @@ export function createRedisLedger(link: Link, prefix: string): Ledger {
       const answer = await link.run(
         scripts.enter,
         [places],
-        [placeId, limit, expiresInMs, PLACE_EXPIRES_MAX_MS],
+        [placeId, limit, expiresInMs, placeExpiresMaxMs],
       );
       const [entered] = numbersOf([answer], 1);
       return { kind: entered === 1 ? 'entered' : 'full' };

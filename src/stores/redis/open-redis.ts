@@ -11,8 +11,8 @@ import { listenOn } from './listen-on.ts';
 import { scripts } from './scripts.ts';
 
 /** How long opening waits for the first connection at least. A gateway may start before its Redis does. */
-const FIRST_CONNECTION_MS = 1_000;
-const PROBE_KEPT_MS = 60_000;
+const firstConnectionMs = 1000;
+const probeKeptMs = 60_000;
 
 /** Opens the store in Redis. Resolves without a connection too, and then goes on connecting. */
 export async function openRedis(
@@ -24,7 +24,7 @@ export async function openRedis(
   const link = createLink(client, { deadlineMs, where: printServers(address.servers) });
   const unfollow = followSentinels(address, terms, client);
   // Who gives a call more time gives it to the connection as well.
-  await link.ready(Math.max(FIRST_CONNECTION_MS, deadlineMs));
+  await link.ready(Math.max(firstConnectionMs, deadlineMs));
   return {
     keys: createRedisKeys(link, {
       prefix: address.prefix,
@@ -37,7 +37,7 @@ export async function openRedis(
     ping: async () => void (await link.ask((redis) => redis.ping())),
     // By a script, because no quota can be counted by a user who may run none.
     probe: async () =>
-      void (await link.ask(callOf(scripts.probe, [`${address.prefix}probe`], [PROBE_KEPT_MS]))),
+      void (await link.ask(callOf(scripts.probe, [`${address.prefix}probe`], [probeKeptMs]))),
     close: async () => {
       unfollow();
       link.close();

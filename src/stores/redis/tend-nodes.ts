@@ -1,7 +1,7 @@
 import type { Cluster, Redis } from 'ioredis';
 import { mindGreeting } from './mind-greeting.ts';
 
-const SLOTS_REFRESH_MS = 1_000;
+const slotsRefreshMs = 1000;
 
 /** Sees to what the client of a cluster leaves undone for its nodes (ioredis 6.0.0). */
 export function tendNodes(cluster: Cluster): void {
@@ -22,7 +22,7 @@ function refreshSlots(cluster: Cluster): void {
   cluster.on('disconnecting', stop).on('close', stop);
   cluster.on('ready', () => {
     stop();
-    timer = setInterval(() => cluster.refreshSlotsCache(), SLOTS_REFRESH_MS).unref();
+    timer = setInterval(() => cluster.refreshSlotsCache(), slotsRefreshMs).unref();
   });
 }
 

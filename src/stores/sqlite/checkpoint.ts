@@ -11,15 +11,15 @@ export interface Checkpointer {
 }
 
 /** A call writes three or four pages, so the log grows by some 14 MB in between. */
-export const CALLS_PER_CHECKPOINT = 1_024;
+export const callsPerCheckpoint = 1024;
 /** Each process counts its own calls. Beyond this the log is copied as well if it grows, whoever writes: four processes filled 24 MB. */
-export const LOG_BYTES_UNCOPIED = 16_777_216;
+export const logBytesUncopied = 16_777_216;
 /** From this many pages on (64 MB) the log is started again even if that makes writers wait for a moment. */
-const LOG_PAGES_MAX = 16_384;
+const logPagesMax = 16_384;
 /** How often that is tried before it is left to the next checkpoint: four processes that never rest brought the log to 400 MB. */
-const RESTARTS_MAX = 3;
+const restartsMax = 3;
 /** What the log has grown to beyond this is cut off. It is no less, because to cut makes writers wait for longer. */
-export const LOG_BYTES_KEPT = 134_217_728;
+export const logBytesKept = 134_217_728;
 
 /**
  * Runs on a thread of its own, for each message, for as long as it takes. It is JavaScript in a string so that the thread loads
@@ -30,7 +30,7 @@ export const LOG_BYTES_KEPT = 134_217_728;
  * a newer Gatehouse may be migrating the file. It tells why it could not, '' when it could, and undefined where others had the
  * lock, so that the next one will, or there is no file any more, which every call says. The file is opened each time, for by then another may lie in its place.
  */
-const CHECKPOINT = `
+const checkpointSource = `
   const { existsSync } = require('node:fs');
   const { DatabaseSync } = require('node:sqlite');
   const { parentPort, workerData: address } = require('node:worker_threads');
@@ -51,10 +51,10 @@ const CHECKPOINT = `
   }
 
   function copyLog(database) {
-    database.exec('PRAGMA journal_size_limit = ${LOG_BYTES_KEPT}');
+    database.exec('PRAGMA journal_size_limit = ${logBytesKept}');
     const { log } = database.prepare('PRAGMA wal_checkpoint(PASSIVE)').get();
     const restart = database.prepare('PRAGMA wal_checkpoint(RESTART)');
-    for (let i = 0; log > ${LOG_PAGES_MAX} && i < ${RESTARTS_MAX}; i += 1) {
+    for (let i = 0; log > ${logPagesMax} && i < ${restartsMax}; i += 1) {
       const row = restart.get();
       if (row.busy === 0 || row.checkpointed < row.log) break;
     }
@@ -113,7 +113,7 @@ export function createCheckpointer(
     begin,
     noteCalls(count) {
       calls += count;
-      if (calls >= CALLS_PER_CHECKPOINT) begin();
+      if (calls >= callsPerCheckpoint) begin();
     },
     close() {
       // One that is stopped at work may take it for a failure, and nobody else should.
@@ -125,7 +125,7 @@ export function createCheckpointer(
 
 /** Starts the thread that copies the log. */
 export function startCheckpoint(path: string): Worker {
-  return new Worker(CHECKPOINT, {
+  return new Worker(checkpointSource, {
     eval: true,
     workerData: existing(path).href,
     name: 'checkpoint',

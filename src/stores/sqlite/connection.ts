@@ -4,7 +4,7 @@ import { StoreUnavailable } from '../ledger.ts';
 import type { StoreOptions } from '../store.ts';
 import { prepareCalls } from './calls.ts';
 import type { Calls } from './calls.ts';
-import { LOG_BYTES_UNCOPIED } from './checkpoint.ts';
+import { logBytesUncopied } from './checkpoint.ts';
 import type { Outcome } from './transact.ts';
 import {
   createDatabase,
@@ -32,10 +32,10 @@ export interface Connection {
 export class Locked extends Error {}
 
 /** How long a file that could not be opened again is left alone. */
-const REOPEN_AFTER_MS = 100;
+const reopenAfterMs = 100;
 
 /** How often a file in use is looked for in its place. */
-const LOOK_EVERY_MS = 1_000;
+const lookEveryMs = 1000;
 
 interface Open {
   readonly database: DatabaseSync;
@@ -66,7 +66,7 @@ export function openConnection(
   let failure: { readonly error: StoreUnavailable; readonly at: number } | undefined;
 
   function reopen(): Open {
-    if (failure !== undefined && performance.now() - failure.at < REOPEN_AFTER_MS) throw failure.error;
+    if (failure !== undefined && performance.now() - failure.at < reopenAfterMs) throw failure.error;
     try {
       refuseForeignLog(path, seen);
       open = connect(path, { identity, patient: false, create: false });
@@ -101,7 +101,7 @@ export function openConnection(
 
   /** Where the log itself has filled the disk, copying it into the file gives its room back. */
   function askForRoom(): void {
-    if (performance.now() - askedForRoomAt < LOOK_EVERY_MS) return;
+    if (performance.now() - askedForRoomAt < lookEveryMs) return;
     askedForRoomAt = performance.now();
     copyLog();
   }
@@ -116,7 +116,7 @@ export function openConnection(
   }
 
   function run<T>(call: (calls: Calls) => T): T {
-    if (performance.now() - lookedAt >= LOOK_EVERY_MS) checkPlace();
+    if (performance.now() - lookedAt >= lookEveryMs) checkPlace();
     const { calls } = open ?? reopen();
     try {
       return call(calls);
@@ -131,7 +131,7 @@ export function openConnection(
     // After an error of the disk or the file it is opened anew: it may have been mended or mounted again. Not after each,
     // because the last to close a file copies all of its log first, and the first to open it reads it again.
     const openForMs = performance.now() - (open?.openedAt ?? Infinity);
-    if (isOfTheFile(error) && openForMs >= LOOK_EVERY_MS) close();
+    if (isOfTheFile(error) && openForMs >= lookEveryMs) close();
     return describeFailure(error, 'the database cannot answer');
   }
 
@@ -195,7 +195,7 @@ function refuseForeignLog(path: string, seen: Seen): void {
 
 /** One that begins anew after it was copied keeps its size, and does not grow. */
 function hasOutgrown(now: Stats | undefined, before: Stats | undefined): boolean {
-  return now !== undefined && now.size > Math.max(LOG_BYTES_UNCOPIED, before?.size ?? 0);
+  return now !== undefined && now.size > Math.max(logBytesUncopied, before?.size ?? 0);
 }
 
 function logOf(path: string): string {

@@ -7,14 +7,14 @@ import { migrations } from './migrations.ts';
 import { refuseReadOnly } from './refuse-read-only.ts';
 
 /** 'Gate' in ASCII: tells our files from those of other programs. */
-const APPLICATION_ID = 0x47_61_74_65;
+const applicationId = 0x47_61_74_65;
 export const SQLITE_BUSY = 5;
 const SQLITE_FULL = 13;
 const SQLITE_NOTADB = 26;
 
 /** How long opening may wait, before the gateway serves, for other processes that open or migrate the same file. */
-const OPEN_TIMEOUT_MS = 5_000;
-const OPEN_PAUSE_MS = 5;
+const openTimeoutMs = 5000;
+const openPauseMs = 5;
 
 /** Makes the file, still empty, and its folder. False when it is there already. */
 export function createDatabase(path: string): boolean {
@@ -71,7 +71,7 @@ export function prepareIdentity(database: DatabaseSync): () => string {
 
 /** Writes into the first page that the file is ours. Done again it changes nothing, and is written all the same. */
 export function markAsOurs(database: DatabaseSync): void {
-  database.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
+  database.exec(`PRAGMA application_id = ${applicationId}`);
 }
 
 /** True when another connection holds the lock that the call needed; nothing was changed then. */
@@ -137,13 +137,13 @@ function makeFolder(folder: string): void {
 
 /** SQLite does not wait where two turn a new file to WAL at once: one of them is told at once that it is locked. */
 function connectPatiently(path: string): DatabaseSync {
-  const giveUpAt = performance.now() + OPEN_TIMEOUT_MS;
+  const giveUpAt = performance.now() + openTimeoutMs;
   for (;;) {
     try {
-      return connect(path, OPEN_TIMEOUT_MS);
+      return connect(path, openTimeoutMs);
     } catch (error) {
       if (!isBusy(error) || performance.now() > giveUpAt) throw error;
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, OPEN_PAUSE_MS);
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, openPauseMs);
     }
   }
 }
@@ -182,7 +182,7 @@ function refuseForeignFile(database: DatabaseSync, path: string): void {
   const id = pragma(database, 'application_id');
   const tables = database.prepare('SELECT count(*) AS tables FROM sqlite_schema').get();
   database.exec('COMMIT');
-  if (id === APPLICATION_ID || (id === 0 && tables?.['tables'] === 0)) return;
+  if (id === applicationId || (id === 0 && tables?.['tables'] === 0)) return;
   throw new StoreUnavailable(`cannot open ${path}: it is a database of another program`, {
     mayHaveHappened: false,
   });

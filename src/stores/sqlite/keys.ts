@@ -9,7 +9,7 @@ import {
   stillHolding,
   usesOf,
 } from '../key-record.ts';
-import { AUDIT_ENTRIES_MAX, AUDIT_KEPT_MS, FEED_ENTRIES_MAX } from '../key-store.ts';
+import { auditEntriesMax, auditKeptMs, feedEntriesMax } from '../key-store.ts';
 import type {
   AddAnswer,
   AuditEntry,
@@ -21,7 +21,7 @@ import type {
   KnownKey,
   Listed,
 } from '../key-store.ts';
-import { EVENTS_PER_READING, type FeedAnswer } from '../watch-changes.ts';
+import { eventsPerReading, type FeedAnswer } from '../watch-changes.ts';
 import { transact } from './transact.ts';
 
 /** The key store's calls, each of them synchronous. */
@@ -55,9 +55,9 @@ export function prepareKeys(database: DatabaseSync, clock: () => number): KeyCal
   function log(note: AuditNote, { keys, event }: { keys: number; event: string | null }): void {
     const now = clock();
     const { lastInsertRowid: audited } = sql.addAudit.run(now, keys, encodeAuditNote(note));
-    sql.pruneAudit.run(Number(audited) - AUDIT_ENTRIES_MAX, now - AUDIT_KEPT_MS);
+    sql.pruneAudit.run(Number(audited) - auditEntriesMax, now - auditKeptMs);
     const { lastInsertRowid: told } = sql.addChange.run(event);
-    sql.pruneChanges.run(Number(told) - FEED_ENTRIES_MAX);
+    sql.pruneChanges.run(Number(told) - feedEntriesMax);
   }
 
   /** A secret that the key no longer has stays its own: an import of an old file must not make it work again. */
@@ -172,7 +172,7 @@ function prepareKeyStatements(database: DatabaseSync) {
       'SELECT (SELECT min(seq) FROM key_changes) AS first, (SELECT max(seq) FROM key_changes) AS last',
     ),
     changes: database.prepare(
-      `SELECT seq, key FROM key_changes WHERE seq > ? ORDER BY seq LIMIT ${EVENTS_PER_READING}`,
+      `SELECT seq, key FROM key_changes WHERE seq > ? ORDER BY seq LIMIT ${eventsPerReading}`,
     ),
     pruneChanges: database.prepare('DELETE FROM key_changes WHERE seq <= ?'),
   };

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { StoreUnavailable } from '../ledger.ts';
 import type { CancelOrder, Counter, DrawAnswer, DrawOrder, UnitsOrder, Usage } from '../ledger.ts';
-import { keptUntil, LEASE_TOLD_MS } from '../orders.ts';
+import { keptUntil, leaseToldMs } from '../orders.ts';
 import { prepareStatements } from './statements.ts';
 import type { Statements } from './statements.ts';
 import { transact } from './transact.ts';
@@ -17,11 +17,11 @@ export interface UnitsCalls {
 }
 
 /** How long a step is remembered: far longer than anybody goes on repeating or cancelling it. */
-const STEP_KEPT_MS = 600_000;
+const stepKeptMs = 600_000;
 /** Old rows go a few at a time, in every so many steps, so that no step takes long. */
-const STEPS_PER_PRUNING = 16;
+const stepsPerPruning = 16;
 /** The answer kept for a step that is no draw. */
-const NO_ANSWER = '';
+const noAnswer = '';
 
 /** Prepares the units ledger. The clock is the machine's, which all processes on one file share. */
 export function prepareUnits(database: DatabaseSync, clock: () => number): UnitsCalls {
@@ -34,7 +34,7 @@ export function prepareUnits(database: DatabaseSync, clock: () => number): Units
       if (sql.findStep.get(order.id, order.keyId) !== undefined) return;
       const now = clock();
       work(now);
-      remember(order, now, NO_ANSWER);
+      remember(order, now, noAnswer);
       for (const counter of order.counters) tellLease(sql, order, counter, { units: order.held, now });
     });
   }
@@ -42,11 +42,11 @@ export function prepareUnits(database: DatabaseSync, clock: () => number): Units
   function remember(order: { id: string; keyId: string }, now: number, answer: string | null): void {
     sql.addStep.run(order.id, order.keyId, now, answer);
     stepsSincePruning += 1;
-    if (stepsSincePruning < STEPS_PER_PRUNING) return;
+    if (stepsSincePruning < stepsPerPruning) return;
     stepsSincePruning = 0;
     // Those of a time to come are from a clock that was ahead; they stand before all that follow.
-    sql.pruneSteps.run(now - STEP_KEPT_MS, now + STEP_KEPT_MS);
-    sql.pruneLeases.run(order.keyId, now - LEASE_TOLD_MS);
+    sql.pruneSteps.run(now - stepKeptMs, now + stepKeptMs);
+    sql.pruneLeases.run(order.keyId, now - leaseToldMs);
     for (const { key, name, period_start: start } of sql.pruneCounters.all(now)) {
       sql.dropLeases.run(String(key), String(name), Number(start));
     }
@@ -107,12 +107,12 @@ function judgeDraw(sql: Statements, order: DrawOrder, now: number): DrawAnswer {
 }
 
 function answerAgain(answer: unknown): DrawAnswer {
-  if (typeof answer === 'string' && answer !== NO_ANSWER) return JSON.parse(answer) as DrawAnswer;
+  if (typeof answer === 'string' && answer !== noAnswer) return JSON.parse(answer) as DrawAnswer;
   throw new StoreUnavailable('the draw was cancelled before it ran', { mayHaveHappened: false });
 }
 
 function undoDraw(sql: Statements, order: CancelOrder, answer: unknown): void {
-  if (typeof answer !== 'string' || answer === NO_ANSWER) return;
+  if (typeof answer !== 'string' || answer === noAnswer) return;
   const drawn = JSON.parse(answer) as DrawAnswer;
   if (drawn.kind !== 'drawn') return;
   for (const counter of order.counters) {
@@ -147,7 +147,7 @@ function tellLease(
 
 function readCounter(sql: Statements, keyId: string, counter: Counter, now: number): Usage {
   const used = Number(sql.readCounter.get(...place(keyId, counter))?.['used'] ?? 0);
-  const leased = Number(sql.readLeases.get(...place(keyId, counter), now - LEASE_TOLD_MS)?.['units'] ?? 0);
+  const leased = Number(sql.readLeases.get(...place(keyId, counter), now - leaseToldMs)?.['units'] ?? 0);
   return { name: counter.name, used, leased: Math.min(leased, used) };
 }
 

@@ -61,13 +61,13 @@ export function openSqlite(path: string, options: StoreOptions = {}): Store {
 }
 
 /** Several times within the second in which a change must be seen; each look costs some ten microseconds. */
-const POLL_MS = 200;
+const pollMs = 200;
 /** Some hundred keys that are added, or whose use is noted, write as many pages as so many other calls. */
-const CALLS_PER_BATCH = 256;
+const callsPerBatch = 256;
 
 function createKeys(read: Read, write: Write): Omit<KeyStore, 'findKey'> {
   const feed: Feed = {
-    pollMs: POLL_MS,
+    pollMs,
     read: (cursor) => read((calls) => calls.readKeyChanges(cursor)),
     listen: () => () => undefined,
   };
@@ -75,8 +75,8 @@ function createKeys(read: Read, write: Write): Omit<KeyStore, 'findKey'> {
     readKey: (id) => read((calls) => calls.readKey(id)),
     listKeys: (after, limit) => read((calls) => calls.listKeys(after, limit)),
     changeKey: (change) => write((calls) => calls.changeKey(change)),
-    addKeys: (records, note) => write((calls) => calls.addKeys(records, note), CALLS_PER_BATCH),
-    noteUses: (uses) => write((calls) => calls.noteUses(uses), CALLS_PER_BATCH),
+    addKeys: (records, note) => write((calls) => calls.addKeys(records, note), callsPerBatch),
+    noteUses: (uses) => write((calls) => calls.noteUses(uses), callsPerBatch),
     listAudit: (before, limit) => read((calls) => calls.listAudit(before, limit)),
     watch: (onEvent, through) => watchChanges(feed, onEvent, through),
   };

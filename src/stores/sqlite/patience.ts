@@ -10,9 +10,9 @@ export interface Patience {
 }
 
 /** So many calls may wait for the lock; further ones are refused at once. */
-const WAITING_MAX = 1_000;
+const waitingMax = 1000;
 /** Calls that had to wait run together for so long at most before the event loop has its turn. */
-const TURN_MS = 2;
+const turnMs = 2;
 
 interface Waiting {
   readonly deadline: number;
@@ -31,7 +31,7 @@ export function createPatience(deadlineMs: number): Patience {
     // Only the first in line tries, or a thousand calls would ask for the same lock a thousand times.
     if ((mayPass || line.length === 0) && attempt()) return promise;
     const giveUp = (): void => reject(unavailable(`the database was locked for ${deadlineMs} ms`));
-    if (line.length >= WAITING_MAX) {
+    if (line.length >= waitingMax) {
       reject(unavailable('too many calls wait for the database'));
       return promise;
     }
@@ -57,7 +57,7 @@ export function createPatience(deadlineMs: number): Patience {
   function takeTurn(): void {
     const started = performance.now();
     for (let first = line[0]; first !== undefined; first = line[0]) {
-      if (performance.now() - started > TURN_MS) break;
+      if (performance.now() - started > turnMs) break;
       if (!first.attempt()) {
         giveUpLate();
         break;

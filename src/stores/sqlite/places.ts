@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { PlaceAnswer, PlaceOrder } from '../ledger.ts';
-import { PLACE_EXPIRES_MAX_MS } from '../orders.ts';
+import { placeExpiresMaxMs } from '../orders.ts';
 import { transact } from './transact.ts';
 
 /** The ledger's calls about places, each of them synchronous. */
@@ -27,7 +27,7 @@ export function preparePlaces(database: DatabaseSync, clock: () => number): Plac
     enter: ({ keyId, placeId, limit, expiresInMs }) =>
       transact(database, () => {
         const now = clock();
-        if (Number(count.get(keyId, now, now + PLACE_EXPIRES_MAX_MS, placeId)?.['taken']) >= limit)
+        if (Number(count.get(keyId, now, now + placeExpiresMaxMs, placeId)?.['taken']) >= limit)
           return { kind: 'full' };
         prune.run(now);
         take.run(keyId, placeId, now + expiresInMs);
