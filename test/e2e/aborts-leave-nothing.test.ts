@@ -123,14 +123,8 @@ function leave(raw: RawSocket, reset: boolean): void {
 async function nothingLeft(): Promise<void> {
   part = () => {};
   await until(
-    async () => {
-      const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text();
-      return (
-        /^gatehouse_requests_in_flight 0$/m.test(metrics) &&
-        unnamedFiles(gateway.pid) === 0 &&
-        upstreamSockets.size === 0
-      );
-    },
+    async () =>
+      (await gateway.inFlight()) === 0 && unnamedFiles(gateway.pid) === 0 && upstreamSockets.size === 0,
     { what: 'nothing is left' },
   );
 }

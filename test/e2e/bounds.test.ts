@@ -72,7 +72,7 @@ const chunked = 'Transfer-Encoding: chunked\r\n';
 const peakMegabytes = (): number => peakMegabytesOf(gateway.pid);
 
 async function nothingInFlight(): Promise<void> {
-  await until(async () => (await door.inFlight()) === 0, { what: 'nothing in flight' });
+  await until(async () => (await door.gateway.inFlight()) === 0, { what: 'nothing in flight' });
 }
 
 async function open(t: { after(undo: () => void): void }, bytes: string | Buffer): Promise<RawSocket> {
@@ -183,7 +183,7 @@ test('a pipelined answer that breaks ends the connection behind those that are a
 const linesOfHold = () => gateway.logs().filter(({ path }) => path === '/v1/hold');
 
 async function upstreamCuts(): Promise<number> {
-  const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text();
+  const metrics = await gateway.metrics();
   return Number(/^gatehouse_upstream_errors_total\{.*kind="cut".*\} (\d+)$/m.exec(metrics)?.[1] ?? 0);
 }
 
@@ -239,7 +239,7 @@ test('clients without a key cannot use up what may be in flight', async (t) => {
   const bytes = 'POST /v1/upload HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n';
   const all = await Promise.all(Array.from({ length: 60 }, () => open(t, bytes)));
   await Promise.all(all.map((raw) => raw.responses(1)));
-  assert.equal(await door.inFlight(), 0);
+  assert.equal(await door.gateway.inFlight(), 0);
   await door.stillServes();
 });
 
@@ -408,7 +408,7 @@ test('what came in time is served, though the process stood still until it was t
   ] as const;
   const raws = await Promise.all(halves.map(() => openRaw(t, patient.gateway.port)));
   raws.forEach((raw, i) => raw.write(halves[i]?.[0] ?? ''));
-  await until(async () => (await patient.inFlight()) === 2);
+  await until(async () => (await patient.gateway.inFlight()) === 2);
   patient.gateway.child.kill('SIGSTOP');
   raws.forEach((raw, i) => raw.write(halves[i]?.[1] ?? ''));
   const tooLate = performance.now() + 4_500;
@@ -538,7 +538,7 @@ test('a body in a million chunks of one byte is refused before it costs anything
 });
 
 test('small chunks cost no memory while their request waits for its turn', async (t) => {
-  await until(async () => (await door.inFlight()) === 0);
+  await until(async () => (await door.gateway.inFlight()) === 0);
   door.reached();
   held.length = 0;
   const peak = peakMegabytes();
@@ -625,7 +625,7 @@ describe('a body that is taken as it comes holds memory while it arrives', async
   const twice = async (round: () => Promise<void>): Promise<void> => {
     for (let i = 0; i < 2; i += 1) {
       await round();
-      await until(async () => (await narrow.inFlight()) === 0);
+      await until(async () => (await narrow.gateway.inFlight()) === 0);
     }
   };
 
@@ -657,7 +657,7 @@ describe('a body that is taken as it comes holds memory while it arrives', async
       raw.write(chunk(10_000));
       assertRefused((await (await begin(t)).responses(1))[0], 'overloaded');
       raw.socket.destroy();
-      await until(async () => (await narrow.inFlight()) === 1);
+      await until(async () => (await narrow.gateway.inFlight()) === 1);
     }
     leaveSeat();
   });

@@ -111,7 +111,7 @@ test('of pipelined requests every one that is at work is answered, and none is b
   await until(isClosed);
   raw.write(get('/v1/third'));
   await until(() => raw.socket.writableLength === 0);
-  await metrics(gateway.adminUrl); // by the time that it answers, it has read the third
+  await gateway.metrics(); // by the time that it answers, it has read the third
   for (const res of held) res.end('done');
   const answers = await raw.responses(2);
   assert.deepEqual(
@@ -184,7 +184,7 @@ test('half a request holds the drain no longer than its own time', async (t) => 
   const raws = await Promise.all(halves.map(() => openRaw(t, gateway.port)));
   raws.forEach((raw, i) => raw.write(halves[i] ?? ''));
   await raws[1]?.responses(1);
-  await until(async () => inFlightOf(await metrics(gateway.adminUrl)) === 1);
+  await until(async () => (await gateway.inFlight()) === 1);
   const startedAt = performance.now();
   gateway.child.kill('SIGTERM');
   assert.deepEqual(await gateway.exited, { code: 0, signal: null });
@@ -211,7 +211,7 @@ test('what the drain cuts is said to be cut by the gateway, before it says that 
     if (i === 0) await raw.receivedUntil((received) => received.includes('data: 1'));
   }
   await until(() => upstream.requests.length === 3);
-  await until(async () => inFlightOf(await metrics(gateway.adminUrl)) === 4);
+  await until(async () => (await gateway.inFlight()) === 4);
   assert.deepEqual(await gateway.stop(), { code: 0, signal: null });
   const lines = gateway.logs().filter(({ path }) => path !== undefined);
   assert.deepEqual(
@@ -237,9 +237,6 @@ test('what the drain cuts of an answer to HTTP/1.0, which ends with its connecti
   await raw.receivedUntilClose();
   assert.equal(raw.error?.code, 'ECONNRESET');
 });
-
-const metrics = async (adminUrl: string): Promise<string> => (await fetch(`${adminUrl}/metrics`)).text();
-const inFlightOf = (text: string): number => Number(/^gatehouse_requests_in_flight (\d+)$/m.exec(text)?.[1]);
 
 for (const workers of [1, 2]) {
   test(`an operator who has sent half of a change holds no drain up, with ${workers} at work`, async (t) => {

@@ -550,7 +550,7 @@ for (const [name, bytes] of bare) {
     await door.send(get('/v1/files/1') + get('/v1/files/2') + bytes, 3);
     await door.send(`POST /v1/files/1 HTTP/1.1\r\nHost: a\r\n\r\n${bytes}`, 2);
     await door.stillServes();
-    await until(async () => (await door.inFlight()) === 0);
+    await until(async () => (await door.gateway.inFlight()) === 0);
     assert.ok(door.reached().every(({ target }) => target === '/v1/files/1' || target === '/v1/files/2'));
   });
 }

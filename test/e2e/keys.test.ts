@@ -163,7 +163,7 @@ test('who tries keys is slowed down, and a valid key from the same address is no
   await until(() => lines().length > 0);
   assert.equal(lines().length, 1);
   assert.equal(lines()[0]?.['network'], '127.0.0.1');
-  const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text();
+  const metrics = await gateway.metrics();
   assert.match(metrics, /gatehouse_key_failures_total\{slowed="yes"\} 4/);
 });
 
@@ -379,7 +379,7 @@ test('the command line leads a key through its life, and shows each secret once'
   }
 
   await call(gateway, secrets[2]!);
-  const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text();
+  const metrics = await gateway.metrics();
   for (const one of gateways) await one.stop();
   const stored = readdirSync(folder).map((name) => readFileSync(join(folder, name)).toString('latin1'));
   const sinks = [...gateways.map((one) => one.logText()), metrics, ...stored].join('\n');

@@ -120,7 +120,7 @@ async function digestOf({ agent, method, path }: Call): Promise<string> {
 
 /** How often all of the heap was collected so far. */
 async function collections(): Promise<number> {
-  const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text();
+  const metrics = await gateway.metrics();
   const counts = [...metrics.matchAll(/^nodejs_gc_duration_seconds_count\{kind="(\w+)"\} (\d+)/gm)];
   return Number(counts.find(([, kind]) => kind === 'major')?.[2] ?? 0);
 }

@@ -207,11 +207,11 @@ test('a caller that leaves while it waits for the store leaves nothing reserved 
   redis.signal('SIGSTOP');
   const leaving = new AbortController();
   const left = [call(waiting, leaving), call(waiting, leaving)];
-  await until(async () => (await inFlight(waiting)) === 2);
+  await until(async () => (await waiting.inFlight()) === 2);
   leaving.abort();
   for (const answer of left) await assert.rejects(answer);
-  await until(async () => (await inFlight(waiting)) === 0);
-  const metrics = await (await fetch(`${waiting.adminUrl}/metrics`)).text();
+  await until(async () => (await waiting.inFlight()) === 0);
+  const metrics = await waiting.metrics();
   assert.match(metrics, /quota_decisions_total\{plan="plan",outcome="client_gone"\} 2\n/);
   redis.signal('SIGCONT');
   await until(async () => (await call(waiting)).status === 200);
@@ -385,11 +385,6 @@ function tally(answers: readonly Answer[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { status, refusal = String(status) } of answers) counts[refusal] = (counts[refusal] ?? 0) + 1;
   return counts;
-}
-
-async function inFlight({ adminUrl }: Gateway): Promise<number> {
-  const metrics = await (await fetch(`${adminUrl}/metrics`)).text();
-  return Number(/^gatehouse_requests_in_flight (\d+)$/m.exec(metrics)?.[1]);
 }
 
 function run(

@@ -272,7 +272,7 @@ for (const framing of [
     raw.write(`HEAD /v1/alive HTTP/1.1\r\nHost: a\r\n${framing}\r\n\r\n`);
     assert.equal((await raw.responses(1))[0]?.status, 401);
     // By the time that the gateway has answered another, an end that it sent with the answer has come.
-    await door.inFlight();
+    await door.gateway.inFlight();
     assert.equal(raw.closed, false, 'it came with the end of the connection');
   });
 }

@@ -390,8 +390,5 @@ test('after all of it the gateway is up, holds nothing and has nothing to compla
 
 /** No request in flight and no file that is open without a name. */
 async function nothingLeft(): Promise<void> {
-  await until(async () => {
-    const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text();
-    return /^gatehouse_requests_in_flight 0$/m.test(metrics) && unnamedFiles(gateway.pid) === 0;
-  });
+  await until(async () => (await gateway.inFlight()) === 0 && unnamedFiles(gateway.pid) === 0);
 }

@@ -97,7 +97,7 @@ for (const { name, begin, end } of outages) {
     await usedSettlesAt(gateway, 2, 'ada');
     await until(() => says(gateway, 'the store answers again'));
     assert.ok(says(gateway, 'the store does not answer'));
-    const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text();
+    const metrics = await gateway.metrics();
     for (const [key, plan] of [
       ['cyd', 'allow'],
       ['gus', 'crowded'],

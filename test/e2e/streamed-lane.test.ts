@@ -361,7 +361,7 @@ test('an answer without a body that comes early leaves behind the answers that a
 
 /** By the time that the gateway has answered another, an end that it sent with the answer has come. */
 async function assertStillOpen(client: RawSocket): Promise<void> {
-  await (await fetch(`${gateway.adminUrl}/metrics`)).text();
+  await gateway.metrics();
   assert.equal(client.closed, false, 'it came with the end of the connection');
 }
 
@@ -534,10 +534,7 @@ test('a target that cannot be reached costs nothing of the body, so another may 
 });
 
 test('after all of it nothing is in flight and nothing was complained of', async () => {
-  await until(async () => {
-    const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text();
-    return /^gatehouse_requests_in_flight 0$/m.test(metrics);
-  });
+  await until(async () => (await gateway.inFlight()) === 0);
   assert.equal(gateway.child.exitCode, null);
   assert.doesNotMatch(gateway.logText(), /Warning|a fault of the gateway/);
 });

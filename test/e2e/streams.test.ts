@@ -263,8 +263,7 @@ test('a hundred clients that come and go leave no connection, no listener warnin
   await until(() => crowd().length - before >= 100);
   assert.equal(new Set(crowd().map(({ requestId }) => requestId)).size, 100);
   assert.equal(crowd().length, 100);
-  const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text();
-  assert.match(metrics, /^gatehouse_requests_in_flight 0$/m);
+  assert.equal(await gateway.inFlight(), 0);
   assert.doesNotMatch(gateway.logText(), /Warning|"level":"(error|fatal)"/);
 });
 
@@ -274,6 +273,6 @@ async function assertGrowth(before: number, most: number): Promise<void> {
 }
 
 async function residentBytes(): Promise<number> {
-  const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text();
+  const metrics = await gateway.metrics();
   return Number(/^process_resident_memory_bytes (\S+)$/m.exec(metrics)?.[1]);
 }

@@ -218,7 +218,7 @@ test('the time to connect is kept to the tenth of a second', async (t) => {
 });
 
 async function unreached(name: string): Promise<number> {
-  const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text();
+  const metrics = await gateway.metrics();
   const line = new RegExp(`_upstream_errors_total\\{upstream="${name}",kind="unreachable"\\} (\\d+)`).exec(
     metrics,
   );

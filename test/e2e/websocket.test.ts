@@ -469,7 +469,7 @@ for (const [name, leave] of [
     proxy.answers = { lateByMs: 300 };
     const hasty = await openRaw(t, slow.port);
     hasty.write(bytes);
-    await until(async () => (await inFlight(slow)) === 1);
+    await until(async () => (await slow.inFlight()) === 1);
     leave(hasty.socket);
     await until(() => slow.logs().some(({ refusal }) => refusal === 'client_gone'));
     const next = await openRaw(t, slow.port);
@@ -547,12 +547,7 @@ test('a plain request to a route with upgrades is a plain request', async () => 
 });
 
 async function nothingInFlight(): Promise<void> {
-  await until(async () => (await inFlight(gateway)) === 0, { what: 'nothing in flight' });
-}
-
-async function inFlight({ adminUrl }: Gateway): Promise<number> {
-  const metrics = await (await fetch(`${adminUrl}/metrics`)).text();
-  return Number(/^gatehouse_requests_in_flight (\d+)$/m.exec(metrics)?.[1]);
+  await until(async () => (await gateway.inFlight()) === 0, { what: 'nothing in flight' });
 }
 
 async function startEcho(t: Scene) {

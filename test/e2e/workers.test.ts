@@ -63,7 +63,7 @@ function lives(pid: number): boolean {
 }
 
 async function answeredSoFar(all: Gateway = gateway): Promise<number> {
-  const page = await (await fetch(`${all.adminUrl}/metrics`)).text();
+  const page = await all.metrics();
   const lines = page.matchAll(/^gatehouse_requests_total\{.*status="2xx".*\} (\d+)$/gm);
   return [...lines].reduce((sum, [, count]) => sum + Number(count), 0);
 }
@@ -117,7 +117,7 @@ function startLoad(t: TestContext, clients: number, apiKey = demoKey) {
 }
 
 test('the metrics of several processes have every name that those of one have', async () => {
-  const page = await (await fetch(`${gateway.adminUrl}/metrics`)).text();
+  const page = await gateway.metrics();
   const names = createMetrics()
     .registry.getMetricsAsArray()
     .map(({ name }) => name);

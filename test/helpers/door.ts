@@ -17,8 +17,6 @@ export interface Door {
   send(bytes: string | Buffer, count?: number, methods?: readonly string[]): Promise<RawResponse[]>;
   /** Everything that reached the upstream since the last call. */
   reached(): RecordedRequest[];
-  /** The gauge of requests in flight. */
-  inFlight(): Promise<number>;
   /** Fails unless the same process answers a fresh valid request. */
   stillServes(): Promise<void>;
 }
@@ -46,10 +44,6 @@ export async function openDoor(t: Scene, config: Yaml): Promise<Door> {
       const fresh = upstream.requests.slice(seen).filter(({ target }) => target !== alivePath);
       seen = upstream.requests.length;
       return fresh;
-    },
-    async inFlight() {
-      const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text();
-      return Number(/^gatehouse_requests_in_flight (\d+)$/m.exec(metrics)?.[1]);
     },
     async stillServes() {
       const signal = AbortSignal.timeout(20_000);

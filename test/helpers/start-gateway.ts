@@ -38,6 +38,10 @@ export interface Gateway {
   logs(): LogLine[];
   /** Everything on stdout and stderr so far. */
   logText(): string;
+  /** The page of metrics, as it is now. */
+  metrics(): Promise<string>;
+  /** The gauge of requests in flight. */
+  inFlight(): Promise<number>;
   /** Sends the signal, SIGTERM by default, and waits for the end. */
   stop(signal?: NodeJS.Signals): Promise<Exit>;
   readonly exited: Promise<Exit>;
@@ -93,16 +97,20 @@ export async function startGateway(
   });
   if (ready === true) throw new Error(`the gateway ended before it was ready\n${output.text()}`);
   const listen = String(ready['listen']);
+  const adminUrl = `http://${String(ready['admin'])}`;
+  const metrics = async (): Promise<string> => (await fetch(`${adminUrl}/metrics`)).text();
   return {
     url: `http://${listen}`,
     port: Number(listen.slice(listen.lastIndexOf(':') + 1)),
-    adminUrl: `http://${String(ready['admin'])}`,
+    adminUrl,
     pid: child.pid!,
     child,
     folder,
     configFile,
     logs: output.logs,
     logText: output.text,
+    metrics,
+    inFlight: async () => Number(/^gatehouse_requests_in_flight (\d+)$/m.exec(await metrics())?.[1]),
     exited,
     async stop(signal = 'SIGTERM') {
       child.kill(signal);
