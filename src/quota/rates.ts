@@ -2,8 +2,7 @@ import { StoreUnavailable } from '../stores/ledger.ts';
 import type { Ledger, CellsAnswer } from '../stores/ledger.ts';
 import type { Clock } from '../waiting/clock.ts';
 import type { RateRule } from '../config/plan-rule.ts';
-import { cellsAhead, createKeyRate, isAtRest, isCallDue, isFresh, takeCell, tooFast } from './key-rate.ts';
-import type { Cell, KeyRate, TooFast, Waiter } from './key-rate.ts';
+import { type Cell, KeyRate, type TooFast, type Waiter } from './key-rate.ts';
 import { turnsFor, WaitingRoom } from '../waiting/waiting-room.ts';
 
 export interface RatesOptions {
@@ -13,8 +12,6 @@ export interface RatesOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** A denial is kept no longer than this, so that an edited rate is felt soon and no idle key stays in memory. */
-const denialMaxMs = 1000;
 const sweepMs = 1000;
 
 /** The rates of all keys. */
@@ -50,8 +47,8 @@ export class Rates {
     const mono = this.#clock.mono();
     const rate = this.#find(keyId, rule, mono);
     // Cells that are fresh are there only when nobody waits.
-    if (rate.cells > 0 && isFresh(rate, mono)) return takeCell(rate);
-    if (mono < rate.deniedUntil) return tooFast(rate, rate.freeAt - mono);
+    if (rate.cells > 0 && rate.isFresh(mono)) return rate.takeCell();
+    if (rate.isDenied(mono)) return rate.tooFast(rate.freeInMs(mono));
     const answer = new Promise<Cell | TooFast>((resolve, reject) => {
       const waiter: Waiter = { rate, resolve, reject, inLine: undefined, inRoom: undefined };
       waiter.inLine = rate.line.join(waiter);
@@ -64,9 +61,8 @@ export class Rates {
   /** The request was refused for another reason: its cell serves the next one, as long as it is fresh. */
   putBack(keyId: string, rule: RateRule): void {
     const rate = this.#book.get(keyId);
-    if (rate?.rule !== rule || !isFresh(rate, this.#clock.mono())) return;
-    rate.cells += 1;
-    rate.deniedUntil = 0;
+    if (rate?.rule !== rule || !rate.isFresh(this.#clock.mono())) return;
+    rate.putBack();
     this.#serve(rate);
   }
 
@@ -75,7 +71,7 @@ export class Rates {
     for (const waiting of [rate.asked, rate.line]) {
       for (let next = waiting.first; next !== undefined; next = waiting.first) {
         if (rate.cells === 0) return;
-        this.#release(next).resolve(takeCell(rate));
+        this.#release(next).resolve(rate.takeCell());
       }
     }
   }
@@ -91,14 +87,14 @@ export class Rates {
   #find(keyId: string, rule: RateRule, mono: number): KeyRate {
     const known = this.#book.get(keyId);
     if (known?.rule === rule) return known;
-    const made = createKeyRate(rule, mono);
+    const made = new KeyRate(rule, mono);
     this.#book.set(keyId, made);
     this.#armSweep();
     return made;
   }
 
   #askWhenDue(keyId: string, rate: KeyRate, mono: number): void {
-    if (!isCallDue(rate, mono)) return;
+    if (!rate.isCallDue(mono)) return;
     this.#ask(keyId, rate, mono).catch((error: unknown) => {
       if (!(error instanceof StoreUnavailable)) this.#onError(error);
     });
@@ -108,10 +104,7 @@ export class Rates {
     const { name, burst, perMs, limit } = rate.rule;
     const intervalMs = perMs / limit;
     const asked = rate.line.guests();
-    const want = Math.min(burst, asked.length + cellsAhead(rate, mono));
-    rate.taken = 0;
-    rate.calls += 1;
-    rate.calledAt = mono;
+    const want = Math.min(burst, asked.length + rate.beginCall(mono));
     for (const waiter of asked) {
       waiter.inLine?.leave();
       waiter.inLine = rate.asked.join(waiter);
@@ -125,33 +118,27 @@ export class Rates {
       for (const waiter of [...asked, ...rate.line.guests()]) this.#release(waiter).reject(error);
       throw error;
     } finally {
-      rate.calls -= 1;
+      rate.endCall();
     }
     this.#askWhenDue(keyId, rate, this.#clock.mono());
   }
 
   #answered(rate: KeyRate, answer: CellsAnswer, askedAt: number): void {
-    rate.askedAt = askedAt;
     if (answer.kind === 'taken') {
-      rate.cells = answer.cells;
-      rate.remaining = answer.remaining;
-      rate.deniedUntil = 0;
+      rate.fill(answer.cells, answer.remaining, askedAt);
       this.#serve(rate);
       return;
     }
     const mono = this.#clock.mono();
-    rate.cells = 0;
-    rate.remaining = 0;
-    rate.freeAt = mono + answer.retryInMs;
-    rate.deniedUntil = Math.min(askedAt + answer.retryInMs, mono + denialMaxMs);
+    rate.deny(answer.retryInMs, askedAt, mono);
     // Behind a store that is far away a cell may have come free since it was asked, for those who came since.
-    if (mono < rate.deniedUntil) this.#turnAway(rate.line.guests(), answer.retryInMs);
+    if (rate.isDenied(mono)) this.#turnAway(rate.line.guests(), answer.retryInMs);
   }
 
   /** Those of them who still wait. */
   #turnAway(waiting: readonly Waiter[], retryInMs: number): void {
     for (const waiter of waiting) {
-      if (waiter.inLine?.isTaken === true) this.#release(waiter).resolve(tooFast(waiter.rate, retryInMs));
+      if (waiter.inLine?.isTaken === true) this.#release(waiter).resolve(waiter.rate.tooFast(retryInMs));
     }
   }
 
@@ -162,7 +149,7 @@ export class Rates {
       this.#sweeping = false;
       const mono = this.#clock.mono();
       for (const [keyId, rate] of this.#book) {
-        if (isAtRest(rate, mono)) this.#book.delete(keyId);
+        if (rate.isAtRest(mono)) this.#book.delete(keyId);
       }
       if (this.#book.size > 0) this.#armSweep();
     });
