@@ -10,15 +10,26 @@ export const answerHeadersMax = 32 * 1024;
  * headers stay here, names that are ours are dropped, then ours are added. The upstream's reason phrase is dropped too:
  * a control character in it has ended processes (node-http-proxy #1080).
  */
-export function writeAnswerHead(
-  res: ServerResponse,
-  status: number,
-  { raw, own }: { raw: readonly string[]; own: readonly string[] },
-): void {
+export function writeAnswerHead(res: ServerResponse, status: number, parts: HeadParts): void {
   // Below 200 it can only be an upgrade nobody asked for; above 599 clients disagree about the meaning.
   if (status < 200 || status > 599) throw new NonsenseAnswer(`${status} is not the status of an answer`);
-  const headers: string[] = [];
-  copyHeaders(raw, headers, status === 204 ? passesWithoutLength : responseHeaderPasses);
+  write(res, status, [], parts);
+}
+
+/** The same for the 101 with which an upstream switches to WebSockets. */
+export function writeSwitchHead(res: ServerResponse, parts: HeadParts): void {
+  write(res, 101, ['Connection', 'Upgrade', 'Upgrade', 'websocket'], parts);
+}
+
+/** What the head of an answer is made of, both flat as Node's `rawHeaders` is. */
+interface HeadParts {
+  /** What the upstream said. */
+  readonly raw: readonly string[];
+  readonly own: readonly string[];
+}
+
+function write(res: ServerResponse, status: number, headers: string[], { raw, own }: HeadParts): void {
+  copyHeaders(raw, headers, status === 204 || status === 101 ? passesWithoutLength : responseHeaderPasses);
   addOwn(headers, own);
   try {
     res.writeHead(status, headers);
@@ -28,5 +39,5 @@ export function writeAnswerHead(
 }
 
 /** RFC 9110 §8.6 forbids a length on a 101 or 204; an upstream that sends one with a body must not confuse the client. */
-export const passesWithoutLength: Passes = (name) =>
+const passesWithoutLength: Passes = (name) =>
   name.toLowerCase() !== 'content-length' && responseHeaderPasses(name);

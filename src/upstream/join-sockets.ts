@@ -4,8 +4,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { CollectedBytes } from '../wire/collected-bytes.ts';
 import { gatherPieces } from '../wire/gather-pieces.ts';
-import { addOwn, copyHeaders } from '../wire/headers.ts';
-import { passesWithoutLength } from './answer-head.ts';
+import { writeSwitchHead } from './answer-head.ts';
 import { NonsenseAnswer } from './failures.ts';
 import { GatheringWriter } from './gathering-writer.ts';
 import type { Joined, OpenSocket } from './open-sockets.ts';
@@ -31,19 +30,8 @@ export function checkSwitch(answer: IncomingMessage, key: string): void {
 }
 
 /** Tells the client that the protocol is switched; from here on its socket carries no HTTP. */
-export function writeSwitch(
-  res: ServerResponse,
-  rawHeaders: readonly string[],
-  own: readonly string[],
-): void {
-  const headers = ['Connection', 'Upgrade', 'Upgrade', 'websocket'];
-  copyHeaders(rawHeaders, headers, passesWithoutLength);
-  addOwn(headers, own);
-  try {
-    res.writeHead(101, headers);
-  } catch (cause) {
-    throw new NonsenseAnswer(cause instanceof Error ? cause.message : 'its headers cannot be sent');
-  }
+export function writeSwitch(res: ServerResponse, raw: readonly string[], own: readonly string[]): void {
+  writeSwitchHead(res, { raw, own });
   // Not ended: the request is over, and is logged, when its socket closes.
   sendHead(res);
   if (res.socket !== null) res.detachSocket(res.socket);
