@@ -3,7 +3,7 @@ import { slicesOf } from '../collections/slices.ts';
 import { isOutage, StoreUnavailable } from '../stores/ledger.ts';
 import type { Ledger, PlaceAnswer, PlaceOrder } from '../stores/ledger.ts';
 import type { Clock } from '../waiting/clock.ts';
-import { Outbox, repeatableForEver, type Step } from './leases/outbox.ts';
+import { Outbox, repeatableForEver, type Step } from './outbox.ts';
 
 export interface SharedPlacesOptions {
   readonly ledger: Ledger;

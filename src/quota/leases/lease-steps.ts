@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Counter, DrawOrder, Ledger, UnitsOrder } from '../../stores/ledger.ts';
 import type { Clock } from '../../waiting/clock.ts';
 import type { Lease } from './lease.ts';
-import { Outbox, repeatableForEver } from './outbox.ts';
+import { Outbox, repeatableForEver } from '../outbox.ts';
 import { Owed } from './owed.ts';
 
 /** The ledger remembers a step for ten seconds at least. Units given back twice would be overspent, so less is used. */
