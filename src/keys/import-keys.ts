@@ -1,7 +1,6 @@
-import type { KeyStore } from '../stores/key-store.ts';
 import { BatchImporter, refusedFor, type LineOutcome } from './import-batch.ts';
 import { readKeyFields, type WrittenFields } from './key-fields.ts';
-import type { KeyRules } from './key-rules.ts';
+import type { KeyTools } from './key-rules.ts';
 import { readCandidate, type Candidate } from './read-candidate.ts';
 
 /** One line of a file: the fields of a key, its `secret` or its `hash`, and `id` to choose it, of which `null` says nothing; or why it is none. */
@@ -32,12 +31,6 @@ export interface ImportReport {
   readonly refused: number;
 }
 
-interface Surroundings {
-  readonly store: KeyStore;
-  readonly rules: KeyRules;
-  readonly now: () => number;
-}
-
 /** A batch is one step of the store, so it must stay well below what a request can wait for. */
 const batchSize = 250;
 /**
@@ -47,7 +40,7 @@ const batchSize = 250;
 export async function importKeys(
   lines: AsyncIterable<ImportLine>,
   options: ImportOptions & { readonly actor: string },
-  by: Surroundings,
+  by: KeyTools,
 ): Promise<ImportReport> {
   const counts = { lines: 0, added: 0, updated: 0, skipped: 0, refused: 0 };
   const importer = new BatchImporter({ ...by, actor: options.actor, update: options.update });

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { KeyRecord, KeyStore, KnownKey, RequestMark } from '../stores/key-store.ts';
+import type { KeyRecord, KnownKey, RequestMark } from '../stores/key-store.ts';
 import { amendKey } from './amend-key.ts';
 import { importKeys, type ImportLine, type ImportOptions, type ImportReport } from './import-keys.ts';
 import { readKeyFields, type KeyFields, type WrittenFields } from './key-fields.ts';
@@ -13,7 +13,7 @@ import {
   type KeyQuery,
 } from './key-pages.ts';
 import { invalidFields, KeyProblem } from './key-problem.ts';
-import type { KeyRules } from './key-rules.ts';
+import type { KeyTools } from './key-rules.ts';
 import { differences, viewKey, type KeyView } from './key-view.ts';
 import { readNewKey } from './new-key.ts';
 import { isMarked, remember } from './request-marks.ts';
@@ -80,12 +80,6 @@ export interface KeyBook {
   listAudit(query: AuditQuery): Promise<AuditPage>;
 }
 
-export interface KeyBookParts {
-  readonly store: KeyStore;
-  readonly rules: KeyRules;
-  readonly now: () => number;
-}
-
 /** The longest that old secrets may go on working beside a new one. */
 export const overlapMsMax = 90 * 86_400_000;
 /**
@@ -97,7 +91,7 @@ const attemptsMax = 200;
 const pauseMaxMs = 10;
 
 /** Opens the book on a store. */
-export function createKeyBook({ store, rules, now }: KeyBookParts): KeyBook {
+export function createKeyBook({ store, rules, now }: KeyTools): KeyBook {
   async function find(id: string): Promise<KnownKey> {
     const known = isKeyId(id) ? await store.readKey(id) : undefined;
     if (known !== undefined) return known;

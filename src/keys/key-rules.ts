@@ -1,5 +1,6 @@
 import type { Config } from '../config/config.ts';
 import type { PlanRule } from '../config/plan-rule.ts';
+import type { KeyStore } from '../stores/key-store.ts';
 import { createKeyFormat, type KeyFormat } from './key-format.ts';
 
 /** What the configuration says that keys are held against. */
@@ -9,6 +10,13 @@ export interface KeyRules {
   readonly routes: readonly { readonly name: string; readonly path: string }[];
   /** The keys of the YAML, by digest and by id: the store cannot have a key of the same id. */
   readonly staticKeys: Config['keys'];
+}
+
+/** What keys are made, changed and judged with. */
+export interface KeyTools {
+  readonly store: KeyStore;
+  readonly rules: KeyRules;
+  readonly now: () => number;
 }
 
 /** The rules of a configuration. */

@@ -10,7 +10,7 @@ import {
 } from './key-fields.ts';
 import { createKeyId } from './key-id.ts';
 import { invalidFields, KeyProblem, readTogether } from './key-problem.ts';
-import type { KeyRules } from './key-rules.ts';
+import type { KeyRules, KeyTools } from './key-rules.ts';
 
 /** A line of an import. */
 export type Candidate = ReadLine &
@@ -32,9 +32,7 @@ interface ReadLine {
   readonly warning: string | undefined;
 }
 
-interface Surroundings {
-  readonly rules: KeyRules;
-  readonly now: () => number;
+interface Surroundings extends Pick<KeyTools, 'rules' | 'now'> {
   /** For lines that name none. */
   readonly plan: string | undefined;
 }

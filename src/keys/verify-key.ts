@@ -1,8 +1,7 @@
 import { hash } from 'node:crypto';
 import type { RefusalCode } from '../refusals.ts';
-import type { KeyStore } from '../stores/key-store.ts';
 import { foundIn, recordOf, type FoundKey } from './found-key.ts';
-import type { KeyRules } from './key-rules.ts';
+import type { KeyTools } from './key-rules.ts';
 import { viewFixedKey, viewKey, type KeyView } from './key-view.ts';
 import { allowsAddress, standingOf, type Standing } from './standing.ts';
 
@@ -18,17 +17,11 @@ export interface Verdict {
   readonly secret: number | null;
 }
 
-interface Surroundings {
-  readonly store: KeyStore;
-  readonly rules: KeyRules;
-  readonly now: () => number;
-}
-
 /** Judges a secret as the gateway does, but always by what the store says now. */
 export async function verifyKey(
   secret: string,
   client: string | undefined,
-  { store, rules, now }: Surroundings,
+  { store, rules, now }: KeyTools,
 ): Promise<Verdict> {
   const refused = { valid: false, refusal: 'key_invalid', key: null, secret: null } as const;
   if (secret === '') return { ...refused, reason: 'missing', refusal: 'key_missing' };
@@ -52,7 +45,7 @@ export async function verifyKey(
 function judge(
   found: FoundKey,
   client: string | undefined,
-  { rules, now }: Pick<Surroundings, 'rules' | 'now'>,
+  { rules, now }: Pick<KeyTools, 'rules' | 'now'>,
 ): Verdict['reason'] {
   const standing = standingOf(found, now());
   if (standing !== 'good') return standing;
