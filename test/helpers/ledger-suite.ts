@@ -1,21 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { TestContext } from 'node:test';
-import type { StoreAddress } from '../../src/config/config.ts';
 import { StoreUnavailable } from '../../src/stores/ledger.ts';
 import type { DrawAnswer } from '../../src/stores/ledger.ts';
 import { openStore } from '../../src/stores/open-store.ts';
 import { startDrawers } from './drawers.ts';
 import { aCounter, aDraw, HOUR, someUnits, usedOf } from './ledger-orders.ts';
 import { until } from './poll.ts';
+import type { StoreKind } from './store-kinds.ts';
 
 const LIFETIME = { periodStart: 0, periodEnd: Number.MAX_SAFE_INTEGER };
-
-export interface StoreKind {
-  readonly name: string;
-  /** A fresh, empty store that several processes can open. */
-  readonly address: (t: TestContext) => StoreAddress;
-}
 
 /** The rules of ledger.ts, held against one kind of store. */
 export function testLedger(kind: StoreKind): void {

@@ -1,10 +1,6 @@
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
-import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import type { TestContext } from 'node:test';
-import type { StoreAddress } from '../../src/config/config.ts';
-import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
 import type { ImportLine, ImportReport } from '../../src/keys/import-keys.ts';
 import { createKeyBook, overlapMsMax, type KeyBook } from '../../src/keys/key-book.ts';
 import { createKeyFormat } from '../../src/keys/key-format.ts';
@@ -16,13 +12,9 @@ import { digestOf } from '../helpers/a-key.ts';
 import { aPlan, aQuota } from '../helpers/lease-scene.ts';
 import { startRedisServer } from '../helpers/redis-server.ts';
 import { spoilKey } from '../helpers/spoil-key.ts';
-import { tempFolder } from '../helpers/temp-folder.ts';
+import { storeKinds, type StoreKind } from '../helpers/store-kinds.ts';
 
 const redis = await startRedisServer({ after });
-const kinds: { name: string; address: (t: TestContext) => StoreAddress }[] = [
-  { name: 'SQLite', address: (t) => ({ kind: 'sqlite', path: join(tempFolder(t), 'g.db') }) },
-  { name: 'Redis', address: () => parseStoreAddress(`${redis.url}?prefix=${randomUUID()}:`) },
-];
 const by = { actor: 'ada' };
 const format = createKeyFormat('gh');
 const rules: KeyRules = {
@@ -38,7 +30,7 @@ const rules: KeyRules = {
   staticKeys: [{ id: 'demo', plan: 'free', digest: digestOf('k-demo'), enabled: true, expiresAt: undefined }],
 };
 
-for (const { name, address } of kinds) {
+for (const { name, address } of storeKinds(redis)) {
   describe(`the key book on ${name}`, () => bookRules(address));
 }
 
@@ -49,7 +41,7 @@ interface Scene {
   readonly bookBy: (rules: KeyRules) => KeyBook;
 }
 
-function bookRules(address: (t: TestContext) => StoreAddress): void {
+function bookRules(address: StoreKind['address']): void {
   const open = async (t: TestContext): Promise<Scene> => {
     const store = await openStore(address(t), { deadlineMs: 2_000 });
     t.after(() => store.close());

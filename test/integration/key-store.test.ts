@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, describe, test } from 'node:test';
 import type { TestContext } from 'node:test';
-import type { StoreAddress } from '../../src/config/config.ts';
 import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
 import type { KeyEvent, KeyRecord, KeyStore } from '../../src/stores/key-store.ts';
 import { openStore } from '../../src/stores/open-store.ts';
@@ -13,19 +11,15 @@ import { aKey, aNote, aSecret, digestOf } from '../helpers/a-key.ts';
 import { until } from '../helpers/poll.ts';
 import { startRedisServer } from '../helpers/redis-server.ts';
 import { spoilKey } from '../helpers/spoil-key.ts';
-import { tempFolder } from '../helpers/temp-folder.ts';
+import { storeKinds, type StoreKind } from '../helpers/store-kinds.ts';
 
 const redis = await startRedisServer({ after });
-const kinds: { name: string; address: (t: TestContext) => StoreAddress }[] = [
-  { name: 'SQLite', address: (t) => ({ kind: 'sqlite', path: join(tempFolder(t), 'g.db') }) },
-  { name: 'Redis', address: () => parseStoreAddress(`${redis.url}?prefix=${randomUUID()}:`) },
-];
 
-for (const { name, address } of kinds) {
+for (const { name, address } of storeKinds(redis)) {
   describe(`keys in ${name}`, () => keyRules(address));
 }
 
-function keyRules(address: (t: TestContext) => StoreAddress): void {
+function keyRules(address: StoreKind['address']): void {
   const open = async (t: TestContext, at = address(t)): Promise<KeyStore> => {
     const store = await openStore(at, { deadlineMs: 2_000 });
     t.after(() => store.close());

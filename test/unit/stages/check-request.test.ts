@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { describe, it } from 'node:test';
-import { Refusal } from '../../../src/refusals.ts';
 import { checkRequest } from '../../../src/stages/check-request.ts';
 import type { Head } from '../../../src/stages/check-request.ts';
+import { refusalOf } from '../../helpers/refusal-of.ts';
 
 interface Parts {
   readonly method?: string;
@@ -20,13 +20,7 @@ function check({ method = 'GET', target = '/a', httpVersion = '1.1', headers = [
 }
 
 function codeOf(parts: Parts): string | undefined {
-  try {
-    check(parts);
-    return undefined;
-  } catch (error) {
-    assert.ok(error instanceof Refusal, String(error));
-    return error.code;
-  }
+  return refusalOf(() => check(parts))?.code;
 }
 
 const withHost = (...headers: string[]): Parts => ({ headers: ['Host', 'a', ...headers] });

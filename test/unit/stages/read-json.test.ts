@@ -6,6 +6,7 @@ import { Refusal } from '../../../src/refusals.ts';
 import type { JsonRule } from '../../../src/stages/read-json.ts';
 import { readJson, requireJsonContentType } from '../../../src/stages/read-json.ts';
 import { doesNotHang } from '../../helpers/no-hang.ts';
+import { refusalOf } from '../../helpers/refusal-of.ts';
 
 const rule: JsonRule = {
   kind: 'json',
@@ -130,13 +131,3 @@ describe('requireJsonContentType', () => {
     });
   });
 });
-
-function refusalOf(act: () => void): Refusal | undefined {
-  try {
-    act();
-    return undefined;
-  } catch (error) {
-    assert.ok(error instanceof Refusal, String(error));
-    return error;
-  }
-}
