@@ -35,7 +35,7 @@ export function sendAnswer(
   res.end(req.method === 'HEAD' ? undefined : text);
 }
 
-/** For answers that come before all of the request has: what is still on its way is read and thrown away for a moment, and then the connection is cut. */
+/** For an answer before all of its request has come: the rest is thrown away for a moment, and then the connection is cut. */
 export function endSoon(req: IncomingMessage, res: ServerResponse): void {
   req.resume();
   res.once('finish', () => {

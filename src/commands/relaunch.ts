@@ -74,8 +74,8 @@ export const memory = { flags: choices.flatMap(({ flags }) => flags), environmen
 
 /**
  * Puts the same command in the place of this process, under the same process id, with what Node takes only when it starts: how it
- * keeps its memory, what it does at SIGUSR1, and the folder where also the first file is kept compiled. Whoever has set one of these keeps theirs.
- * Where a process cannot be replaced it goes on as it is.
+ * keeps its memory, what it does at SIGUSR1, and the folder where also the first file is kept compiled. Whoever has
+ * set one of these keeps theirs. Where a process cannot be replaced it goes on as it is.
  */
 export function relaunch({ compileCache }: { readonly compileCache: string }): void {
   const given = [...process.execArgv, process.env['NODE_OPTIONS'] ?? ''].join(' ').replaceAll('_', '-');

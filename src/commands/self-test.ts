@@ -119,7 +119,7 @@ async function send(canary: string, { find, status }: Way, logger: Logger): Prom
   return [once, twice, await metrics.registry.metrics()];
 }
 
-/** One request over a connection in memory. Were it answered by another stage, nothing would be known of the one that it is meant for. */
+/** One request over a connection in memory. Answered by another stage, it would tell nothing of the one it is meant for. */
 async function exchange({ handle, messages }: App, keys: readonly string[], status: number): Promise<string> {
   const [client, server] = duplexPair();
   http.createServer(messages, handle).emit('connection', server);

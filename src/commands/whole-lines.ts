@@ -1,4 +1,4 @@
-/** Takes text in pieces, and hands on the whole lines of it as soon as they are there. What follows the last of them is kept until then. */
+/** Takes text in pieces, and hands its lines on as soon as they are whole. */
 export function wholeLines(handOn: (lines: string) => void): (piece: string) => void {
   let rest = '';
   return function take(piece) {

@@ -118,7 +118,7 @@ function acceptorsOf(servers: readonly [Server, ...Server[]], claim?: Claim): Ac
 /** What still comes after so many turns is a stream that will not end. */
 const turnsMax = 64;
 
-/** A port that is closed resets who waits there, with requests that were sent already. Each turn of the event loop takes some of them. */
+/** A port that is closed resets who waits there, with requests already sent. Each turn of the event loop takes some of them. */
 async function takeWaiting(servers: readonly Server[]): Promise<void> {
   let quietTurns = 0;
   const take = (): void => void (quietTurns = 0);

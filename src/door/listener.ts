@@ -44,7 +44,7 @@ export interface ListenerOptions {
 
 /** How often Node looks for headers that are too slow, and we for readers that are and for what idle connections keep. */
 const lookEveryMs = 1000;
-/** What a client has sent on a connection that it keeps takes so long to arrive, wherever it is. Until then a drain leaves such connections open. */
+/** So long a drain leaves kept connections open: a request may be on its way on them, from wherever its client is. */
 const onTheWayMs = 250;
 
 /**

@@ -3,7 +3,7 @@ import { readKeyFields, type WrittenFields } from './key-fields.ts';
 import type { KeyTools } from './key-rules.ts';
 import { readCandidate, type Candidate } from './read-candidate.ts';
 
-/** One line of a file: the fields of a key, its `secret` or its `hash`, and `id` to choose it, of which `null` says nothing; or why it is none. */
+/** One line of a file: the fields of a key, its `secret` or `hash`, and its `id` to choose one (`null` = unsaid); or its fault. */
 export type ImportLine = { readonly number: number } & (
   | { readonly fields: WrittenFields }
   | { readonly fault: string }

@@ -13,8 +13,8 @@ export type ImportForm = 'csv' | 'json';
 const lineBytesMax = 64 * 1024;
 
 /**
- * Reads keys from CSV with a heading, or from JSON lines: what is said, or whichever the first character that is no blank says. Lines are
- * counted from 1. A line that makes no sense is passed on as a fault; none of its text is.
+ * Reads keys from CSV with a heading, or from JSON lines: what is said, or else what the first character that is no blank tells.
+ * Lines are counted from 1. A line that makes no sense is passed on as a fault; none of its text is.
  */
 export async function* readImport(
   chunks: AsyncIterable<Uint8Array>,

@@ -34,7 +34,7 @@ export function planOf(
   return rule;
 }
 
-/** The same for a caller: without its plan nothing is known of its limits, and an unlimited caller is worse than one turned away. 500. */
+/** The same for a caller. 500: without its plan it would be unlimited, which is worse than turned away. */
 export function requirePlan(caller: Entitlement, plans: ReadonlyMap<string, PlanRule>): PlanRule {
   const plan = planOf(caller, plans);
   if (plan === undefined) throw new Refusal('plan_unknown', { detail: `no plan is called ${caller.plan}` });

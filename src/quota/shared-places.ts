@@ -23,7 +23,7 @@ const beatsAtOnce = 100;
 /** How often the store is told again of places that were kept or left while it was away, and of how many. */
 const retryMs = 250;
 const untoldMax = 10_000;
-/** One process may notice an outage a beat late, and the last answer of another may be a beat old: after so long places may have expired. */
+/** After so long places may have expired: one process notices an outage a beat late, and another's last answer is a beat old. */
 const longOutageMs = expiresInMs - 2 * beatMs;
 /** By then nearly every process is connected again, which takes it 1.75 s at most, and has told the store of its places. */
 const settleMs = 2000;

@@ -94,7 +94,7 @@ function hasNoBody({ status }: AnswerHead, method: string): boolean {
   return method === 'HEAD' || status === 204 || status === 304;
 }
 
-/** All connections are read into one piece of memory, so what is kept of it is copied. A large copy has memory of its own, to be let go. */
+/** All connections are read into one piece of memory, so what is kept is copied. A large copy has memory of its own, to let go. */
 function copyOf(bytes: Buffer, from: number, to: number): Buffer {
   const length = to - from;
   const copy = length < largeBytesMin ? Buffer.allocUnsafe(length) : Buffer.allocUnsafeSlow(length);

@@ -57,7 +57,7 @@ export class HeadReader {
     return from + end + 4 - before;
   }
 
-  /** An interim answer speaks of the hop to the upstream only (RFC 9110 §15.2). A flood of them would cost time, so they are bounded. */
+  /** An interim answer speaks of the hop to the upstream only (RFC 9110 §15.2). A flood would cost time, so they are bounded. */
   #passOver(bytes: number): void {
     this.#interimBytes += bytes;
     if (this.#interimBytes > answerHeadersMax) throw new NonsenseAnswer('it has too many interim answers');

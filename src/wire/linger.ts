@@ -38,7 +38,7 @@ export function lingerOn(req: IncomingMessage, whenOver: () => void): void {
   linger(brokenBy(req) === undefined ? req : withoutParser(req.socket), whenOver);
 }
 
-/** Ends a connection of which nothing more is taken, with its last words if it has any, so that a client that still sends gets to read them. */
+/** Ends a connection of which nothing more is taken. A client that still sends gets to read the last words, if there are any. */
 export function endReadably(socket: Duplex, lastWords?: string): void {
   if (socket.destroyed) return;
   socket.end(lastWords);

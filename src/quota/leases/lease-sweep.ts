@@ -96,8 +96,8 @@ export class LeaseSweep {
   }
 
   /**
-   * With a million keys in use nearly all leases know of one draw only, and 4 MB of them would wait for a second. With few it is worth the
-   * wait: the second draw tells the pace.
+   * With a million keys in use nearly all leases know of one draw only, and 4 MB of them would wait for a second. With few it is
+   * worth the wait: the second draw tells the pace.
    */
   #mayGoEarly({ size, told }: Lease): boolean {
     return size === 0 && told === 0 && this.#book.size > manyLeases;

@@ -104,7 +104,7 @@ function connectTo(servers: OneRedis, options: ConnectionOptions): Redis {
     sentinelRetryStrategy: reconnectInMs,
     sentinelCommandTimeout: options.socketTimeout,
     // Its message may arrive while the client connects anew, and the client then ends for good ("Connection is closed.",
-    // seen in a quarter of the failovers with ioredis 6.0.0). Who follows the master (follow-master.ts) asks instead, and waits for that.
+    // seen in a quarter of the failovers with ioredis 6.0.0). Who follows the master (follow-master.ts) asks instead, and waits.
     failoverDetector: false,
     enableTLSForSentinelMode: options.tls !== undefined,
     ...(options.tls === undefined ? {} : { sentinelTLS: options.tls }),

@@ -28,7 +28,8 @@ export const logBytesKept = 134_217_728;
  * writers wait while it does, for 50 ms each time. Whoever writes first after a complete checkpoint waits for another sync, and
  * cuts the log: the empty transaction does that here. It reads the version that it writes again under the lock, because
  * a newer Gatehouse may be migrating the file. It tells why it could not, '' when it could, and undefined where others had the
- * lock, so that the next one will, or there is no file any more, which every call says. The file is opened each time, for by then another may lie in its place.
+ * lock, so that the next one will, or there is no file any more, which every call says. The file is opened
+ * each time, for by then another may lie in its place.
  */
 const checkpointSource = `
   const { existsSync } = require('node:fs');
@@ -64,7 +65,7 @@ const checkpointSource = `
   }
 `;
 
-/** Creates a checkpointer. A checkpoint that fails is tried again after as many calls, and told of unless the one before failed alike. */
+/** A checkpoint that fails is tried again after as many calls, and told of unless the one before failed alike. */
 export function createCheckpointer(
   path: string,
   onFailure: (reason: string) => void,
