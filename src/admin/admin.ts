@@ -6,6 +6,7 @@ import { http } from '../wire/http.ts';
 import { describeCause } from '../telemetry/log.ts';
 import type { MetricsSource } from '../telemetry/metrics.ts';
 import { createApi, isApiPath, type ApiParts } from './api.ts';
+import { createConsole } from './console/console.ts';
 import { createDocument } from './document.ts';
 import { createGuard } from './guard.ts';
 import { AdminProblem, internalProblem } from './problem.ts';
@@ -32,15 +33,16 @@ export interface AdminListener {
 }
 
 /**
- * The second listener, for the people who run the gateway: probes, metrics and the admin API. Nothing of it is ever served
- * on the public port. The two probes need no token, because the machines that call them have none; nor does the document
- * of the API, which says nothing of this gateway.
+ * The second listener, for the people who run the gateway: probes, metrics, the admin API and its console. Nothing of it is
+ * ever served on the public port. The two probes need no token, because the machines that call them have none; nor do the
+ * document of the API and the page of the console, which say nothing of this gateway.
  */
 export function createAdmin(parts: AdminParts): Admin {
   const { config, readiness, metrics, logger } = parts;
   const guard = createGuard(config, logger);
   const api = createApi(parts);
   const document = createDocument();
+  const page = createConsole();
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
@@ -62,6 +64,9 @@ export function createAdmin(parts: AdminParts): Admin {
   });
   app.get('/openapi.json', function serveDocument(req: Request, res: Response) {
     sendAnswer(req, res, { status: 200, body: document });
+  });
+  app.use(function serveConsole(req: Request, res: Response, next: NextFunction) {
+    if (!page.serve(req, res)) next();
   });
   app.use(function serveApi(req: Request, res: Response, next: NextFunction) {
     const token = guard.identify(req);

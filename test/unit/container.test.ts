@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
+import { relative } from 'node:path';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { parse, parseAllDocuments } from 'yaml';
 import { parseDuration } from '../../src/config/units.ts';
 
@@ -58,6 +60,17 @@ test('the health check asks the admin listener and is an exec form too', () => {
   const [program, flag, script] = JSON.parse(command ?? '[]') as string[];
   assert.deepEqual([program, flag], ['node', '-e']);
   assert.match(script ?? '', /127\.0\.0\.1:9090\/livez/);
+});
+
+test('the build takes along what is no TypeScript', () => {
+  const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+  const src = new URL('../../src/', import.meta.url);
+  const others = readdirSync(src, { recursive: true, withFileTypes: true }).filter(
+    (entry) => entry.isFile() && !entry.name.endsWith('.ts') && entry.name !== 'tsconfig.json',
+  );
+  const folders = new Set(others.map(({ parentPath }) => relative(fileURLToPath(src), parentPath)));
+  assert.ok(folders.size > 1);
+  for (const folder of folders) assert.ok(scripts['build']?.includes(` src/${folder}`), folder);
 });
 
 test('only what is named enters the build', () => {

@@ -1,0 +1,138 @@
+// @ts-check
+
+/**
+ * What the admin API says when it does not do something, in its own words.
+ *
+ * @typedef {{ error?: unknown, code?: unknown, fields?: readonly { field: string, problem: string }[] }} Refused
+ */
+
+export class Problem extends Error {
+  /**
+   * @param {string} words
+   * @param {{ code?: string, fields?: Refused['fields'] }} [more]
+   */
+  constructor(words, { code = '', fields = [] } = {}) {
+    super(words);
+    this.code = code;
+    this.fields = fields;
+  }
+}
+
+/** An import of a million keys is nothing for a page; whatever this asks for is answered sooner, or not at all. */
+const patienceMs = 30_000;
+
+/**
+ * The token of the operator, and what ends its requests. It is kept in this variable alone and goes with the page: what is in
+ * sessionStorage browsers write to the disk, to restore a session after a crash.
+ *
+ * @type {{ token: string, ended: AbortController } | undefined}
+ */
+let session;
+
+/** @type {(problem: Problem) => void} */
+let tellRefusal = () => undefined;
+
+/**
+ * Calls back whenever the API refuses something.
+ *
+ * @param {(problem: Problem) => void} listener
+ */
+export function onRefusal(listener) {
+  tellRefusal = listener;
+}
+
+/** @param {string} token */
+export function signIn(token) {
+  session = { token, ended: new AbortController() };
+}
+
+/** Forgets the token, and lets nothing come of what is still being asked. */
+export function signOut() {
+  session?.ended.abort();
+  session = undefined;
+}
+
+export function isSignedIn() {
+  return session !== undefined;
+}
+
+/**
+ * Asks the admin API. Paths are relative, so that the page works behind a prefix, too.
+ *
+ * @template T
+ * @param {'GET' | 'POST' | 'PATCH'} method
+ * @param {string} path
+ * @param {{ body?: unknown, etag?: string, mark?: string }} [request]
+ * @returns {Promise<{ body: T, etag: string }>}
+ */
+export async function ask(method, path, { body, etag, mark } = {}) {
+  const asking = session;
+  const request = {
+    method,
+    headers: {
+      ...(asking === undefined ? {} : { Authorization: `Bearer ${asking.token}` }),
+      ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+      ...(etag === undefined ? {} : { 'If-Match': etag }),
+      ...(mark === undefined ? {} : { 'Idempotency-Key': mark }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    signal: AbortSignal.any([
+      AbortSignal.timeout(patienceMs),
+      ...(asking === undefined ? [] : [asking.ended.signal]),
+    ]),
+  };
+  const response = await send(path, request).catch(() => {
+    throw new Problem(`The gateway cannot be reached${doubtOf(method, mark)}`);
+  });
+  if (response.ok) return { body: response.body, etag: response.etag };
+  const problem = problemOf(response);
+  if (asking === session) tellRefusal(problem);
+  throw problem;
+}
+
+/** Names a request, so that asking for it again is asking for the same. Without TLS browsers have no `randomUUID`. */
+export function newMark() {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
+    byte.toString(16).padStart(2, '0'),
+  ).join('');
+}
+
+/**
+ * @param {string} path
+ * @param {RequestInit} request
+ */
+async function send(path, request) {
+  // Nothing but the header says who asks, and the header goes to nobody else.
+  const answer = await fetch(path, { ...request, credentials: 'omit', redirect: 'error', cache: 'no-store' });
+  const { ok, status } = answer;
+  return { ok, status, body: parse(await answer.text()), etag: answer.headers.get('etag') ?? '' };
+}
+
+/**
+ * Something in between may have answered, in its own way.
+ *
+ * @param {string} text
+ */
+function parse(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** @param {{ status: number, body: Refused | undefined }} answer */
+function problemOf({ status, body }) {
+  if (typeof body?.error !== 'string') return new Problem(`The answer was ${status}, without a word`);
+  return new Problem(body.error, { code: String(body.code), fields: body.fields ?? [] });
+}
+
+/**
+ * @param {string} method
+ * @param {string | undefined} mark
+ */
+function doubtOf(method, mark) {
+  if (method === 'GET') return '';
+  if (mark !== undefined) return '. It can be asked again as it is: it is done once';
+  return '. It may have been done all the same: look before you repeat it';
+}

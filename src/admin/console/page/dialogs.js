@@ -1,0 +1,114 @@
+// @ts-check
+import { button, element, explained, onSubmit } from './elements.js';
+
+/**
+ * Opens a form, and resolves with what came of it; undefined when it was given up. While it is under way it cannot be given up:
+ * a secret that comes of it would be lost.
+ *
+ * @template T
+ * @param {{ title: string, content: readonly Node[], action: string, danger?: boolean, act: () => Promise<T> }} form
+ * @returns {Promise<T | undefined>}
+ */
+export function askInDialog({ title, content, action, danger = false, act }) {
+  const { promise, resolve } = Promise.withResolvers();
+  const place = element('div');
+  const submit = element('button', { type: 'submit', className: danger ? 'danger' : 'primary' }, action);
+  const cancel = button('Cancel', () => dialog.close());
+  const buttons = element('div', { className: 'buttons' }, cancel, submit);
+  const form = element('form', { method: 'dialog' }, element('h2', {}, title), ...content, place, buttons);
+  const dialog = openDialog(form);
+  let busy = false;
+
+  /** @param {boolean} now */
+  function setBusy(now) {
+    busy = now;
+    submit.disabled = now;
+    cancel.disabled = now;
+  }
+  onSubmit(form, async () => {
+    if (busy) return;
+    setBusy(true);
+    place.replaceChildren();
+    try {
+      resolve(await act());
+      dialog.close();
+    } catch (error) {
+      place.replaceChildren(explained(error));
+    }
+    setBusy(false);
+  });
+  dialog.addEventListener('cancel', (event) => {
+    if (busy) event.preventDefault();
+  });
+  dialog.addEventListener('close', () => {
+    if (!busy) resolve(undefined);
+  });
+  return promise;
+}
+
+/**
+ * Shows a secret, the only time that it can be. Nothing but the button takes it away, and then it is gone from the page.
+ *
+ * @param {string} keyId
+ * @param {string} secret
+ * @param {string} [note]
+ * @returns {Promise<void>}
+ */
+export function showSecret(keyId, secret, note = '') {
+  const { promise, resolve } = Promise.withResolvers();
+  const code = element('code', { className: 'secret', tabIndex: 0 }, secret);
+  const said = element('p');
+  said.setAttribute('role', 'status');
+  const dialog = openDialog(
+    element('h2', {}, `The secret of ${keyId}`),
+    element(
+      'p',
+      { className: 'warning' },
+      'This is the only time that it is shown. Copy it now: nobody can ask for it again.',
+    ),
+    code,
+    ...(note === '' ? [] : [element('p', {}, note)]),
+    said,
+    element(
+      'div',
+      { className: 'buttons' },
+      button('Copy', async () => said.replaceChildren(await copy(secret, code)), 'primary'),
+      button('I have copied it', () => dialog.close()),
+    ),
+  );
+  dialog.setAttribute('closedby', 'none');
+  dialog.addEventListener('cancel', (event) => event.preventDefault());
+  dialog.addEventListener('close', () => resolve(undefined));
+  return promise;
+}
+
+/** Closes the forms that are open. A secret stays: nobody could ask for it again. */
+export function closeForms() {
+  for (const form of document.querySelectorAll('dialog > form')) form.closest('dialog')?.close();
+}
+
+/** @param {...Node} content */
+function openDialog(...content) {
+  const dialog = element('dialog', {}, ...content);
+  dialog.setAttribute('aria-label', dialog.querySelector('h2')?.textContent ?? '');
+  dialog.addEventListener('close', () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
+  return dialog;
+}
+
+/**
+ * Browsers give scripts no clipboard without TLS, but for loopback.
+ *
+ * @param {string} secret
+ * @param {Element} shown
+ */
+async function copy(secret, shown) {
+  try {
+    await navigator.clipboard.writeText(secret);
+    return 'Copied';
+  } catch {
+    document.getSelection()?.selectAllChildren(shown);
+    return 'The browser does not let this page copy. The secret is selected: copy it by hand';
+  }
+}

@@ -1,0 +1,116 @@
+// @ts-check
+import { Problem } from './api.js';
+
+/**
+ * Makes an element. Whatever is text becomes a text node, so nothing that the API tells can be markup.
+ *
+ * @template {keyof HTMLElementTagNameMap} Name
+ * @param {Name} name
+ * @param {Partial<HTMLElementTagNameMap[Name]>} [properties]
+ * @param {...(Node | string)} children
+ * @returns {HTMLElementTagNameMap[Name]}
+ */
+export function element(name, properties = {}, ...children) {
+  const made = Object.assign(document.createElement(name), properties);
+  made.append(...children);
+  return made;
+}
+
+/**
+ * @param {string} label
+ * @param {() => unknown} act
+ * @param {string} [className]
+ */
+export function button(label, act, className = '') {
+  const made = element('button', { type: 'button', className }, label);
+  made.addEventListener('click', () => void act());
+  return made;
+}
+
+/**
+ * What a form is for is done here: nothing is ever sent by the browser itself.
+ *
+ * @param {HTMLFormElement} form
+ * @param {() => unknown} act
+ */
+export function onSubmit(form, act) {
+  form.addEventListener('submit', (event) => {
+    event.preventDefault();
+    void act();
+  });
+}
+
+/**
+ * A label with what it names, and a word of help.
+ *
+ * @param {string} label
+ * @param {HTMLElement} input
+ * @param {string} [hint]
+ */
+export function labelled(label, input, hint = '') {
+  const help = hint === '' ? [] : [element('small', {}, hint)];
+  return element('label', {}, element('span', {}, label), input, ...help);
+}
+
+/**
+ * An instant in UTC, as the API and the command line write it.
+ *
+ * @param {string | null} instant
+ * @param {string} none
+ */
+export function moment(instant, none) {
+  if (instant === null) return none;
+  return element(
+    'time',
+    { dateTime: instant, title: instant },
+    `${instant.slice(0, 16).replace('T', ' ')} UTC`,
+  );
+}
+
+/**
+ * A table whose cells know their column, so that they can stand below each other where there is no room.
+ *
+ * @param {string} caption
+ * @param {readonly string[]} heads
+ * @param {readonly (readonly (Node | string)[])[]} rows
+ */
+export function table(caption, heads, rows) {
+  return element(
+    'table',
+    {},
+    element('caption', {}, caption),
+    element('thead', {}, element('tr', {}, ...heads.map((head) => element('th', { scope: 'col' }, head)))),
+    element(
+      'tbody',
+      {},
+      ...rows.map((cells) => element('tr', {}, ...cells.map((cell, at) => cellOf(cell, heads[at])))),
+    ),
+  );
+}
+
+/**
+ * What went wrong, in the words of who says so.
+ *
+ * @param {unknown} error
+ */
+export function explained(error) {
+  const words = error instanceof Error ? error.message : String(error);
+  const fields = error instanceof Problem ? error.fields : [];
+  const faults = fields.map(({ field, problem }) =>
+    element('li', {}, field === '' ? problem : `${field} ${problem}`),
+  );
+  const made = element('div', { className: 'problem' }, element('p', {}, words));
+  made.setAttribute('role', 'alert');
+  if (faults.length > 0) made.append(element('ul', {}, ...faults));
+  return made;
+}
+
+/**
+ * @param {Node | string} content
+ * @param {string} [head]
+ */
+function cellOf(content, head = '') {
+  const cell = element('td', {}, content);
+  cell.dataset['head'] = head;
+  return cell;
+}

@@ -1,0 +1,164 @@
+// @ts-check
+import { ask } from './api.js';
+import { button, element, explained, moment, table } from './elements.js';
+import { editKey, pathOf, resetUsage, revokeKey, rotateKey, switchKey } from './key-changes.js';
+import { writeQuota } from './key-form.js';
+import { stateOf } from './key-list.js';
+
+/**
+ * @typedef {import('../../../keys/key-view.ts').KeyView} KeyView
+ * @typedef {import('../../../quota/usage-book.ts').UsageView} UsageView
+ * @typedef {import('./key-changes.js').Seen} Seen
+ */
+
+/**
+ * All that is known of a key, and what can be done to it.
+ *
+ * @param {string} id
+ * @param {() => unknown} reload
+ */
+export async function keyDetails(id, reload) {
+  const [shown, used] = await Promise.all([readKey(id), usageSection(id, reload)]);
+  return element(
+    'section',
+    {},
+    element('p', {}, element('a', { href: '#' }, 'All keys')),
+    element('h1', {}, id),
+    ...(shown instanceof Error ? [explained(shown)] : keySections(shown, reload)),
+    used,
+  );
+}
+
+/**
+ * A key of the configuration file has usage and nothing else to show, so the two are asked for apart.
+ *
+ * @param {string} id
+ * @returns {Promise<Seen | Error>}
+ */
+async function readKey(id) {
+  try {
+    /** @type {{ body: KeyView, etag: string }} */
+    const { body, etag } = await ask('GET', pathOf({ id }));
+    return { key: body, etag };
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
+  }
+}
+
+/**
+ * @param {Seen} seen
+ * @param {() => unknown} reload
+ */
+function keySections(seen, reload) {
+  return [buttonsOf(seen, reload), factsOf(seen.key), secretsOf(seen.key)];
+}
+
+/**
+ * @param {Seen} seen
+ * @param {() => unknown} reload
+ */
+function buttonsOf(seen, reload) {
+  /** @param {(seen: Seen) => Promise<void>} change */
+  const then = (change) => async () => {
+    await change(seen);
+    // Done, refused or given up: somebody else may have changed the key meanwhile.
+    await reload();
+  };
+  const changes = [
+    button('Change', then(editKey), 'change'),
+    button('Rotate', then(rotateKey), 'change'),
+    button(seen.key.enabled ? 'Disable' : 'Enable', then(switchKey), 'change'),
+    button('Revoke', then(revokeKey), 'change danger'),
+  ];
+  const refresh = button('Refresh', reload);
+  // Nothing can be done to a key that was revoked.
+  return element('div', { className: 'buttons' }, ...(seen.key.revokedAt === null ? changes : []), refresh);
+}
+
+/** @param {KeyView} key */
+function factsOf(key) {
+  /** @type {readonly (readonly [string, string | Node])[]} */
+  const facts = [
+    ['State', stateOf(key)],
+    ['Name', key.name],
+    ['Owner', key.owner],
+    ['Plan', key.plan],
+    ['Quotas of its own', key.quotas.map(writeQuota).join(', ')],
+    ['Scopes', key.scopes.join(', ') || 'every route'],
+    ['Networks', key.networks.join(', ') || 'anywhere'],
+    [
+      'Labels',
+      Object.entries(key.labels)
+        .map((pair) => pair.join('='))
+        .join(', '),
+    ],
+    ['Valid from', moment(key.notBefore, '')],
+    ['Valid until', moment(key.expiresAt, 'for ever')],
+    ['Revoked', moment(key.revokedAt, '')],
+    ['Created', moment(key.createdAt, '')],
+    ['Last used', moment(key.lastUsedAt, 'never')],
+    ['Version', String(key.version)],
+  ];
+  const told = facts.filter(([, fact]) => fact !== '');
+  return element(
+    'dl',
+    {},
+    ...told.flatMap(([name, fact]) => [element('dt', {}, name), element('dd', {}, fact)]),
+  );
+}
+
+/** @param {KeyView} key */
+function secretsOf({ secrets }) {
+  const heads = ['Secret', 'Begins with', 'Created', 'Works until', 'Last used'];
+  const rows = secrets.map(({ number, start, createdAt, expiresAt, expired, lastUsedAt }) => [
+    String(number),
+    element('code', {}, start),
+    moment(createdAt, ''),
+    element('span', {}, moment(expiresAt, 'the key ends'), expired ? ' (expired)' : ''),
+    moment(lastUsedAt, 'never'),
+  ]);
+  return table('Secrets', heads, rows);
+}
+
+/**
+ * @param {string} id
+ * @param {() => unknown} reload
+ */
+async function usageSection(id, reload) {
+  try {
+    /** @type {{ body: UsageView }} */
+    const { body } = await ask('GET', `${pathOf({ id })}/usage`);
+    if (body.quotas.length === 0)
+      return element('p', { className: 'note' }, `Plan ${body.plan} has no quotas`);
+    const heads = ['Quota', 'Limit', 'Used', 'Remaining', 'Resets', ''];
+    return table(
+      'Usage',
+      heads,
+      body.quotas.map((quota) => usageRow(id, quota, reload)),
+    );
+  } catch (error) {
+    return explained(error);
+  }
+}
+
+/**
+ * @param {string} id
+ * @param {UsageView['quotas'][number]} quota
+ * @param {() => unknown} reload
+ */
+function usageRow(id, { name, limit, used, leased, remaining, resetsAt }, reload) {
+  const ahead = leased === 0 ? '' : ` (${leased} of them drawn ahead)`;
+  const meter = element('meter', { max: limit, high: limit * 0.9, value: used });
+  meter.setAttribute('aria-label', `${name} used`);
+  const reset = button(
+    'Reset',
+    async () => {
+      await resetUsage({ id }, name);
+      await reload();
+    },
+    'change',
+  );
+  reset.setAttribute('aria-label', `Reset ${name}`);
+  const spent = element('span', {}, meter, ` ${used}${ahead}`);
+  return [name, String(limit), spent, String(remaining), moment(resetsAt, 'never'), reset];
+}

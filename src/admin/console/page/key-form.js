@@ -1,0 +1,140 @@
+// @ts-check
+import { element, labelled } from './elements.js';
+
+/**
+ * @typedef {import('../../../keys/key-view.ts').KeyView} KeyView
+ * @typedef {KeyView['quotas'][number]} Quota
+ *
+ * How one field of a key is written as text, and read again. What is wrong with it is for the API to say.
+ * @typedef {object} Field
+ * @property {string} label
+ * @property {string} hint
+ * @property {boolean} [long]
+ * @property {(key: KeyView) => string} write
+ * @property {(text: string) => unknown} read
+ */
+
+const instantHint = '2027-12-31 or 2027-12-31T12:00:00Z; empty for none';
+
+/** Plans that keys of this gateway have: the API lists none. @type {Set<string>} */
+const plansSeen = new Set();
+
+/** @param {Iterable<KeyView>} keys */
+export function rememberPlans(keys) {
+  for (const { plan } of keys) plansSeen.add(plan);
+}
+
+/** @type {Readonly<Record<string, Field>>} */
+const fields = {
+  name: { label: 'Name', hint: 'What people call it', write: ({ name }) => name, read: orNull },
+  owner: { label: 'Owner', hint: 'Whom it belongs to', write: ({ owner }) => owner, read: orNull },
+  plan: { label: 'Plan', hint: 'One of the configuration', write: ({ plan }) => plan, read: (text) => text },
+  notBefore: {
+    label: 'Valid from',
+    hint: instantHint,
+    write: ({ notBefore }) => notBefore ?? '',
+    read: orNull,
+  },
+  expiresAt: {
+    label: 'Valid until',
+    hint: instantHint,
+    write: ({ expiresAt }) => expiresAt ?? '',
+    read: orNull,
+  },
+  quotas: {
+    label: 'Quotas of its own',
+    hint: 'One a line: monthly=5000, or batch=10 day Europe/Berlin for one that the plan has not',
+    long: true,
+    write: ({ quotas }) => quotas.map(writeQuota).join('\n'),
+    read: (text) => linesOf(text).map(readQuota),
+  },
+  scopes: {
+    label: 'Scopes',
+    hint: 'Names of routes or patterns of paths, one a line; none for every route',
+    long: true,
+    write: ({ scopes }) => scopes.join('\n'),
+    read: linesOf,
+  },
+  networks: {
+    label: 'Networks',
+    hint: 'Addresses or CIDRs, one a line; none for anywhere',
+    long: true,
+    write: ({ networks }) => networks.join('\n'),
+    read: linesOf,
+  },
+  labels: {
+    label: 'Labels',
+    hint: 'name=value, one a line',
+    long: true,
+    write: ({ labels }) =>
+      Object.entries(labels)
+        .map((pair) => pair.join('='))
+        .join('\n'),
+    read: (text) => Object.fromEntries(linesOf(text).map(readPair)),
+  },
+};
+
+/**
+ * Inputs for the fields of a key, and what was changed in them: what was not touched is not sent, and stays as it is.
+ *
+ * @param {KeyView} [key]
+ */
+export function createKeyForm(key) {
+  const inputs = Object.entries(fields).map(([name, field]) => {
+    const before = key === undefined ? '' : field.write(key);
+    // The type of an input is set before its value.
+    const input = field.long
+      ? element('textarea', { name, rows: 2, value: before })
+      : element('input', { name, type: 'text', autocomplete: 'off', value: before });
+    if (name === 'plan') input.setAttribute('list', 'plans');
+    return { name, field, before, input };
+  });
+  const plans = element(
+    'datalist',
+    { id: 'plans' },
+    ...[...plansSeen].map((value) => element('option', { value })),
+  );
+  return {
+    content: [...inputs.map(({ field, input }) => labelled(field.label, input, field.hint)), plans],
+    read() {
+      const changed = inputs.filter(({ input, before }) => input.value !== before);
+      return Object.fromEntries(
+        changed.map(({ name, field, input }) => [name, field.read(input.value.trim())]),
+      );
+    },
+  };
+}
+
+/** @param {Quota} quota */
+export function writeQuota({ name, limit, per, timezone }) {
+  return [`${name}=${limit}`, per ?? '', timezone ?? ''].filter((part) => part !== '').join(' ');
+}
+
+/** @param {string} line */
+function readQuota(line) {
+  const [name, rest] = readPair(line);
+  const [limit = '', per, timezone] = rest.split(/\s+/);
+  return { name, limit: /^\d+$/.test(limit) ? Number(limit) : limit, per, timezone };
+}
+
+/**
+ * @param {string} line
+ * @returns {[name: string, value: string]}
+ */
+function readPair(line) {
+  const [name = '', ...value] = line.split('=');
+  return [name.trim(), value.join('=').trim()];
+}
+
+/** @param {string} text */
+function linesOf(text) {
+  return text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+}
+
+/** @param {string} text */
+function orNull(text) {
+  return text === '' ? null : text;
+}

@@ -1,0 +1,175 @@
+// @ts-check
+import { ask } from './api.js';
+import { button, element, labelled, moment, onSubmit, table } from './elements.js';
+import { createKey } from './key-changes.js';
+import { rememberPlans } from './key-form.js';
+
+/**
+ * @typedef {import('../../../keys/key-pages.ts').KeyPage} KeyPage
+ * @typedef {import('../../../keys/key-view.ts').KeyView} KeyView
+ */
+
+const perPage = 50;
+
+/** Filters by the names of their parameters; what is empty does not matter. */
+const noFilters = { name: '', owner: '', plan: '', label: '', enabled: '', revoked: '' };
+let filters = { ...noFilters };
+
+/** Where the pages up to this one began: a page tells of the next one alone. */
+let cursors = [''];
+
+/** Forgets what was looked for. */
+export function forgetList() {
+  filters = { ...noFilters };
+  cursors = [''];
+}
+
+/**
+ * The page of keys that is looked at.
+ *
+ * @param {() => unknown} reload
+ */
+export async function keyList(reload) {
+  const query = new URLSearchParams({ limit: String(perPage) });
+  for (const [name, value] of Object.entries({ ...filters, cursor: cursors.at(-1) ?? '' })) {
+    if (value !== '') query.set(name, value);
+  }
+  /** @type {{ body: KeyPage }} */
+  const { body } = await ask('GET', `v1/keys?${query}`);
+  rememberPlans(body.keys);
+  return element(
+    'section',
+    {},
+    element('h1', {}, 'Keys'),
+    element(
+      'div',
+      { className: 'buttons' },
+      button('Create a key', () => void createKey(), 'change primary'),
+      button('Refresh', reload),
+    ),
+    filterForm(reload),
+    openForm(),
+    keyTable(body.keys),
+    ...unreadableNote(body.unreadable),
+    pager(body.next, reload),
+  );
+}
+
+/** @param {() => unknown} reload */
+function filterForm(reload) {
+  const inputs = {
+    name: element('input', { type: 'search' }),
+    owner: element('input', { type: 'search' }),
+    plan: element('input', { type: 'search' }),
+    label: element('input', { type: 'search', placeholder: 'name or name=value' }),
+    enabled: choice([
+      ['', 'all'],
+      ['true', 'enabled'],
+      ['false', 'disabled'],
+    ]),
+    revoked: choice([
+      ['', 'not revoked'],
+      ['true', 'revoked'],
+    ]),
+  };
+  for (const [name, input] of named(inputs)) input.value = filters[name];
+  const form = element(
+    'form',
+    { className: 'filters' },
+    labelled('Name begins with', inputs.name),
+    labelled('Owner', inputs.owner),
+    labelled('Plan', inputs.plan),
+    labelled('Label', inputs.label),
+    labelled('Enabled', inputs.enabled),
+    labelled('Revoked', inputs.revoked),
+    element('button', { type: 'submit' }, 'Filter'),
+  );
+  form.setAttribute('aria-label', 'Filters');
+  onSubmit(form, () => {
+    cursors = [''];
+    for (const [name, input] of named(inputs)) filters[name] = input.value.trim();
+    reload();
+  });
+  return form;
+}
+
+/** Of a million keys one is found by its id alone. */
+function openForm() {
+  const id = element('input', { type: 'text', autocomplete: 'off', required: true });
+  const form = element(
+    'form',
+    { className: 'filters' },
+    labelled('Key by its id', id),
+    element('button', { type: 'submit' }, 'Open'),
+  );
+  onSubmit(form, () => {
+    location.hash = id.value.trim();
+  });
+  return form;
+}
+
+/** @param {readonly KeyView[]} keys */
+function keyTable(keys) {
+  if (keys.length === 0) return element('p', { className: 'note' }, 'No keys here');
+  const heads = ['Key', 'Name', 'Owner', 'Plan', 'State', 'Valid until', 'Last used'];
+  const rows = keys.map((key) => [
+    element('a', { href: `#${key.id}` }, key.id),
+    key.name,
+    key.owner,
+    key.plan,
+    stateOf(key),
+    moment(key.expiresAt, 'for ever'),
+    moment(key.lastUsedAt, 'never'),
+  ]);
+  return table('Keys in the order of their ids', heads, rows);
+}
+
+/** @param {Pick<KeyView, 'state'>} key */
+export function stateOf({ state }) {
+  return element('strong', { className: state === 'good' ? 'good' : 'bad' }, state.replaceAll('_', ' '));
+}
+
+/** @param {readonly string[]} ids */
+function unreadableNote(ids) {
+  if (ids.length === 0) return [];
+  return [element('p', { className: 'warning' }, `Records that are gone or damaged: ${ids.join(', ')}`)];
+}
+
+/**
+ * @param {string | null} next
+ * @param {() => unknown} reload
+ */
+function pager(next, reload) {
+  const before = button('Previous page', () => {
+    cursors.pop();
+    reload();
+  });
+  before.disabled = cursors.length === 1;
+  const after = button('Next page', () => {
+    cursors.push(next ?? '');
+    reload();
+  });
+  after.disabled = next === null;
+  const made = element(
+    'nav',
+    { className: 'buttons' },
+    before,
+    element('span', {}, `Page ${cursors.length}`),
+    after,
+  );
+  made.setAttribute('aria-label', 'Pages');
+  return made;
+}
+
+/** @param {readonly (readonly [value: string, words: string])[]} choices */
+function choice(choices) {
+  return element('select', {}, ...choices.map(([value, words]) => element('option', { value }, words)));
+}
+
+/**
+ * @template {object} Inputs
+ * @param {Inputs} inputs
+ */
+function named(inputs) {
+  return /** @type {[keyof Inputs, Inputs[keyof Inputs]][]} */ (Object.entries(inputs));
+}

@@ -1,0 +1,229 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { createAdminClient } from '../helpers/admin-client.ts';
+import { browse } from '../helpers/browse.ts';
+import type { Scene } from '../helpers/poll.ts';
+import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
+import { namePath, startGateway } from '../helpers/start-gateway.ts';
+
+const writer = 'writer-token-0123456789';
+const reader = 'reader-token-0123456789';
+const upstream = await startRecordingUpstream({ after });
+const gateway = await startGateway(
+  { after },
+  {
+    plans: { free: { quotas: [{ name: 'monthly', limit: 1000, per: 'month' }] }, paid: {} },
+    admin: { token: writer, tokens: [{ name: 'grace', token: reader }] },
+  },
+  { upstream: upstream.url },
+);
+const ask = await createAdminClient(gateway.adminUrl, writer);
+
+async function signedIn(t: Scene, { token = writer, at = '' } = {}) {
+  const visitor = await browse(t, `${gateway.adminUrl}/${at}`);
+  await visitor.fill('Admin token', token);
+  await visitor.click('Sign in');
+  return visitor;
+}
+
+async function statusOf(secret: string): Promise<number> {
+  const answer = await fetch(gateway.url + namePath, {
+    method: 'POST',
+    headers: { apiKey: secret, 'content-type': 'application/json' },
+    body: JSON.stringify({ firstName: 'Ada', lastName: 'Lovelace' }),
+  });
+  return answer.status;
+}
+
+test('a key is made, its secret seen once, used, rotated and revoked, all on the page', async (t) => {
+  const visitor = await signedIn(t);
+  const { window } = visitor;
+  await visitor.click('Create a key');
+  await visitor.fill('Name', 'build server');
+  await visitor.fill('Plan', 'free');
+  await visitor.fill('Labels', 'team=voice\nstage=live');
+  await visitor.click('Create');
+  await visitor.sees('This is the only time that it is shown');
+  const secret = window.document.querySelector('.secret')?.textContent ?? '';
+  assert.equal(await statusOf(secret), 200);
+  await visitor.click('I have copied it');
+  assert.ok(!window.document.documentElement.outerHTML.includes(secret), 'the secret is gone from the page');
+  const id = window.location.hash.slice(1);
+  const key = async () => (await ask('GET', `/v1/keys/${id}`)).body;
+  const { name, labels, plan } = await key();
+  assert.deepEqual(
+    { name, labels, plan },
+    { name: 'build server', labels: { team: 'voice', stage: 'live' }, plan: 'free' },
+  );
+
+  await visitor.sees('team=voice, stage=live');
+  await visitor.sees(/monthly1000 \d+.*\d+\d{4}-\d\d-01 00:00 UTC/);
+
+  await visitor.click('Rotate');
+  await visitor.fill('Old secrets work for', '0s');
+  await visitor.click('Rotate');
+  await visitor.sees('The secrets before it do not work any more');
+  const next = window.document.querySelector('.secret')?.textContent ?? '';
+  assert.notEqual(next, secret);
+  await visitor.click('I have copied it');
+  await visitor.sees('Version2');
+
+  await visitor.click('Revoke');
+  await visitor.fill(`Type ${id} to revoke it`, 'another');
+  await visitor.click('Revoke');
+  await visitor.sees('This is not the id of the key');
+  assert.equal((await key()).state, 'good');
+  await visitor.fill(`Type ${id} to revoke it`, id);
+  await visitor.click('Revoke');
+  await visitor.sees('Staterevoked');
+  assert.equal((await key()).state, 'revoked');
+  assert.deepEqual(
+    (await visitor.controls()).filter((control) => /Rotate|Revoke|Change/.test(control)),
+    [],
+  );
+});
+
+test('what the API tells is text, whatever it looks like', async (t) => {
+  const hostile = '<img src=x onerror="document.title=1"><script>document.title=2</script>';
+  const body = { plan: 'free', name: hostile, owner: hostile, labels: { note: hostile } };
+  const { key } = (await ask('POST', '/v1/keys', { body })).body;
+  const visitor = await signedIn(t);
+  await visitor.sees(hostile);
+  await visitor.click(key.id);
+  await visitor.sees(`note=${hostile}`);
+  await visitor.click('Change');
+  const { document } = visitor.window;
+  assert.deepEqual(
+    [document.querySelectorAll('img').length, document.querySelectorAll('main script').length],
+    [0, 0],
+  );
+  assert.match(document.title, /^key_/);
+});
+
+test('a link to what is no id asks for nothing', async (t) => {
+  const visitor = await signedIn(t, { at: '#../verify' });
+  await visitor.sees('This is no id of a key');
+});
+
+test('a change is refused when somebody else was faster, in the words of the API', async (t) => {
+  const { key } = (await ask('POST', '/v1/keys', { body: { plan: 'free', name: 'before' } })).body;
+  const path = `/v1/keys/${key.id}`;
+  const visitor = await signedIn(t, { at: `#${key.id}` });
+  await visitor.click('Change');
+  await ask('PATCH', path, { body: { owner: 'acme' } });
+  await visitor.fill('Name', 'after');
+  await visitor.click('Save');
+  await visitor.sees(
+    (await ask('PATCH', path, { body: { name: 'x' }, headers: { 'if-match': '"1"' } })).body.error,
+  );
+  assert.equal((await ask('GET', path)).body.name, 'before');
+  await visitor.click('Cancel');
+  await visitor.sees('Owneracme');
+  await visitor.click('Change');
+  await visitor.fill('Name', 'after');
+  await visitor.fill('Plan', 'paid');
+  await visitor.fill('Valid until', '2099-01-01');
+  await visitor.fill('Quotas of its own', 'batch=10 day Europe/Berlin');
+  await visitor.click('Save');
+  await visitor.sees('2099-01-01 00:00 UTC');
+  const { name, owner, plan, quotas } = (await ask('GET', path)).body;
+  const batch = { name: 'batch', limit: 10, per: 'day', timezone: 'Europe/Berlin' };
+  assert.deepEqual(
+    { name, owner, plan, quotas },
+    { name: 'after', owner: 'acme', plan: 'paid', quotas: [batch] },
+  );
+});
+
+test('faults of fields are told one by one', async (t) => {
+  const visitor = await signedIn(t);
+  await visitor.click('Create a key');
+  await visitor.fill('Plan', 'fre');
+  await visitor.fill('Valid until', 'tomorrow');
+  await visitor.click('Create');
+  await visitor.sees(/plan .*expiresAt /);
+});
+
+test('a key is disabled and enabled, and its usage is set to zero', async (t) => {
+  const { key, secret } = (await ask('POST', '/v1/keys', { body: { plan: 'free' } })).body;
+  assert.equal(await statusOf(secret), 200);
+  const visitor = await signedIn(t, { at: `#${key.id}` });
+  await visitor.click('Disable');
+  await visitor.click('Disable');
+  await visitor.sees('Statedisabled');
+  await visitor.click('Enable');
+  await visitor.click('Enable');
+  await visitor.sees('Stategood');
+  await visitor.click('Reset monthly');
+  await visitor.click('Reset');
+  await visitor.sees(/monthly1000 0.*1000/);
+});
+
+test('a token that may only read is told so in words, and sees no such buttons any more', async (t) => {
+  const { key } = (await ask('POST', '/v1/keys', { body: { plan: 'free' } })).body;
+  const visitor = await signedIn(t, { token: reader, at: `#${key.id}` });
+  await visitor.click('Disable');
+  await visitor.click('Disable');
+  await visitor.sees('This token may read and not write');
+  await visitor.click('Cancel');
+  await visitor.sees('Stategood');
+  assert.deepEqual(await visitor.controls(), ['Gatehouse', 'Sign out', 'All keys', 'Refresh']);
+});
+
+test('keys are listed page by page, and filtered', async (t) => {
+  const ids = Array.from({ length: 53 }, (_, at) => `paged-${String(at).padStart(3, '0')}`);
+  await Promise.all(ids.map((id) => ask('POST', '/v1/keys', { body: { id, plan: 'paid', owner: 'many' } })));
+  const visitor = await signedIn(t);
+  await visitor.fill('Owner', 'many');
+  await visitor.click('Filter');
+  await visitor.sees('paged-049');
+  assert.ok(!visitor.text().includes('paged-050'));
+  await visitor.click('Next page');
+  await visitor.sees('paged-052');
+  assert.ok(!visitor.text().includes('paged-049'));
+  await visitor.click('Previous page');
+  await visitor.sees('paged-000');
+  await visitor.fill('Key by its id', 'demo');
+  await visitor.click('Open');
+  await visitor.sees('This key stands in the configuration file');
+  await visitor.sees('monthly');
+});
+
+test('a token that is not valid is refused in words; the right one is in no URL and nowhere in the page', async (t) => {
+  const visitor = await signedIn(t, { token: 'another-token-0123456789' });
+  await visitor.sees('A valid admin token is required');
+  await visitor.fill('Admin token', writer);
+  await visitor.click('Sign in');
+  await visitor.click('Refresh');
+  await visitor.sees('Page 1');
+  const { window } = visitor;
+  assert.ok(!window.location.href.includes(writer));
+  assert.ok(!window.document.documentElement.outerHTML.includes(writer));
+  assert.deepEqual(
+    [window.localStorage.length, window.sessionStorage.length, window.document.cookie],
+    [0, 0, ''],
+  );
+  await visitor.click('Sign out');
+  await visitor.fill('Admin token', '');
+  assert.ok(!visitor.text().includes('Page 1'));
+});
+
+test('whether the gateway is ready stands at the top, and a lost connection is told', async (t) => {
+  const other = await startGateway(t, { admin: { token: writer } });
+  const visitor = await browse(t, other.adminUrl);
+  await visitor.sees('Not ready');
+  await visitor.sees('no target of upstream recognition can be reached');
+  await visitor.fill('Admin token', writer);
+  await visitor.click('Sign in');
+  await visitor.sees('No keys here');
+  await other.stop('SIGKILL');
+  await visitor.click('Create a key');
+  await visitor.click('Create');
+  await visitor.sees('The gateway cannot be reached. It can be asked again as it is: it is done once');
+});
+
+test('without a token in the configuration the page says what the API says, and asks for none', async (t) => {
+  const other = await startGateway(t);
+  const visitor = await browse(t, other.adminUrl);
+  await visitor.sees('set admin.token or admin.tokens in the configuration, and restart');
+  assert.equal(visitor.window.document.querySelector('input'), null);
+});
