@@ -75,7 +75,8 @@ export function createConsole(): Console {
         'Content-Type': file.type,
         'Content-Length': file.bytes.length,
       });
-      res.end(req.method === 'HEAD' ? undefined : file.bytes);
+      // Of an answer to HEAD Node sends the headers alone.
+      res.end(file.bytes);
       return true;
     },
   };

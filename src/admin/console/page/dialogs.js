@@ -1,4 +1,5 @@
 // @ts-check
+import { Problem } from './api.js';
 import { button, element, explained, onSubmit } from './elements.js';
 
 /**
@@ -24,6 +25,8 @@ export function askInDialog({ title, content, action, danger = false, act }) {
     busy = now;
     submit.disabled = now;
     cancel.disabled = now;
+    // Who presses Escape twice is asked no more by some browsers.
+    dialog.setAttribute('closedby', now ? 'none' : 'closerequest');
   }
   onSubmit(form, async () => {
     if (busy) return;
@@ -34,6 +37,7 @@ export function askInDialog({ title, content, action, danger = false, act }) {
       dialog.close();
     } catch (error) {
       place.replaceChildren(explained(error));
+      markFaults(form, error);
     }
     setBusy(false);
   });
@@ -85,6 +89,21 @@ export function showSecret(keyId, secret, note = '') {
 /** Closes the forms that are open. A secret stays: nobody could ask for it again. */
 export function closeForms() {
   for (const form of document.querySelectorAll('dialog > form')) form.closest('dialog')?.close();
+}
+
+/**
+ * Marks the inputs of fields that are not as they must be; what is wrong with them has been said.
+ *
+ * @param {HTMLFormElement} form
+ * @param {unknown} error
+ */
+function markFaults(form, error) {
+  const faults = error instanceof Problem ? error.fields : [];
+  // That of a quota is called quotas[0].limit.
+  const names = new Set(faults.map(({ field }) => /^\w*/.exec(field)?.[0]));
+  for (const input of form.querySelectorAll('[name]')) {
+    input.setAttribute('aria-invalid', String(names.has(input.getAttribute('name') ?? '')));
+  }
 }
 
 /** @param {...Node} content */

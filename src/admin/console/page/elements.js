@@ -1,5 +1,4 @@
 // @ts-check
-import { Problem } from './api.js';
 
 /**
  * Makes an element. Whatever is text becomes a text node, so nothing that the API tells can be markup.
@@ -95,13 +94,8 @@ export function table(caption, heads, rows) {
  */
 export function explained(error) {
   const words = error instanceof Error ? error.message : String(error);
-  const fields = error instanceof Problem ? error.fields : [];
-  const faults = fields.map(({ field, problem }) =>
-    element('li', {}, field === '' ? problem : `${field} ${problem}`),
-  );
-  const made = element('div', { className: 'problem' }, element('p', {}, words));
+  const made = element('p', { className: 'problem' }, words);
   made.setAttribute('role', 'alert');
-  if (faults.length > 0) made.append(element('ul', {}, ...faults));
   return made;
 }
 
