@@ -110,7 +110,11 @@ function markFaults(form, error) {
 function openDialog(...content) {
   const dialog = element('dialog', {}, ...content);
   dialog.setAttribute('aria-label', dialog.querySelector('h2')?.textContent ?? '');
-  dialog.addEventListener('close', () => dialog.remove());
+  dialog.addEventListener('close', () => {
+    dialog.remove();
+    // The button that opened it may be gone with what was shown before.
+    if (document.activeElement === document.body) document.querySelector('main')?.focus();
+  });
   document.body.append(dialog);
   dialog.showModal();
   return dialog;
