@@ -3,6 +3,7 @@ import express, { type Express, type NextFunction, type Request, type Response }
 import { closed, listening } from '../door/acceptors.ts';
 import type { Address } from '../config/config.ts';
 import { http } from '../wire/http.ts';
+import { endBehindUpgrade } from '../wire/ignored-upgrade.ts';
 import { describeCause } from '../telemetry/log.ts';
 import type { MetricsSource } from '../telemetry/metrics.ts';
 import { createApi, isApiPath, type ApiParts } from './api.ts';
@@ -48,6 +49,7 @@ export function createAdmin(parts: AdminParts): Admin {
   app.disable('etag');
   app.use(function prepare(req: Request, res: Response, next: NextFunction) {
     for (const [name, value] of Object.entries(commonHeaders)) res.setHeader(name, value);
+    endBehindUpgrade(req, res);
     if (hasBody(req) && !isApiPath(req.url)) endSoon(req, res);
     next();
   });

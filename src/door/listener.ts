@@ -7,6 +7,7 @@ import { peerOf } from '../wire/client-address.ts';
 import type { Address, Limits } from '../config/config.ts';
 import type { Connections } from './connections.ts';
 import { http } from '../wire/http.ts';
+import { endBehindUpgrade } from '../wire/ignored-upgrade.ts';
 import { endReadably } from '../wire/linger.ts';
 import { Refusal, type RefusalCode, type Wording } from '../refusals.ts';
 import { breakBody } from '../wire/broken-body.ts';
@@ -75,7 +76,9 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   });
   // Node hands on all the requests of one read, thousands perhaps, also when the connection was destroyed at the first.
   const handleLive: Handle = (req, res) => {
-    if (!req.socket.destroyed) handle(req, res);
+    if (req.socket.destroyed) return;
+    endBehindUpgrade(req, res);
+    handle(req, res);
   };
   for (const event of ['request', 'checkContinue', 'checkExpectation']) server.on(event, handleLive);
   const handleRaw = (req: IncomingMessage, socket: Duplex, ahead: Buffer): void => {

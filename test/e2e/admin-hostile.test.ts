@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { createAdminClient } from '../helpers/admin-client.ts';
+import { parseResponses } from '../helpers/parse-responses.ts';
 import { until } from '../helpers/poll.ts';
 import { exchange, openRaw, requestBytes, type RawSocket } from '../helpers/raw-socket.ts';
 import { startGateway } from '../helpers/start-gateway.ts';
@@ -238,6 +239,17 @@ test('without a token nothing of a body is read, and nothing is told', async (t)
     [401, '{"error":"A valid admin token is required","code":"token_required"}'],
   );
   await isCut(client);
+});
+
+test('behind an upgrade that is ignored the connection ends: what came with it would be lost', async (t) => {
+  const sent = await openRaw(t, port);
+  const upgrade = [['Connection', 'Upgrade'] as const, ['Upgrade', 'h2c'] as const];
+  sent.write(raw('GET /livez', upgrade) + raw('GET /livez'));
+  const answers = parseResponses(await sent.receivedUntilClose(), { methods: [], closed: true });
+  assert.deepEqual(
+    answers.map(({ status, headers }) => [status, headers['connection']]),
+    [[200, 'close']],
+  );
 });
 
 test('a page of another site reaches nothing under a name of its own (DNS rebinding)', async (t) => {

@@ -46,6 +46,8 @@ function post(headers: string, body: string, method = 'POST'): string {
   return `${method} /v1/files/a HTTP/1.1\r\n${keyed}${headers}\r\n${body}`;
 }
 
+const toHttp2 =
+  'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA\r\n';
 const chunked = 'Transfer-Encoding: chunked\r\n';
 const five = 'Content-Length: 5\r\n';
 
@@ -379,11 +381,7 @@ const headers: [name: string, lines: string, outcome: Outcome][] = [
     'Connection: keep-alive, Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n',
     'upgrade_refused',
   ],
-  [
-    'an upgrade to HTTP/2',
-    'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA\r\n',
-    'passes',
-  ],
+  ['an upgrade to HTTP/2', toHttp2, 'passes'],
   ['an upgrade to anything', 'Connection: Upgrade\r\nUpgrade: TLS/1.0, websocket\r\n', 'passes'],
   ['an upgrade without its Connection', 'Upgrade: websocket\r\n', 'passes'],
 ];
@@ -552,6 +550,39 @@ for (const [name, bytes] of bare) {
     await door.stillServes();
     await until(async () => (await door.gateway.inFlight()) === 0);
     assert.ok(door.reached().every(({ target }) => target === '/v1/files/1' || target === '/v1/files/2'));
+  });
+}
+
+for (const [name, bytes, outcome] of [
+  ['a GET', get('/v1/files/1', toHttp2), 200],
+  ['one with a length', post(`${five}${toHttp2}`, 'hello'), 200],
+  ['one with chunks', post(`${chunked}${toHttp2}`, '5\r\nhello\r\n0\r\n\r\n'), 200],
+  ['one without a key', `GET /v1/files/1 HTTP/1.1\r\nHost: a\r\n${toHttp2}\r\n`, 401],
+] as const) {
+  test(`behind an upgrade that is ignored the connection ends, and no body becomes a request: ${name}`, async (t) => {
+    const answered = Promise.withResolvers<void>();
+    const { handler } = door.upstream;
+    door.upstream.handler = async (...args) => {
+      await answered.promise;
+      handler(...args);
+    };
+    t.after(() => (door.upstream.handler = handler));
+    const raw = await openRaw(t, door.gateway.port);
+    const { requests } = door.upstream;
+    const before = { lines: door.gateway.logs().length, requests: requests.length };
+    raw.write(bytes + post(`Content-Length: ${inside.length}\r\n`, ''));
+    await until(() => requests.length > before.requests || raw.closed);
+    raw.write(inside);
+    await until(() => door.gateway.logs().length > before.lines || requests.length > before.requests + 1);
+    answered.resolve();
+    const [first, ...more] = parseResponses(await raw.receivedUntilClose(), { methods: [], closed: true });
+    assert.equal(first?.status, outcome);
+    assert.equal(first.headers['connection'], 'close');
+    assert.deepEqual(more, []);
+    assert.deepEqual(
+      door.reached().map(({ target }) => target),
+      outcome === 200 ? [bytes.split(' ')[1]] : [],
+    );
   });
 }
 
