@@ -85,5 +85,14 @@ export class ChunkDecoder {
  */
 const lineBytesMax = 16 * 1024;
 
-/** Behind leading zeros 12 digits are more than any length that is taken, and exact in a double. */
-const sizeForm = /^(0{0,16}[\da-f]{1,12})(?:[\t ]*;[\t\x20-\x7e\x80-\xff]*)?\r\n$/i;
+/**
+ * A size and its extensions (RFC 9112 §7.1.1), of these what Node's own parser takes, which reads for the streamed lane: no blanks, and
+ * some that are none, like `;=`. Behind leading zeros 12 digits are more than any length that is taken, and exact in a double.
+ */
+const token = String.raw`[!#$%&'*+\-.^_\`|~\w]`;
+const quoted = String.raw`"(?:[\t !#-[\]-~\x80-\xff]|\\[\t -~\x80-\xff])*"`;
+const value = `=${token}*(?:${quoted})?`;
+const sizeForm = new RegExp(
+  String.raw`^(0{0,16}[\da-f]{1,12})(?:;(?:${token}+(?:${value})?|${value}|(?=;)))*\r\n$`,
+  'i',
+);

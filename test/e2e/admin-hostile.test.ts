@@ -244,7 +244,7 @@ test('without a token nothing of a body is read, and nothing is told', async (t)
 test('behind an upgrade that is ignored the connection ends: what came with it would be lost', async (t) => {
   const sent = await openRaw(t, port);
   const upgrade = [['Connection', 'Upgrade'] as const, ['Upgrade', 'h2c'] as const];
-  sent.write(raw('GET /livez', upgrade) + raw('GET /livez'));
+  sent.write(Buffer.concat([raw('GET /livez', upgrade), raw('GET /livez')]));
   const answers = parseResponses(await sent.receivedUntilClose(), { methods: [], closed: true });
   assert.deepEqual(
     answers.map(({ status, headers }) => [status, headers['connection']]),

@@ -24,6 +24,7 @@ export async function startNodeClient(t: Scene): Promise<NodeClient> {
   return async function ask(method, bytes) {
     answer = Buffer.from(bytes);
     const req = request({ port, host: '127.0.0.1', method, agent: false });
+    req.on('error', () => undefined);
     try {
       req.end();
       const [res] = (await once(req, 'response')) as [IncomingMessage];
@@ -33,7 +34,7 @@ export async function startNodeClient(t: Scene): Promise<NodeClient> {
     } catch {
       return undefined;
     } finally {
-      req.on('error', () => undefined).destroy();
+      req.destroy();
     }
   };
 }

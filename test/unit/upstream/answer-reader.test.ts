@@ -59,7 +59,7 @@ const whole: readonly [name: string, wire: string, body: string, method?: string
   ['chunk sizes in hexadecimal', `${chunked}A\r\n0123456789\r\n0\r\n\r\n`, '0123456789'],
   ['chunks that are called CHUNKED', `${chunked.replace('chunked', 'CHUNKED')}0\r\n\r\n`, ''],
   ['sizes with zeros before them', `${chunked}0002\r\nok\r\n000\r\n\r\n`, 'ok'],
-  ['extensions', `${chunked}2;a=b;c="d e"\r\nok\r\n0 ; x\r\n\r\n`, 'ok'],
+  ['extensions', `${chunked}2;a=b;c="d \\" e";;d\r\nok\r\n0;x\r\n\r\n`, 'ok'],
   [
     'chunks that are all signed',
     `${chunked}${`1;sign=${'a'.repeat(64)}\r\nx\r\n`.repeat(500)}0\r\n\r\n`,
@@ -129,6 +129,9 @@ const nonsense: readonly [name: string, wire: string, message: RegExp][] = [
   ['a size with a sign', `${chunked}+2\r\nok\r\n0\r\n\r\n`, /no size/],
   ['a size beyond what a double holds', `${chunked}ffffffffffffff\r\nok`, /no size/],
   ['a size that ends in a bare line feed', `${chunked}2\nok\r\n0\r\n\r\n`, /no size/],
+  ['a blank in an extension', `${chunked}2; a=b\r\nok\r\n0\r\n\r\n`, /no size/],
+  ['an extension without a name', `${chunked}2;\r\nok\r\n0\r\n\r\n`, /no size/],
+  ['a quote that is not closed', `${chunked}2;a="b\r\nok\r\n0\r\n\r\n`, /no size/],
   ['a control in an extension', `${chunked}2;a=\x00\r\nok\r\n0\r\n\r\n`, /no size/],
   ['a chunk that is longer than its size', `${chunked}1\r\nok\r\n0\r\n\r\n`, /longer than its size/],
   ['a trailer without a colon', `${chunked}0\r\nX\r\n\r\n`, /trailers are malformed/],
@@ -290,6 +293,33 @@ test('what is taken for an answer, the client of Node understands in the same wa
   );
   t.diagnostic(`${taken} of ${runs.numRuns} were answers`);
   assert.ok(taken > runs.numRuns / 8, `only ${taken}`);
+});
+
+/** Other lengths than 2 would be another question, so there is no hexadecimal digit among them. */
+const extensions = fc
+  .array(fc.constantFrom(';', ';', '=', 'x', 'x', '"', '"', '\\', ' ', '\t', ',', '\xff', '\0'), {
+    maxLength: 7,
+  })
+  .map((signs) => signs.join(''));
+
+test('extensions of chunks are taken if the client of Node takes them, and only then', async (t) => {
+  let taken = 0;
+  await fc.assert(
+    fc.asyncProperty(extensions, async (extension) => {
+      const bytes = Buffer.from(`${chunked}2${extension}\r\nok\r\n0\r\n\r\n`, 'latin1');
+      const ours = readOrRefuse('GET', bytes);
+      const theirs = await askNode('GET', bytes);
+      taken += theirs === undefined ? 0 : 1;
+      assert.equal(ours?.body, theirs?.body);
+    }),
+    {
+      ...runs,
+      numRuns: 2 * runs.numRuns,
+      examples: [[''], [';x'], [';x=x'], [';x="\\""'], [';;x'], [';='], [' ;x'], ['; x']],
+    },
+  );
+  t.diagnostic(`${taken} were taken`);
+  assert.ok(taken > runs.numRuns / 16, `only ${taken}`);
 });
 
 test('pieces make no difference, whatever comes', () => {
