@@ -7,8 +7,13 @@ import { compareSegments, fits, segmentsOf, type Segment } from '../config/route
  * more is not covered.
  */
 export function covers(scopes: readonly string[], { name }: Pick<Route, 'name'>, path: string): boolean {
-  if (scopes.length === 0 || scopes.includes(name)) return true;
+  if (scopes.length === 0 || (isChosen(name) && scopes.includes(name))) return true;
   return patternsOf(scopes).some((pattern) => matches(pattern, path));
+}
+
+/** A route without a name is called by its path, and that is no name by which a scope could mean it: there it is a pattern. */
+function isChosen(name: string): boolean {
+  return !name.startsWith('/');
 }
 
 /** Whether some request on one of the routes could be covered by this scope. */

@@ -26,6 +26,12 @@ for (const { scopes, path, covered } of [
   });
 }
 
+test('a scope is a pattern of paths also where a route without a name has the same', () => {
+  const unnamed = { name: '/v1/files/*' };
+  assert.ok(covers(['/v1/files/*'], unnamed, '/v1/files/a'));
+  assert.ok(!covers(['/v1/files/*'], unnamed, '/v1/files/'));
+});
+
 test('a scope that no route can fit is of no use', () => {
   const routes = [
     { name: 'names', path: '/v1/name' },
