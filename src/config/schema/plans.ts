@@ -107,7 +107,7 @@ export const plans = {
       concurrency,
       charge: {
         description:
-          'What counts: forwarded is every request sent to the upstream, answered those it answered below 500, success those below 400. Refusals are never charged.',
+          'What counts: forwarded is every request sent to the upstream, answered those it answered below 500, success those below 400. Refusals are not charged, but with forwarded what had left for the upstream by then is.',
         type: 'string',
         enum: ['forwarded', 'answered', 'success'],
         default: 'answered',
