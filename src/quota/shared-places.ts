@@ -100,6 +100,14 @@ export class SharedPlaces {
     });
   }
 
+  /**
+   * What was to keep a place may come to the store behind what left it, and so take it once more: who asks is asked to ask again by a
+   * store that has lost its scripts, or whose node has given the place's slot away.
+   */
+  #leaveAgain(order: PlaceOrder): void {
+    if (!this.#taken.has(order.placeId)) this.leave(order);
+  }
+
   #leaveLater({ keyId, placeId }: PlaceOrder): void {
     const freeAt = this.#clock.mono() + expiresInMs;
     this.#tellLater(async () => {
@@ -180,6 +188,7 @@ export class SharedPlaces {
       if (isOutage(error)) this.#stayLater(order);
       else if (!(error instanceof StoreUnavailable)) this.#onError(error);
     }
+    this.#leaveAgain(order);
   }
 
   /** What there is no room for is tried again at the next beat. */
@@ -188,11 +197,15 @@ export class SharedPlaces {
     if (!this.#taken.has(placeId)) return;
     const run = async (): Promise<void> => {
       if (!this.#unkept.has(placeId)) return;
-      await this.#ask(this.#ledger.stay(order)).catch((error: unknown) => {
+      try {
+        await this.#ask(this.#ledger.stay(order));
+        this.#unkept.delete(placeId);
+      } catch (error) {
         if (!(error instanceof StoreUnavailable)) this.#unkept.delete(placeId); // it will not be tried again
         throw error;
-      });
-      this.#unkept.delete(placeId);
+      } finally {
+        this.#leaveAgain(order);
+      }
     };
     if (this.#tellLater(run, { expendable: false })) this.#unkept.add(placeId);
   }

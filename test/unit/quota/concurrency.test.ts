@@ -90,6 +90,40 @@ test('many places are kept a few at a time, each of them once, and none that is 
   assert.ok(most <= 100, `${most} at once`);
 });
 
+for (const isInOutage of [false, true]) {
+  for (const isAnswered of [true, false]) {
+    test(`a place is free although what keeps it comes to the store after what left it, ${isInOutage ? 'after an outage' : 'at a beat'}, ${isAnswered ? 'answered' : 'and its answer is lost'}`, async () => {
+      const { options, weather, clock, ledger } = createQuotaScene();
+      const onItsWay = Promise.withResolvers<void>();
+      let isHeldUp = false;
+      const slow: Ledger = {
+        ...ledger,
+        stay: async (order) => {
+          if (order.keyId !== 'ada') return ledger.stay(order);
+          if (weather.refuses) throw new StoreUnavailable('refused', { mayHaveHappened: false });
+          isHeldUp = true;
+          await onItsWay.promise;
+          await ledger.stay(order);
+          if (!isAnswered) throw new StoreUnavailable('lost', { mayHaveHappened: true });
+        },
+      };
+      const one = createConcurrency({ ...options, ledger: slow });
+      const two = createConcurrency(options);
+      const place = await enterSurely(one, { ...shared, limit: 1 });
+      weather.refuses = isInOutage;
+      await clock.pass(5000);
+      weather.refuses = false;
+      await clock.pass(300);
+      assert.ok(isHeldUp);
+      place.leave();
+      await clock.pass(0);
+      onItsWay.resolve();
+      await clock.pass(0);
+      await enterSurely(two, { ...shared, limit: 1 });
+    });
+  }
+}
+
 test('an outage refuses or allows, as the plan says, and leaks no place', async () => {
   const { options, weather, clock } = createQuotaScene();
   const places = new Concurrency(options);
