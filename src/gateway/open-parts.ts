@@ -170,7 +170,7 @@ async function tellKeysInBoth({ keys }: Config, store: Store, logger: Logger): P
   );
 }
 
-function tellLosses({ owingKeys, waitingSteps }: LeaseCounts, logger: Logger): void {
+function tellLosses({ owingKeys, waitingSteps, droppedSteps }: LeaseCounts, logger: Logger): void {
   if (owingKeys + waitingSteps === 0) return;
-  logger.error({ owingKeys, waitingSteps }, 'the store is still away: what was owed is lost');
+  logger.error({ owingKeys, waitingSteps, droppedSteps }, 'the store is still away: what was owed is lost');
 }

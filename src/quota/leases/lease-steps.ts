@@ -69,8 +69,13 @@ export class LeaseSteps {
   close(lease: Lease): void {
     this.retire(lease);
     this.#tellSpent(lease);
-    lease.gone = true;
-    this.#book.delete(lease.keyId);
+    this.#remove(lease);
+  }
+
+  /** Takes a lease out of the book for which no step can be posted any more. What it holds is lost, and counted as a step. */
+  abandon(lease: Lease): void {
+    if (lease.units > 0) this.outbox.dropped += 1;
+    this.#remove(lease);
   }
 
   cancel({ id, keyId, counters, holder }: DrawOrder): void {
@@ -99,6 +104,11 @@ export class LeaseSteps {
       this.charge(keyId, [counter], units);
       if (!this.outbox.hasRoom) return;
     }
+  }
+
+  #remove(lease: Lease): void {
+    lease.gone = true;
+    this.#book.delete(lease.keyId);
   }
 
   /** Tells the store that nothing is held, where it believes so of what has been spent. */

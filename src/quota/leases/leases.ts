@@ -129,14 +129,27 @@ export class Leases {
 
   /** Gives back all that is held, charges what is owed, and resolves when the store has taken it or does not answer in time. */
   async drain(): Promise<void> {
+    const { outbox, owed } = this.#steps;
     await this.#draws.end();
-    for (const lease of this.#book.values()) this.#steps.close(lease);
-    const until = this.#clock.mono() + lastTriesMs;
+    let until = this.#clock.mono() + lastTriesMs;
     for (;;) {
       this.#steps.chargeOwed();
-      await this.#steps.outbox.flush();
-      if (this.#steps.owed.size + this.#steps.outbox.size === 0 || this.#clock.mono() >= until) return;
-      await new Promise<void>((resolve) => void this.#clock.after(lastTriesEveryMs, resolve));
+      this.#closeSome();
+      await outbox.flush();
+      if (owed.size + outbox.size + this.#book.size === 0) return;
+      // As long as the store takes all that there is room for, more follows.
+      if (outbox.size === 0 && this.#book.size > 0) until = this.#clock.mono() + lastTriesMs;
+      else if (this.#clock.mono() >= until) break;
+      else await new Promise<void>((resolve) => void this.#clock.after(lastTriesEveryMs, resolve));
+    }
+    for (const lease of this.#book.values()) this.#steps.abandon(lease);
+  }
+
+  /** As many as there is room for: of more keys than that, what the first hold would be dropped for what the last hold. */
+  #closeSome(): void {
+    for (const lease of this.#book.values()) {
+      if (!this.#steps.outbox.hasRoom) return;
+      this.#steps.close(lease);
     }
   }
 

@@ -17,6 +17,20 @@ test('a drain ends although the store does not answer', async () => {
   assert.ok(leases.counts.waitingSteps > 0, 'and it is known what is lost');
 });
 
+test('a drain that gives up counts each key whose units found no room to go back', async () => {
+  const scene = createQuotaScene();
+  const leases = createLeases({ ...scene.options, stepsMax: 4 });
+  const keys = Array.from({ length: 50 }, (_, at) => `k${at}`);
+  const spent = keys.flatMap((keyId) => Array.from({ length: 4 }, () => ({ keyId, plan, cost: 1 })));
+  await Promise.all(spent.map(async (order) => await leases.reserve(order)));
+  scene.weather.refuses = true;
+  const drained = leases.drain();
+  await scene.clock.pass(4000);
+  await drained;
+  const { waitingSteps, droppedSteps } = leases.counts;
+  assert.deepEqual([leases.counts.leases, waitingSteps, droppedSteps], [0, 4, 46]);
+});
+
 test('a drain waits a little for a store that is away, so that what is owed is charged', async () => {
   const scene = createQuotaScene();
   const leases = new Leases(scene.options);

@@ -140,6 +140,18 @@ test('a drain gives back what is held', async () => {
   assert.equal(scene.ledger.used('ada', 'month', may), spent);
 });
 
+test('a drain gives back what more keys hold than there is room for at once', async () => {
+  const scene = createQuotaScene();
+  const leases = createLeases({ ...scene.options, stepsMax: 4 });
+  const keys = Array.from({ length: 50 }, (_, at) => `k${at}`);
+  const spent = keys.flatMap((keyId) => Array.from({ length: 4 }, () => ({ keyId, plan, cost: 1 })));
+  await Promise.all(spent.map(async (order) => await leases.reserve(order)));
+  assert.ok(keys.every((keyId) => scene.ledger.used(keyId, 'month', may) > 4));
+  await leases.drain();
+  assert.deepEqual(new Set(keys.map((keyId) => scene.ledger.used(keyId, 'month', may))), new Set([4]));
+  assert.deepEqual([leases.counts.leases, leases.counts.droppedSteps], [0, 0]);
+});
+
 test('a drain tells the store that what was held has been spent', async () => {
   const scene = createQuotaScene();
   const leases = new Leases(scene.options);
