@@ -3,8 +3,11 @@ import { StoreUnavailable, Unreadable } from '../stores/ledger.ts';
 /** A step that the store has to take sooner or later. Taken again within `repeatableForMs` it does no harm. */
 export interface Step {
   run(): Promise<void>;
-  /** Whether it may be dropped: units that never come back are lost, but units that are never charged are overspent. */
-  readonly expendable: boolean;
+  /**
+   * When it may be dropped: units that never come back are lost, but units that are never charged are overspent. What moves no units
+   * goes before both.
+   */
+  readonly expendable: 'first' | 'next' | 'never';
   /** For so long after it may have been taken it is tried again. Later the store may have forgotten its id. */
   readonly repeatableForMs: number;
 }
@@ -60,7 +63,7 @@ export class Outbox {
 
   /** False when the outbox is full and the step was not taken. */
   post(step: Step): boolean {
-    if (!this.hasRoom && !this.#dropOne()) {
+    if (!this.hasRoom && !this.#dropOneFor(step)) {
       this.dropped += 1;
       return false;
     }
@@ -136,8 +139,10 @@ export class Outbox {
     }
   }
 
-  #dropOne(): boolean {
-    const index = this.#queue.findIndex(({ step }) => step.expendable);
+  #dropOneFor({ expendable }: Step): boolean {
+    if (expendable === 'first') return false;
+    let index = this.#queue.findIndex(({ step }) => step.expendable === 'first');
+    if (index < 0) index = this.#queue.findIndex(({ step }) => step.expendable === 'next');
     if (index < 0) return false;
     this.#queue.splice(index, 1);
     this.dropped += 1;

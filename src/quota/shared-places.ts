@@ -117,7 +117,7 @@ export class SharedPlaces {
   }
 
   /** False when the store has too much to be told of already. */
-  #tellLater(run: Step['run'], { expendable } = { expendable: true }): boolean {
+  #tellLater(run: Step['run'], expendable: Step['expendable'] = 'next'): boolean {
     this.#untold.storeFailed();
     const isPosted = this.#untold.post({ expendable, repeatableForMs: repeatableForEver, run });
     this.#armRetry();
@@ -207,7 +207,7 @@ export class SharedPlaces {
         this.#leaveAgain(order);
       }
     };
-    if (this.#tellLater(run, { expendable: false })) this.#unkept.add(placeId);
+    if (this.#tellLater(run, 'never')) this.#unkept.add(placeId);
   }
 
   /** Passes an answer of the store on, and notes that it is there or away. */

@@ -53,7 +53,7 @@ export class LeaseSteps {
     const order = this.#orderUnits(lease.keyId, counters, units);
     this.#onStep();
     this.outbox.post({
-      expendable: true,
+      expendable: units > 0 ? 'next' : 'first',
       repeatableForMs: idsLiveMs,
       run: () => this.#ledger.giveBack(order),
     });
@@ -81,7 +81,7 @@ export class LeaseSteps {
   cancel({ id, keyId, counters, holder }: DrawOrder): void {
     this.#onStep();
     this.outbox.post({
-      expendable: true,
+      expendable: 'next',
       repeatableForMs: repeatableForEver,
       run: () => this.#ledger.cancelDraw({ id, keyId, counters, holder }),
     });
@@ -91,7 +91,7 @@ export class LeaseSteps {
     const order = this.#orderUnits(keyId, counters, units);
     this.#onStep();
     this.outbox.post({
-      expendable: false,
+      expendable: 'never',
       repeatableForMs: repeatableForEver,
       run: () => this.#ledger.charge(order),
     });

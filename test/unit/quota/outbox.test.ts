@@ -17,9 +17,9 @@ function createScene(stepsMax = 100) {
     stepsMax,
     onError: (error) => scene.errors.push(error),
   });
-  const step = (name: string, expendable = true): Step => ({
+  const step = (name: string, expendable: Step['expendable'] = 'next'): Step => ({
     expendable,
-    repeatableForMs: expendable ? 1000 : repeatableForEver,
+    repeatableForMs: expendable === 'never' ? repeatableForEver : 1000,
     run: () => {
       scene.taken.push(name);
       const error = new StoreUnavailable('down', { mayHaveHappened: scene.mayHaveHappened });
@@ -51,7 +51,7 @@ test('a full outbox drops units that would come back, never units that are owed'
   scene.isDown = true;
   outbox.post(step('give back'));
   await runReady();
-  assert.ok(outbox.post(step('charge', false)));
+  assert.ok(outbox.post(step('charge', 'never')));
   assert.ok(!outbox.post(step('give back more')));
   scene.isDown = false;
   scene.taken = [];
@@ -60,11 +60,27 @@ test('a full outbox drops units that would come back, never units that are owed'
   assert.equal(outbox.dropped, 2);
 });
 
+test('a full outbox drops no units for what moves none, and that before any units', async () => {
+  const { scene, outbox, step } = createScene(3);
+  scene.isDown = true;
+  outbox.storeFailed();
+  outbox.post(step('give back'));
+  assert.ok(outbox.post(step('tell', 'first')));
+  outbox.post(step('give back more'));
+  assert.ok(!outbox.post(step('tell more', 'first')));
+  assert.ok(outbox.post(step('give back the rest')));
+  assert.ok(!outbox.post(step('tell it all', 'first')));
+  scene.isDown = false;
+  await outbox.flush();
+  assert.deepEqual(scene.taken, ['give back', 'give back more', 'give back the rest']);
+  assert.equal(outbox.dropped, 3);
+});
+
 test('units that may have come back are not sent again once their id may be forgotten', async () => {
   const { scene, outbox, step } = createScene();
   scene.isDown = true;
   outbox.post(step('may have happened'));
-  outbox.post(step('charge', false));
+  outbox.post(step('charge', 'never'));
   await runReady();
   scene.now = 1001;
   scene.isDown = false;
@@ -115,7 +131,7 @@ test('a step that a spoilt counter cannot take waits by itself: the store is the
   let spoilt = true;
   let tries = 0;
   outbox.post({
-    ...step('charge', false),
+    ...step('charge', 'never'),
     run: () => {
       tries += 1;
       return spoilt ? Promise.reject(new Unreadable('spoilt')) : Promise.resolve();

@@ -64,6 +64,22 @@ test('units that find no room to go back are kept until there is', async () => {
   assert.equal(leases.counts.leases, 0);
 });
 
+test('units on their way back are not dropped to tell that another key has spent what it held', async () => {
+  const scene = createQuotaScene();
+  const leases = createLeases({ ...scene.options, stepsMax: 1 });
+  const spent = await warmUp(scene, leases);
+  const ofBob = { keyId: 'bob', plan, cost: 1 };
+  await scene.clock.pass(600);
+  await Promise.all([ofBob, ofBob, ofBob, ofBob].map(async (order) => await leases.reserve(order)));
+  await leases.reserve({ ...ofBob, cost: 2 });
+  scene.weather.refuses = true;
+  await scene.clock.pass(3000);
+  assert.equal(leases.counts.leases, 0);
+  scene.weather.refuses = false;
+  await scene.clock.pass(3000);
+  assert.equal(scene.ledger.used('ada', 'month', may), spent);
+});
+
 test('no request waits longer than the deadline, however many draws it needs', async () => {
   const scene = createQuotaScene();
   scene.weather.takesMs = 200;
