@@ -28,6 +28,8 @@ interface Count {
   inFlight: number;
   /** Shared limits: the store has just said that others fill the places. */
   fullUntil: number;
+  /** How many places were left: an answer of the store to who asked before the last does not know of it. */
+  left: number;
 }
 
 /** Who is in flight. */
@@ -58,7 +60,7 @@ export class Concurrency {
   ): Place | Full | Promise<Place | Full> {
     let count = this.#counts.get(keyId);
     if (count === undefined) {
-      count = { inFlight: 0, fullUntil: 0 };
+      count = { inFlight: 0, fullUntil: 0, left: 0 };
       this.#counts.set(keyId, count);
     }
     const isFull = rule.shared && this.#clock.mono() < count.fullUntil;
@@ -74,6 +76,7 @@ export class Concurrency {
     rule: ConcurrencyRule,
     onStoreFailure: OnStoreFailure,
   ): Promise<Place | Full> {
+    const leftBefore = count.left;
     let order: PlaceOrder | undefined;
     try {
       order = await this.#shared.enter(keyId, rule.limit);
@@ -84,10 +87,8 @@ export class Concurrency {
       throw error;
     }
     if (order === undefined) {
-      count.fullUntil = this.#clock.mono() + denialMs;
-      count.inFlight -= 1;
-      this.#denied.add(keyId);
-      this.#armForget();
+      if (count.left === leftBefore) this.#rememberFull(keyId, count);
+      this.#lower(keyId, count);
       return { kind: 'full', reading: read(rule, rule.limit) };
     }
     return this.#place(keyId, count, { rule, order });
@@ -108,10 +109,17 @@ export class Concurrency {
         if (left) return;
         left = true;
         count.fullUntil = 0;
+        count.left += 1;
         this.#lower(keyId, count);
         if (order !== undefined) this.#shared.leave(order);
       },
     };
+  }
+
+  #rememberFull(keyId: string, count: Count): void {
+    count.fullUntil = this.#clock.mono() + denialMs;
+    this.#denied.add(keyId);
+    this.#armForget();
   }
 
   #lower(keyId: string, count: Count): void {

@@ -164,6 +164,22 @@ test('a place that is left in this process is usable at once, although others ha
   await enterSurely(one);
 });
 
+test('a denial that was asked for before a place was left in this process is not remembered', async () => {
+  const { options, weather, clock } = createQuotaScene();
+  const one = createConcurrency(options);
+  const two = createConcurrency(options);
+  const place = await enterSurely(one);
+  await enterSurely(two);
+  weather.takesMs = 10;
+  const denied = enter(one);
+  await clock.pass(5);
+  place.leave();
+  await clock.pass(20);
+  assert.equal((await denied).kind, 'full');
+  weather.takesMs = 0;
+  await enterSurely(one);
+});
+
 test('places that were left, or perhaps taken, during an outage are free soon after it', async () => {
   const { options, weather, clock } = createQuotaScene();
   const one = new Concurrency(options);
