@@ -62,6 +62,7 @@ export function createJourney(by: Provisions): Travel {
 
       const grant = await admit(res, { caller, route }, by.admission); // 429 500 503
       visit.owed = grant.owed;
+      visit.whenWhole = grant.leavePlace;
       try {
         const order = { head, rule: route.body, rooms: by.bodyRooms, arrivals: visit };
         const body = await readBody(req, res, order); //                400 408 413 415 503

@@ -12,8 +12,10 @@ export interface Place {
   readonly reading: ConcurrencyReading;
   /** The limit is shared and could not be asked: the place counts for this process alone. */
   readonly unasked: boolean;
+  /** Other processes count it as well. */
+  readonly isShared: boolean;
   /** Frees the place; only the first call counts. */
-  leave(): void;
+  readonly leave: () => void;
 }
 
 /** All places of the key are taken. */
@@ -105,6 +107,7 @@ export class Concurrency {
       kind: 'place',
       reading: read(rule, count.inFlight),
       unasked: rule.shared && order === undefined,
+      isShared: order !== undefined,
       leave: () => {
         if (left) return;
         left = true;

@@ -63,6 +63,12 @@ export class Grant {
     return this.#reserved.unasked || this.#reserved.hold?.owed === true;
   }
 
+  /** Frees its place, where other processes count that as well; undefined where it has none such. Only the first call counts. */
+  get leavePlace(): (() => void) | undefined {
+    const { place } = this.#reserved;
+    return place?.isShared === true ? place.leave : undefined;
+  }
+
   /** For the headers of the answer, as things stand when it is called. */
   describe(): LimitNotice {
     const { leases, clock, warnings } = this.#office;

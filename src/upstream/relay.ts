@@ -134,7 +134,10 @@ export class Relay implements AnswerListener, Guest {
     this.#progress.upstreamMs = this.#clock.elapsedMs;
     this.#settle.begin();
     // The head of a stream must not wait for its first event; with a body in the same packet one write carries both.
-    this.#sendLater();
+    whenAllIsRead(() => {
+      if (this.#stage !== 'whole') this.#startFlowing();
+      else if (this.#progress.whenWhole === undefined) this.#finish();
+    });
   }
 
   answerGoesOn(chunk: Buffer): void {
@@ -152,18 +155,14 @@ export class Relay implements AnswerListener, Guest {
   /** All of the answer has come. */
   answerEnded(): void {
     if (this.#stage === 'over') return;
-    // One that has just begun is sent at the end of this turn already.
-    if (this.#stage === 'flowing') this.#sendLater();
+    const { whenWhole } = this.#progress;
+    // One that stands behind others on its connection is far from its end.
+    if (this.#res.socket !== null) whenWhole?.();
+    // One that has just begun is sent at the end of this turn already, but maybe ahead of what was asked of a store just now.
+    if (this.#stage === 'flowing' || whenWhole !== undefined) whenAllIsRead(() => this.#finish());
     this.#stage = 'whole';
     this.#clock.expectNoMore();
     this.#source = undefined;
-  }
-
-  #sendLater(): void {
-    whenAllIsRead(() => {
-      if (this.#stage === 'whole') this.#finish();
-      else this.#startFlowing();
-    });
   }
 
   /** The answer broke, or there will be none. What becomes of a connection behind a whole answer is no concern of its client. */

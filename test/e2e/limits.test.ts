@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
@@ -37,6 +38,7 @@ const shared = {
     ...keysOf('paced', 'paced'),
     ...keysOf('narrow', 'narrow'),
     ...keysOf('own', 'own'),
+    ...keysOf('lone', 'lone'),
     ...keysOf('read', 'ada', 'bob'),
   ],
   plans: {
@@ -57,6 +59,7 @@ const shared = {
     paced: { rate: { limit: 100, per: 'hour', burst: 20 } },
     narrow: { concurrency: { limit: 3, shared: true } },
     own: { concurrency: 3 },
+    lone: { concurrency: { limit: 1, shared: true } },
     read: {
       quotas: [
         { name: 'daily', limit: 4, per: 'day' },
@@ -197,6 +200,17 @@ for (const kind of ['SQLite', 'Redis'] as const) {
     }
   });
 }
+
+test('a shared place is free in the store by the time that the client has read its answer', async (t) => {
+  const { scene, gateways } = stores.SQLite;
+  const database = new DatabaseSync(scene.store.slice('sqlite:'.length), { readOnly: true });
+  t.after(() => database.close());
+  const taken = database.prepare('SELECT count(*) AS places FROM places WHERE key = ?');
+  for (let turn = 0; turn < 20; turn += 1) {
+    const { status } = await call(gateways[turn % 2] as Gateway, { key: 'lone' });
+    assert.deepEqual([status, taken.get('lone')?.['places']], [200, 0]);
+  }
+});
 
 test('a caller that leaves while it waits for the store leaves nothing reserved and no place taken', async (t) => {
   const redis = await startRedisServer(t);

@@ -11,5 +11,6 @@ export function noProgress(): Progress {
     bytesOut: 0,
     cut: undefined,
     cause: undefined,
+    whenWhole: undefined,
   };
 }

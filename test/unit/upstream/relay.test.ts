@@ -7,6 +7,7 @@ import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { type AnswerSource, Relay } from '../../../src/upstream/relay.ts';
 import { Seats } from '../../../src/upstream/seats.ts';
+import { whenAllIsRead } from '../../../src/waiting/when-all-is-read.ts';
 import { until } from '../../helpers/poll.ts';
 import { noProgress } from '../../helpers/progress.ts';
 import { openRaw } from '../../helpers/raw-socket.ts';
@@ -20,16 +21,20 @@ class Source implements AnswerSource {
   isStale = () => false;
 }
 
-/** A request of a client that reads nothing as yet, and its relay, with some of the answer waiting already. */
-async function startRelay(t: TestContext, idleMs = 60_000) {
+/** A request of a client that reads nothing as yet, the last of so many on its connection, and its relay. */
+async function openRelay(t: TestContext, { idleMs = 60_000, requests = 1 } = {}) {
   const server = createServer();
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.after(() => server.close());
   const client = await openRaw(t, (server.address() as AddressInfo).port);
   client.socket.pause();
-  client.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
-  const [, res] = (await once(server, 'request')) as [unknown, ServerResponse];
+  const arrived: ServerResponse[] = [];
+  server.on('request', (_req, res) => arrived.push(res));
+  client.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(requests));
+  await until(() => arrived.length === requests);
+  const res = arrived.at(-1);
+  assert.ok(res);
   const writes = t.mock.method(res, 'write').mock;
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const progress = noProgress();
@@ -44,6 +49,13 @@ async function startRelay(t: TestContext, idleMs = 60_000) {
   const source = new Source();
   relay.connected(source);
   relay.requestSent();
+  return { client, relay, res, source, writes, over: promise, progress };
+}
+
+/** The same with some of the answer waiting already. */
+async function startRelay(t: TestContext, idleMs?: number) {
+  const opened = await openRelay(t, idleMs === undefined ? {} : { idleMs });
+  const { relay, res } = opened;
   relay.answerBegins(200, []);
   const sent: Buffer[] = [];
   const send = (bytes: Buffer): void => {
@@ -54,8 +66,33 @@ async function startRelay(t: TestContext, idleMs = 60_000) {
     send(Buffer.alloc(32 * 1024, '.'));
     for (let turn = 0; turn < 3; turn += 1) await new Promise(setImmediate);
   }
-  return { client, relay, res, source, writes, over: promise, progress, send, sent };
+  return { ...opened, send, sent };
 }
+
+for (const isHeadOut of [false, true]) {
+  test(`what is asked of a store when an answer is whole leaves before its end, with its head ${isHeadOut ? 'out' : 'waiting'}`, async (t) => {
+    const { relay, res, progress, over } = await openRelay(t);
+    const order: string[] = [];
+    progress.whenWhole = () => whenAllIsRead(() => order.push('asked'));
+    res.once('prefinish', () => order.push('end'));
+    relay.answerBegins(200, []);
+    if (isHeadOut) await new Promise(setImmediate);
+    relay.answerGoesOn(Buffer.from('all'));
+    relay.answerEnded();
+    await over;
+    assert.deepEqual(order, ['asked', 'end']);
+  });
+}
+
+test('an answer that stands behind others on its connection is not told to be whole', async (t) => {
+  const { relay, progress, over } = await openRelay(t, { requests: 2 });
+  let isTold = false;
+  progress.whenWhole = () => (isTold = true);
+  relay.answerBegins(200, []);
+  relay.answerEnded();
+  await over;
+  assert.ok(!isTold);
+});
 
 test('small pieces of an answer that has to wait are gathered, and it arrives whole', async (t) => {
   const { client, relay, source, writes, over, progress, send, sent } = await startRelay(t);
