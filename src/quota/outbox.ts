@@ -37,6 +37,8 @@ const inFlightMax = 64;
 export class Outbox {
   readonly #options: OutboxOptions;
   readonly #queue: Posted[] = [];
+  /** How many of these are dropped first: none is looked for where there is none, among ten thousand. */
+  #firsts = 0;
   /** What the store answered that it cannot take, as its counter is spoilt: no other step is concerned. */
   readonly #spoilt: Posted[] = [];
   readonly #running = new Set<Promise<void>>();
@@ -67,7 +69,7 @@ export class Outbox {
       this.dropped += 1;
       return false;
     }
-    this.#queue.push({ step, triedAt: undefined });
+    this.#enqueue({ step, triedAt: undefined });
     if (!this.#down) this.#pump();
     return true;
   }
@@ -100,7 +102,7 @@ export class Outbox {
 
   /** One by one: there may be more of them than a call can have arguments. */
   #queueSpoilt(): void {
-    for (const posted of this.#spoilt.splice(0)) this.#queue.push(posted);
+    for (const posted of this.#spoilt.splice(0)) this.#enqueue(posted);
   }
 
   #pump(): void {
@@ -108,7 +110,7 @@ export class Outbox {
   }
 
   #startNext(): void {
-    const next = this.#queue.shift();
+    const next = this.#dequeue(0);
     if (next === undefined) return;
     const running = this.#run(next).finally(() => {
       this.#running.delete(running);
@@ -134,18 +136,29 @@ export class Outbox {
       } else {
         this.#down = true;
         if (error.mayHaveHappened) posted.triedAt ??= now;
-        this.#queue.push(posted);
+        this.#enqueue(posted);
       }
     }
   }
 
   #dropOneFor({ expendable }: Step): boolean {
     if (expendable === 'first') return false;
-    let index = this.#queue.findIndex(({ step }) => step.expendable === 'first');
-    if (index < 0) index = this.#queue.findIndex(({ step }) => step.expendable === 'next');
+    const dropped = this.#firsts > 0 ? 'first' : 'next';
+    const index = this.#queue.findIndex(({ step }) => step.expendable === dropped);
     if (index < 0) return false;
-    this.#queue.splice(index, 1);
+    this.#dequeue(index);
     this.dropped += 1;
     return true;
+  }
+
+  #enqueue(posted: Posted): void {
+    this.#queue.push(posted);
+    if (posted.step.expendable === 'first') this.#firsts += 1;
+  }
+
+  #dequeue(index: number): Posted | undefined {
+    const posted = index === 0 ? this.#queue.shift() : this.#queue.splice(index, 1)[0];
+    if (posted?.step.expendable === 'first') this.#firsts -= 1;
+    return posted;
   }
 }

@@ -107,8 +107,8 @@ for (const isInOutage of [false, true]) {
           if (!isAnswered) throw new StoreUnavailable('lost', { mayHaveHappened: true });
         },
       };
-      const one = createConcurrency({ ...options, ledger: slow });
-      const two = createConcurrency(options);
+      const one = new Concurrency({ ...options, ledger: slow });
+      const two = new Concurrency(options);
       const place = await enterSurely(one, { ...shared, limit: 1 });
       weather.refuses = isInOutage;
       await clock.pass(5000);
@@ -166,8 +166,8 @@ test('a place that is left in this process is usable at once, although others ha
 
 test('a denial that was asked for before a place was left in this process is not remembered', async () => {
   const { options, weather, clock } = createQuotaScene();
-  const one = createConcurrency(options);
-  const two = createConcurrency(options);
+  const one = new Concurrency(options);
+  const two = new Concurrency(options);
   const place = await enterSurely(one);
   await enterSurely(two);
   weather.takesMs = 10;

@@ -19,7 +19,7 @@ test('a drain ends although the store does not answer', async () => {
 
 test('a drain that gives up counts each key whose units found no room to go back', async () => {
   const scene = createQuotaScene();
-  const leases = createLeases({ ...scene.options, stepsMax: 4 });
+  const leases = new Leases({ ...scene.options, stepsMax: 4 });
   const keys = Array.from({ length: 50 }, (_, at) => `k${at}`);
   const spent = keys.flatMap((keyId) => Array.from({ length: 4 }, () => ({ keyId, plan, cost: 1 })));
   await Promise.all(spent.map(async (order) => await leases.reserve(order)));
@@ -66,7 +66,7 @@ test('units that find no room to go back are kept until there is', async () => {
 
 test('units on their way back are not dropped to tell that another key has spent what it held', async () => {
   const scene = createQuotaScene();
-  const leases = createLeases({ ...scene.options, stepsMax: 1 });
+  const leases = new Leases({ ...scene.options, stepsMax: 1 });
   const spent = await warmUp(scene, leases);
   const ofBob = { keyId: 'bob', plan, cost: 1 };
   await scene.clock.pass(600);

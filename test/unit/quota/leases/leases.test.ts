@@ -142,7 +142,7 @@ test('a drain gives back what is held', async () => {
 
 test('a drain gives back what more keys hold than there is room for at once', async () => {
   const scene = createQuotaScene();
-  const leases = createLeases({ ...scene.options, stepsMax: 4 });
+  const leases = new Leases({ ...scene.options, stepsMax: 4 });
   const keys = Array.from({ length: 50 }, (_, at) => `k${at}`);
   const spent = keys.flatMap((keyId) => Array.from({ length: 4 }, () => ({ keyId, plan, cost: 1 })));
   await Promise.all(spent.map(async (order) => await leases.reserve(order)));
