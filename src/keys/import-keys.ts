@@ -1,6 +1,7 @@
 import { BatchImporter, refusedFor, type LineOutcome } from './import-batch.ts';
 import { readKeyFields, type WrittenFields } from './key-fields.ts';
 import type { KeyTools } from './key-rules.ts';
+import { BrokenFile } from './key-problem.ts';
 import { readCandidate, type Candidate } from './read-candidate.ts';
 
 /** One line of a file: the fields of a key, its `secret` or `hash`, and its `id` to choose one (`null` = unsaid); or its fault. */
@@ -86,10 +87,16 @@ export async function importKeys(
 
   // It would be told of every line.
   readKeyFields({ plan: options.plan }, by.rules);
-  for await (const line of lines) {
-    counts.lines += 1;
-    take(line);
-    if (batch.length >= batchSize) await flush();
+  try {
+    for await (const line of lines) {
+      counts.lines += 1;
+      take(line);
+      if (batch.length >= batchSize) await flush();
+    }
+  } catch (error) {
+    // What stands before it was read.
+    if (error instanceof BrokenFile) await flush();
+    throw error;
   }
   await flush();
   return { ...counts };

@@ -29,6 +29,15 @@ export class KeyProblem extends Error {
   }
 }
 
+/** Thrown where a file of keys makes no sense from some line on, so that nothing more can be read from it. */
+export class BrokenFile extends KeyProblem {
+  constructor(line: number, message: string) {
+    const sentence = `line ${line} ${message}`;
+    super('invalid', sentence, [{ field: '', message: sentence }]);
+    this.name = 'BrokenFile';
+  }
+}
+
 /** The problem of fields that are not as they must be, with all of them in one sentence. */
 export function invalidFields(faults: readonly FieldFault[]): KeyProblem {
   const text = faults

@@ -1,4 +1,3 @@
-import { isUtf8 } from 'node:buffer';
 import { isObject } from '../content/is-object.ts';
 import { suggest } from '../config/wording.ts';
 import { JsonProblem, parseStrictJson } from '../content/strict-json.ts';
@@ -6,40 +5,39 @@ import { readLabels, readQuota } from './compact-fields.ts';
 import type { ImportLine } from './import-keys.ts';
 import type { WrittenFields } from './key-fields.ts';
 import { keyJsonBounds } from './key-limits.ts';
-import { invalidFields, KeyProblem } from './key-problem.ts';
-
-export type ImportForm = 'csv' | 'json';
-
-const lineBytesMax = 64 * 1024;
+import { BrokenFile, invalidFields, KeyProblem } from './key-problem.ts';
+import { splitRecords, type ImportForm, type TextRecord } from './split-records.ts';
 
 /**
- * Reads keys from CSV with a heading, or from JSON lines: what is said, or else what the first character that is no blank tells.
- * Lines are counted from 1. A line that makes no sense is passed on as a fault; none of its text is.
+ * Reads keys from CSV with a heading, or from JSON lines. Lines are counted from 1. One that makes no sense is passed on as a fault;
+ * none of its text is.
  */
 export async function* readImport(
   chunks: AsyncIterable<Uint8Array>,
   form?: ImportForm,
 ): AsyncGenerator<ImportLine> {
-  let readLine: ((line: string) => WrittenFields) | undefined;
-  for await (const line of splitLines(chunks)) {
-    if ('fault' in line) {
-      yield line;
-    } else if (line.text.trim() === '') {
-      continue;
-    } else if (readLine !== undefined) {
-      yield attempt(line, readLine);
-    } else if (form === 'json' || (form === undefined && line.text.trimStart().startsWith('{'))) {
-      readLine = readJson;
-      yield attempt(line, readLine);
-    } else {
-      readLine = createCsvReader(line.text);
-    }
+  let readRow: Reader | undefined;
+  for await (const record of splitRecords(chunks, form)) {
+    if ('text' in record && record.text.trim() === '') continue;
+    if (record.form === 'json') yield attempt(record, readJson);
+    else if (readRow === undefined) readRow = createCsvReader(headingOf(record));
+    else yield attempt(record, readRow);
   }
 }
 
-function attempt({ number, text }: TextLine, readLine: (line: string) => WrittenFields): ImportLine {
+type Reader = (text: string) => WrittenFields;
+
+/** Another line would be no heading, whatever it holds. */
+function headingOf(record: TextRecord): string {
+  if ('text' in record) return record.text;
+  throw new BrokenFile(record.number, record.fault);
+}
+
+function attempt(record: TextRecord, read: Reader): ImportLine {
+  const { number } = record;
+  if ('fault' in record) return { number, fault: record.fault };
   try {
-    return { number, fields: readLine(text) };
+    return { number, fields: read(record.text) };
   } catch (error) {
     if (error instanceof KeyProblem) return { number, fault: error.message };
     throw error;
@@ -77,7 +75,7 @@ const columns = {
 
 type Column = keyof typeof columns;
 
-function createCsvReader(heading: string): (line: string) => WrittenFields {
+function createCsvReader(heading: string): Reader {
   const names = splitCells(heading).map((cell) => cell.trim());
   const known = Object.keys(columns);
   const unknown = names.find((name) => !known.includes(name));
@@ -90,8 +88,8 @@ function createCsvReader(heading: string): (line: string) => WrittenFields {
     );
   }
   if (new Set(names).size < names.length) throw malformed('the first line names a column twice');
-  return function readRow(line) {
-    const cells = splitCells(line);
+  return function readRow(record) {
+    const cells = splitCells(record);
     if (cells.length !== names.length) throw malformed(`has ${cells.length} cells and not ${names.length}`);
     const fields = names.flatMap((name, at) => {
       const cell = cells[at] ?? '';
@@ -101,63 +99,26 @@ function createCsvReader(heading: string): (line: string) => WrittenFields {
   };
 }
 
-/** The cells of a line (RFC 4180); a quoted cell ends in the line it began in. */
-function splitCells(line: string): string[] {
+/** The cells of a record (RFC 4180). */
+function splitCells(record: string): string[] {
   const cells: string[] = [];
   let at = 0;
   do {
-    if (line[at] === '"') {
+    if (record[at] === '"') {
       const match = /"((?:[^"]|"")*)"(?=,|$)/y;
       match.lastIndex = at;
-      const quoted = match.exec(line);
+      const quoted = match.exec(record);
       if (quoted === null) throw malformed('has a quote that is not closed');
       cells.push((quoted[1] ?? '').replaceAll('""', '"'));
       at = match.lastIndex;
     } else {
-      const end = line.indexOf(',', at);
-      cells.push(line.slice(at, end < 0 ? undefined : end));
-      at = end < 0 ? line.length : end;
+      const end = record.indexOf(',', at);
+      cells.push(record.slice(at, end < 0 ? undefined : end));
+      at = end < 0 ? record.length : end;
     }
     at += 1;
-  } while (at <= line.length);
+  } while (at <= record.length);
   return cells;
-}
-
-interface TextLine {
-  readonly number: number;
-  readonly text: string;
-}
-
-interface FaultyLine {
-  readonly number: number;
-  readonly fault: string;
-}
-
-/**
- * Splits bytes into lines, and never holds more than one line and one chunk of them. Latin-1 has a character for each byte, so
- * what is not UTF-8 spoils its own line and no other.
- */
-async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<TextLine | FaultyLine> {
-  let rest = '';
-  let number = 0;
-  for await (const chunk of chunks) {
-    const parts = (
-      rest + Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength).toString('latin1')
-    ).split('\n');
-    rest = parts.pop() ?? '';
-    for (const part of parts) yield decodeLine((number += 1), part);
-    // One byte too many is kept of a line that is too long: it is told by that at its end.
-    rest = rest.slice(0, lineBytesMax + 1);
-  }
-  if (rest !== '') yield decodeLine(number + 1, rest);
-}
-
-function decodeLine(number: number, latin1: string): TextLine | FaultyLine {
-  if (latin1.length > lineBytesMax) return { number, fault: `is longer than ${lineBytesMax} bytes` };
-  const bytes = Buffer.from(latin1, 'latin1');
-  if (!isUtf8(bytes)) return { number, fault: 'is not UTF-8' };
-  const text = bytes.toString().replace(/\r$/, '');
-  return { number, text: number === 1 ? text.replace(/^\uFEFF/, '') : text };
 }
 
 function malformed(message: string): KeyProblem {

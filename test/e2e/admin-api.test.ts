@@ -323,6 +323,17 @@ function apiRules({ ask, other, gateways }: Scene): void {
       body: 'sekret\nx\n',
     });
     assert.equal(heading.status, 422);
+    const [whole, chosen] = ['whole', 'chosen'].map((word) => `${word}-${randomUUID()}`);
+    const torn = await ask('POST', '/v1/import?plan=free', {
+      headers: { 'content-type': 'text/csv' },
+      body: `secret,name\n${whole},"x\n${chosen},y\n"\n${whole},z\nabc,"x\n${chosen},y\n`,
+    });
+    const { report, error } = torn.body;
+    assert.deepEqual(
+      [torn.status, error, report.lines, report.added, report.refused],
+      [422, 'Line 6 has a quote that is not closed; nothing from there on was read', 2, 1, 1],
+    );
+    await everywhere(chosen!, 401);
     const nowhere = await ask('POST', '/v1/import?plan=fre', {
       headers: { 'content-type': 'text/csv' },
       body: csv.join('\n'),

@@ -4,7 +4,7 @@ import type { TestContext } from 'node:test';
 import type { ImportLine, ImportReport } from '../../src/keys/import-keys.ts';
 import { createKeyBook, overlapMsMax, type KeyBook } from '../../src/keys/key-book.ts';
 import { createKeyFormat } from '../../src/keys/key-format.ts';
-import { KeyProblem } from '../../src/keys/key-problem.ts';
+import { BrokenFile, KeyProblem } from '../../src/keys/key-problem.ts';
 import type { KeyRules } from '../../src/keys/key-rules.ts';
 import { StoreUnavailable } from '../../src/stores/ledger.ts';
 import { openStore } from '../../src/stores/open-store.ts';
@@ -175,6 +175,21 @@ function bookRules(address: StoreKind['address']): void {
     failing.add(6);
     await assert.rejects(book.importKeys(linesOf(lines), options, by), lost);
     assert.equal(calls, 6);
+  });
+
+  test('what stands before the line that breaks a file off is imported', async (t) => {
+    const store = await openStore(address(t), { deadlineMs: 2_000 });
+    t.after(() => store.close());
+    const book = createKeyBook({ store: store.keys, rules, now: Date.now });
+    let added = 0;
+    const options = {
+      update: false,
+      onFault: () => undefined,
+      onProgress: (report: ImportReport) => void (added = report.added),
+    };
+    await assert.rejects(book.importKeys(brokenOff(), options, by), /^BrokenFile: line 3 makes no sense$/);
+    assert.equal(added, 1);
+    assert.ok((await book.verify('before-the-broken-line')).valid);
   });
 
   test('a key is ended however busy others are changing it, and who never gets to it is told', async (t) => {
@@ -704,4 +719,9 @@ async function faultOf(attempt: Promise<unknown>): Promise<string> {
   );
   assert.ok(error instanceof KeyProblem);
   return error.faults.map(({ field, message }) => `${field} ${message}`).join();
+}
+
+async function* brokenOff(): AsyncGenerator<ImportLine> {
+  yield { number: 2, fields: { plan: 'free', secret: 'before-the-broken-line' } };
+  throw new BrokenFile(3, 'makes no sense');
 }

@@ -1,17 +1,29 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readImport, type ImportForm } from '../../../src/keys/read-import.ts';
 import type { ImportLine } from '../../../src/keys/import-keys.ts';
-import { KeyProblem } from '../../../src/keys/key-problem.ts';
+import { BrokenFile, KeyProblem } from '../../../src/keys/key-problem.ts';
+import { readImport } from '../../../src/keys/read-import.ts';
+import type { ImportForm } from '../../../src/keys/split-records.ts';
 
 async function read(text: string | Buffer, chunkBytes = 7, form?: ImportForm): Promise<ImportLine[]> {
+  return Array.fromAsync(readImport(chunksOf(text, chunkBytes), form));
+}
+
+async function* chunksOf(text: string | Buffer, chunkBytes: number): AsyncGenerator<Uint8Array> {
   const bytes = Buffer.from(text);
-  async function* chunks(): AsyncGenerator<Uint8Array> {
-    for (let at = 0; at < bytes.length; at += chunkBytes) yield bytes.subarray(at, at + chunkBytes);
-  }
+  for (let at = 0; at < bytes.length; at += chunkBytes) yield bytes.subarray(at, at + chunkBytes);
+}
+
+/** What is read before the file makes no sense any more, and what is said then. */
+async function readUntilBroken(text: string, chunkBytes = 7) {
   const lines: ImportLine[] = [];
-  for await (const line of readImport(chunks(), form)) lines.push(line);
-  return lines;
+  try {
+    for await (const line of readImport(chunksOf(text, chunkBytes))) lines.push(line);
+  } catch (error) {
+    assert.ok(error instanceof BrokenFile);
+    return { lines, says: error.message };
+  }
+  return { lines, says: undefined };
 }
 
 test('CSV is read by its heading, with quotes, empty cells, lists and ends of either kind', async () => {
@@ -36,6 +48,70 @@ test('CSV is read by its heading, with quotes, empty cells, lists and ends of ei
   ]);
 });
 
+for (const chunkBytes of [1, 2, 3, 1000]) {
+  test(`a quoted cell holds its line breaks, and none of it is a record, ${chunkBytes} bytes at a time`, async () => {
+    const text =
+      'secret,name,plan\n' +
+      'abc,"x\nchosen-by-somebody,y,free\n""\r\n\n",free\r\n' +
+      'def,a "quote\n' +
+      'ghi,"",paid\n' +
+      '"jkl","Ä\nÖ","free"';
+    assert.deepEqual(await read(text, chunkBytes), [
+      { number: 2, fields: { secret: 'abc', name: 'x\nchosen-by-somebody,y,free\n"\r\n\n', plan: 'free' } },
+      { number: 7, fault: 'has 2 cells and not 3' },
+      { number: 8, fields: { secret: 'ghi', plan: 'paid' } },
+      { number: 9, fields: { secret: 'jkl', name: 'Ä\nÖ', plan: 'free' } },
+    ]);
+  });
+}
+
+test('what is not UTF-8 spoils all lines of its record and no other', async () => {
+  const text = Buffer.from('secret,name\nabc,"x\n\u00ff\nchosen,y"\ndef,z\n', 'latin1');
+  assert.deepEqual(await read(text), [
+    { number: 2, fault: 'is not UTF-8' },
+    { number: 5, fields: { secret: 'def', name: 'z' } },
+  ]);
+});
+
+const x70kB = 'x'.repeat(70_000);
+for (const [what, record, within = ''] of [
+  ['a quote that is never closed', 'abc,"x\nchosen,y\n'],
+  ['a quote that is never closed, at the very end', 'abc,"'],
+  ['a cell that goes on behind its quote', 'abc,"x"y\nchosen,y\n'],
+  ['a cell that goes on with a blank and a line break', 'abc,"x" \nchosen,y\n'],
+  ['a return in front of another', 'abc,"x"\r\r\nchosen,y\n'],
+  ['a quote that is closed too late', `abc,"${'x\n'.repeat(35_000)}"\nchosen,y\n`, ' within 65536 bytes'],
+  ['a quote that is opened too late', `abc,${x70kB},"x\nchosen,y\n`, ' within 65536 bytes'],
+] as const) {
+  test(`${what} ends the reading, and nothing behind it is a record`, async () => {
+    for (const chunkBytes of [7, 4096, 1_000_000]) {
+      assert.deepEqual(await readUntilBroken(`secret,name\ndef,z\n${record}`, chunkBytes), {
+        lines: [{ number: 2, fields: { secret: 'def', name: 'z' } }],
+        says: `line 3 has a quote that is not closed${within}; nothing from there on was read`,
+      });
+    }
+  });
+}
+
+test('a record of several lines may be as long as a line may', async () => {
+  const name = 'x\n'.repeat(32_000);
+  const fault = 'is longer than 65536 bytes';
+  const text = `secret,name\na,"${name}"\nb,"${name}${x70kB}"\nc,d\n`;
+  assert.deepEqual(await read(text, 4096), [
+    { number: 2, fields: { secret: 'a', name } },
+    { number: 32_003, fault },
+    { number: 64_004, fields: { secret: 'c', name: 'd' } },
+  ]);
+});
+
+test('a heading that cannot be read has no other line in its place', async () => {
+  const heading = `${x70kB}\nsecret,name\nabc,x\n`;
+  assert.deepEqual(await readUntilBroken(heading), {
+    lines: [],
+    says: 'line 1 is longer than 65536 bytes',
+  });
+});
+
 test('JSON lines are read one by one', async () => {
   assert.deepEqual(await read('{"secret":"a"}\n[1]\n{"secret":\n{"hash":"b"}\n'), [
     { number: 1, fields: { secret: 'a' } },
@@ -53,16 +129,10 @@ test('a blank in front of the first line does not make it CSV', async () => {
 
 test('lines that are malformed or endless are told by number, and the rest is read', async () => {
   const long = 'x'.repeat(200_000);
-  const lines = await read(`secret,plan\na,b,c\n"a,b\n${long}\n${long},free\nlabel,free\n`, 4096);
+  const lines = await read(`secret,plan\na,b,c\n${long}\n${long},"free"\nlabel,free\n`, 4096);
   assert.deepEqual(
     lines.map((line) => ('fault' in line ? [line.number, line.fault] : line.number)),
-    [
-      [2, 'has 3 cells and not 2'],
-      [3, 'has a quote that is not closed'],
-      [4, 'is longer than 65536 bytes'],
-      [5, 'is longer than 65536 bytes'],
-      6,
-    ],
+    [[2, 'has 3 cells and not 2'], [3, 'is longer than 65536 bytes'], [4, 'is longer than 65536 bytes'], 5],
   );
 });
 

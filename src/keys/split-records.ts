@@ -1,0 +1,106 @@
+import { isUtf8 } from 'node:buffer';
+import { createQuotes } from './csv-quotes.ts';
+import { BrokenFile } from './key-problem.ts';
+
+export type ImportForm = 'csv' | 'json';
+
+/** A line of a file, or as many lines of CSV as a quoted cell holds together. Its number is that of its first line. */
+export type TextRecord = {
+  readonly number: number;
+  /** Undefined as long as there was nothing but blanks. */
+  readonly form: ImportForm | undefined;
+} & ({ readonly text: string } | { readonly fault: string });
+
+const recordBytesMax = 64 * 1024;
+
+/**
+ * Splits bytes into records, and never holds more than one of them and one chunk. The form is the one that is said, or whichever
+ * the first character that is no blank says. Throws at a quote that is not closed: what stands behind it may be the text of a cell,
+ * and whoever chose that would choose keys.
+ */
+export async function* splitRecords(
+  chunks: AsyncIterable<Uint8Array>,
+  form?: ImportForm,
+): AsyncGenerator<TextRecord> {
+  const splitter = new Splitter(form);
+  for await (const chunk of chunks) {
+    const [piece = '', ...pieces] = latin1Of(chunk).split('\n');
+    splitter.take(piece);
+    for (const next of pieces) {
+      const record = splitter.breakLine();
+      if (record !== undefined) yield record;
+      splitter.take(next);
+    }
+  }
+  const last = splitter.end();
+  if (last !== undefined) yield last;
+}
+
+class Splitter {
+  #form: ImportForm | undefined;
+  #quotes = createQuotes();
+  #taken = '';
+  #first = 1;
+  #number = 1;
+
+  constructor(form: ImportForm | undefined) {
+    this.#form = form;
+  }
+
+  /** Takes a piece of a line. */
+  take(piece: string): void {
+    if (this.#form !== 'json') this.#quotes.take(piece);
+    // One byte too many is kept of a record that is too long: it is told by that at its end.
+    const room = recordBytesMax + 1 - this.#taken.length;
+    this.#taken += piece.slice(0, room);
+  }
+
+  /** Ends a line: the record that ends with it, if one does. */
+  breakLine(): TextRecord | undefined {
+    this.#number += 1;
+    this.#form ??= formOf(this.#taken);
+    if (this.#form === 'csv' && this.#quotes.state() === 'open' && this.#taken.length <= recordBytesMax) {
+      this.take('\n');
+      return undefined;
+    }
+    return this.#finish();
+  }
+
+  /** Ends the file: its last record, if it has no line break behind it. */
+  end(): TextRecord | undefined {
+    this.#form ??= formOf(this.#taken);
+    return this.#taken === '' ? undefined : this.#finish();
+  }
+
+  #finish(): TextRecord {
+    const number = this.#first;
+    if (this.#form === 'csv' && this.#quotes.state() !== 'closed') {
+      const within = this.#taken.length > recordBytesMax ? ` within ${recordBytesMax} bytes` : '';
+      throw new BrokenFile(number, `has a quote that is not closed${within}; nothing from there on was read`);
+    }
+    const record = { number, form: this.#form, ...decode(this.#taken, number === 1) };
+    this.#quotes = createQuotes();
+    this.#taken = '';
+    this.#first = this.#number;
+    return record;
+  }
+}
+
+/** Latin-1 has a character for each byte, so what is not UTF-8 spoils its own record and no other. */
+function latin1Of({ buffer, byteOffset, byteLength }: Uint8Array): string {
+  return Buffer.from(buffer, byteOffset, byteLength).toString('latin1');
+}
+
+function formOf(latin1: string): ImportForm | undefined {
+  const text = latin1.replace(/^\u00EF\u00BB\u00BF/, '').trimStart();
+  if (text === '') return undefined;
+  return text.startsWith('{') ? 'json' : 'csv';
+}
+
+function decode(latin1: string, isFirst: boolean): { readonly text: string } | { readonly fault: string } {
+  if (latin1.length > recordBytesMax) return { fault: `is longer than ${recordBytesMax} bytes` };
+  const bytes = Buffer.from(latin1, 'latin1');
+  if (!isUtf8(bytes)) return { fault: 'is not UTF-8' };
+  const text = bytes.toString().replace(/\r$/, '');
+  return { text: isFirst ? text.replace(/^\uFEFF/, '') : text };
+}
