@@ -20,17 +20,23 @@ export async function* readImport(
   for await (const record of splitRecords(chunks, form)) {
     if ('text' in record && record.text.trim() === '') continue;
     if (record.form === 'json') yield attempt(record, readJson);
-    else if (readRow === undefined) readRow = createCsvReader(headingOf(record));
+    else if (readRow === undefined) readRow = readHeading(record);
     else yield attempt(record, readRow);
   }
 }
 
 type Reader = (text: string) => WrittenFields;
 
-/** Another line would be no heading, whatever it holds. */
-function headingOf(record: TextRecord): string {
-  if ('text' in record) return record.text;
-  throw new BrokenFile(record.number, record.fault);
+/** No other line would be a heading, whatever it holds. */
+function readHeading(record: TextRecord): Reader {
+  const { number } = record;
+  if ('fault' in record) throw new BrokenFile(number, record.fault);
+  try {
+    return createCsvReader(record.text);
+  } catch (error) {
+    if (error instanceof KeyProblem) throw new BrokenFile(number, error.message);
+    throw error;
+  }
 }
 
 function attempt(record: TextRecord, read: Reader): ImportLine {
@@ -83,11 +89,9 @@ function createCsvReader(heading: string): Reader {
     // A file without a heading has a key in its first line, so what stands there is not repeated.
     const cure = suggest(/^[A-Za-z_]{1,16}$/.test(unknown) ? unknown : '', known);
     const separators = /[;\t]/.test(unknown) ? '; columns are separated by commas' : '';
-    throw malformed(
-      `the first line must name the columns, and one of its names is not known${cure}${separators}`,
-    );
+    throw malformed(`must name the columns, and one of its names is not known${cure}${separators}`);
   }
-  if (new Set(names).size < names.length) throw malformed('the first line names a column twice');
+  if (new Set(names).size < names.length) throw malformed('names a column twice');
   return function readRow(record) {
     const cells = splitCells(record);
     if (cells.length !== names.length) throw malformed(`has ${cells.length} cells and not ${names.length}`);

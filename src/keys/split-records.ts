@@ -42,6 +42,7 @@ class Splitter {
   #taken = '';
   #first = 1;
   #number = 1;
+  #hasBegun = false;
 
   constructor(form: ImportForm | undefined) {
     this.#form = form;
@@ -58,7 +59,7 @@ class Splitter {
   /** Ends a line: the record that ends with it, if one does. */
   breakLine(): TextRecord | undefined {
     this.#number += 1;
-    this.#form ??= formOf(this.#taken);
+    this.#begin();
     if (this.#form === 'csv' && this.#quotes.state() === 'open' && this.#taken.length <= recordBytesMax) {
       this.take('\n');
       return undefined;
@@ -68,8 +69,23 @@ class Splitter {
 
   /** Ends the file: its last record, if it has no line break behind it. */
   end(): TextRecord | undefined {
-    this.#form ??= formOf(this.#taken);
+    this.#begin();
     return this.#taken === '' ? undefined : this.#finish();
+  }
+
+  /** Looks at the first character that is no blank. A list is no file of lines, however it is printed. */
+  #begin(): void {
+    if (this.#hasBegun) return;
+    const [first] = this.#taken.replace(/^\u00EF\u00BB\u00BF/, '').trimStart();
+    if (first === undefined) return;
+    this.#hasBegun = true;
+    if (first === '[' && this.#form !== 'csv') {
+      throw new BrokenFile(
+        this.#first,
+        'begins a list: write one JSON object per line, without [ ] around them',
+      );
+    }
+    this.#form ??= first === '{' ? 'json' : 'csv';
   }
 
   #finish(): TextRecord {
@@ -89,12 +105,6 @@ class Splitter {
 /** Latin-1 has a character for each byte, so what is not UTF-8 spoils its own record and no other. */
 function latin1Of({ buffer, byteOffset, byteLength }: Uint8Array): string {
   return Buffer.from(buffer, byteOffset, byteLength).toString('latin1');
-}
-
-function formOf(latin1: string): ImportForm | undefined {
-  const text = latin1.replace(/^\u00EF\u00BB\u00BF/, '').trimStart();
-  if (text === '') return undefined;
-  return text.startsWith('{') ? 'json' : 'csv';
 }
 
 function decode(latin1: string, isFirst: boolean): { readonly text: string } | { readonly fault: string } {

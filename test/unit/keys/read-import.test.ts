@@ -121,6 +121,15 @@ test('JSON lines are read one by one', async () => {
   ]);
 });
 
+test('a list of JSON objects is told that they stand alone, each in its line', async () => {
+  const says =
+    /^BrokenFile: line \d begins a list: write one JSON object per line, without \[ \] around them$/;
+  for (const list of ['[{"secret":"a"}]', '\n \t[\n  {"secret": "a"},\n', `\uFEFF[{"name":"${x70kB}"}`]) {
+    for (const form of [undefined, 'json'] as const) await assert.rejects(read(list, 4096, form), says);
+  }
+  await assert.rejects(read('[secret]\n', 7, 'csv'), /^BrokenFile: line 1 must name the columns/);
+});
+
 test('a blank in front of the first line does not make it CSV', async () => {
   for (const blank of [' ', '\t', '\uFEFF \t']) {
     assert.deepEqual(await read(`${blank}{"secret":"a"}\n`), [{ number: 1, fields: { secret: 'a' } }]);
@@ -167,11 +176,12 @@ test('a file without a heading is refused, and the key in its place is not shown
     read('sk-my-secret-key,free\n'),
     (error) =>
       error instanceof KeyProblem &&
-      /must name the columns/.test(error.message) &&
+      error.message.startsWith('line 1 must name the columns') &&
       !/sk-my/.test(error.message),
   );
   await assert.rejects(read('secret,ownr\n'), /did you mean "owner"\?/);
-  await assert.rejects(read('secret,secret\n'), /twice/);
+  await assert.rejects(read('\n\nsecret,secret\n'), /^BrokenFile: line 3 names a column twice$/);
+  await assert.rejects(read('\uFEFF"secret,name\n'), /^BrokenFile: line 1 has a quote that is not closed$/);
 });
 
 test('a heading with other separators is told which there are', async () => {
