@@ -325,6 +325,26 @@ test('the command line leads a key through its life, and shows each secret once'
   assert.match((await keys(['import', '-', '--plan', 'free'], file)).stdout, /2 skipped/);
   assert.equal(await call(gateway, 'foreign-key-000000001'), 200);
 
+  const broken = await Promise.all([
+    keys(['import', '-', '--plan', 'free'], 'secret,nam\nx,y\n'),
+    keys(['import', '-', '--plan', 'free'], `secret,name\n${rows[0]!.split(',')[0]},x\nx,"y\nz,w\n`),
+  ]);
+  assert.deepEqual(
+    broken.map(({ code, stdout, stderr }) => [code, stdout, stderr]),
+    [
+      [
+        1,
+        '0 lines: 0 added, 0 updated, 0 skipped, 0 refused\n',
+        'gatehouse: line 1 must name the columns, and one of its names is not known, did you mean "name"?\n',
+      ],
+      [
+        1,
+        '1 line: 0 added, 0 updated, 1 skipped, 0 refused\n',
+        'gatehouse: line 3 has a quote that is not closed; nothing from there on was read\n',
+      ],
+    ],
+  );
+
   const destructive = [['revoke'], ['disable'], ['rotate', '--now']];
   const refused = await Promise.all(destructive.map((words) => keys([...words, 'k1'])));
   for (const { code, stderr } of refused) assert.deepEqual([code, stderr.includes('add --yes')], [64, true]);

@@ -5,6 +5,7 @@ import { whyUnreadable } from '../../config/read-text.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { ImportReport } from '../../keys/import-keys.ts';
 import { readKeyFields } from '../../keys/key-fields.ts';
+import { BrokenFile } from '../../keys/key-problem.ts';
 import { createKeyRules } from '../../keys/key-rules.ts';
 import { readImport } from '../../keys/read-import.ts';
 import { StoreUnavailable } from '../../stores/ledger.ts';
@@ -49,6 +50,14 @@ async function takeOver(
   const progress = createProgress(terminal);
   const faults = createRemarks(progress, 'refused');
   const warnings = createRemarks(progress, 'warnings');
+  let sofar: ImportReport = { lines: 0, added: 0, updated: 0, skipped: 0, refused: 0 };
+  function end(report: ImportReport): void {
+    faults.end();
+    warnings.end();
+    progress.end();
+    if (options.json === true) terminal.stdout.write(`${JSON.stringify(report)}\n`);
+    else if (options.quiet !== true) terminal.stdout.write(`${summary(report)}\n`);
+  }
   try {
     const lines = readImport(file === '-' ? terminal.stdin : chunksOf(file));
     const report = await book.importKeys(
@@ -56,19 +65,23 @@ async function takeOver(
       {
         update: options.update === true,
         plan: options.plan,
-        onProgress: (counts) => progress.show(counts),
+        onProgress(counts) {
+          sofar = counts;
+          progress.show(counts);
+        },
         onFault: (line, message) => faults.add(`line ${line}: ${message}`),
         onWarning: (line, message) => warnings.add(`line ${line}: warning: ${message}`),
       },
       by,
     );
-    faults.end();
-    warnings.end();
-    progress.end();
-    if (options.json === true) terminal.stdout.write(`${JSON.stringify(report)}\n`);
-    else if (options.quiet !== true) terminal.stdout.write(`${summary(report)}\n`);
+    end(report);
     return report.refused > 0 ? exitCodes.failed : exitCodes.ok;
   } catch (error) {
+    if (error instanceof BrokenFile) {
+      end(sofar);
+      terminal.stderr.write(`gatehouse: ${error.message}\n`);
+      return exitCodes.failed;
+    }
     progress.end();
     if (error instanceof StoreUnavailable) {
       terminal.stderr.write('Run it again to go on: what is there already is passed over.\n');
