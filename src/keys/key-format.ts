@@ -46,10 +46,8 @@ export function createKeyFormat(prefix: string): KeyFormat {
   const head = `${prefix}_`;
   const pattern = `${prefix}${behindPrefix}`;
   const whole = new RegExp(`^${pattern}$`);
-  /** With a character too many or too few, or without the end. */
-  const near = new RegExp(
-    `^${head}[0-9A-Za-z]{${randomLength - 1},${randomLength + 1}}(?:_[0-9A-Za-z]{0,${checksumLength + 1}} ?)?$`,
-  );
+  /** With a character too many or too few. It needs both of its parts: keys of others are a prefix and a middle as well. */
+  const near = new RegExp(`^${head}${aboutAsLong(randomLength)}_${aboutAsLong(checksumLength)} ?$`);
   return {
     pattern: `\\b${pattern}\\b`,
     create() {
@@ -65,6 +63,10 @@ export function createKeyFormat(prefix: string): KeyFormat {
       return secret.length < foreignLengthToShow ? '' : secret.slice(0, shownLength);
     },
   };
+}
+
+function aboutAsLong(length: number): string {
+  return `[0-9A-Za-z]{${length - 1},${length + 1}}`;
 }
 
 function hasItsChecksum(secret: string): boolean {

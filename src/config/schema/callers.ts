@@ -35,7 +35,7 @@ export const auth = {
     },
     prefix: {
       description:
-        'Begins every key that is made here, as in gh_…, so that people and secret scanners know it. One that is mistyped is refused without asking the store.',
+        'Begins every key that is made here, as in gh_…, so that people and secret scanners know it. One that is mistyped is refused without asking the store. Keys from elsewhere may begin so too.',
       type: 'string',
       format: 'key-prefix',
       default: 'gh',

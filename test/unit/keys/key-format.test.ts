@@ -48,7 +48,13 @@ test('no single mistake and no two swapped characters go unnoticed', () => {
 for (const { title, secret, judged } of [
   { title: 'a secret that lost its end', secret: format.create().slice(0, -1), judged: 'mistyped' },
   { title: 'a secret with a blank behind it', secret: `${format.create()} `, judged: 'mistyped' },
-  { title: 'the random part alone', secret: format.create().slice(0, -7), judged: 'mistyped' },
+  { title: 'a secret without its checksum', secret: format.create().slice(0, -7), judged: 'foreign' },
+  { title: 'a key of somebody else that is as long', secret: `gh_${'x'.repeat(26)}`, judged: 'foreign' },
+  {
+    title: 'a key of somebody else with an underscore at its end',
+    secret: `gh_${'x'.repeat(28)}_`,
+    judged: 'foreign',
+  },
   { title: 'a secret with a character too many', secret: `${format.create()}x`, judged: 'mistyped' },
   { title: 'the prefix alone', secret: 'gh_', judged: 'foreign' },
   { title: 'a key of somebody else that begins so', secret: `gh_live_${'x'.repeat(24)}`, judged: 'foreign' },
