@@ -206,7 +206,7 @@ async function readCall(
     written: content,
     lines: body.kind === 'lines' ? readLines(req, res) : noLines,
     by: { actor, versions },
-    mark: repeatable ? readMark(req, { operation: operation.id, actor, id, content }) : undefined,
+    mark: repeatable ? readMark(req, { operation: operation.id, actor, content }) : undefined,
   };
 }
 

@@ -26,7 +26,7 @@ const problems: Readonly<Record<number, string>> = {
   413: 'The body is too large.',
   415: 'The Content-Type is another one.',
   421: 'The Host is none that a listener on loopback answers to.',
-  422: 'Fields or parameters are not as they must be, or the Idempotency-Key belongs to another request.',
+  422: 'Fields or parameters are not as they must be, or the Idempotency-Key belongs to another request for this key.',
   429: 'Too many tokens that are not valid came from this network. A valid one is never refused for it.',
   500: 'A fault of the gateway.',
   503: 'The store does not answer, or the gateway is stopping.',
@@ -188,7 +188,8 @@ function headerParameters({ conditional, repeatable }: Operation): readonly Sche
   const idempotencyKey = {
     name: 'Idempotency-Key',
     in: 'header',
-    description: 'A name for this request, new for each: a repeat of the request under it does nothing more.',
+    description:
+      'A name for this request, new for each: a repeat of the request under it does nothing more. A key knows the first name that it was given and the last seven; another request for this key under one of them is 422, one for another key is done.',
     schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[!-~]+$' },
     example: '5b3f1c0e-9f6c-4f0e-8a1e-0d6f3f6f2a51',
   };

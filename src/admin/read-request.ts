@@ -71,17 +71,20 @@ export function readIfMatch(req: IncomingMessage): readonly number[] | undefined
   return tags.flatMap((tag) => (/^"\d{1,15}"$/.test(tag) ? [Number(tag.slice(1, -1))] : []));
 }
 
-/** The request by the name that the caller gave it in Idempotency-Key. Names of one token do not meet those of another. */
+/**
+ * The request by the name that the caller gave it in Idempotency-Key. Names of one token do not meet those of another. Whatever
+ * else is asked of a key under one of its names is another request.
+ */
 export function readMark(
   req: IncomingMessage,
-  { operation, actor, id, content }: { operation: string; actor: string; id: string; content: unknown },
+  { operation, actor, content }: { operation: string; actor: string; content: unknown },
 ): RequestMark | undefined {
   const written = req.headers['idempotency-key'];
   if (written === undefined) return undefined;
   if (typeof written !== 'string' || !/^[\x21-\x7e]{1,255}$/.test(written)) {
     throw new AdminProblem('malformed', 'Idempotency-Key must be 1 to 255 visible ASCII characters');
   }
-  return { name: digest([operation, actor, id, written]), content: digest(content) };
+  return { name: digest([actor, written]), content: digest([operation, content]) };
 }
 
 /** Equal contents give equal digests, in whatever order their members stand. 132 bits keep others apart. */

@@ -205,12 +205,15 @@ function apiRules({ ask, other, gateways }: Scene): void {
     );
 
     const path = `/v1/keys/${again.body.key.id}/rotate`;
-    const rotations = await Promise.all(
-      [ask, other, ask].map((each) => each('POST', path, { headers, body: { overlap: '1h' } })),
-    );
+    const otherwise = await ask('POST', path, { headers, body: { overlap: '1h' } });
+    assert.deepEqual([otherwise.status, otherwise.body.code], [422, 'reused'], 'it has made the key');
+    const rotation = { headers: { 'idempotency-key': randomUUID() }, body: { overlap: '1h' } };
+    const rotations = await Promise.all([ask, other, ask].map((each) => each('POST', path, rotation)));
     assert.equal(rotations.filter((answer) => answer.body.secret !== null).length, 1);
-    const differently = await ask('POST', path, { headers, body: { overlap: '2h' } });
+    const differently = await ask('POST', path, { ...rotation, body: { overlap: '2h' } });
     assert.equal(differently.status, 422);
+    const elsewhere = await ask('POST', `/v1/keys/${ada.body.key.id}/rotate`, rotation);
+    assert.equal(typeof elsewhere.body.secret, 'string', 'another key knows nothing of the name');
     assert.equal((await ask('GET', path.replace('/rotate', ''))).body.secrets.length, 2);
     assert.equal(
       (await ask('POST', '/v1/keys', { headers, body })).status,
