@@ -216,6 +216,14 @@ describe('a start that fails, or is not one', { concurrency: 3 }, () => {
       const { stdout } = await run(['help', ...command.split(' ')]);
       assert.match(stdout, new RegExp(`^Usage: gatehouse ${command} `));
     }
+    const { stdout: update } = await run(['keys', 'update', '--help']);
+    const lists = update
+      .replaceAll(/\s+/g, ' ')
+      .match(/--\w+ <[^>]+> [^<]*; the list is replaced: repeat all/g);
+    assert.deepEqual(
+      lists?.map((list) => list.split(' ')[0]),
+      ['--scope', '--network', '--label', '--quota'],
+    );
     assert.match((await run(['--version'])).stdout, /^\d+\.\d+\.\d+\n$/);
   });
 });

@@ -57,6 +57,7 @@ function addChanges(add: Add): void {
       'create --plan free --quiet     # the secret alone, as in KEY=$(…)',
       'create --plan paid --expires 90d --network 10.0.0.0/8 --scope "/v1/voice/*"',
     ]),
+    'can be repeated',
   )
     .option('--id <id>', 'choose the id; it shows in logs and metrics')
     .option('--json', 'print the key and its secret as JSON')
@@ -70,7 +71,9 @@ function addChanges(add: Add): void {
     add('update <id>', 'change a key; its secrets and its usage stay', [
       'update key_01 --plan paid',
       'update key_01 --expires never --clear scopes',
+      'update key_01 --scope names --scope "/v1/voice/*"     # these two, and none that it had',
     ]),
+    'the list is replaced: repeat all',
   )
     .option('--clear <field>', `empty a field: ${clearable.join(', ')}`, collectClearable)
     .option('--json', 'print the key as JSON')
@@ -174,19 +177,15 @@ function addLooks(add: Add): void {
   });
 }
 
-function withFields(command: Command): Command {
+function withFields(command: Command, each: string): Command {
   return command
     .option('--plan <plan>', 'its plan')
     .option('--name <text>', 'what people call it')
     .option('--owner <text>', 'whom it belongs to')
-    .option('--scope <route>', 'a route or pattern of paths that it may call; can be repeated', collect)
-    .option('--network <cidr>', 'where it may be used from; can be repeated', collect)
-    .option('--label <name=value>', 'can be repeated', collect)
-    .option(
-      '--quota <name=limit[/period]>',
-      'a quota of its own, such as monthly=5000; can be repeated',
-      collect,
-    )
+    .option('--scope <route>', `a route or pattern of paths that it may call; ${each}`, collect)
+    .option('--network <cidr>', `where it may be used from; ${each}`, collect)
+    .option('--label <name=value>', `what people sort keys by; ${each}`, collect)
+    .option('--quota <name=limit[/period]>', `a quota of its own, such as monthly=5000; ${each}`, collect)
     .option('--not-before <moment>', 'valid from: 2026-12-31, 2026-12-31T18:00:00Z or 7d')
     .option('--expires <moment>', 'valid until: a moment as above, or never');
 }
