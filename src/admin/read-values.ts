@@ -1,7 +1,7 @@
-import { suggest } from '../config/wording.ts';
 import { isLongerThan } from '../keys/key-limits.ts';
 import { invalidFields, type FieldFault } from '../keys/key-problem.ts';
 import type { Schema } from '../keys/key-schema.ts';
+import { createUnknownNames } from '../keys/unknown-names.ts';
 
 /** Schemas by the names of fields: text, whole numbers, booleans, and lists of text. */
 export type Fields = Readonly<Record<string, Schema>>;
@@ -32,13 +32,15 @@ export function readValues<F extends Fields>(
   { required = [], kind }: ReadOptions,
 ): Values<F> {
   const faults: FieldFault[] = [];
+  const tellUnknown = createUnknownNames(kind, Object.keys(fields));
   for (const name of required) {
     if (!Object.hasOwn(written, name)) faults.push({ field: name, message: 'is missing' });
   }
   for (const [name, value] of Object.entries(written)) {
     const schema = Object.hasOwn(fields, name) ? fields[name] : undefined;
-    const message = schema === undefined ? unknown(name, fields, kind) : faultOf(value, schema);
-    if (message !== undefined) faults.push({ field: schema === undefined ? '' : name, message });
+    const message = schema && faultOf(value, schema);
+    if (schema === undefined) faults.push(...tellUnknown(name));
+    else if (message !== undefined) faults.push({ field: name, message });
   }
   if (faults.length > 0) throw invalidFields(faults);
   return written as Values<F>;
@@ -66,11 +68,6 @@ export function readQuery(query: string, fields: Fields): Readonly<Record<string
 function readWord(word: string, schema: Schema | undefined): unknown {
   if (schema?.['type'] === 'boolean') return word === 'true' ? true : word === 'false' ? false : word;
   return schema?.['type'] === 'integer' && /^\d{1,15}$/.test(word) ? Number(word) : word;
-}
-
-/** A name is repeated only as one of ours: a secret may have been put in its place. */
-function unknown(name: string, fields: Fields, kind: ReadOptions['kind']): string {
-  return `there is no such ${kind}${suggest(/^\w{1,32}$/.test(name) ? name : '', Object.keys(fields))}`;
 }
 
 function faultOf(value: unknown, schema: Schema): string | undefined {

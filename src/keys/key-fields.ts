@@ -23,6 +23,7 @@ import {
   scopesMax,
 } from './key-limits.ts';
 import { isOfUse } from './scopes.ts';
+import { createUnknownNames } from './unknown-names.ts';
 
 /** What people decide about a key. */
 export type KeyFields = Pick<
@@ -57,7 +58,7 @@ export type WrittenFields = Readonly<Record<string, unknown>>;
 
 /**
  * Reads the fields that are written, and throws a `KeyProblem` with all that is wrong in them. `null` empties a field.
- * Instants are ISO 8601. Nothing that is written is repeated in what is said of it. `besides` are fields that may be written as well
+ * Instants are ISO 8601. No value that is written is repeated in what is said of it. `besides` are fields that may be written as well
  * and that somebody else reads.
  */
 export function readKeyFields(
@@ -67,11 +68,12 @@ export function readKeyFields(
 ): Partial<KeyFields> {
   const faults: FieldFault[] = [];
   const fields: Record<string, unknown> = {};
+  const tellUnknown = createUnknownNames('field', [...besides, ...Object.keys(readers)]);
   for (const [field, value] of Object.entries(written)) {
     if (value === undefined) continue;
     const reader = Object.hasOwn(readers, field) ? readers[field as keyof KeyFields] : undefined;
     if (reader === undefined) {
-      faults.push({ field: '', message: unknownField(field, besides) });
+      faults.push(...tellUnknown(field));
     } else if (value === null && field in emptyFields && field !== 'enabled') {
       fields[field] = emptyFields[field as keyof typeof emptyFields];
     } else {
@@ -163,12 +165,6 @@ const labelName = new RegExp(labelPattern);
 const quotaName = new RegExp(quotaNamePattern);
 const quotaFields = ['name', 'limit', 'per', 'timezone'];
 const periodNames: readonly string[] = periods;
-
-function unknownField(field: string, besides: readonly string[]): string {
-  const names = [...besides, ...Object.keys(readers)];
-  const cure = suggest(/^\w{1,32}$/.test(field) ? field : '', names);
-  return `there is no such field${cure}`;
-}
 
 function readLine(value: unknown, say: Say): string | undefined {
   if (typeof value !== 'string') return say('is no text');

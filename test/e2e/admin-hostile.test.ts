@@ -130,11 +130,11 @@ test('all that is wrong in fields is said at once, and none of it repeated', asy
   const answer = await ask('POST', '/v1/keys', { body });
   assert.equal(answer.status, 422);
   assert.deepEqual(answer.body.fields.map(({ field }) => field).toSorted(), [
-    '',
     'labels',
     'name',
     'plan',
     'quotas[0].limit',
+    'tpyo',
   ]);
   assert.ok(!answer.text.includes('hidden'));
   const misspelt = await ask('POST', '/v1/keys', { body: { plan: 'free', ownr: 'a' } });

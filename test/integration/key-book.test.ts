@@ -670,7 +670,7 @@ function bookRules(address: StoreKind['address']): void {
         'expiresAt',
         'labels',
         'name',
-        '',
+        'colour',
       ],
     );
     assert.match(error.message, /plan is not among the plans, did you mean "free"\?/);

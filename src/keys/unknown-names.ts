@@ -1,0 +1,24 @@
+import { suggest } from '../config/wording.ts';
+import type { FieldFault } from './key-problem.ts';
+
+/** Shorter than a secret that cannot be guessed: one may have been put in the place of a name. */
+const harmless = /^[A-Za-z_]\w{0,14}$/;
+
+/**
+ * Says of names that there is nothing of the kind, among these: one after another, so that neither a sentence nor the names to
+ * choose from are said twice.
+ */
+export function createUnknownNames(
+  kind: 'field' | 'parameter',
+  names: readonly string[],
+): (name: string) => readonly FieldFault[] {
+  const said = new Set<string>();
+  return function tell(name) {
+    const field = harmless.test(name) ? name : '';
+    const cure = suggest(/^\w{1,32}$/.test(name) ? name : '', names);
+    const isNews = !said.has(cure);
+    said.add(cure);
+    if (field !== '') return [{ field, message: `is no ${kind}${isNews ? cure : ''}` }];
+    return isNews ? [{ field, message: `there is no such ${kind}${cure}` }] : [];
+  };
+}

@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { weaknessOf } from '../../../src/config/weak-secret.ts';
+import { createUnknownNames } from '../../../src/keys/unknown-names.ts';
+
+const longest = 'abcdefghijklmn1';
+
+test('a name is told if it is too short for a secret, and what there is instead is told once', () => {
+  const tell = createUnknownNames('parameter', ['owner', 'plan']);
+  assert.deepEqual(tell(longest), [{ field: longest, message: 'is no parameter, choose from owner, plan' }]);
+  assert.deepEqual(tell(`${longest}6`), []);
+  assert.deepEqual(tell('_x'), [{ field: '_x', message: 'is no parameter' }]);
+  assert.deepEqual(tell('ownr'), [{ field: 'ownr', message: 'is no parameter, did you mean "owner"?' }]);
+  assert.equal(weaknessOf(longest), 'is shorter than 16 characters and can be guessed');
+  assert.equal(weaknessOf(`${longest}6`), undefined);
+});
+
+test('what may be a secret is not told, and neither is what is no name', () => {
+  for (const name of [`${longest}6`, 'a b', 'a-b', '1a', '', 'ä', 'a\n']) {
+    const tell = createUnknownNames('field', ['plan']);
+    assert.deepEqual(tell(name), [{ field: '', message: 'there is no such field, choose from plan' }]);
+    assert.deepEqual(tell(name), []);
+  }
+});
