@@ -103,11 +103,16 @@ function requireType<T>(req: IncomingMessage, find: (type: string) => T | undefi
     throw new AdminProblem('unsupported_type', 'The body must not be compressed');
   }
   const written = req.headers['content-type'] ?? '';
-  const [, type = ''] =
-    /^([a-z0-9/+.-]+)(?: *; *(?:charset=(?:utf-8|"utf-8")|header=present))*$/i.exec(written) ?? [];
+  const [type = '', ...parameters] = written.split(';').map((part) => part.trim());
   const found = find(type.toLowerCase());
-  if (found !== undefined) return found;
-  throw new AdminProblem('unsupported_type', `Content-Type must be ${names}`);
+  if (found !== undefined && parameters.every(isHarmless)) return found;
+  const demand = found === undefined ? names : `${type.toLowerCase()} with charset=utf-8 or no parameter`;
+  throw new AdminProblem('unsupported_type', `Content-Type must be ${demand}`);
+}
+
+/** Of the parameters of a type, those that change nothing. */
+function isHarmless(parameter: string): boolean {
+  return /^(?:charset=(?:utf-8|"utf-8")|header=present)$/i.test(parameter);
 }
 
 async function readBytes(req: IncomingMessage, res: ServerResponse): Promise<Buffer> {
