@@ -190,7 +190,9 @@ export const schemas: Readonly<Record<string, Schema>> = {
     ...strict({
       ...countsOfImport,
       faults: listedLines('that were refused'),
-      warnings: listedLines('whose key was added though its secret can be guessed'),
+      warnings: listedLines(
+        'whose key was added though its secret can be guessed, or with a scope that is among no route',
+      ),
     }),
   },
   Verdict: { description: 'What the gateway would say, and why.', ...strict(verdictProperties) },

@@ -17,7 +17,7 @@ export interface ImportOptions {
   readonly plan?: string | undefined;
   /** Told of each line that is refused. The message never repeats what stands in it. */
   readonly onFault: (line: number, message: string) => void;
-  /** Told of each key that was added although its secret can be guessed. */
+  /** Told of each key that was added although its secret can be guessed, or with a scope of no route. */
   readonly onWarning?: ((line: number, message: string) => void) | undefined;
   /** Told after each batch. */
   readonly onProgress?: ((report: ImportReport) => void) | undefined;

@@ -56,15 +56,21 @@ export const emptyFields: Omit<KeyFields, 'plan'> = {
 /** Fields as somebody wrote them: JSON, flags or a line of a file. */
 export type WrittenFields = Readonly<Record<string, unknown>>;
 
+export interface ReadOptions {
+  /** Fields that may be written as well, and that somebody else reads. */
+  readonly besides?: readonly string[];
+  /** Whether scopes are taken that are of no use on any route. Default false. */
+  readonly anyScope?: boolean;
+}
+
 /**
  * Reads the fields that are written, and throws a `KeyProblem` with all that is wrong in them. `null` empties a field.
- * Instants are ISO 8601. No value that is written is repeated in what is said of it. `besides` are fields that may be written as well
- * and that somebody else reads.
+ * Instants are ISO 8601. No value that is written is repeated in what is said of it.
  */
 export function readKeyFields(
   written: WrittenFields,
   rules: KeyRules,
-  besides: readonly string[] = [],
+  { besides = [], anyScope = false }: ReadOptions = {},
 ): Partial<KeyFields> {
   const faults: FieldFault[] = [];
   const fields: Record<string, unknown> = {};
@@ -81,7 +87,7 @@ export function readKeyFields(
         faults.push({ field: `${field}${at}`, message });
         return undefined;
       };
-      fields[field] = reader(value, say, rules);
+      fields[field] = reader(value, say, { ...rules, anyScope });
     }
   }
   if (faults.length > 0) throw invalidFields(faults);
@@ -138,7 +144,8 @@ function quotaFault({ name, per }: OwnQuota, plan: PlanRule): string | undefined
 
 /** Notes what is wrong. There is no value then. */
 type Say = (message: string, at?: string) => undefined;
-type Reader<T> = (value: unknown, say: Say, rules: KeyRules) => T | undefined;
+type ReaderRules = KeyRules & { readonly anyScope: boolean };
+type Reader<T> = (value: unknown, say: Say, rules: ReaderRules) => T | undefined;
 
 const readers: { readonly [Field in keyof KeyFields]: Reader<KeyFields[Field]> } = {
   name: readLine,
@@ -191,11 +198,12 @@ function readPlan(value: unknown, say: Say, { plans }: KeyRules): string | undef
   );
 }
 
-function readScope(value: unknown, say: Say, { routes }: KeyRules): string | undefined {
+function readScope(value: unknown, say: Say, { routes, anyScope }: ReaderRules): string | undefined {
   if (typeof value !== 'string') return say('is no text');
   const fault = value.startsWith('/') ? pathFault(value) : undefined;
   if (fault !== undefined) return say(fault);
   if (isOfUse(value, routes)) return value;
+  if (anyScope) return value.trim() === '' ? say('is empty') : readLine(value, say);
   const names = routes.flatMap(({ name, path }) => [name, path]);
   return say(`is not among the routes${suggest(value, [...new Set(names)])}`);
 }

@@ -19,7 +19,7 @@ export interface NewKey {
 export function readNewKey({ id, ...written }: WrittenFields, rules: KeyRules): NewKey {
   const [chosen, given] = readTogether(
     () => (id === undefined ? undefined : readId(id, rules)),
-    () => readKeyFields(written, rules, ['id']),
+    () => readKeyFields(written, rules, { besides: ['id'] }),
   );
   return { id: chosen, fields: completeFields(given, given.plan ?? onlyPlan(rules), rules) };
 }

@@ -11,6 +11,7 @@ import {
 import { createKeyId } from './key-id.ts';
 import { invalidFields, KeyProblem, readTogether } from './key-problem.ts';
 import type { KeyRules, KeyTools } from './key-rules.ts';
+import { isOfUse } from './scopes.ts';
 
 /** A line of an import. */
 export type Candidate = ReadLine &
@@ -45,8 +46,10 @@ export function readCandidate(
 ): Candidate {
   // A plan that the line does not name is for a key that is new: one that is there keeps its own.
   const named = { ...written, plan: written['plan'] ?? undefined };
+  // A hash comes from another store, where the key may have outlived a route. Its other scopes still say what it may do.
+  const anyScope = typeof digest === 'string';
   const [fields, id] = readTogether(
-    () => readKeyFields(named, rules, ['id', 'secret', 'hash']),
+    () => readKeyFields(named, rules, { besides: ['id', 'secret', 'hash'], anyScope }),
     () => readId(wanted ?? undefined, rules),
   );
   // Not before: whoever misspells `secret` is told that there is no such field.
@@ -60,10 +63,21 @@ export function readCandidate(
   }
   const whole = wholeOf(fields, fields.plan ?? plan, rules);
   const rest = { version: 1, revokedAt: undefined, createdAt: at, secrets: [kept], requests: [] };
-  const weakness = typeof secret === 'string' ? weaknessOf(secret) : undefined;
-  const line = { number, digest: kept.digest, id, fields, warning: weakness && `secret ${weakness}` };
+  const warning = weaknessWarning(secret) ?? scopeWarning(fields, rules);
+  const line = { number, digest: kept.digest, id, fields, warning };
   if (whole instanceof KeyProblem) return { ...line, kind: 'partial', problem: whole };
   return { ...line, kind: 'whole', record: { ...whole, ...rest, id: id ?? createKeyId(at) } };
+}
+
+function weaknessWarning(secret: unknown): string | undefined {
+  const weakness = typeof secret === 'string' ? weaknessOf(secret) : undefined;
+  return weakness && `secret ${weakness}`;
+}
+
+function scopeWarning({ scopes = [] }: Partial<KeyFields>, { routes }: KeyRules): string | undefined {
+  const useless = scopes.flatMap((scope, at) => (isOfUse(scope, routes) ? [] : [`scopes[${at}]`]));
+  if (useless.length === 0) return undefined;
+  return `${useless.join(', ')} ${useless.length === 1 ? 'is' : 'are'} not among the routes`;
 }
 
 function wholeOf(

@@ -558,6 +558,36 @@ function bookRules(address: StoreKind['address']): void {
     assert.deepEqual([state, plan], ['revoked', 'paid'], 'a revoked key is neither made anew nor changed');
   });
 
+  test('a key that comes with its hash keeps scopes of routes that are gone, and that is said', async (t) => {
+    const { book } = await open(t);
+    const { faults, options } = collectFaults({ update: false });
+    const warnings: string[] = [];
+    const onWarning = (line: number, message: string): void => void warnings.push(`${line}: ${message}`);
+    const scopes = ['gone', 'names', '/v9/*'];
+    const lines = [
+      { plan: 'free', hash: digestOf('foreign-key-1'), id: 'one', scopes },
+      { plan: 'free', hash: digestOf('foreign-key-2'), scopes: ['names', 'gone'] },
+      { plan: 'free', secret: 'foreign-key-in-plain', scopes },
+      {
+        plan: 'free',
+        hash: digestOf('foreign-key-3'),
+        scopes: [' ', 'x\n', '/v9/*/x', `gh_${'x'.repeat(300)}`],
+      },
+    ];
+    const report = await book.importKeys(linesOf(lines), { ...options, onWarning }, by);
+    assert.deepEqual([report.added, report.refused], [2, 2]);
+    assert.deepEqual(warnings, [
+      '1: scopes[0], scopes[2] are not among the routes',
+      '2: scopes[1] is not among the routes',
+    ]);
+    assert.deepEqual((await book.show('one')).scopes, scopes);
+    assert.match(faults[0] ?? '', /^3: scopes\[0\] is not among the routes/);
+    assert.match(
+      faults[1] ?? '',
+      /^4: scopes\[0\] is empty; scopes\[1\] holds .*; scopes\[2\] may .*; scopes\[3\] is longer/,
+    );
+  });
+
   test('a line about a key that is there needs no plan, and is judged by the plan that the key has', async (t) => {
     const { book } = await open(t);
     const make = linesOf([{ plan: 'paid', secret: 'foreign-key-1', id: 'one' }]);

@@ -15,7 +15,7 @@ export const importOperations: readonly Operation[] = [
     role: 'write',
     summary: 'take over keys from CSV or JSON lines, plain or hashed',
     description:
-      'Each line is a key: the fields of `NewKey` and its `secret` or its `hash` (sha256:…). CSV begins with a line that names the columns; lists are separated by `;`, labels are `name=value`, quotas `monthly=5000`. Lines that are wrong are reported and the others go on; a quote of CSV that is not closed ends the import. A key that is there is known by its secret and passed over, so an import that broke off can be sent again.',
+      'Each line is a key: the fields of `NewKey` and its `secret` or its `hash` (sha256:…). CSV begins with a line that names the columns; lists are separated by `;`, labels are `name=value`, quotas `monthly=5000`. Lines that are wrong are reported and the others go on; a quote of CSV that is not closed ends the import. Beside a `hash`, scopes may stand that are among no route. A key that is there is known by its secret and passed over, so an import that broke off can be sent again.',
     query: {
       plan: { description: 'The plan of new keys whose lines name none.', type: 'string', maxLength: 200 },
       update: {
