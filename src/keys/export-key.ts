@@ -1,5 +1,8 @@
 import { filled } from '../collections/filled.ts';
-import type { KeyRecord } from '../stores/key-store.ts';
+import type { PlanRule } from '../config/plan-rule.ts';
+import type { KeyRecord, OwnQuota } from '../stores/key-store.ts';
+import { lacksPeriod } from './key-fields.ts';
+import type { KeyRules } from './key-rules.ts';
 import { liveSecrets } from './secrets.ts';
 
 /** A key as a line of an import, its secret as a digest. */
@@ -10,7 +13,10 @@ export interface ExportedKey {
 }
 
 /** The line that makes a key again in another store. Undefined for one that was revoked or whose last secret has expired. */
-export function exportKey(record: KeyRecord, now: number): ExportedKey | undefined {
+export function exportKey(
+  record: KeyRecord,
+  { plans, now }: Pick<KeyRules, 'plans'> & { readonly now: number },
+): ExportedKey | undefined {
   const live = liveSecrets(record.secrets, now);
   const newest = live.at(-1);
   if (record.revokedAt !== undefined || newest === undefined) return undefined;
@@ -21,7 +27,7 @@ export function exportKey(record: KeyRecord, now: number): ExportedKey | undefin
     plan,
     name: filled(name),
     owner: filled(owner),
-    quotas: filled(quotas),
+    quotas: filled(withPeriods(quotas, plans.get(plan))),
     scopes: filled(scopes),
     labels: filled(labels),
     networks: filled(networks),
@@ -30,6 +36,12 @@ export function exportKey(record: KeyRecord, now: number): ExportedKey | undefin
     enabled: enabled ? undefined : false,
   };
   return { line, leavesSecrets: live.length > 1 };
+}
+
+/** A quota whose plan has lost its period counts for a lifetime. An import would not guess that, so it is written. */
+function withPeriods(quotas: readonly OwnQuota[], plan: PlanRule | undefined): readonly OwnQuota[] {
+  if (plan === undefined) return quotas;
+  return quotas.map((quota) => (lacksPeriod(quota, plan) ? { ...quota, per: 'lifetime' } : quota));
 }
 
 function instant(at: number | undefined): string | undefined {
