@@ -116,6 +116,7 @@ export class LeaseDraws {
     } finally {
       lease.drawing = false;
       if (lease.gone) this.#steps.retire(lease);
+      else this.#steps.closeIfOneOfMany(lease, this.#time.tick());
       this.#running -= 1;
       if (this.#running === 0) this.#becomeQuiet();
     }

@@ -8,6 +8,9 @@ import { Owed } from './owed.ts';
 /** The ledger remembers a step for ten seconds at least. Units given back twice would be overspent, so less is used. */
 const idsLiveMs = 9000;
 
+/** So many leases are kept for what they tell alone, and that is little: of most the second draw tells the pace. */
+export const manyLeases = 5000;
+
 export interface LeaseStepsOptions {
   readonly ledger: Ledger;
   readonly clock: Clock;
@@ -70,6 +73,14 @@ export class LeaseSteps {
     this.retire(lease);
     this.#tellSpent(lease);
     this.#remove(lease);
+  }
+
+  /**
+   * Takes a lease out of the book that tells nothing but one draw, if there are many: with a million keys in use nearly all are such, and
+   * are gone here before the collector would move them among what is old. A draw for a new key leaves 180 bytes there instead of 580.
+   */
+  closeIfOneOfMany(lease: Lease, mono: number): void {
+    if (this.#book.size > manyLeases && lease.isBare(mono)) this.close(lease);
   }
 
   /** Takes a lease out of the book for which no step can be posted any more. What it holds is lost, and counted as a step. */

@@ -1,6 +1,6 @@
 import type { Clock } from '../../waiting/clock.ts';
 import { isNearEnd } from './lease-size.ts';
-import type { LeaseSteps } from './lease-steps.ts';
+import { manyLeases, type LeaseSteps } from './lease-steps.ts';
 import type { Lease } from './lease.ts';
 import type { StoreTime } from './store-time.ts';
 
@@ -15,7 +15,6 @@ const sweepMs = 250;
 const sliceLeases = 5000;
 const sliceGapMs = 5;
 const idleMs = 1000;
-export const manyLeases = 5000;
 
 /** Sends back what keys hold and do not need, and sees to the steps that the store has not taken. */
 export class LeaseSweep {
@@ -82,7 +81,7 @@ export class LeaseSweep {
       if (wanted) this.#slim(lease, mono);
       else this.#steps.retire(lease);
     }
-    if (lease.units === 0 && (idle || (restedMs >= sweepMs && this.#mayGoEarly(lease))))
+    if (lease.units === 0 && (idle || (restedMs >= sweepMs && this.#mayGoEarly(lease, mono))))
       this.#steps.close(lease);
   }
 
@@ -95,12 +94,9 @@ export class LeaseSweep {
     if (surplus > 0) this.#steps.sendBack(lease, lease.counters, surplus);
   }
 
-  /**
-   * With a million keys in use nearly all leases know of one draw only, and 4 MB of them would wait for a second. With few it is
-   * worth the wait: the second draw tells the pace.
-   */
-  #mayGoEarly({ size, told }: Lease): boolean {
-    return size === 0 && told === 0 && this.#book.size > manyLeases;
+  /** Where so many keys were just turned away, or hold too much for others to stay, what tells nothing waits for no second. */
+  #mayGoEarly(lease: Lease, mono: number): boolean {
+    return this.#book.size > 2 * manyLeases && lease.isBare(mono);
   }
 
   /** Near the end of a quota units rest here only for a moment: another process may have use for them. */

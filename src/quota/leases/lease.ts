@@ -237,6 +237,12 @@ export class Lease {
     this.#deniedUntil = 0;
   }
 
+  /** Whether it knows of nothing but a draw that was spent at once, and nobody waits for another. */
+  isBare(mono: number): boolean {
+    const holdsNone = this.#units === 0 && this.#size === 0 && this.#told === 0;
+    return holdsNone && this.waiting === undefined && !this.hasDenied(mono);
+  }
+
   /** Whether a request was just turned away. */
   hasDenied(mono: number): boolean {
     return mono < this.#deniedUntil;

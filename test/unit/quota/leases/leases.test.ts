@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PlanRule } from '../../../../src/config/plan-rule.ts';
 import type { Hold } from '../../../../src/quota/leases/lease.ts';
-import { manyLeases } from '../../../../src/quota/leases/lease-sweep.ts';
+import { manyLeases } from '../../../../src/quota/leases/lease-steps.ts';
 import { Leases } from '../../../../src/quota/leases/leases.ts';
 import { aClient } from '../../../helpers/a-client.ts';
 import { may, plan, readMonth, take, warmUp } from '../../../helpers/lease-callers.ts';
@@ -63,16 +63,24 @@ test('units that are not spent go back when the key is idle, and nothing stays i
   assert.equal(scene.clock.timers, 0, 'no timer runs for nobody');
 });
 
-test('where very many keys draw one by one, they leave memory sooner than one that draws ahead', async () => {
+test('where very many keys draw one by one, they leave memory at once, and one that draws ahead does not', async () => {
   const scene = createQuotaScene();
   const leases = new Leases(scene.options);
   await warmUp(scene, leases);
   for (let key = 0; key < 2 * manyLeases; key += 1)
     await leases.reserve({ keyId: `key ${key}`, plan, cost: 1 });
-  assert.equal(leases.counts.leases, 2 * manyLeases + 1);
-  await scene.clock.pass(600);
-  assert.ok(leases.counts.leases <= manyLeases, `${leases.counts.leases}`);
+  assert.equal(leases.counts.leases, manyLeases);
   assert.ok(!(leases.reserve({ keyId: 'ada', plan, cost: 1 }) instanceof Promise), 'ada draws ahead');
+});
+
+test('keys that were turned away leave memory in a moment where there are very many', async () => {
+  const scene = createQuotaScene();
+  const leases = new Leases(scene.options);
+  for (let key = 0; key < 4 * manyLeases; key += 1)
+    await leases.reserve({ keyId: `key ${key}`, plan, cost: 1_000_000 });
+  assert.equal(leases.counts.leases, 4 * manyLeases);
+  await scene.clock.pass(600);
+  assert.ok(leases.counts.leases <= 2 * manyLeases, `${leases.counts.leases}`);
 });
 
 test('a key that asks a few times a second draws ahead', async () => {
