@@ -60,9 +60,11 @@ class Graph {
     this.#word = hasBorder(tree) ? this.#sets.of(String.raw`\w`) : undefined;
     const start = this.#take(this.#sets.all, '');
     const whole = this.#draw(tree);
-    this.#link(start.last, [...start.first, ...whole.first]);
-    this.#end(whole.empty ? [...whole.last, ...start.last] : whole.last);
+    this.#end(whole.last);
+    // The search is no part of what takes all: where it begins anew, it has failed.
     this.#endWhatTakesAll();
+    this.#link(start.last, [...start.first, ...whole.first]);
+    if (whole.empty) this.#end(start.last);
   }
 
   #draw(part: PatternTree): Piece {
