@@ -22,11 +22,15 @@ export interface PatternState {
  * character: a search that failed begins anew one further on. A count that leaves `endlessFrom` ways or more to read a text
  * is taken for a repetition without end, another for one or two.
  */
-export function drawPattern(
-  tree: PatternTree,
-  { sets, endlessFrom }: { sets: CharacterSets; endlessFrom: number },
-): readonly PatternState[] {
-  return new Graph(tree, sets, endlessFrom).states;
+export function drawPattern(tree: PatternTree, options: DrawingOptions): readonly PatternState[] {
+  return new Graph(tree, options).states;
+}
+
+interface DrawingOptions {
+  readonly sets: CharacterSets;
+  readonly endlessFrom: number;
+  /** Whether a look is over when it has found something; if not, it may have found it far on, and may do so again and again. */
+  readonly looksEnd: boolean;
 }
 
 /** The text of the place where a pattern goes on after a look. */
@@ -49,13 +53,15 @@ const nothing: Piece = { first: [], last: [], empty: true };
 class Graph {
   readonly states: PatternState[] = [];
   readonly #endlessFrom: number;
+  readonly #looksEnd: boolean;
   readonly #sets: CharacterSets;
   /** The signs of words, where it matters which these are. */
   readonly #word: bigint | undefined;
   #ways = 0;
 
-  constructor(tree: PatternTree, sets: CharacterSets, endlessFrom: number) {
+  constructor(tree: PatternTree, { sets, endlessFrom, looksEnd }: DrawingOptions) {
     this.#endlessFrom = endlessFrom;
+    this.#looksEnd = looksEnd;
     this.#sets = sets;
     this.#word = hasBorder(tree) ? this.#sets.of(String.raw`\w`) : undefined;
     const start = this.#take(this.#sets.all, '');
@@ -87,7 +93,7 @@ class Graph {
 
   /** What is looked for is tried in all its ways until it is found once; the pattern goes on at a place that may fail. */
   #look({ first, last }: Piece): Piece {
-    this.#end(last);
+    if (this.#looksEnd) this.#end(last);
     const place = this.#add({ takes: 0n, text: lookedFrom, isWord: false });
     return { ...place, first: [...first, ...place.first] };
   }

@@ -22,8 +22,8 @@ export function slownessOf(pattern: string): Slowness | undefined {
     const steps = { left: stepsMax };
     const sets = characterSets(charactersOf(tree));
     return (
-      findDoubling(loopsOf(drawPattern(tree, { sets, endlessFrom }), steps), steps) ??
-      findGrowing(loopsOf(drawPattern(tree, { sets, endlessFrom: Infinity }), steps), steps)
+      findDoubling(loopsOf(drawPattern(tree, { sets, endlessFrom, looksEnd: true }), steps), steps) ??
+      findGrowing(loopsOf(drawPattern(tree, { sets, endlessFrom: Infinity, looksEnd: false }), steps), steps)
     );
   } catch (error) {
     if (error instanceof PatternTooLarge) return { kind: 'unknown' };
