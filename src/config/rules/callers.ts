@@ -5,22 +5,20 @@ import { known } from '../known.ts';
 import { parseDuration } from '../units.ts';
 import { weaknessOf } from '../weak-secret.ts';
 import { noSuch } from './draft.ts';
-import type { Rule } from './draft.ts';
+import type { Report, Rule } from './draft.ts';
+import type { RawKey, RawToken } from '../schema.ts';
 
 const tokenLengthMin = 16;
 
 /** Whoever reaches the second listener from elsewhere must show a token worth the name. */
 export const adminIsGuarded: Rule = ({ config: { admin } }, report) => {
-  if (report.isBroken(admin, 'token', 'tokens')) return;
+  const isGuarded =
+    admin.token !== '' || admin.tokens.length > 0 || report.isBroken(admin, 'token', 'tokens');
   const address = parseAddress(admin.listen);
   if (admin.token !== '' && admin.token.length < tokenLengthMin) {
     report.problem(admin, 'token', `is shorter than ${tokenLengthMin} characters`);
-  } else if (
-    admin.token === '' &&
-    admin.tokens.length === 0 &&
-    address !== undefined &&
-    !isLoopback(address)
-  ) {
+  }
+  if (!isGuarded && address !== undefined && !isLoopback(address)) {
     report.problem(admin, 'listen', 'is not a loopback address, so admin.token or admin.tokens is needed');
   }
 };
@@ -39,11 +37,8 @@ export const graceIsNotCutShort: Rule = ({ config: { auth } }, report) => {
 
 export const tokensHaveOneSecret: Rule = ({ config: { admin } }, report) => {
   for (const one of admin.tokens) {
-    if (report.isBroken(one, 'token', 'hash')) continue;
-    if (one.token === undefined && one.hash === undefined) report.problem(one, '', 'needs a token or a hash');
-    else if (one.token !== undefined && one.hash !== undefined) {
-      report.problem(one, 'hash', 'stands beside a token, only one of them can');
-    } else if (one.token !== undefined && one.token.length < tokenLengthMin) {
+    checkOneSecret(one, 'token', report);
+    if (one.token !== undefined && one.token.length < tokenLengthMin) {
       report.problem(one, 'token', `is shorter than ${tokenLengthMin} characters`);
     }
   }
@@ -53,10 +48,8 @@ export const tokensHaveOneSecret: Rule = ({ config: { admin } }, report) => {
 export const tokensAreDistinct: Rule = ({ config: { admin } }, report) => {
   const names = new Map<string, string>();
   const digests = new Map<string, string>();
-  if (admin.token !== '' && !report.isBroken(admin, 'token')) {
-    names.set(plainTokenName, 'admin.token');
-    digests.set(known(tokenDigest({ token: admin.token })), 'admin.token');
-  }
+  if (admin.token !== '' || report.isBroken(admin, 'token')) names.set(plainTokenName, 'admin.token');
+  if (admin.token !== '') digests.set(known(tokenDigest({ token: admin.token })), 'admin.token');
   for (const one of admin.tokens) {
     const sameName = names.get(one.name);
     if (sameName !== undefined) report.problem(one, 'name', `is the name of ${sameName} too`);
@@ -102,15 +95,17 @@ export const keysNamePlans: Rule = ({ config, declared }, report) => {
 };
 
 export const keysHaveOneSecret: Rule = ({ config }, report) => {
-  for (const key of config.keys) {
-    if (report.isBroken(key, 'secret', 'hash')) continue;
-    if (key.secret === undefined && key.hash === undefined)
-      report.problem(key, '', 'needs a secret or a hash');
-    else if (key.secret !== undefined && key.hash !== undefined) {
-      report.problem(key, 'hash', 'stands beside a secret, only one of them can');
-    }
-  }
+  for (const key of config.keys) checkOneSecret(key, 'secret', report);
 };
+
+/** What is written in a wrong form is written all the same. */
+function checkOneSecret(holder: RawKey | RawToken, plain: 'secret' | 'token', report: Report): void {
+  const hasPlain = plain in holder || report.isBroken(holder, plain);
+  const hasHash = 'hash' in holder || report.isBroken(holder, 'hash');
+  if (!hasPlain && !hasHash) report.problem(holder, '', `needs a ${plain} or a hash`);
+  else if (hasPlain && hasHash)
+    report.problem(holder, 'hash', `stands beside a ${plain}, only one of them can`);
+}
 
 export const secretsAreHardToGuess: Rule = ({ config }, report) => {
   const { admin, keys } = config;

@@ -35,7 +35,6 @@ export const targetsAreDistinct: Rule = ({ config }, report) => {
 
 export const sunsetsAreInOrder: Rule = ({ config }, report) => {
   for (const version of Object.values(config.versions)) {
-    if (report.isBroken(version, 'deprecated', 'sunset')) continue;
     const { deprecated, sunset, link, afterSunset } = version;
     if (
       deprecated !== undefined &&
@@ -44,9 +43,11 @@ export const sunsetsAreInOrder: Rule = ({ config }, report) => {
     ) {
       report.problem(version, 'sunset', 'is before deprecated');
     }
-    if (afterSunset === 'gone' && sunset === undefined)
+    const hasSunset = sunset !== undefined || report.isBroken(version, 'sunset');
+    const hasDate = hasSunset || deprecated !== undefined || report.isBroken(version, 'deprecated');
+    if (afterSunset === 'gone' && !hasSunset)
       report.problem(version, 'afterSunset', 'gone needs a sunset date');
-    if (link !== undefined && deprecated === undefined && sunset === undefined) {
+    if (link !== undefined && !hasDate) {
       report.problem(version, 'link', 'is sent only with a date, give deprecated or sunset');
     }
   }

@@ -307,6 +307,33 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     ],
   },
   {
+    name: 'tokens with several mistakes each',
+    text: `${least}admin:
+  token: short
+  tokens:
+    - { name: admin, token: short, role: root }
+    - { name: ada, token: tiny, hash: none }
+`,
+    says: [
+      '4:3: admin.token: is shorter than 16 characters',
+      '6:9: admin.tokens[0].name: is the name of admin.token too',
+      '6:22: admin.tokens[0].token: is shorter than 16 characters',
+      '6:22: admin.tokens[0].token: is the token of admin.token too',
+      '6:36: admin.tokens[0].role: there is no "root", choose from read, write',
+      '7:20: admin.tokens[1].token: is shorter than 16 characters',
+      '7:33: admin.tokens[1].hash: the value must be sha256: and 64 hexadecimal digits',
+      '7:33: admin.tokens[1].hash: stands beside a token, only one of them can',
+    ],
+  },
+  {
+    name: 'tokens of a wrong form at an open address',
+    text: `${least}admin: { listen: 9090, token: 5, tokens: 6 }\n`,
+    says: [
+      '3:24: admin.token: must be text, put the value in quotes',
+      '3:34: admin.tokens: must be a list, not a number',
+    ],
+  },
+  {
     name: 'one address for both',
     text: `${least}listen: 127.0.0.1:9090\n`,
     says: ['3:1: listen: is the address of admin.listen too, they must differ'],
@@ -336,6 +363,14 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     name: 'a short hash',
     text: keys('{ id: a, plan: free, hash: sha256:abc }'),
     says: ['5:26: keys[0].hash: the value must be sha256: and 64 hexadecimal digits'],
+  },
+  {
+    name: 'both secret and a short hash',
+    text: keys(`{ id: a, plan: free, secret: ${'s'.repeat(20)}, hash: sha256:abc }`),
+    says: [
+      '5:56: keys[0].hash: the value must be sha256: and 64 hexadecimal digits',
+      '5:56: keys[0].hash: stands beside a secret, only one of them can',
+    ],
   },
   {
     name: 'two keys of one id',
@@ -460,6 +495,19 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     name: 'gone without a sunset',
     text: `${least}versions: { v1: { upstream: a, afterSunset: gone } }\n`,
     says: ['3:32: versions.v1.afterSunset: gone needs a sunset date'],
+  },
+  {
+    name: 'gone without a sunset, beside a wrong date',
+    text: `${least}versions: { v1: { upstream: a, deprecated: soon, afterSunset: gone, link: "http://h" } }\n`,
+    says: [
+      '3:32: versions.v1.deprecated: "soon" is not a date, write 2026-12-31 or 2026-12-31T18:00:00Z',
+      '3:50: versions.v1.afterSunset: gone needs a sunset date',
+    ],
+  },
+  {
+    name: 'gone and a link with a wrong sunset',
+    text: `${least}versions: { v1: { upstream: a, sunset: soon, afterSunset: gone, link: "http://h" } }\n`,
+    says: ['3:32: versions.v1.sunset: "soon" is not a date, write 2026-12-31 or 2026-12-31T18:00:00Z'],
   },
   {
     name: 'a version of a misspelt upstream',
