@@ -2,11 +2,12 @@ import type { AnySchema, ErrorObject } from 'ajv/dist/2020.js';
 import { closest, distance } from 'fastest-levenshtein';
 import { ruleOf } from './describe-errors.ts';
 import { createAjv } from './json-schema.ts';
+import { referenceProblems } from './references.ts';
 import { SchemaProblems } from './schema-problem.ts';
 import type { SchemaProblem } from './schema-problem.ts';
 import type { Subschema } from './subschemas.ts';
 import { isObject } from '../../content/is-object.ts';
-import { childPointer, subschemas } from './subschemas.ts';
+import { childPointer, isAtOrBelow, subschemas } from './subschemas.ts';
 import { missingSpace, showName } from '../wording.ts';
 
 /** Returns the value as a schema that is well formed by JSON Schema 2020-12, or throws `SchemaProblems` with all faults. */
@@ -15,7 +16,7 @@ export function checkSchema(schema: unknown): AnySchema {
   if (!isObject(schema)) throw new SchemaProblems([{ pointer: '', message: 'a schema must be an object' }]);
   const parts = [...subschemas(schema)];
   const isInPieces = parts.some(({ schema: part, pointer }) => pointer !== '' && '$id' in part);
-  const problems = parts.flatMap((part) => [
+  const partProblems = parts.flatMap((part) => [
     ...(isInPieces ? pieceProblems(part) : []),
     ...keywordProblems(part),
     ...companyProblems(part),
@@ -25,6 +26,10 @@ export function checkSchema(schema: unknown): AnySchema {
     ...patternProblems(part),
     ...formatProblems(part),
   ]);
+  const references = referenceProblems(parts).filter(
+    (other) => !partProblems.some(({ pointer }) => pointer === other.pointer),
+  );
+  const problems = [...partProblems, ...references];
   // What has a sentence of its own above is found by the meta-schema too.
   const others = valueProblems(schema).filter(
     (other) => !problems.some(({ pointer }) => isAtOrBelow(pointer, other.pointer)),
@@ -117,10 +122,6 @@ function valueProblems(schema: AnySchema): readonly SchemaProblem[] {
     const subject = keyword === '' ? 'a schema' : `"${keyword.replaceAll('~1', '/').replaceAll('~0', '~')}"`;
     return { pointer: error.instancePath, message: `${subject} ${ruleOf(error)}` };
   });
-}
-
-function isAtOrBelow(pointer: string, above: string): boolean {
-  return pointer === above || pointer.startsWith(`${above}/`);
 }
 
 function byDepth(a: ErrorObject, b: ErrorObject): number {

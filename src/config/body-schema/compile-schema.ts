@@ -1,10 +1,9 @@
 import type { AnySchema, ValidateFunction } from 'ajv/dist/2020.js';
-import { Ajv2020 } from 'ajv/dist/2020.js';
 import { checkSchema } from './check-schema.ts';
 import { describeErrors } from './describe-errors.ts';
 import { createAjv } from './json-schema.ts';
 import { SchemaProblems } from './schema-problem.ts';
-import { childPointer, declaredFields, subschemas } from './subschemas.ts';
+import { declaredFields } from './subschemas.ts';
 
 /**
  * Says what is wrong with a value in one sentence that names the field and the rule, never the value;
@@ -57,26 +56,10 @@ function compile(schema: AnySchema, onReference: () => void): ValidateFunction {
   try {
     return createAjv({ meta: false, onReference }).compile(schema);
   } catch (error) {
-    if (error instanceof Ajv2020.MissingRefError) throw explainReference(schema, error.missingRef);
     if (error instanceof RangeError) throw problemAt('', endless);
     const reason = error instanceof Error ? error.message : String(error);
     throw problemAt('', reason.replace(/^strict mode: /, ''));
   }
-}
-
-/** The compiler names the reference with its base in front and not the place where it stands, so we look for it. */
-function explainReference(schema: AnySchema, missing: string): SchemaProblems {
-  for (const { schema: part, pointer } of subschemas(schema)) {
-    for (const keyword of ['$ref', '$dynamicRef']) {
-      const reference = part[keyword];
-      if (typeof reference !== 'string' || !missing.endsWith(reference)) continue;
-      return problemAt(
-        childPointer(pointer, keyword),
-        `"${reference}" is nowhere in this schema, and a reference cannot leave it`,
-      );
-    }
-  }
-  return problemAt('', `"${missing}" is nowhere in this schema, and a reference cannot leave it`);
 }
 
 const endless = 'the schema refers to itself without end';

@@ -45,6 +45,11 @@ export function childPointer(pointer: string, step: string): string {
   return `${pointer}/${step.replaceAll('~', '~0').replaceAll('/', '~1')}`;
 }
 
+/** Whether a JSON pointer is another one, or leads further down from there. */
+export function isAtOrBelow(pointer: string, above: string): boolean {
+  return pointer === above || pointer.startsWith(`${above}/`);
+}
+
 function* members(value: unknown, pointer: string): Generator<Subschema> {
   if (typeof value !== 'object' || value === null) return;
   for (const [step, member] of Object.entries(value)) yield* subschemas(member, childPointer(pointer, step));

@@ -435,6 +435,60 @@ describe('a schema that is wrong is refused with the place and the cure', () => 
   }
 });
 
+function problemsOf(schema: unknown): readonly string[] {
+  try {
+    compileBodySchema(schema);
+    return [];
+  } catch (error) {
+    assert.ok(error instanceof SchemaProblems, String(error));
+    return error.problems.map(({ pointer, message }) => `${pointer} ${message}`);
+  }
+}
+
+describe('references of a schema', () => {
+  const nowhere = 'is nowhere in this schema, and a reference cannot leave it';
+
+  it('that lead nowhere are told together, and beside other mistakes', () => {
+    const properties = {
+      a: { $ref: '#/$defs/a~0b' },
+      b: { $ref: '#anchor' },
+      c: { $ref: 'http://a.test/c' },
+      d: { $ref: '#/%zz' },
+      e: { $ref: '#/$defs/e' },
+    };
+    assert.deepEqual(problemsOf({ properties, $defs: { 'a~b': {}, e: { typ: 'string' } } }), [
+      '/$defs/e/typ unknown keyword "typ", did you mean "type"?',
+      `/properties/b/$ref "#anchor" ${nowhere}`,
+      `/properties/c/$ref "http://a.test/c" ${nowhere}`,
+      `/properties/d/$ref "#/%zz" ${nowhere}`,
+    ]);
+  });
+
+  it('are found by every way that there is to a part', () => {
+    const $defs = { 'a/b': {}, 'c~d': {}, 'e f': {}, 'g%h': {}, é: {}, i: { $anchor: 'i' }, j: true };
+    const ways = ['#', '#/', '#whole', '#/$defs/a~1b', '#/$defs/c~0d', '#/%24defs/e%20f', '#/$defs/e f'];
+    const more = [
+      '#/$defs/g%25h',
+      '#/$defs/é',
+      '#i',
+      '#/$defs/j',
+      '#/prefixItems/0',
+      'http://a.test/a#i',
+      'a',
+    ];
+    const prefixItems = [...ways, ...more].map(($ref) => ({ $ref }));
+    assert.deepEqual(problemsOf({ $id: 'http://a.test/a', $anchor: 'whole', prefixItems, $defs }), []);
+  });
+
+  it('are found from the piece in which they stand', () => {
+    const c = { $id: 'c', $defs: { d: { $anchor: 'd' } }, items: { $ref: '#/$defs/d' } };
+    const b = { $id: 'b', prefixItems: [{ $ref: 'c#d' }, { $ref: '#d' }, { $ref: 'a#/$defs/c/$defs/d' }] };
+    assert.deepEqual(problemsOf({ $id: 'http://a.test/a', $ref: 'b', $defs: { b, c } }), [
+      `/$defs/b/prefixItems/1/$ref "#d" ${nowhere}`,
+    ]);
+  });
+});
+
 describe('compileBodySchema', () => {
   it('leaves the body as it was: no coercion and no defaults', () => {
     const check = compileBodySchema({ properties: { a: { type: 'integer' }, b: { default: 1 } } });
