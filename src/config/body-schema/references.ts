@@ -1,5 +1,6 @@
 import { normalizeId, resolveUrl } from 'ajv/dist/compile/resolve.js';
 import uri from 'ajv/dist/runtime/uri.js';
+import { isObject } from '../../content/is-object.ts';
 import type { SchemaProblem } from './schema-problem.ts';
 import { childPointer, isAtOrBelow } from './subschemas.ts';
 import type { Subschema } from './subschemas.ts';
@@ -7,7 +8,9 @@ import type { Subschema } from './subschemas.ts';
 /** What is wrong with the references of a schema, whose parts these are, outermost first. */
 export function referenceProblems(parts: readonly Subschema[]): readonly SchemaProblem[] {
   const references = new References(parts);
-  return parts.flatMap((part) => lostReferences(part, references));
+  const problems = parts.flatMap((part) => lostReferences(part, references));
+  if (!hasCircle(handOvers(parts, references))) return problems;
+  return [...problems, { pointer: '', message: 'the schema refers to itself without end' }];
 }
 
 // --- Internal ---
@@ -91,4 +94,42 @@ function referencesOf(schema: Schema): readonly (readonly [keyword: string, refe
     const reference = schema[keyword];
     return typeof reference === 'string' ? [[keyword, reference] as const] : [];
   });
+}
+
+/** To which schemas each one hands on the value that it looks at. */
+function handOvers(parts: readonly Subschema[], references: References): Map<Schema, readonly Schema[]> {
+  const next = new Map<Schema, readonly Schema[]>();
+  const found = new Set(parts.map(({ schema }) => schema));
+  for (const schema of found) {
+    const targets = referencesOf(schema).map(([, reference]) => references.targetOf(schema, reference));
+    const others = [...targets, ...besides(schema)].filter(isObject);
+    next.set(schema, others);
+    for (const other of others) found.add(other);
+  }
+  return next;
+}
+
+/** Whether a value could come back to a schema that has looked at it: a check would never end. */
+function hasCircle(next: ReadonlyMap<Schema, readonly Schema[]>): boolean {
+  const waits = new Map<Schema, number>();
+  for (const other of [...next.values()].flat()) waits.set(other, (waits.get(other) ?? 0) + 1);
+  // A schema is free once all that lead to it are; those of a circle wait for each other.
+  const free = [...next.keys()].filter((schema) => !waits.has(schema));
+  for (const schema of free) {
+    for (const other of next.get(schema) ?? []) {
+      const left = (waits.get(other) ?? 0) - 1;
+      waits.set(other, left);
+      if (left === 0) free.push(other);
+    }
+  }
+  return free.length < next.size;
+}
+
+/** The schemas inside one that look at the same value as it does. */
+function besides(schema: Schema): readonly unknown[] {
+  const lists = ['allOf', 'anyOf', 'oneOf', 'dependentSchemas', 'dependencies'].map((key) => schema[key]);
+  const members = lists.flatMap((list) =>
+    typeof list === 'object' && list !== null ? Object.values(list) : [],
+  );
+  return [...['if', 'then', 'else', 'not'].map((key) => schema[key]), ...members];
 }

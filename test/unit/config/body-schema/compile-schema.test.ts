@@ -282,6 +282,15 @@ const accepted: [name: string, schema: unknown, body: unknown][] = [
   ['empty base64', of({ format: 'byte' }), { a: '' }],
 ];
 
+function circleOf(keyword: string): object {
+  const back = { $ref: '#/$defs/b' };
+  if (keyword === '$ref') return back;
+  if (keyword === 'not') return { not: back };
+  if (keyword === 'dependentSchemas') return { dependentSchemas: { a: back } };
+  if (keyword.endsWith('Of')) return { [keyword]: [{ type: 'string' }, back] };
+  return { if: {}, else: {}, [keyword]: back };
+}
+
 const badSchemas: [name: string, schema: unknown, pointer: string, sentence: RegExp][] = [
   ['a number', 5, '', /^a schema must be an object$/],
   ['a list', [], '', /^a schema must be an object$/],
@@ -380,6 +389,14 @@ const badSchemas: [name: string, schema: unknown, pointer: string, sentence: Reg
     '',
     /^the schema refers to itself without end$/,
   ],
+  ...['$ref', 'not', 'if', 'then', 'else', 'allOf', 'anyOf', 'oneOf', 'dependentSchemas'].map(
+    (keyword): (typeof badSchemas)[number] => [
+      `a circle of ${keyword} two levels down`,
+      { ...of(of({ $ref: '#/$defs/b' })), $defs: { b: circleOf(keyword) } },
+      '',
+      /^the schema refers to itself without end$/,
+    ],
+  ),
   [
     'an older dialect',
     { $schema: 'http://json-schema.org/draft-07/schema#' },
@@ -444,6 +461,22 @@ function problemsOf(schema: unknown): readonly string[] {
     return error.problems.map(({ pointer, message }) => `${pointer} ${message}`);
   }
 }
+
+describe('a schema whose references lead one to the next', () => {
+  it('only through the body is taken', () => {
+    const next = { $ref: '#' };
+    const below = { properties: { a: next }, items: next, additionalProperties: next, contains: next };
+    assert.deepEqual(problemsOf({ anyOf: [{ type: 'null' }, below] }), []);
+  });
+
+  it('too many times is refused', () => {
+    const parts = Array.from({ length: 20_000 }, (_, at) => [`a${at}`, { $ref: `#/$defs/a${at + 1}` }]);
+    const $defs = { ...Object.fromEntries(parts), a20000: {} };
+    assert.deepEqual(problemsOf({ $ref: '#/$defs/a0', $defs }), [
+      ' its references lead to each other too many times',
+    ]);
+  });
+});
 
 describe('references of a schema', () => {
   const nowhere = 'is nowhere in this schema, and a reference cannot leave it';
