@@ -33,7 +33,62 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
   {
     name: 'an open quote',
     text: 'log: "x',
-    says: ['1:8: something is missing here: a ":", a comma, a closing quote or a bracket'],
+    says: ['1:6: this " is not closed: a " is missing, or lines up to it are not indented enough'],
+  },
+  {
+    name: 'a quote that is open to the end of the file',
+    text: "log:\n  level: 'info\nroutes: [{ path: /x }]\nlisten: 1\n",
+    says: ["2:10: this ' is not closed: a ' is missing, or lines up to it are not indented enough"],
+  },
+  {
+    name: 'a quote that is open inside brackets',
+    text: 'keys: [{ id: a, plan: "b }]\nroutes: []\n',
+    says: ['1:23: this " is not closed: a " is missing, or lines up to it are not indented enough'],
+  },
+  {
+    name: 'a mapping that is not closed',
+    text: 'log: {}\ndrain: { delay: 1s, timeout: 2s\nadmin: {}\n',
+    says: ['2:8: this { is not closed: a } is missing, or lines up to it are not indented enough'],
+  },
+  {
+    name: 'two lists that are not closed',
+    text: 'routes:\n  - { path: /x, methods: [GET }\n  - { path: /y }\ntrustProxy: [a',
+    says: [
+      '2:26: this [ is not closed: a ] is missing, or lines up to it are not indented enough',
+      '4:13: this [ is not closed: a ] is missing, or lines up to it are not indented enough',
+    ],
+  },
+  {
+    name: 'a mapping whose lines are not indented',
+    text: 'log: {\nlevel: info\n}\n',
+    says: [
+      '1:6: this { is not closed: a } is missing, or lines up to it are not indented enough',
+      '3:1: this is not expected here, perhaps a comma, a quote or a bracket is missing',
+    ],
+  },
+  {
+    name: 'commas that are missing',
+    text: 'a: { cost: 1 body: none }\nb: { cost: "1" "body": none to: x }\nc: { d: 1\n  e: 2 }\nf: { g: [1] h: 2 }\n',
+    says: [
+      '1:13: a comma is missing here, or quotes around a text with ": " in it',
+      '2:15: a comma is missing here, or quotes around a text with ": " in it',
+      '2:28: a comma is missing here, or quotes around a text with ": " in it',
+      '3:10: a comma is missing here, or quotes around a text with ": " in it',
+      '5:12: a comma is missing here',
+    ],
+  },
+  {
+    name: 'a comma that is missing between mappings',
+    text: 'routes: [{ path: /x } { path: /y }]\n',
+    says: ['1:22: a comma is missing here'],
+  },
+  {
+    name: 'a mapping of lines inside braces',
+    text: 'log: { a:\n  b c: d }\nlisten: { a: b: c }\n',
+    says: [
+      '2:3: inside {} and [] everything must be written with {} and []',
+      '3:14: inside {} and [] everything must be written with {} and []',
+    ],
   },
   ...['{ id: a, secret: ${X}, plan: b }', '[a, ${file:/x}]', '[http://${X}:80]'].map((value) => ({
     name: `a "\${" without quotes in ${value}`,

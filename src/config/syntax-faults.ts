@@ -1,0 +1,174 @@
+import { isCollection, isScalar, visit } from 'yaml';
+import type { Document, ErrorCode, YAMLError } from 'yaml';
+
+/** Something the YAML rules forbid, at an offset in the text. */
+export interface SyntaxFault {
+  readonly offset: number;
+  readonly message: string;
+}
+
+/** What the parser found, each mistake once and where it was made. One may make the parser stumble thousands of times. */
+export function syntaxFaults(document: Document.Parsed, text: string): readonly SyntaxFault[] {
+  const errors = [...document.errors, ...document.warnings];
+  const exhausted = errors.find(({ code }) => code === 'RESOURCE_EXHAUSTION');
+  if (exhausted !== undefined) return [faultOf(exhausted)];
+  const last = errors.findIndex((error) => lossOf(error, text) !== undefined);
+  const loss = lossOf(errors[last], text);
+  const before = loss === undefined ? errors : errors.slice(0, last);
+  const faults = placed(before.slice(0, lookedAtMax), document, text).slice(0, reportedMax);
+  return loss === undefined ? faults : [...faults, loss];
+}
+
+// --- Internal ---
+
+const reportedMax = 20;
+/** Several of them may be about one mistake. */
+const lookedAtMax = 200;
+
+function faultOf({ code, pos }: YAMLError): SyntaxFault {
+  return { offset: pos[0], message: sentences[code] };
+}
+
+/** A mistake after which the parser takes everything for something else. */
+function lossOf(error: YAMLError | undefined, text: string): SyntaxFault | undefined {
+  if (error === undefined) return undefined;
+  const [at] = error.pos;
+  if (text.startsWith('${', at - 1)) return { offset: at - 1, message: unquotedSentence };
+  const gap = endBefore(at, text);
+  const isBetween = /[[{]/.test(text.charAt(at)) && /[\]}]/.test(text.charAt(gap - 1));
+  return isBetween && error.code === 'UNEXPECTED_TOKEN' ? { offset: gap, message: commaSentence } : undefined;
+}
+
+/** Each error as what was wrong before it, if that can be told. */
+function placed(
+  errors: readonly YAMLError[],
+  document: Document.Parsed,
+  text: string,
+): readonly SyntaxFault[] {
+  const open = leftOpen(document, text);
+  const commas = lostCommas(errors, text);
+  const others = errors.filter(({ pos: [at] }) => !commas.some(({ from, to }) => from <= at && at < to));
+  const faults = [
+    ...commas.map(({ fault }) => fault),
+    ...others.map(
+      (error) => (endsOpen.has(error.code) ? open.get(error.pos[0]) : undefined) ?? faultOf(error),
+    ),
+  ];
+  return [...new Map(faults.map((fault) => [`${fault.offset} ${fault.message}`, fault])).values()];
+}
+
+/** How the parser calls the end of what was not closed. */
+const endsOpen: ReadonlySet<ErrorCode> = new Set(['BAD_INDENT', 'MISSING_CHAR']);
+
+interface Opening {
+  readonly from: number;
+  readonly to: number;
+  readonly closer: string;
+}
+
+/** For the end of each quote and bracket that is not closed, what to say. One may be open because of another inside. */
+function leftOpen(document: Document.Parsed, text: string): ReadonlyMap<number, SyntaxFault> {
+  const faults = new Map<number, SyntaxFault>();
+  let inner: Opening | undefined;
+  for (const opening of openings(document, text).toReversed()) {
+    inner = inner !== undefined && inner.from < opening.to ? inner : opening;
+    const sign = text.charAt(inner.from);
+    const why = `a ${inner.closer} is missing, or lines up to it are not indented enough`;
+    faults.set(opening.to, { offset: inner.from, message: `this ${sign} is not closed: ${why}` });
+  }
+  return faults;
+}
+
+function openings(document: Document.Parsed, text: string): readonly Opening[] {
+  const found: Opening[] = [];
+  visit(document, (_key, node) => {
+    if (!(isScalar(node) || isCollection(node)) || !node.range) return;
+    const [from, to] = node.range;
+    const sign = text.charAt(from);
+    const closer = (isScalar(node) ? quotes : brackets)[sign];
+    if (closer === undefined || (to > from + 1 && text.charAt(to - 1) === closer)) return;
+    found.push({ from, to, closer });
+  });
+  return found;
+}
+
+const quotes: Readonly<Record<string, string>> = { '"': '"', "'": "'" };
+const brackets: Readonly<Record<string, string>> = { '{': '}', '[': ']' };
+
+interface LostComma {
+  /** What the parser says from here to there is about the comma. */
+  readonly from: number;
+  readonly to: number;
+  readonly fault: SyntaxFault;
+}
+
+function lostCommas(errors: readonly YAMLError[], text: string): readonly LostComma[] {
+  const commas = errors.flatMap((error): readonly LostComma[] => {
+    const [from, to] = error.pos;
+    if (error.code === 'BLOCK_IN_FLOW') return commaBeforeKey(from, to, text);
+    // The parser passes over a word that follows a bracket, and then finds that something is missing.
+    const isPassed = errors.some(({ code, pos }) => code === 'MISSING_CHAR' && pos[0] === to);
+    if (error.code !== 'UNEXPECTED_TOKEN' || !isPassed) return [];
+    return [{ from, to: to + 1, fault: { offset: endBefore(from, text), message: commaSentence } }];
+  });
+  const more = errors.flatMap(({ code, pos: [at] }) => {
+    const whole = commas.find(({ from, to }) => from < at && at < to);
+    return code === 'BLOCK_AS_IMPLICIT_KEY' && whole ? commaBeforeKey(at, whole.to, text) : [];
+  });
+  return [...commas, ...more];
+}
+
+/** In `{ cost: 1 body: none }` the parser takes `1 body: none` for a mapping. One that is meant begins a line. */
+function commaBeforeKey(from: number, to: number, text: string): readonly LostComma[] {
+  const isMeant = text.slice(text.lastIndexOf('\n', from - 1) + 1, from).trim() === '';
+  const colon = text.slice(from, to).search(/:\s/);
+  if (isMeant || colon === -1 || /^-\s/.test(text.slice(from, from + 2))) return [];
+  const words = text.slice(from, from + colon).trimEnd();
+  const quote = quotes[words.at(-1) ?? ''];
+  const keyAt = quote === undefined ? lastWordAt(words) : words.lastIndexOf(quote, words.length - 2);
+  const offset = endBefore(from + keyAt, text);
+  return offset > from ? [{ from, to, fault: { offset, message: commaOrQuotesSentence } }] : [];
+}
+
+function lastWordAt(words: string): number {
+  return 1 + Math.max(...[' ', '\t', '\n'].map((space) => words.lastIndexOf(space)));
+}
+
+/** Where what stands before this place ends. */
+function endBefore(at: number, text: string): number {
+  return text.slice(0, at).trimEnd().length;
+}
+
+const commaSentence = 'a comma is missing here';
+
+const commaOrQuotesSentence = 'a comma is missing here, or quotes around a text with ": " in it';
+
+const unquotedSentence = "inside {} and [] a value with ${…} must be in quotes, such as '${NAME}'";
+
+/** Our own sentences: the parser's repeat pieces of the text, which may be a secret. */
+const sentences: Readonly<Record<ErrorCode, string>> = {
+  ALIAS_PROPS: 'an alias (*name) cannot have an anchor or a tag',
+  BAD_ALIAS: 'this alias is not valid',
+  BAD_COLLECTION_TYPE: 'this tag does not fit what follows it',
+  BAD_DIRECTIVE: 'this % line is not understood, remove it',
+  BAD_DQ_ESCAPE: 'this backslash sequence is not known, double the backslash or use single quotes',
+  BAD_INDENT: 'the indentation is wrong, lines of one mapping or list must start in the same column',
+  BAD_PROP_ORDER: 'anchors and tags must stand before what they mark',
+  BAD_SCALAR_START: 'a value cannot start with this character, put it in quotes',
+  BLOCK_AS_IMPLICIT_KEY:
+    'a mapping cannot start in the middle of a line, put the text in quotes or on its own line',
+  BLOCK_IN_FLOW: 'inside {} and [] everything must be written with {} and []',
+  DUPLICATE_KEY: 'this key is there twice',
+  IMPOSSIBLE: 'this is not valid YAML',
+  KEY_OVER_1024_CHARS: 'a key is longer than 1024 characters',
+  MISSING_CHAR: 'something is missing here: a ":", a comma, a closing quote or a bracket',
+  MULTILINE_IMPLICIT_KEY: 'a key must be on one line, perhaps a ":" is missing',
+  MULTIPLE_ANCHORS: 'only one anchor can stand here',
+  MULTIPLE_DOCS: 'the file must hold one document, remove the "---"',
+  MULTIPLE_TAGS: 'only one tag can stand here',
+  NON_STRING_KEY: 'a key must be plain text',
+  RESOURCE_EXHAUSTION: 'the file is nested too deeply',
+  TAB_AS_INDENT: 'tabs cannot indent, use spaces',
+  TAG_RESOLVE_FAILED: 'this tag is not known, remove it',
+  UNEXPECTED_TOKEN: 'this is not expected here, perhaps a comma, a quote or a bracket is missing',
+};
