@@ -21,9 +21,12 @@ export function slownessOf(pattern: string): Slowness | undefined {
     const tree = parsePattern(pattern);
     const steps = { left: stepsMax };
     const sets = characterSets(charactersOf(tree));
+    const doubling = drawPattern(tree, { sets, endlessFrom, looksEnd: true });
+    const growing = drawPattern(tree, { sets, endlessFrom: Infinity, looksEnd: false });
     return (
-      findDoubling(loopsOf(drawPattern(tree, { sets, endlessFrom, looksEnd: true }), steps), steps) ??
-      findGrowing(loopsOf(drawPattern(tree, { sets, endlessFrom: Infinity, looksEnd: false }), steps), steps)
+      findDoubling(loopsOf(doubling, steps), steps) ??
+      findGrowing(loopsOf(growing, steps), steps) ??
+      findVain(loopsOf(growing, steps), loopsPastEnds(growing, steps), steps)
     );
   } catch (error) {
     if (error instanceof PatternTooLarge) return { kind: 'unknown' };
@@ -46,6 +49,7 @@ interface Loop {
   readonly id: number;
   readonly takes: bigint;
   readonly text: string;
+  readonly ends: boolean;
   readonly next: { readonly state: Loop; readonly ways: number }[];
   /** States that lead to each other and back are of one circle; undefined for a state that is met once. */
   circle: number | undefined;
@@ -65,9 +69,29 @@ function isWellFormed(pattern: string): boolean {
 }
 
 function loopsOf(graph: readonly PatternState[], steps: Steps): readonly Loop[] {
-  const loops = graph.map(({ takes, text }, id): Loop => ({ id, takes, text, next: [], circle: undefined }));
+  return drawLoops(graph, ({ ends }) => !ends, steps);
+}
+
+/** The same, but a repetition that may end goes on. */
+function loopsPastEnds(graph: readonly PatternState[], steps: Steps): readonly Loop[] {
+  return drawLoops(graph, () => true, steps);
+}
+
+function drawLoops(
+  graph: readonly PatternState[],
+  isMet: (state: PatternState) => boolean,
+  steps: Steps,
+): readonly Loop[] {
+  const loops = graph.map(({ takes, text, ends }, id): Loop => ({
+    id,
+    takes,
+    text,
+    ends,
+    next: [],
+    circle: undefined,
+  }));
   for (const [from, loop] of loops.entries()) {
-    for (const [to, ways] of nextCharacters(graph, from, steps)) {
+    for (const [to, ways] of nextCharacters(graph, from, isMet, steps)) {
       const state = loops[to];
       if (state !== undefined) loop.next.push({ state, ways });
     }
@@ -80,11 +104,12 @@ function loopsOf(graph: readonly PatternState[], steps: Steps): readonly Loop[] 
 function nextCharacters(
   graph: readonly PatternState[],
   id: number,
+  isMet: (state: PatternState) => boolean,
   steps: Steps,
 ): ReadonlyMap<number, number> {
   const next = new Map<number, number>();
   const from = graph[id];
-  if (from === undefined || from.ends) return next;
+  if (from === undefined) return next;
   // Of the two borders only one fits between the same two characters.
   for (const border of borders) {
     const passed: Set<PatternState> = new Set([from]);
@@ -92,7 +117,7 @@ function nextCharacters(
       for (const [toId, ways] of at.next) {
         if (at !== from) spend(steps);
         const to = graph[toId];
-        if (to === undefined || to.ends) continue;
+        if (to === undefined || !isMet(to)) continue;
         if (to.text === lookedFrom || to.text === border) passed.add(to);
         else if (to.takes !== 0n && isBetween(border, from, to)) next.set(toId, (next.get(toId) ?? 0) + ways);
       }
@@ -160,11 +185,27 @@ function findGrowing(loops: readonly Loop[], steps: Steps): Slowness | undefined
       (each) => each.circle !== undefined && each.circle !== circle,
     );
     for (const from of members) {
-      const to = later.find((each) => canDivide(from, each, steps));
+      const to = later.find((each) => canDivide({ from, tries: from, to: each }, steps));
       if (to === undefined) continue;
       if (from.text === '') return { kind: 'searching', at: to.text };
       return { kind: 'dividing', at: [from.text, to.text] };
     }
+  }
+  return undefined;
+}
+
+/**
+ * Looks for a repetition that may end, and that tries at each round to go on by another one which takes all the same text in
+ * vain: `^(?:a+b|a)*`.
+ */
+function findVain(loops: readonly Loop[], pastEnds: readonly Loop[], steps: Steps): Slowness | undefined {
+  for (const from of pastEnds) {
+    const tries = loops[from.id];
+    const isSearch = from.text === '';
+    if (!from.ends || isSearch || from.circle === undefined || tries === undefined) continue;
+    const tried = [...reachedFrom([tries], steps)].filter(({ circle }) => circle !== undefined);
+    const to = tried.find((each) => canDivide({ from, tries, to: each }, steps));
+    if (to !== undefined) return { kind: 'dividing', at: [from.text, to.text] };
   }
   return undefined;
 }
@@ -177,8 +218,9 @@ function reachedFrom(members: readonly Loop[], steps: Steps): ReadonlySet<Loop> 
   return reached;
 }
 
-function canDivide(from: Loop, to: Loop, steps: Steps): boolean {
-  const queue: (readonly [stays: Loop, goes: Loop, waits: Loop])[] = [[from, from, to]];
+/** Whether the same text leads from a repetition back to it, from there (`tries`) to another, and from this one back to it. */
+function canDivide({ from, tries, to }: Division, steps: Steps): boolean {
+  const queue: (readonly [stays: Loop, goes: Loop, waits: Loop])[] = [[from, tries, to]];
   const seen = new Set<string>();
   for (const [stays, goes, waits] of queue) {
     for (const { first, second, takes } of pairsAfter(stays, goes, steps)) {
@@ -194,6 +236,12 @@ function canDivide(from: Loop, to: Loop, steps: Steps): boolean {
     }
   }
   return false;
+}
+
+interface Division {
+  readonly from: Loop;
+  readonly tries: Loop;
+  readonly to: Loop;
 }
 
 /** Where two ways through a pattern may be after one more character that both of them take. */
