@@ -12,15 +12,20 @@ import type { Guest, Seats } from './seats.ts';
 import { sendHead } from '../wire/send-head.ts';
 import { whenAllIsRead } from '../waiting/when-all-is-read.ts';
 
-export interface RelayParts {
+/** What a relay is made of: what a lane is given for each exchange, … */
+export interface LaneParts {
   /** The gateway's own headers for the answer. It is asked for them when that is there. */
   readonly own: () => readonly string[];
   readonly costHeader: string | undefined;
   readonly progress: Progress;
+  readonly settle: Settle;
+}
+
+/** … and what it has for all of them. */
+interface RelayParts extends LaneParts {
   readonly timeouts: AnswerTimes;
   /** Where the relay has its seat, or waits for one. */
   readonly seats: Seats;
-  readonly settle: Settle;
 }
 
 /** Where an answer comes from. */

@@ -4,13 +4,13 @@ import { whenAllIsRead } from '../../waiting/when-all-is-read.ts';
 import type { Connector } from '../connect.ts';
 import { ClientGone } from '../failures.ts';
 import { Connection, type ConnectionHome, type WholeRequest } from './connection.ts';
-import { Relay, type RelayParts } from '../relay.ts';
+import { type LaneParts, Relay } from '../relay.ts';
 import { idleMsMax, type Seats } from '../seats.ts';
 
 /** The way to one target for bodies that are in memory. */
 export interface BufferedLane {
   /** Settles as the relay does: rejected with ExchangeFailed while the client has seen nothing. */
-  send(request: WholeRequest, res: ServerResponse, parts: Omit<RelayParts, 'timeouts' | 'seats'>): void;
+  send(request: WholeRequest, res: ServerResponse, parts: LaneParts): void;
   close(): void;
 }
 

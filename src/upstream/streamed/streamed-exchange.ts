@@ -21,7 +21,7 @@ import { KeptConnection } from './kept-connection.ts';
 import type { OpenSocket } from '../open-sockets.ts';
 import { lingerOn } from '../../wire/linger.ts';
 import { whenAllIsRead } from '../../waiting/when-all-is-read.ts';
-import { type AnswerSource, Relay, type RelayParts } from '../relay.ts';
+import { type AnswerSource, type LaneParts, Relay } from '../relay.ts';
 import type { Seats } from '../seats.ts';
 
 /** A request whose body is read while it is sent. */
@@ -42,9 +42,6 @@ export interface Switching {
   /** Held from before the first target is tried until one of them switches. */
   readonly held: HeldBytes;
 }
-
-/** What a relay is made of, but for its deadline and its seat. */
-export type LaneParts = Omit<RelayParts, 'timeouts' | 'seats'>;
 
 interface ExchangeParts {
   readonly parts: LaneParts;

@@ -9,7 +9,8 @@ import { bareHost, protocols, type Trust } from '../connect.ts';
 import { openByName } from '../look-up.ts';
 import { createRequestOpener, type RequestOpener } from './open-request.ts';
 import { idleMsMax, Seats } from '../seats.ts';
-import { type LaneParts, StreamedExchange, type StreamedRequest } from './streamed-exchange.ts';
+import type { LaneParts } from '../relay.ts';
+import { StreamedExchange, type StreamedRequest } from './streamed-exchange.ts';
 
 /** The way to one target for bodies that are not in memory, and for WebSockets. */
 export interface StreamedLane {
