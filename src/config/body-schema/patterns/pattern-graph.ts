@@ -15,6 +15,9 @@ export interface PatternState {
   readonly next: Map<number, number>;
   /** Whether the search ends here, whatever follows, so that nothing is tried again. */
   ends: boolean;
+  /** The outermost look it is in, and whether that is over with it: nothing within is tried again then. */
+  look: number | undefined;
+  endsLook: boolean;
 }
 
 /**
@@ -80,7 +83,7 @@ class Graph {
       case 'place':
         return this.#add({ takes: 0n, text: part.text, isWord: false });
       case 'look':
-        return this.#look(this.#draw(part.part));
+        return this.#look(part.part);
       case 'choice':
         return oneOf(part.parts.map((each) => this.#draw(each)));
       case 'sequence':
@@ -92,7 +95,14 @@ class Graph {
   }
 
   /** What is looked for is tried in all its ways until it is found once; the pattern goes on at a place that may fail. */
-  #look({ first, last }: Piece): Piece {
+  #look(part: PatternTree): Piece {
+    const from = this.states.length;
+    const { first, last } = this.#draw(part);
+    for (const state of this.states.slice(from)) {
+      state.look = from;
+      state.endsLook = false;
+    }
+    for (const at of last) (this.states[at] as PatternState).endsLook = true;
     if (this.#looksEnd) this.#end(last);
     const place = this.#add({ takes: 0n, text: lookedFrom, isWord: false });
     return { ...place, first: [...first, ...place.first] };
@@ -139,7 +149,8 @@ class Graph {
 
   #add(state: Pick<PatternState, 'takes' | 'text' | 'isWord'>): Piece {
     if (this.states.length >= statesMax) throw new PatternTooLarge();
-    const at = this.states.push({ ...state, next: new Map(), ends: false }) - 1;
+    const at =
+      this.states.push({ ...state, next: new Map(), ends: false, look: undefined, endsLook: false }) - 1;
     return { first: [at], last: [at], empty: false };
   }
 

@@ -22,12 +22,11 @@ export function slownessOf(pattern: string): Slowness | undefined {
     const steps = { left: stepsMax };
     const sets = characterSets(charactersOf(tree));
     const doubling = drawPattern(tree, { sets, endlessFrom, looksEnd: true });
+    const found = findDoubling(loopsOf(doubling, steps), steps);
+    if (found !== undefined) return found;
     const growing = drawPattern(tree, { sets, endlessFrom: Infinity, looksEnd: false });
-    return (
-      findDoubling(loopsOf(doubling, steps), steps) ??
-      findGrowing(loopsOf(growing, steps), steps) ??
-      findVain(loopsOf(growing, steps), loopsPastEnds(growing, steps), steps)
-    );
+    const loops = loopsOf(growing, steps);
+    return findGrowing(loops, steps) ?? findVain(loops, loopsPastEnds(growing, steps), steps);
   } catch (error) {
     if (error instanceof PatternTooLarge) return { kind: 'unknown' };
     throw error;
@@ -50,6 +49,8 @@ interface Loop {
   readonly takes: bigint;
   readonly text: string;
   readonly ends: boolean;
+  readonly look: number | undefined;
+  readonly endsLook: boolean;
   readonly next: { readonly state: Loop; readonly ways: number }[];
   /** States that lead to each other and back are of one circle; undefined for a state that is met once. */
   circle: number | undefined;
@@ -82,11 +83,13 @@ function drawLoops(
   isMet: (state: PatternState) => boolean,
   steps: Steps,
 ): readonly Loop[] {
-  const loops = graph.map(({ takes, text, ends }, id): Loop => ({
+  const loops = graph.map(({ takes, text, ends, look, endsLook }, id): Loop => ({
     id,
     takes,
     text,
     ends,
+    look,
+    endsLook,
     next: [],
     circle: undefined,
   }));
@@ -185,7 +188,9 @@ function findGrowing(loops: readonly Loop[], steps: Steps): Slowness | undefined
       (each) => each.circle !== undefined && each.circle !== circle,
     );
     for (const from of members) {
-      const to = later.find((each) => canDivide({ from, tries: from, to: each }, steps));
+      const to = later.find(
+        (each) => !isOverWith(from, each) && canDivide({ from, tries: from, to: each }, steps),
+      );
       if (to === undefined) continue;
       if (from.text === '') return { kind: 'searching', at: to.text };
       return { kind: 'dividing', at: [from.text, to.text] };
@@ -208,6 +213,11 @@ function findVain(loops: readonly Loop[], pastEnds: readonly Loop[], steps: Step
     if (to !== undefined) return { kind: 'dividing', at: [from.text, to.text] };
   }
   return undefined;
+}
+
+/** What a look has found is not looked for again, in whatever other ways it could be. */
+function isOverWith(from: Loop, to: Loop): boolean {
+  return to.endsLook && to.look === from.look;
 }
 
 function reachedFrom(members: readonly Loop[], steps: Steps): ReadonlySet<Loop> {
