@@ -5,5 +5,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
  * together with such a request (26.10), so the next would be lost, or begin in the middle of what was its body.
  */
 export function endBehindUpgrade({ headers }: IncomingMessage, res: ServerResponse): void {
-  if (headers.upgrade !== undefined) res.shouldKeepAlive = false;
+  if (headers.upgrade === undefined) return;
+  // Without this an upgrade asks for nothing, and nothing is thrown away. Node's parser reads both alike.
+  const named = [headers.connection, headers['proxy-connection']].join();
+  if (/upgrade/i.test(named)) res.shouldKeepAlive = false;
 }

@@ -556,6 +556,7 @@ for (const [name, bytes] of bare) {
 for (const [name, bytes, outcome] of [
   ['a GET', get('/v1/files/1', toHttp2), 200],
   ['one with a length', post(`${five}${toHttp2}`, 'hello'), 200],
+  ['one that a proxy was to read', get('/v1/files/1', 'Proxy-Connection: Upgrade\r\nUpgrade: h2c\r\n'), 200],
   ['one with chunks', post(`${chunked}${toHttp2}`, '5\r\nhello\r\n0\r\n\r\n'), 200],
   ['one without a key', `GET /v1/files/1 HTTP/1.1\r\nHost: a\r\n${toHttp2}\r\n`, 401],
 ] as const) {
@@ -585,6 +586,19 @@ for (const [name, bytes, outcome] of [
     );
   });
 }
+
+test('an upgrade that no Connection names asks for nothing, and its connection goes on', async () => {
+  const bytes = get('/v1/files/1', 'Connection: keep-alive\r\nUpgrade: h2c\r\n') + get('/v1/files/2');
+  const answers = await door.send(bytes, 2);
+  assert.deepEqual(
+    answers.map((answer) => [answer.status, answer.headers['connection']]),
+    [
+      [200, 'keep-alive'],
+      [200, 'keep-alive'],
+    ],
+  );
+  door.reached();
+});
 
 test('nonsense behind requests in flight takes none of their answers away', async () => {
   const answers = await door.send(`${get('/v1/files/1')}${get('/v1/files/2')}nonsense\r\n\r\n`, 3);
