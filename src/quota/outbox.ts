@@ -44,7 +44,7 @@ export class Outbox {
   readonly #running = new Set<Promise<void>>();
   /** True from a failure until the next answer. */
   #down = false;
-  /** Steps that were dropped because there were too many or they were too old. */
+  /** Steps with units that were dropped because there were too many or they were too old. */
   dropped = 0;
 
   constructor(options: OutboxOptions) {
@@ -66,7 +66,7 @@ export class Outbox {
   /** False when the outbox is full and the step was not taken. */
   post(step: Step): boolean {
     if (!this.hasRoom && !this.#dropOneFor(step)) {
-      this.dropped += 1;
+      this.#countDropped(step);
       return false;
     }
     this.#enqueue({ step, triedAt: undefined });
@@ -122,7 +122,7 @@ export class Outbox {
   async #run(posted: Posted): Promise<void> {
     const now = this.#options.mono();
     if (now - (posted.triedAt ?? now) > posted.step.repeatableForMs) {
-      this.dropped += 1;
+      this.#countDropped(posted.step);
       return;
     }
     try {
@@ -143,12 +143,17 @@ export class Outbox {
 
   #dropOneFor({ expendable }: Step): boolean {
     if (expendable === 'first') return false;
-    const dropped = this.#firsts > 0 ? 'first' : 'next';
-    const index = this.#queue.findIndex(({ step }) => step.expendable === dropped);
-    if (index < 0) return false;
-    this.#dequeue(index);
-    this.dropped += 1;
+    const before = this.#firsts > 0 ? 'first' : 'next';
+    const index = this.#queue.findIndex(({ step }) => step.expendable === before);
+    const posted = index < 0 ? undefined : this.#dequeue(index);
+    if (posted === undefined) return false;
+    this.#countDropped(posted.step);
     return true;
+  }
+
+  /** What moves no units is missed by nobody. */
+  #countDropped({ expendable }: Step): void {
+    if (expendable !== 'first') this.dropped += 1;
   }
 
   #enqueue(posted: Posted): void {
