@@ -61,6 +61,8 @@ export interface ReadOptions {
   readonly besides?: readonly string[];
   /** Whether scopes are taken that are of no use on any route. Default false. */
   readonly anyScope?: boolean;
+  /** Whether unknown fields are named. Default true. */
+  readonly mayName?: boolean;
 }
 
 /**
@@ -70,11 +72,11 @@ export interface ReadOptions {
 export function readKeyFields(
   written: WrittenFields,
   rules: KeyRules,
-  { besides = [], anyScope = false }: ReadOptions = {},
+  { besides = [], anyScope = false, mayName = true }: ReadOptions = {},
 ): Partial<KeyFields> {
   const faults: FieldFault[] = [];
   const fields: Record<string, unknown> = {};
-  const tellUnknown = createUnknownNames('field', [...besides, ...Object.keys(readers)]);
+  const tellUnknown = createUnknownNames('field', [...besides, ...Object.keys(readers)], { mayName });
   for (const [field, value] of Object.entries(written)) {
     if (value === undefined) continue;
     const reader = Object.hasOwn(readers, field) ? readers[field as keyof KeyFields] : undefined;

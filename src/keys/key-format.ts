@@ -48,6 +48,7 @@ export function createKeyFormat(prefix: string): KeyFormat {
   const whole = new RegExp(`^${pattern}$`);
   /** With a character too many or too few. It needs both of its parts: keys of others are a prefix and a middle as well. */
   const near = new RegExp(`^${head}${aboutAsLong(randomLength)}_${aboutAsLong(checksumLength)} ?$`);
+  const isOurs = (secret: string): boolean => whole.test(secret) && hasItsChecksum(secret);
   return {
     pattern: `\\b${pattern}\\b`,
     create() {
@@ -55,11 +56,12 @@ export function createKeyFormat(prefix: string): KeyFormat {
       return `${body}_${checksum(body)}`;
     },
     judge(secret) {
-      if (whole.test(secret) && hasItsChecksum(secret)) return 'sound';
+      if (isOurs(secret)) return 'sound';
       return near.test(secret) ? 'mistyped' : 'foreign';
     },
     start(secret) {
-      if (secret.startsWith(head)) return secret.slice(0, head.length + shownLength);
+      // Others may begin so too, and be so short that this is all of them.
+      if (isOurs(secret)) return secret.slice(0, head.length + shownLength);
       return secret.length < foreignLengthToShow ? '' : secret.slice(0, shownLength);
     },
   };

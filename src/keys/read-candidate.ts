@@ -49,7 +49,7 @@ export function readCandidate(
   // A hash comes from another store, where the key may have outlived a route. Its other scopes still say what it may do.
   const anyScope = typeof digest === 'string';
   const [fields, id] = readTogether(
-    () => readKeyFields(named, rules, { besides: ['id', 'secret', 'hash'], anyScope }),
+    () => readKeyFields(named, rules, { besides: ['id', 'secret', 'hash'], anyScope, mayName: false }),
     () => readId(wanted ?? undefined, rules),
   );
   // Not before: whoever misspells `secret` is told that there is no such field.

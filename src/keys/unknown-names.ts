@@ -6,15 +6,16 @@ const harmless = /^[A-Za-z_]\w{0,14}$/;
 
 /**
  * Says of names that there is nothing of the kind, among these: one after another, so that neither a sentence nor the names to
- * choose from are said twice.
+ * choose from are said twice. Where a secret may be as short as a name, none is repeated (`mayName`).
  */
 export function createUnknownNames(
   kind: 'field' | 'parameter',
   names: readonly string[],
+  { mayName = true } = {},
 ): (name: string) => readonly FieldFault[] {
   const said = new Set<string>();
   return function tell(name) {
-    const field = harmless.test(name) ? name : '';
+    const field = mayName && harmless.test(name) ? name : '';
     const cure = suggest(/^\w{1,32}$/.test(name) ? name : '', names);
     const isNews = !said.has(cure);
     said.add(cure);

@@ -255,7 +255,7 @@ function apiRules({ ask, other, gateways }: Scene): void {
     }
     const line = { headers: { 'content-type': 'application/jsonl' }, body: '{"sekret":"x","plan":"free"}' };
     const { faults } = (await ask('POST', '/v1/import', line)).body;
-    assert.deepEqual(faults, [{ line: 1, problem: 'sekret is no field, did you mean "secret"?' }]);
+    assert.deepEqual(faults, [{ line: 1, problem: 'there is no such field, did you mean "secret"?' }]);
   });
 
   test('all that is wrong with a new key is said together, in its id too', async () => {

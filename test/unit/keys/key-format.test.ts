@@ -82,5 +82,6 @@ test('a secret is known and withheld whatever its prefix was when it was made', 
 test('what is shown of a secret leaves its strength', () => {
   assert.match(format.start(format.create()), /^gh_.{4}$/);
   assert.equal(format.start('short-foreign-secret'), '');
+  assert.equal(format.start('gh_abcd'), '', 'one of others that begins as ours do');
   assert.equal(format.start('a-foreign-secret-that-is-long'), 'a-fo');
 });
