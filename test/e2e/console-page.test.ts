@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { createAdminClient } from '../helpers/admin-client.ts';
 import { browse } from '../helpers/browse.ts';
-import type { Scene } from '../helpers/poll.ts';
+import { until, type Scene } from '../helpers/poll.ts';
 import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
 import { namePath, startGateway } from '../helpers/start-gateway.ts';
 
@@ -214,6 +214,29 @@ test('keys are listed page by page, and filtered', async (t) => {
   await visitor.click('Open');
   await visitor.sees('This key stands in the configuration file');
   await visitor.sees('monthly');
+});
+
+test('a filter that the API refuses is told of, and can be mended', async (t) => {
+  await ask('POST', '/v1/keys', { body: { id: 'left-over', plan: 'free' } });
+  const visitor = await signedIn(t);
+  await visitor.fill('Name begins with', 'x'.repeat(201));
+  await visitor.click('Filter');
+  await visitor.sees('name is longer than 200 characters');
+  await visitor.fill('Name begins with', '');
+  await visitor.click('Filter');
+  await visitor.sees('left-over');
+});
+
+test('who signs out leaves nothing behind', async (t) => {
+  await ask('POST', '/v1/keys', { body: { id: 'left-behind', plan: 'free' } });
+  const visitor = await signedIn(t);
+  visitor.window.location.hash = '#left-behind';
+  await visitor.sees('Version1');
+  await until(() => visitor.window.document.title.startsWith('left-behind'));
+  await visitor.click('Sign out');
+  await visitor.sees('Admin token');
+  assert.equal(visitor.window.document.title, 'Gatehouse');
+  assert.ok(!visitor.text().includes('left-behind'));
 });
 
 test('a token that is not valid is refused in words; the right one is in no URL and nowhere in the page', async (t) => {

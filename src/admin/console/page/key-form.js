@@ -24,6 +24,10 @@ export function rememberPlans(keys) {
   for (const { plan } of keys) plansSeen.add(plan);
 }
 
+export function forgetPlans() {
+  plansSeen.clear();
+}
+
 /** @type {Readonly<Record<string, Field>>} */
 const fields = {
   name: { label: 'Name', hint: 'What people call it', write: ({ name }) => name, read: orNull },

@@ -1,6 +1,6 @@
 // @ts-check
-import { ask } from './api.js';
-import { button, element, labelled, moment, onSubmit, table } from './elements.js';
+import { ask, Problem } from './api.js';
+import { button, element, explained, labelled, moment, onSubmit, table } from './elements.js';
 import { createKey } from './key-changes.js';
 import { rememberPlans } from './key-form.js';
 
@@ -30,13 +30,6 @@ export function forgetList() {
  * @param {() => unknown} reload
  */
 export async function keyList(reload) {
-  const query = new URLSearchParams({ limit: String(perPage) });
-  for (const [name, value] of Object.entries({ ...filters, cursor: cursors.at(-1) ?? '' })) {
-    if (value !== '') query.set(name, value);
-  }
-  /** @type {{ body: KeyPage }} */
-  const { body } = await ask('GET', `v1/keys?${query}`);
-  rememberPlans(body.keys);
   return element(
     'section',
     {},
@@ -49,10 +42,29 @@ export async function keyList(reload) {
     ),
     filterForm(reload),
     openForm(),
-    keyTable(body.keys),
-    ...unreadableNote(body.unreadable),
-    pager(body.next, reload),
+    ...(await foundKeys(reload)),
   );
+}
+
+/**
+ * What the filters find, or what is wrong with them: they stay, to be mended.
+ *
+ * @param {() => unknown} reload
+ */
+async function foundKeys(reload) {
+  const query = new URLSearchParams({ limit: String(perPage) });
+  for (const [name, value] of Object.entries({ ...filters, cursor: cursors.at(-1) ?? '' })) {
+    if (value !== '') query.set(name, value);
+  }
+  try {
+    /** @type {{ body: KeyPage }} */
+    const { body } = await ask('GET', `v1/keys?${query}`);
+    rememberPlans(body.keys);
+    return [keyTable(body.keys), ...unreadableNote(body.unreadable), pager(body.next, reload)];
+  } catch (error) {
+    if (error instanceof Problem && error.fields.length > 0) return [explained(error)];
+    throw error;
+  }
 }
 
 /** @param {() => unknown} reload */

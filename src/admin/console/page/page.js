@@ -3,6 +3,7 @@ import { ask, isSignedIn, onRefusal, Problem, signIn, signOut } from './api.js';
 import { closeForms } from './dialogs.js';
 import { button, element, explained, labelled, onSubmit } from './elements.js';
 import { keyDetails } from './key-details.js';
+import { forgetPlans } from './key-form.js';
 import { forgetList, keyList } from './key-list.js';
 import { watchReadiness } from './readiness.js';
 
@@ -88,6 +89,8 @@ function end(problem) {
   signOut();
   closeForms();
   forgetList();
+  forgetPlans();
+  document.title = 'Gatehouse';
   leave.hidden = true;
   main.toggleAttribute('inert', false);
   document.documentElement.classList.remove('reads-only');
