@@ -1,6 +1,6 @@
 import { LineCounter, parseDocument } from 'yaml';
 import type { Document } from 'yaml';
-import { syntaxFaults } from './syntax-faults.ts';
+import { syntaxFaults, tooDeep } from './syntax-faults.ts';
 import type { SyntaxFault } from './syntax-faults.ts';
 
 /** A document that follows the strict rules, with what is needed to find lines again. */
@@ -14,6 +14,16 @@ export interface Source {
  * every key with every other, and a megabyte of keys would keep it busy for minutes.
  */
 export function readYaml(text: string): { source: Source; faults: readonly SyntaxFault[] } {
+  try {
+    return parse(text);
+  } catch (error) {
+    // The parser calls itself for each comma that is missing in a line, and the stack ends (yaml 2.9).
+    if (!(error instanceof RangeError)) throw error;
+    return { ...parse(''), faults: [tooDeep] };
+  }
+}
+
+function parse(text: string): ReturnType<typeof readYaml> {
   const lines = new LineCounter();
   const document = parseDocument(text, {
     lineCounter: lines,

@@ -19,6 +19,12 @@ export function syntaxFaults(document: Document.Parsed, text: string): readonly 
   return loss === undefined ? faults : [...faults, loss];
 }
 
+/** What is told where the parser has given up. */
+export const tooDeep: SyntaxFault = {
+  offset: 0,
+  message: 'the file is nested too deeply, or very many commas are missing',
+};
+
 // --- Internal ---
 
 const reportedMax = 20;
@@ -34,9 +40,12 @@ function lossOf(error: YAMLError | undefined, text: string): SyntaxFault | undef
   if (error === undefined) return undefined;
   const [at] = error.pos;
   if (text.startsWith('${', at - 1)) return { offset: at - 1, message: unquotedSentence };
+  if (error.code !== 'UNEXPECTED_TOKEN') return undefined;
+  const sign = text.charAt(at);
+  if (/[\]}]/.test(sign)) return { offset: at, message: `this ${sign} closes nothing` };
   const gap = endBefore(at, text);
-  const isBetween = /[[{]/.test(text.charAt(at)) && /[\]}]/.test(text.charAt(gap - 1));
-  return isBetween && error.code === 'UNEXPECTED_TOKEN' ? { offset: gap, message: commaSentence } : undefined;
+  const isBetween = /[[{]/.test(sign) && /[\]}]/.test(text.charAt(gap - 1));
+  return isBetween ? { offset: gap, message: commaSentence } : undefined;
 }
 
 /** Each error as what was wrong before it, if that can be told. */
@@ -167,7 +176,7 @@ const sentences: Readonly<Record<ErrorCode, string>> = {
   MULTIPLE_DOCS: 'the file must hold one document, remove the "---"',
   MULTIPLE_TAGS: 'only one tag can stand here',
   NON_STRING_KEY: 'a key must be plain text',
-  RESOURCE_EXHAUSTION: 'the file is nested too deeply',
+  RESOURCE_EXHAUSTION: tooDeep.message,
   TAB_AS_INDENT: 'tabs cannot indent, use spaces',
   TAG_RESOLVE_FAILED: 'this tag is not known, remove it',
   UNEXPECTED_TOKEN: 'this is not expected here, perhaps a comma, a quote or a bracket is missing',

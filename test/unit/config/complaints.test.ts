@@ -63,8 +63,18 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     text: 'log: {\nlevel: info\n}\n',
     says: [
       '1:6: this { is not closed: a } is missing, or lines up to it are not indented enough',
-      '3:1: this is not expected here, perhaps a comma, a quote or a bracket is missing',
+      '3:1: this } closes nothing',
     ],
+  },
+  {
+    name: 'a bracket too many',
+    text: 'a: [1]]\nb: 2\n',
+    says: ['1:7: this ] closes nothing'],
+  },
+  {
+    name: 'commas that are missing very many times',
+    text: `a: {${' b: 1 c: 2'.repeat(20_000)}}\n`,
+    says: ['1:1: the file is nested too deeply, or very many commas are missing'],
   },
   {
     name: 'commas that are missing',
