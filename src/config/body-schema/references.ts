@@ -9,8 +9,11 @@ import type { Subschema } from './subschemas.ts';
 export function referenceProblems(parts: readonly Subschema[]): readonly SchemaProblem[] {
   const references = new References(parts);
   const problems = parts.flatMap((part) => lostReferences(part, references));
-  if (!hasCircle(handOvers(parts, references))) return problems;
-  return [...problems, { pointer: '', message: 'the schema refers to itself without end' }];
+  const endless = findCircle(handOvers(parts, references));
+  if (endless === undefined) return problems;
+  // It may stand where no schema does, such as in `const`.
+  const { pointer = '' } = parts.find(({ schema }) => schema === endless) ?? {};
+  return [...problems, { pointer, message: 'the schema refers to itself without end' }];
 }
 
 // --- Internal ---
@@ -109,8 +112,8 @@ function handOvers(parts: readonly Subschema[], references: References): Map<Sch
   return next;
 }
 
-/** Whether a value could come back to a schema that has looked at it: a check would never end. */
-function hasCircle(next: ReadonlyMap<Schema, readonly Schema[]>): boolean {
+/** A schema to which a value could come back that it has looked at: a check would never end. */
+function findCircle(next: ReadonlyMap<Schema, readonly Schema[]>): Schema | undefined {
   const waits = new Map<Schema, number>();
   for (const other of [...next.values()].flat()) waits.set(other, (waits.get(other) ?? 0) + 1);
   // A schema is free once all that lead to it are; those of a circle wait for each other.
@@ -122,7 +125,19 @@ function hasCircle(next: ReadonlyMap<Schema, readonly Schema[]>): boolean {
       if (left === 0) free.push(other);
     }
   }
-  return free.length < next.size;
+  const freed = new Set(free);
+  const before = new Map<Schema, Schema>();
+  for (const [schema, others] of next) {
+    if (!freed.has(schema)) for (const other of others) before.set(other, schema);
+  }
+  // Back from one that waits there is always another, and in the end one that was met before.
+  const met = new Set<Schema>();
+  let at = [...next.keys()].find((schema) => !freed.has(schema));
+  while (at !== undefined && !met.has(at)) {
+    met.add(at);
+    at = before.get(at);
+  }
+  return at;
 }
 
 /** The schemas inside one that look at the same value as it does. */

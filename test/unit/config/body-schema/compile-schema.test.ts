@@ -380,7 +380,7 @@ const badSchemas: [name: string, schema: unknown, pointer: string, sentence: Reg
   [
     'a circle of two',
     { ...of({ $ref: '#/$defs/b' }), $defs: { b: { $ref: '#/$defs/c' }, c: { $ref: '#/$defs/b' } } },
-    '',
+    '/$defs/b',
     /^the schema refers to itself without end$/,
   ],
   [
@@ -393,7 +393,7 @@ const badSchemas: [name: string, schema: unknown, pointer: string, sentence: Reg
     (keyword): (typeof badSchemas)[number] => [
       `a circle of ${keyword} two levels down`,
       { ...of(of({ $ref: '#/$defs/b' })), $defs: { b: circleOf(keyword) } },
-      '',
+      '/$defs/b',
       /^the schema refers to itself without end$/,
     ],
   ),
