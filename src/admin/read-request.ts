@@ -110,9 +110,9 @@ function requireType<T>(req: IncomingMessage, find: (type: string) => T | undefi
   throw new AdminProblem('unsupported_type', `Content-Type must be ${demand}`);
 }
 
-/** Of the parameters of a type, those that change nothing. */
+/** Of the parameters of a type, those that change nothing. One may be empty (RFC 9110 §5.6.6). */
 function isHarmless(parameter: string): boolean {
-  return /^(?:charset=(?:utf-8|"utf-8")|header=present)$/i.test(parameter);
+  return /^(?:charset=(?:utf-8|"utf-8")|header=present)?$/i.test(parameter);
 }
 
 async function readBytes(req: IncomingMessage, res: ServerResponse): Promise<Buffer> {

@@ -34,9 +34,10 @@ export interface ImportReport {
 
 /** A batch is one step of the store, so it must stay well below what a request can wait for. */
 const batchSize = 250;
+
 /**
  * Takes keys over from a file. It can be run again, after a failure or with a longer file: what is there is recognised by
- * its secret. A line that is wrong is reported and the others go on.
+ * its secret. A line that is wrong is reported and the others go on, unless where it ends cannot be known (`BrokenFile`).
  */
 export async function importKeys(
   lines: AsyncIterable<ImportLine>,
