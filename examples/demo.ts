@@ -12,7 +12,7 @@ const help = `Starts the example upstream and the gateway in front of it, and pr
   npm run demo [-- --port N --admin-port N --upstream-port N]
 
   --port N           where the gateway listens (8080; 0 = any free port)
-  --admin-port N     where health and metrics are (9090)
+  --admin-port N     where console, health and metrics are (9090)
   --upstream-port N  where the example upstream listens (9000)
   --help             this text`;
 
@@ -41,6 +41,7 @@ async function runDemo(ports: Ports): Promise<void> {
 
     console.log('Starting the gateway …');
     const key = `demo-${randomBytes(18).toString('base64url')}`;
+    const token = `demo-${randomBytes(18).toString('base64url')}`;
     const gateway = launch('the gateway', {
       args: [fileHere('../src/main.ts'), 'serve', '--config', fileHere('demo.yaml')],
       env: {
@@ -49,6 +50,7 @@ async function runDemo(ports: Ports): Promise<void> {
         DEMO_UPSTREAM: upstreamUrl,
         DEMO_FOLDER: folder,
         DEMO_KEY: key,
+        DEMO_ADMIN_TOKEN: token,
       },
       readReady: readAddresses,
     });
@@ -56,7 +58,7 @@ async function runDemo(ports: Ports): Promise<void> {
     const addresses = await Promise.race([gateway.ready, stopAsked]);
     if (!addresses) return;
 
-    console.log(invitation({ ...addresses, upstreamUrl, key }));
+    console.log(invitation({ ...addresses, upstreamUrl, key, token }));
     gateway.showOutput();
     upstream.showOutput();
     const death = await Promise.race([stopAsked, ...started.map(({ ended }) => ended)]);
@@ -82,7 +84,7 @@ function readAddresses(line: string): Addresses | undefined {
   return ready ? { listen: String(listen), admin: String(admin) } : undefined;
 }
 
-function invitation(scene: Addresses & { upstreamUrl: string; key: string }): string {
+function invitation(scene: Addresses & { upstreamUrl: string; key: string; token: string }): string {
   const api = `http://${scene.listen}/v1/voice-gender-recognition/api`;
   const url = `${api}/name`;
   const withKey = `-H "apiKey: ${scene.key}"`;
@@ -90,7 +92,7 @@ function invitation(scene: Addresses & { upstreamUrl: string; key: string }): st
   const good = `-d '{"firstName": "Ada", "lastName": "Lovelace"}'`;
   return `
 Gateway   http://${scene.listen}
-Admin     http://${scene.admin}   (/livez, /readyz, /metrics)
+Console   http://${scene.admin}/ with the token ${scene.token}
 Upstream  ${scene.upstreamUrl}
 
 A call that succeeds:

@@ -32,8 +32,10 @@ test('the demo prints calls that can be pasted, and what they promise is what th
   assert.match(answers[1]?.stdout ?? '', /\{"error":"API key is required"\}/);
   assert.match(answers[3]?.stdout ?? '', /"fundamentalHz":200,/);
   assert.match(answers[4]?.stdout ?? '', /\{"error":"file must be one of audio\/wav, audio\/mpeg/);
-  const admin = /^Admin +(\S+)/m.exec(output())?.[1];
-  assert.equal((await fetch(`${admin}/readyz`)).status, 200);
+  const [, console, token] = /^Console +(\S+) with the token (\S+)$/m.exec(output()) ?? [];
+  assert.match(await (await fetch(`${console}`)).text(), /<title>Gatehouse<\/title>/);
+  const asked = await fetch(`${console}v1/keys`, { headers: { authorization: `Bearer ${token}` } });
+  assert.equal(asked.status, 200);
 });
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
@@ -41,7 +43,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     const folder = tempFolder(t);
     const { child, output, ready, exitCode } = startDemo(t, anyPorts, { TMPDIR: folder });
     await ready();
-    const urls = output().match(/http:\/\/127\.0\.0\.1:\d+(?=\s)/g) ?? [];
+    const urls = output().match(/http:\/\/127\.0\.0\.1:\d+(?=\/?\s)/g) ?? [];
     assert.equal(urls.length, 3);
     // A terminal that is closed takes nothing any more.
     if (signal === 'SIGHUP') for (const stream of [child.stdout, child.stderr]) stream.destroy();
