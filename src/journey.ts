@@ -62,7 +62,6 @@ export function createJourney(by: Provisions): Travel {
 
       const grant = await admit(res, { caller, route }, by.admission); // 429 500 503
       visit.owed = grant.owed;
-      visit.whenWhole = grant.leavePlace;
       try {
         const order = { head, rule: route.body, rooms: by.bodyRooms, arrivals: visit };
         const body = await readBody(req, res, order); //                400 408 413 415 503
@@ -76,6 +75,7 @@ export function createJourney(by: Provisions): Travel {
             origin: visit.origin,
             requestId: visit.id,
             tellLimits: () => tellLimits(grant, caller, by.admission),
+            whenWhole: grant.leavePlace,
             progress: visit,
           };
           await forward(req, res, parcel, by.forwarding); //            499 502 503 504

@@ -33,7 +33,6 @@ export class Visit {
   cost: number | undefined;
   /** Let through without the store's word, to be counted when it is back. */
   owed = false;
-  whenWhole: (() => void) | undefined;
   /** Bytes of the bodies, or over a WebSocket. */
   bytesIn = 0;
   bytesOut = 0;

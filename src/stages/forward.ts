@@ -32,6 +32,8 @@ export interface Parcel {
   readonly requestId: string;
   /** What an answer tells of the caller's limits, as they are when it is asked. */
   readonly tellLimits: () => Readonly<Record<string, string>>;
+  /** Called when all of the answer has come, before the client is sent the end of it. */
+  readonly whenWhole: (() => void) | undefined;
   /** Where the exchange tells how it goes. */
   readonly progress: Progress;
 }
@@ -66,6 +68,7 @@ export function forward(
     host: head.host,
     answerHeaders: () => listAnswerHeaders(parcel),
     costHeader: route.costHeader,
+    whenWhole: parcel.whenWhole,
     switching,
   };
   return upstream.send(request, res, parcel.progress);

@@ -14,11 +14,6 @@ export interface Progress {
   /** Who broke off; `gateway` is set before the gateway cuts the client's connection. */
   cut: 'client' | 'upstream' | 'gateway' | undefined;
   cause: unknown;
-  /**
-   * Called when all of the answer has come, before the client is sent the end of it: by its next request it may ask another process for
-   * what this one has not given back yet. Undefined where there is nothing of the kind.
-   */
-  whenWhole: (() => void) | undefined;
 }
 
 /** An exchange that failed before any of an answer reached the client, so another target or a refusal can follow. */

@@ -17,6 +17,11 @@ export interface LaneParts {
   /** The gateway's own headers for the answer. It is asked for them when that is there. */
   readonly own: () => readonly string[];
   readonly costHeader: string | undefined;
+  /**
+   * Called when all of the answer has come, before the client is sent the end of it: by its next request it may ask another process for
+   * what this one has not given back yet. Undefined where there is nothing of the kind.
+   */
+  readonly whenWhole: (() => void) | undefined;
   readonly progress: Progress;
   readonly settle: Settle;
 }
@@ -65,6 +70,7 @@ export class Relay implements AnswerListener, Guest {
   readonly #res: ServerResponse;
   readonly #own: () => readonly string[];
   readonly #costHeader: string | undefined;
+  readonly #whenWhole: (() => void) | undefined;
   readonly #progress: Progress;
   readonly #seats: Seats;
   readonly #settle: Settle;
@@ -86,10 +92,12 @@ export class Relay implements AnswerListener, Guest {
   /** All that is not held. */
   #body: GatheringWriter | undefined;
 
-  constructor(res: ServerResponse, { own, costHeader, progress, timeouts, seats, settle }: RelayParts) {
+  constructor(res: ServerResponse, parts: RelayParts) {
+    const { own, costHeader, whenWhole, progress, timeouts, seats, settle } = parts;
     this.#res = res;
     this.#own = own;
     this.#costHeader = costHeader;
+    this.#whenWhole = whenWhole;
     this.#progress = progress;
     this.#clock = new AnswerClock(timeouts, this);
     this.#seats = seats;
@@ -141,7 +149,7 @@ export class Relay implements AnswerListener, Guest {
     // The head of a stream must not wait for its first event; with a body in the same packet one write carries both.
     whenAllIsRead(() => {
       if (this.#stage !== 'whole') this.#startFlowing();
-      else if (this.#progress.whenWhole === undefined) this.#finish();
+      else if (this.#whenWhole === undefined) this.#finish();
     });
   }
 
@@ -160,11 +168,10 @@ export class Relay implements AnswerListener, Guest {
   /** All of the answer has come. */
   answerEnded(): void {
     if (this.#stage === 'over') return;
-    const { whenWhole } = this.#progress;
     // One that stands behind others on its connection is far from its end.
-    if (this.#res.socket !== null) whenWhole?.();
+    if (this.#res.socket !== null) this.#whenWhole?.();
     // One that has just begun is sent at the end of this turn already, but maybe ahead of what was asked of a store just now.
-    if (this.#stage === 'flowing' || whenWhole !== undefined) whenAllIsRead(() => this.#finish());
+    if (this.#stage === 'flowing' || this.#whenWhole !== undefined) whenAllIsRead(() => this.#finish());
     this.#stage = 'whole';
     this.#clock.expectNoMore();
     this.#source = undefined;

@@ -22,6 +22,8 @@ export interface OutgoingRequest {
   readonly answerHeaders: () => readonly string[];
   /** Folded name of the header that is read and taken out of the answer. */
   readonly costHeader: string | undefined;
+  /** Called when all of the answer has come, before the client is sent the end of it. */
+  readonly whenWhole: (() => void) | undefined;
   /** Set when the client asked to switch protocols. */
   readonly switching: Switching | undefined;
 }
@@ -130,9 +132,18 @@ function exchange(
       reject(new ExchangeFailed(new ClientGone()));
       return;
     }
-    const { method, target: path, headers, body, switching, answerHeaders: own, costHeader } = request;
+    const {
+      method,
+      target: path,
+      headers,
+      body,
+      switching,
+      answerHeaders: own,
+      costHeader,
+      whenWhole,
+    } = request;
     const host = config.preserveHost ? request.host : target.url.host;
-    const parts = { own, costHeader, progress, settle: target.attempt({ resolve, reject }) };
+    const parts = { own, costHeader, whenWhole, progress, settle: target.attempt({ resolve, reject }) };
     const alone = repeats || (hasBytes(body) && methodsWithoutBody.has(method));
     if (body.kind === 'bytes' && body.bytes.length <= wholeBytesMax && switching === undefined) {
       const head = new RequestHead({ method, path, host, headers });

@@ -11,6 +11,5 @@ export function noProgress(): Progress {
     bytesOut: 0,
     cut: undefined,
     cause: undefined,
-    whenWhole: undefined,
   };
 }

@@ -22,7 +22,14 @@ class Source implements AnswerSource {
 }
 
 /** A request of a client that reads nothing as yet, the last of so many on its connection, and its relay. */
-async function openRelay(t: TestContext, { idleMs = 60_000, requests = 1 } = {}) {
+async function openRelay(
+  t: TestContext,
+  {
+    idleMs = 60_000,
+    requests = 1,
+    whenWhole,
+  }: { idleMs?: number; requests?: number; whenWhole?: () => void } = {},
+) {
   const server = createServer();
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -41,6 +48,7 @@ async function openRelay(t: TestContext, { idleMs = 60_000, requests = 1 } = {})
   const relay = new Relay(res, {
     own: () => [],
     costHeader: undefined,
+    whenWhole,
     progress,
     timeouts: { responseMs: 60_000, idleMs },
     seats: new Seats(1),
@@ -71,9 +79,10 @@ async function startRelay(t: TestContext, idleMs?: number) {
 
 for (const isHeadOut of [false, true]) {
   test(`what is asked of a store when an answer is whole leaves before its end, with its head ${isHeadOut ? 'out' : 'waiting'}`, async (t) => {
-    const { relay, res, progress, over } = await openRelay(t);
     const order: string[] = [];
-    progress.whenWhole = () => whenAllIsRead(() => order.push('asked'));
+    const { relay, res, over } = await openRelay(t, {
+      whenWhole: () => whenAllIsRead(() => order.push('asked')),
+    });
     res.once('prefinish', () => order.push('end'));
     relay.answerBegins(200, []);
     if (isHeadOut) await new Promise(setImmediate);
@@ -85,9 +94,8 @@ for (const isHeadOut of [false, true]) {
 }
 
 test('an answer that stands behind others on its connection is not told to be whole', async (t) => {
-  const { relay, progress, over } = await openRelay(t, { requests: 2 });
   let isTold = false;
-  progress.whenWhole = () => (isTold = true);
+  const { relay, over } = await openRelay(t, { requests: 2, whenWhole: () => (isTold = true) });
   relay.answerBegins(200, []);
   relay.answerEnded();
   await over;

@@ -30,6 +30,7 @@ test('the authorities of an upstream are read once, not for each connection', as
       host: 'a',
       answerHeaders: () => [],
       costHeader: undefined,
+      whenWhole: undefined,
       switching: undefined,
     };
     void upstream.send(request, res, noProgress());

@@ -593,6 +593,7 @@ async function startScene(
         host: 'a',
         answerHeaders: () => [],
         costHeader: undefined,
+        whenWhole: undefined,
         switching: undefined,
       };
       const progress = noProgress();

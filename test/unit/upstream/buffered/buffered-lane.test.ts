@@ -64,7 +64,13 @@ async function openLane(
         reject: (failure: Error) => (resolve(failure), res.destroy()),
       };
       const headers = ['content-length', String(request.body.length)];
-      const parts = { own: () => [], costHeader: undefined, progress: noProgress(), settle };
+      const parts = {
+        own: () => [],
+        costHeader: undefined,
+        whenWhole: undefined,
+        progress: noProgress(),
+        settle,
+      };
       const head = new RequestHead({ method: 'POST', path: '/', host: 'a', headers });
       lane.send({ head, ...asked }, res, parts);
       if (leaves) res.emit('close');
