@@ -2,7 +2,7 @@
 import { ask } from './api.js';
 import { button, element, explained, moment, table } from './elements.js';
 import { editKey, pathOf, resetUsage, revokeKey, rotateKey, switchKey } from './key-changes.js';
-import { writeQuota } from './key-form.js';
+import { writeLabels, writeQuota } from './key-form.js';
 import { stateOf } from './key-list.js';
 
 /**
@@ -86,12 +86,7 @@ function factsOf(key) {
     ['Quotas of its own', key.quotas.map(writeQuota).join(', ')],
     ['Scopes', key.scopes.join(', ') || 'every route'],
     ['Networks', key.networks.join(', ') || 'anywhere'],
-    [
-      'Labels',
-      Object.entries(key.labels)
-        .map((pair) => pair.join('='))
-        .join(', '),
-    ],
+    ['Labels', writeLabels(key.labels).join(', ')],
     ['Valid from', moment(key.notBefore, '')],
     ['Valid until', moment(key.expiresAt, 'for ever')],
     ['Revoked', moment(key.revokedAt, '')],

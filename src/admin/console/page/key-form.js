@@ -70,10 +70,7 @@ const fields = {
     label: 'Labels',
     hint: 'name=value, one a line',
     long: true,
-    write: ({ labels }) =>
-      Object.entries(labels)
-        .map((pair) => pair.join('='))
-        .join('\n'),
+    write: ({ labels }) => writeLabels(labels).join('\n'),
     read: (text) => Object.fromEntries(linesOf(text).map(readPair)),
   },
 };
@@ -107,6 +104,11 @@ export function createKeyForm(key) {
       );
     },
   };
+}
+
+/** @param {KeyView['labels']} labels */
+export function writeLabels(labels) {
+  return Object.entries(labels).map((pair) => pair.join('='));
 }
 
 /** @param {Quota} quota */
