@@ -76,11 +76,14 @@ export function readKeyFields(
 ): Partial<KeyFields> {
   const faults: FieldFault[] = [];
   const fields: Record<string, unknown> = {};
-  const tellUnknown = createUnknownNames('field', [...besides, ...Object.keys(readers)], { mayName });
+  const readerRules = { ...rules, anyScope };
+  let tellUnknown: ReturnType<typeof createUnknownNames> | undefined;
   for (const [field, value] of Object.entries(written)) {
     if (value === undefined) continue;
     const reader = Object.hasOwn(readers, field) ? readers[field as keyof KeyFields] : undefined;
     if (reader === undefined) {
+      // Made only here: an import reads a million lines that have none.
+      tellUnknown ??= createUnknownNames('field', [...besides, ...Object.keys(readers)], { mayName });
       faults.push(...tellUnknown(field));
     } else if (value === null && field in emptyFields && field !== 'enabled') {
       fields[field] = emptyFields[field as keyof typeof emptyFields];
@@ -89,7 +92,7 @@ export function readKeyFields(
         faults.push({ field: `${field}${at}`, message });
         return undefined;
       };
-      fields[field] = reader(value, say, { ...rules, anyScope });
+      fields[field] = reader(value, say, readerRules);
     }
   }
   if (faults.length > 0) throw invalidFields(faults);
