@@ -4,6 +4,7 @@ import type { KeyEvent, KeyStore } from '../stores/key-store.ts';
 import { foundIn, foundOf, type FoundKey } from './found-key.ts';
 import { createKeyCache } from './key-cache.ts';
 import type { KeyFormat } from './key-format.ts';
+import { LookUps } from './look-ups.ts';
 
 /** Finds the key behind a secret: first among the keys of the YAML, then in the store, through a bounded cache. */
 export interface Keyring {
@@ -30,7 +31,7 @@ export function createKeyring(options: KeyringOptions): Keyring {
   const fixed = new Map(staticKeys.map((key) => [key.digest, foundOf(key)]));
   const cache = createKeyCache();
   /** Answers under way that may be shared, by digest. */
-  const asked = new Map<string, Promise<FoundKey | undefined>>();
+  const asked = new LookUps();
 
   const stop = store.watch(function hear(event: KeyEvent) {
     if (event.kind === 'changed') cache.forgetKey(event.keyId);
@@ -61,7 +62,7 @@ export function createKeyring(options: KeyringOptions): Keyring {
     const pending = asked.get(digest);
     if (pending !== undefined) return pending;
     const answer = ask(digest);
-    asked.set(digest, answer);
+    asked.add(digest, answer);
     return answer;
   }
 

@@ -29,7 +29,7 @@ export function createUseNotes(store: Pick<KeyStore, 'noteUses'>, everyMs = flus
 
   function flush(): Promise<void> {
     if (gathered.size > 0) {
-      const uses = [...gathered];
+      const uses = gathered;
       gathered = new Map();
       writes += 1;
       writing = writing
@@ -58,9 +58,9 @@ export function createUseNotes(store: Pick<KeyStore, 'noteUses'>, everyMs = flus
   };
 }
 
-type Gathered = readonly (readonly [name: string, at: number])[];
+type Gathered = ReadonlyMap<string, number>;
 
-function useOf([name, at]: Gathered[number]): KeyUse {
+function useOf([name, at]: [name: string, at: number]): KeyUse {
   const end = name.indexOf(':');
   return { keyId: name.slice(end + 1), secret: Number(name.slice(0, end)), at };
 }
