@@ -159,7 +159,7 @@ function connect(path: string, timeout: number): DatabaseSync {
     refuseForeignFile(database, path);
     // NORMAL in WAL mode survives kill -9 whole. A power cut may lose the last commits, never the file's integrity.
     database.exec('PRAGMA trusted_schema = OFF; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
-    database.exec('PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -4096; PRAGMA temp_store = MEMORY');
+    database.exec('PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -2048; PRAGMA temp_store = MEMORY');
     migrate(database, path);
     database.exec('PRAGMA busy_timeout = 0');
     return database;
