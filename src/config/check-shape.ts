@@ -1,6 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ErrorObject } from 'ajv/dist/2020.js';
 import { formats } from './formats.ts';
+import { childPointer, stepsOf } from './json-pointer.ts';
 import { schema } from './schema.ts';
 import type { RawConfig } from './schema.ts';
 
@@ -64,9 +65,7 @@ export function salvage(tree: unknown, broken: readonly string[]): RawConfig | u
 export function faulty({ instancePath, keyword, params }: ShapeError): string {
   const key: unknown =
     keyword === 'additionalProperties' ? params['additionalProperty'] : params['propertyName'];
-  return typeof key === 'string'
-    ? `${instancePath}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`
-    : instancePath;
+  return typeof key === 'string' ? childPointer(instancePath, key) : instancePath;
 }
 
 /** What stands in for the two rooms that have no default. */
@@ -105,10 +104,7 @@ function remove(tree: unknown, pointer: string): void {
 }
 
 function spotOf(tree: unknown, pointer: string): { holder: object; key: string } | undefined {
-  const steps = pointer
-    .split('/')
-    .slice(1)
-    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const steps = stepsOf(pointer);
   const key = steps.pop();
   let holder: unknown = tree;
   for (const step of steps)

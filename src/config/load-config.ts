@@ -2,7 +2,8 @@ import { checkShape, faulty, salvage } from './check-shape.ts';
 import { compileBodies } from './body-schema/compile-bodies.ts';
 import type { Config } from './config.ts';
 import { explain } from './explain.ts';
-import { Places, pointerTo } from './places.ts';
+import { childPointer } from './json-pointer.ts';
+import { Places } from './places.ts';
 import { ConfigErrors, ConfigUnreadable, printProblem, sortProblems } from './problems.ts';
 import type { Problem } from './problems.ts';
 import { readText, UnusableText } from './read-text.ts';
@@ -117,5 +118,5 @@ function declaredNames(tree: unknown): Draft['declared'] {
 
 function pointerAt(places: Places, holder: object, option: string): string {
   const pointer = places.pointerOf(holder) ?? '';
-  return option === '' ? pointer : `${pointer}${pointerTo([option])}`;
+  return option === '' ? pointer : childPointer(pointer, option);
 }

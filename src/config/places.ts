@@ -1,8 +1,7 @@
 import type { LineCounter } from 'yaml';
+import { pointerTo, stepsOf } from './json-pointer.ts';
+import type { Path } from './json-pointer.ts';
 import { isPlainName, startOfName } from './wording.ts';
-
-/** Steps from the root of the configuration to a value. */
-export type Path = readonly (string | number)[];
 
 interface Place {
   readonly path: Path;
@@ -53,12 +52,8 @@ export class Places {
       return { ...this.position(place.offset), path: print(place.path) };
     }
     if (pointer === '') return { line: 1, column: 1, path: '' };
-    const end = pointer.lastIndexOf('/');
-    const holder = this.locate(pointer.slice(0, end));
-    const step = pointer
-      .slice(end + 1)
-      .replaceAll('~1', '/')
-      .replaceAll('~0', '~');
+    const holder = this.locate(pointer.slice(0, pointer.lastIndexOf('/')));
+    const step = stepsOf(pointer).at(-1) ?? '';
     return { ...holder, path: `${holder.path}${printStep(step)}`.replace(/^\./, '') };
   }
 
@@ -67,11 +62,6 @@ export class Places {
     const { line, col } = this.#lines.linePos(offset);
     return { line: Math.max(line, 1), column: Math.max(col, 1) };
   }
-}
-
-/** The JSON pointer (RFC 6901) of a path. */
-export function pointerTo(path: Path): string {
-  return path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }
 
 function printPath(path: Path): string {

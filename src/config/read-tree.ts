@@ -1,8 +1,9 @@
 import { isAlias, isMap, isNode, isScalar, isSeq } from 'yaml';
 import type { Pair, YAMLMap, YAMLSeq } from 'yaml';
 import { expandText } from './expand.ts';
-import type { Path, Places } from './places.ts';
-import { pointerTo } from './places.ts';
+import { pointerTo } from './json-pointer.ts';
+import type { Path } from './json-pointer.ts';
+import type { Places } from './places.ts';
 import type { Source } from './read-yaml.ts';
 
 interface Reader {

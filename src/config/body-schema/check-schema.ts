@@ -7,7 +7,8 @@ import { SchemaProblems } from './schema-problem.ts';
 import type { SchemaProblem } from './schema-problem.ts';
 import type { Subschema } from './subschemas.ts';
 import { isObject } from '../../content/is-object.ts';
-import { childPointer, isAtOrBelow, subschemas } from './subschemas.ts';
+import { childPointer, isAtOrBelow, stepsOf } from '../json-pointer.ts';
+import { subschemas } from './subschemas.ts';
 import { missingSpace, showName } from '../wording.ts';
 
 /** Returns the value as a schema that is well formed by JSON Schema 2020-12, or throws `SchemaProblems` with all faults. */
@@ -118,8 +119,8 @@ function valueProblems(schema: AnySchema): readonly SchemaProblem[] {
     if (!exact.some(({ instancePath }) => isAtOrBelow(instancePath, error.instancePath))) exact.push(error);
   }
   return exact.map((error) => {
-    const keyword = error.instancePath.slice(error.instancePath.lastIndexOf('/') + 1);
-    const subject = keyword === '' ? 'a schema' : `"${keyword.replaceAll('~1', '/').replaceAll('~0', '~')}"`;
+    const keyword = stepsOf(error.instancePath).at(-1) ?? '';
+    const subject = keyword === '' ? 'a schema' : `"${keyword}"`;
     return { pointer: error.instancePath, message: `${subject} ${ruleOf(error)}` };
   });
 }

@@ -1,4 +1,5 @@
 import type { ErrorObject } from 'ajv/dist/2020.js';
+import { stepsOf } from '../json-pointer.ts';
 
 /**
  * One sentence for the errors with which Ajv stopped. It names the field and the rule, both in the operator's words;
@@ -101,8 +102,7 @@ function found(error: ErrorObject): Finding {
 function placeOf(instancePath: string, fields: ReadonlySet<string>, body: unknown): string {
   let place = '';
   let value = body;
-  for (const part of instancePath.split('/').slice(1)) {
-    const name = part.replaceAll('~1', '/').replaceAll('~0', '~');
+  for (const name of stepsOf(instancePath)) {
     // Only the body can tell an index from a name made of digits.
     if (Array.isArray(value)) place += `[${name}]`;
     else place += `${place === '' ? '' : '.'}${fields.has(name) ? name : '*'}`;

@@ -2,7 +2,7 @@ import { normalizeId, resolveUrl } from 'ajv/dist/compile/resolve.js';
 import uri from 'ajv/dist/runtime/uri.js';
 import { isObject } from '../../content/is-object.ts';
 import type { SchemaProblem } from './schema-problem.ts';
-import { childPointer, isAtOrBelow } from './subschemas.ts';
+import { childPointer, isAtOrBelow, stepsOf } from '../json-pointer.ts';
 import type { Subschema } from './subschemas.ts';
 
 /** What is wrong with the references of a schema, whose parts these are, outermost first. */
@@ -84,8 +84,7 @@ function addressOf(reference: string, base: string): { piece: string; fragment: 
 /** What is at a JSON pointer (RFC 6901). */
 function follow(schema: unknown, pointer: string): unknown {
   let at = schema;
-  for (const step of pointer.split('/').slice(1)) {
-    const name = step.replaceAll('~1', '/').replaceAll('~0', '~');
+  for (const name of stepsOf(pointer)) {
     if (typeof at !== 'object' || at === null || !Object.hasOwn(at, name)) return undefined;
     at = Reflect.get(at, name);
   }

@@ -1,4 +1,5 @@
 import { isObject } from '../../content/is-object.ts';
+import { childPointer } from '../json-pointer.ts';
 
 /** One schema object inside a schema, and the JSON pointer to it. */
 export interface Subschema {
@@ -38,16 +39,6 @@ export function declaredFields(schema: unknown): ReadonlySet<string> {
 export function leadsToWhole(reference: unknown, schema: unknown): boolean {
   const anchors = isObject(schema) ? strings([schema['$anchor'], schema['$dynamicAnchor']]) : [];
   return ['', '/', ...anchors].some((anchor) => reference === `#${anchor}`);
-}
-
-/** Extends a JSON pointer (RFC 6901) by one step. */
-export function childPointer(pointer: string, step: string): string {
-  return `${pointer}/${step.replaceAll('~', '~0').replaceAll('/', '~1')}`;
-}
-
-/** Whether a JSON pointer is another one, or leads further down from there. */
-export function isAtOrBelow(pointer: string, above: string): boolean {
-  return pointer === above || pointer.startsWith(`${above}/`);
 }
 
 function* members(value: unknown, pointer: string): Generator<Subschema> {

@@ -2,7 +2,7 @@ import { bufferedBytesMax, fieldsBytesMax } from '../held-bytes.ts';
 import type { RawRoute, RawUpload } from '../schema.ts';
 import { noRoute, usageRoute } from '../route-names.ts';
 import { compareSegments, pathBelow, segmentsOf } from '../route-path.ts';
-import { childPointer } from '../body-schema/subschemas.ts';
+import { childPointer } from '../json-pointer.ts';
 import { parseSize, printSize } from '../units.ts';
 import { noSuch } from './draft.ts';
 import type { Rule } from './draft.ts';

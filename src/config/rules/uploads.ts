@@ -3,7 +3,7 @@ import type { RawRoute } from '../schema.ts';
 import { parseSize, printSize } from '../units.ts';
 import { readFieldKinds } from '../body-schema/field-kinds.ts';
 import { isObject } from '../../content/is-object.ts';
-import { childPointer } from '../body-schema/subschemas.ts';
+import { childPointer } from '../json-pointer.ts';
 import { showName } from '../wording.ts';
 import type { Draft, Rule } from './draft.ts';
 
