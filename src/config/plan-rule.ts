@@ -41,8 +41,13 @@ export interface ConcurrencyRule {
   readonly shared: boolean;
 }
 
-/** The calendar unit over which a quota counts. */
-export type PeriodUnit = 'second' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year' | 'lifetime';
+/** The calendar units over which a quota can count. */
+export const periodUnits = ['second', 'minute', 'hour', 'day', 'week', 'month', 'year', 'lifetime'] as const;
+export type PeriodUnit = (typeof periodUnits)[number];
+
+export function isPeriodUnit(word: unknown): word is PeriodUnit {
+  return periodUnits.some((unit) => unit === word);
+}
 
 /** When a quota starts anew. Complete: what a unit does not need holds its default. */
 export interface PeriodRule {

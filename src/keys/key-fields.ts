@@ -1,8 +1,9 @@
-import { isTimeZone } from '../config/period-words.ts';
+import { isTimeZone, quotaNamePattern } from '../config/period-words.ts';
 import { isObject } from '../content/is-object.ts';
 import { isNetwork } from '../config/addresses.ts';
 import { parseInstant } from '../config/instants.ts';
 import { pathFault } from '../config/route-path.ts';
+import { isPeriodUnit, periodUnits } from '../config/plan-rule.ts';
 import type { PlanRule } from '../config/plan-rule.ts';
 import { isTaken } from '../config/resolve-plan.ts';
 import { isMadeHere } from './key-format.ts';
@@ -17,8 +18,6 @@ import {
   labelsMax,
   lineLengthMax,
   networksMax,
-  periods,
-  quotaNamePattern,
   quotasMax,
   scopesMax,
 } from './key-limits.ts';
@@ -176,7 +175,6 @@ const printable = /^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]*$/u;
 const labelName = new RegExp(labelPattern);
 const quotaName = new RegExp(quotaNamePattern);
 const quotaFields = ['name', 'limit', 'per', 'timezone'];
-const periodNames: readonly string[] = periods;
 
 function readLine(value: unknown, say: Say): string | undefined {
   if (typeof value !== 'string') return say('is no text');
@@ -248,8 +246,8 @@ function readQuota(value: unknown, say: Say): OwnQuota | undefined {
   if (typeof limit !== 'number' || !Number.isSafeInteger(limit) || limit < 1) {
     return say('is no whole number of at least 1', '.limit');
   }
-  if (per !== undefined && !(typeof per === 'string' && periodNames.includes(per))) {
-    return say(`is no period, choose from ${periods.join(', ')}`, '.per');
+  if (per !== undefined && !isPeriodUnit(per)) {
+    return say(`is no period, choose from ${periodUnits.join(', ')}`, '.per');
   }
   if (
     timezone !== undefined &&

@@ -2,13 +2,11 @@
 export const lineLengthMax = 200;
 export const labelsMax = 32;
 export const labelPattern = '^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$';
-export const quotaNamePattern = '^[a-z0-9_-]{1,64}$';
 export const quotasMax = 16;
 export const scopesMax = 64;
 export const networksMax = 64;
 /** What a key may take as JSON: one with all that it may have is far below. */
 export const keyJsonBounds = { depthMax: 8, valuesMax: 10_000 };
-export const periods = ['second', 'minute', 'hour', 'day', 'week', 'month', 'year', 'lifetime'] as const;
 /** What an id may look like: it stands in headers, logs and paths as it is. */
 export const keyIdPattern = '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$';
 

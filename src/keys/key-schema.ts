@@ -1,3 +1,5 @@
+import { quotaNamePattern } from '../config/period-words.ts';
+import { periodUnits } from '../config/plan-rule.ts';
 import type { OwnQuota } from '../stores/key-store.ts';
 import type { KeyFields } from './key-fields.ts';
 import {
@@ -6,8 +8,6 @@ import {
   labelsMax,
   lineLengthMax,
   networksMax,
-  periods,
-  quotaNamePattern,
   quotasMax,
   scopesMax,
 } from './key-limits.ts';
@@ -28,7 +28,7 @@ const quotaProperties: SchemaOf<OwnQuota> = {
   per: {
     description: 'The calendar period; absent where the quota is the plan’s with another limit.',
     type: 'string',
-    enum: periods,
+    enum: periodUnits,
   },
   timezone: { description: 'IANA name of the zone whose calendar counts.', type: 'string' },
 };

@@ -1,5 +1,6 @@
 import { BoundedMap } from '../collections/bounded-map.ts';
-import type { PeriodUnit, PlanRule, QuotaRule } from '../config/plan-rule.ts';
+import { isPeriodUnit } from '../config/plan-rule.ts';
+import type { PlanRule, QuotaRule } from '../config/plan-rule.ts';
 import { Refusal } from '../refusals.ts';
 import type { OwnQuota } from '../stores/key-store.ts';
 
@@ -51,25 +52,7 @@ function mergeQuotas(quotas: readonly QuotaRule[], own: readonly OwnQuota[]): re
 /** Without a period it has that of the plan's quota. Should the plan have lost that one, a lifetime is the strictest reading. */
 function ruleOf({ name, limit, per, timezone = 'UTC' }: OwnQuota, inPlan: QuotaRule | undefined): QuotaRule {
   if (per === undefined && inPlan !== undefined) return { ...inPlan, limit };
-  const start = { anchorMonth: 1, anchorDay: 1, anchorMinute: 0 };
-  return { name, limit, period: { per: unitOf(per), timezone, ...start }, warnAt: inPlan?.warnAt };
-}
-
-const units: ReadonlySet<string> = new Set<PeriodUnit>([
-  'second',
-  'minute',
-  'hour',
-  'day',
-  'week',
-  'month',
-  'year',
-  'lifetime',
-]);
-
-function unitOf(per: string | undefined): PeriodUnit {
-  return isUnit(per) ? per : 'lifetime';
-}
-
-function isUnit(per: string | undefined): per is PeriodUnit {
-  return per !== undefined && units.has(per);
+  const unit = isPeriodUnit(per) ? per : 'lifetime';
+  const period = { per: unit, timezone, anchorMonth: 1, anchorDay: 1, anchorMinute: 0 };
+  return { name, limit, period, warnAt: inPlan?.warnAt };
 }

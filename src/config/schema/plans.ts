@@ -1,4 +1,5 @@
 import type { JSONSchema } from 'json-schema-to-ts';
+import { periodUnits } from '../plan-rule.ts';
 
 const quota = {
   description: 'Units that a key may use in a calendar period. One request takes the `cost` of its route.',
@@ -21,7 +22,7 @@ const quota = {
     per: {
       description: 'The calendar period; lifetime never starts anew.',
       type: 'string',
-      enum: ['second', 'minute', 'hour', 'day', 'week', 'month', 'year', 'lifetime'],
+      enum: periodUnits,
     },
     timezone: {
       description:
