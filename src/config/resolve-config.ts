@@ -1,5 +1,4 @@
 import { availableParallelism } from 'node:os';
-import { fold } from '../wire/headers.ts';
 import { parseAddress } from './addresses.ts';
 import type { RefusalWording } from '../refusals.ts';
 import type { BodyCheck } from './body-schema/compile-schema.ts';
@@ -7,9 +6,7 @@ import type {
   Address,
   AdminToken,
   AuthConfig,
-  BodyRule,
   Config,
-  Route,
   StaticKey,
   UpstreamConfig,
   Version,
@@ -19,9 +16,8 @@ import { parseInstant } from './instants.ts';
 import type { RefusalCode } from '../refusals.ts';
 import { parseStoreAddress } from './parse-store-address.ts';
 import { resolvePlan } from './resolve-plan.ts';
-import { resolveUpload, resolveUpgrade } from './resolve-upload.ts';
+import { resolveRoute } from './resolve-route.ts';
 import { pathBelow } from './route-path.ts';
-import { methodsOf } from './rules/routes.ts';
 import type { RawConfig, RawKey, RawRoute } from './schema.ts';
 import { duration, known, size } from './known.ts';
 
@@ -120,48 +116,6 @@ function resolveVersion(version: RawConfig['versions'][string], name: string): V
     link: version.link,
     afterSunset: version.afterSunset,
   };
-}
-
-interface RouteSurroundings {
-  readonly base: string;
-  readonly versions: ReadonlyMap<string, Version>;
-  readonly check: BodyCheck | undefined;
-  readonly requestMs: number;
-}
-
-function resolveRoute(route: RawRoute, { base, versions, check, requestMs }: RouteSurroundings): Route {
-  const path = pathBelow(base, route.path);
-  const version = versions.get(route.path.split('/')[1] ?? '');
-  return {
-    name: route.name ?? path,
-    path,
-    methods: [...methodsOf(route)],
-    upstream: known(route.upstream ?? version?.upstream),
-    version,
-    cost: route.cost,
-    costHeader: route.costHeader === undefined ? undefined : fold(route.costHeader),
-    body: resolveBody(route.body, check, requestMs),
-    upgrade: resolveUpgrade(route.upgrade),
-  };
-}
-
-function resolveBody(body: RawRoute['body'], check: BodyCheck | undefined, requestMs: number): BodyRule {
-  if (typeof body === 'string') return { kind: 'none' };
-  if (body.json === undefined) return resolveUpload(body, check) ?? resolveAny(known(body.any), requestMs);
-  const { maxSize, maxDepth, maxValues, suffixed } = body.json;
-  const bounds = { sizeMax: size(maxSize), depthMax: maxDepth, valuesMax: maxValues };
-  return { kind: 'json', ...bounds, suffixed, check };
-}
-
-function resolveAny(
-  { maxSize, minRate, timeout }: NonNullable<Exclude<RawRoute['body'], string>['any']>,
-  requestMs: number,
-): BodyRule {
-  const arrival = {
-    timeoutMs: timeout === undefined ? requestMs : duration(timeout),
-    bytesPerSecondMin: minRate === undefined ? 0 : size(minRate),
-  };
-  return { kind: 'any', sizeMax: size(maxSize), arrival };
 }
 
 function resolveWording({ status, message, fields }: RawConfig['errors'][string]): RefusalWording {

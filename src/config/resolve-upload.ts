@@ -1,5 +1,5 @@
 import type { BodyCheck } from './body-schema/compile-schema.ts';
-import type { BodyRule, UpgradeRule } from './config.ts';
+import type { BodyRule } from './config.ts';
 import { readFieldKinds } from './body-schema/field-kinds.ts';
 import { duration, size } from './known.ts';
 import type { RawRoute, RawUpload } from './schema.ts';
@@ -12,13 +12,6 @@ type RawFile = NonNullable<RawBody['file']>;
 export function resolveUpload(body: RawBody, check: BodyCheck | undefined): BodyRule | undefined {
   if (body.upload !== undefined) return resolveForm(body.upload, check);
   return body.file === undefined ? undefined : resolveFile(body.file);
-}
-
-/** What is asked of WebSockets; undefined where there are none. */
-export function resolveUpgrade(upgrade: RawRoute['upgrade']): UpgradeRule | undefined {
-  if (upgrade === 'none') return undefined;
-  const rule = typeof upgrade === 'string' ? undefined : upgrade.websocket;
-  return { idleMs: duration(rule?.idleTimeout ?? '5m'), socketsMax: rule?.maxSockets ?? 256 };
 }
 
 function resolveForm(form: RawUpload, check: BodyCheck | undefined): BodyRule {

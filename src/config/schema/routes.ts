@@ -76,6 +76,9 @@ const any = {
   },
 } as const satisfies JSONSchema;
 
+/** For WebSockets of which no more is written than that they get through. */
+export const websocketDefaults = { idleTimeout: '5m', maxSockets: 256 } as const;
+
 const websocket = {
   description: 'Let WebSockets (RFC 6455) through.',
   type: 'object',
@@ -85,14 +88,14 @@ const websocket = {
       description: 'How long neither side may say anything before both are closed.',
       type: 'string',
       format: 'duration',
-      default: '5m',
+      default: websocketDefaults.idleTimeout,
     },
     maxSockets: {
       description: 'Open sockets of this route. Each of them counts as a request in flight, too.',
       type: 'integer',
       minimum: 1,
       maximum: 1_000_000,
-      default: 256,
+      default: websocketDefaults.maxSockets,
     },
   },
 } as const satisfies JSONSchema;

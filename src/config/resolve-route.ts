@@ -1,0 +1,64 @@
+import type { BodyCheck } from './body-schema/compile-schema.ts';
+import type { BodyRule, Route, UpgradeRule, Version } from './config.ts';
+import { duration, known, size } from './known.ts';
+import { resolveUpload } from './resolve-upload.ts';
+import { pathBelow } from './route-path.ts';
+import { methodsOf } from './rules/routes.ts';
+import type { RawRoute } from './schema.ts';
+import { websocketDefaults } from './schema/routes.ts';
+import { fold } from '../wire/headers.ts';
+
+/** What a route is resolved by besides what is written of it. */
+interface RouteSurroundings {
+  readonly base: string;
+  readonly versions: ReadonlyMap<string, Version>;
+  readonly check: BodyCheck | undefined;
+  readonly requestMs: number;
+}
+
+/** Turns a checked route into the one that requests take. */
+export function resolveRoute(
+  route: RawRoute,
+  { base, versions, check, requestMs }: RouteSurroundings,
+): Route {
+  const path = pathBelow(base, route.path);
+  const version = versions.get(route.path.split('/')[1] ?? '');
+  return {
+    name: route.name ?? path,
+    path,
+    methods: [...methodsOf(route)],
+    upstream: known(route.upstream ?? version?.upstream),
+    version,
+    cost: route.cost,
+    costHeader: route.costHeader === undefined ? undefined : fold(route.costHeader),
+    body: resolveBody(route.body, check, requestMs),
+    upgrade: resolveUpgrade(route.upgrade),
+  };
+}
+
+function resolveBody(body: RawRoute['body'], check: BodyCheck | undefined, requestMs: number): BodyRule {
+  if (typeof body === 'string') return { kind: 'none' };
+  if (body.json === undefined) return resolveUpload(body, check) ?? resolveAny(known(body.any), requestMs);
+  const { maxSize, maxDepth, maxValues, suffixed } = body.json;
+  const bounds = { sizeMax: size(maxSize), depthMax: maxDepth, valuesMax: maxValues };
+  return { kind: 'json', ...bounds, suffixed, check };
+}
+
+function resolveAny(
+  { maxSize, minRate, timeout }: NonNullable<Exclude<RawRoute['body'], string>['any']>,
+  requestMs: number,
+): BodyRule {
+  const arrival = {
+    timeoutMs: timeout === undefined ? requestMs : duration(timeout),
+    bytesPerSecondMin: minRate === undefined ? 0 : size(minRate),
+  };
+  return { kind: 'any', sizeMax: size(maxSize), arrival };
+}
+
+/** What is asked of WebSockets; undefined where there are none. */
+function resolveUpgrade(upgrade: RawRoute['upgrade']): UpgradeRule | undefined {
+  if (upgrade === 'none') return undefined;
+  const written = typeof upgrade === 'string' ? undefined : upgrade.websocket;
+  const { idleTimeout, maxSockets } = written ?? websocketDefaults;
+  return { idleMs: duration(idleTimeout), socketsMax: maxSockets };
+}
