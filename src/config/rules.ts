@@ -1,6 +1,7 @@
 import * as bodies from './rules/bodies.ts';
 import * as callers from './rules/callers.ts';
 import type { Rule } from './rules/draft.ts';
+import * as errors from './rules/errors.ts';
 import * as plans from './rules/plans.ts';
 import * as routes from './rules/routes.ts';
 import * as services from './rules/services.ts';
@@ -46,7 +47,7 @@ export const rules: readonly Rule[] = [
   uploads.fieldsAreTexts,
   uploads.fieldNamesAreNoFiles,
   uploads.uploadsFitSpool,
-  routes.errorFieldsAreOthers,
-  routes.errorNumbersAreExact,
-  routes.errorsAreAnswered,
+  errors.errorFieldsAreOthers,
+  errors.errorNumbersAreExact,
+  errors.errorsAreAnswered,
 ];

@@ -2,8 +2,8 @@ import { addressesCollide, isLoopback, parseAddress } from '../addresses.ts';
 import { digestOf, plainTokenName, tokenDigest } from '../digest.ts';
 import { parseInstant } from '../instants.ts';
 import { known } from '../known.ts';
-import { parseDuration } from '../units.ts';
 import { weaknessOf } from '../weak-secret.ts';
+import { durationOf } from './amounts.ts';
 import { noSuch } from './draft.ts';
 import type { Report, Rule } from './draft.ts';
 import type { RawKey, RawToken } from '../schema.ts';
@@ -26,8 +26,7 @@ export const adminIsGuarded: Rule = ({ config: { admin } }, report) => {
 /** What was looked up is served without asking the store, so nobody notices that it is down. */
 export const graceIsNotCutShort: Rule = ({ config: { auth } }, report) => {
   if (report.isBroken(auth, 'graceOnOutage', 'cacheFor')) return;
-  const [graceMs = 0, cacheMs = 0] = [parseDuration(auth.graceOnOutage), parseDuration(auth.cacheFor)];
-  if (graceMs >= cacheMs) return;
+  if (durationOf(auth.graceOnOutage) >= durationOf(auth.cacheFor)) return;
   report.warning(
     auth,
     'graceOnOutage',

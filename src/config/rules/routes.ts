@@ -2,8 +2,8 @@ import { bufferedBytesMax, fieldsBytesMax } from '../held-bytes.ts';
 import type { RawRoute, RawUpload } from '../schema.ts';
 import { noRoute, usageRoute } from '../route-names.ts';
 import { compareSegments, pathBelow, segmentsOf } from '../route-path.ts';
-import { childPointer } from '../json-pointer.ts';
-import { parseSize, printSize } from '../units.ts';
+import { printSize } from '../units.ts';
+import { sizeOf } from './amounts.ts';
 import { noSuch } from './draft.ts';
 import type { Rule } from './draft.ts';
 
@@ -114,41 +114,8 @@ export const costHeadersCorrectACost: Rule = ({ config: { routes } }, report) =>
   }
 };
 
-export const errorFieldsAreOthers: Rule = ({ config: { errors } }, report) => {
-  for (const { fields } of Object.values(errors)) {
-    if (Object.hasOwn(fields, 'error'))
-      report.problem(fields, 'error', 'is the sentence of the answer, write it as message');
-  }
-};
-
-/** JSON has no infinity, and JavaScript not every large number: another would be answered, or `null`. */
-export const errorNumbersAreExact: Rule = ({ config: { errors } }, report) => {
-  for (const { fields } of Object.values(errors)) {
-    for (const pointer of inexactNumbers(fields, ''))
-      report.problemBelow(fields, pointer, 'cannot be answered as this number, put it in quotes');
-  }
-};
-
-function inexactNumbers(value: unknown, pointer: string): string[] {
-  if (typeof value === 'number') {
-    const isExact = Number.isInteger(value) ? Number.isSafeInteger(value) : Number.isFinite(value);
-    return isExact ? [] : [pointer];
-  }
-  if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([name, part]) => inexactNumbers(part, childPointer(pointer, name)));
-}
-
-export const errorsAreAnswered: Rule = ({ config: { errors } }, report) => {
-  if (errors['client_gone'] !== undefined)
-    report.problem(errors, 'client_gone', 'is never answered, the client has left: remove it');
-};
-
 function textBytesMax({ maxSize, fields }: RawUpload): number {
   return Math.min(fieldsBytesMax(fields.maxCount, sizeOf(fields.maxSize)), sizeOf(maxSize));
-}
-
-function sizeOf(text: string): number {
-  return parseSize(text) ?? 0;
 }
 
 /** The methods a route answers: HEAD wherever GET is. */

@@ -2,7 +2,8 @@ import { areCertificates, notCertificates, readAuthorities } from '../certificat
 import { parseInstant } from '../instants.ts';
 import { parseStoreAddress } from '../parse-store-address.ts';
 import { UnusableText } from '../read-text.ts';
-import { durationMsMax, parseDuration, parseSize, printSize } from '../units.ts';
+import { durationMsMax, printSize } from '../units.ts';
+import { durationOf, sizeOf } from './amounts.ts';
 import { noSuch } from './draft.ts';
 import type { Rule } from './draft.ts';
 
@@ -86,7 +87,7 @@ export const storeAuthoritiesAreThere: Rule = ({ config }, report) => {
 /** Every connection may make the gateway hold that much before anything is known of its client. */
 export const headersAreBounded: Rule = ({ config: { limits } }, report) => {
   if (report.isBroken(limits, 'headerSize')) return;
-  const bytes = parseSize(limits.headerSize) ?? 0;
+  const bytes = sizeOf(limits.headerSize);
   if (bytes > headerBytesMax) {
     report.problem(limits, 'headerSize', `is more than ${printSize(headerBytesMax)}`);
   } else if (bytes < headerBytesMin) {
@@ -97,7 +98,7 @@ export const headersAreBounded: Rule = ({ config: { limits } }, report) => {
 
 export const clientsHaveTime: Rule = ({ config: { limits } }, report) => {
   for (const option of ['headerTimeout', 'requestTimeout', 'keepAlive', 'stalledReader'] as const) {
-    if (report.isBroken(limits, option) || (parseDuration(limits[option]) ?? 0) >= patienceMsMin) continue;
+    if (report.isBroken(limits, option) || durationOf(limits[option]) >= patienceMsMin) continue;
     report.warning(
       limits,
       option,
@@ -109,6 +110,6 @@ export const clientsHaveTime: Rule = ({ config: { limits } }, report) => {
 /** One timer waits for both. */
 export const drainFitsATimer: Rule = ({ config: { drain } }, report) => {
   if (report.isBroken(drain, 'delay', 'timeout')) return;
-  const bothMs = (parseDuration(drain.delay) ?? 0) + (parseDuration(drain.timeout) ?? 0);
+  const bothMs = durationOf(drain.delay) + durationOf(drain.timeout);
   if (bothMs > durationMsMax) report.problem(drain, 'timeout', 'and delay together are longer than 24d');
 };

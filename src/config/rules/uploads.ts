@@ -1,6 +1,7 @@
 import { matchesType, typesOfExtension } from '../../content/media-types.ts';
 import type { RawRoute } from '../schema.ts';
-import { parseSize, printSize } from '../units.ts';
+import { printSize } from '../units.ts';
+import { sizeOf } from './amounts.ts';
 import { readFieldKinds } from '../body-schema/field-kinds.ts';
 import { isObject } from '../../content/is-object.ts';
 import { childPointer } from '../json-pointer.ts';
@@ -8,7 +9,7 @@ import { showName } from '../wording.ts';
 import type { Draft, Rule } from './draft.ts';
 
 /** Text fields are held in memory while a form is checked, so one form may not hold many large ones. */
-const fieldsBytesMax = 4 * 1024 * 1024;
+const valuesBytesMax = 4 * 1024 * 1024;
 
 /** A file that fits its field has to fit its form. */
 export const filesFitBodies: Rule = ({ config }, report) => {
@@ -33,11 +34,11 @@ export const filesFitBodies: Rule = ({ config }, report) => {
 
 export const fieldsFitMemory: Rule = ({ config }, report) => {
   for (const { fields } of formsOf(config)) {
-    if (fields.maxCount * sizeOf(fields.maxSize) <= fieldsBytesMax) continue;
+    if (fields.maxCount * sizeOf(fields.maxSize) <= valuesBytesMax) continue;
     report.problem(
       fields,
       'maxSize',
-      `times maxCount is more than ${printSize(fieldsBytesMax)}, and text fields are held in memory`,
+      `times maxCount is more than ${printSize(valuesBytesMax)}, and text fields are held in memory`,
     );
   }
 };
@@ -119,8 +120,4 @@ function bodiesOf({ routes }: Draft['config']): readonly Exclude<RawRoute['body'
 
 function formsOf(config: Draft['config']) {
   return bodiesOf(config).flatMap(({ upload }) => upload ?? []);
-}
-
-function sizeOf(text: string): number {
-  return parseSize(text) ?? 0;
 }
