@@ -1,8 +1,8 @@
-import { randomBytes } from 'node:crypto';
 import { slicesOf } from '../collections/slices.ts';
 import { isOutage, StoreUnavailable } from '../stores/ledger.ts';
 import type { Ledger, PlaceAnswer, PlaceOrder } from '../stores/ledger.ts';
 import type { Clock } from '../waiting/clock.ts';
+import { FreshIds } from './fresh-ids.ts';
 import { Outbox, repeatableForEver, type Step } from './outbox.ts';
 
 export interface SharedPlacesOptions {
@@ -41,8 +41,7 @@ export class SharedPlaces {
   readonly #untold: Outbox;
   /** The places of which the store is yet to be told that they are kept. */
   readonly #unkept = new Set<string>();
-  readonly #idPrefix = randomBytes(12).toString('base64url');
-  #ids = 0;
+  readonly #ids = new FreshIds();
   /** A key whose place was asked for, by which an idle process goes on looking whether the store is there. */
   #someKey: string | undefined;
   #beating = false;
@@ -66,11 +65,9 @@ export class SharedPlaces {
    */
   async enter(keyId: string, limit: number): Promise<PlaceOrder | undefined> {
     if (!this.#isSettled) throw notSettled();
-    this.#ids += 1;
     this.#someKey = keyId;
     this.#armBeat();
-    const placeId = `${this.#idPrefix}${this.#ids.toString(36)}`;
-    const order = { keyId, placeId, limit, expiresInMs };
+    const order = { keyId, placeId: this.#ids.next(), limit, expiresInMs };
     let answer: PlaceAnswer;
     try {
       answer = await this.#ask(this.#ledger.enter(order));
@@ -84,7 +81,7 @@ export class SharedPlaces {
       this.#untold.storeAnswered();
       return undefined;
     }
-    this.#taken.set(placeId, order);
+    this.#taken.set(order.placeId, order);
     if (this.#isSettled) return order;
     this.leave(order);
     throw notSettled();
@@ -174,9 +171,10 @@ export class SharedPlaces {
    * still take no writes, and one without memory takes none but those that take away.
    */
   async #askFor(keyId: string): Promise<void> {
-    const nobodys = { keyId: this.#idPrefix, placeId: '0', limit: 1, expiresInMs: 1 };
-    const left = this.#ledger.leave(keyId, `${this.#idPrefix}0`);
-    await this.#ask(Promise.all([left, this.#ledger.stay(nobodys)]));
+    const { nobodys } = this.#ids;
+    const left = this.#ledger.leave(keyId, nobodys);
+    const stayed = this.#ledger.stay({ keyId: nobodys, placeId: nobodys, limit: 1, expiresInMs: 1 });
+    await this.#ask(Promise.all([left, stayed]));
   }
 
   async #stay(order: PlaceOrder): Promise<void> {

@@ -158,7 +158,7 @@ export class LeaseDraws {
     const need = head === undefined ? 1 : head.cost - lease.units;
     lease.beginDraw(ahead, mono);
     return {
-      id: this.#steps.nextId(),
+      id: this.#steps.ids.next(),
       keyId: lease.keyId,
       counters: lease.counters,
       need,

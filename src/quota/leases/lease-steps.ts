@@ -1,7 +1,7 @@
-import { randomBytes } from 'node:crypto';
 import type { Counter, DrawOrder, Ledger, UnitsOrder } from '../../stores/ledger.ts';
 import type { Clock } from '../../waiting/clock.ts';
 import type { Lease } from './lease.ts';
+import { FreshIds } from '../fresh-ids.ts';
 import { Outbox, repeatableForEver } from '../outbox.ts';
 import { Owed } from './owed.ts';
 
@@ -28,13 +28,11 @@ export interface LeaseStepsOptions {
 export class LeaseSteps {
   readonly outbox: Outbox;
   readonly owed: Owed;
+  readonly ids = new FreshIds();
   readonly #ledger: Ledger;
   readonly #holder: string;
   readonly #book: Map<string, Lease>;
   readonly #onStep: () => void;
-  /** Random, so that no id of an earlier process of the same name comes again. */
-  readonly #idPrefix = randomBytes(12).toString('base64url');
-  #ids = 0;
 
   constructor(options: LeaseStepsOptions) {
     const { clock, stepsMax, onError } = options;
@@ -44,11 +42,6 @@ export class LeaseSteps {
     this.#holder = options.holder;
     this.#book = options.book;
     this.#onStep = options.onStep;
-  }
-
-  nextId(): string {
-    this.#ids += 1;
-    return `${this.#idPrefix}.${this.#ids}`;
   }
 
   sendBack(lease: Lease, counters: readonly Counter[], units: number): void {
@@ -130,6 +123,6 @@ export class LeaseSteps {
   #orderUnits(keyId: string, counters: readonly Counter[], units: number): UnitsOrder {
     // The store keeps one sum per holder, so it is told of the lease that the key has now, whichever one the units are of.
     const held = this.#book.get(keyId)?.tellHeld(counters) ?? 0;
-    return { id: this.nextId(), keyId, counters, units, holder: this.#holder, held };
+    return { id: this.ids.next(), keyId, counters, units, holder: this.#holder, held };
   }
 }
