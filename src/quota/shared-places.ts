@@ -3,6 +3,7 @@ import { isOutage, StoreUnavailable } from '../stores/ledger.ts';
 import type { Ledger, PlaceAnswer, PlaceOrder } from '../stores/ledger.ts';
 import type { Clock } from '../waiting/clock.ts';
 import { FreshIds } from './fresh-ids.ts';
+import { OutageWatch } from './outage-watch.ts';
 import { Outbox, repeatableForEver, type Step } from './outbox.ts';
 
 export interface SharedPlacesOptions {
@@ -33,6 +34,7 @@ export class SharedPlaces {
   readonly #ledger: Ledger;
   readonly #clock: Clock;
   readonly #onError: (error: unknown) => void;
+  readonly #outage: OutageWatch;
   readonly #taken = new Map<string, PlaceOrder>();
   /**
    * Places that were kept or left without the store's knowing. Until it knows, the key is short of those that were left, and
@@ -48,14 +50,12 @@ export class SharedPlaces {
   /** How long the last beat took, by which the next one is sooner. */
   #beatTookMs = 0;
   #retrying = false;
-  /** Since when the store does not answer; undefined while it does. */
-  #awaySince: number | undefined;
-  #settledAt = Number.NEGATIVE_INFINITY;
 
   constructor({ ledger, clock, onError }: SharedPlacesOptions) {
     this.#ledger = ledger;
     this.#clock = clock;
     this.#onError = onError;
+    this.#outage = new OutageWatch({ clock, longMs: longOutageMs, settleMs });
     this.#untold = new Outbox({ mono: () => clock.mono(), stepsMax: untoldMax, onError });
   }
 
@@ -64,13 +64,13 @@ export class SharedPlaces {
    * outage in which places expired it does so until the others had the time to tell of theirs.
    */
   async enter(keyId: string, limit: number): Promise<PlaceOrder | undefined> {
-    if (!this.#isSettled) throw notSettled();
+    if (!this.#outage.isSettled) throw notSettled();
     this.#someKey = keyId;
     this.#armBeat();
     const order = { keyId, placeId: this.#ids.next(), limit, expiresInMs };
     let answer: PlaceAnswer;
     try {
-      answer = await this.#ask(this.#ledger.enter(order));
+      answer = await this.#outage.note(this.#ledger.enter(order));
     } catch (error) {
       if (error instanceof StoreUnavailable && error.mayHaveHappened) this.leave(order);
       else if (isOutage(error)) this.#lookForReturn(keyId);
@@ -82,7 +82,7 @@ export class SharedPlaces {
       return undefined;
     }
     this.#taken.set(order.placeId, order);
-    if (this.#isSettled) return order;
+    if (this.#outage.isSettled) return order;
     this.leave(order);
     throw notSettled();
   }
@@ -174,14 +174,14 @@ export class SharedPlaces {
     const { nobodys } = this.#ids;
     const left = this.#ledger.leave(keyId, nobodys);
     const stayed = this.#ledger.stay({ keyId: nobodys, placeId: nobodys, limit: 1, expiresInMs: 1 });
-    await this.#ask(Promise.all([left, stayed]));
+    await this.#outage.note(Promise.all([left, stayed]));
   }
 
   async #stay(order: PlaceOrder): Promise<void> {
     // To stay in a place that was left meanwhile would be to take it again.
     if (!this.#taken.has(order.placeId) || this.#unkept.has(order.placeId)) return;
     try {
-      await this.#ask(this.#ledger.stay(order));
+      await this.#outage.note(this.#ledger.stay(order));
     } catch (error) {
       if (isOutage(error)) this.#stayLater(order);
       else if (!(error instanceof StoreUnavailable)) this.#onError(error);
@@ -196,7 +196,7 @@ export class SharedPlaces {
     const run = async (): Promise<void> => {
       if (!this.#unkept.has(placeId)) return;
       try {
-        await this.#ask(this.#ledger.stay(order));
+        await this.#outage.note(this.#ledger.stay(order));
         this.#unkept.delete(placeId);
       } catch (error) {
         if (!(error instanceof StoreUnavailable)) this.#unkept.delete(placeId); // it will not be tried again
@@ -208,37 +208,9 @@ export class SharedPlaces {
     if (this.#tellLater(run, 'never')) this.#unkept.add(placeId);
   }
 
-  /** Passes an answer of the store on, and notes that it is there or away. */
-  async #ask<Answer>(asked: Promise<Answer>): Promise<Answer> {
-    const answer = await this.#noteOutage(asked);
-    this.#storeAnswered();
-    return answer;
-  }
-
   /** That a place is left ends no outage: a store without memory does that, and keeps none. */
   #free(keyId: string, placeId: string): Promise<void> {
-    return this.#noteOutage(this.#ledger.leave(keyId, placeId));
-  }
-
-  async #noteOutage<Answer>(asked: Promise<Answer>): Promise<Answer> {
-    const askedAt = this.#clock.mono();
-    try {
-      return await asked;
-    } catch (error) {
-      if (isOutage(error)) this.#awaySince ??= askedAt;
-      throw error;
-    }
-  }
-
-  #storeAnswered(): void {
-    if (this.#awaySince === undefined) return;
-    const now = this.#clock.mono();
-    if (now - this.#awaySince >= longOutageMs) this.#settledAt = now + settleMs;
-    this.#awaySince = undefined;
-  }
-
-  get #isSettled(): boolean {
-    return this.#clock.mono() >= this.#settledAt;
+    return this.#outage.noteFailure(this.#ledger.leave(keyId, placeId));
   }
 }
 
