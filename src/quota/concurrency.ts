@@ -1,6 +1,7 @@
 import { StoreUnavailable } from '../stores/ledger.ts';
 import type { PlaceOrder } from '../stores/ledger.ts';
 import type { ConcurrencyReading } from './answer-headers.ts';
+import { Alarm } from '../waiting/alarm.ts';
 import type { Clock } from '../waiting/clock.ts';
 import { SharedPlaces } from './shared-places.ts';
 import type { SharedPlacesOptions } from './shared-places.ts';
@@ -42,12 +43,13 @@ export class Concurrency {
   readonly #counts = new Map<string, Count>();
   /** Keys whose denial is remembered; one timer forgets them all. */
   readonly #denied = new Set<string>();
-  #forgetting = false;
+  readonly #sweep: Alarm;
 
   constructor(options: SharedPlacesOptions) {
     this.#clock = options.clock;
     this.#onError = options.onError;
     this.#shared = new SharedPlaces(options);
+    this.#sweep = new Alarm({ clock: options.clock, afterMs: denialMs, ring: () => this.#forgetDenials() });
   }
 
   get keys(): number {
@@ -122,7 +124,7 @@ export class Concurrency {
   #rememberFull(keyId: string, count: Count): void {
     count.fullUntil = this.#clock.mono() + denialMs;
     this.#denied.add(keyId);
-    this.#armForget();
+    this.#sweep.set();
   }
 
   #lower(keyId: string, count: Count): void {
@@ -130,21 +132,16 @@ export class Concurrency {
     if (count.inFlight <= 0 && count.fullUntil === 0) this.#counts.delete(keyId);
   }
 
-  #armForget(): void {
-    if (this.#forgetting) return;
-    this.#forgetting = true;
-    this.#clock.after(denialMs, () => {
-      this.#forgetting = false;
-      for (const keyId of this.#denied) {
-        const count = this.#counts.get(keyId);
-        if (count !== undefined && this.#clock.mono() < count.fullUntil) continue;
-        this.#denied.delete(keyId);
-        if (count === undefined) continue;
-        count.fullUntil = 0;
-        if (count.inFlight <= 0) this.#counts.delete(keyId);
-      }
-      if (this.#denied.size > 0) this.#armForget();
-    });
+  #forgetDenials(): void {
+    for (const keyId of this.#denied) {
+      const count = this.#counts.get(keyId);
+      if (count !== undefined && this.#clock.mono() < count.fullUntil) continue;
+      this.#denied.delete(keyId);
+      if (count === undefined) continue;
+      count.fullUntil = 0;
+      if (count.inFlight <= 0) this.#counts.delete(keyId);
+    }
+    if (this.#denied.size > 0) this.#sweep.set();
   }
 }
 

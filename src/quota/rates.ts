@@ -1,5 +1,6 @@
 import { StoreUnavailable } from '../stores/ledger.ts';
 import type { Ledger, CellsAnswer } from '../stores/ledger.ts';
+import { Alarm } from '../waiting/alarm.ts';
 import type { Clock } from '../waiting/clock.ts';
 import type { RateRule } from '../config/plan-rule.ts';
 import { type Cell, KeyRate, type TooFast, type Waiter } from './key-rate.ts';
@@ -21,7 +22,7 @@ export class Rates {
   readonly #room: WaitingRoom<Waiter>;
   readonly #onError: (error: unknown) => void;
   readonly #book = new Map<string, KeyRate>();
-  #sweeping = false;
+  readonly #sweep: Alarm;
 
   constructor(options: RatesOptions) {
     this.#ledger = options.ledger;
@@ -36,6 +37,7 @@ export class Rates {
       },
     });
     this.#onError = options.onError;
+    this.#sweep = new Alarm({ clock: options.clock, afterMs: sweepMs, ring: () => this.#forgetRested() });
   }
 
   get keys(): number {
@@ -89,7 +91,7 @@ export class Rates {
     if (known?.rule === rule) return known;
     const made = new KeyRate(rule, mono);
     this.#book.set(keyId, made);
-    this.#armSweep();
+    this.#sweep.set();
     return made;
   }
 
@@ -142,16 +144,11 @@ export class Rates {
     }
   }
 
-  #armSweep(): void {
-    if (this.#sweeping) return;
-    this.#sweeping = true;
-    this.#clock.after(sweepMs, () => {
-      this.#sweeping = false;
-      const mono = this.#clock.mono();
-      for (const [keyId, rate] of this.#book) {
-        if (rate.isAtRest(mono)) this.#book.delete(keyId);
-      }
-      if (this.#book.size > 0) this.#armSweep();
-    });
+  #forgetRested(): void {
+    const mono = this.#clock.mono();
+    for (const [keyId, rate] of this.#book) {
+      if (rate.isAtRest(mono)) this.#book.delete(keyId);
+    }
+    if (this.#book.size > 0) this.#sweep.set();
   }
 }

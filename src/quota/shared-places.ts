@@ -1,6 +1,7 @@
 import { slicesOf } from '../collections/slices.ts';
 import { isOutage, StoreUnavailable } from '../stores/ledger.ts';
 import type { Ledger, PlaceAnswer, PlaceOrder } from '../stores/ledger.ts';
+import { Alarm } from '../waiting/alarm.ts';
 import type { Clock } from '../waiting/clock.ts';
 import { FreshIds } from './fresh-ids.ts';
 import { OutageWatch } from './outage-watch.ts';
@@ -41,6 +42,7 @@ export class SharedPlaces {
    * others may come to have those that were kept.
    */
   readonly #untold: Outbox;
+  readonly #retry: Alarm;
   /** The places of which the store is yet to be told that they are kept. */
   readonly #unkept = new Set<string>();
   readonly #ids = new FreshIds();
@@ -49,7 +51,6 @@ export class SharedPlaces {
   #beating = false;
   /** How long the last beat took, by which the next one is sooner. */
   #beatTookMs = 0;
-  #retrying = false;
 
   constructor({ ledger, clock, onError }: SharedPlacesOptions) {
     this.#ledger = ledger;
@@ -57,6 +58,7 @@ export class SharedPlaces {
     this.#onError = onError;
     this.#outage = new OutageWatch({ clock, longMs: longOutageMs, settleMs });
     this.#untold = new Outbox({ mono: () => clock.mono(), stepsMax: untoldMax, onError });
+    this.#retry = new Alarm({ clock, afterMs: retryMs, ring: () => this.#tellAgain() });
   }
 
   /**
@@ -117,18 +119,13 @@ export class SharedPlaces {
   #tellLater(run: Step['run'], expendable: Step['expendable'] = 'next'): boolean {
     this.#untold.storeFailed();
     const isPosted = this.#untold.post({ expendable, repeatableForMs: repeatableForEver, run });
-    this.#armRetry();
+    this.#retry.set();
     return isPosted;
   }
 
-  #armRetry(): void {
-    if (this.#retrying) return;
-    this.#retrying = true;
-    this.#clock.after(retryMs, () => {
-      this.#retrying = false;
-      this.#untold.retry();
-      if (this.#untold.size > 0) this.#armRetry();
-    });
+  #tellAgain(): void {
+    this.#untold.retry();
+    if (this.#untold.size > 0) this.#retry.set();
   }
 
   #armBeat(): void {

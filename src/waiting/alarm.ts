@@ -1,0 +1,28 @@
+import type { Clock } from './clock.ts';
+
+export interface AlarmOptions {
+  readonly clock: Clock;
+  readonly afterMs: number;
+  /** It is set no more by then, and can be set again. */
+  readonly ring: () => void;
+}
+
+/** One timer for all that sets it: it rings once after a time, however often it was set meanwhile. */
+export class Alarm {
+  readonly #options: AlarmOptions;
+  #isSet = false;
+
+  constructor(options: AlarmOptions) {
+    this.#options = options;
+  }
+
+  set(): void {
+    if (this.#isSet) return;
+    this.#isSet = true;
+    const { clock, afterMs, ring } = this.#options;
+    clock.after(afterMs, () => {
+      this.#isSet = false;
+      ring();
+    });
+  }
+}
