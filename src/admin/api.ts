@@ -7,6 +7,7 @@ import { describeCause, type Logger } from '../telemetry/log.ts';
 import { thrownByLook } from '../stores/ledger.ts';
 import type { Store } from '../stores/store.ts';
 import { createUsageBook } from '../quota/usage-book.ts';
+import type { SentLines } from './body-types.ts';
 import { isBodyRequired, type Call, type Desk, type Operation } from './operation.ts';
 import { operations } from './operations.ts';
 import { AdminProblem, internalProblem, problemOf } from './problem.ts';
@@ -210,7 +211,7 @@ async function readCall(
   };
 }
 
-const noLines: Call<Fields, Fields>['lines'] = { chunks: (async function* none() {})(), form: 'json' };
+const noLines: SentLines = { chunks: (async function* none() {})(), form: 'json' };
 
 function apiOff(): AdminProblem {
   return new AdminProblem(

@@ -3,6 +3,7 @@ import type { By, KeyBook } from '../keys/key-book.ts';
 import type { WrittenFields } from '../keys/key-fields.ts';
 import type { RequestMark } from '../stores/key-store.ts';
 import type { UsageBook } from '../quota/usage-book.ts';
+import type { SentLines } from './body-types.ts';
 import type { Fields, Values } from './read-values.ts';
 import type { Answer } from './send-answer.ts';
 
@@ -70,7 +71,7 @@ export interface Call<Q extends Fields, B extends Fields> {
   /** What was sent as a body of the kind `key`. */
   readonly written: WrittenFields;
   /** What was sent as a body of the kind `lines`. */
-  readonly lines: { readonly chunks: AsyncIterable<Uint8Array>; readonly form: 'csv' | 'json' };
+  readonly lines: SentLines;
   readonly by: By;
   /** The request by its Idempotency-Key, when it has one. */
   readonly mark: RequestMark | undefined;

@@ -7,10 +7,11 @@ import { invalidFields } from '../keys/key-problem.ts';
 import type { RequestMark } from '../stores/key-store.ts';
 import { parseStrictJson } from '../content/strict-json.ts';
 import { importTypes } from './body-types.ts';
+import type { SentLines } from './body-types.ts';
 import { AdminProblem } from './problem.ts';
 
 /** The largest JSON body: a key with all that it may have is far below. */
-export const bodyBytesMax = 64 * 1024;
+const bodyBytesMax = 64 * 1024;
 /** For all of a JSON body, and for any silence in the middle of an import. */
 const patienceMs = 30_000;
 
@@ -29,24 +30,16 @@ export async function readJsonBody(
   req: IncomingMessage,
   res: ServerResponse,
 ): Promise<Readonly<Record<string, unknown>>> {
-  requireType(req, (type) => (type === 'application/json' ? true : undefined), 'application/json');
+  requireType(req, ['application/json']);
   const value = parseStrictJson(await readBytes(req, res), keyJsonBounds);
   if (isObject(value)) return value;
   throw invalidFields([{ field: '', message: 'the body must be a JSON object' }]);
 }
 
-/** The lines of an import, as they come. */
-export function readLines(
-  req: IncomingMessage,
-  res: ServerResponse,
-): { readonly chunks: AsyncIterable<Uint8Array>; readonly form: 'csv' | 'json' } {
-  const names = Object.keys(importTypes);
-  const form = requireType(
-    req,
-    (type) => (Object.hasOwn(importTypes, type) ? importTypes[type] : undefined),
-    names.join(' or '),
-  );
-  return { form, chunks: patiently(req, res) };
+/** Reads a body that is the lines of an import. */
+export function readLines(req: IncomingMessage, res: ServerResponse): SentLines {
+  const type = requireType(req, Object.keys(importTypes) as (keyof typeof importTypes)[]);
+  return { form: importTypes[type], chunks: patiently(req, res) };
 }
 
 /** Refuses a body where none is taken. */
@@ -97,16 +90,17 @@ function inOrder(_name: string, value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1)));
 }
 
-function requireType<T>(req: IncomingMessage, find: (type: string) => T | undefined, names: string): T {
+/** Which of these types the body is. */
+function requireType<Type extends string>(req: IncomingMessage, types: readonly Type[]): Type {
   const encoding = req.headers['content-encoding']?.toLowerCase() ?? 'identity';
   if (encoding !== 'identity') {
     throw new AdminProblem('unsupported_type', 'The body must not be compressed');
   }
   const written = req.headers['content-type'] ?? '';
-  const [type = '', ...parameters] = written.split(';').map((part) => part.trim());
-  const found = find(type.toLowerCase());
-  if (found !== undefined && parameters.every(isHarmless)) return found;
-  const demand = found === undefined ? names : `${type.toLowerCase()} with charset=utf-8 or no parameter`;
+  const [given = '', ...parameters] = written.split(';').map((part) => part.trim());
+  const type = types.find((one) => one === given.toLowerCase());
+  if (type !== undefined && parameters.every(isHarmless)) return type;
+  const demand = type === undefined ? types.join(' or ') : `${type} with charset=utf-8 or no parameter`;
   throw new AdminProblem('unsupported_type', `Content-Type must be ${demand}`);
 }
 

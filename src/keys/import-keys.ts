@@ -32,6 +32,9 @@ export interface ImportReport {
   readonly refused: number;
 }
 
+/** What an import has come to before its first line. */
+export const nothingImported: ImportReport = { lines: 0, added: 0, updated: 0, skipped: 0, refused: 0 };
+
 /** A batch is one step of the store, so it must stay well below what a request can wait for. */
 const batchSize = 250;
 
@@ -44,7 +47,7 @@ export async function importKeys(
   options: ImportOptions & { readonly actor: string },
   by: KeyTools,
 ): Promise<ImportReport> {
-  const counts = { lines: 0, added: 0, updated: 0, skipped: 0, refused: 0 };
+  const counts = { ...nothingImported };
   const importer = new BatchImporter({ ...by, actor: options.actor, update: options.update });
   let batch: Candidate[] = [];
 

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { nothingImported } from '../../keys/import-keys.ts';
 import type { ImportLine, ImportReport } from '../../keys/import-keys.ts';
 import { readImport } from '../../keys/read-import.ts';
 import { operation, type Operation } from '../operation.ts';
@@ -28,7 +29,7 @@ export const importOperations: readonly Operation[] = [
     async handle({ query, lines, by }, { book }) {
       const faults: { line: number; problem: string }[] = [];
       const warnings: { line: number; problem: string }[] = [];
-      let sofar: ImportReport = { lines: 0, added: 0, updated: 0, skipped: 0, refused: 0 };
+      let sofar = nothingImported;
       const options = {
         plan: query.plan,
         update: query.update ?? false,

@@ -3,6 +3,7 @@ import { access, stat } from 'node:fs/promises';
 import type { Config } from '../../config/config.ts';
 import { whyUnreadable } from '../../config/read-text.ts';
 import { exitCodes } from '../exit-codes.ts';
+import { nothingImported } from '../../keys/import-keys.ts';
 import type { ImportReport } from '../../keys/import-keys.ts';
 import { readKeyFields } from '../../keys/key-fields.ts';
 import { BrokenFile } from '../../keys/key-problem.ts';
@@ -50,7 +51,7 @@ async function takeOver(
   const progress = createProgress(terminal);
   const faults = createRemarks(progress, 'refused');
   const warnings = createRemarks(progress, 'warnings');
-  let sofar: ImportReport = { lines: 0, added: 0, updated: 0, skipped: 0, refused: 0 };
+  let sofar = nothingImported;
   function end(report: ImportReport): void {
     faults.end();
     warnings.end();

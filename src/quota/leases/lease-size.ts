@@ -10,7 +10,7 @@ export interface Demand {
 }
 
 /** More units than this are never held for one key: it is also the most that a crash can strand. */
-export const leaseMax = 1000;
+const leaseMax = 1000;
 
 /** About a second of the key's pace is held, and no more than this part of what is left. */
 const horizonMs = 1000;
