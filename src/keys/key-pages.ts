@@ -1,4 +1,4 @@
-import type { AuditEntry, KeyRecord, KeyStore } from '../stores/key-store.ts';
+import type { AuditEntry, KeyRecord, KeyStore, Listed } from '../stores/key-store.ts';
 import { isKeyId } from './key-id.ts';
 import { invalidFields } from './key-problem.ts';
 import { viewKey, type KeyView } from './key-view.ts';
@@ -61,41 +61,51 @@ const auditCursor = /^[1-9]\d{0,14}(-\d{1,15})?$/;
 export async function listKeys(store: KeyStore, query: KeyQuery, now: () => number): Promise<KeyPage> {
   const limit = readLimit(query.limit);
   const fits = createFilter(query);
-  const keys: KeyView[] = [];
-  const unreadable: string[] = [];
   if (query.cursor !== undefined && !isKeyId(query.cursor)) throw badCursor();
-  let after = query.cursor ?? '';
-  for (let seen = 0; seen < scanMax; seen += scanStep) {
-    const step = await store.listKeys(after, scanStep);
-    for (const { id, found } of step) {
-      after = id;
-      if (found === undefined) unreadable.push(id);
-      else if (fits(found.record)) keys.push(viewKey(found, now()));
-      if (keys.length === limit) return { keys, unreadable, next: after };
-    }
-    if (step.length < scanStep) return { keys, unreadable, next: null };
-  }
-  return { keys, unreadable, next: after };
+  const { items: keys, ...page } = await scan(query.cursor, limit, {
+    read: (after = '') => store.listKeys(after, scanStep),
+    view: (known) => (fits(known.record) ? viewKey(known, now()) : undefined),
+  });
+  return { keys, ...page };
 }
 
 /** Lists the audit log, newest first. */
 export async function listAudit(store: KeyStore, query: AuditQuery): Promise<AuditPage> {
   const limit = readLimit(query.limit);
-  const entries: AuditView[] = [];
+  const { cursor, keyId } = query;
+  if (cursor !== undefined && !auditCursor.test(cursor)) throw badCursor();
+  const { items: entries, ...page } = await scan(cursor, limit, {
+    read: (before) => store.listAudit(before, scanStep),
+    view: (entry) => (keyId === undefined || entry.keyId === keyId ? viewEntry(entry) : undefined),
+  });
+  return { entries, ...page };
+}
+
+/** How a list is looked through. */
+interface Scan<Found, View> {
+  /** Reads what comes behind the cursor, `scanStep` at most. */
+  readonly read: (cursor: string | undefined) => Promise<readonly Listed<Found>[]>;
+  /** Undefined for what does not fit. */
+  readonly view: (found: Found) => View | undefined;
+}
+
+/** Looks through a list from a cursor on, until so many fit or enough was looked at. */
+async function scan<Found, View>(from: string | undefined, limit: number, { read, view }: Scan<Found, View>) {
+  const items: View[] = [];
   const unreadable: string[] = [];
-  let before = query.cursor;
-  if (before !== undefined && !auditCursor.test(before)) throw badCursor();
+  let cursor = from;
   for (let seen = 0; seen < scanMax; seen += scanStep) {
-    const step = await store.listAudit(before, scanStep);
+    const step = await read(cursor);
     for (const { id, found } of step) {
-      before = id;
+      cursor = id;
+      const item = found === undefined ? undefined : view(found);
       if (found === undefined) unreadable.push(id);
-      else if (query.keyId === undefined || found.keyId === query.keyId) entries.push(viewEntry(found));
-      if (entries.length === limit) return { entries, unreadable, next: before };
+      if (item !== undefined) items.push(item);
+      if (items.length === limit) return { items, unreadable, next: id };
     }
-    if (step.length < scanStep) return { entries, unreadable, next: null };
+    if (step.length < scanStep) return { items, unreadable, next: null };
   }
-  return { entries, unreadable, next: before ?? null };
+  return { items, unreadable, next: cursor ?? null };
 }
 
 function viewEntry({ keyId, at, ...entry }: AuditEntry): AuditView {
