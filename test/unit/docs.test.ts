@@ -10,7 +10,7 @@ import { renewTables } from '../../docs/write-tables.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { endedBy, exitCodes } from '../../src/commands/exit-codes.ts';
 import { requestHeaderFilter } from '../../src/wire/headers.ts';
-import { accessLine } from '../../src/telemetry/log.ts';
+import { accessLine } from '../../src/telemetry/access-log.ts';
 import { catalogue, refusalCodes } from '../../src/refusals.ts';
 import { Visit } from '../../src/visit.ts';
 

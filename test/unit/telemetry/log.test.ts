@@ -1,11 +1,8 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { EventEmitter } from 'node:events';
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { test } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
-import { accessLine, createAccessLog, createLogger, describeCause } from '../../../src/telemetry/log.ts';
-import { Visit } from '../../../src/visit.ts';
+import { createLogger, describeCause } from '../../../src/telemetry/log.ts';
 
 const main = new URL('../../../src/telemetry/log.ts', import.meta.url).href;
 /** Its standard output is a pipe that says of itself that it is a terminal. */
@@ -63,46 +60,3 @@ test('every line has the time at which it was written', (t) => {
     '1970-01-01T00:00:01.001Z',
   ]);
 });
-
-test('what is secret is taken out of a line before it is cut to size', () => {
-  const visit = new Visit('id', { peer: '192.0.2.1', client: '192.0.2.1', trusted: false });
-  visit.path = '/v1/s3cret';
-  const headers = { 'user-agent': `${'u'.repeat(253)}s3cret` };
-  const req = { visit, method: 'GET', headers } as unknown as IncomingMessage;
-  const res = { statusCode: 200 } as ServerResponse;
-  const line = accessLine(req, res, (text) => text.replaceAll('s3cret', '***'));
-  const { path, userAgent, owed } = line as Record<string, unknown>;
-  assert.deepEqual([path, userAgent, owed], ['/v1/***', `${'u'.repeat(253)}***`, undefined]);
-});
-
-const ends: readonly (readonly [Partial<Visit>, string])[] = [
-  [{}, 'info answered'],
-  [{ cut: 'client' }, 'info cut short'],
-  [{ cut: 'upstream' }, 'warn cut short'],
-  [{ cut: 'gateway' }, 'warn cut short'],
-  [{ refusal: 'key_missing' }, 'info refused'],
-  [{ refusal: 'key_missing', cut: 'client' }, 'info refused'],
-  [{ refusal: 'overloaded' }, 'warn refused'],
-  [{ refusal: 'upstream_unreachable' }, 'warn refused'],
-  [{ refusal: 'internal' }, 'error refused'],
-];
-for (const [end, says] of ends) {
-  test(`a request that ended with ${JSON.stringify(end)} is told of as ${says}`, () => {
-    const lines: string[] = [];
-    const logger = createLogger('info', { write: (line) => void lines.push(line) });
-    const visit = Object.assign(
-      new Visit('id', { peer: '192.0.2.1', client: '192.0.2.1', trusted: false }),
-      { upstreamMs: 1.2345 },
-      end,
-    );
-    const req = { visit, method: 'GET', headers: {} } as unknown as IncomingMessage;
-    const res = Object.assign(new EventEmitter(), { statusCode: 200 }) as unknown as ServerResponse;
-    createAccessLog(logger, (text) => text)(req, res);
-    res.emit('finish');
-    const told = lines.map((line) => JSON.parse(line) as { level: string; msg: string; upstreamMs: number });
-    assert.deepEqual(
-      told.map(({ level, msg, upstreamMs }) => [`${level} ${msg}`, upstreamMs]),
-      [[says, 1.23]],
-    );
-  });
-}
