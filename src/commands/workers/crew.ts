@@ -3,8 +3,8 @@ import type { Address } from '../../config/config.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { describeCause, type Logger } from '../../telemetry/log.ts';
 import type { Snapshot } from '../../telemetry/merged-metrics.ts';
-import { afterReading } from '../../waiting/when-all-is-read.ts';
 import { CannotStart } from '../lifecycle.ts';
+import { Questions } from './questions.ts';
 import type { Answers, Beginning, Order, Report, Ready } from './worker-messages.ts';
 
 export interface CrewOptions {
@@ -34,11 +34,6 @@ interface End {
   readonly signal: string | null;
 }
 
-interface Question {
-  readonly member: Member;
-  readonly settle: (answer: Answers[keyof Answers] | undefined) => void;
-}
-
 /** A worker that lived this long was no failed start: the next one comes at once. */
 const steadyMs = 10_000;
 const backoffMinMs = 100;
@@ -58,9 +53,8 @@ const answerPatienceMs = 700;
 export class Crew {
   readonly #options: CrewOptions;
   readonly #members = new Set<Member>();
-  readonly #questions = new Map<number, Question>();
+  readonly #questions = new Questions<Member>(answerPatienceMs);
   #beginning: Beginning | undefined;
-  #asked = 0;
   /** Workers in a row that ended soon after their start, or before it. */
   #shortLives = 0;
   #state: 'starting' | 'running' | 'ending' = 'starting';
@@ -93,7 +87,9 @@ export class Crew {
     const ready = [...this.#members].filter(({ readyAt }) => readyAt !== undefined);
     await Promise.all(
       ready.map(async (member) => {
-        const answer = await this.#askOne(member, about);
+        const answer = await this.#questions.ask(member, about, (question) =>
+          send(member.worker, { kind: 'ask', ...question }),
+        );
         if (answer !== undefined) heard(answer, member.pid);
       }),
     );
@@ -194,7 +190,7 @@ export class Crew {
       this.#options.logger.info({ pid: member.pid }, 'a worker answers again');
     }
     member.silentRounds = 0;
-    this.#questions.get(id)?.settle(answer);
+    this.#questions.hear(id, answer);
   }
 
   #tell({ pid }: Member, sentence: string): void {
@@ -203,9 +199,7 @@ export class Crew {
 
   #leave(member: Member, end: End): void {
     this.#members.delete(member);
-    for (const question of this.#questions.values()) {
-      if (question.member === member) question.settle(undefined);
-    }
+    this.#questions.drop(member);
     this.#options.ended(member.pid);
     if (this.#state === 'running') this.#replaceEnded(member, end);
     else if (this.#state === 'ending') this.#tellUnfinished(member, end);
@@ -261,27 +255,6 @@ export class Crew {
       { cause: describeCause(error), afterMs },
       'no process can be made for a worker',
     );
-  }
-
-  async #askOne<About extends keyof Answers>(
-    member: Member,
-    about: About,
-  ): Promise<Answers[About] | undefined> {
-    const id = (this.#asked += 1);
-    const answer = await new Promise<Answers[keyof Answers] | undefined>((resolve) => {
-      // Were this process held up, all answers would lie there unread.
-      const stopWaiting = afterReading(answerPatienceMs, () => resolve(undefined));
-      this.#questions.set(id, {
-        member,
-        settle: (given) => {
-          stopWaiting();
-          resolve(given);
-        },
-      });
-      send(member.worker, { kind: 'ask', id, about });
-    });
-    this.#questions.delete(id);
-    return answer as Answers[About] | undefined;
   }
 }
 

@@ -20,7 +20,13 @@ export interface Beginning {
 export type Order =
   | { readonly kind: 'begin'; readonly beginning: Beginning }
   | { readonly kind: 'drain' }
-  | { readonly kind: 'ask'; readonly id: number; readonly about: keyof Answers };
+  | ({ readonly kind: 'ask' } & Question);
+
+/** What is asked, and the number by which its answer is known. */
+export interface Question {
+  readonly id: number;
+  readonly about: keyof Answers;
+}
 
 /** A worker that is at work. */
 export interface Ready {

@@ -1,0 +1,56 @@
+import { afterReading } from '../../waiting/when-all-is-read.ts';
+import type { Answers, Question } from './worker-messages.ts';
+
+type AnyAnswer = Answers[keyof Answers];
+
+/** Whom somebody waits for. */
+interface Waiting<Asked> {
+  readonly asked: Asked;
+  readonly settle: (answer: AnyAnswer | undefined) => void;
+}
+
+/** Questions that are not answered yet. Whoever is asked may answer late, or leave. */
+export class Questions<Asked> {
+  readonly #patienceMs: number;
+  readonly #waiting = new Map<number, Waiting<Asked>>();
+  #count = 0;
+
+  constructor(patienceMs: number) {
+    this.#patienceMs = patienceMs;
+  }
+
+  /** Resolves with the answer, or with nothing when the time for it is over, or who was asked has left. */
+  async ask<About extends keyof Answers>(
+    asked: Asked,
+    about: About,
+    send: (question: Question) => void,
+  ): Promise<Answers[About] | undefined> {
+    const id = (this.#count += 1);
+    const answer = await new Promise<AnyAnswer | undefined>((resolve) => {
+      // Were this process held up, all answers would lie there unread.
+      const stopWaiting = afterReading(this.#patienceMs, () => resolve(undefined));
+      this.#waiting.set(id, {
+        asked,
+        settle: (given) => {
+          stopWaiting();
+          resolve(given);
+        },
+      });
+      send({ id, about });
+    });
+    this.#waiting.delete(id);
+    return answer as Answers[About] | undefined;
+  }
+
+  /** An answer has come. One that comes too late is nobody's. */
+  hear(id: number, answer: AnyAnswer): void {
+    this.#waiting.get(id)?.settle(answer);
+  }
+
+  /** Who was asked has left: nobody waits for their answers any more. */
+  drop(asked: Asked): void {
+    for (const waiting of this.#waiting.values()) {
+      if (waiting.asked === asked) waiting.settle(undefined);
+    }
+  }
+}
