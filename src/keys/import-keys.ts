@@ -1,5 +1,6 @@
 import { BatchImporter, refusedFor, type LineOutcome } from './import-batch.ts';
-import { readKeyFields, type WrittenFields } from './key-fields.ts';
+import type { WrittenFields } from './key-fields.ts';
+import { readKeyFields } from './read-key-fields.ts';
 import type { KeyTools } from './key-rules.ts';
 import { BrokenFile } from './key-problem.ts';
 import { readCandidate, type Candidate } from './read-candidate.ts';

@@ -2,7 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { KeyRecord, KnownKey, RequestMark } from '../stores/key-store.ts';
 import { amendKey } from './amend-key.ts';
 import { importKeys, type ImportLine, type ImportOptions, type ImportReport } from './import-keys.ts';
-import { readKeyFields, type KeyFields, type WrittenFields } from './key-fields.ts';
+import type { KeyFields, WrittenFields } from './key-fields.ts';
+import { readKeyFields } from './read-key-fields.ts';
 import { createKeyId, isKeyId, keyIdOf } from './key-id.ts';
 import {
   listAudit,

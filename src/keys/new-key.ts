@@ -1,10 +1,5 @@
-import {
-  completeFields,
-  readKeyFields,
-  readKeyId,
-  type KeyFields,
-  type WrittenFields,
-} from './key-fields.ts';
+import { completeFields, type KeyFields, type WrittenFields } from './key-fields.ts';
+import { readKeyFields, readKeyId } from './read-key-fields.ts';
 import { invalidFields, KeyProblem, readTogether } from './key-problem.ts';
 import type { KeyRules } from './key-rules.ts';
 

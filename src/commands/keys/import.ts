@@ -5,7 +5,7 @@ import { whyUnreadable } from '../../config/read-text.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { nothingImported } from '../../keys/import-keys.ts';
 import type { ImportReport } from '../../keys/import-keys.ts';
-import { readKeyFields } from '../../keys/key-fields.ts';
+import { readKeyFields } from '../../keys/read-key-fields.ts';
 import { BrokenFile } from '../../keys/key-problem.ts';
 import { createKeyRules } from '../../keys/key-rules.ts';
 import { readImport } from '../../keys/read-import.ts';

@@ -5,7 +5,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { schemas } from '../../../src/admin/schemas.ts';
 import { createKeyFormat } from '../../../src/keys/key-format.ts';
-import { readKeyFields } from '../../../src/keys/key-fields.ts';
+import { readKeyFields } from '../../../src/keys/read-key-fields.ts';
 import { KeyProblem } from '../../../src/keys/key-problem.ts';
 import { viewKey } from '../../../src/keys/key-view.ts';
 import { aKey } from '../../helpers/a-key.ts';

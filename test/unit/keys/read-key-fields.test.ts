@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readKeyFields } from '../../../src/keys/key-fields.ts';
+import { readKeyFields } from '../../../src/keys/read-key-fields.ts';
 import { createKeyFormat } from '../../../src/keys/key-format.ts';
 import { aPlan } from '../../helpers/lease-scene.ts';
 

@@ -1,0 +1,206 @@
+import { isNetwork } from '../config/addresses.ts';
+import { parseInstant } from '../config/instants.ts';
+import { isTimeZone, quotaNamePattern } from '../config/period-words.ts';
+import { isPeriodUnit, periodUnits } from '../config/plan-rule.ts';
+import { pathFault } from '../config/route-path.ts';
+import { suggest } from '../config/wording.ts';
+import { isObject } from '../content/is-object.ts';
+import type { OwnQuota } from '../stores/key-store.ts';
+import { emptyFields, type KeyFields, type WrittenFields } from './key-fields.ts';
+import { isMadeHere } from './key-format.ts';
+import { isKeyId } from './key-id.ts';
+import {
+  isLongerThan,
+  labelPattern,
+  labelsMax,
+  lineLengthMax,
+  networksMax,
+  quotasMax,
+  scopesMax,
+} from './key-limits.ts';
+import { invalidFields, type FieldFault } from './key-problem.ts';
+import type { KeyRules } from './key-rules.ts';
+import { isOfUse } from './scopes.ts';
+import { createUnknownNames } from './unknown-names.ts';
+
+export interface ReadOptions {
+  /** Fields that may be written as well, and that somebody else reads. */
+  readonly besides?: readonly string[];
+  /** Whether scopes are taken that are of no use on any route. Default false. */
+  readonly anyScope?: boolean;
+  /** Whether unknown fields are named. Default true. */
+  readonly mayName?: boolean;
+}
+
+/**
+ * Reads the fields that are written, and throws a `KeyProblem` with all that is wrong in them. `null` empties a field.
+ * Instants are ISO 8601. No value that is written is repeated in what is said of it.
+ */
+export function readKeyFields(
+  written: WrittenFields,
+  rules: KeyRules,
+  { besides = [], anyScope = false, mayName = true }: ReadOptions = {},
+): Partial<KeyFields> {
+  const faults: FieldFault[] = [];
+  const fields: Record<string, unknown> = {};
+  const readerRules = { ...rules, anyScope };
+  let tellUnknown: ReturnType<typeof createUnknownNames> | undefined;
+  for (const [field, value] of Object.entries(written)) {
+    if (value === undefined) continue;
+    const reader = Object.hasOwn(readers, field) ? readers[field as keyof KeyFields] : undefined;
+    if (reader === undefined) {
+      // Made only here: an import reads a million lines that have none.
+      tellUnknown ??= createUnknownNames('field', [...besides, ...Object.keys(readers)], { mayName });
+      faults.push(...tellUnknown(field));
+    } else if (value === null && field in emptyFields && field !== 'enabled') {
+      fields[field] = emptyFields[field as keyof typeof emptyFields];
+    } else {
+      const say: Say = (message, at = '') => {
+        faults.push({ field: `${field}${at}`, message });
+        return undefined;
+      };
+      fields[field] = reader(value, say, readerRules);
+    }
+  }
+  if (faults.length > 0) throw invalidFields(faults);
+  return fields;
+}
+
+/** The id that somebody has chosen for a key, which is none that is a secret. */
+export function readKeyId(id: unknown): string {
+  if (!isKeyId(id)) {
+    const message = 'is no id, use up to 64 letters, digits, ".", "_" and "-"';
+    throw invalidFields([{ field: 'id', message }]);
+  }
+  if (isSecret(id)) throw invalidFields([{ field: 'id', message: isSecretFault }]);
+  return id;
+}
+
+/** Notes what is wrong. There is no value then. */
+type Say = (message: string, at?: string) => undefined;
+type ReaderRules = KeyRules & { readonly anyScope: boolean };
+type Reader<T> = (value: unknown, say: Say, rules: ReaderRules) => T | undefined;
+
+const readers: { readonly [Field in keyof KeyFields]: Reader<KeyFields[Field]> } = {
+  name: readLine,
+  owner: readLine,
+  plan: readPlan,
+  quotas: (value, say) =>
+    readList(value, say, { most: quotasMax, read: readQuota, distinct: ({ name }) => name }),
+  scopes: (value, say, rules) =>
+    readList(value, say, {
+      most: scopesMax,
+      read: (item, at) => readScope(item, at, rules),
+      distinct: String,
+    }),
+  labels: readLabels,
+  networks: (value, say) => readList(value, say, { most: networksMax, read: readNetwork, distinct: String }),
+  notBefore: readInstant,
+  expiresAt: readInstant,
+  enabled: (value, say) => (typeof value === 'boolean' ? value : say('is neither true nor false')),
+};
+
+/** Control and formatting characters would play tricks on the terminals and logs that show them. */
+const printable = /^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]*$/u;
+const labelName = new RegExp(labelPattern);
+const quotaName = new RegExp(quotaNamePattern);
+const quotaFields = ['name', 'limit', 'per', 'timezone'];
+
+function readLine(value: unknown, say: Say): string | undefined {
+  if (typeof value !== 'string') return say('is no text');
+  if (isSecret(value)) return say(isSecretFault);
+  if (!printable.test(value)) return say('holds characters that cannot be seen');
+  return isLongerThan(value, lineLengthMax)
+    ? say(`is longer than ${lineLengthMax} characters`)
+    : value.trim();
+}
+
+const isSecretFault = 'is a secret of a key, which belongs nowhere else';
+
+/** In a column that was mistaken for another, say. Whatever is no secret of a key is shown in lists, logs and headers. */
+function isSecret(text: string): boolean {
+  return isMadeHere(text.trim());
+}
+
+function readPlan(value: unknown, say: Say, { plans }: KeyRules): string | undefined {
+  if (typeof value !== 'string') return say('is no text');
+  if (plans.has(value)) return value;
+  const names = [...plans.keys()];
+  return say(
+    names.length === 0 ? 'cannot be: there are no plans' : `is not among the plans${suggest(value, names)}`,
+  );
+}
+
+function readScope(value: unknown, say: Say, { routes, anyScope }: ReaderRules): string | undefined {
+  if (typeof value !== 'string') return say('is no text');
+  const fault = value.startsWith('/') ? pathFault(value) : undefined;
+  if (fault !== undefined) return say(fault);
+  if (isOfUse(value, routes)) return value;
+  if (anyScope) return value.trim() === '' ? say('is empty') : readLine(value, say);
+  const names = routes.flatMap(({ name, path }) => [name, path]);
+  return say(`is not among the routes${suggest(value, [...new Set(names)])}`);
+}
+
+function readNetwork(value: unknown, say: Say): string | undefined {
+  if (typeof value === 'string' && isNetwork(value)) return value;
+  return say('is no network, write an address or a CIDR such as 10.0.0.0/8');
+}
+
+function readInstant(value: unknown, say: Say): number | undefined {
+  const at = typeof value === 'string' ? parseInstant(value) : undefined;
+  if (at !== undefined && at > 0) return at;
+  return say('is no date, write 2026-12-31 or 2026-12-31T18:00:00Z');
+}
+
+function readLabels(value: unknown, say: Say): Readonly<Record<string, string>> | undefined {
+  if (!isObject(value)) return say('is no mapping of names to texts');
+  const labels = Object.entries(value);
+  if (labels.length > labelsMax) return say(`has more than ${labelsMax} labels`);
+  for (const [name, text] of labels) {
+    if (!labelName.test(name)) say('has a name that is not made of letters, digits, ".", "_", "/" and "-"');
+    else if (typeof text !== 'string' || !printable.test(text) || isLongerThan(text, lineLengthMax)) {
+      say(`is no text of up to ${lineLengthMax} characters`, `.${name}`);
+    } else if (isSecret(text)) say(isSecretFault, `.${name}`);
+  }
+  return Object.fromEntries(labels.map(([name, text]) => [name, String(text)]));
+}
+
+function readQuota(value: unknown, say: Say): OwnQuota | undefined {
+  if (!isObject(value)) return say('is no mapping of name, limit, per and timezone');
+  const { name, limit, per, timezone } = value;
+  const unknown = Object.keys(value).some((field) => !quotaFields.includes(field));
+  if (unknown) say(`has a field other than ${quotaFields.join(', ')}`);
+  if (typeof name !== 'string' || !quotaName.test(name)) {
+    return say('is no name of a quota, use a-z, 0-9, "_" and "-"', '.name');
+  }
+  if (typeof limit !== 'number' || !Number.isSafeInteger(limit) || limit < 1) {
+    return say('is no whole number of at least 1', '.limit');
+  }
+  if (per !== undefined && !isPeriodUnit(per)) {
+    return say(`is no period, choose from ${periodUnits.join(', ')}`, '.per');
+  }
+  if (
+    timezone !== undefined &&
+    !(typeof timezone === 'string' && per !== undefined && isTimeZone(timezone))
+  ) {
+    return say('is no time zone of a period, write UTC or a name such as Europe/Berlin', '.timezone');
+  }
+  return { name, limit, per, timezone };
+}
+
+interface ListRule<T> {
+  readonly most: number;
+  readonly read: (item: unknown, say: Say) => T | undefined;
+  readonly distinct: (item: T) => string;
+}
+
+function readList<T>(value: unknown, say: Say, { most, read, distinct }: ListRule<T>): T[] | undefined {
+  if (!Array.isArray(value)) return say('is no list');
+  if (value.length > most) return say(`has more than ${most} entries`);
+  const items = value.flatMap((item: unknown, index) => {
+    const one = read(item, (message, at = '') => say(message, `[${index}]${at}`));
+    return one === undefined ? [] : [one];
+  });
+  if (new Set(items.map(distinct)).size < items.length) say('has an entry twice');
+  return items;
+}
