@@ -1,0 +1,119 @@
+import { randomUUID } from 'node:crypto';
+import type { Socket } from 'node:net';
+import { Refusal, type RefusalCode, type Wording } from '../refusals.ts';
+import { whenAllIsRead } from '../waiting/when-all-is-read.ts';
+import { breakBody } from '../wire/broken-body.ts';
+import { peerOf } from '../wire/client-address.ts';
+import { http } from '../wire/http.ts';
+import { endReadably } from '../wire/linger.ts';
+import type { Connections } from './connections.ts';
+
+/** What is known of a request that never became one. */
+export interface Unread {
+  readonly requestId: string;
+  readonly client: string;
+  readonly status: number;
+  readonly refusal: RefusalCode;
+  readonly cause: unknown;
+}
+
+export interface UnreadableOptions {
+  readonly connections: Connections;
+  readonly wording: Wording;
+  /** Told of each of them. */
+  readonly unreadable: (unread: Unread) => void;
+}
+
+/** Answers what Node's parser says that it cannot read, or that came too late for it. */
+export function answerClientError(
+  error: NodeJS.ErrnoException,
+  socket: Socket,
+  options: UnreadableOptions,
+): void {
+  if (error.code === overdue) judgeLate(error, socket, options);
+  else answerUnreadable(error, socket, options);
+}
+
+/** Answers a connection on which a request should have come by now. */
+export function answerOverdue(socket: Socket, options: UnreadableOptions): void {
+  answerUnreadable(new Overdue(), socket, options);
+}
+
+/** A head that Node finds late may have come in time, and wait to be read in a process that stood still. */
+function judgeLate(error: Error, socket: Socket, options: UnreadableOptions): void {
+  const before = options.connections.of(socket)?.requests;
+  whenAllIsRead(() => {
+    if (options.connections.of(socket)?.requests === before) answerUnreadable(error, socket, options);
+  });
+}
+
+const overdue = 'ERR_HTTP_REQUEST_TIMEOUT';
+
+/** What Node would say of a request that is too slow, if it still looked. */
+class Overdue extends Error {
+  readonly code = overdue;
+
+  constructor() {
+    super('Request timeout');
+    this.name = 'Overdue';
+  }
+}
+
+const parserCodes: Readonly<Record<string, RefusalCode>> = {
+  HPE_HEADER_OVERFLOW: 'headers_too_large',
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 'body_too_large',
+  [overdue]: 'request_timeout',
+};
+
+/** A connection is given up once: whatever its parser says of it afterwards is about the same broken bytes. */
+function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket, options: UnreadableOptions): void {
+  const { connections, wording } = options;
+  // A client that ends in the middle of a request is as gone as one that resets: it waits for no answer.
+  if (error.code === 'ECONNRESET' || error.code === 'HPE_INVALID_EOF_STATE') {
+    socket.destroy();
+    return;
+  }
+  const connection = connections.of(socket);
+  if (connection?.giveUp() !== true) return;
+  // Browsers and balancers open connections ahead of need. An answer to nothing could be taken for that to the next request.
+  const neverAsked = error.code === overdue && socket.bytesRead === 0;
+  if (neverAsked || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const code = parserCodes[error.code ?? ''] ?? 'request_malformed';
+  const refusal = new Refusal(code, { cause: error });
+  const { arriving } = connection;
+  if (arriving !== undefined) {
+    breakBody(arriving, refusal);
+    return;
+  }
+  const requestId = report(refusal, socket, options);
+  // Answers to earlier requests on this connection are still under way: one in between would be taken for theirs.
+  if (connection.isBusy) return;
+  endReadably(socket, bareAnswer(requestId, code, wording(refusal)));
+}
+
+/** Tells of a request that never became one. Returns the id that it was given. */
+export function report(refusal: Refusal, socket: Socket, { wording, unreadable }: UnreadableOptions): string {
+  const requestId = randomUUID();
+  const client = peerOf(socket);
+  const { status } = wording(refusal);
+  unreadable({ requestId, client, status, refusal: refusal.code, cause: refusal.cause });
+  return requestId;
+}
+
+function bareAnswer(requestId: string, code: RefusalCode, { status, body }: ReturnType<Wording>): string {
+  return [
+    `HTTP/1.1 ${status} ${http.STATUS_CODES[status] ?? ''}`,
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Cache-Control: no-store',
+    `X-Gatehouse-Refusal: ${code}`,
+    `X-Request-Id: ${requestId}`,
+    `Date: ${new Date().toUTCString()}`,
+    'Connection: close',
+    '',
+    body,
+  ].join('\r\n');
+}
