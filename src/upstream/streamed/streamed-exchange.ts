@@ -74,10 +74,8 @@ export class StreamedExchange implements AnswerSource {
   /** A chunk waits for the upstream to take it. */
   #writing = false;
   #over = false;
-  /** All of the body was written. */
-  #sent = false;
-  /** The answer is complete; only the client is waited for. */
-  #finishing = false;
+  /** `done`: all of the body was written. `unwanted`: the answer was complete before, and only the client is waited for. */
+  #sending: 'under way' | 'done' | 'unwanted' = 'under way';
 
   constructor({ body, switching }: StreamedRequest, res: ServerResponse, by: ExchangeParts) {
     const { parts, timeouts, seats } = by;
@@ -184,7 +182,7 @@ export class StreamedExchange implements AnswerSource {
       }
     } catch (error) {
       // The answer is complete, and reading the rest of the body was stopped for that.
-      if (this.#finishing) return;
+      if (this.#sending === 'unwanted') return;
       // Destroyed and not ended: the upstream is left short of the declared length, or without the last chunk.
       outgoing.destroy();
       this.#relay.breakOff(errorOf(error));
@@ -192,7 +190,7 @@ export class StreamedExchange implements AnswerSource {
     }
     if (!this.#mayWrite(outgoing)) return;
     outgoing.end();
-    this.#sent = true;
+    this.#sending = 'done';
     this.#relay.requestSent();
     if (this.#answer === undefined) this.#arm(this.#timeouts.responseMs, (ms) => new ResponseTimeout(ms));
   }
@@ -265,9 +263,8 @@ export class StreamedExchange implements AnswerSource {
 
   /** An answer can be complete before the request is. Then the rest is not wanted, but the client has to get to read the answer. */
   async #finish(): Promise<void> {
-    if (!this.#sent) {
-      this.#sent = true;
-      this.#finishing = true;
+    if (this.#sending === 'under way') {
+      this.#sending = 'unwanted';
       this.#outgoing?.destroy();
       this.#seats.leave(this.#relay);
       await this.#body.release();
