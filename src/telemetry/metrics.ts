@@ -59,7 +59,16 @@ export function createMetrics(clients?: Clients): Metrics {
 
 /** Those of the gateway alone. */
 export function createGatewayMetrics(clients: Clients = nobody, registry = new Registry()): Metrics {
-  const registers = [registry];
+  // In the order of the page.
+  const ofRequests = requestMetrics(registry);
+  const ofStore = storeMetrics(registry);
+  showClients(registry, clients);
+  return { registry, ...ofRequests, ...ofStore, ...limitMetrics(registry), ...keyMetrics(registry) };
+}
+
+function requestMetrics(
+  registry: Registry,
+): Pick<Metrics, 'countRequest' | 'countUnreadable' | 'countUpstreamError'> {
   const requests = gatheredCounter(registry, {
     name: 'gatehouse_requests_total',
     help: 'Requests by route, status class and refusal code ("none" when answered).',
@@ -79,50 +88,9 @@ export function createGatewayMetrics(clients: Clients = nobody, registry = new R
     name: 'gatehouse_upstream_errors_total',
     help: 'Upstream exchanges that failed, by kind: unreachable, timeout, broken, cut.',
     labelNames: ['upstream', 'kind'],
-    registers,
-  });
-  const storeErrors = new Counter({
-    name: 'gatehouse_store_errors_total',
-    help: 'Store calls that failed or came too late.',
-    labelNames: ['operation'],
-    registers,
-  });
-  const storeDuration = latencyHistogram(registry, {
-    name: 'gatehouse_store_duration_seconds',
-    help: 'Store calls, failed ones included.',
-    label: 'operation',
-  });
-  const connections: Gauge = new Gauge({
-    name: 'gatehouse_connections',
-    help: 'Open client connections.',
-    registers,
-    collect: (): void => connections.set(clients.count),
-  });
-  const inFlight: Gauge = new Gauge({
-    name: 'gatehouse_requests_in_flight',
-    help: 'Requests being worked on.',
-    registers,
-    collect: (): void => inFlight.set(clients.inFlight),
-  });
-  const decisions = gatheredCounter(registry, {
-    name: 'gatehouse_quota_decisions_total',
-    help: 'Requests that reached their limits, by plan and outcome: granted, owed (let through though a limit could not be asked), client_gone or the refusal code.',
-    labelNames: ['plan', 'outcome'],
-  });
-  const nearLimit = new Counter({
-    name: 'gatehouse_quota_near_limit_total',
-    help: 'Keys that came near a limit (warnAt), once for each period.',
-    labelNames: ['plan', 'quota'],
-    registers,
-  });
-  const keyFailures = new Counter({
-    name: 'gatehouse_key_failures_total',
-    help: 'Keys that were not valid, by whether the client was told that it tried too many (429) or not (401).',
-    labelNames: ['slowed'],
-    registers,
+    registers: [registry],
   });
   return {
-    registry,
     countRequest(visit, status) {
       const route = visit.route ?? noRoute;
       requests.count(route, classOf(status), visit.refusal ?? 'none');
@@ -137,13 +105,59 @@ export function createGatewayMetrics(clients: Clients = nobody, registry = new R
     countUpstreamError(upstream, kind) {
       upstreamErrors.labels(upstream, kind).inc();
     },
-    countKeyFailure(slowed) {
-      keyFailures.labels(slowed ? 'yes' : 'no').inc();
-    },
+  };
+}
+
+function storeMetrics(registry: Registry): Pick<Metrics, 'observeStore'> {
+  const errors = new Counter({
+    name: 'gatehouse_store_errors_total',
+    help: 'Store calls that failed or came too late.',
+    labelNames: ['operation'],
+    registers: [registry],
+  });
+  const duration = latencyHistogram(registry, {
+    name: 'gatehouse_store_duration_seconds',
+    help: 'Store calls, failed ones included.',
+    label: 'operation',
+  });
+  return {
     observeStore(operation, seconds, ok) {
-      storeDuration.measure(operation, seconds);
-      if (!ok) storeErrors.labels(operation).inc();
+      duration.measure(operation, seconds);
+      if (!ok) errors.labels(operation).inc();
     },
+  };
+}
+
+/** Read when the metrics are. */
+function showClients(registry: Registry, clients: Clients): void {
+  const connections: Gauge = new Gauge({
+    name: 'gatehouse_connections',
+    help: 'Open client connections.',
+    registers: [registry],
+    collect: (): void => connections.set(clients.count),
+  });
+  const inFlight: Gauge = new Gauge({
+    name: 'gatehouse_requests_in_flight',
+    help: 'Requests being worked on.',
+    registers: [registry],
+    collect: (): void => inFlight.set(clients.inFlight),
+  });
+}
+
+function limitMetrics(registry: Registry): Pick<Metrics, 'countDecision' | 'countNearLimit' | 'showLeases'> {
+  const registers = [registry];
+  const decisions = gatheredCounter(registry, {
+    name: 'gatehouse_quota_decisions_total',
+    help: 'Requests that reached their limits, by plan and outcome: granted, owed (let through though a limit could not be asked), client_gone or the refusal code.',
+    labelNames: ['plan', 'outcome'],
+  });
+  const nearLimit = new Counter({
+    name: 'gatehouse_quota_near_limit_total',
+    help: 'Keys that came near a limit (warnAt), once for each period.',
+    labelNames: ['plan', 'quota'],
+    registers,
+  });
+  return {
     countDecision(plan, outcome) {
       decisions.count(plan, outcome);
     },
@@ -163,6 +177,20 @@ export function createGatewayMetrics(clients: Clients = nobody, registry = new R
           dropped.inc(read().droppedSteps);
         },
       });
+    },
+  };
+}
+
+function keyMetrics(registry: Registry): Pick<Metrics, 'countKeyFailure'> {
+  const failures = new Counter({
+    name: 'gatehouse_key_failures_total',
+    help: 'Keys that were not valid, by whether the client was told that it tried too many (429) or not (401).',
+    labelNames: ['slowed'],
+    registers: [registry],
+  });
+  return {
+    countKeyFailure(slowed) {
+      failures.labels(slowed ? 'yes' : 'no').inc();
     },
   };
 }
