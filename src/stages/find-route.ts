@@ -1,7 +1,7 @@
 import type { Route } from '../config/config.ts';
 import { byExactness, fits, segmentsOf } from '../config/route-path.ts';
 import type { Segment } from '../config/route-path.ts';
-import { announce } from '../wire/headers.ts';
+import { versionHeaders } from '../wire/version-headers.ts';
 import { Refusal } from '../refusals.ts';
 import type { Head } from './check-request.ts';
 
@@ -35,7 +35,7 @@ export function findRoute(head: Pick<Head, 'path' | 'method'>, table: RouteTable
   if (route === undefined) throw new Refusal('method_not_allowed', { headers: { Allow: place.allow } });
   const version = route.version;
   if (version?.afterSunset === 'gone' && version.sunsetAt !== undefined && version.sunsetAt <= now) {
-    throw new Refusal('version_gone', { headers: Object.fromEntries(announce(version)) });
+    throw new Refusal('version_gone', { headers: Object.fromEntries(versionHeaders(version)) });
   }
   return route;
 }

@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Origin } from '../wire/client-address.ts';
 import type { Route } from '../config/config.ts';
-import { addHeaders, announce, copyHeaders, type Passes } from '../wire/headers.ts';
+import { addHeaders, copyHeaders, type Passes } from '../wire/headers.ts';
+import { versionHeaders } from '../wire/version-headers.ts';
 import { overloaded, Refusal } from '../refusals.ts';
 import type { Body } from '../bodies/body.ts';
 import { type Handshake, holdBytes } from '../upstream/join-sockets.ts';
@@ -93,7 +94,7 @@ function openSwitch(
 function listAnswerHeaders({ requestId, route, tellLimits }: Parcel): readonly string[] {
   const headers = ['X-Request-Id', requestId];
   addHeaders(headers, tellLimits());
-  if (route.version !== undefined) headers.push(...announce(route.version).flat());
+  if (route.version !== undefined) headers.push(...versionHeaders(route.version).flat());
   return headers;
 }
 

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
   addOwn,
-  announce,
   copyHeaders,
   nominated,
   requestHeaderFilter,
@@ -190,25 +189,5 @@ describe('takeHeader', () => {
   it('finds nothing where there is nothing', () => {
     assert.deepEqual(takeHeader(from, 'x-price'), { value: undefined, rest: from });
     assert.deepEqual(takeHeader(['X-Cost', ''], 'x-cost'), { value: '', rest: [] });
-  });
-});
-
-describe('announce', () => {
-  const at = Date.UTC(2027, 0, 1);
-  it('says nothing of a version without dates', () => {
-    assert.deepEqual(announce({ deprecatedAt: undefined, sunsetAt: undefined, link: undefined }), []);
-  });
-  it('writes the dates and the link as their RFCs say', () => {
-    assert.deepEqual(announce({ deprecatedAt: at, sunsetAt: at, link: 'https://example.com/x' }), [
-      ['Deprecation', '@1798761600'],
-      ['Sunset', 'Fri, 01 Jan 2027 00:00:00 GMT'],
-      ['Link', '<https://example.com/x>; rel="deprecation"'],
-    ]);
-  });
-  it('says of the link of a version that only goes away that it is about that', () => {
-    assert.deepEqual(announce({ deprecatedAt: undefined, sunsetAt: at, link: 'https://example.com/x' }), [
-      ['Sunset', 'Fri, 01 Jan 2027 00:00:00 GMT'],
-      ['Link', '<https://example.com/x>; rel="sunset"'],
-    ]);
   });
 });
