@@ -26,6 +26,9 @@ export interface QuotaRule {
   readonly warnAt: number | undefined;
 }
 
+/** The units over which a rate can be said, in milliseconds. */
+export const rateUnits = { second: 1000, minute: 60_000, hour: 3_600_000 } as const;
+
 /** A rate as GCRA: `limit` requests per `perMs` in the long run, `burst` at once after a rest. */
 export interface RateRule {
   readonly name: string;

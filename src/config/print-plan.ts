@@ -1,5 +1,6 @@
 import type { Plan } from './config.ts';
 import { printAnchor, printTime } from './period-words.ts';
+import { rateUnits } from './plan-rule.ts';
 import type { PeriodRule, PlanRule, QuotaRule } from './plan-rule.ts';
 
 /** The limits of a plan as one phrase: `monthly 1000 per month, 10 per second (burst 20), 8 at once`. */
@@ -40,16 +41,12 @@ function printStart(period: PeriodRule): string[] {
   return words.length === 0 ? [] : [words.join(' ')];
 }
 
-const perNames = new Map([
-  [1000, 'second'],
-  [60_000, 'minute'],
-  [3_600_000, 'hour'],
-]);
+const rateUnitNames = new Map<number, string>(Object.entries(rateUnits).map(([name, ms]) => [ms, name]));
 
 function printRate(rate: PlanRule['rate']): string[] {
   if (rate === undefined) return [];
   const burst = rate.burst === rate.limit ? '' : ` (burst ${rate.burst})`;
-  return [`${rate.limit} per ${perNames.get(rate.perMs) ?? `${rate.perMs} ms`}${burst}`];
+  return [`${rate.limit} per ${rateUnitNames.get(rate.perMs) ?? `${rate.perMs} ms`}${burst}`];
 }
 
 function printConcurrency(concurrency: PlanRule['concurrency']): string[] {

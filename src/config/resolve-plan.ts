@@ -1,3 +1,4 @@
+import { rateUnits } from './plan-rule.ts';
 import type { ConcurrencyRule, PeriodRule, QuotaRule, RateRule } from './plan-rule.ts';
 import type { Plan } from './config.ts';
 import { parseAnchor, parsePercent, parseTime } from './period-words.ts';
@@ -40,10 +41,8 @@ function resolvePeriod({ per, timezone, anchor, at }: RawQuota): PeriodRule {
   };
 }
 
-const perMs = { second: 1000, minute: 60_000, hour: 3_600_000 } as const;
-
 function resolveRate({ limit, per, burst }: NonNullable<RawPlan['rate']>): RateRule {
-  return { name: rateName, limit, perMs: perMs[per], burst: burst ?? limit };
+  return { name: rateName, limit, perMs: rateUnits[per], burst: burst ?? limit };
 }
 
 function resolveConcurrency(concurrency: NonNullable<RawPlan['concurrency']>): ConcurrencyRule {
