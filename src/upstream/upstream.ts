@@ -36,6 +36,7 @@ export interface Upstream {
   send(request: OutgoingRequest, res: ServerResponse, progress: Progress): Promise<void>;
   /** Resolves when a connection to one of the targets can be made, TLS included. */
   probe(): Promise<void>;
+  /** Keeps no connection any more. What is at work, or in line for it, goes on to its end. */
   close(): void;
 }
 

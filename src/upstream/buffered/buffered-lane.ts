@@ -21,7 +21,6 @@ export function createBufferedLane(
 ): BufferedLane {
   /** The one that was used last is at the end, and is used first: so those that are not needed grow old. */
   const idle: Connection[] = [];
-  const open = new Set<Connection>();
   let isClosed = false;
   let sweep: NodeJS.Timeout | undefined;
 
@@ -61,13 +60,12 @@ export function createBufferedLane(
   const kept: ConnectionHome = {
     answered(connection, relay, said) {
       const keptMs = said === undefined ? idleMsMax : Math.min(said - hurryMs, saidMsMax);
-      if (keptMs > 0) keep(connection, keptMs);
+      if (keptMs > 0 && !isClosed) keep(connection, keptMs);
       else connection.close();
       seats.leave(relay);
       relay.answerEnded();
     },
     closed(connection, relay, cause) {
-      open.delete(connection);
       const place = relay === undefined ? idle.indexOf(connection) : -1;
       if (place !== -1) idle.splice(place, 1);
       if (relay !== undefined) fail(relay, cause);
@@ -82,7 +80,6 @@ export function createBufferedLane(
   function begin(request: WholeRequest, relay: Relay): void {
     const { alone } = request;
     if (relay.isOver) return seats.leave(relay);
-    if (isClosed) return fail(relay, new ClientGone());
     const connection = alone ? undefined : takeIdle();
     if (connection !== undefined) return connection.ask(request, relay);
     // Those that are left have just been used. In a turn one of them can be used again.
@@ -93,8 +90,7 @@ export function createBufferedLane(
       connect,
       alone ? fresh : kept,
       (made) => {
-        open.add(made);
-        if (!relay.isOver && !isClosed) return made.ask(request, relay);
+        if (!relay.isOver) return made.ask(request, relay);
         // Given up while it waited for a connection, which others can use.
         if (alone || isClosed) made.close();
         else keep(made, idleMsMax);
@@ -118,7 +114,7 @@ export function createBufferedLane(
     close() {
       isClosed = true;
       clearTimeout(sweep);
-      for (const connection of open) connection.close();
+      for (const connection of idle.splice(0)) connection.close();
     },
   };
 }

@@ -48,9 +48,9 @@ export function createStreamedLane(
         return opener({ ...request, target, agent: through, onError });
       });
     },
-    close: () => {
-      agent.destroy();
-      freshAgent.destroy();
+    close() {
+      agent.maxFreeSockets = 0;
+      for (const socket of keptBy(agent)) socket.destroy();
     },
   };
 }
