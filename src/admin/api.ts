@@ -34,6 +34,8 @@ const statusesOfKnown: ReadonlySet<number> = new Set([409, 412]);
 export interface Api {
   /** Answers a request of somebody who has shown this token; undefined where the gateway has none. */
   answer(req: IncomingMessage, res: ServerResponse, token: AdminToken | undefined): Promise<void>;
+  /** Goes by another configuration from now on. */
+  reload(config: Config): void;
   /** Takes nothing more, of what it is being sent neither, and resolves when all that it had taken is done. */
   drain(): Promise<void>;
 }
@@ -47,7 +49,7 @@ export interface ApiParts {
 
 /** Creates the API on a store. */
 export function createApi({ config, store, logger }: ApiParts): Api {
-  const desk = store === undefined ? undefined : openDesk(config, store);
+  let present = store && openDesk(config, store);
   const underWay = new Set<Promise<void>>();
   const stopping = new Stopping();
 
@@ -56,6 +58,7 @@ export function createApi({ config, store, logger }: ApiParts): Api {
     res: ServerResponse,
     token: AdminToken | undefined,
   ): Promise<Answer> {
+    const desk = present;
     if (token === undefined || desk === undefined) throw apiOff();
     const { path, query } = readTarget(req.url ?? '');
     const { id, found } = findOperations(path);
@@ -118,6 +121,9 @@ export function createApi({ config, store, logger }: ApiParts): Api {
       const work = serve(req, res, token);
       underWay.add(work);
       await work.finally(() => underWay.delete(work));
+    },
+    reload(next) {
+      present = store && openDesk(next, store);
     },
     async drain() {
       stopping.begin();

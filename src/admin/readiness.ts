@@ -5,6 +5,8 @@ import type { Store } from '../stores/store.ts';
 /** Whether this process should be sent traffic, and why not. */
 export interface Readiness {
   check(): Promise<Verdict>;
+  /** Looks at other upstreams from now on. */
+  reload(upstreams: Iterable<Probed>): void;
   /** From now on the answer is no: the process is about to stop. */
   drain(): void;
 }
@@ -23,20 +25,14 @@ const keptForMs = 1000;
  */
 const patienceMs = 300;
 
-export function createReadiness(
-  store: Pick<Store, 'probe'>,
-  upstreams: Iterable<Pick<Upstream, 'name' | 'probe'>>,
-): Readiness {
+type Probed = Pick<Upstream, 'name' | 'probe'>;
+
+export function createReadiness(store: Pick<Store, 'probe'>, upstreams: Iterable<Probed>): Readiness {
   const lookAtStore = createLook(() => store.probe(), {
     failed: 'the store does not answer',
     unknown: 'the store has not answered yet',
   });
-  const looksAtUpstreams = [...upstreams].map((upstream) =>
-    createLook(() => upstream.probe(), {
-      failed: `no target of upstream ${upstream.name} can be reached`,
-      unknown: `no target of upstream ${upstream.name} has been reached yet`,
-    }),
-  );
+  let looksAtUpstreams = looksAt(upstreams);
   let draining = false;
   let last: { at: number; verdict: Promise<Verdict> } | undefined;
 
@@ -57,17 +53,32 @@ export function createReadiness(
       if (last === undefined || now - last.at > keptForMs) last = { at: now, verdict: judge() };
       return await last.verdict;
     },
+    reload(others) {
+      looksAtUpstreams = looksAt(others);
+      last = undefined;
+    },
     drain() {
       draining = true;
     },
   };
 }
 
+function looksAt(upstreams: Iterable<Probed>): readonly Look[] {
+  return [...upstreams].map(({ name, probe }) =>
+    createLook(probe, {
+      failed: `no target of upstream ${name} can be reached`,
+      unknown: `no target of upstream ${name} has been reached yet`,
+    }),
+  );
+}
+
+type Look = () => Promise<string | undefined>;
+
 /** Makes one attempt at a time, and resolves with what is wrong as far as is known by now; undefined = nothing. */
 function createLook(
   attempt: () => Promise<void>,
   { failed, unknown }: { failed: string; unknown: string },
-): () => Promise<string | undefined> {
+): Look {
   let reason: string | undefined = unknown;
   let running: Promise<void> | undefined;
   async function run(): Promise<void> {

@@ -1,5 +1,6 @@
 import type { Config } from '../config/config.ts';
-import { handOver, type HandedConfig } from '../config/hand-over.ts';
+import { handOver } from '../config/hand-over.ts';
+import { known } from '../config/known.ts';
 import { readConfig } from '../config/load-config.ts';
 import { resolveConfig } from '../config/resolve-config.ts';
 import { exitCodes } from './exit-codes.ts';
@@ -7,6 +8,7 @@ import type { Gateway } from '../gateway/gateway.ts';
 import { createLog, createLogger, type Log } from '../telemetry/log.ts';
 import { settleSoon } from './settle-heap.ts';
 import { explainConfig } from './explain-config.ts';
+import { Reloader, type Loaded } from './reload.ts';
 import { announce, explainStart, watchForFaults } from './lifecycle.ts';
 import type { Stop } from './stop-signals.ts';
 
@@ -33,7 +35,7 @@ export async function serve(file: string, stop: Stop): Promise<number> {
     );
     return exitCodes.internal;
   }
-  let gateway: Gateway;
+  let gateway: Served;
   try {
     gateway = await start(loaded, log, stop);
   } catch (error) {
@@ -43,14 +45,22 @@ export async function serve(file: string, stop: Stop): Promise<number> {
   }
   announce(gateway, config, log);
   settleSoon();
+  const reloader = new Reloader({
+    load: () => load(file),
+    present: config,
+    apply: gateway.reload,
+    count: gateway.countReload,
+    logger: log.logger,
+  });
+  stop.reload = () => reloader.ask();
   await run(gateway, stop, { config, log });
   return exitCodes.ok;
 }
 
-interface Loaded {
-  readonly config: Config;
-  /** For the workers; undefined = there are none. */
-  readonly handed: HandedConfig | undefined;
+/** A gateway of one process or of several. */
+interface Served extends Pick<Gateway, 'listen' | 'admin' | 'countReload'> {
+  readonly reload: (loaded: Loaded) => Promise<void>;
+  readonly drain: () => Promise<void>;
 }
 
 /** Apart from what runs as long as the process does, which would keep the secrets as they were read. */
@@ -60,21 +70,24 @@ function load(file: string): Loaded {
   return { config, handed: config.workers === 1 ? undefined : handOver(checked) };
 }
 
-async function start({ config, handed }: Loaded, log: Log, stop: Stop): Promise<Gateway> {
+async function start({ config, handed }: Loaded, log: Log, stop: Stop): Promise<Served> {
   if (handed === undefined) {
     const { startGateway } = await import('../gateway/gateway.ts');
-    return await startGateway(config, log.logger);
+    const gateway = await startGateway(config, log.logger);
+    return { ...gateway, reload: (loaded) => gateway.reload(loaded.config) };
   }
   const { startWorkers } = await import('./workers/start-workers.ts');
-  return await startWorkers(config, handed, { log, stop });
+  const gateway = await startWorkers(config, handed, { log, stop });
+  return { ...gateway, reload: (loaded) => gateway.reload(loaded.config, known(loaded.handed)) };
 }
 
 async function run(
-  gateway: Gateway,
+  gateway: Served,
   stop: Stop,
   { config, log }: { readonly config: Config; readonly log: Log },
 ): Promise<void> {
   const signal = await stop.asked;
+  stop.reload = () => undefined;
   log.logger.info({ signal }, `stopping: what is in flight has ${config.drain.timeoutMs / 1000} s to finish`);
   await gateway.drain();
   log.logger.info('stopped');

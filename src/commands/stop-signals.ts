@@ -1,3 +1,4 @@
+import { closeSync, constants, openSync } from 'node:fs';
 import { endedBy } from './exit-codes.ts';
 
 export type StopSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
@@ -10,15 +11,18 @@ export interface Stop {
   readonly asked: Promise<StopSignal>;
   /** Is waited for before a second signal ends the process: there may be something left to say. It must not take long. */
   lastly: () => Promise<void>;
+  /** Called by a SIGHUP that asks for the configuration to be read anew. */
+  reload: () => void;
 }
 
 /**
  * Listens for what asks the process to stop. A SIGINT or SIGTERM after that ends it at once: who asks twice, in whatever way, does
- * not want to wait.
+ * not want to wait. A SIGHUP asks it to stop when its terminal was closed, and to reload otherwise.
  */
-export function nextStop(): Stop {
+export function nextStop(hasTerminal = canOpenTerminal): Stop {
   const { promise: asked, resolve } = Promise.withResolvers<StopSignal>();
-  const stop: Stop = { asked, lastly: async () => undefined };
+  const stop: Stop = { asked, lastly: async () => undefined, reload: () => undefined };
+  const hadTerminal = hasTerminal();
   let first: { readonly signal: StopSignal; readonly at: number } | undefined;
   const hear = (signal: StopSignal): void => {
     const at = performance.now();
@@ -28,6 +32,20 @@ export function nextStop(): Stop {
     // A terminal that is closed often says so twice, once by its shell, and nobody there is in a hurry.
     if (!isEcho && signal !== 'SIGHUP') void stop.lastly().finally(() => process.exit(endedBy[signal]));
   };
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => hear(signal));
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => hear(signal));
+  process.on('SIGHUP', () => {
+    if (hadTerminal && !hasTerminal()) hear('SIGHUP');
+    else stop.reload();
+  });
   return stop;
+}
+
+/** A terminal that was closed is taken away from its processes before they hear of it. */
+function canOpenTerminal(): boolean {
+  try {
+    closeSync(openSync('/dev/tty', constants.O_RDONLY | constants.O_NOCTTY));
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -1,17 +1,17 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { createAdmin, listenAdmin, type AdminListener, type AdminParts } from '../admin/admin.ts';
+import { createReadiness, type Readiness } from '../admin/readiness.ts';
 import { createApp } from '../app.ts';
 import type { Address, Config } from '../config/config.ts';
 import { listen, type Listener } from '../door/listener.ts';
 import type { Unread } from '../door/unreadable.ts';
-import { createJourney } from '../journey.ts';
 import { withholdSecrets } from '../keys/key-format.ts';
 import { describeCause, type Logger } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { endPatienceMs, within } from '../waiting/patience.ts';
-import { originFinder } from '../wire/client-address.ts';
-import { closeParts, openParts, type Parts } from './open-parts.ts';
-import { provisionsOf } from './provisions.ts';
+import { closeEdition, openEdition, type Edition } from './edition.ts';
+import { checkSpool, closeParts, openParts, type Parts } from './open-parts.ts';
+import { tellKeysInBoth } from './tell-keys.ts';
 
 /** A gateway that is up. */
 export interface Gateway {
@@ -19,6 +19,12 @@ export interface Gateway {
   readonly admin: Address;
   /** Which database it works with, if that can be told from others. */
   readonly storeIdentity: string | undefined;
+  /**
+   * Goes by another configuration from now on, for all that it says but what lasts as long as the process (`fixed-options.ts`).
+   * Rejects when it cannot, and goes on as before.
+   */
+  reload(config: Config): Promise<void>;
+  readonly countReload: Metrics['countReload'];
   /**
    * Stops accepting after `drain.delay`, or after the delay that is given, lets what is in flight end within `drain.timeout`, and
    * closes everything, whatever callers and operators do meanwhile.
@@ -51,20 +57,43 @@ export async function startGateway(
   logger: Logger,
   setting: Setting = { ...alone, listen: config.listen },
 ): Promise<Gateway> {
-  const { isFirst, storeIdentity } = setting;
-  const parts = await openParts({ config, logger, isFirst, storeIdentity });
+  const parts = await openParts({ config, logger, storeIdentity: setting.storeIdentity });
+  const present: Present = { edition: openEdition(config, parts), toldKeys: undefined };
+  const readiness = createReadiness(parts.store, present.edition.upstreams.values());
+  const tellKeys = (): void => {
+    if (setting.isFirst) present.toldKeys = tellKeysInBoth(present.edition.config, parts.store, logger);
+  };
   try {
-    const ports = await openPorts(parts, setting);
+    const ports = await openPorts(parts, { present, readiness, setting });
+    tellKeys();
     return {
       listen: ports.listener.address,
       admin: ports.admin.address,
       storeIdentity: parts.store.identity,
-      drain: (delayMs = config.drain.delayMs) => drain(parts, ports, delayMs),
+      countReload: parts.metrics.countReload,
+      async reload(next) {
+        await checkSpool(next);
+        const before = present.edition;
+        present.edition = openEdition(next, parts, before);
+        parts.keyCheck.reload(next);
+        ports.admin.reload(next);
+        readiness.reload(present.edition.upstreams.values());
+        closeEdition(before, present.edition);
+        tellKeys();
+      },
+      drain: (delayMs = config.drain.delayMs) => drain(parts, { present, readiness, ports, delayMs }),
     };
   } catch (error) {
-    await closeParts(parts);
+    await close(parts, present);
     throw error;
   }
+}
+
+/** What is in force now. */
+interface Present {
+  edition: Edition;
+  /** Resolves when it has been told which keys stand in the file and in the store. The start does not wait for it. */
+  toldKeys: Promise<void> | undefined;
 }
 
 const alone = { openAdmin: openAdminPort, sharesPort: false, isFirst: true };
@@ -78,21 +107,35 @@ interface Ports {
   readonly listener: Listener;
 }
 
-async function openPorts(parts: Parts, { openAdmin, listen: address, sharesPort }: Setting): Promise<Ports> {
-  const { config, logger, metrics, readiness, connections, wording } = parts;
+interface PortsOptions {
+  readonly present: Readonly<Present>;
+  readonly readiness: Readiness;
+  readonly setting: Setting;
+}
+
+async function openPorts(parts: Parts, { present, readiness, setting }: PortsOptions): Promise<Ports> {
+  const { logger, metrics, connections } = parts;
+  const { config } = present.edition;
+  const { openAdmin, listen: address, sharesPort } = setting;
   const store = config.admin.tokens.length === 0 ? undefined : parts.store;
   const admin = await openAdmin({ config, store, logger, readiness, metrics }, config.admin.listen);
   try {
     const app = createApp({
-      travel: createJourney(provisionsOf(parts)),
-      findOrigin: originFinder(config.trustProxy),
+      travel: (req, res) => present.edition.travel(req, res),
+      findOrigin: (req) => present.edition.findOrigin(req),
       logger,
       metrics,
       withhold: withholdSecrets,
     });
-    const unreadable = unreadableReporter(logger, metrics);
-    const { limits } = config;
-    const listener = await listen({ address, sharesPort, limits, connections, wording, ...app, unreadable });
+    const listener = await listen({
+      address,
+      sharesPort,
+      limits: config.limits,
+      connections,
+      wording: (refusal) => present.edition.wording(refusal),
+      ...app,
+      unreadable: unreadableReporter(logger, metrics),
+    });
     return { admin, listener };
   } catch (error) {
     await admin.close();
@@ -100,21 +143,35 @@ async function openPorts(parts: Parts, { openAdmin, listen: address, sharesPort 
   }
 }
 
+interface DrainOptions {
+  readonly present: Readonly<Present>;
+  readonly readiness: Readiness;
+  readonly ports: Ports;
+  readonly delayMs: number;
+}
+
 /**
  * First whoever sends requests here hears that it is over; then, after the delay that this takes, nobody is let in any more and
  * what is in flight ends. The store is closed when nobody can need it, and operators see it all until the end.
  */
-async function drain(parts: Parts, { admin, listener }: Ports, delayMs: number): Promise<void> {
-  const { timeoutMs } = parts.config.drain;
-  parts.readiness.drain();
+async function drain(parts: Parts, { present, readiness, ports, delayMs }: DrainOptions): Promise<void> {
+  const { admin, listener } = ports;
+  const { timeoutMs } = present.edition.config.drain;
+  readiness.drain();
   parts.connections.endEach();
   const changes = within(endPatienceMs, admin.drain());
   await pause(delayMs);
   parts.sockets.drain(timeoutMs);
   await listener.close(timeoutMs);
   await changes;
-  await closeParts(parts);
+  await close(parts, present);
   await admin.close();
+}
+
+async function close(parts: Parts, { edition, toldKeys }: Readonly<Present>): Promise<void> {
+  closeEdition(edition);
+  await toldKeys;
+  await closeParts(parts);
 }
 
 /** A request that could not be parsed has no visit and no response to hang a log line on, so it gets its own. */

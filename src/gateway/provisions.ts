@@ -1,14 +1,23 @@
 import { createAnswerer } from '../answer.ts';
-import { BodyMemory } from '../bodies/body-memory.ts';
+import type { Config } from '../config/config.ts';
 import type { Provisions } from '../journey.ts';
 import type { Admission } from '../stages/admit.ts';
 import { createRouteTable } from '../stages/find-route.ts';
 import { requestHeaderFilter } from '../wire/headers.ts';
+import type { Wording } from '../refusals.ts';
+import type { Upstream } from '../upstream/upstream.ts';
 import type { Parts } from './open-parts.ts';
 
-/** What the stages of the journey work with. */
-export function provisionsOf(parts: Parts): Provisions {
-  const { config, connections, keyCheck, quotas, upstreams, sockets, spools, wording } = parts;
+/** A configuration, and what was made of it. */
+export interface Terms {
+  readonly config: Config;
+  readonly upstreams: ReadonlyMap<string, Upstream>;
+  readonly wording: Wording;
+}
+
+/** What the stages of the journey work with under one configuration. */
+export function provisionsOf(parts: Parts, { config, upstreams, wording }: Terms): Provisions {
+  const { connections, keyCheck, quotas, sockets, bodyMemory, spools } = parts;
   const { auth, limits } = config;
   return {
     connections,
@@ -16,8 +25,8 @@ export function provisionsOf(parts: Parts): Provisions {
     keyCheck,
     routes: createRouteTable(config.routes),
     usage: { path: config.usagePath, plans: config.plans, quotas },
-    admission: admissionOf(parts),
-    bodyRooms: { memory: new BodyMemory(limits.bodyMemory), spools, requestMs: limits.requestTimeoutMs },
+    admission: admissionOf(config, parts),
+    bodyRooms: { memory: bodyMemory, spools, requestMs: limits.requestTimeoutMs },
     forwarding: {
       upstreams,
       passes: requestHeaderFilter(auth.header, auth.forwardKey),
@@ -28,9 +37,9 @@ export function provisionsOf(parts: Parts): Provisions {
   };
 }
 
-function admissionOf({ config, quotas, metrics, logger }: Parts): Admission {
+function admissionOf({ plans }: Config, { quotas, metrics, logger }: Parts): Admission {
   return {
-    plans: config.plans,
+    plans,
     quotas,
     count: metrics.countDecision,
     warn: ({ keyId, plan }, { name, limit, used }) => {

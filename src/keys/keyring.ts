@@ -10,25 +10,32 @@ import { LookUps } from './look-ups.ts';
 export interface Keyring {
   /** Rejects only when the store cannot answer and the key was not seen lately. */
   find(secret: string): FoundKey | undefined | Promise<FoundKey | undefined>;
+  /** Goes by other rules from now on. What the store said lately is still known. */
+  reload(rules: KeyringRules): void;
   close(): void;
 }
 
-export interface KeyringOptions {
+/** What the configuration says about keys. */
+export interface KeyringRules {
   readonly staticKeys: readonly StaticKey[];
   readonly format: Pick<KeyFormat, 'judge'>;
-  readonly store: Pick<KeyStore, 'findKey' | 'watch'>;
   /** What the store said is asked again after this, should the change feed have failed. */
   readonly cacheForMs: number;
   /** A store that is down does not lock out a key it vouched for this recently. */
   readonly graceOnOutageMs: number;
+}
+
+export interface KeyringOptions {
+  readonly rules: KeyringRules;
+  readonly store: Pick<KeyStore, 'findKey' | 'watch'>;
   /** Monotonic milliseconds: nothing is believed for longer because the wall clock was set back. */
   readonly mono: () => number;
 }
 
 /** Creates a keyring that follows the changes of the store. */
-export function createKeyring(options: KeyringOptions): Keyring {
-  const { staticKeys, format, store, cacheForMs, graceOnOutageMs, mono } = options;
-  const fixed = new Map(staticKeys.map((key) => [key.digest, foundOf(key)]));
+export function createKeyring({ rules, store, mono }: KeyringOptions): Keyring {
+  let { format, cacheForMs, graceOnOutageMs } = rules;
+  let fixed = byDigest(rules.staticKeys);
   const cache = createKeyCache();
   /** Answers under way that may be shared, by digest. */
   const asked = new LookUps();
@@ -77,6 +84,14 @@ export function createKeyring(options: KeyringOptions): Keyring {
       if (cached?.isFresh === true && mono() - cached.readAt < cacheForMs) return cached.found;
       return askOnce(digest);
     },
+    reload(others) {
+      ({ format, cacheForMs, graceOnOutageMs } = others);
+      fixed = byDigest(others.staticKeys);
+    },
     close: stop,
   };
+}
+
+function byDigest(keys: readonly StaticKey[]): ReadonlyMap<string, FoundKey> {
+  return new Map(keys.map((key) => [key.digest, foundOf(key)]));
 }

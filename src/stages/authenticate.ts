@@ -16,7 +16,7 @@ export interface Caller {
 }
 
 export interface KeyCheck {
-  readonly keyring: Keyring;
+  readonly keyring: Pick<Keyring, 'find'>;
   /** Notes that a secret was used. */
   readonly noteUse: (found: FoundKey, now: number) => void;
   /** Counts a key that is not valid against the client; says for how long it has tried too often, if it has. */

@@ -23,6 +23,7 @@ export interface Metrics {
   /** Shows sizes that something else keeps, read when the metrics are. */
   showLeases(read: () => LeaseCounts): void;
   readonly countKeyFailure: (slowed: boolean) => void;
+  readonly countReload: (outcome: 'done' | 'refused') => void;
 }
 
 /** Who is connected, and what is worked on for them: what `limits` bounds. */
@@ -63,7 +64,14 @@ export function createGatewayMetrics(clients: Clients = nobody, registry = new R
   const ofRequests = requestMetrics(registry);
   const ofStore = storeMetrics(registry);
   showClients(registry, clients);
-  return { registry, ...ofRequests, ...ofStore, ...limitMetrics(registry), ...keyMetrics(registry) };
+  return {
+    registry,
+    ...ofRequests,
+    ...ofStore,
+    ...limitMetrics(registry),
+    ...keyMetrics(registry),
+    ...reloadMetrics(registry),
+  };
 }
 
 function requestMetrics(
@@ -191,6 +199,22 @@ function keyMetrics(registry: Registry): Pick<Metrics, 'countKeyFailure'> {
   return {
     countKeyFailure(slowed) {
       failures.labels(slowed ? 'yes' : 'no').inc();
+    },
+  };
+}
+
+function reloadMetrics(registry: Registry): Pick<Metrics, 'countReload'> {
+  const reloads = new Counter({
+    name: 'gatehouse_config_reloads_total',
+    help: 'Times the configuration file was read anew, by outcome: done, or refused, with the one from before still in force.',
+    labelNames: ['outcome'],
+    registers: [registry],
+  });
+  // Who watches for the first that is refused needs to have seen none.
+  for (const outcome of ['done', 'refused']) reloads.labels(outcome).inc(0);
+  return {
+    countReload(outcome) {
+      reloads.labels(outcome).inc();
     },
   };
 }

@@ -1,5 +1,6 @@
 import type { Worker } from 'node:cluster';
 import type { Address } from '../../config/config.ts';
+import type { HandedConfig } from '../../config/hand-over.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { describeCause, type Logger } from '../../telemetry/log.ts';
 import type { Snapshot } from '../../telemetry/merged-metrics.ts';
@@ -22,6 +23,8 @@ interface Member {
   readonly pid: number;
   /** When it was ready; undefined until it is. */
   readyAt: number | undefined;
+  /** What it serves by. */
+  config: HandedConfig | undefined;
   /** Rounds since it last answered anything, or began to start. */
   silentRounds: number;
   /** It was killed by us, who have said why if it was not asked for. */
@@ -95,6 +98,20 @@ export class Crew {
     );
   }
 
+  /** Has all of them, and those that are to come, serve by another configuration. */
+  reload(config: HandedConfig): void {
+    if (this.#beginning !== undefined) this.#beginning = { ...this.#beginning, config };
+    for (const member of this.#members) this.#bringUpToDate(member);
+  }
+
+  /** One that starts hears of it once it is ready: it could not listen sooner. */
+  #bringUpToDate(member: Member): void {
+    const config = this.#beginning?.config;
+    if (config === undefined || member.readyAt === undefined || member.config === config) return;
+    member.config = config;
+    send(member.worker, { kind: 'reload', config });
+  }
+
   /**
    * Begins a round: what is asked next should have an answer before the next one. A worker that hangs goes on being dealt
    * connections that nobody takes, so it does not stay.
@@ -161,6 +178,7 @@ export class Crew {
         worker,
         pid: worker.process.pid,
         readyAt: undefined,
+        config: beginning?.config,
         silentRounds: 0,
         isGivenUp: false,
       };
@@ -174,6 +192,7 @@ export class Crew {
         member.readyAt = performance.now();
         member.silentRounds = 0;
         logger.debug({ pid: member.pid }, 'a worker is ready');
+        this.#bringUpToDate(member);
         resolve(report);
       });
       // And not 'exit', after which there may still be something to hear.

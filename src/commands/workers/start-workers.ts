@@ -7,6 +7,7 @@ import type { Address, Config } from '../../config/config.ts';
 import type { HandedConfig } from '../../config/hand-over.ts';
 import { endedBy } from '../exit-codes.ts';
 import type { Gateway } from '../../gateway/gateway.ts';
+import { checkSpool } from '../../gateway/open-parts.ts';
 import { storeReporter, type Log } from '../../telemetry/log.ts';
 import { createMergedMetrics, type MergedMetrics } from '../../telemetry/merged-metrics.ts';
 import { createMetrics, type Metrics } from '../../telemetry/metrics.ts';
@@ -22,12 +23,18 @@ import { wholeLines } from '../whole-lines.ts';
 /** How long a round is. A worker that is killed takes with it what it counted since it was last asked. */
 const roundMs = 2000;
 
+/** Each process of it has its own copy of the configuration. */
+export interface LedGateway extends Pick<Gateway, 'listen' | 'admin' | 'countReload'> {
+  reload(config: Config, handed: HandedConfig): Promise<void>;
+  drain(): Promise<void>;
+}
+
 /** A gateway of several processes. This one leads: it replaces what dies, answers the operators, and writes the log. */
 export async function startWorkers(
   config: Config,
   handed: HandedConfig,
   { log, stop }: { readonly log: Log; readonly stop: Stop },
-): Promise<Gateway> {
+): Promise<LedGateway> {
   const own = createMetrics();
   const metrics = createMergedMetrics(own.registry);
   const crew = new Crew({
@@ -88,7 +95,14 @@ export async function startWorkers(
   return {
     listen,
     admin: admin.address,
-    storeIdentity: undefined,
+    countReload: own.countReload,
+    reload: async (next, handedNext) => {
+      // For all of them: what they share, none can use.
+      await checkSpool(next);
+      admin.reload(next);
+      crew.reload(handedNext);
+      await crew.ask('reloaded', () => undefined);
+    },
     drain: async () => {
       readiness.drain();
       const changes = within(endPatienceMs, admin.drain());
@@ -141,7 +155,7 @@ function metricsOf(crew: Crew, metrics: MergedMetrics) {
  * The whole is ready as long as one worker is. Connections that were dealt to one that hangs wait in vain until it is killed,
  * but to take everything away from the others would be worse.
  */
-function readinessOf(crew: Crew, count: number): Readiness {
+function readinessOf(crew: Crew, count: number): Pick<Readiness, 'check' | 'drain'> {
   let draining = false;
   return {
     drain() {

@@ -3,7 +3,7 @@ import type { Config } from '../../config/config.ts';
 import { takeOver } from '../../config/hand-over.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { startGateway, type Gateway, type OperatorParts } from '../../gateway/gateway.ts';
-import { createLog, type Log } from '../../telemetry/log.ts';
+import { createLog, describeCause, type Log } from '../../telemetry/log.ts';
 import { settleSoon } from '../settle-heap.ts';
 import { drainPatienceMs, explainStart, watchForFaults } from '../lifecycle.ts';
 import type { Beginning, Order, Report } from './worker-messages.ts';
@@ -30,7 +30,12 @@ export async function work(): Promise<number> {
       storeIdentity,
       openAdmin: async (given, address) => {
         parts = given;
-        return { address, drain: async () => undefined, close: async () => undefined };
+        return {
+          address,
+          reload: () => undefined,
+          drain: async () => undefined,
+          close: async () => undefined,
+        };
       },
     });
   } catch (error) {
@@ -38,7 +43,8 @@ export async function work(): Promise<number> {
     await log.flush(); // it may tell of a store that was made all the same
     return code;
   }
-  if (parts !== undefined) answerQuestions(worker, parts, log);
+  if (parts !== undefined)
+    answerQuestions(worker, { parts, log, reloaded: followReloads(worker, gateway, log) });
   const { listen, storeIdentity: opened } = gateway;
   await report(worker, { kind: 'ready', listen, storeIdentity: opened });
   settleSoon();
@@ -88,10 +94,30 @@ async function nextDesertion(worker: Worker, config: Config): Promise<void> {
   });
 }
 
-function answerQuestions(worker: Worker, { metrics, readiness }: OperatorParts, log: Log): void {
+/** Whoever leads has checked the configuration and says what came of it. Resolves, each time, when the last is in force. */
+function followReloads(worker: Worker, gateway: Gateway, { logger }: Log): () => Promise<void> {
+  let last = Promise.resolve();
+  worker.on('message', (order: Order) => {
+    if (order.kind !== 'reload') return;
+    last = gateway.reload(takeOver(order.config)).catch((error: unknown) => {
+      logger.error({ cause: describeCause(error) }, 'a worker goes on with the configuration from before');
+    });
+  });
+  return () => last;
+}
+
+interface Answering {
+  readonly parts: OperatorParts;
+  readonly log: Log;
+  readonly reloaded: () => Promise<void>;
+}
+
+function answerQuestions(worker: Worker, { parts, log, reloaded }: Answering): void {
+  const { metrics, readiness } = parts;
   const answers = {
     metrics: () => metrics.registry.getMetricsAsJSON(),
     readiness: () => readiness.check(),
+    reloaded: () => reloaded().then(() => true as const),
     logged: () => log.flush().then(() => true as const),
   };
   worker.on('message', (order: Order) => {

@@ -20,6 +20,7 @@ export interface Beginning {
 export type Order =
   | { readonly kind: 'begin'; readonly beginning: Beginning }
   | { readonly kind: 'drain' }
+  | { readonly kind: 'reload'; readonly config: HandedConfig }
   | ({ readonly kind: 'ask' } & Question);
 
 /** What is asked, and the number by which its answer is known. */
@@ -47,6 +48,8 @@ export type Report =
 export interface Answers {
   readonly metrics: Snapshot;
   readonly readiness: Verdict;
+  /** It serves by the configuration that it was sent last. */
+  readonly reloaded: true;
   /** All that it has to say has left it. */
   readonly logged: true;
 }

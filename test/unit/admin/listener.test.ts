@@ -26,7 +26,7 @@ async function listen(t: TestContext, admin: string) {
       config,
       store: config.admin.tokens.length === 0 ? undefined : store,
       logger: createLogger('silent', { write: () => undefined }),
-      readiness: { check: async () => ({ ready: true, reasons: [] }), drain: () => undefined },
+      readiness: { check: async () => ({ ready: true, reasons: [] }) },
       metrics: {
         registry: {
           contentType: 'text/plain; version=0.0.4; charset=utf-8',

@@ -18,7 +18,9 @@ for (const { title, signals, code } of [
     const codes: unknown[] = [];
     t.mock.method(process, 'exit', (exitCode: unknown) => codes.push(exitCode));
     t.after(() => kinds.forEach((kind) => process.removeAllListeners(kind)));
-    const stop = nextStop();
+    const terminal = { isOpen: true };
+    const stop = nextStop(() => terminal.isOpen);
+    terminal.isOpen = false;
     let said = '';
     stop.lastly = async () => void (said = 'all');
     for (const [kind = '', at] of signals.map((each) => each.split(' '))) {
@@ -28,5 +30,23 @@ for (const { title, signals, code } of [
     assert.equal(await stop.asked, signals[0]?.split(' ')[0]);
     await setImmediate();
     assert.deepEqual([codes, said], code === undefined ? [[], ''] : [[code], 'all']);
+  });
+}
+
+for (const { title, hasTerminal } of [
+  { title: 'without a terminal', hasTerminal: false },
+  { title: 'while its terminal is open', hasTerminal: true },
+]) {
+  test(`SIGHUP ${title} asks for the configuration to be read anew, and for nothing else`, async (t) => {
+    t.after(() => kinds.forEach((kind) => process.removeAllListeners(kind)));
+    const stop = nextStop(() => hasTerminal);
+    process.emit('SIGHUP');
+    let reloads = 0;
+    stop.reload = () => void (reloads += 1);
+    process.emit('SIGHUP');
+    process.emit('SIGHUP');
+    process.emit('SIGTERM');
+    assert.equal(await stop.asked, 'SIGTERM');
+    assert.equal(reloads, 2);
   });
 }

@@ -7,6 +7,7 @@ import { aKey, aSecret, digestOf } from '../../helpers/a-key.ts';
 import { until } from '../../helpers/poll.ts';
 
 const secret = 'a-foreign-secret';
+const auth = { header: 'apiKey', forwardKey: false, cacheForMs: 1, graceOnOutageMs: 0, prefix: 'gh' };
 const known = aKey({ secrets: [aSecret({ digest: digestOf(secret) })] });
 
 /** What keys are checked with for a millisecond, where the wall clock stands still and can be set back. */
@@ -22,15 +23,7 @@ function openCheck(t: TestContext) {
   };
   t.mock.timers.enable({ apis: ['Date'], now: Date.parse('2026-05-01T12:00:00Z') });
   const keyCheck = createKeyCheck(
-    {
-      header: 'apiKey',
-      forwardKey: false,
-      cacheForMs: 1,
-      graceOnOutageMs: 0,
-      prefix: 'gh',
-      guessing: { failuresMax: 1, perMs: 1 },
-    },
-    [],
+    { auth: { ...auth, guessing: { failuresMax: 1, perMs: 1 } }, keys: [] },
     {
       store: store as KeyStore,
       countFailure: (slowed) => void state.counted.push(slowed),

@@ -1,24 +1,28 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { StaticKey } from '../../../src/config/config.ts';
 import { unknownKeysMax } from '../../../src/keys/key-cache.ts';
 import { keptKeysMax } from '../../../src/keys/kept-keys.ts';
 import { createKeyFormat } from '../../../src/keys/key-format.ts';
-import { createKeyring, type KeyringOptions } from '../../../src/keys/keyring.ts';
+import { createKeyring, type KeyringRules } from '../../../src/keys/keyring.ts';
 import type { KeyEvent, KeyRecord } from '../../../src/stores/key-store.ts';
 import { StoreUnavailable } from '../../../src/stores/ledger.ts';
 import { aKey, aSecret, digestOf } from '../../helpers/a-key.ts';
 
 const secret = 'a-foreign-secret';
+const usual: KeyringRules = {
+  staticKeys: [],
+  format: createKeyFormat('gh'),
+  cacheForMs: 60_000,
+  graceOnOutageMs: 900_000,
+};
 
-function scene(options: Partial<KeyringOptions> = {}) {
+function scene(rules: Partial<KeyringRules> = {}) {
   const records = new Map<string, KeyRecord>();
   const listeners: ((event: KeyEvent) => void)[] = [];
   const state = { now: 1_000_000, asked: 0, isAway: false, gate: Promise.resolve() };
   const keyring = createKeyring({
-    staticKeys: [],
-    format: createKeyFormat('gh'),
-    cacheForMs: 60_000,
-    graceOnOutageMs: 900_000,
+    rules: { ...usual, ...rules },
     mono: () => state.now,
     store: {
       async findKey(digest) {
@@ -33,7 +37,6 @@ function scene(options: Partial<KeyringOptions> = {}) {
         return () => undefined;
       },
     },
-    ...options,
   });
   const put = (record: KeyRecord): void => {
     for (const { digest } of record.secrets) records.set(digest, record);
@@ -216,4 +219,19 @@ test('neither guesses nor keys make the cache grow without end, and guesses push
   assert.equal(state.asked, before);
   await keyring.find('key 0');
   assert.equal(state.asked, before + 1, 'the oldest key was forgotten');
+});
+
+function inFile(id: string): StaticKey {
+  return { id, plan: 'free', digest: digestOf(id), enabled: true, expiresAt: undefined };
+}
+
+test('a reload brings other keys of the file, and what the store said lately is still known', async () => {
+  const { keyring, state, put } = scene({ staticKeys: [inFile('before')] });
+  put(aKey({ id: 'stored', secrets: [aSecret({ digest: digestOf(secret) })] }));
+  await keyring.find(secret);
+  keyring.reload({ ...usual, staticKeys: [inFile('after')] });
+  state.isAway = true;
+  assert.equal((await keyring.find('after'))?.id, 'after');
+  assert.equal((await keyring.find(secret))?.id, 'stored');
+  await assert.rejects(async () => keyring.find('before'), StoreUnavailable);
 });

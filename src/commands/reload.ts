@@ -1,0 +1,83 @@
+import type { Config } from '../config/config.ts';
+import { fixedChanges } from '../config/fixed-options.ts';
+import type { HandedConfig } from '../config/hand-over.ts';
+import { ConfigErrors, ConfigUnreadable, printProblem } from '../config/problems.ts';
+import { describeCause, type Logger } from '../telemetry/log.ts';
+import { SpoolUnavailable } from '../uploads/spool.ts';
+
+/** A configuration, and what the workers are given of it; undefined where there are none. */
+export interface Loaded {
+  readonly config: Config;
+  readonly handed: HandedConfig | undefined;
+}
+
+export interface ReloaderOptions {
+  /** Reads the file. Throws what `readConfig` throws. */
+  readonly load: () => Loaded;
+  /** What is in force now. */
+  readonly present: Config;
+  /** Has the gateway go by another configuration, or rejects. */
+  readonly apply: (loaded: Loaded) => Promise<void>;
+  readonly count: (outcome: 'done' | 'refused') => void;
+  readonly logger: Logger;
+}
+
+/**
+ * Reads the configuration anew when it is asked to, once at a time. A configuration that is not in order, or changes what lasts as
+ * long as the process, is refused as a whole: the log says why, and the one from before stays in force.
+ */
+export class Reloader {
+  readonly #options: ReloaderOptions;
+  #present: Config;
+  #asked = false;
+  #isRunning = false;
+
+  constructor(options: ReloaderOptions) {
+    this.#options = options;
+    this.#present = options.present;
+  }
+
+  /** Who asks while one is under way may have changed the file since it was read, so another follows. */
+  ask(): void {
+    this.#asked = true;
+    if (!this.#isRunning) void this.#run();
+  }
+
+  async #run(): Promise<void> {
+    this.#isRunning = true;
+    while (this.#asked) {
+      this.#asked = false;
+      await this.#reload();
+    }
+    this.#isRunning = false;
+  }
+
+  async #reload(): Promise<void> {
+    const { load, apply, count, logger } = this.#options;
+    try {
+      const loaded = load();
+      const options = fixedChanges(this.#present, loaded.config);
+      if (options.length > 0) return this.#refuse({ options }, 'it changes what takes a restart');
+      await apply(loaded);
+      this.#present = loaded.config;
+    } catch (error) {
+      if (error instanceof ConfigErrors)
+        return this.#refuse({ problems: error.problems.map(printProblem) }, 'it is not valid');
+      if (error instanceof ConfigUnreadable || error instanceof SpoolUnavailable)
+        return this.#refuse({}, error.message);
+      return this.#refuse({ cause: describeCause(error) }, 'a fault of the gateway itself, please report it');
+    }
+    for (const warning of this.#present.warnings) logger.warn(warning);
+    logger.info('the configuration was read anew and is in force');
+    count('done');
+  }
+
+  #refuse(about: object, why: string): void {
+    const { count, logger } = this.#options;
+    logger.error(
+      about,
+      `the configuration was read anew and is refused, the one from before stays in force: ${why}`,
+    );
+    count('refused');
+  }
+}

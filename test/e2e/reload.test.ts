@@ -1,0 +1,238 @@
+import assert from 'node:assert/strict';
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { Agent, get as httpGet, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { parse, stringify } from 'yaml';
+import { createAdminClient } from '../helpers/admin-client.ts';
+import { until } from '../helpers/poll.ts';
+import { exchange, openRaw, requestBytes } from '../helpers/raw-socket.ts';
+import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
+import { demoKey, overlay, startGateway, type Gateway, type Yaml } from '../helpers/start-gateway.ts';
+import { tempFolder } from '../helpers/temp-folder.ts';
+import { workersOf } from '../helpers/workers-of.ts';
+
+const over: Yaml = {
+  plans: { free: {}, few: { quotas: [{ name: 'all', limit: 3, per: 'lifetime' }] } },
+  keys: [
+    { id: 'demo', plan: 'free', secret: demoKey },
+    { id: 'few', plan: 'few', secret: 'k-of-a-quota' },
+  ],
+  routes: [{ path: '/v1/*', methods: ['GET'], body: 'none' }],
+};
+const taken = 'the configuration was read anew and is in force';
+const refused = 'the configuration was read anew and is refused';
+const get = (path: string, key = demoKey): Buffer => requestBytes(`GET ${path}`, [['apiKey', key]]);
+
+function count(gateway: Gateway, sentence: string): number {
+  return gateway.logs().filter(({ msg }) => String(msg).startsWith(sentence)).length;
+}
+
+/** Lays something over the file, has it read anew, and resolves when the gateway says what came of it. */
+async function reload(gateway: Gateway, change: Yaml | string, outcome = taken): Promise<void> {
+  const before = count(gateway, outcome);
+  const written: Yaml = parse(await readFile(gateway.configFile, 'utf8'));
+  const text = typeof change === 'string' ? change : stringify(overlay(written, change));
+  await writeFile(gateway.configFile, text);
+  gateway.child.kill('SIGHUP');
+  await until(() => count(gateway, outcome) > before, { what: outcome });
+}
+
+/** How often the store was asked for units. */
+async function drawsOf(gateway: Gateway): Promise<number> {
+  const page = await gateway.metrics();
+  return Number(/store_duration_seconds_count\{operation="draw"\} (\d+)/.exec(page)?.[1]);
+}
+
+function limited(limit: number): Yaml {
+  return { plans: { few: { quotas: [{ name: 'all', limit, per: 'lifetime' }] } } };
+}
+
+async function statusOf(t: TestContext, gateway: Gateway, path: string, key?: string): Promise<number> {
+  return (await exchange(t, gateway.port, get(path, key))).status;
+}
+
+for (const workers of [1, 2]) {
+  const title = workers === 1 ? 'one process' : 'two workers';
+
+  test(`a reload changes routes, keys, plans, upstreams and words, without a restart: ${title}`, async (t) => {
+    const [first, second] = [await startRecordingUpstream(t), await startRecordingUpstream(t)];
+    const gateway = await startGateway(t, { ...over, workers }, { upstream: first.url });
+    const kept = await openRaw(t, gateway.port);
+    kept.write(get('/v1/a'));
+    assert.equal((await kept.responses(1))[0]?.status, 200);
+    await reload(gateway, {
+      plans: { free: {}, other: {} },
+      keys: [{ id: 'new', plan: 'other', secret: 'k-new' }],
+      upstreams: { recognition: { targets: [second.url] } },
+      routes: [{ path: '/v1/new', methods: ['GET'], body: 'none' }],
+      errors: { key_invalid: { message: 'Who are you?' } },
+    });
+    // The connection stays, whoever was let in by it.
+    kept.write(get('/v1/new', 'k-new'));
+    assert.equal((await kept.responses(2))[1]?.status, 200);
+    for (let at = 0; at < 4; at += 1) {
+      assert.equal(await statusOf(t, gateway, '/v1/a', 'k-new'), 404);
+      const answer = await exchange(t, gateway.port, get('/v1/new'));
+      assert.equal(answer.status, 401);
+      assert.match(answer.body.toString(), /Who are you\?/);
+    }
+    assert.deepEqual([first.requests.length, second.requests.length], [1, 1]);
+    assert.equal((await gateway.stop()).code, 0);
+  });
+
+  test(`a configuration that is not in order changes nothing, and the log says why: ${title}`, async (t) => {
+    const upstream = await startRecordingUpstream(t);
+    const gateway = await startGateway(t, { ...over, workers }, { upstream: upstream.url });
+    const good = await readFile(gateway.configFile, 'utf8');
+    for (const { change, why } of [
+      { change: { routes: [{ path: '/v1/*', method: ['GET'] }] }, why: { problems: /routes\[0\]\.method/ } },
+      { change: 'listen: [', why: { problems: /gateway\.yaml:1:/ } },
+      { change: { listen: '127.0.0.1:1', log: { level: 'warn' } }, why: { options: /^\["listen","log"\]$/ } },
+      { change: { limits: { inFlight: 7 } }, why: { options: /^\["limits"\]$/ } },
+    ]) {
+      await reload(gateway, change, refused);
+      const line = gateway.logs().findLast(({ msg }) => String(msg).startsWith(refused));
+      assert.equal(line?.['level'], 'error');
+      for (const [field, pattern] of Object.entries(why))
+        assert.match(JSON.stringify(line?.[field]), pattern);
+      assert.equal(await statusOf(t, gateway, '/v1/a'), 200);
+      await writeFile(gateway.configFile, good);
+    }
+    await rm(gateway.configFile);
+    gateway.child.kill('SIGHUP');
+    await until(() => gateway.logText().includes('there is no such file'));
+    assert.equal(await statusOf(t, gateway, '/v1/a'), 200);
+    await writeFile(gateway.configFile, good);
+    await reload(gateway, {});
+    await until(async () => /config_reloads_total\{outcome="refused"\} 5\n/.test(await gateway.metrics()));
+    assert.match(await gateway.metrics(), /config_reloads_total\{outcome="done"\} 1\n/);
+  });
+
+  test(`reloads under load lose no request: ${title}`, async (t) => {
+    const upstream = await startRecordingUpstream(t);
+    const gateway = await startGateway(t, { ...over, workers }, { upstream: upstream.url });
+    const agent = new Agent({ keepAlive: true, maxSockets: 8 });
+    t.after(() => agent.destroy());
+    const statuses = new Map<number | string, number>();
+    const load = { isOver: false };
+    async function call(): Promise<void> {
+      while (!load.isOver) {
+        const status = await new Promise<number | string>((resolve) => {
+          const options = { agent, headers: { apiKey: demoKey } };
+          httpGet(`${gateway.url}/v1/a`, options, (res) => {
+            res.resume().on('end', () => resolve(res.statusCode ?? 0));
+          }).on('error', (error) => resolve(String(error)));
+        });
+        statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      }
+    }
+    const callers = Array.from({ length: 8 }, call);
+    for (let round = 0; round < 10; round += 1) {
+      // Another upstream each time, with connections of its own.
+      await reload(gateway, { upstreams: { recognition: { connections: 100 + round } } });
+      const before = upstream.requests.length;
+      await until(() => upstream.requests.length > before + 20);
+    }
+    load.isOver = true;
+    await Promise.all(callers);
+    assert.deepEqual([...statuses.keys()], [200]);
+  });
+}
+
+test('what is in flight ends under the configuration that it began with, at an upstream that is gone from it too', async (t) => {
+  const [first, second] = [await startRecordingUpstream(t), await startRecordingUpstream(t)];
+  const answers: ServerResponse[] = [];
+  const sockets = new Set<Socket>();
+  first.handler = (_request, res, req) => {
+    answers.push(res);
+    sockets.add(req.socket);
+  };
+  const upstreams = { recognition: { connections: 1 } };
+  const gateway = await startGateway(t, { ...over, upstreams }, { upstream: first.url });
+  const asked = [await openRaw(t, gateway.port), await openRaw(t, gateway.port)];
+  for (const client of asked) client.write(get('/v1/slow'));
+  // The second stands in line for the one connection.
+  await until(async () => answers.length === 1 && (await gateway.inFlight()) === 2);
+  await reload(gateway, {
+    upstreams: { recognition: { targets: [second.url] } },
+    routes: [{ path: '/v1/b', methods: ['GET'], body: 'none' }],
+  });
+  assert.equal(await statusOf(t, gateway, '/v1/b'), 200);
+  answers[0]?.writeHead(200).write('be');
+  await until(() => asked.some((client) => client.received().includes('be')));
+  answers[0]?.end('gin');
+  await until(() => answers.length === 2);
+  answers[1]?.end('later');
+  for (const client of asked) assert.equal((await client.responses(1))[0]?.status, 200);
+  // Nobody keeps a connection to an upstream that is not used any more.
+  await until(() => [...sockets].every((socket) => socket.destroyed));
+});
+
+test('usage is kept, and another limit holds at once', async (t) => {
+  const upstream = await startRecordingUpstream(t);
+  const gateway = await startGateway(t, over, { upstream: upstream.url });
+  const few = async (): Promise<number> => statusOf(t, gateway, '/v1/a', 'k-of-a-quota');
+  assert.deepEqual([await few(), await few(), await few(), await few()], [200, 200, 200, 429]);
+  await reload(gateway, limited(5));
+  assert.deepEqual([await few(), await few(), await few()], [200, 200, 429]);
+  await reload(gateway, limited(2));
+  assert.equal(await few(), 429);
+});
+
+test('units that are held ahead of a plan that did not change are spent on', async (t) => {
+  const upstream = await startRecordingUpstream(t);
+  const plans = { many: { quotas: [{ name: 'all', limit: 100_000, per: 'month' }] } };
+  const keys = [{ id: 'many', plan: 'many', secret: 'k-many' }];
+  const gateway = await startGateway(t, { ...over, plans, keys }, { upstream: upstream.url });
+  const held = async (): Promise<number> => Number(/quota_leases (\d+)/.exec(await gateway.metrics())?.[1]);
+  const client = await openRaw(t, gateway.port);
+  await until(async () => {
+    for (let at = 0; at < 20; at += 1) client.write(get('/v1/a', 'k-many'));
+    return (await held()) === 1;
+  });
+  await reload(gateway, { errors: { key_invalid: { message: 'Who?' } } });
+  const before = await drawsOf(gateway);
+  assert.equal(await statusOf(t, gateway, '/v1/a', 'k-many'), 200);
+  assert.equal(await drawsOf(gateway), before);
+});
+
+test('the admin API goes by the new configuration, and secrets are read anew from their files', async (t) => {
+  const upstream = await startRecordingUpstream(t);
+  const secret = join(tempFolder(t), 'secret');
+  await writeFile(secret, 'the-secret-before');
+  const keys = [{ id: 'filed', plan: 'free', secret: `\${file:${secret}}` }];
+  const token = 'a-token-of-more-than-32-characters';
+  const gateway = await startGateway(t, { ...over, keys, admin: { token } }, { upstream: upstream.url });
+  const ask = await createAdminClient(gateway.adminUrl, token);
+  const key = { body: { id: 'of-gold', plan: 'gold' } };
+  assert.equal((await ask('POST', '/v1/keys', key)).status, 422);
+  await writeFile(secret, 'the-secret-after');
+  await reload(gateway, { plans: { gold: {} } });
+  const made = await ask('POST', '/v1/keys', key);
+  assert.equal(made.status, 201);
+  assert.equal(await statusOf(t, gateway, '/v1/a', made.body.secret), 200);
+  assert.equal(await statusOf(t, gateway, '/v1/a', 'the-secret-after'), 200);
+  assert.equal(await statusOf(t, gateway, '/v1/a', 'the-secret-before'), 401);
+});
+
+test('readiness is that of the upstreams of now', async (t) => {
+  const [there, gone] = [await startRecordingUpstream(t), await startRecordingUpstream(t)];
+  await gone.close();
+  const gateway = await startGateway(t, over, { upstream: gone.url });
+  const readyz = async (): Promise<number> => (await fetch(`${gateway.adminUrl}/readyz`)).status;
+  assert.equal(await readyz(), 503);
+  await reload(gateway, { upstreams: { recognition: { targets: [there.url] } } });
+  await until(async () => (await readyz()) === 200);
+});
+
+test('a worker that comes later serves by the configuration of now', async (t) => {
+  const upstream = await startRecordingUpstream(t);
+  const log = { level: 'debug' };
+  const gateway = await startGateway(t, { ...over, log, workers: 2 }, { upstream: upstream.url });
+  await reload(gateway, { routes: [{ path: '/v1/new', methods: ['GET'], body: 'none' }] });
+  for (const pid of workersOf(gateway)) process.kill(pid, 'SIGKILL');
+  await until(() => workersOf(gateway).length === 4);
+  for (let at = 0; at < 6; at += 1) assert.equal(await statusOf(t, gateway, '/v1/new'), 200);
+});
