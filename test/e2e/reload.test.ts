@@ -49,6 +49,10 @@ function limited(limit: number): Yaml {
   return { plans: { few: { quotas: [{ name: 'all', limit, per: 'lifetime' }] } } };
 }
 
+function slow(change: Yaml = {}): Yaml {
+  return { plans: { free: { rate: { limit: 1, per: 'hour', burst: 2 }, ...change } } };
+}
+
 async function statusOf(t: TestContext, gateway: Gateway, path: string, key?: string): Promise<number> {
   return (await exchange(t, gateway.port, get(path, key))).status;
 }
@@ -179,6 +183,15 @@ test('usage is kept, and another limit holds at once', async (t) => {
   assert.deepEqual([await few(), await few(), await few()], [200, 200, 429]);
   await reload(gateway, limited(2));
   assert.equal(await few(), 429);
+});
+
+test('a rate is counted on, also where the plan changes otherwise', async (t) => {
+  const upstream = await startRecordingUpstream(t);
+  const gateway = await startGateway(t, overlay(over, slow()), { upstream: upstream.url });
+  const ask = (): Promise<number> => statusOf(t, gateway, '/v1/a');
+  assert.deepEqual([await ask(), await ask(), await ask()], [200, 200, 429]);
+  await reload(gateway, slow({ concurrency: 5 }));
+  assert.equal(await ask(), 429);
 });
 
 test('units that are held ahead of a plan that did not change are spent on', async (t) => {
