@@ -13,7 +13,7 @@ import { readBody, type BodyRooms } from './stages/read-body.ts';
 import { settle } from './stages/settle.ts';
 import { showUsage, type UsageDesk } from './stages/show-usage.ts';
 
-/** What the stages work with. It is made once, when the gateway starts. */
+/** What the stages work with under one configuration. */
 export interface Provisions {
   readonly connections: Connections;
   readonly headRules: HeadRules;
