@@ -11,7 +11,7 @@ import { readAny } from './read-any.ts';
 import { readJson, requireJsonContentType } from './read-json.ts';
 import { heldBytesMax, readUpload, requireUploadHead } from './read-upload.ts';
 
-/** What the readers of bodies work with. It is made once, when the gateway starts. */
+/** What the readers of bodies work with. */
 export interface BodyRooms {
   readonly memory: BodyMemory;
   readonly spools: SpoolRoom;
