@@ -62,6 +62,7 @@ export function createJourney(by: Provisions): Travel {
 
       const grant = await admit(res, { caller, route }, by.admission); // 429 500 503
       visit.owed = grant.owed;
+      let released: Promise<void> | void = undefined;
       try {
         const order = { head, rule: route.body, rooms: by.bodyRooms, arrivals: visit };
         const body = await readBody(req, res, order); //                400 408 413 415 503
@@ -80,12 +81,14 @@ export function createJourney(by: Provisions): Travel {
           };
           await forward(req, res, parcel, by.forwarding); //            499 502 503 504
         } finally {
-          await body.release();
+          released = body.release();
         }
         const wayOut = by.connections.wayOut(req, res);
         if (wayOut !== undefined) await wayOut;
       } finally {
         settle(grant, visit);
+        // Not before that: closing a file takes a while, and a client that has its answer may have asked again by then.
+        await released;
       }
     } catch (refusal) {
       by.answer(req, res, refusal);
