@@ -1,32 +1,50 @@
 import assert from 'node:assert/strict';
+import { createServer, type Socket } from 'node:net';
 import { after, test } from 'node:test';
 import type { TestContext } from 'node:test';
+import { listen } from '../helpers/listen.ts';
 import { keysOf, secretOf } from '../helpers/quota-scene.ts';
 import { openRaw, requestBytes } from '../helpers/raw-socket.ts';
 import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
 import { wav } from '../helpers/sample-files.ts';
 import { startGateway } from '../helpers/start-gateway.ts';
 
-/** Large enough to wait on disk. */
+/** Large enough to wait on disk, and to be under way for a while. */
 const file = wav(4_000_000);
 /** What goes wrong now and then is to be seen. */
 const turns = 20;
+const switched = [
+  'HTTP/1.1 101 Switching Protocols',
+  'Connection: upgrade',
+  'Upgrade: websocket',
+  'Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=',
+  '\r\n',
+].join('\r\n');
 
 const scene = { after };
 const failing = await startRecordingUpstream(scene, (_request, res) =>
   res.writeHead(500, { 'content-length': 2 }).end('no'),
 );
+const hasty = await listen(scene, createServer(answerAtOnce));
 const body = { file: { maxSize: '10MB', types: ['audio/wav'] } };
 const gateway = await startGateway(scene, {
+  limits: { inFlightPerConnection: 1 },
   plans: {
     place: { concurrency: 1 },
     unit: { quotas: [{ name: 'life', limit: 1, per: 'lifetime' }] },
+    free: {},
   },
-  keys: ['place', 'unit'].flatMap((plan) => keysOf(plan, plan)),
-  upstreams: { recognition: { targets: [failing.url] } },
+  keys: ['place', 'unit', 'free'].flatMap((plan) => keysOf(plan, plan)),
+  upstreams: {
+    recognition: { targets: [failing.url] },
+    hasty: { targets: [`http://127.0.0.1:${hasty}`] },
+  },
   routes: [
     { path: '/v1/up', methods: ['PUT'], body },
     { path: '/v1/get', methods: ['GET'] },
+    { path: '/v1/hasty/up', methods: ['PUT'], body, upstream: 'hasty' },
+    { path: '/v1/hasty/get', methods: ['GET'], upstream: 'hasty' },
+    { path: '/v1/hasty/live', methods: ['GET'], upstream: 'hasty', upgrade: { websocket: {} } },
   ],
 });
 
@@ -35,6 +53,24 @@ for (const key of ['place', 'unit']) {
     for (let turn = 0; turn < turns; turn += 1) {
       const upload = requestBytes('PUT /v1/up', headersOf(key), file);
       assert.deepEqual(await askTwice(t, upload, requestBytes('GET /v1/get', headersOf(key))), [500, 500]);
+    }
+  });
+}
+
+const handshake = [
+  ['Connection', 'Upgrade'],
+  ['Upgrade', 'websocket'],
+  ['Sec-WebSocket-Version', '13'],
+  ['Sec-WebSocket-Key', 'dGhlIHNhbXBsZSBub25jZQ=='],
+] as const;
+for (const [what, next, status] of [
+  ['another request', requestBytes('GET /v1/hasty/get', headersOf('free')), 200],
+  ['a WebSocket', requestBytes('GET /v1/hasty/live', [...headersOf('free'), ...handshake]), 101],
+] as const) {
+  test(`an upload that is answered before it was sent leaves its connection to ${what}`, async (t) => {
+    const upload = requestBytes('PUT /v1/hasty/up', headersOf('free'), file);
+    for (let turn = 0; turn < turns; turn += 1) {
+      assert.deepEqual(await askTwice(t, upload, next), [200, status]);
     }
   });
 }
@@ -50,7 +86,7 @@ function headersOf(key: string): [string, string][] {
 async function askTwice(t: TestContext, first: Buffer, second: Buffer): Promise<number[]> {
   const client = await openRaw(t, gateway.port);
   client.socket.on('data', function askOn() {
-    if (!client.received().toString('latin1').endsWith('\r\n\r\nno')) return;
+    if (!/\r\n\r\n(?:ok|no)$/.test(client.received().toString('latin1'))) return;
     client.socket.off('data', askOn);
     client.write(second);
   });
@@ -58,4 +94,14 @@ async function askTwice(t: TestContext, first: Buffer, second: Buffer): Promise<
   const answers = await client.responses(2);
   client.socket.destroy();
   return answers.map(({ status }) => status);
+}
+
+/** Answers as soon as it has heard of a request, and reads on. */
+function answerAtOnce(socket: Socket): void {
+  socket.on('error', () => socket.destroy());
+  socket.on('data', (bytes: Buffer) => {
+    const head = bytes.toString('latin1');
+    if (/^upgrade: websocket/im.test(head)) socket.write(switched);
+    else if (/^(?:GET|PUT) /.test(head)) socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+  });
 }

@@ -267,7 +267,8 @@ export class StreamedExchange implements AnswerSource {
       this.#sending = 'unwanted';
       this.#outgoing?.destroy();
       this.#seats.leave(this.#relay);
-      await this.#body.release();
+      // Not waited for: to close a file takes a while, and a client that has the answer may have asked again by then.
+      void this.#body.release();
       const { req } = this.#res;
       if (!req.complete && !req.destroyed) await new Promise<void>((resolve) => lingerOn(req, resolve));
     }
