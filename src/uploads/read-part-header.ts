@@ -33,8 +33,7 @@ export function readPartHeader(block: Buffer): PartHeader {
   }
   const { name, fileName } = readDisposition(headers.get('content-disposition'));
   const declared = readDeclaredType(headers.get('content-type'));
-  if (/^(?:multipart|message)\//.test(declared.type ?? ''))
-    throw ambiguous('multipart bodies must not be nested');
+  if (formInForm.test(declared.type ?? '')) throw ambiguous('a part must not be a form itself');
   // Some parsers take a part for a file by its file name, others (formidable 3) by its Content-Type.
   if (fileName === undefined && declared.type !== undefined) {
     throw ambiguous('a text field declares a content type');
@@ -98,6 +97,9 @@ const known = new Map(
  * `name=` or `filename=` with a pattern then finds the same values as one that reads the grammar.
  */
 const disposition = /^form-data; name="([^"\\]*)"(?:; filename="([^"\\]*)")?$/;
+
+/** What some parsers read as a form of its own. To Python's cgi a URL-encoded one goes on to the end of the body, whatever parts follow. */
+const formInForm = /^(?:multipart\/|message\/|application\/x-www-form-urlencoded$)/;
 
 /** What a parser that looks for names with a pattern takes for one. */
 const nameParameter = /name\*?=/i;

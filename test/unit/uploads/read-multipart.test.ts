@@ -209,6 +209,9 @@ const ambiguous: Readonly<Record<string, string>> = {
   'a nested multipart field': withHeaders(
     'Content-Disposition: form-data; name="a"\r\nContent-Type: multipart/mixed; boundary=C',
   ),
+  'a nested URL-encoded form': withHeaders(
+    `${disposition}\r\nContent-Type: Application/x-www-form-urlencoded; charset=utf-8`,
+  ),
   'a nested message': withHeaders(`${disposition}\r\nContent-Type: message/rfc822`),
   'a content type that is too long': withHeaders(`${disposition}\r\nContent-Type: audio/${'w'.repeat(128)}`),
   'a content type without a subtype': withHeaders(`${disposition}\r\nContent-Type: audio`),
