@@ -36,11 +36,17 @@ export function parseEscapedKeys(text: string): unknown {
       at += 1;
     } else {
       const end = code === quote ? endOfString(text, at + 1) : endOfWord(text, at);
-      place(parent, JSON.parse(text.slice(at, end)));
+      place(parent, readScalar(text.slice(at, end)));
       at = end;
     }
   }
   return root[0];
+}
+
+/** A string without a backslash is what stands between its quotes, which is much quicker to take than to parse. */
+function readScalar(token: string): unknown {
+  const isPlain = token.startsWith('"') && !token.includes('\\');
+  return isPlain ? token.slice(1, -1) : JSON.parse(token);
 }
 
 interface Parent {
@@ -56,10 +62,15 @@ function place(parent: Parent, value: unknown): void {
   } else if (key === undefined) {
     parent.key = String(value);
   } else {
-    // Assigning would call the setter of `__proto__` instead of making a member.
-    Object.defineProperty(container, key, { value, writable: true, enumerable: true, configurable: true });
+    setMember(container, key, value);
     parent.key = undefined;
   }
+}
+
+function setMember(container: object, key: string, value: unknown): void {
+  // Assigning would call the setter of `__proto__` instead of making a member; for all others it is several times faster.
+  if (key !== '__proto__') (container as Record<string, unknown>)[key] = value;
+  else Object.defineProperty(container, key, { value, writable: true, enumerable: true, configurable: true });
 }
 
 /** The index after the closing quote of the string that holds the index `at`. */
