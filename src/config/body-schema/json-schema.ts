@@ -214,22 +214,31 @@ const multipleOf: KeywordDefinition = {
   keyword: 'multipleOf',
   type: 'number',
   schemaType: 'number',
-  compile: (divisor: number) => (value: number) => isMultiple(value, divisor),
+  compile: (divisor: number) => {
+    const step = decimalOf(divisor);
+    const dividesOne = isDivisible(decimalOf(1), step);
+    return (value: number) => {
+      // Many prices are whole: at a step of 0.01 these need no look at their digits.
+      if (Number.isInteger(value) && dividesOne) return true;
+      if (Number.isInteger(value) && Number.isInteger(divisor)) return value % divisor === 0;
+      return isDivisible(decimalOf(value), step);
+    };
+  },
 };
 
-function isMultiple(value: number, divisor: number): boolean {
-  if (Number.isInteger(value) && Number.isInteger(divisor)) return value % divisor === 0;
-  const [digits, exponent] = decimalOf(value);
-  const [divisorDigits, divisorExponent] = decimalOf(divisor);
-  const lowest = Math.min(exponent, divisorExponent);
-  return scale(digits, exponent - lowest) % scale(divisorDigits, divisorExponent - lowest) === 0n;
-}
+/** An integer and the power of ten to multiply it with. */
+type Decimal = readonly [digits: bigint, exponent: number];
 
-/** The shortest decimal that reads as this number: an integer and the power of ten to multiply it with. */
-function decimalOf(value: number): [digits: bigint, exponent: number] {
+/** The shortest decimal that reads as this number. */
+function decimalOf(value: number): Decimal {
   const [mantissa = '0', exponent = '0'] = value.toExponential().split('e');
   const fraction = mantissa.split('.')[1] ?? '';
   return [BigInt(mantissa.replace('.', '')), Number(exponent) - fraction.length];
+}
+
+function isDivisible([digits, exponent]: Decimal, [by, byExponent]: Decimal): boolean {
+  const lowest = Math.min(exponent, byExponent);
+  return scale(digits, exponent - lowest) % scale(by, byExponent - lowest) === 0n;
 }
 
 function scale(digits: bigint, exponent: number): bigint {

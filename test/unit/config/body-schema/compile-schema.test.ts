@@ -560,6 +560,18 @@ describe('compileBodySchema', () => {
     );
   });
 
+  it('divides decimals as people wrote them', () => {
+    const digits = fc.integer({ min: 1, max: 400 });
+    fc.assert(
+      fc.property(fc.nat(4000), digits, fc.nat(3), (value, step, places) => {
+        const check = compileBodySchema({ multipleOf: Number(`${step}e-${places}`) });
+        const isMultiple = check(Number(`${value}e-${places}`)) === undefined;
+        assert.equal(isMultiple, value % step === 0, `${value} and ${step} over 10^${places}`);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
   it('checks a megabyte of items for repetition in time with its size', () => {
     const check = compileBodySchema({ uniqueItems: true });
     const items = Array.from({ length: 100_000 }, (_, at) => ({ at }));
