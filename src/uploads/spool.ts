@@ -33,7 +33,7 @@ export class SpoolUnavailable extends Error {
 
 /** Makes the room in which the uploads of a process wait. */
 export function createSpoolRoom(limits: SpoolLimits): SpoolRoom {
-  const usage = { memory: 0, disk: 0 };
+  const usage = { memory: 0, disk: 0, secondTries: Promise.resolve() };
   return {
     open: () => new Spool(limits, usage),
     memoryBytes: () => usage.memory,
@@ -44,14 +44,18 @@ export function createSpoolRoom(limits: SpoolLimits): SpoolRoom {
 interface Usage {
   memory: number;
   disk: number;
+  /** Of writes for which the disk had no room. */
+  secondTries: Promise<void>;
 }
 
 const readBytes = 64 * 1024;
 
+const diskFull = 'the disk is full';
+
 /** What the system has no more of, by the error it then gives. It passes, other than a fault of the folder. */
 const lacks: ReadonlyMap<unknown, string> = new Map([
-  ['ENOSPC', 'the disk is full'],
-  ['EDQUOT', 'the disk is full'],
+  ['ENOSPC', diskFull],
+  ['EDQUOT', diskFull],
   ['EMFILE', 'too many files are open'],
   ['ENFILE', 'too many files are open'],
 ]);
@@ -94,10 +98,14 @@ export class Spool {
   async close(): Promise<void> {
     this.#closed = true;
     await this.#writing;
-    const file = this.#file;
-    this.#file = undefined;
     this.#held.take();
     this.#leaveMemory();
+    await this.#dropFile();
+  }
+
+  async #dropFile(): Promise<void> {
+    const file = this.#file;
+    this.#file = undefined;
     // What a network file system fails to write at the end is of no use to anybody any more.
     await file?.close().catch(() => undefined);
     this.#leaveDisk();
@@ -127,20 +135,36 @@ export class Spool {
       this.#leaveDisk();
       throw busy('the limit of the process is reached');
     }
+    const position = this.#disk;
     this.#usage.disk += size;
     this.#disk += size;
+    const write = (): Promise<void> => this.#writeToFile(chunks, position);
     try {
-      this.#file ??= await openUnlinked(this.#limits.directory);
-      let position = this.#disk - size;
-      for (const chunk of chunks) {
-        await writeAll(this.#file, chunk, position);
-        position += chunk.length;
-      }
+      await write().catch((error: unknown) => this.#tryAgain(write, error));
     } catch (error) {
-      const code = error instanceof Error && 'code' in error ? error.code : undefined;
-      const lack = lacks.get(code);
+      const lack = lackOf(error);
       throw lack === undefined ? error : busy(lack);
     }
+  }
+
+  async #writeToFile(chunks: readonly Buffer[], start: number): Promise<void> {
+    this.#file ??= await openUnlinked(this.#limits.directory);
+    let position = start;
+    for (const chunk of chunks) {
+      await writeAll(this.#file, chunk, position);
+      position += chunk.length;
+    }
+  }
+
+  /** One after the other, and who finds no room then leaves its own to those behind: all at once, all would fail. */
+  async #tryAgain(write: () => Promise<void>, error: unknown): Promise<void> {
+    if (lackOf(error) !== diskFull) throw error;
+    const tried = this.#usage.secondTries.then(write).catch(async (failure: unknown) => {
+      await this.#dropFile();
+      throw failure;
+    });
+    this.#usage.secondTries = tried.catch(() => undefined);
+    await tried;
   }
 
   #leaveMemory(): void {
@@ -177,6 +201,10 @@ export class Spool {
 }
 
 // --- Internal ---
+
+function lackOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error ? lacks.get(error.code) : undefined;
+}
 
 /** A file without a name: the system removes it when the process closes it or ends, however it ends. */
 async function openUnlinked(directory: string): Promise<FileHandle> {

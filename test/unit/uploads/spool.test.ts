@@ -5,6 +5,7 @@ import { mkdtemp, open, readdir, readlink, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import type { FileHandle } from 'node:fs/promises';
 import type { TestContext } from 'node:test';
 import { createSpoolRoom } from '../../../src/uploads/spool.ts';
 import type { Spool, SpoolLimits, SpoolRoom } from '../../../src/uploads/spool.ts';
@@ -154,15 +155,18 @@ describe('the room of the spools is bounded', () => {
 
   it('on disk: one that does not fit makes room for all others at once', async (t) => {
     const { room } = await openRoom(t, { diskMax: 1400 * KB });
-    const uploads = Array.from({ length: 8 }, async () => {
-      const spool = room.open();
-      t.after(() => spool.close());
-      for (let piece = 0; piece < 20; piece += 1) await spool.write(randomBytes(10 * KB));
-    });
-    const outcomes = await Promise.allSettled(uploads);
-    assert.equal(outcomes.filter(({ status }) => status === 'rejected').length, 1);
+    assert.equal(await countRefused(t, room), 1);
     assert.equal(room.diskBytes(), 1400 * KB);
   });
+
+  for (const code of ['ENOSPC', 'EDQUOT']) {
+    it(`and so does one for which the disk itself has no room: ${code}`, async (t) => {
+      const { room } = await openRoom(t);
+      await boundDisk(t, 1400 * KB, code);
+      assert.equal(await countRefused(t, room), 1);
+      assert.equal(room.diskBytes(), 1400 * KB);
+    });
+  }
 
   it('in memory: small uploads go to disk when others hold the memory', async (t) => {
     const { room } = await openRoom(t, { memoryMax: 100 * KB });
@@ -195,6 +199,37 @@ describe('the room of the spools is bounded', () => {
     });
   }
 });
+
+/** Writes eight uploads of 200 KB in step with each other. Returns how many did not fit. */
+async function countRefused(t: TestContext, room: SpoolRoom): Promise<number> {
+  const refused = new Set<Spool>();
+  const spools = Array.from({ length: 8 }, () => room.open());
+  for (const spool of spools) t.after(() => spool.close());
+  for (let piece = 0; piece < 20; piece += 1) {
+    const writing = spools.filter((spool) => !refused.has(spool));
+    await Promise.all(
+      writing.map((spool) => spool.write(randomBytes(10 * KB)).catch(() => refused.add(spool))),
+    );
+  }
+  return refused.size;
+}
+
+/** Lets the files that are open at a time hold no more than this. */
+async function boundDisk(t: TestContext, bytesMax: number, code: string): Promise<void> {
+  const sizes = new Map<FileHandle, number>();
+  const prototype = await fileHandlePrototype();
+  t.mock.method(
+    prototype,
+    'write',
+    async function write(this: FileHandle, { length }: Buffer, _at: number, _size: number, position: number) {
+      const others = [...sizes].filter(([file]) => file !== this && file.fd !== -1);
+      const held = others.reduce((sum, [, size]) => sum + size, 0);
+      if (held + position + length > bytesMax) throw Object.assign(new Error('no more of it'), { code });
+      sizes.set(this, position + length);
+      return { bytesWritten: length };
+    },
+  );
+}
 
 /** Copies each chunk: it is ours only until the next is asked for. */
 async function readAll(spool: Spool): Promise<Buffer> {
