@@ -19,6 +19,7 @@ export const rules: readonly Rule[] = [
   callers.keysHaveOneSecret,
   callers.keysAreDistinct,
   callers.keysAreStillValid,
+  callers.secretsAreNoVariables,
   callers.secretsAreHardToGuess,
   plans.quotaNamesAreDistinct,
   plans.periodsStartWhereTheyCan,

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { weaknessOf } from '../config/weak-secret.ts';
+import { isVariable, weaknessOf } from '../config/weak-secret.ts';
 import type { KeyRecord } from '../stores/key-store.ts';
 import { completeFields, type KeyFields, type WrittenFields } from './key-fields.ts';
 import { readKeyFields, readKeyId } from './read-key-fields.ts';
@@ -116,6 +116,9 @@ function readSecret(
   }
   if (typeof secret !== 'string' || !/^[\x21-\x7e]{1,1024}$/.test(secret)) {
     throw invalidFields([{ field: 'secret', message: 'must be visible ASCII characters without spaces' }]);
+  }
+  if (isVariable(secret)) {
+    throw invalidFields([{ field: 'secret', message: 'looks like a variable that was not replaced' }]);
   }
   if (format.judge(secret) === 'mistyped') {
     throw invalidFields([{ field: 'secret', message: 'begins as our keys do and has a mistake in it' }]);

@@ -299,19 +299,20 @@ function apiRules({ ask, other, gateways }: Scene): void {
       'a b,x,y',
       `${secrets[1]},,`,
       `${short},,`,
+      '{{ACME_KEY}},,',
     ];
     const first = await ask('POST', '/v1/import?plan=free', {
       headers: { 'content-type': 'text/csv; charset=utf-8; header=present' },
       body: csv.join('\r\n'),
     });
     const { faults, warnings, ...counts } = first.body;
-    assert.deepEqual(counts, { lines: 5, added: 3, updated: 0, skipped: 0, refused: 2 });
+    assert.deepEqual(counts, { lines: 6, added: 3, updated: 0, skipped: 0, refused: 3 });
     assert.deepEqual(warnings, [
       { line: 6, problem: 'secret is shorter than 16 characters and can be guessed' },
     ]);
     assert.deepEqual(
       faults.map(({ line }) => line),
-      [3, 4],
+      [3, 4, 7],
     );
     await everywhere(secrets[0]!, 200);
 

@@ -2,22 +2,21 @@ import { addressesCollide, isLoopback, parseAddress } from '../addresses.ts';
 import { digestOf, plainTokenName, tokenDigest } from '../digest.ts';
 import { parseInstant } from '../instants.ts';
 import { known } from '../known.ts';
-import { weaknessOf } from '../weak-secret.ts';
+import { isVariable, weaknessOf } from '../weak-secret.ts';
 import { durationOf } from './amounts.ts';
 import { noSuch } from './draft.ts';
 import type { Report, Rule } from './draft.ts';
 import type { RawKey, RawToken } from '../schema.ts';
 
 const tokenLengthMin = 16;
+const notReplaced = 'looks like a variable that was not replaced, write ${NAME}';
 
 /** Whoever reaches the second listener from elsewhere must show a token worth the name. */
 export const adminIsGuarded: Rule = ({ config: { admin } }, report) => {
   const isGuarded =
     admin.token !== '' || admin.tokens.length > 0 || report.isBroken(admin, 'token', 'tokens');
   const address = parseAddress(admin.listen);
-  if (admin.token !== '' && admin.token.length < tokenLengthMin) {
-    report.problem(admin, 'token', `is shorter than ${tokenLengthMin} characters`);
-  }
+  if (admin.token !== '') checkToken(admin, admin.token, report);
   if (!isGuarded && address !== undefined && !isLoopback(address)) {
     report.problem(admin, 'listen', 'is not a loopback address, so admin.token or admin.tokens is needed');
   }
@@ -37,11 +36,15 @@ export const graceIsNotCutShort: Rule = ({ config: { auth } }, report) => {
 export const tokensHaveOneSecret: Rule = ({ config: { admin } }, report) => {
   for (const one of admin.tokens) {
     checkOneSecret(one, 'token', report);
-    if (one.token !== undefined && one.token.length < tokenLengthMin) {
-      report.problem(one, 'token', `is shorter than ${tokenLengthMin} characters`);
-    }
+    if (one.token !== undefined) checkToken(one, one.token, report);
   }
 };
+
+function checkToken(holder: object, token: string, report: Report): void {
+  if (isVariable(token)) report.problem(holder, 'token', notReplaced);
+  else if (token.length < tokenLengthMin)
+    report.problem(holder, 'token', `is shorter than ${tokenLengthMin} characters`);
+}
 
 /** The audit log knows tokens by their names, so each belongs to one token and each token to one of them. */
 export const tokensAreDistinct: Rule = ({ config: { admin } }, report) => {
@@ -105,6 +108,12 @@ function checkOneSecret(holder: RawKey | RawToken, plain: 'secret' | 'token', re
   else if (hasPlain && hasHash)
     report.problem(holder, 'hash', `stands beside a ${plain}, only one of them can`);
 }
+
+export const secretsAreNoVariables: Rule = ({ config }, report) => {
+  for (const key of config.keys) {
+    if (isVariable(key.secret ?? '')) report.problem(key, 'secret', notReplaced);
+  }
+};
 
 export const secretsAreHardToGuess: Rule = ({ config }, report) => {
   const { admin, keys } = config;

@@ -420,6 +420,27 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     says: ['5:26: keys[0].secret: must be text, put the value in quotes'],
   },
   {
+    name: 'secrets that are variables which nobody replaced',
+    text: keys(
+      ...['$ACME_KEY', '$(ACME_KEY)', '$${ACME_KEY}', '{{ACME_KEY}}', '%ACME_KEY%', '<your-secret-key>'].map(
+        (secret, at) => `{ id: k${at}, plan: free, secret: "${secret}" }`,
+      ),
+    ),
+    says: Array.from(
+      { length: 6 },
+      (_, at) =>
+        `${5 + at}:27: keys[${at}].secret: looks like a variable that was not replaced, write \${NAME}`,
+    ),
+  },
+  {
+    name: 'tokens that are variables which nobody replaced',
+    text: `${least}admin: { token: $TOKEN, tokens: [{ name: one, token: "{{ADMIN_TOKEN_OF_ONE}}" }] }\n`,
+    says: [
+      '3:10: admin.token: looks like a variable that was not replaced, write ${NAME}',
+      '3:47: admin.tokens[0].token: looks like a variable that was not replaced, write ${NAME}',
+    ],
+  },
+  {
     name: 'both secret and hash',
     text: keys(`{ id: a, plan: free, secret: ${'s'.repeat(20)}, hash: sha256:${'0'.repeat(64)} }`),
     says: ['5:56: keys[0].hash: stands beside a secret, only one of them can'],

@@ -240,8 +240,14 @@ admin: { token: ${example}, tokens: [{ name: one, token: ${example}-too }] }
 });
 
 test('a secret that only has such letters in it is none', (t) => {
-  const keys = ['replacement-parts-9f8a', 'price-change-metrics', 'exchange-messages-77']
-    .map((secret, at) => `{ id: k${at}, plan: free, secret: ${secret} }`)
+  const keys = [
+    'replacement-parts-9f8a',
+    'price-change-metrics',
+    'exchange-messages-77',
+    '$ecret-of-16-letters',
+    'a<b>c{{d}}e%f%g$HIJK',
+  ]
+    .map((secret, at) => `{ id: k${at}, plan: free, secret: "${secret}" }`)
     .join(', ');
   const file = writeTemporary(t, `${least}plans: { free: {} }\nkeys: [${keys}]\n`);
   assert.deepEqual(loadConfig(file, {}).warnings, []);
