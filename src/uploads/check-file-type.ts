@@ -69,12 +69,8 @@ export class FileTypeCheck {
     const sample = this.#sample.take();
     const signature = await readSignature(sample);
     const provable = await typesWithSignature();
-    const { type, fileName } = this.#claims;
-    const extension = fileName === undefined ? undefined : readExtension(fileName);
-    const claimed = [
-      type === undefined ? undefined : typesOfDeclared(type),
-      extension === undefined ? undefined : typesOfExtension(extension),
-    ].filter((types) => types !== undefined);
+    const claims = readClaims(this.#claims);
+    const claimed = claims.map(({ types }) => types);
     const agreed = candidates(this.#allowed, [...claimed, signature ?? []]).filter((candidate) =>
       claimed.every((types) => types.includes(candidate)),
     );
@@ -87,8 +83,15 @@ export class FileTypeCheck {
       if (!this.#isText || !isUtf8Charset(this.#claims.charset)) throw this.#unsupported('not UTF-8 text');
       this.#verdict = 'text';
     } else {
-      throw this.#unsupported('declared type, extension and content agree on no allowed type');
+      throw this.#noneAgreed(signature ? [...claims, { by: 'its content', types: signature }] : claims);
     }
+  }
+
+  #noneAgreed(claims: readonly Claim[]): Refusal {
+    const detail = 'declared type, extension and content agree on no allowed type';
+    if (!areApart(claims, this.#allowed)) return this.#unsupported(detail);
+    const message = `${this.#claims.label} must be of one type: ${list.format(claims.map(({ by }) => by))} differ`;
+    return new Refusal('file_unsupported', { message, detail });
   }
 
   #unsupported(detail: string): Refusal {
@@ -99,6 +102,31 @@ export class FileTypeCheck {
 }
 
 // --- Internal ---
+
+/** The canonical types that something about a file leaves possible. */
+interface Claim {
+  readonly by: string;
+  readonly types: readonly string[];
+}
+
+function readClaims({ type, fileName }: FileClaims): readonly Claim[] {
+  const extension = fileName === undefined ? undefined : readExtension(fileName);
+  return [
+    { by: 'its name', types: extension === undefined ? undefined : typesOfExtension(extension) },
+    { by: 'its declared type', types: type === undefined ? undefined : typesOfDeclared(type) },
+  ].filter((claim): claim is Claim => claim.types !== undefined);
+}
+
+/** Whether each claim by itself is of an allowed type, and only all together are not: the allowed types would say what was sent. */
+function areApart(claims: readonly Claim[], allowed: readonly string[]): boolean {
+  const [first = [], ...others] = claims.map(({ types }) =>
+    types.filter((type) => allowed.some((pattern) => matchesType(type, pattern))),
+  );
+  const eachIsAllowed = [first, ...others].every(({ length }) => length > 0);
+  return eachIsAllowed && !first.some((type) => others.every((types) => types.includes(type)));
+}
+
+const list = new Intl.ListFormat('en-GB');
 
 /** The allowed types by name, and those of the claims that an allowed pattern means. */
 function candidates(allowed: readonly string[], claims: readonly (readonly string[])[]): readonly string[] {

@@ -260,6 +260,21 @@ describe('the check of a file type', () => {
     });
   });
 
+  const mixed: readonly (readonly [...Case, apart: string])[] = [
+    ['png', 'a.jpg', 'image/jpeg', 'image/*', 'its name, its declared type and its content'],
+    ['png', 'a.jpg', undefined, 'image/png image/jpeg', 'its name and its content'],
+    ['wav', undefined, 'audio/mp3', 'audio/x-wav audio/mpeg', 'its declared type and its content'],
+    ['text', 'a.txt', 'text/csv', '*/*', 'its name and its declared type'],
+  ];
+  for (const [sample, fileName, type, allowed, apart] of mixed) {
+    it(`says that ${apart} differ where each is of an allowed type`, async () => {
+      await assert.rejects(check(samples[sample], { fileName, type, allowed }), {
+        code: 'file_unsupported',
+        publicMessage: `file must be of one type: ${apart} differ`,
+      });
+    });
+  }
+
   it('takes text in UTF-8 alone', async () => {
     await checkCharset('utf-8');
     await assert.rejects(checkCharset('iso-8859-1'), isUnsupported);
