@@ -93,7 +93,7 @@ async function openForm({ contentType }: UploadRequest, rule: FormRule): Promise
 }
 
 function openRawFile({ contentType }: UploadRequest, rule: RawFileRule): BodyCheck {
-  const claims = { label: 'The file', fileName: undefined, ...readDeclaredType(contentType) };
+  const claims = { label: 'The file', fileName: undefined, ...readOwnType(contentType) };
   const types = rule.types && new FileTypeCheck(rule.types, claims);
   let bytes = 0;
   return {
@@ -115,4 +115,14 @@ function openRawFile({ contentType }: UploadRequest, rule: RawFileRule): BodyChe
     },
     close: () => {},
   };
+}
+
+/** The type of the file that is the whole body. What is wrong with it is in no form. */
+function readOwnType(contentType: string | undefined): ReturnType<typeof readDeclaredType> {
+  try {
+    return readDeclaredType(contentType);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    throw new Refusal(error.code, { message: 'Content-Type is malformed', detail: error.message });
+  }
 }

@@ -364,6 +364,18 @@ describe('a body that is the bare file', () => {
   }
 });
 
+describe('a Content-Type of a bare file that is malformed', () => {
+  for (const contentType of ['audio', 'audio/wav; x', 'text/plain; charset=a; charset=b']) {
+    it(`is refused as what it is: ${contentType}`, async () => {
+      const { problem } = await run(samples.wav, raw, { contentType });
+      assert.deepEqual(
+        [problem?.code, problem?.publicMessage],
+        ['file_ambiguous', 'Content-Type is malformed'],
+      );
+    });
+  }
+});
+
 describe('the least size of a bare file', () => {
   it('is asked of it, and of nothing that is as large', async () => {
     const { length } = samples.wav;
