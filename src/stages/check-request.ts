@@ -86,12 +86,19 @@ function readHeaders(rawHeaders: readonly string[], rules: HeadRules): RawHead {
     const name = (rawHeaders[i] as string).toLowerCase();
     const value = rawHeaders[i + 1] as string;
     if (name === rules.keyHeader) {
-      head.key = value;
+      head.key = name === schemed ? withoutScheme(value) : value;
       head.keyCount += 1;
     }
     note(head, name, value);
   }
   return head;
+}
+
+/** The one header in which a key may stand behind the name of a scheme (RFC 9110 §11.4). */
+const schemed = 'authorization';
+
+function withoutScheme(value: string): string {
+  return /^bearer(?: |$)/i.test(value) ? value.slice('bearer '.length) : value;
 }
 
 function note(head: RawHead, name: string, value: string): void {

@@ -91,6 +91,41 @@ test('the upstream sees exactly what passes, and who calls, in this order', asyn
   assert.equal(request.body.toString(), 'hello');
 });
 
+test('a key in Authorization is taken with and without Bearer, and both stay here and out of the log', async (t) => {
+  const gateway = await startGateway(
+    t,
+    { routes, auth: { header: 'Authorization' }, log: { level: 'trace', format: 'json' } },
+    { upstream: upstream.url },
+  );
+  for (const value of [`Bearer ${demoKey}`, `BEARER ${demoKey}`, demoKey, `Basic ${demoKey}`, 'Bearer']) {
+    const before = upstream.requests.length;
+    const { status, body } = await exchange(
+      t,
+      gateway.port,
+      requestBytes('GET /v1/x', [['authorization', value]]),
+    );
+    if (value === 'Bearer') assert.match(body.toString(), /API key is required/);
+    assert.equal(status, value.startsWith('Basic') || value === 'Bearer' ? 401 : 200);
+    const request = upstream.requests[before];
+    assert.equal(request?.headers['authorization'], undefined);
+    assert.equal(request !== undefined, status === 200);
+  }
+  await until(() => gateway.logs().filter((line) => line['path'] === '/v1/x').length === 5);
+  assert.ok(!gateway.logText().includes(demoKey));
+});
+
+test('with forwardKey the upstream gets Authorization as it came', async (t) => {
+  const gateway = await startGateway(
+    t,
+    { routes, auth: { header: 'authorization', forwardKey: true } },
+    { upstream: upstream.url },
+  );
+  const value = `bearer ${demoKey}`;
+  const bytes = requestBytes('GET /v1/x', [['Authorization', value]]);
+  assert.equal((await exchange(t, gateway.port, bytes)).status, 200);
+  assert.equal(upstream.requests.at(-1)?.headers['authorization'], value);
+});
+
 for (const { method, length } of [
   { method: 'GET', length: undefined },
   { method: 'OPTIONS', length: undefined },

@@ -8,7 +8,8 @@ export const auth = {
   default: {},
   properties: {
     header: {
-      description: 'Request header that carries the API key, read in any letter case.',
+      description:
+        'Request header that carries the API key, read in any letter case. In Authorization the key may stand behind "Bearer ".',
       type: 'string',
       format: 'header-name',
       default: 'apiKey',

@@ -273,7 +273,7 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
       '3:9: auth.header: "Content_Length" is a header with a meaning of its own, a key cannot travel in it',
     ],
   },
-  ...['user_agent', 'Sec-WebSocket-Key'].map((name) => ({
+  ...['user_agent', 'Cookie', 'set-cookie', 'Sec-WebSocket-Key'].map((name) => ({
     name: `the key in ${name}`,
     text: `${least}auth: { header: ${name} }\n`,
     says: [`3:9: auth.header: "${name}" is a header with a meaning of its own, a key cannot travel in it`],

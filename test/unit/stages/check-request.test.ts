@@ -13,10 +13,13 @@ interface Parts {
   readonly headers?: readonly string[];
 }
 
-function check({ method = 'GET', target = '/a', httpVersion = '1.1', headers = ['Host', 'a'] }: Parts): Head {
+function check(
+  { method = 'GET', target = '/a', httpVersion = '1.1', headers = ['Host', 'a'] }: Parts,
+  keyHeader = 'apikey',
+): Head {
   const req = new IncomingMessage(new Socket());
   Object.assign(req, { method, url: target, httpVersion, rawHeaders: headers });
-  return checkRequest(req, { keyHeader: 'apikey' });
+  return checkRequest(req, { keyHeader });
 }
 
 function codeOf(parts: Parts): string | undefined {
@@ -82,6 +85,32 @@ const read: [name: string, parts: Parts, head: Partial<Head>][] = [
   ['no upgrade that Node did not see', withHost('Upgrade', 'websocket'), { upgrade: undefined }],
   ['a host with a port', { headers: ['Host', '[::1]:65535'] }, { host: '[::1]:65535' }],
 ];
+
+const keyOf = (keyHeader: string, ...headers: readonly string[]): string | undefined =>
+  check(withHost(...headers), keyHeader).key;
+
+describe('a key in Authorization', () => {
+  const cases = [
+    ['Bearer k-1', 'k-1'],
+    ['bEARER k-1', 'k-1'],
+    ['k-1', 'k-1'],
+    ['Bearer', ''],
+    ['Bearer  k-1', ' k-1'],
+    ['Bearer\tk-1', 'Bearer\tk-1'],
+    ['Bearerk-1', 'Bearerk-1'],
+    ['Basic k-1', 'Basic k-1'],
+    ['Bearer Bearer k-1', 'Bearer k-1'],
+  ] as const;
+  for (const [value, key] of cases) {
+    it(`is ${JSON.stringify(key)} in ${JSON.stringify(value)}`, () => {
+      assert.equal(keyOf('authorization', 'AUTHORIZATION', value), key);
+    });
+  }
+
+  it('is all of the value in any other header', () => {
+    assert.equal(keyOf('apikey', 'apiKey', 'Bearer k-1'), 'Bearer k-1');
+  });
+});
 
 describe('checkRequest', () => {
   for (const [name, parts, code] of refused) {
