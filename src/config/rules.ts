@@ -44,6 +44,7 @@ export const rules: readonly Rule[] = [
   uploads.filesFitBodies,
   uploads.fieldsFitMemory,
   uploads.extensionsFitTypes,
+  uploads.typesAreKnown,
   uploads.requiredFieldsAreTaken,
   uploads.fieldsAreTexts,
   uploads.fieldNamesAreNoFiles,

@@ -26,6 +26,18 @@ export function typesOfExtension(extension: string): readonly string[] {
   return [...(extensionTable().get(extension) ?? [])];
 }
 
+/** Whether an extension is known for the type, or for any type that the pattern means. */
+export function hasExtension(pattern: string): boolean {
+  const isMeant = (type: string): boolean => matchesType(type, pattern);
+  // The everyday ones first, so that the registry is not loaded for them.
+  return synonyms.some(([type]) => isMeant(type)) || typesWithExtension().some(isMeant);
+}
+
+/** The canonical types that an extension is known for. */
+export function typesWithExtension(): readonly string[] {
+  return [...new Set([...extensionTable().values()].flatMap((types) => [...types]))];
+}
+
 /** The canonical types that a content signature, as the signature library names it, leaves possible. */
 export function typesOfSignature(mime: string): readonly string[] {
   const type = canonicalType(mime.split(';', 1)[0] ?? mime);

@@ -1,11 +1,16 @@
-import { matchesType, typesOfExtension } from '../../content/media-types.ts';
+import {
+  hasExtension,
+  matchesType,
+  typesOfExtension,
+  typesWithExtension,
+} from '../../content/media-types.ts';
 import type { RawRoute } from '../schema.ts';
 import { printSize } from '../units.ts';
 import { sizeOf } from './amounts.ts';
 import { readFieldKinds } from '../body-schema/field-kinds.ts';
 import { isObject } from '../../content/is-object.ts';
 import { childPointer } from '../json-pointer.ts';
-import { showName } from '../wording.ts';
+import { showName, suggestNear } from '../wording.ts';
 import type { Draft, Rule } from './draft.ts';
 
 /** Text fields are held in memory while a form is checked, so one form may not hold many large ones. */
@@ -61,6 +66,22 @@ export const extensionsFitTypes: Rule = ({ config }, report) => {
     }
   }
 };
+
+/** A type that is misspelt would let nothing through; one of a kind of their own is for its owners to know. */
+export const typesAreKnown: Rule = ({ config }, report) => {
+  const fields = formsOf(config).flatMap(({ files }) => Object.values(files));
+  const bare = bodiesOf(config).flatMap(({ file }) => file ?? []);
+  for (const { types = [] } of [...fields, ...bare]) {
+    for (const [at, type] of types.entries()) {
+      if (privateType.test(type) || hasExtension(type)) continue;
+      const shown = report.isHidden(types, String(at)) ? '' : type;
+      const cure = suggestNear(shown, typesWithExtension());
+      report.warning(types, String(at), `is a type that no extension is known for${cure}`);
+    }
+  }
+};
+
+const privateType = /\/(?:x[-.]|vnd\.|prs\.)/i;
 
 /** A text field that must be there must be one that is taken. */
 export const requiredFieldsAreTaken: Rule = ({ config }, report) => {

@@ -310,6 +310,25 @@ test('headers that may not be as large as those of honest clients are a warning'
   );
 });
 
+test('a type that no extension is known for is a warning, unless it is a private one', (t) => {
+  const known =
+    'audio/X-WAV, "audio/*", "*/*", image/svg+xml, application/x-own, image/vnd.own, audio/prs.own';
+  const text = `${routed}routes:
+  - path: /v1/a
+    methods: [POST]
+    body: { upload: { files: { f: { types: [image/pgn, ${known}, "imge/*"] } } } }
+  - { path: /v1/b, methods: [POST], body: { file: { maxSize: 1KB, types: ["\${TYPE}"] } } }
+`;
+  const file = writeTemporary(t, text);
+  const says = 'is a type that no extension is known for';
+  const warnings = loadConfig(file, { TYPE: 'audio/wavv' }).warnings.map((line) => line.split('routes')[1]);
+  assert.deepEqual(warnings, [
+    `[0].body.upload.files.f.types[0]: ${says}, did you mean "image/png"?`,
+    `[0].body.upload.files.f.types[8]: ${says}`,
+    `[1].body.file.types[0]: ${says}`,
+  ]);
+});
+
 test('a pattern that a hostile text can slow down is a warning, one of its properties too', (t) => {
   const schema = `
           properties:
