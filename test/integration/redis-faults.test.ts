@@ -173,6 +173,31 @@ test('of a Redis that takes a connection and says nothing it is told where it is
   await assert.rejects(store.keys.readKey('k1'), { message });
 });
 
+const misread = [
+  {
+    scheme: 'redis+cluster',
+    path: '',
+    says: 'Redis is not connected: Redis is no cluster (a single Redis is written redis://)',
+  },
+  {
+    scheme: 'redis+sentinel',
+    path: '/main',
+    says: 'Redis is not connected: Redis cannot be found: the last sentinel that was asked is no sentinel (a single Redis is written redis://)',
+  },
+  {
+    scheme: 'rediss',
+    path: '',
+    says: 'Redis is not connected: 127.0.0.1:PORT (asked in TLS) does not answer',
+  },
+];
+for (const { scheme, path, says } of misread) {
+  test(`of a plain Redis that is addressed as ${scheme} it is told that it is none`, async (t) => {
+    const { port } = await startRedisServer(t);
+    const store = await openWithDeadline(t, `${scheme}://127.0.0.1:${port}${path}`, 1_100);
+    await assert.rejects(store.ping(), { message: says.replace('PORT', String(port)) });
+  });
+}
+
 test('a store that is opened before its Redis runs works as soon as it does', async (t) => {
   const redis = await startRedisServer(t);
   await redis.stop();

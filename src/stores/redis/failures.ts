@@ -36,6 +36,17 @@ const refusals: readonly { code: string; means: string; general: boolean; unread
     means: 'serves this slot elsewhere (a cluster is written redis+cluster://)',
     general: true,
   },
+  {
+    code: 'cluster support disabled',
+    means: 'is no cluster (a single Redis is written redis://)',
+    general: true,
+  },
+  // Redis 6.2 puts the name in other quotes than 7.
+  {
+    code: 'unknown command .sentinel',
+    means: 'is no sentinel (a single Redis is written redis://)',
+    general: true,
+  },
   { code: 'ASK', means: 'is moving the slot', general: false },
   { code: 'MISCONF', means: 'cannot write its snapshots to disk', general: true },
   { code: 'NOREPLICAS', means: 'has too few replicas to accept writes', general: true },

@@ -21,7 +21,9 @@ export async function openRedis(
 ): Promise<Store> {
   const terms = { trust: trustFor(address), deadlineMs };
   const client = createClient(address, terms);
-  const link = createLink(client, { deadlineMs, where: printServers(address.servers) });
+  // A Redis without TLS waits for more of what it was greeted with, and says nothing.
+  const how = address.tls === undefined ? '' : ' (asked in TLS)';
+  const link = createLink(client, { deadlineMs, where: `${printServers(address.servers)}${how}` });
   const unfollow = followSentinels(address, terms, client);
   // Who gives a call more time gives it to the connection as well.
   await link.ready(Math.max(firstConnectionMs, deadlineMs));
