@@ -28,4 +28,6 @@ export interface StoreOptions {
   readonly onLogStuck?: (reason: string) => void;
   /** Hears that a Redis whose keys are watched is empty, and was not before. */
   readonly onEmptied?: () => void;
+  /** Hears by which policy (`allkeys-lru`) a Redis would throw keys and usage away. */
+  readonly onEvicting?: (policy: string) => void;
 }

@@ -72,7 +72,7 @@ function messageIn(cause: Error): string {
   return errors.flatMap((error) => (error instanceof Error ? error.message : [])).join('; ');
 }
 
-/** Tells of a store that was made, because the old one may be somewhere else, and of one that will fill its disk. */
+/** Tells of a store that was made, because the old one may be somewhere else, and of one that will fill its disk or throws keys away. */
 export function storeReporter(logger: Logger) {
   return {
     onCreate(file: string): void {
@@ -83,6 +83,9 @@ export function storeReporter(logger: Logger) {
     },
     onEmptied(): void {
       logger.error('the store has lost its list of changes, and with it perhaps keys and usage');
+    },
+    onEvicting(policy: string): void {
+      logger.warn({ policy }, 'the store may evict keys and usage: set its maxmemory-policy to noeviction');
     },
   };
 }

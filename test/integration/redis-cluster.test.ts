@@ -23,6 +23,19 @@ const freshUrl = (): string => `${cluster.url}?prefix=${randomUUID()}:`;
 
 testLedger({ name: 'a Redis Cluster', address: () => parseStoreAddress(freshUrl()) });
 
+test('a node that evicts is told of', async (t) => {
+  const [, node] = cluster.nodes;
+  await node?.say('CONFIG', 'SET', 'maxmemory', '100mb');
+  await node?.say('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru');
+  t.after(() => node?.say('CONFIG', 'SET', 'maxmemory', '0').then(() => undefined));
+  const told: string[] = [];
+  const options = { onEvicting: (policy: string) => void told.push(policy) };
+  const store = await openStore(parseStoreAddress(freshUrl()), options);
+  t.after(() => store.close());
+  await until(() => told.length > 0);
+  assert.deepEqual(told, ['allkeys-lru']);
+});
+
 test('a node that is stopped fails its own keys in time and leaves the others alone', async (t) => {
   const store = await openWithDeadline(t, freshUrl());
   const ill = keyOn(0);

@@ -510,6 +510,28 @@ test('a Redis that comes back empty is told of, once each time, and never one th
   }
 });
 
+test('a Redis that evicts is told of with its policy, once, and none that does not', async (t) => {
+  const redis = await startRedisServer(t);
+  const told: string[] = [];
+  const options = { onEvicting: (policy: string) => void told.push(policy) };
+  const store = await openStore(parseStoreAddress(redis.url), options);
+  t.after(() => store.close());
+  const connectAnew = async (maxmemory: string, policy: string): Promise<void> => {
+    await redis.say('CONFIG', 'SET', 'maxmemory', maxmemory);
+    await redis.say('CONFIG', 'SET', 'maxmemory-policy', policy);
+    await redis.say('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+    await recovers(store);
+  };
+  await connectAnew('100mb', 'noeviction');
+  await connectAnew('0', 'allkeys-lru');
+  assert.deepEqual(told, []);
+  await connectAnew('100mb', 'volatile-ttl');
+  await connectAnew('100mb', 'volatile-ttl');
+  assert.deepEqual(told, ['volatile-ttl']);
+  await connectAnew('100mb', 'allkeys-lru');
+  assert.deepEqual(told, ['volatile-ttl', 'allkeys-lru']);
+});
+
 test('a store that is closed while its changes are read has not failed', async (t) => {
   const redis = await startRedisServer(t);
   const store = await openWithDeadline(t, redis.url);

@@ -14,6 +14,8 @@ export function mindGreeting(client: Redis): Redis {
     info: (answer: (error?: Error | null, text?: unknown) => void) =>
       info((error, text) => {
         if (isLoading(text)) client.emit('loading');
+        const policy = evictionOf(text);
+        if (policy !== undefined) client.emit('evicting', policy);
         if (error?.message.includes('NOPERM') === true) answer(null, '');
         else answer(error, text);
       }),
@@ -30,6 +32,13 @@ export function mindGreeting(client: Redis): Redis {
 /** What takes our connection may answer with anything. */
 function isLoading(text: unknown): boolean {
   return typeof text === 'string' && text.includes('\nloading:1');
+}
+
+/** The policy by which Redis would throw away what is ours once its memory is full; undefined for one that throws nothing away. */
+function evictionOf(text: unknown): string | undefined {
+  if (typeof text !== 'string' || !/\nmaxmemory:[1-9]/.test(text)) return undefined;
+  const policy = /\nmaxmemory_policy:([a-z-]+)/.exec(text)?.[1];
+  return policy === 'noeviction' ? undefined : policy;
 }
 
 /**

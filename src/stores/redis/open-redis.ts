@@ -17,13 +17,14 @@ const probeKeptMs = 60_000;
 /** Opens the store in Redis. Resolves without a connection too, and then goes on connecting. */
 export async function openRedis(
   address: RedisAddress,
-  { deadlineMs = 250, onEmptied }: StoreOptions,
+  { deadlineMs = 250, onEmptied, onEvicting }: StoreOptions,
 ): Promise<Store> {
   const terms = { trust: trustFor(address), deadlineMs };
   const client = createClient(address, terms);
   // A Redis without TLS waits for more of what it was greeted with, and says nothing.
   const how = address.tls === undefined ? '' : ' (asked in TLS)';
   const link = createLink(client, { deadlineMs, where: `${printServers(address.servers)}${how}` });
+  client.on('evicting', onChange(onEvicting));
   const unfollow = followSentinels(address, terms, client);
   // Who gives a call more time gives it to the connection as well.
   await link.ready(Math.max(firstConnectionMs, deadlineMs));
@@ -44,5 +45,14 @@ export async function openRedis(
       unfollow();
       link.close();
     },
+  };
+}
+
+/** Tells what is another than the last time: every connection says it anew. */
+function onChange(tell?: (said: string) => void): (said: string) => void {
+  let last: string | undefined;
+  return (said) => {
+    if (said !== last) tell?.(said);
+    last = said;
   };
 }

@@ -10,7 +10,7 @@ export function tendNodes(cluster: Cluster): void {
   cluster.on('ready', () => cluster.nodes('master').forEach(connect));
   cluster.on('+node', (node: Redis) => {
     holdAsking(node);
-    mindGreeting(node);
+    mindGreeting(node).on('evicting', (policy: string) => cluster.emit('evicting', policy));
     if (cluster.status === 'ready') connect(node);
   });
 }
