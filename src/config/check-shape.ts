@@ -1,5 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ErrorObject } from 'ajv/dist/2020.js';
+import { isObject } from '../content/is-object.ts';
 import { formats } from './formats.ts';
 import { childPointer, stepsOf } from './json-pointer.ts';
 import { schema } from './schema.ts';
@@ -48,15 +49,7 @@ export function salvage(tree: unknown, broken: readonly string[]): RawConfig | u
     if (errors.length === 0) return tree as RawConfig;
     if (errors.some(({ instancePath, keyword }) => instancePath === '' && keyword !== 'required'))
       return undefined;
-    for (const { instancePath, params } of errors) {
-      if (instancePath === '' && isHolder(tree))
-        Reflect.set(
-          tree,
-          String(params['missingProperty']),
-          emptyRooms[String(params['missingProperty'])]?.(),
-        );
-    }
-    removeAll(tree, errors.map(faulty));
+    removeAll(tree, errors.filter((error) => !supply(error)).map(faulty));
   }
   return undefined;
 }
@@ -68,8 +61,24 @@ export function faulty({ instancePath, keyword, params }: ShapeError): string {
   return typeof key === 'string' ? childPointer(instancePath, key) : instancePath;
 }
 
+/** Puts something in the place of what is missing, where what stands beside it can then be checked. Says whether it did. */
+function supply({ keyword, params, data, parentSchema, instancePath }: ShapeError): boolean {
+  const option = String(params['missingProperty']);
+  if (keyword !== 'required' || !isHolder(data)) return false;
+  const value = instancePath === '' ? emptyRooms[option]?.() : standIn(parentSchema, option, instancePath);
+  return value !== undefined && Reflect.set(data, option, value);
+}
+
 /** What stands in for the two rooms that have no default. */
 const emptyRooms: Readonly<Record<string, () => unknown>> = { upstreams: () => ({}), routes: () => [] };
+
+/** A name that nothing else has, where a name is missing. */
+function standIn(part: ShapeError['parentSchema'], option: string, pointer: string): string | undefined {
+  const options: unknown = part?.['properties'];
+  const rule = isObject(options) ? options[option] : undefined;
+  if (!isObject(rule) || (rule['format'] !== 'name' && rule['format'] !== 'quota-name')) return undefined;
+  return `nameless${pointer.toLowerCase().replace(/[^a-z0-9]/g, '-')}`.slice(-64);
+}
 
 function errorsOf(tree: unknown): readonly ShapeError[] {
   return fits(tree) ? [] : (fits.errors ?? []);

@@ -459,6 +459,25 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     ],
   },
   {
+    name: 'a key with a wrong id, a plan that is not there, a number as its secret and a date that is none',
+    text: keys('{ id: "a b", plan: fre, secret: 5, expires: soon }'),
+    says: [
+      '5:7: keys[0].id: "a b" is not a name, use up to 64 letters, digits, ".", "_" and "-"',
+      '5:18: keys[0].plan: there is no plan "fre", did you mean "free"?',
+      '5:29: keys[0].secret: must be text, put the value in quotes',
+      '5:40: keys[0].expires: "soon" is not a date, write 2026-12-31 or 2026-12-31T18:00:00Z',
+    ],
+  },
+  {
+    name: 'two keys of wrong ids and one secret',
+    text: keys(...['a b', 'a b'].map((id) => `{ id: "${id}", plan: free, secret: aaaaaaaaaaaaaaaaaaaa }`)),
+    says: [
+      '5:7: keys[0].id: "a b" is not a name, use up to 64 letters, digits, ".", "_" and "-"',
+      '6:7: keys[1].id: "a b" is not a name, use up to 64 letters, digits, ".", "_" and "-"',
+      '6:30: keys[1].secret: is the secret of keys[0] (line 5) too',
+    ],
+  },
+  {
     name: 'two keys of one id',
     text: keys(
       '{ id: a, plan: free, secret: aaaaaaaaaaaaaaaaaaaa }',
