@@ -74,10 +74,11 @@ function* pieceProblems({ schema, pointer }: Subschema): Iterable<SchemaProblem>
 }
 
 function* typeProblems({ schema, pointer }: Subschema): Iterable<SchemaProblem> {
-  for (const type of [schema['type']].flat()) {
+  const at = childPointer(pointer, 'type');
+  for (const [index, type] of [schema['type']].flat().entries()) {
     if (typeof type !== 'string' || types.has(type)) continue;
-    const message = `unknown type "${type}"${didYouMean(type, types)}`;
-    yield { pointer: childPointer(pointer, 'type'), message };
+    const place = Array.isArray(schema['type']) ? childPointer(at, String(index)) : at;
+    yield { pointer: place, message: `unknown type "${type}"${didYouMean(type, types)}` };
   }
 }
 

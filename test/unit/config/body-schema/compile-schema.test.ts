@@ -316,6 +316,7 @@ const badSchemas: [name: string, schema: unknown, pointer: string, sentence: Reg
   ],
   ['$async', { $async: true }, '/$async', /^unknown keyword "\$async"$/],
   ['a misspelt type', { type: 'strin' }, '/type', /^unknown type "strin", did you mean "string"\?$/],
+  ['an unknown type in a list', { type: ['string', 'foo'] }, '/type/1', /^unknown type "foo"$/],
   ['a type of another kind', { type: 5 }, '/type', /^"type" must be one of the allowed values$/],
   [
     'text for a number',
