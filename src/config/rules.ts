@@ -31,6 +31,7 @@ export const rules: readonly Rule[] = [
   services.storeAuthoritiesAreThere,
   services.headersAreBounded,
   services.clientsHaveTime,
+  services.keepAliveIsTold,
   services.drainFitsATimer,
   routes.routesHaveUpstreams,
   routes.routesAreDistinct,

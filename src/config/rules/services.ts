@@ -63,9 +63,9 @@ export const authoritiesAreCertificates: Rule = ({ config }, report) => {
     ) {
       report.problem(upstream, 'ca', 'is for https targets, and there is none');
     }
-    if (!areCertificates(upstream.ca)) {
-      report.problem(upstream, 'ca', notCertificates);
-    }
+    if (areCertificates(upstream.ca)) continue;
+    const cure = /^\.{0,2}\//.test(upstream.ca) ? ', for a file write ${file:/path}' : '';
+    report.problem(upstream, 'ca', `${notCertificates}${cure}`);
   }
 };
 
@@ -97,7 +97,7 @@ export const headersAreBounded: Rule = ({ config: { limits } }, report) => {
 };
 
 export const clientsHaveTime: Rule = ({ config: { limits } }, report) => {
-  for (const option of ['headerTimeout', 'requestTimeout', 'keepAlive', 'stalledReader'] as const) {
+  for (const option of ['headerTimeout', 'requestTimeout', 'stalledReader'] as const) {
     if (report.isBroken(limits, option) || durationOf(limits[option]) >= patienceMsMin) continue;
     report.warning(
       limits,
@@ -105,6 +105,16 @@ export const clientsHaveTime: Rule = ({ config: { limits } }, report) => {
       `is less than ${patienceMsMin}ms and cuts honest clients on slow networks`,
     );
   }
+};
+
+/** They are told in whole seconds. */
+export const keepAliveIsTold: Rule = ({ config: { limits } }, report) => {
+  if (report.isBroken(limits, 'keepAlive') || durationOf(limits.keepAlive) >= 1000) return;
+  report.warning(
+    limits,
+    'keepAlive',
+    'is less than 1s, so clients are told Keep-Alive: timeout=0 and connect anew for each request',
+  );
 };
 
 /** One timer waits for both. */

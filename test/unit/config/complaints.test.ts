@@ -581,6 +581,13 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     text: 'upstreams: { a: { targets: ["https://h"], ca: nonsense } }\nroutes: [{ path: /x, methods: [GET], upstream: a }]\n',
     says: ['1:43: upstreams.a.ca: is not PEM certificates (-----BEGIN CERTIFICATE-----)'],
   },
+  ...['/etc/ca.pem', './ca.pem', '../ca.pem'].map((ca) => ({
+    name: `the file ${ca} in the place of authorities`,
+    text: `upstreams: { a: { targets: ["https://h"], ca: ${ca} } }\nroutes: [{ path: /x, methods: [GET], upstream: a }]\n`,
+    says: [
+      '1:43: upstreams.a.ca: is not PEM certificates (-----BEGIN CERTIFICATE-----), for a file write ${file:/path}',
+    ],
+  })),
   {
     name: 'a store whose authorities are not there',
     text: `${least}store: "rediss://h?ca=/nowhere.pem"\n`,

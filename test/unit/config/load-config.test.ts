@@ -266,13 +266,21 @@ test('a key in the file that has expired is a warning', (t) => {
 test('a time that is too short for honest clients is a warning', (t) => {
   const file = writeTemporary(
     t,
-    `${least}limits: { stalledReader: 99ms, keepAlive: 100ms, headerTimeout: 1ms }\n`,
+    `${least}limits: { stalledReader: 99ms, requestTimeout: 100ms, headerTimeout: 1ms }\n`,
   );
   const says = 'is less than 100ms and cuts honest clients on slow networks';
   assert.deepEqual(loadConfig(file, {}).warnings, [
     `${file}:3:11: limits.stalledReader: ${says}`,
-    `${file}:3:50: limits.headerTimeout: ${says}`,
+    `${file}:3:55: limits.headerTimeout: ${says}`,
   ]);
+});
+
+test('a keepAlive that clients are told as nothing is a warning', (t) => {
+  const warningsOf = (keepAlive: string): readonly string[] =>
+    loadConfig(writeTemporary(t, `${least}limits: { keepAlive: ${keepAlive} }\n`), {}).warnings;
+  assert.deepEqual(warningsOf('1s'), []);
+  const says = 'is less than 1s, so clients are told Keep-Alive: timeout=0 and connect anew for each request';
+  assert.match(warningsOf('999ms').join(), new RegExp(`:3:11: limits.keepAlive: ${RegExp.escape(says)}$`));
 });
 
 test('a cost that no plan can pay is a warning, for a key may have a quota of its own', (t) => {
