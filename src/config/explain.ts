@@ -56,7 +56,7 @@ function typeSentence(error: ShapeError, subject: string): string {
   const { data } = error;
   const wanted = types(error);
   const words = wanted.map((type) => typeWords[type] ?? type).join(' or ');
-  if (data === null) return `is empty, it must be ${words}`;
+  if (data === null) return `is empty, ${advice(error) ?? `it must be ${words}`}`;
   // Text where a mapping belongs is not shown either: it may be a secret that lacks its key.
   if (typeof data === 'string' && !wanted.some((type) => type === 'integer' || type === 'boolean'))
     return `must be ${words}, not text`;
@@ -91,6 +91,11 @@ function nameSentence({ params, schema }: ShapeError): string {
 function fault(error: ShapeError, text: string, subject?: string): string | undefined {
   const problem = formatOf(part(error)['format'])?.fault(text);
   return problem !== undefined && subject !== undefined ? `${subject} ${problem}` : problem;
+}
+
+/** What the format of the value has people write. */
+function advice(error: ShapeError): string | undefined {
+  return /(?<=, )write .*/.exec(fault(error, '') ?? '')?.[0];
 }
 
 function types({ parentSchema }: ShapeError): readonly string[] {

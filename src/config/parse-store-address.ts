@@ -7,6 +7,7 @@ export class StoreAddressError extends Error {
 
 const forms =
   'sqlite:./data/gatehouse.db, redis://host:6379/0, rediss://…, redis+sentinel://host:26379/master or redis+cluster://host:6379';
+const addressParts = /^:\/\/([^/?#]*)(\/[^?#]*)?(?:\?([^#]*))?(#.*)?$/s;
 const defaultPrefix = 'gatehouse:';
 const sentinelParameters = ['sentinelUsername', 'sentinelPassword'];
 const knownParameters = new Set(['ca', 'prefix', ...sentinelParameters]);
@@ -22,16 +23,16 @@ export function parseStoreAddress(text: string): StoreAddress {
   if (scheme === 'sqlite') return parseSqlite(text.slice(colon + 1));
   const match = /^(redis|rediss)(?:\+(sentinel|cluster))?$/.exec(scheme);
   if (match === null) throw new StoreAddressError(`a store is written as ${forms}`);
-  const parts = /^:\/\/([^/?#]*)(\/[^?#]*)?(?:\?([^#]*))?$/.exec(text.slice(colon));
-  if (parts === null) {
-    throw new StoreAddressError(
-      `${scheme}: needs "//" and servers; write / ? # @ in a password as %2F %3F %23 %40`,
-    );
-  }
-  const [, authority = '', path = '', query = ''] = parts;
+  const rest = text.slice(colon);
+  if (!rest.startsWith('://')) throw new StoreAddressError(`${scheme}: needs "//" and servers`);
+  const [, authority = '', path = '', query = '', fragment = ''] = addressParts.exec(rest) ?? [];
+  // What follows a password that was cut short holds the @ that ends it.
+  if (fragment !== '' || path.includes('@') || /^[^=]*@/.test(query))
+    throw new StoreAddressError('write / ? # @ in a user or password as %2F %3F %23 %40');
   const parameters = readQuery(query);
   const secure = match[1] === 'rediss';
   const ca = parameters.get('ca');
+  if (ca === '') throw new StoreAddressError('ca needs a file, for example ?ca=/etc/ssl/redis-ca.pem');
   if (ca !== undefined && !secure) throw new StoreAddressError('ca needs TLS: write rediss instead of redis');
   const shape = match[2] ?? 'single';
   const idle = sentinelParameters.find((name) => parameters.has(name));

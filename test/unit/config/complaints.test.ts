@@ -256,7 +256,7 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     name: 'another store',
     text: `${least}store: redis://user:pa/ss@host?x=1#y\n`,
     says: [
-      '3:1: store: the value is not a store address: redis: needs "//" and servers; write / ? # @ in a password as %2F %3F %23 %40',
+      '3:1: store: the value is not a store address: write / ? # @ in a user or password as %2F %3F %23 %40',
     ],
   },
   {
@@ -283,6 +283,18 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     text: `${least}auth: { header: ${name}, forwardKey: true }\n`,
     says: [`3:9: auth.header: "${name}" is a header with a meaning of its own, a key cannot travel in it`],
   })),
+  {
+    name: 'values that are empty',
+    text: `${least}listen:\nworkers:\nstore:\nforwarded:\ndrain: { timeout: }\nlimits: { connections: }\n`,
+    says: [
+      '3:1: listen: is empty, write 0.0.0.0:8080, "[::]:8080" or 8080',
+      '4:1: workers: is empty, write 1, 2, … or auto',
+      '5:1: store: is empty, it must be text',
+      '6:1: forwarded: is empty, it must be true or false',
+      '7:10: drain.timeout: is empty, write 250ms, 10s, 5m, 2h or 7d',
+      '8:11: limits.connections: is empty, it must be a whole number',
+    ],
+  },
   {
     name: 'a port that is none',
     text: `${least}listen: 70000\n`,

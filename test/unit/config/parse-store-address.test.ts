@@ -87,8 +87,14 @@ const unreadable: readonly { text: string; says: RegExp }[] = [
   { text: ' redis://u:swordfish@h', says: /no blank or line break at its ends/ },
   { text: 'sqlite:./sword\u0007fish.db', says: /no control characters/ },
   { text: 'redis:h', says: /needs "\/\/"/ },
-  { text: 'redis://u:sword/fish@h', says: /host:port|too many|whole number/ },
-  { text: 'redis://u:sword#fish@h', says: /%23/ },
+  ...['sword/fish', 'sword#fish', 'sword?fish', 'sword/fi/sh', '#swordfish', 'sword/fish?#'].map(
+    (password) => ({
+      text: `redis://u:${password}@h:1`,
+      says: /^write \/ \? # @ in a user or password as %2F %3F %23 %40$/,
+    }),
+  ),
+  { text: 'redis://h/0#', says: /^write \/ \? # @/ },
+  { text: 'rediss://h?ca=', says: /^ca needs a file/ },
   { text: 'redis://swordfish@h', says: /:password@/ },
   { text: 'redis://u:swordfish%@h', says: /%25/ },
   { text: 'redis+sentinel://a/m?sentinelPassword=swordfish%', says: /%25/ },
