@@ -142,9 +142,9 @@ Examples:
 }
 
 function configOption(): Option {
-  return new Option('-c, --config <file>', 'the configuration file')
-    .env('GATEHOUSE_CONFIG')
-    .default('config/gateway.yaml');
+  const option = new Option('-c, --config <file>', 'the configuration file').default('config/gateway.yaml');
+  // Whoever empties a variable means to have none.
+  return process.env['GATEHOUSE_CONFIG'] === '' ? option : option.env('GATEHOUSE_CONFIG');
 }
 
 function readVersion(): string {

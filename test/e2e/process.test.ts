@@ -159,10 +159,15 @@ describe('a start that fails, or is not one', { concurrency: 3 }, () => {
     },
   );
 
-  test('a configuration that is named by nothing is called ""', async () => {
-    const ended = await run(['serve'], { GATEHOUSE_CONFIG: '' });
-    assert.equal(ended.stderr, 'gatehouse: "" cannot be read: there is no such file\n');
-    assert.equal(ended.code, 66);
+  test('a configuration that is named by nothing is called "", and an empty variable names none', async () => {
+    for (const [args, named] of [
+      [['--config', ''], '""'],
+      [[], 'config/gateway.yaml'],
+    ] as const) {
+      const ended = await run(['serve', ...args], { GATEHOUSE_CONFIG: '' });
+      assert.equal(ended.stderr, `gatehouse: ${named} cannot be read: there is no such file\n`);
+      assert.equal(ended.code, 66);
+    }
   });
 
   test('a configuration that is not valid ends with its errors and code 78', async () => {
