@@ -63,7 +63,7 @@ export async function runCommand(): Promise<void> {
   });
 
   try {
-    await program.parseAsync(helpNextToLast(process.argv, program));
+    await program.parseAsync(mendHelp(process.argv, program));
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     // And no exit at once: whether the help could be written shows a moment later.
@@ -71,12 +71,19 @@ export async function runCommand(): Promise<void> {
   }
 }
 
-/** `help keys create` as `keys help create`, because a `help` of commander's looks one level deep. */
-function helpNextToLast(argv: readonly string[], { commands }: Command): readonly string[] {
-  const [first, ...command] = argv.slice(2);
-  const group = commands.find((one) => one.name() === command[0] && one.commands.length > 0);
-  if (first !== 'help' || command.length < 2 || group === undefined) return argv;
-  return [...argv.slice(0, 2), ...command.toSpliced(-1, 0, first)];
+/**
+ * `help keys create` as `keys help create`, because a `help` of commander's looks one level deep; and `help nonsense` as `nonsense`,
+ * because it then says nothing of what it does not know.
+ */
+function mendHelp(argv: readonly string[], { commands }: Command): readonly string[] {
+  const [first = '', second, ...rest] = argv.slice(2);
+  const [word, inner] = first === 'help' ? [second, ...rest] : second === 'help' ? [first, ...rest] : [];
+  if (word === undefined) return argv;
+  const group = commands.find((one) => one.name() === word);
+  if (group === undefined) return [...argv.slice(0, 2), word];
+  if (inner === undefined || group.commands.length === 0) return argv;
+  const isKnown = group.commands.some((one) => one.name() === inner);
+  return [...argv.slice(0, 2), word, ...(isKnown ? ['help'] : []), inner];
 }
 
 function addCompletion(program: Command): void {

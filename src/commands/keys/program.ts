@@ -60,7 +60,7 @@ function addChanges(add: Add): void {
     'can be repeated',
   )
     .option('--id <id>', 'choose the id; it shows in logs and metrics')
-    .option('--json', 'print the key and its secret as JSON')
+    .addOption(new Option('--json', 'print the key and its secret as JSON').conflicts('quiet'))
     .option('-q, --quiet', 'print the secret and nothing else')
     .action(async (options) => {
       const { createKey } = await import('./change.ts');
@@ -90,7 +90,7 @@ function addChanges(add: Add): void {
     .option('--overlap <duration>', 'how long the old secret goes on working, such as 30m, 24h or 7d')
     .option('--now', 'the old secret stops working at once')
     .option('-y, --yes', 'do not ask')
-    .option('--json', 'print the key and its secret as JSON')
+    .addOption(new Option('--json', 'print the key and its secret as JSON').conflicts('quiet'))
     .option('-q, --quiet', 'print the secret and nothing else')
     .action(async (id: string, options) => {
       const { rotateKey } = await import('./change.ts');
@@ -185,7 +185,11 @@ function withFields(command: Command, each: string): Command {
     .option('--scope <route>', `a route or pattern of paths that it may call; ${each}`, collect)
     .option('--network <cidr>', `where it may be used from; ${each}`, collect)
     .option('--label <name=value>', `what people sort keys by; ${each}`, collect)
-    .option('--quota <name=limit[/period]>', `a quota of its own, such as monthly=5000; ${each}`, collect)
+    .option(
+      '--quota <name=limit[/period[@timezone]]>',
+      `a quota of its own, such as monthly=5000 or daily=200/day@Europe/Berlin; ${each}`,
+      collect,
+    )
     .option('--not-before <moment>', 'valid from: 2026-12-31, 2026-12-31T18:00:00Z or 7d')
     .option('--expires <moment>', 'valid until: a moment as above, or never');
 }
