@@ -6,6 +6,7 @@ import { StoreUnavailable, thrownByLook } from '../stores/ledger.ts';
 import { openStore } from '../stores/open-store.ts';
 import type { Store } from '../stores/store.ts';
 import { explainConfig } from './explain-config.ts';
+import { flagOf } from './flag-of.ts';
 import { processTerminal, type Terminal } from './terminal.ts';
 
 /** What a command works with that uses the store. */
@@ -59,7 +60,7 @@ export async function atDesk(
 /** Says what is wrong, one line for each thing, and gives the exit code for it. */
 export function explain(error: unknown, { stderr }: Pick<Terminal, 'stderr'>): number {
   if (error instanceof KeyProblem) {
-    const lines = error.faults.map(({ field, message }) => `${field} ${message}`.trim());
+    const lines = error.faults.map(({ field, message }) => `${flagOf(field)} ${message}`.trim());
     for (const line of lines.length > 0 ? lines : [error.message]) stderr.write(`gatehouse: ${line}\n`);
     return error.code === 'invalid' ? exitCodes.usage : exitCodes.failed;
   }

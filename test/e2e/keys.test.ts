@@ -376,21 +376,24 @@ test('the command line leads a key through its life, and shows each secret once'
   assert.match(seen[0].stdout, /^state +good$/m);
   assert.match(seen[1].stdout, /"state": "good"/, 'the same word');
   const mistakes = [
-    [['create', '--plan', 'fre'], /^gatehouse: plan is not among the plans, did you mean "free"\?\n$/],
+    [['create', '--plan', 'fre'], /^gatehouse: --plan is not among the plans, did you mean "free"\?\n$/],
     [
       ['create', '--plan', 'free', '--expires', '99999999d'],
       /^gatehouse: --expires is no moment, .* never\n$/,
     ],
+    [['create', '--plan', 'free', '--quota', 'm=0'], /^gatehouse: --quota limit is no whole number/],
+    [['create', '--plan', 'free', '--quota', 'm'], /^gatehouse: --quota is written monthly=5000 or/],
+    [['create', '--plan', 'free', '--scope', '/x', '--network', 'x'], /--scope is .*\n.*: --network is no/],
     [['update', 'k1', '--not-before', 'soon'], /^gatehouse: --not-before is no moment/],
     [['update', 'k1', '--clear', 'expires'], /Choose from name, .*, expiresAt\./],
     [['update', 'k1', '--clear', 'plan'], /Choose from name, /],
     [
       ['update', 'k1', '--clear', 'quotas', '--quota', 'a=5/day', '--clear', 'name', '--owner', 'x'],
-      /^gatehouse: quotas cannot be given and cleared at once\n$/,
+      /^gatehouse: --quota cannot be given and cleared at once\n$/,
     ],
-    [['update', 'k1', '--expires', '7d', '--clear', 'expiresAt'], /: expiresAt cannot be given and cleared/],
-    [['import', '-', '--plan', 'fre'], /^gatehouse: plan is not among the plans, did you mean "free"\?\n$/],
-    [['import', 'no-such-file', '--plan', 'fre'], /^gatehouse: plan is not among the plans.*\n$/],
+    [['update', 'k1', '--expires', '7d', '--clear', 'expiresAt'], /: --expires cannot be given and cleared/],
+    [['import', '-', '--plan', 'fre'], /^gatehouse: --plan is not among the plans, did you mean "free"\?\n$/],
+    [['import', 'no-such-file', '--plan', 'fre'], /^gatehouse: --plan is not among the plans.*\n$/],
   ] as const;
   const explained = await Promise.all(mistakes.map(([words]) => keys(words)));
   for (const [at, [, sentence]] of mistakes.entries()) {
@@ -414,10 +417,10 @@ test('the command line leads a key through its life, and shows each secret once'
 test('no store is made for a key that cannot be one', async (t) => {
   const { run, store } = withoutStore(t);
   const mistakes = [
-    [[], 64, /^gatehouse: plan is needed, choose from free, paid\n$/],
-    [['--plan', 'fre'], 64, /^gatehouse: plan is not among the plans/],
+    [[], 64, /^gatehouse: --plan is needed, choose from free, paid\n$/],
+    [['--plan', 'fre'], 64, /^gatehouse: --plan is not among the plans/],
     [['--plan', 'free', '--expires', 'soon'], 64, /^gatehouse: --expires is no moment/],
-    [['--plan', 'free', '--id', 'a b'], 64, /^gatehouse: id is no id/],
+    [['--plan', 'free', '--id', 'a b'], 64, /^gatehouse: --id is no id/],
     [
       ['--plan', 'free', '--id', 'demo'],
       1,
@@ -440,7 +443,7 @@ test('no store is made for an import of what cannot be read, and the reason is t
   ]);
   assert.equal(missing.stderr, 'gatehouse: the file to import cannot be read: there is no such file\n');
   assert.equal(missing.code, 66);
-  assert.match(plan.stderr, /^gatehouse: plan is not among the plans/);
+  assert.match(plan.stderr, /^gatehouse: --plan is not among the plans/);
   const directory = await run('import', tempFolder(t));
   assert.equal(directory.stderr, 'gatehouse: the file to import cannot be read: it is a directory\n');
   assert.equal(directory.code, 66);
