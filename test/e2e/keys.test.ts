@@ -533,6 +533,31 @@ test('a list that is empty says why', async (t) => {
   );
 });
 
+test('of a key of certain networks it is said that they are not checked without an address', async (t) => {
+  const { file, run } = withoutStore(t);
+  const unchecked = /\nits networks are not checked without --from\n$/;
+  for (const [flags, from, says] of [
+    [['--network', '10.0.0.0/8'], [], true],
+    [['--network', '10.0.0.0/8'], ['--from', '10.1.2.3'], false],
+    [[], [], false],
+  ] as const) {
+    const { stdout: secret } = await run('create', '--plan', 'free', '--quiet', ...flags);
+    const { stdout } = await runCli(['keys', 'verify', ...from, '--config', file], secret);
+    assert.match(stdout, /^valid: /);
+    assert.equal(unchecked.test(stdout), says);
+  }
+});
+
+test('an import of nothing has failed, and says so', async (t) => {
+  const { file } = withoutStore(t);
+  for (const input of ['', '\n', 'secret,plan\n']) {
+    const { code, stdout, stderr } = await runCli(['keys', 'import', '-', '--config', file], input);
+    assert.match(stdout, /^0 lines/);
+    assert.match(stderr, /gatehouse: there was no key to import\n$/);
+    assert.equal(code, 1);
+  }
+});
+
 test('an import of one line speaks of one line', async (t) => {
   const { file } = withoutStore(t);
   const words = ['keys', 'import', '-', '--plan', 'free', '--config', file];

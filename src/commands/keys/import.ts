@@ -76,6 +76,10 @@ async function takeOver(
       by,
     );
     end(report);
+    if (report.lines === 0) {
+      terminal.stderr.write('gatehouse: there was no key to import\n');
+      return exitCodes.failed;
+    }
     return report.refused > 0 ? exitCodes.failed : exitCodes.ok;
   } catch (error) {
     if (error instanceof BrokenFile) {

@@ -45,7 +45,14 @@ export function verifyKey(options: KeysOptions & VerifyFlags): Promise<number> {
       const mark = verdict.valid ? paint('green', 'valid', stdout) : paint('red', 'refused', stdout);
       const inOrder = verdict.reason === 'good' && !verdict.valid;
       const why = inOrder ? 'the request is not allowed' : reasons[verdict.reason];
-      stdout.write(`${mark}${key}: ${why}\n${words === null ? '' : `the gateway answers ${words}\n`}`);
+      const unchecked = client === undefined && (verdict.key?.networks ?? []).length > 0;
+      stdout.write(
+        [
+          `${mark}${key}: ${why}\n`,
+          ...(words === null ? [] : [`the gateway answers ${words}\n`]),
+          ...(unchecked ? ['its networks are not checked without --from\n'] : []),
+        ].join(''),
+      );
     }
     return verdict.valid ? exitCodes.ok : exitCodes.failed;
   });
