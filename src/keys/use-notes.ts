@@ -1,5 +1,6 @@
 import { slicesOf } from '../collections/slices.ts';
 import type { KeyStore, KeyUse } from '../stores/key-store.ts';
+import { within } from '../waiting/patience.ts';
 import type { FoundKey } from './found-key.ts';
 
 /** Gathers when secrets were used and writes it out of band, so that no request waits for it. */
@@ -7,6 +8,7 @@ export interface UseNotes {
   note(found: FoundKey, now: number): void;
   /** Writes what is gathered. */
   flush(): Promise<void>;
+  /** Writes what is gathered, if the store takes it soon. */
   close(): Promise<void>;
 }
 
@@ -15,6 +17,8 @@ const flushEveryMs = 60_000;
 /** Once there are so many they are written at once: a million keys in use must not take memory until the minute is over. */
 export const gatheredMax = 10_000;
 const usesPerWrite = 500;
+/** A gateway that stops has little time, and needs it for what is owed. */
+const closingMs = 1000;
 
 /** Starts gathering. What cannot be written is dropped: it is no reason to burden a store that struggles. */
 export function createUseNotes(store: Pick<KeyStore, 'noteUses'>, everyMs = flushEveryMs): UseNotes {
@@ -53,7 +57,7 @@ export function createUseNotes(store: Pick<KeyStore, 'noteUses'>, everyMs = flus
     flush,
     close() {
       clearInterval(timer);
-      return flush();
+      return within(closingMs, flush());
     },
   };
 }

@@ -127,22 +127,31 @@ export class Leases {
     return lease?.plan === plan ? lease.unitsAt(at) : 0;
   }
 
-  /** Gives back all that is held, charges what is owed, and resolves when the store has taken it or does not answer in time. */
+  /** Gives back all that is held, charges what is owed, and resolves when the store has taken it, or nothing of it for too long. */
   async drain(): Promise<void> {
     const { outbox, owed } = this.#steps;
-    await this.#draws.end();
     let until = this.#clock.mono() + lastTriesMs;
+    await this.#inTime(this.#draws.end(), until);
     for (;;) {
       this.#steps.chargeOwed();
       this.#closeSome();
-      await outbox.flush();
+      const before = outbox.size;
+      await this.#inTime(outbox.flush(), until);
       if (owed.size + outbox.size + this.#book.size === 0) return;
-      // As long as the store takes all that there is room for, more follows.
-      if (outbox.size === 0 && this.#book.size > 0) until = this.#clock.mono() + lastTriesMs;
+      // As long as the store takes something, what is left or found no room follows.
+      if (outbox.size < before) until = this.#clock.mono() + lastTriesMs;
       else if (this.#clock.mono() >= until) break;
       else await new Promise<void>((resolve) => void this.#clock.after(lastTriesEveryMs, resolve));
     }
     for (const lease of this.#book.values()) this.#steps.abandon(lease);
+  }
+
+  /** Resolves with the work, or without it at that time: a call may wait for a silent store as long as its deadline allows. */
+  async #inTime(work: Promise<void>, until: number): Promise<void> {
+    const { promise: isLate, resolve } = Promise.withResolvers<void>();
+    const cancel = this.#clock.after(Math.max(0, until - this.#clock.mono()), resolve);
+    await Promise.race([work, isLate]);
+    cancel();
   }
 
   /** As many as there is room for: of more keys than that, what the first hold would be dropped for what the last hold. */

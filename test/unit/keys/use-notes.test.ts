@@ -74,6 +74,12 @@ test('more than are gathered are written before their time, and what comes while
   assert.equal(written.flat().length, 2 * gatheredMax + 1);
 });
 
+test('the end does not wait for a store that is silent', { timeout: 20_000 }, async () => {
+  const notes = createUseNotes({ noteUses: () => new Promise(() => undefined) });
+  notes.note(found(aKey()), 1);
+  await notes.close();
+});
+
 /** A key as a request finds it by its first secret. */
 function found(record: KeyRecord): FoundKey {
   const key = foundIn(record, record.secrets[0]?.digest ?? '');

@@ -17,6 +17,36 @@ test('a drain ends although the store does not answer', async () => {
   assert.ok(leases.counts.waitingSteps > 0, 'and it is known what is lost');
 });
 
+test('a drain waits three seconds for a store that is silent, however long one call may wait for it', async () => {
+  const scene = createQuotaScene();
+  const leases = new Leases({ ...scene.options, deadlineMs: 8000 });
+  await warmUp(scene, leases);
+  scene.weather.takesMs = 8000;
+  // One draw is under way, and what is held goes back.
+  void leases.reserve({ keyId: 'bob', plan, cost: 1 });
+  let isOver = false;
+  const drained = leases.drain().then(() => (isOver = true));
+  await scene.clock.pass(2900);
+  assert.equal(isOver, false);
+  await scene.clock.pass(200);
+  assert.equal(isOver, true);
+  await drained;
+  assert.ok(leases.counts.waitingSteps > 0, 'and it is known what is lost');
+});
+
+test('a drain waits on as long as the store takes something, however slowly', async () => {
+  const scene = createQuotaScene();
+  const leases = new Leases(scene.options);
+  const keys = Array.from({ length: 200 }, (_, at) => `k${at}`);
+  const spent = keys.flatMap((keyId) => Array.from({ length: 4 }, () => ({ keyId, plan, cost: 1 })));
+  await Promise.all(spent.map(async (order) => await leases.reserve(order)));
+  scene.weather.takesMs = 2000;
+  const countsThen = leases.drain().then(() => leases.counts);
+  await scene.clock.pass(20_000);
+  const { waitingSteps, droppedSteps } = await countsThen;
+  assert.deepEqual([waitingSteps, droppedSteps], [0, 0]);
+});
+
 test('a drain that gives up counts each key whose units found no room to go back', async () => {
   const scene = createQuotaScene();
   const leases = new Leases({ ...scene.options, stepsMax: 4 });
