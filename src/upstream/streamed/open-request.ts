@@ -85,7 +85,7 @@ function removeLengthPass(proxy: ProxyServer): void {
   Reflect.set(proxy, 'webPasses', kept);
 }
 
-/** Loaded by the first route that needs it, and without the warning that its use of `util._extend` would print (DEP0060). */
+/** Without the warning that its use of `util._extend` would print (DEP0060). */
 function loadHttpProxy(): typeof ProxyServer {
   const require = createRequire(import.meta.url);
   const util = require('node:util') as object;

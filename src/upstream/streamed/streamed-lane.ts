@@ -7,7 +7,7 @@ import type { UpstreamConfig } from '../../config/config.ts';
 import { http } from '../../wire/http.ts';
 import { bareHost, protocols, type Trust } from '../connect.ts';
 import { openByName } from '../look-up.ts';
-import { createRequestOpener, type RequestOpener } from './open-request.ts';
+import { createRequestOpener } from './open-request.ts';
 import { idleMsMax, Seats } from '../seats.ts';
 import type { LaneParts } from '../relay.ts';
 import { StreamedExchange, type StreamedRequest } from './streamed-exchange.ts';
@@ -24,7 +24,8 @@ export function createStreamedLane(
   { connections, timeouts }: UpstreamConfig,
   { seats, trust }: { readonly seats: Seats; readonly trust: Trust },
 ): StreamedLane {
-  let open: RequestOpener | undefined;
+  // Not with the first request: what is loaded then may find no file left to be read by, and stays unread.
+  const open = createRequestOpener();
   const agent = createAgent(target, trust, { keepAlive: true, maxSockets: connections });
   // WebSockets last, so they have connections of their own and are bounded by their routes. So has who is to be alone.
   const freshAgent = createAgent(target, trust, { keepAlive: false });
@@ -37,15 +38,13 @@ export function createStreamedLane(
   });
   return {
     send(request, res, parts) {
-      open ??= createRequestOpener();
-      const opener = open;
       const switches = request.switching !== undefined;
       const through = switches || request.alone ? freshAgent : agent;
       const own = switches ? unbounded : seats;
       const exchange = new StreamedExchange(request, res, { parts, timeouts, seats: own });
       exchange.begin((onError) => {
         if (keptBy(through).length === 0) own.makeRoom();
-        return opener({ ...request, target, agent: through, onError });
+        return open({ ...request, target, agent: through, onError });
       });
     },
     close() {
