@@ -19,6 +19,7 @@ export function createAnswerer(wording: Wording): Answerer {
     }
     const refusal = error instanceof Refusal ? error : new Refusal('internal', { cause: error });
     req.visit.refusal = refusal.code;
+    req.visit.fault = refusal.fault;
     req.visit.cause = refusal.cause ?? (refusal.detail === undefined ? undefined : refusal);
     if (res.headersSent || res.destroyed || refusal.code === 'client_gone') {
       breakOff(res);

@@ -86,6 +86,8 @@ interface RefusalOptions {
   /** Headers that belong to the answer, such as `Retry-After` or `Allow`. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly isLast?: boolean;
+  /** Where it is another's than the catalogue says. */
+  readonly fault?: Fault;
 }
 
 /** What a stage throws to turn a request away. Only the answerer makes a response of it. */
@@ -96,6 +98,8 @@ export class Refusal extends Error {
   readonly headers: Readonly<Record<string, string>>;
   /** Nothing can follow on the connection. */
   readonly isLast: boolean;
+  /** Set where it is another's than the catalogue says. */
+  readonly fault: Fault | undefined;
 
   constructor(code: RefusalCode, options: RefusalOptions = {}) {
     // Nobody is told where a refusal was made, and to find out was 13 % of what one cost.
@@ -109,14 +113,15 @@ export class Refusal extends Error {
     this.detail = options.detail;
     this.headers = options.headers ?? noHeaders;
     this.isLast = options.isLast ?? false;
+    this.fault = options.fault;
   }
 }
 
 const noHeaders = Object.freeze({});
 
 /** The refusal of a request for which there is no room, and in a moment may be. */
-export function overloaded(): Refusal {
-  return new Refusal('overloaded', { headers: { 'Retry-After': '1' } });
+export function overloaded(options: Pick<RefusalOptions, 'cause' | 'fault'> = {}): Refusal {
+  return new Refusal('overloaded', { ...options, headers: { 'Retry-After': '1' } });
 }
 
 /** What the YAML puts in place of a refusal's own status, message and fields. */

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Origin } from './wire/client-address.ts';
-import { catalogue, type RefusalCode } from './refusals.ts';
+import { catalogue, type Fault, type RefusalCode } from './refusals.ts';
 
 /**
  * What is known of one request so far, for the log line, the metrics and the settling of its quota. The journey fills it in as it
@@ -19,6 +19,8 @@ export class Visit {
   route: string | undefined;
   upstream: string | undefined;
   refusal: RefusalCode | undefined;
+  /** Whose fault the refusal is, where that is not what the catalogue says. */
+  fault: Fault | undefined;
   /** What was behind the refusal, for the log. */
   cause: unknown;
   /**

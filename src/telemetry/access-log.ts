@@ -91,8 +91,7 @@ const levels = { client: 'info', upstream: 'warn', load: 'warn', gateway: 'error
 function levelOf(visit: Visit): 'info' | 'warn' | 'error' {
   if (visit.cut === 'upstream' || visit.cut === 'gateway') return 'warn';
   if (visit.refusal === undefined) return 'info';
-  const { fault } = catalogue[visit.refusal];
-  return levels[fault];
+  return levels[visit.fault ?? catalogue[visit.refusal].fault];
 }
 
 function messageOf(visit: Visit): string {

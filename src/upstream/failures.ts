@@ -14,6 +14,18 @@ export function failureKind(error: Error, sent: boolean): FailureKind {
   return sent ? 'broken' : 'unreachable';
 }
 
+/** What the system says when it has no more of what a connection takes: open files, local ports, memory. */
+const shortages = new Set<unknown>(['EMFILE', 'ENFILE', 'EADDRNOTAVAIL', 'ENOBUFS', 'ENOMEM']);
+
+/**
+ * Whether a connection failed for want of something on this side, which says nothing of the target. A name with several addresses
+ * fails with an error for each, and a machine without IPv6 has no local address for one of them.
+ */
+export function isShortage(error: unknown): boolean {
+  if (error instanceof AggregateError) return error.errors.every(isShortage);
+  return error instanceof Error && 'code' in error && shortages.has(error.code);
+}
+
 export function refuse(kind: FailureKind, cause: Error): Refusal {
   return new Refusal(`upstream_${kind}`, { cause });
 }

@@ -1,12 +1,12 @@
 import type { ServerResponse } from 'node:http';
 import type { UpstreamConfig } from '../config/config.ts';
 import type { Body } from '../bodies/body.ts';
-import { ClientGone, failureKind, refuse, type FailureKind } from './failures.ts';
+import { ClientGone, failureKind, isShortage, refuse, type FailureKind } from './failures.ts';
 import { ExchangeFailed, type Progress } from './exchange.ts';
 import type { Switching } from './streamed/streamed-exchange.ts';
 import { RequestHead } from './buffered/request-head.ts';
 import { createTargets, type Target, type TargetEvents } from './targets.ts';
-import { Refusal } from '../refusals.ts';
+import { overloaded, Refusal } from '../refusals.ts';
 import { safeMethods } from '../wire/safe-methods.ts';
 
 /** A request as it leaves for an upstream; its headers are finished but for `Host`. */
@@ -31,10 +31,13 @@ export interface OutgoingRequest {
 export interface Upstream {
   readonly name: string;
   /**
-   * Sends the request and passes the answer on. Rejects with a Refusal (499 502 504) as long as the client has seen nothing.
+   * Sends the request and passes the answer on. Rejects with a Refusal (499 502 503 504) as long as the client has seen nothing.
    */
   send(request: OutgoingRequest, res: ServerResponse, progress: Progress): Promise<void>;
-  /** Resolves when a connection to one of the targets can be made, TLS included. */
+  /**
+   * Resolves when a connection to one of the targets can be made, TLS included. Where it could not be tried for a shortage on this
+   * side, what it came to last holds.
+   */
   probe(): Promise<void>;
   /** Keeps no connection any more. What is at work, or in line for it, goes on to its end. */
   close(): void;
@@ -74,9 +77,11 @@ export function createUpstream(config: UpstreamConfig, events: UpstreamEvents): 
         }
         if (!mayGoElsewhere(error, target)) throw refusalOf(error);
         unreached.add(target);
-        if (!inLine) target.setAside(cause);
+        // Another may have a connection that is kept, or ports that are free, so a shortage goes there as well.
+        const isToBlame = !inLine && !isShortage(cause);
+        if (isToBlame) target.setAside(cause);
         if (unreached.size === targets.all.length) throw refusalOf(error);
-        if (!inLine) events.countError(config.name, failureKind(cause, false));
+        if (isToBlame) events.countError(config.name, failureKind(cause, false));
       }
     }
   }
@@ -84,17 +89,28 @@ export function createUpstream(config: UpstreamConfig, events: UpstreamEvents): 
   function refusalOf({ cause, sent }: ExchangeFailed): Refusal {
     if (cause instanceof Refusal) return cause;
     if (cause instanceof ClientGone) return new Refusal('client_gone');
+    if (!sent && isShortage(cause)) return overloaded({ cause, fault: 'gateway' });
     const kind = failureKind(cause, sent);
     events.countError(config.name, kind);
     return refuse(kind, cause);
   }
 
+  let isReached = false;
+
+  async function probe(): Promise<void> {
+    try {
+      await Promise.any(targets.all.map(probeTarget));
+      isReached = true;
+    } catch (error) {
+      isReached &&= error instanceof AggregateError && error.errors.some(isShortage);
+      if (!isReached) throw error;
+    }
+  }
+
   return {
     name: config.name,
     send,
-    probe: async () => {
-      await Promise.any(targets.all.map(probeTarget));
-    },
+    probe,
     close: () => {
       for (const { buffered, streamed } of targets.all) {
         buffered.close();

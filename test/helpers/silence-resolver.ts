@@ -14,7 +14,15 @@ export function silenceResolver(t: Scene): readonly string[] {
   return asked;
 }
 
-function replaceLookup(by: ((name: string) => void) | typeof dns.lookup): void {
+/** From here on each look-up fails with this code. */
+export function failResolver(t: Scene, code: string): void {
+  const { lookup } = dns;
+  const error = Object.assign(new Error(`getaddrinfo ${code}`), { code });
+  replaceLookup((_name: string, _options: unknown, tell: (cause: Error) => void) => tell(error));
+  t.after(() => replaceLookup(lookup));
+}
+
+function replaceLookup(by: unknown): void {
   Reflect.set(dns, 'lookup', by);
   syncBuiltinESMExports();
 }

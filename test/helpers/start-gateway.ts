@@ -52,6 +52,8 @@ export interface GatewayOptions {
   /** Where the base configuration's only upstream is. */
   readonly upstream?: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** How many files it may have open, connections included. */
+  readonly filesMax?: number;
 }
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
@@ -69,14 +71,16 @@ export const namePath = '/v1/voice-gender-recognition/api/name';
 export async function startGateway(
   t: Scene,
   config: string | Yaml = {},
-  { upstream = 'http://127.0.0.1:9', env = {} }: GatewayOptions = {},
+  { upstream = 'http://127.0.0.1:9', env = {}, filesMax }: GatewayOptions = {},
 ): Promise<Gateway> {
   const folder = await mkdtemp(join(tmpdir(), 'gatehouse-test-'));
   const configFile = join(folder, 'gateway.yaml');
   const yaml = typeof config === 'string' ? config : stringify(overlay(baseConfig(upstream, folder), config));
   await writeFile(configFile, yaml);
   // With these it need not replace itself first, which would be a tenth of what a start costs here.
-  const child = spawn(process.execPath, [...memory.flags, main, 'serve', '--config', configFile], {
+  const command = [process.execPath, ...memory.flags, main, 'serve', '--config', configFile];
+  const [program = '', ...words] = filesMax === undefined ? command : withFiles(filesMax, command);
+  const child = spawn(program, words, {
     cwd: folder,
     env: { ...memory.environment, ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -117,6 +121,11 @@ export async function startGateway(
       return exited;
     },
   };
+}
+
+/** The shell becomes the command, which then has its process id. */
+function withFiles(max: number, command: readonly string[]): readonly string[] {
+  return ['sh', '-c', 'ulimit -n "$0" && exec "$@"', String(max), ...command];
 }
 
 /** The small configuration that tests vary. */

@@ -17,7 +17,7 @@ import { until } from '../../helpers/poll.ts';
 import { noProgress } from '../../helpers/progress.ts';
 import { openRaw } from '../../helpers/raw-socket.ts';
 import { startRawUpstream } from '../../helpers/raw-upstream.ts';
-import { silenceResolver } from '../../helpers/silence-resolver.ts';
+import { failResolver, silenceResolver } from '../../helpers/silence-resolver.ts';
 
 for (const [lane, size] of Object.entries({ buffered: 10_000, streamed: 100_000 })) {
   test(`what waits for a connection is let go when its client leaves: ${lane}`, async (t) => {
@@ -114,6 +114,43 @@ for (const [lane, size] of Object.entries({ buffered: 10_000, streamed: 100_000 
     await until(async () => !(await heapHolds(secret)), { within: 20_000 });
   });
 }
+
+for (const [lane, size] of Object.entries({ buffered: 10_000, streamed: 100_000 })) {
+  test(`a request that finds nothing left for a connection to one target has the other, and blames none: ${lane}`, async (t) => {
+    const spare = await startRawUpstream(t, (socket) => socket.write('HTTP/1.1 204 No Content\r\n\r\n'));
+    const target = `http://short-${lane}.test`;
+    const { ask, started } = await startScene(t, size, { target, others: [spare.url] });
+    failResolver(t, 'EMFILE');
+    for (let turn = 0; turn < 4; turn += 1) {
+      const client = await ask();
+      assert.equal((await client.responses(1))[0]?.status, 204);
+    }
+    assert.deepEqual([started.setAside, started.errors], [[], []]);
+  });
+}
+
+test('a look at targets that finds nothing left for a connection comes to what the one before it did', async (t) => {
+  const silent = await startRawUpstream(t);
+  const { upstream } = await startScene(t, 0, { target: silent.url, others: ['http://short-look.test'] });
+  failResolver(t, 'EMFILE');
+  await upstream.probe();
+  await silent.close();
+  await upstream.probe();
+});
+
+test('a look at targets that finds nothing left for a connection tells of none that was never reached', async (t) => {
+  const { upstream } = await startScene(t, 0, { target: 'http://short-first.test' });
+  failResolver(t, 'EMFILE');
+  await assert.rejects(upstream.probe());
+});
+
+test('a look at targets of which none can be reached any more fails', async (t) => {
+  const silent = await startRawUpstream(t);
+  const { upstream } = await startScene(t, 0, { target: silent.url });
+  await upstream.probe();
+  await silent.close();
+  await assert.rejects(upstream.probe());
+});
 
 test('a target is not to blame for the time that went by in the line for its connections', async (t) => {
   const { ask, started } = await startScene(t, 100, { responseMs: 200 });
@@ -560,6 +597,7 @@ async function startScene(
     progress: [] as Progress[],
     refusals: [] as unknown[],
     setAside: [] as string[],
+    errors: [] as string[],
     usedAgain: [] as string[],
     onSend: (_res: ServerResponse): unknown => undefined,
     method: 'POST',
@@ -574,7 +612,7 @@ async function startScene(
       ca: undefined,
     },
     {
-      countError: () => undefined,
+      countError: (_upstream, kind) => started.errors.push(kind),
       setAside: (_upstream, aside) => started.setAside.push(aside),
       usedAgain: (_upstream, back) => started.usedAgain.push(back),
     },
@@ -610,7 +648,7 @@ async function startScene(
     raw.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
     return raw;
   };
-  return { ask, started };
+  return { ask, started, upstream };
 }
 
 /** Above zero, and the same for a while. */
