@@ -1,5 +1,6 @@
 import { printAddress } from '../config/addresses.ts';
 import type { Address, Config } from '../config/config.ts';
+import { doubtFiles } from './doubt-files.ts';
 import { endedBy, exitCodes } from './exit-codes.ts';
 import { describeCause, type Log } from '../telemetry/log.ts';
 import { endPatienceMs } from '../waiting/patience.ts';
@@ -28,12 +29,17 @@ export function drainPatienceMs({ drain }: Config): number {
   return drain.delayMs + drain.timeoutMs + endPatienceMs;
 }
 
-/** Says once that the gateway is up, and where, with what is doubtful in its configuration. */
+/** Says once that the gateway is up, and where, with what is doubtful in its configuration and in the system under it. */
 export function announce(up: { listen: Address; admin: Address }, config: Config, { logger }: Log): void {
   const [listen, admin] = [printAddress(up.listen), printAddress(up.admin)];
+  const filesDoubt = doubtFiles(config);
   for (const warning of config.warnings) logger.warn(warning);
+  if (filesDoubt !== undefined) logger.warn(filesDoubt, tooFewFiles);
   logger.info({ listen, admin }, `ready: developers call http://${listen}, operators http://${admin}`);
 }
+
+const tooFewFiles =
+  'connections may need more files than a process may have open: raise that (ulimit -n, LimitNOFILE, docker run --ulimit nofile), or lower limits.connections';
 
 /** A worker could not start. One that a signal ended has said nothing; any other has said why on standard error. */
 export class CannotStart extends Error {

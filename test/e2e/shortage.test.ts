@@ -5,7 +5,7 @@ import { exchange, openRaw, requestBytes, type RawSocket } from '../helpers/raw-
 import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
 import { demoKey, startGateway, type Gateway } from '../helpers/start-gateway.ts';
 
-const filesMax = 200;
+const allFiles = 200;
 
 for (const [lane, bytes] of Object.entries({ buffered: 10, streamed: 100_000 })) {
   test(`a gateway that has no file left for a connection says so, and blames no upstream: ${lane}`, async (t) => {
@@ -40,10 +40,25 @@ for (const [lane, bytes] of Object.entries({ buffered: 10, streamed: 100_000 }))
   });
 }
 
+for (const [what, connections, lines] of [
+  ['fewer files than its connections may need', 10_000, [['warn', 10_210]]],
+  ['as many files as its connections may need', 100, []],
+] as const) {
+  test(`a gateway that starts with ${what} says ${lines.length === 0 ? 'nothing' : 'so once'}`, async (t) => {
+    const upstreams = { recognition: { connections: 10 } };
+    const gateway = await startGateway(t, { limits: { connections }, upstreams }, { filesMax: 400 });
+    const doubts = gateway.logs().filter(({ filesMax }) => filesMax === 400);
+    assert.deepEqual(
+      doubts.map(({ level, needed }) => [level, needed]),
+      lines,
+    );
+  });
+}
+
 async function startScene(t: TestContext, bytes: number) {
   const upstream = await startRecordingUpstream(t);
   const route = { path: '/v1/any', methods: ['POST'], body: { any: {} } };
-  const gateway = await startGateway(t, { routes: [route] }, { upstream: upstream.url, filesMax });
+  const gateway = await startGateway(t, { routes: [route] }, { upstream: upstream.url, filesMax: allFiles });
   // These are open before there is no room for them.
   const caller = await openRaw(t, gateway.port);
   const operator = await openRaw(t, Number(new URL(gateway.adminUrl).port));
@@ -69,7 +84,7 @@ async function say(raw: RawSocket, request: Buffer) {
 
 /** Opens connections until the gateway has no room for one more, and closes it. */
 async function takeAllFiles(t: TestContext, { port }: Gateway): Promise<RawSocket[]> {
-  const hogs = await Promise.all(Array.from({ length: filesMax }, () => openRaw(t, port)));
+  const hogs = await Promise.all(Array.from({ length: allFiles }, () => openRaw(t, port)));
   await until(() => hogs.some(({ closed }) => closed));
   return hogs;
 }
