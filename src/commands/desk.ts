@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { exitCodes } from './exit-codes.ts';
@@ -26,8 +27,11 @@ export interface DeskOptions {
   readonly check?: (config: Config) => void | Promise<void>;
 }
 
-/** Nobody waits for a request here, so a store may take its time. */
+/** Nobody waits for a request here, so a store may take its time, and one that is just started anew may come back. */
 const deadlineMs = 10_000;
+const askAgainAfterMs = 200;
+/** Somebody who sees nothing happen for longer wonders why. */
+const sayNothingForMs = 1500;
 
 /**
  * Opens the store of a configuration, lets the command work, and says in one line why it could not. Only a command that makes
@@ -38,6 +42,7 @@ export async function atDesk(
   work: (desk: Desk) => Promise<number>,
 ): Promise<number> {
   const terminal = processTerminal();
+  const until = performance.now() + deadlineMs;
   try {
     const config = loadConfig(file, process.env);
     await check?.(config);
@@ -47,13 +52,31 @@ export async function atDesk(
       onCreate: (path) => void terminal.stderr.write(`gatehouse: a new store was made at ${path}\n`),
     });
     try {
-      await store.ping();
+      await reach(store, until, terminal);
       return await work({ config, store, terminal });
     } finally {
       await store.close();
     }
   } catch (error) {
     return explain(looks ? thrownByLook(error) : error, terminal);
+  }
+}
+
+/** Nothing has been asked of the store yet, so to ask again repeats nothing. */
+async function reach(store: Store, until: number, { stderr }: Terminal): Promise<void> {
+  let sayAt = until - deadlineMs + sayNothingForMs;
+  for (;;) {
+    try {
+      return await store.ping();
+    } catch (error) {
+      const now = performance.now();
+      if (!(error instanceof StoreUnavailable && error.mayPass) || now >= until) throw error;
+      if (now >= sayAt) {
+        stderr.write(`gatehouse: waiting for the store: ${error.message}\n`);
+        sayAt = Infinity;
+      }
+      await pause(askAgainAfterMs);
+    }
   }
 }
 

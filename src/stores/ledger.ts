@@ -126,11 +126,17 @@ export class StoreUnavailable extends Error {
   readonly code = 'STORE_UNAVAILABLE';
   /** False when the call surely changed nothing: it was never sent, or the store refused it. */
   readonly mayHaveHappened: boolean;
+  /** True when it may answer in a moment, as a server does that is just started anew. */
+  readonly mayPass: boolean;
 
-  constructor(message: string, options: { cause?: unknown; mayHaveHappened: boolean }) {
+  constructor(
+    message: string,
+    options: { cause?: unknown; mayHaveHappened: boolean; mayPass?: boolean | undefined },
+  ) {
     super(message, { cause: options.cause });
     this.name = 'StoreUnavailable';
     this.mayHaveHappened = options.mayHaveHappened;
+    this.mayPass = options.mayPass ?? false;
   }
 }
 

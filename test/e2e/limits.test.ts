@@ -377,7 +377,7 @@ test('usage of a store that is not there ends with its own code and a sentence',
     lonely.configFile,
   );
   assert.equal(code, 74);
-  assert.match(stderr, /^gatehouse: the store cannot be used: /);
+  assert.match(stderr, /^gatehouse: the store cannot be used: /m);
   assert.doesNotMatch(stderr + stdout + lonely.logText(), /swordfish/);
 });
 

@@ -1,5 +1,8 @@
 import { StoreUnavailable, Unreadable } from '../ledger.ts';
 
+/** Why there is no answer, and whether there may be one in a moment. */
+export type Reason = Pick<StoreUnavailable, 'message' | 'mayPass'>;
+
 /** What a failure of Redis means for us. */
 export interface Failure {
   readonly error: StoreUnavailable;
@@ -13,7 +16,13 @@ export interface Failure {
  * The answers by which Redis refuses, in our words. Scripts check every type before they write, so after any of these
  * nothing has changed. Redis 6.2 wraps what fails inside a script in an ERR, so the words are looked for anywhere.
  */
-const refusals: readonly { code: string; means: string; general: boolean; unreadable?: true }[] = [
+const refusals: readonly {
+  code: string;
+  means: string;
+  general: boolean;
+  unreadable?: true;
+  mayPass?: true;
+}[] = [
   { code: 'NOSCRIPT', means: 'does not know a script', general: false },
   {
     code: 'WRONGTYPE',
@@ -26,11 +35,11 @@ const refusals: readonly { code: string; means: string; general: boolean; unread
   { code: 'CROSSSLOT', means: 'wants the keys of one call in one slot', general: false },
   { code: 'OOM', means: 'has no memory left (maxmemory)', general: true },
   { code: 'READONLY', means: 'is a read-only replica', general: true },
-  { code: 'BUSY', means: 'is busy with a script', general: true },
-  { code: 'LOADING', means: 'is loading its data', general: true },
-  { code: 'MASTERDOWN', means: 'has lost its master', general: true },
-  { code: 'CLUSTERDOWN', means: 'says that the cluster is down', general: true },
-  { code: 'TRYAGAIN', means: 'is moving the slot', general: false },
+  { code: 'BUSY', means: 'is busy with a script', general: true, mayPass: true },
+  { code: 'LOADING', means: 'is loading its data', general: true, mayPass: true },
+  { code: 'MASTERDOWN', means: 'has lost its master', general: true, mayPass: true },
+  { code: 'CLUSTERDOWN', means: 'says that the cluster is down', general: true, mayPass: true },
+  { code: 'TRYAGAIN', means: 'is moving the slot', general: false, mayPass: true },
   {
     code: 'MOVED',
     means: 'serves this slot elsewhere (a cluster is written redis+cluster://)',
@@ -47,13 +56,18 @@ const refusals: readonly { code: string; means: string; general: boolean; unread
     means: 'is no sentinel (a single Redis is written redis://)',
     general: true,
   },
-  { code: 'ASK', means: 'is moving the slot', general: false },
+  { code: 'ASK', means: 'is moving the slot', general: false, mayPass: true },
   { code: 'MISCONF', means: 'cannot write its snapshots to disk', general: true },
   { code: 'NOREPLICAS', means: 'has too few replicas to accept writes', general: true },
   { code: 'NOAUTH', means: 'wants a password', general: true },
   { code: 'WRONGPASS', means: 'does not accept the user or password', general: true },
   { code: 'NOPERM', means: 'does not permit our user what it needs', general: true },
-  { code: 'max number of clients', means: 'has as many clients as it takes (maxclients)', general: true },
+  {
+    code: 'max number of clients',
+    means: 'has as many clients as it takes (maxclients)',
+    general: true,
+    mayPass: true,
+  },
   { code: 'DB index is out of range', means: 'has no database of this number', general: true },
 ];
 
@@ -85,7 +99,22 @@ const denials: readonly { says: RegExp; what: string; general: boolean; midway: 
 /** A cluster answered each time that the slot is at, or on its way to, another node. */
 const sentOnTooOften = /^Too many Cluster redirections\. Last error: ReplyError: (?:MOVED|ASK|TRYAGAIN)\b/;
 
+/** What ioredis says of servers that are not there, without a code of their own. */
+const tellsOfClose = /^(?:Connection is closed\.|All sentinels are unreachable)/;
+
 const socketTimeout = /^Socket timeout\. .* in (\d+)ms/;
+
+/** Errors of sockets that a server on its way back has: it, or its name, is not there yet, or something in between closes for it. */
+const passing = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+]);
 
 /** Errors of sockets that can only arise before anything was sent. */
 const neverSent = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
@@ -94,29 +123,37 @@ const neverSent = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREA
  * Describes what ioredis throws. Nothing of the original error goes on: it carries the command with its arguments, and
  * the text of a script or a URL may be in its message. `whyAway` is said for what tells nothing of the reason.
  */
-export function describeFailure(thrown: unknown, whyAway: string): Failure {
+export function describeFailure(thrown: unknown, whyAway: Reason): Failure {
   const { name, message, code } = read(thrown);
   if (name === 'ReplyError') return { ...describeRefusal(message), answered: true };
   if (wasNotSent(thrown)) {
-    return fail(`is not connected: ${whyAway}`, { mayHaveHappened: false, general: true });
+    const { message: why, mayPass } = whyAway;
+    return fail(`is not connected: ${why}`, { mayHaveHappened: false, general: true, mayPass });
   }
   if (wasCutOff(thrown)) {
-    const error = new StoreUnavailable(whyAway, { mayHaveHappened: true });
+    const error = new StoreUnavailable(whyAway.message, { mayHaveHappened: true, mayPass: whyAway.mayPass });
     return { error, general: true, answered: false };
   }
   const silentForMs = socketTimeout.exec(message)?.[1];
   if (silentForMs !== undefined) {
-    return fail(`did not answer within ${silentForMs} ms`, { mayHaveHappened: true, general: true });
+    return fail(`did not answer within ${silentForMs} ms`, {
+      mayHaveHappened: true,
+      general: true,
+      mayPass: true,
+    });
   }
   if (sentOnTooOften.test(message)) {
-    return { ...fail('is moving the slot', { mayHaveHappened: false, general: false }), answered: true };
+    return {
+      ...fail('is moving the slot', { mayHaveHappened: false, general: false, mayPass: true }),
+      answered: true,
+    };
   }
   const sentinel = findRefusal(
     /^All sentinels are unreachable\..* Last error: (.*)/s.exec(message)?.[1] ?? '',
   );
   if (sentinel !== undefined) {
     const what = `cannot be found: the last sentinel that was asked ${sentinel.means}`;
-    return fail(what, { mayHaveHappened: false, general: true });
+    return fail(what, { mayHaveHappened: false, general: true, mayPass: sentinel.mayPass });
   }
   if (/No such master with that name/.test(message)) {
     return fail('has no master of this name, say its sentinels', { mayHaveHappened: false, general: true });
@@ -125,6 +162,7 @@ export function describeFailure(thrown: unknown, whyAway: string): Failure {
   return fail(`closed the connection or cannot be reached${socket}`, {
     mayHaveHappened: !neverSent.has(code),
     general: true,
+    mayPass: passing.has(code) || tellsOfClose.test(message),
   });
 }
 
@@ -135,8 +173,8 @@ function describeRefusal(message: string): Failure {
   if (refusal === undefined) {
     return fail('answered with an error that is not known', { mayHaveHappened: true, general: false });
   }
-  const { means, general } = refusal;
-  const failure = fail(means, { mayHaveHappened: false, general });
+  const { means, general, mayPass } = refusal;
+  const failure = fail(means, { mayHaveHappened: false, general, mayPass });
   return refusal.unreadable === true ? { ...failure, error: new Unreadable(`Redis ${means}`) } : failure;
 }
 
@@ -194,9 +232,9 @@ function findDenial(message: string): Failure | undefined {
 
 function fail(
   what: string,
-  { mayHaveHappened, general }: { mayHaveHappened: boolean; general: boolean },
+  { general, ...doubts }: { mayHaveHappened: boolean; general: boolean; mayPass?: boolean | undefined },
 ): Failure {
-  return { error: new StoreUnavailable(`Redis ${what}`, { mayHaveHappened }), general, answered: false };
+  return { error: new StoreUnavailable(`Redis ${what}`, doubts), general, answered: false };
 }
 
 function read(thrown: unknown): { name: string; message: string; code: string } {

@@ -2,7 +2,7 @@ import type { Cluster } from 'ioredis';
 import { StoreUnavailable } from '../ledger.ts';
 import { createBreaker, type Breaker } from './breaker.ts';
 import type { Client } from './client.ts';
-import { describeFailure, tellsNoReason } from './failures.ts';
+import { describeFailure, tellsNoReason, type Reason } from './failures.ts';
 import { slotOf } from './slot.ts';
 
 const failuresMax = 5;
@@ -12,7 +12,7 @@ const breakersInCluster = 16;
 const slotCount = 16_384;
 
 /** When nothing else is known of the reason. */
-const connectionClosed = 'Redis closed the connection';
+const connectionClosed: Reason = { message: 'Redis closed the connection', mayPass: true };
 
 /** Who asked and how many waited for it, as far as the health of Redis is concerned. */
 export interface Asked {
@@ -30,9 +30,9 @@ export interface Call extends Asked {
 export class Health {
   readonly #client: Client;
   readonly #breakers: readonly Breaker[];
-  #lastFailure: string;
+  #lastFailure: Reason;
   /** Why there is no connection, if there is none: what has failed since the last sign of health. */
-  #whyAway: string;
+  #whyAway: Reason;
   #refreshedAt = -Infinity;
 
   /** `where` names the servers, as people read them. */
@@ -43,13 +43,13 @@ export class Health {
       createBreaker(options),
     );
     // Of a server that takes a connection and says nothing, the client tells nothing either until its patience ends.
-    this.#lastFailure = `${where} does not answer`;
+    this.#lastFailure = { message: `${where} does not answer`, mayPass: true };
     this.#whyAway = this.#lastFailure;
     // Without a listener ioredis prints errors, and with them what they carry.
     client.on('error', (error: unknown) => {
-      if (!tellsNoReason(error)) this.#noteReason(describeFailure(error, this.#whyAway).error.message);
+      if (!tellsNoReason(error)) this.#noteReason(describeFailure(error, this.#whyAway).error);
     });
-    client.on('loading', () => this.#noteReason('Redis is loading its data'));
+    client.on('loading', () => this.#noteReason({ message: 'Redis is loading its data', mayPass: true }));
     client.on('ready', () => {
       this.#whyAway = connectionClosed;
       for (const breaker of this.#breakers) breaker.succeeded();
@@ -62,9 +62,11 @@ export class Health {
   }
 
   /** Undefined when it may be asked. */
-  whyNotAsk(breaker: Breaker | undefined): string | undefined {
-    if (this.#client.status !== 'ready') return `Redis is not connected: ${this.#whyAway}`;
-    return breaker?.admits() === false ? `Redis is not asked for a moment: ${this.#lastFailure}` : undefined;
+  whyNotAsk(breaker: Breaker | undefined): StoreUnavailable | undefined {
+    if (this.#client.status !== 'ready') return notAsked('Redis is not connected', this.#whyAway);
+    return breaker?.admits() === false
+      ? notAsked('Redis is not asked for a moment', this.#lastFailure)
+      : undefined;
   }
 
   answered({ breaker }: Asked): void {
@@ -74,15 +76,17 @@ export class Health {
 
   /** No answer came in time. */
   wasSilent({ breaker, waiting }: Asked, deadlineMs: number): StoreUnavailable {
-    this.#noteFailure(`Redis did not answer within ${deadlineMs} ms`);
+    const message = `Redis did not answer within ${deadlineMs} ms`;
+    const error = new StoreUnavailable(message, { mayHaveHappened: true, mayPass: true });
+    this.#noteFailure(error);
     breaker?.failed(waiting);
-    return new StoreUnavailable(this.#lastFailure, { mayHaveHappened: true });
+    return error;
   }
 
   /** What a failure means for who asked. */
   failed({ breaker, waiting }: Asked, thrown: unknown): StoreUnavailable {
     const { error, general, answered } = describeFailure(thrown, this.#whyAway);
-    if (general) this.#noteFailure(tellsNoReason(thrown) ? this.#whyAway : error.message);
+    if (general) this.#noteFailure(tellsNoReason(thrown) ? this.#whyAway : error);
     // A refusal takes no longer than any answer. Not to ask any more would keep from others what Redis gives them, as one
     // without memory does with keys.
     if (answered) breaker?.succeeded();
@@ -90,17 +94,21 @@ export class Health {
     return error;
   }
 
-  #noteReason(message: string): void {
-    this.#lastFailure = message;
-    this.#whyAway = message;
+  /** Not the error itself, with the stack of who asked. */
+  #noteReason({ message, mayPass }: Reason): void {
+    this.#lastFailure = this.#whyAway = { message, mayPass };
   }
 
-  #noteFailure(message: string): void {
-    this.#noteReason(message);
+  #noteFailure(reason: Reason): void {
+    this.#noteReason(reason);
     const now = performance.now();
     if (!this.#client.isCluster || now - this.#refreshedAt < coolMs) return;
     this.#refreshedAt = now;
     // The node may have been replaced: ask the others who serves its slots now. It is a connection of its own each time.
     (this.#client as Cluster).refreshSlotsCache();
   }
+}
+
+function notAsked(what: string, { message, mayPass }: Reason): StoreUnavailable {
+  return new StoreUnavailable(`${what}: ${message}`, { mayHaveHappened: false, mayPass });
 }

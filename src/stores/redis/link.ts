@@ -1,7 +1,6 @@
 import type { Cluster } from 'ioredis';
 import { systemClock } from '../../waiting/clock.ts';
 import { turnsFor, WaitingRoom } from '../../waiting/waiting-room.ts';
-import { StoreUnavailable } from '../ledger.ts';
 import type { Breaker } from './breaker.ts';
 import { sendAtOnce, sendTogether, type Client } from './client.ts';
 import { callOf, type Command } from './command.ts';
@@ -56,7 +55,7 @@ export function createLink(client: Client, { deadlineMs, where }: LinkOptions): 
     const breaker = health.breakerOf(keys[0] ?? '');
     if (!isOnePlace || !('many' in script)) return send(callOf(script, keys, args), breaker);
     const whyNot = health.whyNotAsk(breaker);
-    if (whyNot !== undefined) return refuse(whyNot);
+    if (whyNot !== undefined) return Promise.reject(whyNot);
     if (gathered?.runs.takes(script) !== true) {
       sendGathered();
       gathered = gather(script, breaker);
@@ -85,7 +84,7 @@ export function createLink(client: Client, { deadlineMs, where }: LinkOptions): 
 
   function send<T>(command: Command<T>, breaker: Breaker | undefined): Promise<T> {
     const whyNot = health.whyNotAsk(breaker);
-    if (whyNot !== undefined) return refuse(whyNot);
+    if (whyNot !== undefined) return Promise.reject(whyNot);
     sendGathered();
     return new Promise((resolve, reject) => {
       expect({ breaker, waiting: 1, reject }, resolve)(command);
@@ -127,10 +126,6 @@ export function createLink(client: Client, { deadlineMs, where }: LinkOptions): 
       client.disconnect();
     },
   };
-}
-
-function refuse(message: string): Promise<never> {
-  return Promise.reject(new StoreUnavailable(message, { mayHaveHappened: false }));
 }
 
 async function becomeReady(client: Client, withinMs: number): Promise<void> {

@@ -65,6 +65,39 @@ test('a connection that fails one call after the other is not asked for a moment
   await assert.rejects(link.send('key', fail), /not asked for a moment/);
 });
 
+const failures: readonly (readonly [
+  what: string,
+  event: string,
+  error: Error | undefined,
+  mayPass: boolean,
+])[] = [
+  ['is loading its data', 'loading', undefined, true],
+  ['is not there', 'error', Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }), true],
+  ['closes the connection', 'error', new Error('Connection is closed.'), true],
+  ['has no free client', 'error', replyError('ERR max number of clients reached'), true],
+  ['is behind sentinels that are not there', 'error', new Error('All sentinels are unreachable.'), true],
+  ['refuses the password', 'error', replyError('WRONGPASS invalid username-password pair'), false],
+  ['wants a password', 'error', replyError('NOAUTH Authentication required.'), false],
+  [
+    'denies a command',
+    'error',
+    replyError("NOPERM User x has no permissions to run the 'ping' command"),
+    false,
+  ],
+  ['is no Redis', 'error', new Error('Protocol error, got "H" as reply type byte'), false],
+];
+for (const [what, event, error, mayPass] of failures) {
+  test(`a Redis that ${what} is ${mayPass ? '' : 'not '}worth waiting for`, async () => {
+    const client = standIn({ status: 'connecting' });
+    const link = createLink(client, { deadlineMs: 1000, where: 'here' });
+    client.emit(event, error);
+    await assert.rejects(
+      link.ask(async () => 'never'),
+      { name: 'StoreUnavailable', mayPass },
+    );
+  });
+}
+
 test('what one call is refused for keeps from no other', async () => {
   const link = createLink(standIn(), { deadlineMs: 1000, where: 'here' });
   const full = replyError('OOM command not allowed');
