@@ -133,5 +133,8 @@ function ignore(): void {}
 /** Even where few requests may be in flight, a client gets to read that it sent one too many. */
 const refusedMin = 16;
 
-/** What a request may still do once its connection is cut: a store that does not answer must not hold up the end. */
-const gonePatienceMs = 2000;
+/**
+ * What a request may still do once its connection is cut: a store that does not answer must not hold up the end. Together with the last
+ * tries to give back units it takes less than a worker has for its end.
+ */
+const gonePatienceMs = 1000;

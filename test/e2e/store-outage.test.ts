@@ -274,6 +274,24 @@ test('no command gives a gateway whose SQLite file was deleted an empty one in i
   assert.equal((await call(next, { key: 'ada' })).status, 200, 'until a restart');
 });
 
+test('workers that stop while Redis is silent say what is lost before their time is over', async (t) => {
+  const redis = await startRedisServer(t);
+  const yaml = { workers: 2, storeDeadline: '8s', drain: { timeout: '200ms' } };
+  const both = { both: { quotas, concurrency: { limit: 100, shared: true } } };
+  const scene = await openQuotaScene(t, { plans: both, keys: keysOf('both', 'ada'), ...yaml }, redis.url);
+  const gateway = await scene.start();
+  const callMany = () => Promise.allSettled(Array.from({ length: 20 }, () => call(gateway, { key: 'ada' })));
+  for (let round = 0; round < 5; round += 1) await callMany();
+  redis.signal('SIGSTOP');
+  // Requests that still wait for the store when their connections are cut.
+  const waiting = callMany();
+  await until(async () => (await gateway.inFlight()) >= 20);
+  assert.equal((await gateway.stop()).code, 0);
+  await waiting;
+  assert.ok(says(gateway, 'the store is still away: what was owed is lost'));
+  assert.ok(!says(gateway, 'a worker has not finished in time and is killed'));
+});
+
 test('an SQLite file that cannot be opened ends the start with code 74', async (t) => {
   await assert.rejects(startGateway(t, { store: 'sqlite:/dev/null/gatehouse.db' }), (error: Error) => {
     assert.match(error.message, /the store cannot be opened: cannot open \/dev\/null\/gatehouse\.db/);
