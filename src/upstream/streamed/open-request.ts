@@ -20,45 +20,47 @@ export interface OpenRequest {
   readonly onError: (error: Error) => void;
 }
 
-/** Opens requests; nothing of one is sent before its body or its end is written. */
-export type RequestOpener = (request: OpenRequest) => ClientRequest;
-
 /**
- * Opens requests with http-proxy 1.18.1, which is unmaintained, so it is left nothing to decide. It is given a request of our
+ * Opens a request with http-proxy 1.18.1, which is unmaintained, so it is left nothing to decide. It is given a request of our
  * making whose headers are finished, because its `proxyReq` hook is skipped when a request has `Expect`
  * (node-http-proxy #1219), and a body that only takes the outgoing request over: writing, answering, failing, leaving and
  * upgrading are done by who asked. So no answer can end the process (#1530, #1080) or hang (#1586), and no client that
- * leaves keeps an upstream busy (#1559).
+ * leaves keeps an upstream busy (#1559). Nothing is sent before the body of the request or its end is written.
  */
-export function createRequestOpener(): RequestOpener {
-  const proxy = loadHttpProxy().createProxyServer({
+export function openRequest({ method, path, headers, target, agent, onError }: OpenRequest): ClientRequest {
+  const message = new http.IncomingMessage(idleSocket);
+  message.method = method;
+  message.url = path;
+  message.headers = toObject(headers);
+  const takeover = new Takeover();
+  const { protocol, port } = target;
+  const hostname = bareHost(target);
+  const options = { target: { protocol, hostname, host: hostname, port }, agent, buffer: takeover };
+  proxy.web(message, new http.ServerResponse(message), options, onError);
+  const outgoing = takeover.outgoing;
+  if (outgoing === undefined) throw new Error('http-proxy opened no request');
+  // It joins slashes and completes `http:/` inside a path: these are the bytes that were checked and matched.
+  outgoing.path = path;
+  // Node hides headers beyond its count (CVE-2026-58044); their size is bounded. http-proxy passes no option on for that.
+  outgoing.maxHeadersCount = 0;
+  Reflect.set(outgoing, 'maxHeaderSize', answerHeadersMax);
+  return outgoing;
+}
+
+// --- Internal ---
+
+/** Not made with the first request: what is loaded then may find no file left to be read by, and stays unread. */
+const proxy = createProxy();
+
+function createProxy(): ProxyServer {
+  const made = loadHttpProxy().createProxyServer({
     selfHandleResponse: true,
     toProxy: true,
     prependPath: false,
   });
-  removeLengthPass(proxy);
-  return function open({ method, path, headers, target, agent, onError }) {
-    const message = new http.IncomingMessage(idleSocket);
-    message.method = method;
-    message.url = path;
-    message.headers = toObject(headers);
-    const takeover = new Takeover();
-    const { protocol, port } = target;
-    const hostname = bareHost(target);
-    const options = { target: { protocol, hostname, host: hostname, port }, agent, buffer: takeover };
-    proxy.web(message, new http.ServerResponse(message), options, onError);
-    const outgoing = takeover.outgoing;
-    if (outgoing === undefined) throw new Error('http-proxy opened no request');
-    // It joins slashes and completes `http:/` inside a path: these are the bytes that were checked and matched.
-    outgoing.path = path;
-    // Node hides headers beyond its count (CVE-2026-58044); their size is bounded. http-proxy passes no option on for that.
-    outgoing.maxHeadersCount = 0;
-    Reflect.set(outgoing, 'maxHeaderSize', answerHeadersMax);
-    return outgoing;
-  };
+  removeLengthPass(made);
+  return made;
 }
-
-// --- Internal ---
 
 /** Never connected and never destroyed: http-proxy keeps errors to itself when the socket of a request is gone. */
 const idleSocket = new Socket();
@@ -77,12 +79,12 @@ class Takeover extends Stream {
  * The pass turns a chunked DELETE or OPTIONS into one of length 0 and still writes the body, which becomes the next request on the
  * connection (CVE-2026-29057).
  */
-function removeLengthPass(proxy: ProxyServer): void {
-  const passes = Reflect.get(proxy, 'webPasses') as readonly { readonly name: string }[];
+function removeLengthPass(made: ProxyServer): void {
+  const passes = Reflect.get(made, 'webPasses') as readonly { readonly name: string }[];
   const kept = passes.filter(({ name }) => name !== 'deleteLength');
   if (kept.length !== passes.length - 1)
     throw new Error('http-proxy has no pass that is called deleteLength');
-  Reflect.set(proxy, 'webPasses', kept);
+  Reflect.set(made, 'webPasses', kept);
 }
 
 /** Without the warning that its use of `util._extend` would print (DEP0060). */

@@ -7,7 +7,7 @@ import type { UpstreamConfig } from '../../config/config.ts';
 import { http } from '../../wire/http.ts';
 import { bareHost, protocols, type Trust } from '../connect.ts';
 import { openByName } from '../look-up.ts';
-import { createRequestOpener } from './open-request.ts';
+import { openRequest } from './open-request.ts';
 import { idleMsMax, Seats } from '../seats.ts';
 import type { LaneParts } from '../relay.ts';
 import { StreamedExchange, type StreamedRequest } from './streamed-exchange.ts';
@@ -24,8 +24,6 @@ export function createStreamedLane(
   { connections, timeouts }: UpstreamConfig,
   { seats, trust }: { readonly seats: Seats; readonly trust: Trust },
 ): StreamedLane {
-  // Not with the first request: what is loaded then may find no file left to be read by, and stays unread.
-  const open = createRequestOpener();
   const agent = createAgent(target, trust, { keepAlive: true, maxSockets: connections });
   // WebSockets last, so they have connections of their own and are bounded by their routes. So has who is to be alone.
   const freshAgent = createAgent(target, trust, { keepAlive: false });
@@ -44,7 +42,7 @@ export function createStreamedLane(
       const exchange = new StreamedExchange(request, res, { parts, timeouts, seats: own });
       exchange.begin((onError) => {
         if (keptBy(through).length === 0) own.makeRoom();
-        return open({ ...request, target, agent: through, onError });
+        return openRequest({ ...request, target, agent: through, onError });
       });
     },
     close() {
