@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';
 import { closed, listening } from '../door/acceptors.ts';
-import type { Address, Config } from '../config/config.ts';
+import type { Address } from '../config/config.ts';
 import { http } from '../wire/http.ts';
 import { endBehindUpgrade } from '../wire/ignored-upgrade.ts';
 import { describeCause } from '../telemetry/log.ts';
@@ -23,15 +23,12 @@ export interface AdminParts extends ApiParts {
 /** The second listener before it listens. */
 export interface Admin {
   readonly app: Express;
-  /** Goes by another configuration from now on. Its tokens are those of the first. */
-  readonly reload: (config: Config) => void;
   /** Takes nothing more for the API, and resolves when all that was taken whole is done. The probes and metrics go on. */
   readonly drain: () => Promise<void>;
 }
 
 export interface AdminListener {
   readonly address: Address;
-  readonly reload: Admin['reload'];
   readonly drain: Admin['drain'];
   close(): Promise<void>;
 }
@@ -42,8 +39,9 @@ export interface AdminListener {
  * document of the API and the page of the console, which say nothing of this gateway.
  */
 export function createAdmin(parts: AdminParts): Admin {
-  const { config, readiness, metrics, logger } = parts;
-  const guard = createGuard(config, logger);
+  const { present, readiness, metrics, logger } = parts;
+  // Its tokens are not changed by a reload.
+  const guard = createGuard(present(), logger);
   const api = createApi(parts);
   const document = createDocument();
   const page = createConsole();
@@ -90,13 +88,10 @@ export function createAdmin(parts: AdminParts): Admin {
     if (!known) logger.error({ cause: describeCause(error) }, 'a fault on the admin listener');
     sendAnswer(req, res, known ? error : internalProblem());
   });
-  return { app, reload: (next) => api.reload(next), drain: () => api.drain() };
+  return { app, drain: () => api.drain() };
 }
 
-export async function listenAdmin(
-  { app, reload, drain }: Admin,
-  { host, port }: Address,
-): Promise<AdminListener> {
+export async function listenAdmin({ app, drain }: Admin, { host, port }: Address): Promise<AdminListener> {
   // An import may take its time. Whoever reads a body is patient only as long as something comes.
   const server = http.createServer({ headersTimeout: 10_000, requestTimeout: 0 }, app);
   // "100 Continue" is for who reads the body to say.
@@ -107,7 +102,6 @@ export async function listenAdmin(
   const bound = server.address() as AddressInfo;
   return {
     address: { host: bound.address, port: bound.port },
-    reload,
     drain,
     close: async () => {
       const gone = closed(server);

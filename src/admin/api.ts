@@ -34,22 +34,21 @@ const statusesOfKnown: ReadonlySet<number> = new Set([409, 412]);
 export interface Api {
   /** Answers a request of somebody who has shown this token; undefined where the gateway has none. */
   answer(req: IncomingMessage, res: ServerResponse, token: AdminToken | undefined): Promise<void>;
-  /** Goes by another configuration from now on. */
-  reload(config: Config): void;
   /** Takes nothing more, of what it is being sent neither, and resolves when all that it had taken is done. */
   drain(): Promise<void>;
 }
 
 export interface ApiParts {
-  readonly config: Config;
+  /** The configuration that is in force. */
+  readonly present: () => Config;
   /** Undefined where there are no tokens, so that nothing can be administered. */
-  readonly store: Pick<Store, 'keys' | 'ledger'> | undefined;
+  readonly store: DeskStore | undefined;
   readonly logger: Logger;
 }
 
 /** Creates the API on a store. */
-export function createApi({ config, store, logger }: ApiParts): Api {
-  let present = store && openDesk(config, store);
+export function createApi({ present, store, logger }: ApiParts): Api {
+  const findDesk = store && deskFinder(present, store);
   const underWay = new Set<Promise<void>>();
   const stopping = new Stopping();
 
@@ -58,7 +57,7 @@ export function createApi({ config, store, logger }: ApiParts): Api {
     res: ServerResponse,
     token: AdminToken | undefined,
   ): Promise<Answer> {
-    const desk = present;
+    const desk = findDesk?.();
     if (token === undefined || desk === undefined) throw apiOff();
     const { path, query } = readTarget(req.url ?? '');
     const { id, found } = findOperations(path);
@@ -122,9 +121,6 @@ export function createApi({ config, store, logger }: ApiParts): Api {
       underWay.add(work);
       await work.finally(() => underWay.delete(work));
     },
-    reload(next) {
-      present = store && openDesk(next, store);
-    },
     async drain() {
       stopping.begin();
       await Promise.allSettled(underWay);
@@ -145,7 +141,19 @@ export function isApiPath(target: string): boolean {
   return /^\/v1(?:[/?]|$)/.test(target);
 }
 
-function openDesk(config: Config, store: Pick<Store, 'keys' | 'ledger'>): Desk {
+/** Opens another desk when another configuration has come into force. */
+function deskFinder(present: () => Config, store: DeskStore): () => Desk {
+  let desk = openDesk(present(), store);
+  return () => {
+    const config = present();
+    if (desk.config !== config) desk = openDesk(config, store);
+    return desk;
+  };
+}
+
+type DeskStore = Pick<Store, 'keys' | 'ledger'>;
+
+function openDesk(config: Config, store: DeskStore): Desk {
   return {
     config,
     book: createKeyBook({ store: store.keys, rules: createKeyRules(config), now: Date.now }),

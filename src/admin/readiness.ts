@@ -5,8 +5,6 @@ import type { Store } from '../stores/store.ts';
 /** Whether this process should be sent traffic, and why not. */
 export interface Readiness {
   check(): Promise<Verdict>;
-  /** Looks at other upstreams from now on. */
-  reload(upstreams: Iterable<Probed>): void;
   /** From now on the answer is no: the process is about to stop. */
   drain(): void;
 }
@@ -27,19 +25,31 @@ const patienceMs = 300;
 
 type Probed = Pick<Upstream, 'name' | 'probe'>;
 
-export function createReadiness(store: Pick<Store, 'probe'>, upstreams: Iterable<Probed>): Readiness {
+export function createReadiness(store: Pick<Store, 'probe'>, upstreams: () => Iterable<Probed>): Readiness {
   const lookAtStore = createLook(() => store.probe(), {
     failed: 'the store does not answer',
     unknown: 'the store has not answered yet',
   });
-  let looksAtUpstreams = looksAt(upstreams);
+  /** What is known of an upstream outlasts a reload that leaves it as it was. */
+  const looks = new WeakMap<Probed, Look>();
+  function lookAt(upstream: Probed): Look {
+    const known = looks.get(upstream);
+    if (known !== undefined) return known;
+    const look = createLook(() => upstream.probe(), {
+      failed: `no target of upstream ${upstream.name} can be reached`,
+      unknown: `no target of upstream ${upstream.name} has been reached yet`,
+    });
+    looks.set(upstream, look);
+    return look;
+  }
+
   let draining = false;
   let last: { at: number; verdict: Promise<Verdict> } | undefined;
 
   async function judge(): Promise<Verdict> {
     const [storeReason, ...upstreamReasons] = await Promise.all([
       lookAtStore(),
-      ...looksAtUpstreams.map((look) => look()),
+      ...[...upstreams()].map((upstream) => lookAt(upstream)()),
     ]);
     const reasons = [storeReason, ...upstreamReasons].filter((reason) => reason !== undefined);
     const reachable = upstreamReasons.some((reason) => reason === undefined);
@@ -53,23 +63,10 @@ export function createReadiness(store: Pick<Store, 'probe'>, upstreams: Iterable
       if (last === undefined || now - last.at > keptForMs) last = { at: now, verdict: judge() };
       return await last.verdict;
     },
-    reload(others) {
-      looksAtUpstreams = looksAt(others);
-      last = undefined;
-    },
     drain() {
       draining = true;
     },
   };
-}
-
-function looksAt(upstreams: Iterable<Probed>): readonly Look[] {
-  return [...upstreams].map(({ name, probe }) =>
-    createLook(probe, {
-      failed: `no target of upstream ${name} can be reached`,
-      unknown: `no target of upstream ${name} has been reached yet`,
-    }),
-  );
 }
 
 type Look = () => Promise<string | undefined>;

@@ -27,14 +27,14 @@ export interface ReloaderOptions {
  * long as the process, is refused as a whole: the log says why, and the one from before stays in force.
  */
 export class Reloader {
-  readonly #options: ReloaderOptions;
+  readonly #options: Omit<ReloaderOptions, 'present'>;
   #present: Config;
   #asked = false;
   #isRunning = false;
 
-  constructor(options: ReloaderOptions) {
+  constructor({ present, ...options }: ReloaderOptions) {
     this.#options = options;
-    this.#present = options.present;
+    this.#present = present;
   }
 
   /** Who asks while one is under way may have changed the file since it was read, so another follows. */

@@ -52,7 +52,7 @@ export async function serve(file: string, stop: Stop): Promise<number> {
     count: gateway.countReload,
     logger: log.logger,
   });
-  stop.reload = () => reloader.ask();
+  stop.whenReload(() => reloader.ask());
   await run(gateway, stop, { config, log });
   return exitCodes.ok;
 }
@@ -73,8 +73,15 @@ function load(file: string): Loaded {
 async function start({ config, handed }: Loaded, log: Log, stop: Stop): Promise<Served> {
   if (handed === undefined) {
     const { startGateway } = await import('../gateway/gateway.ts');
+    const { checkSpool } = await import('../gateway/open-parts.ts');
     const gateway = await startGateway(config, log.logger);
-    return { ...gateway, reload: (loaded) => gateway.reload(loaded.config) };
+    return {
+      ...gateway,
+      async reload(loaded) {
+        await checkSpool(loaded.config);
+        gateway.reload(loaded.config);
+      },
+    };
   }
   const { startWorkers } = await import('./workers/start-workers.ts');
   const gateway = await startWorkers(config, handed, { log, stop });
@@ -87,7 +94,7 @@ async function run(
   { config, log }: { readonly config: Config; readonly log: Log },
 ): Promise<void> {
   const signal = await stop.asked;
-  stop.reload = () => undefined;
+  stop.whenReload(() => undefined);
   log.logger.info({ signal }, `stopping: what is in flight has ${config.drain.timeoutMs / 1000} s to finish`);
   await gateway.drain();
   log.logger.info('stopped');

@@ -11,8 +11,8 @@ export interface Stop {
   readonly asked: Promise<StopSignal>;
   /** Is waited for before a second signal ends the process: there may be something left to say. It must not take long. */
   lastly: () => Promise<void>;
-  /** Called by a SIGHUP that asks for the configuration to be read anew. */
-  reload: () => void;
+  /** Has it called by a SIGHUP that asks for the configuration to be read anew: at once if one came while nobody listened. */
+  whenReload: (reload: () => void) => void;
 }
 
 /**
@@ -21,7 +21,17 @@ export interface Stop {
  */
 export function nextStop(hasTerminal = canOpenTerminal): Stop {
   const { promise: asked, resolve } = Promise.withResolvers<StopSignal>();
-  const stop: Stop = { asked, lastly: async () => undefined, reload: () => undefined };
+  let wasMissed = false;
+  let reload = (): void => void (wasMissed = true);
+  const stop: Stop = {
+    asked,
+    lastly: async () => undefined,
+    whenReload(call) {
+      reload = call;
+      if (wasMissed) reload();
+      wasMissed = false;
+    },
+  };
   const hadTerminal = hasTerminal();
   let first: { readonly signal: StopSignal; readonly at: number } | undefined;
   const hear = (signal: StopSignal): void => {
@@ -35,17 +45,17 @@ export function nextStop(hasTerminal = canOpenTerminal): Stop {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => hear(signal));
   process.on('SIGHUP', () => {
     if (hadTerminal && !hasTerminal()) hear('SIGHUP');
-    else stop.reload();
+    else reload();
   });
   return stop;
 }
 
-/** A terminal that was closed is taken away from its processes before they hear of it. */
+/** A terminal that was closed is taken away from its processes before they hear of it: there is none to open then (ENXIO). */
 function canOpenTerminal(): boolean {
   try {
     closeSync(openSync('/dev/tty', constants.O_RDONLY | constants.O_NOCTTY));
     return true;
-  } catch {
-    return false;
+  } catch (error) {
+    return !(error instanceof Error && 'code' in error && error.code === 'ENXIO');
   }
 }

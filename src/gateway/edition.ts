@@ -2,8 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Config } from '../config/config.ts';
 import { createJourney, type Travel } from '../journey.ts';
 import { createWording } from '../refusals.ts';
-import { describeCause } from '../telemetry/log.ts';
-import { createUpstream, type Upstream, type UpstreamEvents } from '../upstream/upstream.ts';
+import { createUpstream } from '../upstream/upstream.ts';
 import { originFinder, type FindOrigin } from '../wire/client-address.ts';
 import type { Parts } from './open-parts.ts';
 import { provisionsOf, type Terms } from './provisions.ts';
@@ -17,10 +16,16 @@ export interface Edition extends Terms {
   readonly travel: Travel;
 }
 
-/** Makes an edition. What did not change is that of the one before: upstreams with their connections, plans with the units that are held of them. */
+/**
+ * Makes an edition. What is written as before is taken over from the one before: plans with the units that are held of them, upstreams
+ * with their connections. Nothing of it leads to that edition, or each would keep all that came before.
+ */
 export function openEdition(written: Config, parts: Parts, before?: Edition): Edition {
-  const config =
-    before === undefined ? written : { ...written, plans: keepEqual(written.plans, before.config.plans) };
+  const config = {
+    ...written,
+    plans: keepEqual(written.plans, before?.config.plans),
+    upstreams: keepEqual(written.upstreams, before?.config.upstreams),
+  };
   const upstreams = createUpstreams(config, parts, before);
   const wording = createWording(config.errors);
   return {
@@ -39,31 +44,23 @@ export function closeEdition({ upstreams }: Edition, next?: Edition): void {
   }
 }
 
-function createUpstreams({ upstreams }: Config, parts: Parts, before?: Edition): Map<string, Upstream> {
-  const { metrics, logger } = parts;
-  const events: UpstreamEvents = {
-    countError: metrics.countUpstreamError,
-    setAside: (upstream, target, cause) =>
-      logger.warn({ upstream, target, cause: describeCause(cause) }, 'a target cannot be used'),
-    usedAgain: (upstream, target) => logger.warn({ upstream, target }, 'a target is used again'),
-  };
+function createUpstreams(config: Config, { upstreamEvents }: Parts, before?: Edition): Edition['upstreams'] {
   return new Map(
-    [...upstreams].map(([name, upstream]) => {
-      const same = isDeepStrictEqual(before?.config.upstreams.get(name), upstream);
-      const kept = same ? before?.upstreams.get(name) : undefined;
-      return [name, kept ?? createUpstream(upstream, events)];
+    [...config.upstreams].map(([name, upstream]) => {
+      const kept = before?.config.upstreams.get(name) === upstream ? before.upstreams.get(name) : undefined;
+      return [name, kept ?? createUpstream(upstream, upstreamEvents)];
     }),
   );
 }
 
-/** Leases hold on to a plan by the very object: an equal one would look like another plan. */
+/** What is written as before, as the very object that it was: leases hold on to a plan by that. */
 function keepEqual<Value>(
   values: ReadonlyMap<string, Value>,
-  before: ReadonlyMap<string, Value>,
+  before?: ReadonlyMap<string, Value>,
 ): ReadonlyMap<string, Value> {
   return new Map(
     [...values].map(([name, value]) => {
-      const last = before.get(name);
+      const last = before?.get(name);
       return [name, last !== undefined && isDeepStrictEqual(last, value) ? last : value];
     }),
   );

@@ -10,7 +10,7 @@ import { describeCause, type Logger } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { endPatienceMs, within } from '../waiting/patience.ts';
 import { closeEdition, openEdition, type Edition } from './edition.ts';
-import { checkSpool, closeParts, openParts, type Parts } from './open-parts.ts';
+import { closeParts, openParts, type Parts } from './open-parts.ts';
 import { tellKeysInBoth } from './tell-keys.ts';
 
 /** A gateway that is up. */
@@ -21,9 +21,9 @@ export interface Gateway {
   readonly storeIdentity: string | undefined;
   /**
    * Goes by another configuration from now on, for all that it says but what lasts as long as the process (`fixed-options.ts`).
-   * Rejects when it cannot, and goes on as before.
+   * Its spool has been checked.
    */
-  reload(config: Config): Promise<void>;
+  reload(config: Config): void;
   readonly countReload: Metrics['countReload'];
   /**
    * Stops accepting after `drain.delay`, or after the delay that is given, lets what is in flight end within `drain.timeout`, and
@@ -59,7 +59,7 @@ export async function startGateway(
 ): Promise<Gateway> {
   const parts = await openParts({ config, logger, storeIdentity: setting.storeIdentity });
   const present: Present = { edition: openEdition(config, parts), toldKeys: undefined };
-  const readiness = createReadiness(parts.store, present.edition.upstreams.values());
+  const readiness = createReadiness(parts.store, () => present.edition.upstreams.values());
   const tellKeys = (): void => {
     if (setting.isFirst) present.toldKeys = tellKeysInBoth(present.edition.config, parts.store, logger);
   };
@@ -71,13 +71,9 @@ export async function startGateway(
       admin: ports.admin.address,
       storeIdentity: parts.store.identity,
       countReload: parts.metrics.countReload,
-      async reload(next) {
-        await checkSpool(next);
+      reload(next) {
         const before = present.edition;
         present.edition = openEdition(next, parts, before);
-        parts.keyCheck.reload(next);
-        ports.admin.reload(next);
-        readiness.reload(present.edition.upstreams.values());
         closeEdition(before, present.edition);
         tellKeys();
       },
@@ -118,7 +114,8 @@ async function openPorts(parts: Parts, { present, readiness, setting }: PortsOpt
   const { config } = present.edition;
   const { openAdmin, listen: address, sharesPort } = setting;
   const store = config.admin.tokens.length === 0 ? undefined : parts.store;
-  const admin = await openAdmin({ config, store, logger, readiness, metrics }, config.admin.listen);
+  const operators = { present: () => present.edition.config, store, logger, readiness, metrics };
+  const admin = await openAdmin(operators, config.admin.listen);
   try {
     const app = createApp({
       travel: (req, res) => present.edition.travel(req, res),

@@ -16,45 +16,48 @@ interface KeyCheckParts {
 
 const mono = (): number => performance.now();
 
-/** One that hears of changes and writes uses until it is closed. */
-export interface OpenKeyCheck extends KeyCheck {
-  /** Goes by another configuration from now on. */
-  readonly reload: (rules: KeyCheckRules) => void;
+/** What keys are checked with, whatever the configuration: it hears of changes and writes uses until it is closed. */
+export interface KeyChecks {
+  readonly under: (rules: KeyCheckRules) => KeyCheck;
   readonly close: () => Promise<void>;
 }
 
 type KeyCheckRules = Pick<Config, 'auth' | 'keys'>;
 
 /** Puts together what keys are checked with. */
-export function createKeyCheck(
-  rules: KeyCheckRules,
-  { store, countFailure, logger }: KeyCheckParts,
-): OpenKeyCheck {
-  const keyring = createKeyring({ rules: keyringRules(rules), store, mono });
+export function openKeyChecks({ store, countFailure, logger }: KeyCheckParts): KeyChecks {
+  const keyring = createKeyring({ store, mono });
   const uses = createUseNotes(store);
-  let { guessing } = rules.auth;
-  let failed = countFailed(guessing, logger);
+  let guesses: Guesses | undefined;
   return {
-    keyring,
-    noteUse: (found, now) => uses.note(found, now),
-    noteFailure(client) {
-      const tooMany = failed.count(client);
-      countFailure(tooMany !== undefined);
-      return tooMany;
-    },
-    now: Date.now,
-    reload(others) {
-      keyring.reload(keyringRules(others));
-      // Whoever has tried too often has not been forgiven by a reload.
-      if (isDeepStrictEqual(guessing, others.auth.guessing)) return;
-      ({ guessing } = others.auth);
-      failed = countFailed(guessing, logger);
+    under(rules) {
+      const { guessing } = rules.auth;
+      // Whoever has tried too often is not forgiven by a reload.
+      if (guesses === undefined || !isDeepStrictEqual(guesses.guessing, guessing))
+        guesses = { guessing, failed: countFailed(guessing, logger) };
+      const { failed } = guesses;
+      return {
+        keyring: keyring.under(keyringRules(rules)),
+        noteUse: (found, now) => uses.note(found, now),
+        noteFailure(client) {
+          const tooMany = failed.count(client);
+          countFailure(tooMany !== undefined);
+          return tooMany;
+        },
+        now: Date.now,
+      };
     },
     async close() {
       keyring.close();
       await uses.close();
     },
   };
+}
+
+/** The keys that were not valid, and by which rule they are counted. */
+interface Guesses {
+  readonly guessing: AuthConfig['guessing'];
+  readonly failed: FailedKeys;
 }
 
 function keyringRules({ auth, keys }: KeyCheckRules): KeyringRules {

@@ -13,9 +13,10 @@ import { describeCause, storeReporter, type Logger } from '../telemetry/log.ts';
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
 import { watchStore } from '../telemetry/watch-store.ts';
 import { createSpoolRoom, type SpoolRoom, SpoolUnavailable } from '../uploads/spool.ts';
+import type { UpstreamEvents } from '../upstream/upstream.ts';
 import { OpenSockets } from '../upstream/open-sockets.ts';
 import { systemClock } from '../waiting/clock.ts';
-import { createKeyCheck, type OpenKeyCheck } from './key-check.ts';
+import { openKeyChecks, type KeyChecks } from './key-check.ts';
 
 /** What a gateway works with as long as it runs, whatever it is configured to do. */
 export interface Parts {
@@ -24,7 +25,8 @@ export interface Parts {
   readonly connections: Connections;
   readonly store: Store;
   readonly quotas: Quotas;
-  readonly keyCheck: OpenKeyCheck;
+  readonly keyChecks: KeyChecks;
+  readonly upstreamEvents: UpstreamEvents;
   readonly sockets: OpenSockets;
   readonly bodyMemory: BodyMemory;
   readonly spools: SpoolRoom;
@@ -49,7 +51,7 @@ export async function openParts({ config, logger, storeIdentity }: PartsOptions)
   });
   const store = watchStore(opened, metrics, logger);
   const quotas = startQuotas(config, store, { metrics, logger });
-  const keyCheck = createKeyCheck(config, {
+  const keyChecks = openKeyChecks({
     store: store.keys,
     countFailure: metrics.countKeyFailure,
     logger,
@@ -62,7 +64,8 @@ export async function openParts({ config, logger, storeIdentity }: PartsOptions)
     connections,
     store,
     quotas,
-    keyCheck,
+    keyChecks,
+    upstreamEvents: upstreamEventsOf({ metrics, logger }),
     sockets: new OpenSockets(),
     bodyMemory: new BodyMemory(config.limits.bodyMemory),
     spools: openSpoolRoom(config),
@@ -70,8 +73,8 @@ export async function openParts({ config, logger, storeIdentity }: PartsOptions)
 }
 
 /** Gives back what is held of quotas, tells of what could not be given back, and closes the store last. */
-export async function closeParts({ quotas, keyCheck, store, logger }: Parts): Promise<void> {
-  await Promise.all([quotas.drain(), keyCheck.close()]);
+export async function closeParts({ quotas, keyChecks, store, logger }: Parts): Promise<void> {
+  await Promise.all([quotas.drain(), keyChecks.close()]);
   tellLosses(quotas.counts, logger);
   await store.close();
 }
@@ -103,6 +106,15 @@ function spoolDirectory({ directory }: Config['spool']): string {
 
 /** A larger upload waits in a file: the system keeps it in memory as long as there is room, and takes it back when not. */
 const spoolMemoryEachMax = 128 * 1024;
+
+function upstreamEventsOf({ metrics, logger }: Witnesses): UpstreamEvents {
+  return {
+    countError: metrics.countUpstreamError,
+    setAside: (upstream, target, cause) =>
+      logger.warn({ upstream, target, cause: describeCause(cause) }, 'a target cannot be used'),
+    usedAgain: (upstream, target) => logger.warn({ upstream, target }, 'a target is used again'),
+  };
+}
 
 interface Witnesses {
   readonly metrics: Metrics;

@@ -17,12 +17,12 @@ export interface Terms {
 
 /** What the stages of the journey work with under one configuration. */
 export function provisionsOf(parts: Parts, { config, upstreams, wording }: Terms): Provisions {
-  const { connections, keyCheck, quotas, sockets, bodyMemory, spools } = parts;
+  const { connections, keyChecks, quotas, sockets, bodyMemory, spools } = parts;
   const { auth, limits } = config;
   return {
     connections,
     headRules: { keyHeader: auth.header.toLowerCase() },
-    keyCheck,
+    keyCheck: keyChecks.under(config),
     routes: createRouteTable(config.routes),
     usage: { path: config.usagePath, plans: config.plans, quotas },
     admission: admissionOf(config, parts),

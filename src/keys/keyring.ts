@@ -7,11 +7,14 @@ import type { KeyFormat } from './key-format.ts';
 import { LookUps } from './look-ups.ts';
 
 /** Finds the key behind a secret: first among the keys of the YAML, then in the store, through a bounded cache. */
-export interface Keyring {
+export interface KeyFinder {
   /** Rejects only when the store cannot answer and the key was not seen lately. */
   find(secret: string): FoundKey | undefined | Promise<FoundKey | undefined>;
-  /** Goes by other rules from now on. What the store said lately is still known. */
-  reload(rules: KeyringRules): void;
+}
+
+/** What the store said lately, for whatever configuration it is asked. */
+export interface Keyring {
+  under(rules: KeyringRules): KeyFinder;
   close(): void;
 }
 
@@ -26,16 +29,13 @@ export interface KeyringRules {
 }
 
 export interface KeyringOptions {
-  readonly rules: KeyringRules;
   readonly store: Pick<KeyStore, 'findKey' | 'watch'>;
   /** Monotonic milliseconds: nothing is believed for longer because the wall clock was set back. */
   readonly mono: () => number;
 }
 
 /** Creates a keyring that follows the changes of the store. */
-export function createKeyring({ rules, store, mono }: KeyringOptions): Keyring {
-  let { format, cacheForMs, graceOnOutageMs } = rules;
-  let fixed = byDigest(rules.staticKeys);
+export function createKeyring({ store, mono }: KeyringOptions): Keyring {
   const cache = createKeyCache();
   /** Answers under way that may be shared, by digest. */
   const asked = new LookUps();
@@ -48,7 +48,7 @@ export function createKeyring({ rules, store, mono }: KeyringOptions): Keyring {
     asked.clear();
   });
 
-  async function ask(digest: string): Promise<FoundKey | undefined> {
+  async function ask(digest: string, graceOnOutageMs: number): Promise<FoundKey | undefined> {
     const asOf = cache.changes;
     try {
       const found = foundIn(await store.findKey(digest), digest);
@@ -65,33 +65,30 @@ export function createKeyring({ rules, store, mono }: KeyringOptions): Keyring {
   }
 
   /** Requests that come while the same key is being looked up share the answer. */
-  function askOnce(digest: string): Promise<FoundKey | undefined> {
+  function askOnce(digest: string, graceOnOutageMs: number): Promise<FoundKey | undefined> {
     const pending = asked.get(digest);
     if (pending !== undefined) return pending;
-    const answer = ask(digest);
+    const answer = ask(digest, graceOnOutageMs);
     asked.add(digest, answer);
     return answer;
   }
 
   return {
-    find(secret) {
-      // Only the digest is ever looked up or kept, so neither memory nor timing tells anything of the secret itself.
-      const digest = hash('sha256', secret, 'hex');
-      const found = fixed.get(digest);
-      if (found !== undefined) return found;
-      if (format.judge(secret) === 'mistyped') return undefined;
-      const cached = cache.get(digest);
-      if (cached?.isFresh === true && mono() - cached.readAt < cacheForMs) return cached.found;
-      return askOnce(digest);
-    },
-    reload(others) {
-      ({ format, cacheForMs, graceOnOutageMs } = others);
-      fixed = byDigest(others.staticKeys);
+    under({ staticKeys, format, cacheForMs, graceOnOutageMs }) {
+      const fixed = new Map(staticKeys.map((key) => [key.digest, foundOf(key)]));
+      return {
+        find(secret) {
+          // Only the digest is ever looked up or kept, so neither memory nor timing tells anything of the secret itself.
+          const digest = hash('sha256', secret, 'hex');
+          const found = fixed.get(digest);
+          if (found !== undefined) return found;
+          if (format.judge(secret) === 'mistyped') return undefined;
+          const cached = cache.get(digest);
+          if (cached?.isFresh === true && mono() - cached.readAt < cacheForMs) return cached.found;
+          return askOnce(digest, graceOnOutageMs);
+        },
+      };
     },
     close: stop,
   };
-}
-
-function byDigest(keys: readonly StaticKey[]): ReadonlyMap<string, FoundKey> {
-  return new Map(keys.map((key) => [key.digest, foundOf(key)]));
 }

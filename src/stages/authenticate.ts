@@ -1,5 +1,5 @@
 import type { FoundKey } from '../keys/found-key.ts';
-import type { Keyring } from '../keys/keyring.ts';
+import type { KeyFinder } from '../keys/keyring.ts';
 import { allowsAddress, standingOf } from '../keys/standing.ts';
 import { Refusal } from '../refusals.ts';
 import type { OwnQuota } from '../stores/key-store.ts';
@@ -16,7 +16,7 @@ export interface Caller {
 }
 
 export interface KeyCheck {
-  readonly keyring: Pick<Keyring, 'find'>;
+  readonly keyring: KeyFinder;
   /** Notes that a secret was used. */
   readonly noteUse: (found: FoundKey, now: number) => void;
   /** Counts a key that is not valid against the client; says for how long it has tried too often, if it has. */

@@ -174,6 +174,26 @@ test('what is in flight ends under the configuration that it began with, at an u
   await until(() => [...sockets].every((socket) => socket.destroyed));
 });
 
+test('a request that waits behind another finds its key and plan as they were when it came', async (t) => {
+  const upstream = await startRecordingUpstream(t);
+  const answers: ServerResponse[] = [];
+  upstream.handler = (_request, res) => void answers.push(res);
+  const gateway = await startGateway(t, over, { upstream: upstream.url });
+  const client = await openRaw(t, gateway.port);
+  client.write(get('/v1/first'));
+  await until(() => answers.length === 1);
+  client.write(get('/v1/second'));
+  await until(async () => (await gateway.inFlight()) === 2);
+  await reload(gateway, { plans: { gold: {} }, keys: [{ id: 'demo', plan: 'gold', secret: demoKey }] });
+  answers[0]?.end('one');
+  await until(() => answers.length === 2);
+  answers[1]?.end('two');
+  assert.deepEqual(
+    (await client.responses(2)).map(({ status }) => status),
+    [200, 200],
+  );
+});
+
 test('usage is kept, and another limit holds at once', async (t) => {
   const upstream = await startRecordingUpstream(t);
   const gateway = await startGateway(t, over, { upstream: upstream.url });
@@ -238,6 +258,27 @@ test('readiness is that of the upstreams of now', async (t) => {
   assert.equal(await readyz(), 503);
   await reload(gateway, { upstreams: { recognition: { targets: [there.url] } } });
   await until(async () => (await readyz()) === 200);
+});
+
+test('a reload is in force in all workers when the log says so, in one that was held up too', async (t) => {
+  const upstream = await startRecordingUpstream(t);
+  const over2 = { ...over, log: { level: 'debug' }, workers: 2 };
+  const gateway = await startGateway(t, over2, { upstream: upstream.url });
+  const [held] = workersOf(gateway);
+  process.kill(held!, 'SIGSTOP');
+  t.after(() => process.kill(held!, 'SIGCONT'));
+  const done = reload(gateway, { keys: [{ id: 'new', plan: 'free', secret: 'k-new' }] });
+  // The other has it long before. Connections that are dealt to the one that is held up are not answered.
+  await until(async () => {
+    const client = await openRaw(t, gateway.port);
+    client.write(get('/v1/a', 'k-new'));
+    await until(() => client.received().length > 0, { within: 300 }).catch(() => undefined);
+    return client.received().includes(' 200 ');
+  });
+  assert.equal(count(gateway, taken), 0);
+  process.kill(held!, 'SIGCONT');
+  await done;
+  for (let at = 0; at < 8; at += 1) assert.equal(await statusOf(t, gateway, '/v1/a'), 401);
 });
 
 test('a worker that comes later serves by the configuration of now', async (t) => {

@@ -4,9 +4,10 @@ import type { HandedConfig } from '../../config/hand-over.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { describeCause, type Logger } from '../../telemetry/log.ts';
 import type { Snapshot } from '../../telemetry/merged-metrics.ts';
+import { within } from '../../waiting/patience.ts';
 import { CannotStart } from '../lifecycle.ts';
 import { Questions } from './questions.ts';
-import type { Answers, Beginning, Order, Report, Ready } from './worker-messages.ts';
+import type { Answers, Beginning, Order, Question, Report, Ready } from './worker-messages.ts';
 
 export interface CrewOptions {
   readonly count: number;
@@ -23,7 +24,7 @@ interface Member {
   readonly pid: number;
   /** When it was ready; undefined until it is. */
   readyAt: number | undefined;
-  /** What it serves by. */
+  /** What it was told to serve by; undefined until it listens. */
   config: HandedConfig | undefined;
   /** Rounds since it last answered anything, or began to start. */
   silentRounds: number;
@@ -51,6 +52,9 @@ const killedRounds = 16;
 const startRounds = 30;
 /** More than a worker takes for its readiness, and less than those wait who ask for that of all. */
 const answerPatienceMs = 700;
+
+/** So long the next waits while one reads a configuration. */
+const reloadTurnMs = 2000;
 
 /** The workers: as many as asked for, each replaced when it ends, until they are drained. */
 export class Crew {
@@ -98,18 +102,34 @@ export class Crew {
     );
   }
 
-  /** Has all of them, and those that are to come, serve by another configuration. */
-  reload(config: HandedConfig): void {
+  /**
+   * Has all of them, and those that are to come, serve by another configuration. Each is deaf while it reads it, so it is one after the
+   * other, but for one that takes long. Resolves when all do, those too that were just starting.
+   */
+  async reload(config: HandedConfig): Promise<void> {
     if (this.#beginning !== undefined) this.#beginning = { ...this.#beginning, config };
-    for (const member of this.#members) this.#bringUpToDate(member);
+    const reloads: Promise<unknown>[] = [];
+    for (const member of this.#members) {
+      if (member.config === undefined || member.config === config) continue;
+      const reloaded = this.#reloadOne(member, config);
+      reloads.push(reloaded);
+      await within(reloadTurnMs, reloaded);
+    }
+    await Promise.all(reloads);
   }
 
-  /** One that starts hears of it once it is ready: it could not listen sooner. */
-  #bringUpToDate(member: Member): void {
-    const config = this.#beginning?.config;
-    if (config === undefined || member.readyAt === undefined || member.config === config) return;
+  /** Resolves when it serves by it, or has left: one that hangs is killed. */
+  async #reloadOne(member: Member, config: HandedConfig): Promise<void> {
     member.config = config;
-    send(member.worker, { kind: 'reload', config });
+    const order = ({ id }: Question): void => send(member.worker, { kind: 'reload', id, config });
+    await this.#questions.ask(member, 'reloaded', order, Infinity);
+  }
+
+  #tellBeginning(member: Member): void {
+    const beginning = this.#beginning;
+    if (beginning === undefined) return;
+    member.config = beginning.config;
+    send(member.worker, { kind: 'begin', beginning });
   }
 
   /**
@@ -167,7 +187,6 @@ export class Crew {
   /** Starts one, and resolves when it is ready. */
   #begin(): Promise<Ready> {
     const { fork, note, logger } = this.#options;
-    const beginning = this.#beginning;
     return new Promise((resolve, reject) => {
       const worker = fork();
       if (worker.process.pid === undefined) {
@@ -178,21 +197,20 @@ export class Crew {
         worker,
         pid: worker.process.pid,
         readyAt: undefined,
-        config: beginning?.config,
+        config: undefined,
         silentRounds: 0,
         isGivenUp: false,
       };
       this.#members.add(member);
       worker.on('error', () => undefined); // a message to a worker that is gone; its exit says the rest
       worker.on('message', (report: Report) => {
-        if (report.kind === 'awake' && beginning) send(worker, { kind: 'begin', beginning });
+        if (report.kind === 'awake') this.#tellBeginning(member);
         if (report.kind === 'farewell') note(member.pid, report.metrics);
         if (report.kind === 'answer') this.#hear(member, report);
         if (report.kind !== 'ready') return;
         member.readyAt = performance.now();
         member.silentRounds = 0;
         logger.debug({ pid: member.pid }, 'a worker is ready');
-        this.#bringUpToDate(member);
         resolve(report);
       });
       // And not 'exit', after which there may still be something to hear.

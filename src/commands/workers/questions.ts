@@ -19,20 +19,22 @@ export class Questions<Asked> {
     this.#patienceMs = patienceMs;
   }
 
-  /** Resolves with the answer, or with nothing when the time for it is over, or who was asked has left. */
+  /** Resolves with the answer, or with nothing when the time for it is over, if there is one, or who was asked has left. */
   async ask<About extends keyof Answers>(
     asked: Asked,
     about: About,
     send: (question: Question) => void,
+    patienceMs = this.#patienceMs,
   ): Promise<Answers[About] | undefined> {
     const id = (this.#count += 1);
     const answer = await new Promise<AnyAnswer | undefined>((resolve) => {
       // Were this process held up, all answers would lie there unread.
-      const stopWaiting = afterReading(this.#patienceMs, () => resolve(undefined));
+      const stopWaiting =
+        patienceMs === Infinity ? undefined : afterReading(patienceMs, () => resolve(undefined));
       this.#waiting.set(id, {
         asked,
         settle: (given) => {
-          stopWaiting();
+          stopWaiting?.();
           resolve(given);
         },
       });

@@ -56,8 +56,9 @@ export async function startWorkers(
   };
   const readiness = readinessOf(crew, config.workers);
   const store = await openAdminStore(config, own, log);
+  let inForce = config;
   const parts = {
-    config,
+    present: () => inForce,
     store,
     logger: log.logger,
     readiness,
@@ -97,11 +98,10 @@ export async function startWorkers(
     admin: admin.address,
     countReload: own.countReload,
     reload: async (next, handedNext) => {
-      // For all of them: what they share, none can use.
+      // For all of them: they share it.
       await checkSpool(next);
-      admin.reload(next);
-      crew.reload(handedNext);
-      await crew.ask('reloaded', () => undefined);
+      await crew.reload(handedNext);
+      inForce = next;
     },
     drain: async () => {
       readiness.drain();

@@ -3,10 +3,10 @@ import type { Config } from '../../config/config.ts';
 import { takeOver } from '../../config/hand-over.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { startGateway, type Gateway, type OperatorParts } from '../../gateway/gateway.ts';
-import { createLog, describeCause, type Log } from '../../telemetry/log.ts';
+import { createLog, type Log } from '../../telemetry/log.ts';
 import { settleSoon } from '../settle-heap.ts';
 import { drainPatienceMs, explainStart, watchForFaults } from '../lifecycle.ts';
-import type { Beginning, Order, Report } from './worker-messages.ts';
+import type { Beginning, Order, Question, Report } from './worker-messages.ts';
 
 /** One of the processes that `workers` asks for. It serves; the process that started it leads it and speaks for it. */
 export async function work(): Promise<number> {
@@ -16,6 +16,7 @@ export async function work(): Promise<number> {
     return exitCodes.usage;
   }
   const stop = nextStop(worker);
+  const takeOrders = holdOrders(worker);
   const { config: handed, logFormat, port, isFirst, storeIdentity } = await nextBeginning(worker);
   const config = takeOver(handed);
   const log = await createLog(config.log.level, logFormat);
@@ -43,8 +44,7 @@ export async function work(): Promise<number> {
     await log.flush(); // it may tell of a store that was made all the same
     return code;
   }
-  if (parts !== undefined)
-    answerQuestions(worker, { parts, log, reloaded: followReloads(worker, gateway, log) });
+  if (parts !== undefined) takeOrders(seeToOrders(worker, { gateway, parts, log }));
   const { listen, storeIdentity: opened } = gateway;
   await report(worker, { kind: 'ready', listen, storeIdentity: opened });
   settleSoon();
@@ -94,37 +94,41 @@ async function nextDesertion(worker: Worker, config: Config): Promise<void> {
   });
 }
 
-/** Whoever leads has checked the configuration and says what came of it. Resolves, each time, when the last is in force. */
-function followReloads(worker: Worker, gateway: Gateway, { logger }: Log): () => Promise<void> {
-  let last = Promise.resolve();
-  worker.on('message', (order: Order) => {
-    if (order.kind !== 'reload') return;
-    last = gateway.reload(takeOver(order.config)).catch((error: unknown) => {
-      logger.error({ cause: describeCause(error) }, 'a worker goes on with the configuration from before');
-    });
-  });
-  return () => last;
+/** Holds back what is asked of a worker that is starting, until there is somebody to see to it. */
+function holdOrders(worker: Worker): (see: (order: Order) => void) => void {
+  const early: Order[] = [];
+  let hear = (order: Order): void => void early.push(order);
+  worker.on('message', (order: Order) => hear(order));
+  return (see) => {
+    hear = see;
+    for (const order of early) see(order);
+  };
 }
 
-interface Answering {
+interface AtWork {
+  readonly gateway: Gateway;
   readonly parts: OperatorParts;
   readonly log: Log;
-  readonly reloaded: () => Promise<void>;
 }
 
-function answerQuestions(worker: Worker, { parts, log, reloaded }: Answering): void {
+function seeToOrders(worker: Worker, { gateway, parts, log }: AtWork): (order: Order) => void {
   const { metrics, readiness } = parts;
   const answers = {
     metrics: () => metrics.registry.getMetricsAsJSON(),
     readiness: () => readiness.check(),
-    reloaded: () => reloaded().then(() => true as const),
+    reloaded: async () => true as const,
     logged: () => log.flush().then(() => true as const),
   };
-  worker.on('message', (order: Order) => {
-    if (order.kind !== 'ask') return;
-    const { id, about } = order;
-    void answers[about]().then((answer) => report(worker, { kind: 'answer', id, answer }));
-  });
+  async function answer({ id, about }: Question): Promise<void> {
+    await report(worker, { kind: 'answer', id, answer: await answers[about]() });
+  }
+  return function see(order: Order): void {
+    if (order.kind === 'ask') void answer(order);
+    if (order.kind !== 'reload') return;
+    // Whoever leads has checked it. Should it fail here, the process ends, and the next begins with it.
+    gateway.reload(takeOver(order.config));
+    void answer({ id: order.id, about: 'reloaded' });
+  };
 }
 
 /** Resolves when the message has left, or nobody is there to take it. */

@@ -20,7 +20,7 @@ export interface Beginning {
 export type Order =
   | { readonly kind: 'begin'; readonly beginning: Beginning }
   | { readonly kind: 'drain' }
-  | { readonly kind: 'reload'; readonly config: HandedConfig }
+  | { readonly kind: 'reload'; readonly id: number; readonly config: HandedConfig }
   | ({ readonly kind: 'ask' } & Question);
 
 /** What is asked, and the number by which its answer is known. */
@@ -48,7 +48,7 @@ export type Report =
 export interface Answers {
   readonly metrics: Snapshot;
   readonly readiness: Verdict;
-  /** It serves by the configuration that it was sent last. */
+  /** It serves by the configuration that it was sent. */
   readonly reloaded: true;
   /** All that it has to say has left it. */
   readonly logged: true;

@@ -19,10 +19,11 @@ const works = async (): Promise<void> => undefined;
 
 test('what takes long keeps nobody waiting: it counts as it last turned out', async () => {
   const slow = createTarget();
-  const readiness = createReadiness({ probe: works }, [
+  const upstreams = [
     { name: 'near', probe: works },
     { name: 'slow', probe: slow.attempt },
-  ]);
+  ];
+  const readiness = createReadiness({ probe: works }, () => upstreams);
   const unknown = { ready: true, reasons: ['no target of upstream slow has been reached yet'] };
   // It has not answered yet, and would never: who waited for it would wait for ever.
   assert.deepEqual(await readiness.check(), unknown);
@@ -41,7 +42,8 @@ test('what takes long keeps nobody waiting: it counts as it last turned out', as
 });
 
 test('a store that has never answered is no ground to send traffic', async () => {
-  const readiness = createReadiness({ probe: createTarget().attempt }, [{ name: 'near', probe: works }]);
+  const near = { name: 'near', probe: works };
+  const readiness = createReadiness({ probe: createTarget().attempt }, () => [near]);
   const verdict = { ready: false, reasons: ['the store has not answered yet'] };
   assert.deepEqual(await readiness.check(), verdict);
 });

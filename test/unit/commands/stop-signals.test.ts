@@ -41,12 +41,14 @@ for (const { title, hasTerminal } of [
     t.after(() => kinds.forEach((kind) => process.removeAllListeners(kind)));
     const stop = nextStop(() => hasTerminal);
     process.emit('SIGHUP');
+    process.emit('SIGHUP');
     let reloads = 0;
-    stop.reload = () => void (reloads += 1);
+    stop.whenReload(() => void (reloads += 1));
+    assert.equal(reloads, 1, 'those that came while nobody listened are heard once');
     process.emit('SIGHUP');
     process.emit('SIGHUP');
     process.emit('SIGTERM');
     assert.equal(await stop.asked, 'SIGTERM');
-    assert.equal(reloads, 2);
+    assert.equal(reloads, 3);
   });
 }

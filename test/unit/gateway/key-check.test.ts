@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { createLogger } from '../../../src/telemetry/log.ts';
-import { createKeyCheck } from '../../../src/gateway/key-check.ts';
+import { openKeyChecks } from '../../../src/gateway/key-check.ts';
 import type { KeyStore } from '../../../src/stores/key-store.ts';
 import { aKey, aSecret, digestOf } from '../../helpers/a-key.ts';
 import { until } from '../../helpers/poll.ts';
@@ -22,17 +22,15 @@ function openCheck(t: TestContext) {
     noteUses: async () => undefined,
   };
   t.mock.timers.enable({ apis: ['Date'], now: Date.parse('2026-05-01T12:00:00Z') });
-  const keyCheck = createKeyCheck(
-    { auth: { ...auth, guessing: { failuresMax: 1, perMs: 1 } }, keys: [] },
-    {
-      store: store as KeyStore,
-      countFailure: (slowed) => void state.counted.push(slowed),
-      logger: createLogger('warn', { write: () => void (state.reports += 1) }),
-    },
-  );
-  t.after(() => keyCheck.close());
+  const checks = openKeyChecks({
+    store: store as KeyStore,
+    countFailure: (slowed) => void state.counted.push(slowed),
+    logger: createLogger('warn', { write: () => void (state.reports += 1) }),
+  });
+  const keyCheck = checks.under({ auth: { ...auth, guessing: { failuresMax: 1, perMs: 1 } }, keys: [] });
+  t.after(() => checks.close());
   const setBack = (): void => t.mock.timers.setTime(Date.parse('2026-05-01T11:00:00Z'));
-  return { keyCheck, state, setBack };
+  return { checks, keyCheck, state, setBack };
 }
 
 test('a key is kept for no longer because the clock was set back', async (t) => {
@@ -71,7 +69,7 @@ test('each guess is counted, and whether it was one too many', async (t) => {
 });
 
 test('who checks no keys any more listens to no store', async (t) => {
-  const { keyCheck, state } = openCheck(t);
-  await keyCheck.close();
+  const { checks, state } = openCheck(t);
+  await checks.close();
   assert.equal(state.watched, false);
 });
