@@ -31,12 +31,7 @@ export async function work(): Promise<number> {
       storeIdentity,
       openAdmin: async (given, address) => {
         parts = given;
-        return {
-          address,
-          reload: () => undefined,
-          drain: async () => undefined,
-          close: async () => undefined,
-        };
+        return { address, drain: async () => undefined, close: async () => undefined };
       },
     });
   } catch (error) {
