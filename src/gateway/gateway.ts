@@ -167,8 +167,7 @@ async function drain(parts: Parts, { present, readiness, ports, delayMs }: Drain
 
 async function close(parts: Parts, { edition, toldKeys }: Readonly<Present>): Promise<void> {
   closeEdition(edition);
-  await toldKeys;
-  await closeParts(parts);
+  await closeParts(parts, toldKeys);
 }
 
 /** A request that could not be parsed has no visit and no response to hang a log line on, so it gets its own. */

@@ -16,6 +16,7 @@ import { createSpoolRoom, type SpoolRoom, SpoolUnavailable } from '../uploads/sp
 import type { UpstreamEvents } from '../upstream/upstream.ts';
 import { OpenSockets } from '../upstream/open-sockets.ts';
 import { systemClock } from '../waiting/clock.ts';
+import { within } from '../waiting/patience.ts';
 import { openKeyChecks, type KeyChecks } from './key-check.ts';
 
 /** What a gateway works with as long as it runs, whatever it is configured to do. */
@@ -72,9 +73,18 @@ export async function openParts({ config, logger, storeIdentity }: PartsOptions)
   };
 }
 
-/** Gives back what is held of quotas, tells of what could not be given back, and closes the store last. */
-export async function closeParts({ quotas, keyChecks, store, logger }: Parts): Promise<void> {
-  await Promise.all([quotas.drain(), keyChecks.close()]);
+/** What is only for the log may still ask the store for so long: it waits for a silent one as long as `storeDeadline` says. */
+const lastLookMs = 1000;
+
+/**
+ * Gives back what is held of quotas, tells of what could not be given back, and closes the store last. A look into it that is
+ * under way has a moment to end.
+ */
+export async function closeParts(
+  { quotas, keyChecks, store, logger }: Parts,
+  look: Promise<void> | undefined,
+): Promise<void> {
+  await Promise.all([quotas.drain(), keyChecks.close(), look && within(lastLookMs, look)]);
   tellLosses(quotas.counts, logger);
   await store.close();
 }

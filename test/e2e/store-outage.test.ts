@@ -283,6 +283,9 @@ test('workers that stop while Redis is silent say what is lost before their time
   const callMany = () => Promise.allSettled(Array.from({ length: 20 }, () => call(gateway, { key: 'ada' })));
   for (let round = 0; round < 5; round += 1) await callMany();
   redis.signal('SIGSTOP');
+  // A reload asks the store for the keys of the file, and waits for that as well.
+  gateway.child.kill('SIGHUP');
+  await until(() => says(gateway, 'the configuration was read anew and is in force'));
   // Requests that still wait for the store when their connections are cut.
   const waiting = callMany();
   await until(async () => (await gateway.inFlight()) >= 20);
