@@ -98,7 +98,7 @@ function readHeaders(rawHeaders: readonly string[], rules: HeadRules): RawHead {
 const schemed = 'authorization';
 
 function withoutScheme(value: string): string {
-  return /^bearer(?: |$)/i.test(value) ? value.slice('bearer '.length) : value;
+  return value.replace(/^bearer(?: +|$)/i, '');
 }
 
 function note(head: RawHead, name: string, value: string): void {

@@ -95,7 +95,7 @@ describe('a key in Authorization', () => {
     ['bEARER k-1', 'k-1'],
     ['k-1', 'k-1'],
     ['Bearer', ''],
-    ['Bearer  k-1', ' k-1'],
+    ['Bearer   k-1', 'k-1'],
     ['Bearer\tk-1', 'Bearer\tk-1'],
     ['Bearerk-1', 'Bearerk-1'],
     ['Basic k-1', 'Basic k-1'],
