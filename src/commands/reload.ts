@@ -2,6 +2,7 @@ import type { Config } from '../config/config.ts';
 import { fixedChanges } from '../config/fixed-options.ts';
 import type { HandedConfig } from '../config/hand-over.ts';
 import { ConfigErrors, ConfigUnreadable, printProblem } from '../config/problems.ts';
+import { checkSpool } from '../gateway/spool-room.ts';
 import { describeCause, type Logger } from '../telemetry/log.ts';
 import { SpoolUnavailable } from '../uploads/spool.ts';
 
@@ -16,8 +17,8 @@ export interface ReloaderOptions {
   readonly load: () => Loaded;
   /** What is in force now. */
   readonly present: Config;
-  /** Has the gateway go by another configuration, or rejects. */
-  readonly apply: (loaded: Loaded) => Promise<void>;
+  /** Has the gateway go by another configuration. */
+  readonly apply: (loaded: Loaded) => void | Promise<void>;
   readonly count: (outcome: 'done' | 'refused') => void;
   readonly logger: Logger;
 }
@@ -58,6 +59,7 @@ export class Reloader {
       const loaded = load();
       const options = fixedChanges(this.#present, loaded.config);
       if (options.length > 0) return this.#refuse({ options }, 'it changes what takes a restart');
+      await checkSpool(loaded.config);
       await apply(loaded);
       this.#present = loaded.config;
     } catch (error) {

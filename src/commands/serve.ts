@@ -8,7 +8,7 @@ import type { Gateway } from '../gateway/gateway.ts';
 import { createLog, createLogger, type Log } from '../telemetry/log.ts';
 import { settleSoon } from './settle-heap.ts';
 import { explainConfig } from './explain-config.ts';
-import { Reloader, type Loaded } from './reload.ts';
+import { Reloader, type Loaded, type ReloaderOptions } from './reload.ts';
 import { announce, explainStart, watchForFaults } from './lifecycle.ts';
 import type { Stop } from './stop-signals.ts';
 
@@ -59,7 +59,7 @@ export async function serve(file: string, stop: Stop): Promise<number> {
 
 /** A gateway of one process or of several. */
 interface Served extends Pick<Gateway, 'listen' | 'admin' | 'countReload'> {
-  readonly reload: (loaded: Loaded) => Promise<void>;
+  readonly reload: ReloaderOptions['apply'];
   readonly drain: () => Promise<void>;
 }
 
@@ -73,19 +73,12 @@ function load(file: string): Loaded {
 async function start({ config, handed }: Loaded, log: Log, stop: Stop): Promise<Served> {
   if (handed === undefined) {
     const { startGateway } = await import('../gateway/gateway.ts');
-    const { checkSpool } = await import('../gateway/open-parts.ts');
     const gateway = await startGateway(config, log.logger);
-    return {
-      ...gateway,
-      async reload(loaded) {
-        await checkSpool(loaded.config);
-        gateway.reload(loaded.config);
-      },
-    };
+    return { ...gateway, reload: (next) => gateway.reload(next.config) };
   }
   const { startWorkers } = await import('./workers/start-workers.ts');
   const gateway = await startWorkers(config, handed, { log, stop });
-  return { ...gateway, reload: (loaded) => gateway.reload(loaded.config, known(loaded.handed)) };
+  return { ...gateway, reload: (next) => gateway.reload(next.config, known(next.handed)) };
 }
 
 async function run(

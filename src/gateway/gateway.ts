@@ -77,7 +77,8 @@ export async function startGateway(
         closeEdition(before, present.edition);
         tellKeys();
       },
-      drain: (delayMs = config.drain.delayMs) => drain(parts, { present, readiness, ports, delayMs }),
+      drain: (delayMs = present.edition.config.drain.delayMs) =>
+        drain(parts, { present, readiness, ports, delayMs }),
     };
   } catch (error) {
     await close(parts, present);

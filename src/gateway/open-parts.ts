@@ -1,6 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { access, constants } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { BodyMemory } from '../bodies/body-memory.ts';
 import type { Config } from '../config/config.ts';
 import { costMax } from '../config/plan-rule.ts';
@@ -12,12 +10,13 @@ import type { Store } from '../stores/store.ts';
 import { describeCause, storeReporter, type Logger } from '../telemetry/log.ts';
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
 import { watchStore } from '../telemetry/watch-store.ts';
-import { createSpoolRoom, type SpoolRoom, SpoolUnavailable } from '../uploads/spool.ts';
+import type { SpoolRoom } from '../uploads/spool.ts';
 import type { UpstreamEvents } from '../upstream/upstream.ts';
 import { OpenSockets } from '../upstream/open-sockets.ts';
 import { systemClock } from '../waiting/clock.ts';
 import { within } from '../waiting/patience.ts';
 import { openKeyChecks, type KeyChecks } from './key-check.ts';
+import { checkSpool, openSpoolRoom } from './spool-room.ts';
 
 /** What a gateway works with as long as it runs, whatever it is configured to do. */
 export interface Parts {
@@ -88,34 +87,6 @@ export async function closeParts(
   tellLosses(quotas.counts, logger);
   await store.close();
 }
-
-/** Found out at the start and not by the first upload: the folder has to take files. Rejects with `SpoolUnavailable`. */
-export async function checkSpool({ spool, routes }: Config): Promise<void> {
-  const used = routes.some(({ body }) => body.kind === 'upload' && body.rule.forward === 'whole');
-  if (!used) return;
-  const directory = spoolDirectory(spool);
-  try {
-    await access(directory, constants.W_OK | constants.X_OK);
-  } catch (cause) {
-    throw new SpoolUnavailable(directory, cause);
-  }
-}
-
-function openSpoolRoom({ spool }: Config): SpoolRoom {
-  return createSpoolRoom({
-    memoryEachMax: spoolMemoryEachMax,
-    memoryMax: spool.memory,
-    diskMax: spool.disk,
-    directory: spoolDirectory(spool),
-  });
-}
-
-function spoolDirectory({ directory }: Config['spool']): string {
-  return directory ?? tmpdir();
-}
-
-/** A larger upload waits in a file: the system keeps it in memory as long as there is room, and takes it back when not. */
-const spoolMemoryEachMax = 128 * 1024;
 
 function upstreamEventsOf({ metrics, logger }: Witnesses): UpstreamEvents {
   return {

@@ -7,7 +7,6 @@ import type { Address, Config } from '../../config/config.ts';
 import type { HandedConfig } from '../../config/hand-over.ts';
 import { endedBy } from '../exit-codes.ts';
 import type { Gateway } from '../../gateway/gateway.ts';
-import { checkSpool } from '../../gateway/open-parts.ts';
 import { storeReporter, type Log } from '../../telemetry/log.ts';
 import { createMergedMetrics, type MergedMetrics } from '../../telemetry/merged-metrics.ts';
 import { createMetrics, type Metrics } from '../../telemetry/metrics.ts';
@@ -98,8 +97,6 @@ export async function startWorkers(
     admin: admin.address,
     countReload: own.countReload,
     reload: async (next, handedNext) => {
-      // For all of them: they share it.
-      await checkSpool(next);
       await crew.reload(handedNext);
       inForce = next;
     },

@@ -1,0 +1,33 @@
+import { access, constants } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import type { Config } from '../config/config.ts';
+import { createSpoolRoom, type SpoolRoom, SpoolUnavailable } from '../uploads/spool.ts';
+
+/** A larger upload waits in a file: the system keeps it in memory as long as there is room, and takes it back when not. */
+const spoolMemoryEachMax = 128 * 1024;
+
+/** Found out at the start and not by the first upload: the folder has to take files. Rejects with `SpoolUnavailable`. */
+export async function checkSpool({ spool, routes }: Config): Promise<void> {
+  const used = routes.some(({ body }) => body.kind === 'upload' && body.rule.forward === 'whole');
+  if (!used) return;
+  const directory = spoolDirectory(spool);
+  try {
+    await access(directory, constants.W_OK | constants.X_OK);
+  } catch (cause) {
+    throw new SpoolUnavailable(directory, cause);
+  }
+}
+
+/** Makes the room in which the uploads of this process wait. */
+export function openSpoolRoom({ spool }: Config): SpoolRoom {
+  return createSpoolRoom({
+    memoryEachMax: spoolMemoryEachMax,
+    memoryMax: spool.memory,
+    diskMax: spool.disk,
+    directory: spoolDirectory(spool),
+  });
+}
+
+function spoolDirectory({ directory }: Config['spool']): string {
+  return directory ?? tmpdir();
+}
