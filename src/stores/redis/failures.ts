@@ -104,20 +104,11 @@ const tellsOfClose = /^(?:Connection is closed\.|All sentinels are unreachable)/
 
 const socketTimeout = /^Socket timeout\. .* in (\d+)ms/;
 
-/** Errors of sockets that a server on its way back has: it, or its name, is not there yet, or something in between closes for it. */
-const passing = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ECONNRESET',
-  'EPIPE',
-  'ETIMEDOUT',
-]);
-
 /** Errors of sockets that can only arise before anything was sent. */
 const neverSent = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
+
+/** Those that a server on its way back has: it, or its name, is not there yet, or something in between closes for it. */
+const passing = new Set([...neverSent, 'ECONNRESET', 'EPIPE', 'ETIMEDOUT']);
 
 /**
  * Describes what ioredis throws. Nothing of the original error goes on: it carries the command with its arguments, and
