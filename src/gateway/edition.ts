@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Config } from '../config/config.ts';
 import { createJourney, type Travel } from '../journey.ts';
 import { createWording } from '../refusals.ts';
-import { createUpstream, prepareFor } from '../upstream/upstream.ts';
+import { createUpstream } from '../upstream/upstream.ts';
 import { originFinder, type FindOrigin } from '../wire/client-address.ts';
 import type { Parts } from './open-parts.ts';
 import { provisionsOf, type Terms } from './provisions.ts';
@@ -26,7 +26,6 @@ export function openEdition(written: Config, parts: Parts, before?: Edition): Ed
     plans: keepEqual(written.plans, before?.config.plans),
     upstreams: keepEqual(written.upstreams, before?.config.upstreams),
   };
-  for (const route of config.routes) prepareFor(route);
   const upstreams = createUpstreams(config, parts, before);
   const wording = createWording(config.errors);
   return {

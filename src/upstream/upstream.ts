@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { Route, UpstreamConfig } from '../config/config.ts';
-import { loadOpener } from './streamed/open-request.ts';
+import type { UpstreamConfig } from '../config/config.ts';
 import type { Body } from '../bodies/body.ts';
 import { ClientGone, failureKind, isShortage, refuse, type FailureKind } from './failures.ts';
 import { ExchangeFailed, type Progress } from './exchange.ts';
@@ -54,12 +53,6 @@ const methodsWithoutBody = new Set([...safeMethods, 'DELETE']);
 
 /** A larger body is sent in pieces, so that the time for the answer starts when all of it has been taken. */
 const wholeBytesMax = 64 * 1024;
-
-/** Gets ready for what a route may need beyond whole bodies in memory. */
-export function prepareFor({ body, upgrade }: Pick<Route, 'body' | 'upgrade'>): void {
-  const isSmall = body.kind === 'none' || (body.kind === 'json' && body.sizeMax <= wholeBytesMax);
-  if (!isSmall || upgrade !== undefined) loadOpener();
-}
 
 export function createUpstream(config: UpstreamConfig, events: UpstreamEvents): Upstream {
   const targets = createTargets(config, events);

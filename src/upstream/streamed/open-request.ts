@@ -36,7 +36,7 @@ export function openRequest({ method, path, headers, target, agent, onError }: O
   const { protocol, port } = target;
   const hostname = bareHost(target);
   const options = { target: { protocol, hostname, host: hostname, port }, agent, buffer: takeover };
-  loadOpener().web(message, new http.ServerResponse(message), options, onError);
+  proxy.web(message, new http.ServerResponse(message), options, onError);
   const outgoing = takeover.outgoing;
   if (outgoing === undefined) throw new Error('http-proxy opened no request');
   // It joins slashes and completes `http:/` inside a path: these are the bytes that were checked and matched.
@@ -47,18 +47,10 @@ export function openRequest({ method, path, headers, target, agent, onError }: O
   return outgoing;
 }
 
-/**
- * Loads what opens requests, for all targets: 6 MB with all that comes with it, so only where something is streamed. There it is
- * better loaded before the first request: that one may find no file left to be read by, and what could not be loaded once stays so.
- */
-export function loadOpener(): ProxyServer {
-  proxy ??= makeProxy();
-  return proxy;
-}
-
 // --- Internal ---
 
-let proxy: ProxyServer | undefined;
+/** Not made with the first request: what is loaded then may find no file left to be read by, and stays unread. */
+const proxy = makeProxy();
 
 function makeProxy(): ProxyServer {
   const made = loadHttpProxy().createProxyServer({
