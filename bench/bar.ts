@@ -1,28 +1,39 @@
-import type { Line } from './measure.ts';
+import type { Line, Round } from './measure.ts';
 
 interface Goal {
   readonly title: string;
   readonly must: number;
   readonly aim: number;
-  readonly unit: string;
+  readonly unit: '×' | ' µs' | ' MB';
   /** Whether more is better. */
   readonly more: boolean;
-  readonly value: (find: Find) => number | undefined;
 }
 
-type Find = (scenario: string, subject: string) => Line | undefined;
+/** What is compared with what. */
+interface Comparison extends Goal {
+  readonly figure: Figure;
+  readonly of: Where;
+  /** Of several the one with the most counts. Nothing means the figure itself. */
+  readonly against?: readonly Where[];
+}
 
-const nodePeers = ['fastify', 'express'];
+type Where = readonly [scenario: string, subject: string];
+type Figure = 'requestsPerSecond' | 'p99Ms' | 'cpuUs';
+type Find = (where: Where) => Line | undefined;
+
+const gatehouse: Where = ['name-64', 'gatehouse'];
 
 /** What the gateway has to reach, in one run on one core. */
-const goals: readonly Goal[] = [
+const comparisons: readonly Comparison[] = [
   {
     title: 'requests/s against nginx + Lua + Redis, same policy',
     must: 0.75,
     aim: 1,
     unit: '×',
     more: true,
-    value: (find) => ratio(rate(find('name-64', 'gatehouse')), rate(find('name-64', 'nginx + lua + redis'))),
+    figure: 'requestsPerSecond',
+    of: gatehouse,
+    against: [['name-64', 'nginx + lua + redis']],
   },
   {
     title: 'requests/s against the best Node peer, same policy',
@@ -30,10 +41,12 @@ const goals: readonly Goal[] = [
     aim: 4,
     unit: '×',
     more: true,
-    value: (find) => {
-      const rates = nodePeers.map((name) => rate(find('name-64', name)) ?? 0);
-      return ratio(rate(find('name-64', 'gatehouse')), Math.max(...rates) || undefined);
-    },
+    figure: 'requestsPerSecond',
+    of: gatehouse,
+    against: [
+      ['name-64', 'fastify'],
+      ['name-64', 'express'],
+    ],
   },
   {
     title: 'requests/s against bare Node + undici, no policy',
@@ -41,7 +54,9 @@ const goals: readonly Goal[] = [
     aim: 0.9,
     unit: '×',
     more: true,
-    value: (find) => ratio(rate(find('name-64', 'gatehouse')), rate(find('name-64', 'node + undici'))),
+    figure: 'requestsPerSecond',
+    of: gatehouse,
+    against: [['name-64', 'node + undici']],
   },
   {
     title: 'CPU per request',
@@ -49,7 +64,8 @@ const goals: readonly Goal[] = [
     aim: 42,
     unit: ' µs',
     more: false,
-    value: (find) => find('name-64', 'gatehouse')?.cpuUs,
+    figure: 'cpuUs',
+    of: gatehouse,
   },
   {
     title: 'p99 at half of the peak load, against bare Node + undici',
@@ -57,7 +73,9 @@ const goals: readonly Goal[] = [
     aim: 1.1,
     unit: '×',
     more: false,
-    value: (find) => ratio(find('half-load', 'gatehouse')?.p99Ms, find('half-load', 'node + undici')?.p99Ms),
+    figure: 'p99Ms',
+    of: ['half-load', 'gatehouse'],
+    against: [['half-load', 'node + undici']],
   },
   {
     title: 'refusals (401) against bare Node answering a constant',
@@ -65,7 +83,9 @@ const goals: readonly Goal[] = [
     aim: 0.7,
     unit: '×',
     more: true,
-    value: (find) => ratio(rate(find('missing-key', 'gatehouse')), rate(find('missing-key', 'constant'))),
+    figure: 'requestsPerSecond',
+    of: ['missing-key', 'gatehouse'],
+    against: [['missing-key', 'constant']],
   },
   {
     title: '1,000,000 keys against 1,000',
@@ -73,50 +93,72 @@ const goals: readonly Goal[] = [
     aim: 1,
     unit: '×',
     more: true,
-    value: (find) =>
-      ratio(
-        rate(find('keys-1000000', 'gatehouse stored keys')),
-        rate(find('keys-1000', 'gatehouse stored keys')),
-      ),
+    figure: 'requestsPerSecond',
+    of: ['keys-1000000', 'gatehouse stored keys'],
+    against: [['keys-1000', 'gatehouse stored keys']],
   },
 ];
 
-const memoryGoal = { must: 150, aim: 110 } as const;
+const memory: Goal = {
+  title: 'peak resident memory, one process, any scenario but uploads',
+  must: 150,
+  aim: 110,
+  unit: ' MB',
+  more: false,
+};
 
-/** The bar as measured: rows of measure, value, must, aim, verdict. */
+const figures: Readonly<Record<Figure, (round: Round) => number>> = {
+  requestsPerSecond: ({ requests, seconds }) => requests / seconds,
+  p99Ms: ({ p99Ms }) => p99Ms,
+  cpuUs: ({ cpuMs, requests }) => (cpuMs * 1000) / requests,
+};
+
+/** The bar as measured: rows of measure, value, the least and the most of the rounds, must, aim, verdict. */
 export function judge(lines: readonly Line[]): readonly (readonly string[])[] {
-  const find: Find = (scenario, subject) =>
+  const find: Find = ([scenario, subject]) =>
     lines.find((line) => line.scenario === scenario && line.subject.name === subject);
-  const rows = goals.map((goal) => rowOf(goal, goal.value(find)));
-  const peaks = lines
-    .filter(
-      ({ subject, scenario }) =>
-        /^gatehouse(?!.*(?:cores|workers))/.test(subject.name) && scenario !== 'upload',
-    )
-    .map((line) => line.peakMb ?? 0);
-  const memory: Goal = {
-    title: 'peak resident memory, one process, any scenario but uploads',
-    must: memoryGoal.must,
-    aim: memoryGoal.aim,
-    unit: ' MB',
-    more: false,
-    value: () => undefined,
-  };
-  return [...rows, rowOf(memory, peaks.length === 0 ? undefined : Math.max(...peaks))];
+  return [...comparisons.map((one) => rowOf(one, ...compare(one, find))), rowOf(memory, peakOf(lines))];
 }
 
-function rowOf({ title, must, aim, unit, more }: Goal, value: number | undefined): readonly string[] {
+/** The ratio of the medians, and those of the rounds, one by one. */
+function compare({ figure, of, against }: Comparison, find: Find): [value?: number, rounds?: number[]] {
+  const line = find(of);
+  const other = against === undefined ? undefined : mostOf(figure, against.map(find));
+  if (line === undefined || (against !== undefined && other === undefined)) return [];
+  const inRound = figures[figure];
+  const rounds = line.rounds.map((round, at) => {
+    const beside = other?.rounds[at];
+    return inRound(round) / (beside === undefined ? 1 : inRound(beside));
+  });
+  return [(line[figure] ?? 0) / (other?.[figure] ?? 1), rounds];
+}
+
+function mostOf(figure: Figure, lines: readonly (Line | undefined)[]): Line | undefined {
+  return lines
+    .filter((line) => line !== undefined)
+    .toSorted((a, b) => (b[figure] ?? 0) - (a[figure] ?? 0))[0];
+}
+
+/** Uploads may take what `limits.bodyMemory` allows, and in the last scenario the core is shared. */
+const memoryAside = new Set(['upload', 'workers']);
+
+function peakOf(lines: readonly Line[]): number | undefined {
+  const peaks = lines
+    .filter(({ subject: { kind }, scenario }) => kind === 'gateway' && !memoryAside.has(scenario))
+    .map((line) => line.peakMb ?? 0);
+  return peaks.length === 0 ? undefined : Math.max(...peaks);
+}
+
+function rowOf(
+  { title, must, aim, unit, more }: Goal,
+  value?: number,
+  rounds: readonly number[] = [],
+): readonly string[] {
+  const print = (one: number): string => one.toFixed(unit === '×' ? 2 : 0);
   const limits = [`${must}${unit}`, `${aim}${unit}`];
-  if (value === undefined) return [title, 'not measured', ...limits, ''];
+  if (value === undefined) return [title, 'not measured', '', ...limits, ''];
   const reaches = (limit: number): boolean => (more ? value >= limit : value <= limit);
   const verdict = reaches(aim) ? 'aim' : reaches(must) ? 'must' : 'missed';
-  return [title, `${value.toFixed(unit === '×' ? 2 : 0)}${unit}`, ...limits, verdict];
-}
-
-function rate(line: Line | undefined): number | undefined {
-  return line?.requestsPerSecond;
-}
-
-function ratio(one: number | undefined, other: number | undefined): number | undefined {
-  return one === undefined || other === undefined || other === 0 ? undefined : one / other;
+  const apart = rounds.length < 2 ? '' : `${print(Math.min(...rounds))}–${print(Math.max(...rounds))}`;
+  return [title, `${print(value)}${unit}`, apart, ...limits, verdict];
 }

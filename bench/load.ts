@@ -1,15 +1,26 @@
-import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
+import { request as send, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { once } from 'node:events';
+import { spawnHere } from './processes.ts';
+
+/** What is sent, and the status that answers it. */
+export interface Request {
+  readonly method: 'GET' | 'POST';
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** In Latin-1. Put together when it is needed: it may be large. */
+  readonly body?: () => string;
+  readonly status: number;
+}
 
 /** What one connection sends, again and again. */
 export interface Load {
   readonly connections: number;
-  /** Lua that defines `requests`, a list of functions or texts to send in turn. */
-  readonly script: string;
-  /** Requests that are answered 400 or above on purpose: all, none, or some of a mix. */
-  readonly refused: 'all' | 'none' | 'some';
+  /** In turn. */
+  readonly requests: readonly Request[];
+  /** Each request with another of that many keys, at random. */
+  readonly keysAtRandom?: number;
   /** Mean pause of a connection before each request, for less than full load. */
   readonly pauseMs?: number;
 }
@@ -33,19 +44,47 @@ export interface LoadOptions {
 /** Runs wrk once. */
 export async function runLoad(load: Load, { port, seconds, cores, folder }: LoadOptions): Promise<Seen> {
   const script = join(folder, 'load.lua');
-  writeFileSync(script, `${load.script}\n${driver(load)}`);
+  writeFileSync(script, scriptOf(load, folder));
   const wrk = ['wrk', '-t1', `-c${load.connections}`, `-d${seconds}s`, '--timeout', '10s', '-s', script];
   const args = ['-c', cores, ...wrk, `http://127.0.0.1:${port}`];
-  const child = spawn('taskset', args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawnHere('taskset', args, { stdio: ['ignore', 'pipe', 'pipe'] });
   const timer = setTimeout(() => child.kill('SIGKILL'), (seconds + 15) * 1000);
   let output = '';
-  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
-  child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  child.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  child.stderr?.on('data', (chunk: Buffer) => (output += chunk.toString()));
   await once(child, 'close');
   clearTimeout(timer);
   const line = /^SEEN (.*)$/m.exec(output)?.[1];
   if (line === undefined) throw new Error(`wrk did not finish:\n${output.slice(-1000)}`);
-  return read(load, JSON.parse(line) as Counts);
+  return readSeen(load, JSON.parse(line) as Counts);
+}
+
+/** Sends each request of a load once. Returns the first that was not answered as it should be, and how; undefined for none. */
+export async function findWrongAnswer({ requests }: Load, port: number): Promise<string | undefined> {
+  for (const request of new Set(requests)) {
+    const status = await statusOf(request, port);
+    if (status !== request.status)
+      return `${request.method} ${request.path} was answered ${status}, not ${request.status}`;
+  }
+  return undefined;
+}
+
+async function statusOf({ method, path, headers, body }: Request, port: number): Promise<number | undefined> {
+  const bytes = Buffer.from(body?.() ?? '', 'latin1');
+  const length = bytes.length === 0 ? {} : { 'Content-Length': bytes.length };
+  const sent = send({
+    port,
+    host: '127.0.0.1',
+    method,
+    path,
+    headers: { ...headers, ...length },
+    agent: false,
+  });
+  sent.end(bytes);
+  const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+  answer.resume();
+  await once(answer, 'close');
+  return answer.statusCode;
 }
 
 interface Counts {
@@ -57,35 +96,51 @@ interface Counts {
   readonly refused: number;
 }
 
-function read({ refused }: Load, counts: Counts): Seen {
-  const wrong =
-    refused === 'some' ? 0 : refused === 'none' ? counts.refused : counts.requests - counts.refused;
+/** A load ends in the middle of its requests, on each connection, so the part of those that are refused is never quite met. */
+const partOff = 0.01;
+
+/** wrk tells of answers only how many were refused. So many more or less than should be are answers of another kind. */
+export function readSeen({ requests }: Pick<Load, 'requests'>, counts: Counts): Seen {
+  const refusals = requests.filter(({ status }) => status >= 400).length;
+  const off = Math.abs(counts.refused - (counts.requests * refusals) / requests.length);
+  const isMix = refusals > 0 && refusals < requests.length;
+  const wrong = isMix && off <= counts.requests * partOff ? 0 : Math.round(off);
   return {
     requests: counts.requests,
     seconds: counts.us / 1e6,
     p50Ms: counts.p50 / 1000,
     p99Ms: counts.p99 / 1000,
-    errors: counts.broken + Math.max(0, wrong),
+    errors: counts.broken + wrong,
   };
 }
 
-/** The part of the script that is the same for all: send in turn, and tell what was seen in one line. */
-function driver({ pauseMs }: Load): string {
+/** Has wrk send in turn, and tell what it saw in one line. */
+function scriptOf({ requests, keysAtRandom, pauseMs }: Load, folder: string): string {
+  const bodies = new Map([...new Set(requests)].map((request, at) => [request, join(folder, `body-${at}`)]));
+  for (const [{ body }, file] of bodies) writeFileSync(file, body?.() ?? '', 'latin1');
+  const tables = requests.map((request) => tableOf(request, bodies.get(request) ?? ''));
   return `
+local requests = {
+${tables.join(',\n')}
+}
 local turn = 0
-local built = {}
+local function format(one) return wrk.format(one.method, one.path, one.headers, one.body) end
 function init()
-  for i, one in ipairs(requests) do
-    built[i] = type(one) == 'function' and one or wrk.format(one.method, one.path, one.headers, one.body)
+  math.randomseed(os.time()) -- in each round other keys: the same again would be remembered by then
+  for _, one in ipairs(requests) do
+    local file = io.open(one.file, 'rb')
+    local body = file:read('*a')
+    file:close()
+    if body ~= '' then one.body = body end
+    one.built = format(one)
   end
 end
 function request()
-  turn = turn % #built + 1
-  local one = built[turn]
-  if type(one) == 'function' then return one() end
-  return one
+  turn = turn % #requests + 1
+  local one = requests[turn]
+  ${keysAtRandom === undefined ? 'return one.built' : callAtRandom(keysAtRandom)}
 end
-${pauseMs === undefined ? '' : `function delay() return math.random(0, ${Math.round(2 * pauseMs)}) end`}
+${pauseMs === undefined ? '' : `function delay() return math.floor(math.random() * ${2 * pauseMs} + 0.5) end`}
 function done(summary, latency)
   local e = summary.errors
   io.write(string.format(
@@ -94,4 +149,16 @@ function done(summary, latency)
     e.connect + e.read + e.write + e.timeout, e.status))
 end
 `;
+}
+
+function tableOf({ method, path, headers }: Request, file: string): string {
+  const fields = Object.entries(headers).map(
+    ([name, value]) => `[${JSON.stringify(name)}] = ${JSON.stringify(value)}`,
+  );
+  return `  { method = '${method}', path = '${path}', headers = { ${fields.join(', ')} }, file = ${JSON.stringify(file)} }`;
+}
+
+function callAtRandom(keys: number): string {
+  return `one.headers.apiKey = string.format('bench-key-%010d', math.random(0, ${keys - 1}))
+  return format(one)`;
 }

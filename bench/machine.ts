@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync } from 'node:fs';
+import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
 import { availableParallelism, cpus } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,7 +8,48 @@ export const root = fileURLToPath(new URL('..', import.meta.url));
 export const here = fileURLToPath(new URL('.', import.meta.url));
 
 /** Who runs where: what is measured has a core of its own. */
-export const cores = { subject: '0', load: '1', all: `0-${availableParallelism() - 1}` } as const;
+export const cores = chooseCores(allowedCores());
+
+/** The first core, and the first that is no other thread of the same one. All but that of the load, if there are more than two. */
+function chooseCores(allowed: readonly number[]): { subject: string; load: string; all: string } {
+  const [subject = 0, ...others] = allowed;
+  const siblings = coresIn(readOr('', `/sys/devices/system/cpu/cpu${subject}/topology/thread_siblings_list`));
+  const load = others.find((core) => !siblings.includes(core)) ?? others[0] ?? subject;
+  const rest = allowed.filter((core) => core !== load);
+  const all = rest.length > 1 ? rest : allowed;
+  return { subject: String(subject), load: String(load), all: all.join(',') };
+}
+
+/** Those that this process may run on. */
+function allowedCores(): readonly number[] {
+  return coresIn(/^Cpus_allowed_list:\s*(.*)$/m.exec(readOr('', '/proc/self/status'))?.[1] ?? '');
+}
+
+/** `0-2,5` as numbers. */
+function coresIn(list: string): readonly number[] {
+  const ranges = [...list.matchAll(/(\d+)(?:-(\d+))?/g)];
+  return ranges.flatMap(([, from, to = from]) => {
+    const first = Number(from);
+    return Array.from({ length: Number(to) - first + 1 }, (_, n) => first + n);
+  });
+}
+
+function readOr(otherwise: string, path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return otherwise;
+  }
+}
+
+/** Why nothing can be measured on this machine; undefined when it can. */
+export function whyNotHere(): string | undefined {
+  const missing = ['wrk', 'taskset'].filter((name) => findProgram(name) === undefined);
+  if (missing.length > 0)
+    return missing.map((name) => `${name} is not installed; ${adviceFor(name)}`).join('\n');
+  if (process.platform === 'linux' && allowedCores().length >= 2) return undefined;
+  return 'The bench needs Linux and two cores: one for what is measured, one for the load.';
+}
 
 const packages: Readonly<Record<string, string>> = {
   wrk: 'wrk',

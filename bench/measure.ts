@@ -1,19 +1,24 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { runLoad, type Load, type Seen } from './load.ts';
-import { cores } from './machine.ts';
-import { cpuMs, emptyLog, peakMb, type Started } from './processes.ts';
-import type { Scenario } from './scenarios.ts';
 import { CannotRun } from './cannot-run.ts';
+import { findWrongAnswer, runLoad, type Load, type Seen } from './load.ts';
+import { cores } from './machine.ts';
+import { cpuMs, emptyLog, lastWords, peakMb, type Started } from './processes.ts';
+import type { Scenario } from './scenarios.ts';
 import { subjects, type Subject } from './subjects.ts';
 import { closeSurroundings, openSurroundings, type Surroundings } from './surroundings.ts';
+
+/** Until Node has compiled what is hot. After eight the gateway was at two thirds of its pace, and a bare proxy at all of it. */
+export const warmSeconds = 16;
 
 /** How long and how often. */
 export interface Pace {
   readonly rounds: number;
   readonly seconds: number;
-  /** For what warms up, without pauses: half of the load would compile half as much. Anything else gets one second. */
+  /** For what warms up, at full load. Anything else gets one second. */
   readonly warmSeconds: number;
+  /** Before each round: what has waited for its turn has cooled down. At the pace of the round. */
+  readonly leadInSeconds: number;
 }
 
 /** One line of the results: the median of its rounds. */
@@ -28,6 +33,12 @@ export interface Line {
   readonly peakMb: number | undefined;
   /** In all rounds together. */
   readonly errors: number;
+  /** As they came, for how far they lie apart. */
+  readonly rounds: readonly Round[];
+}
+
+export interface Round extends Seen {
+  readonly cpuMs: number;
 }
 
 export interface LeftOut {
@@ -45,7 +56,8 @@ export interface MeasureOptions {
   readonly names: readonly string[];
   readonly pace: Pace;
   readonly folder: string;
-  readonly pauseMs?: number | undefined;
+  /** For less than full load. */
+  readonly requestsPerSecond: number | undefined;
   readonly progress: (text: string) => void;
 }
 
@@ -56,13 +68,10 @@ interface Measured {
   peakMb: number | undefined;
 }
 
-interface Round extends Seen {
-  readonly cpuMs: number;
-}
-
 interface Running {
   readonly measured: Measured;
   readonly started: Started;
+  isWarm: boolean;
 }
 
 /**
@@ -76,13 +85,13 @@ export async function measure(scenario: Scenario, options: MeasureOptions): Prom
   const chosen = subjects.filter(({ name }) => names.includes(name));
   const all = chosen.map((subject): Measured => ({ subject, rounds: [], peakMb: undefined }));
   const leftOut = new Map<Subject, LeftOut>();
-  const able = (): readonly Measured[] => all.filter(({ subject }) => !leftOut.has(subject));
+  const able = (): Measured[] => all.filter(({ subject }) => !leftOut.has(subject));
   const [starts, rounds] = scenario.startsAnew === true ? [pace.rounds, 1] : [1, pace.rounds];
   try {
-    for (let start = 1; start <= starts; start += 1) {
-      await runOnce(scenario, able(), { ...options, around, folder, rounds, leftOut });
+    for (let start = 0; start < starts; start += 1) {
+      await runOnce(scenario, inTurn(able(), start), { ...options, around, folder, rounds, leftOut });
     }
-    return { lines: able().map((one) => lineOf(scenario, one)), leftOut: [...leftOut.values()] };
+    return { lines: able().map((one) => lineOf(scenario.name, one)), leftOut: [...leftOut.values()] };
   } finally {
     await closeSurroundings(around);
     rmSync(folder, { recursive: true, force: true });
@@ -96,33 +105,30 @@ interface RunOptions extends MeasureOptions {
   readonly leftOut: Map<Subject, LeftOut>;
 }
 
-/** Starts one process of each subject, warms it up, runs the rounds and stops it. */
+/** Starts one process of each subject, runs the rounds and stops it. */
 async function runOnce(scenario: Scenario, all: readonly Measured[], options: RunOptions): Promise<void> {
-  const { pace, progress, around, folder, rounds, leftOut } = options;
+  const { progress, around, rounds, leftOut } = options;
   const running: Running[] = [];
+  /** What cannot run is left out with its reason, and the rest is measured all the same. */
+  async function attempt(subject: Subject, work: () => Promise<void>): Promise<void> {
+    try {
+      if (!leftOut.has(subject)) await work();
+    } catch (error) {
+      if (!(error instanceof CannotRun)) throw error;
+      leftOut.set(subject, { scenario: scenario.name, subject: subject.name, reason: error.message });
+    }
+  }
   try {
     for (const measured of all) {
       const { subject } = measured;
       progress(`${scenario.name}: ${subject.name} starts`);
-      try {
-        running.push({ measured, started: await subject.start(around) });
-      } catch (error) {
-        if (!(error instanceof CannotRun)) throw error;
-        leftOut.set(subject, { scenario: scenario.name, subject: subject.name, reason: error.message });
-      }
+      await attempt(subject, async () => {
+        running.push({ measured, started: await subject.start(around), isWarm: !subject.warmsUp });
+      });
     }
-    const load = withPause(scenario.load, options.pauseMs);
-    for (const { measured, started } of running) {
-      progress(`${scenario.name}: ${measured.subject.name} warms up`);
-      const seconds = measured.subject.warmsUp ? pace.warmSeconds : 1;
-      await runLoad(scenario.load, { port: started.port, seconds, cores: cores.load, folder });
-    }
-    for (let round = 1; round <= rounds; round += 1) {
-      for (const { measured, started } of running) {
-        progress(
-          `${scenario.name}: ${measured.subject.name}, round ${measured.rounds.length + 1} of ${pace.rounds}`,
-        );
-        measured.rounds.push(await runRound(started, load, { seconds: pace.seconds, folder }));
+    for (let round = 0; round < rounds; round += 1) {
+      for (const one of inTurn(running, round)) {
+        await attempt(one.measured.subject, () => runRound(scenario, one, options));
       }
     }
     for (const { measured, started } of running) {
@@ -138,33 +144,83 @@ function isBetween({ pid }: Started): boolean {
   return pid !== 0;
 }
 
-async function runRound(
+/**
+ * Warms one subject up and measures it at once: in idle times the collector of Node forgets what was learnt under load, so that who
+ * had waited for its turn would be measured while it learns again.
+ */
+async function runRound(scenario: Scenario, one: Running, options: RunOptions): Promise<void> {
+  const { measured, started } = one;
+  const { pace, progress, requestsPerSecond } = options;
+  const { load } = scenario;
+  const what = `${scenario.name}: ${measured.subject.name}`;
+  if (!one.isWarm) {
+    progress(`${what} warms up`);
+    await runOn(started, load, pace.warmSeconds, options);
+    one.isWarm = true;
+  }
+  progress(`${what}, round ${measured.rounds.length + 1} of ${pace.rounds}`);
+  const leadIn = (paced: Load): Promise<Seen> => runOn(started, paced, pace.leadInSeconds, options);
+  const paced = await findPace(load, requestsPerSecond, leadIn);
+  const wrong = await findWrongAnswer(load, started.port);
+  if (wrong !== undefined) throw new CannotRun(wrong);
+  const before = isBetween(started) ? cpuMs(started.pid) : 0;
+  const seen = await runOn(started, paced, pace.seconds, options);
+  const after = isBetween(started) ? cpuMs(started.pid) : 0;
+  measured.rounds.push({ ...seen, cpuMs: after - before });
+}
+
+async function runOn(
   started: Started,
   load: Load,
-  { seconds, folder }: { seconds: number; folder: string },
-): Promise<Round> {
-  const before = isBetween(started) ? cpuMs(started.pid) : 0;
+  seconds: number,
+  { folder }: Pick<MeasureOptions, 'folder'>,
+): Promise<Seen> {
   const seen = await runLoad(load, { port: started.port, seconds, cores: cores.load, folder });
-  const after = isBetween(started) ? cpuMs(started.pid) : 0;
+  if (started.hasEnded()) throw new CannotRun(`it ended under load: ${lastWords(started.log)}`);
   emptyLog(started);
-  return { ...seen, cpuMs: after - before };
+  return seen;
 }
 
-function withPause(load: Load, pauseMs: number | undefined): Load {
-  return pauseMs === undefined ? load : { ...load, pauseMs };
+/** The load with the pauses that make so many requests per second of it, found in the lead-in. */
+async function findPace(
+  load: Load,
+  requestsPerSecond: number | undefined,
+  leadIn: (load: Load) => Promise<Seen>,
+): Promise<Load> {
+  if (requestsPerSecond === undefined) {
+    await leadIn(load);
+    return load;
+  }
+  const everyMs = (load.connections * 1000) / requestsPerSecond;
+  const { requests, seconds } = await leadIn({ ...load, pauseMs: everyMs });
+  // What is more was the answer.
+  const tookMs = (load.connections * 1000 * seconds) / Math.max(1, requests) - everyMs;
+  return { ...load, pauseMs: Math.max(0, everyMs - tookMs) };
 }
 
-function lineOf(scenario: Scenario, { subject, rounds, peakMb: peak }: Measured): Line {
+/** So that nobody always comes after the same other one. */
+function inTurn<T>(all: readonly T[], round: number): T[] {
+  const first = round % Math.max(1, all.length);
+  return [...all.slice(first), ...all.slice(0, first)];
+}
+
+/** The median of the rounds of one subject. */
+export function lineOf(
+  scenario: string,
+  { subject, rounds, peakMb: peak }: Pick<Line, 'subject' | 'rounds' | 'peakMb'>,
+): Line {
   const of = (figure: (round: Round) => number): number => median(rounds.map(figure));
   return {
-    scenario: scenario.name,
+    scenario,
     subject,
     requestsPerSecond: of(({ requests, seconds }) => requests / seconds),
     p50Ms: of(({ p50Ms }) => p50Ms),
     p99Ms: of(({ p99Ms }) => p99Ms),
-    cpuUs: peak && of(({ cpuMs: ms, requests }) => (ms * 1000) / Math.max(1, requests)),
+    cpuUs:
+      peak === undefined ? undefined : of(({ cpuMs: ms, requests }) => (ms * 1000) / Math.max(1, requests)),
     peakMb: peak,
     errors: rounds.reduce((sum, { errors }) => sum + errors, 0),
+    rounds,
   };
 }
 

@@ -40,7 +40,7 @@ export function nginxLua(port: number, folder: string, gate: Gate): string {
     modules: gate.modules,
     http: `
     log_format line escape=json '{${fields.join(',')}}';
-    access_log /dev/stdout line buffer=8k flush=1s;
+    access_log /dev/stdout line buffer=64k flush=1s;
     lua_package_path '${gate.folder}/?.lua;/usr/share/lua/5.1/?.lua;;';
     init_by_lua_block { gate = require 'gate'; gate.load(${gate.redisPort}, ${gate.keys}) }
     ${pools(gate)}
@@ -82,10 +82,14 @@ interface Gate extends Urls {
 const passing = `client_max_body_size 12m;
       proxy_http_version 1.1;
       proxy_set_header Connection '';
-      proxy_set_header apiKey '';`;
+      proxy_set_header apiKey '';
+      proxy_buffer_size 16k;
+      proxy_buffers 64 16k;
+      proxy_busy_buffers_size 64k;
+      proxy_max_temp_file_size 0;`;
 
 function pools({ upstream, sink }: Urls): string {
-  return `upstream upstream { server ${upstream}; keepalive 256; keepalive_requests 1000000000; }
+  return `upstream upstream { server ${upstream}; keepalive 1024; keepalive_requests 1000000000; }
     upstream sink { server ${sink}; keepalive 64; keepalive_requests 1000000000; }`;
 }
 

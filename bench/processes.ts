@@ -1,9 +1,10 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess, type SpawnOptions } from 'node:child_process';
 import { openSync, closeSync, readFileSync, readdirSync, truncateSync } from 'node:fs';
 import { connect } from 'node:net';
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { hasEnded } from '../test/helpers/has-ended.ts';
+import { CannotRun } from './cannot-run.ts';
 
 /** A process that is measured, or helps to measure; it and its children share the cores it was pinned to. */
 export interface Started {
@@ -11,6 +12,7 @@ export interface Started {
   readonly port: number;
   /** Its standard output and error. */
   readonly log: string;
+  hasEnded(): boolean;
   stop(): Promise<void>;
 }
 
@@ -28,14 +30,37 @@ const startPatienceMs = 20_000;
 const stopPatienceMs = 3000;
 const living = new Set<ChildProcess>();
 
-// Whatever happens to the bench, nothing that it started outlives it.
+// Whatever happens to the bench, nothing that it started outlives it, and no children of that either.
 process.once('exit', () => {
-  for (const child of living) child.kill('SIGKILL');
+  for (const child of living) signalGroup(child, 'SIGKILL');
 });
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.once(signal, () => {
-    void Promise.all([...living].map(stopChild)).then(() => process.exit(130));
-  });
+for (const [signal, number] of [
+  ['SIGHUP', 1],
+  ['SIGINT', 2],
+  ['SIGTERM', 15],
+] as const) {
+  process.once(signal, () => process.exit(128 + number));
+}
+
+/** Spawns a process in a group of its own, which a Ctrl-C in the terminal does not reach: this process ends it. */
+export function spawnHere(
+  command: string,
+  args: readonly string[],
+  options: Pick<SpawnOptions, 'cwd' | 'env' | 'stdio'>,
+): ChildProcess {
+  const child = spawn(command, args, { ...options, detached: true });
+  living.add(child);
+  child.once('exit', () => living.delete(child));
+  return child;
+}
+
+function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
+  if (pid === undefined) return; // it never began
+  try {
+    process.kill(-pid, signal);
+  } catch {
+    // It has just ended.
+  }
 }
 
 /** Starts a server on the cores and resolves when its port takes connections. */
@@ -49,30 +74,28 @@ export async function start({
   cwd,
 }: StartOptions): Promise<Started> {
   const out = openSync(log, 'a');
-  const child = spawn('taskset', ['-c', cores, command, ...args], {
+  const child = spawnHere('taskset', ['-c', cores, command, ...args], {
     cwd,
     env: { ...process.env, ...env },
     stdio: ['ignore', out, out],
   });
   closeSync(out);
-  living.add(child);
-  child.once('exit', () => living.delete(child));
   const deadline = performance.now() + startPatienceMs;
   while (!(await takesConnections(port))) {
     if (hasEnded(child) || performance.now() > deadline) {
       await stopChild(child);
-      throw new Error(`${command} did not start:\n${readFileSync(log, 'utf8').slice(-2000)}`);
+      throw new CannotRun(`${command} did not start: ${lastWords(log)}`);
     }
     await pause(20);
   }
-  return { pid: child.pid ?? 0, port, log, stop: () => stopChild(child) };
+  return { pid: child.pid ?? 0, port, log, hasEnded: () => hasEnded(child), stop: () => stopChild(child) };
 }
 
 async function stopChild(child: ChildProcess): Promise<void> {
   if (!living.has(child)) return;
   const ended = once(child, 'exit');
   child.kill('SIGTERM');
-  const timer = setTimeout(() => child.kill('SIGKILL'), stopPatienceMs);
+  const timer = setTimeout(() => signalGroup(child, 'SIGKILL'), stopPatienceMs);
   await ended;
   clearTimeout(timer);
 }
@@ -89,7 +112,13 @@ async function takesConnections(port: number): Promise<boolean> {
   }
 }
 
-/** Keeps access logs from filling the disk: they are written as in production, and emptied after each round. */
+/** Why a process ended, as far as its log says so: the line of the error, or else the last one. */
+export function lastWords(log: string): string {
+  const lines = readFileSync(log, 'utf8').trim().split('\n').slice(-50);
+  return (lines.find((line) => /error/i.test(line)) ?? lines.at(-1) ?? '').slice(0, 300) || 'it said nothing';
+}
+
+/** Keeps access logs from filling the disk: they are written as in production, and emptied after each load. */
 export function emptyLog({ log }: Started): void {
   truncateSync(log);
 }

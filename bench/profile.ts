@@ -3,8 +3,10 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { gatewayYaml } from './gateway-yaml.ts';
 import { importKeys } from './import-keys.ts';
+import { choiceOf, countOf, orUsage } from './flags.ts';
 import { runLoad } from './load.ts';
-import { cores, findProgram, here, root } from './machine.ts';
+import { cores, here, root, whyNotHere } from './machine.ts';
+import { warmSeconds } from './measure.ts';
 import { memory } from '../src/commands/relaunch.ts';
 import { freePort } from '../test/helpers/free-port.ts';
 import { start } from './processes.ts';
@@ -18,26 +20,44 @@ Loads the gateway while its CPU is sampled, and says where the time went. The pr
 bench/data/gatehouse.cpuprofile, which the developer tools of a browser open.
 `;
 
-const { values: flags } = parseArgs({
-  options: {
-    scenario: { type: 'string', default: 'name-64' },
-    seconds: { type: 'string', default: '8' },
-    top: { type: 'string', default: '40' },
-    store: { type: 'string', default: 'sqlite' },
-    quotas: { type: 'string', default: 'none' },
-    help: { type: 'boolean', short: 'h', default: false },
-  },
-});
+const choices = { store: ['sqlite', 'redis'], quotas: ['leased', 'strict', 'none'] } as const;
 
-/** Until the hot functions are compiled. */
-const warmSeconds = 8;
 const data = join(here, 'data');
+const flags = readFlags();
 const scenario = scenarios.find(({ name }) => name === flags.scenario);
-if (flags.help || scenario === undefined || findProgram('wrk') === undefined) {
+const whyNot = whyNotHere();
+if (flags.help) {
   process.stdout.write(help);
-  process.exitCode = flags.help ? 0 : 64;
+} else if (scenario === undefined) {
+  process.stderr.write(
+    `There is no scenario ${flags.scenario}; there are ${scenarios.map(({ name }) => name).join(', ')}\n`,
+  );
+  process.exitCode = 64;
+} else if (whyNot !== undefined) {
+  process.stderr.write(`${whyNot}\n`);
+  process.exitCode = 69;
 } else {
   await profile(scenario);
+}
+
+function readFlags() {
+  return orUsage(() => {
+    const { values } = parseArgs({
+      options: {
+        scenario: { type: 'string', default: 'name-64' },
+        seconds: { type: 'string' },
+        top: { type: 'string' },
+        store: { type: 'string', default: 'sqlite' },
+        quotas: { type: 'string', default: 'none' },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
+    });
+    const store = choiceOf('store', choices.store, values.store);
+    const quotas = choiceOf('quotas', choices.quotas, values.quotas);
+    const seconds = countOf('seconds', values.seconds) ?? 8;
+    const top = countOf('top', values.top) ?? 40;
+    return { ...values, store, quotas, seconds, top };
+  });
 }
 
 async function profile({ name: scene, keys, load }: (typeof scenarios)[number]): Promise<void> {
@@ -48,8 +68,7 @@ async function profile({ name: scene, keys, load }: (typeof scenarios)[number]):
   try {
     const ports = { listen: await freePort(), admin: await freePort() };
     const file = join(folder, 'gateway.yaml');
-    const store = flags.store === 'redis' ? 'redis' : 'sqlite';
-    const quotas = flags.quotas === 'leased' || flags.quotas === 'strict' ? flags.quotas : 'none';
+    const { store, quotas, seconds } = flags;
     const keysIn = scene.startsWith('keys-') ? 'store' : 'file';
     const variant = { store, quotas, keysIn, uploads: scene === 'upload', workers: 1 } as const;
     writeFileSync(file, gatewayYaml(variant, ports, around));
@@ -65,7 +84,6 @@ async function profile({ name: scene, keys, load }: (typeof scenarios)[number]):
       log: join(folder, 'gateway.log'),
       cwd: folder,
     });
-    const seconds = Number(flags.seconds);
     const where = { port: gateway.port, cores: cores.load, folder };
     await runLoad(load, { ...where, seconds: warmSeconds });
     const fromUs = nowUs();
@@ -82,7 +100,7 @@ async function profile({ name: scene, keys, load }: (typeof scenarios)[number]):
       `${rate} requests/s while sampled, ${seen.errors} errors, ${taken.busyMs.toFixed(0)} ms busy\n\n`,
     );
     process.stdout.write(print('by package', byPackage(taken), 30));
-    process.stdout.write(print('by function', byFunction(taken), Number(flags.top)));
+    process.stdout.write(print('by function', byFunction(taken), flags.top));
     process.stdout.write(`Kept as ${kept}.\n`);
   } finally {
     await closeSurroundings(around);

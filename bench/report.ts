@@ -3,11 +3,21 @@ import type { LeftOut, Line, Outcome, Pace } from './measure.ts';
 import { describeMachine } from './machine.ts';
 import { scenarios } from './scenarios.ts';
 
-const head = ['', 'requests/s', 'p50 ms', 'p99 ms', 'CPU µs/request', 'peak MB', 'errors'];
+const head = ['', 'requests/s', 'from–to', 'p50 ms', 'p99 ms', 'CPU µs/request', 'peak MB', 'errors'];
+
+const barHead = ['measure', 'value', 'in the rounds', 'must', 'aim', 'reached'];
 
 /** The lines of one scenario, for a terminal. */
 export function printScenario(title: string, lines: readonly Line[]): string {
-  const rows = [[title, ...head.slice(1)], ...lines.map(cells)];
+  return printRows([[title, ...head.slice(1)], ...lines.map(cells)]);
+}
+
+/** What has been measured of the bar, for a terminal. */
+export function printBar(lines: readonly Line[]): string {
+  return printRows([barHead, ...judge(lines)]);
+}
+
+function printRows(rows: readonly (readonly string[])[]): string {
   const widths = rows[0]?.map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0))) ?? [];
   const print = (row: readonly string[]): string =>
     row
@@ -37,15 +47,16 @@ export function printPage({ lines, leftOut }: Outcome, pace: Pace): string {
     '# Results',
     '',
     `Written by \`npm run bench -- --rounds ${pace.rounds} --seconds ${pace.seconds}\`. ${describeMachine()}. What is measured has one core, load (wrk), upstream and Redis another.`,
-    `Medians of ${pace.rounds} rounds of ${pace.seconds} s, in turn, after ${pace.warmSeconds} s at full load for what Node compiles on its way. CPU is that of the process and its children, memory the peak`,
-    'of the scenario. In the first scenario each round has processes of its own, since those of the same code differ by a third. Compare',
-    'lines with each other, not with other machines.',
+    `Medians of ${pace.rounds} rounds of ${pace.seconds} s, in turn, after ${pace.warmSeconds} s at full load for what Node compiles on its way, and ${pace.leadInSeconds} s before each round. CPU is that of`,
+    'the process and its children, memory the peak of the scenario. The name call with 64 connections, that at half load and the missing',
+    'key have processes of their own in each round, since those of the same code differ by a third. Compare lines with each other, not',
+    'with other machines.',
     '',
     '![Throughput and CPU per request](results.svg)',
     '',
     '## The bar',
     '',
-    table([['measure', 'value', 'must', 'aim', 'reached'], ...judge(lines)]),
+    table([barHead, ...judge(lines)]),
     '',
     parts.join('\n\n'),
     '',
@@ -59,13 +70,22 @@ export function printPage({ lines, leftOut }: Outcome, pace: Pace): string {
 function cells(line: Line): string[] {
   return [
     line.subject.name,
-    line.requestsPerSecond.toFixed(line.requestsPerSecond < 1000 ? 1 : 0),
+    printRate(line.requestsPerSecond),
+    printRange(line.rounds.map(({ requests, seconds }) => requests / seconds)),
     line.p50Ms.toFixed(2),
     line.p99Ms.toFixed(2),
     line.cpuUs === undefined ? '–' : line.cpuUs.toFixed(line.cpuUs < 1000 ? 1 : 0),
     line.peakMb === undefined ? '–' : line.peakMb.toFixed(0),
     String(line.errors),
   ];
+}
+
+function printRate(rate: number): string {
+  return rate.toFixed(rate < 1000 ? 1 : 0);
+}
+
+function printRange(rates: readonly number[]): string {
+  return rates.length < 2 ? '–' : `${printRate(Math.min(...rates))}–${printRate(Math.max(...rates))}`;
 }
 
 function table(rows: readonly (readonly string[])[]): string {

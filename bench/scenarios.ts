@@ -1,4 +1,5 @@
-import type { Load } from './load.ts';
+import { secretOf } from './gateway-yaml.ts';
+import type { Load, Request } from './load.ts';
 
 /** One question put to some subjects. */
 export interface Scenario {
@@ -18,40 +19,52 @@ export interface Scenario {
 }
 
 const folder = '/v1/voice-gender-recognition/api';
-const call = (key: string | undefined, body: string): string =>
-  `{ method = 'POST', path = '${folder}/name', headers = { ['Content-Type'] = 'application/json'${
-    key === undefined ? '' : `, apiKey = '${key}'`
-  } }, body = '${body}' }`;
-
 const body = '{"firstName":"Ada","lastName":"Lovelace"}';
-const firstKey = 'bench-key-0000000000';
-const name = call(firstKey, body);
-const missing = call(undefined, body);
-const invalid = call('bench-key-unknown-00', body);
-const spent = call('bench-key-spent-0000', body);
-const bad = call(firstKey, '{"firstName":"Ada"}');
-const big = `{ method = 'GET', path = '${folder}/big', headers = { apiKey = '${firstKey}' } }`;
-const send = (...requests: readonly string[]): string => `requests = { ${requests.join(', ')} }`;
+const firstKey = secretOf(0);
 
-/** A form with one file of 10 MB, made when wrk starts. */
-const upload = `
-local wav = 'RIFF\\0\\0\\160\\0WAVEfmt \\16\\0\\0\\0\\1\\0\\1\\0\\128\\62\\0\\0\\0\\125\\0\\0\\2\\0\\16\\0data\\0\\0\\160\\0'
-local file = wav .. string.rep('\\0', 10 * 1024 * 1024 - #wav - 1024)
-requests = { {
-  method = 'POST', path = '${folder}/voice',
-  headers = { apiKey = '${firstKey}', ['Content-Type'] = 'multipart/form-data; boundary=bench' },
-  body = '--bench\\r\\nContent-Disposition: form-data; name="file"; filename="a.wav"\\r\\n' ..
-    'Content-Type: audio/wav\\r\\n\\r\\n' .. file .. '\\r\\n--bench--\\r\\n',
-} }`;
+const call = (status: number, apiKey: string | undefined, text: string): Request => ({
+  method: 'POST',
+  path: `${folder}/name`,
+  headers: { 'Content-Type': 'application/json', ...(apiKey === undefined ? {} : { apiKey }) },
+  body: () => text,
+  status,
+});
 
-/** Each request with another of the keys, at random, and in each round others: the same again would be remembered by then. */
-const manyKeys = (count: number): string => `
-math.randomseed(os.time())
-requests = { function()
-  local key = string.format('bench-key-%010d', math.random(0, ${count - 1}))
-  return wrk.format('POST', '${folder}/name',
-    { ['Content-Type'] = 'application/json', apiKey = key }, '${body}')
-end }`;
+const name = call(200, firstKey, body);
+const missing = call(401, undefined, body);
+const invalid = call(401, 'bench-key-unknown-00', body);
+const spent = call(429, 'bench-key-spent-0000', body);
+const bad = call(400, firstKey, '{"firstName":"Ada"}');
+const big: Request = { method: 'GET', path: `${folder}/big`, headers: { apiKey: firstKey }, status: 200 };
+
+const upload: Request = {
+  method: 'POST',
+  path: `${folder}/voice`,
+  headers: { apiKey: firstKey, 'Content-Type': 'multipart/form-data; boundary=bench' },
+  body: formWithSound,
+  status: 200,
+};
+
+/** A form with one WAV file of 10 MB. */
+function formWithSound(): string {
+  const size = 10 * 1024 * 1024;
+  const wav = Buffer.alloc(size);
+  for (const [at, chunk] of [
+    [0, 'RIFF'],
+    [8, 'WAVEfmt '],
+    [36, 'data'],
+  ] as const)
+    wav.write(chunk, at);
+  return [
+    '--bench',
+    'Content-Disposition: form-data; name="file"; filename="a.wav"',
+    'Content-Type: audio/wav',
+    '',
+    wav.toString('latin1'),
+    '--bench--',
+    '',
+  ].join('\r\n');
+}
 
 const gateways = [
   'gatehouse',
@@ -64,11 +77,7 @@ const peers = ['nginx + lua + redis', 'fastify', 'express'];
 const passthroughs = ['direct', 'nginx', 'haproxy', 'node + undici', 'http-proxy'];
 const first = ['gatehouse', 'gatehouse no quota'];
 
-const full = (connections: number, script: string, refused: Load['refused'] = 'none'): Load => ({
-  connections,
-  script,
-  refused,
-});
+const full = (connections: number, ...requests: readonly Request[]): Load => ({ connections, requests });
 
 /** Everything that is measured, in this order. */
 export const scenarios: readonly Scenario[] = [
@@ -76,7 +85,7 @@ export const scenarios: readonly Scenario[] = [
     name: 'name-64',
     title: 'The name call, 64 connections',
     startsAnew: true,
-    load: full(64, send(name)),
+    load: full(64, name),
     subjects: [...passthroughs, ...peers, ...gateways],
     keys: 1000,
     quick: ['direct', 'node + undici', ...peers, ...first],
@@ -84,29 +93,31 @@ export const scenarios: readonly Scenario[] = [
   {
     name: 'name-1',
     title: 'The name call, 1 connection',
-    load: full(1, send(name)),
+    load: full(1, name),
     subjects: [...passthroughs, ...peers, ...first],
     keys: 1000,
   },
   {
     name: 'name-512',
     title: 'The name call, 512 connections',
-    load: full(512, send(name)),
+    load: full(512, name),
     subjects: [...passthroughs, ...peers, ...first],
     keys: 1000,
   },
   {
     name: 'half-load',
+    startsAnew: true,
     title: 'The name call at half of the load that the gateway can take, 64 connections',
-    load: full(64, send(name)),
+    load: full(64, name),
     subjects: ['node + undici', ...peers, ...first],
     keys: 1000,
     partOfPeak: 0.5,
   },
   {
     name: 'missing-key',
+    startsAnew: true,
     title: 'Refused: no key',
-    load: full(64, send(missing), 'all'),
+    load: full(64, missing),
     subjects: ['constant', ...peers, ...first],
     keys: 1000,
     quick: ['constant', ...first],
@@ -114,28 +125,28 @@ export const scenarios: readonly Scenario[] = [
   {
     name: 'invalid-key',
     title: 'Refused: an invalid key',
-    load: full(64, send(invalid), 'all'),
+    load: full(64, invalid),
     subjects: ['constant', ...peers, ...first],
     keys: 1000,
   },
   {
     name: 'no-quota-left',
     title: 'Refused: no quota left',
-    load: full(64, send(spent), 'all'),
+    load: full(64, spent),
     subjects: [...peers, 'gatehouse', 'gatehouse strict', 'gatehouse sqlite'],
     keys: 1000,
   },
   {
     name: 'bad-body',
     title: 'Refused: a body that fails its schema',
-    load: full(64, send(bad), 'all'),
+    load: full(64, bad),
     subjects: [...peers, ...first],
     keys: 1000,
   },
   {
     name: 'big-answer',
     title: 'An answer of 1 MB, 16 connections',
-    load: full(16, send(big)),
+    load: full(16, big),
     subjects: [...passthroughs, ...peers, ...first],
     keys: 1000,
   },
@@ -149,29 +160,29 @@ export const scenarios: readonly Scenario[] = [
   {
     name: 'mix',
     title: 'A mix: 8 of 10 calls are in order, 64 connections',
-    load: full(64, send(name, name, name, name, missing, name, name, name, name, bad), 'some'),
+    load: full(64, name, name, name, name, missing, name, name, name, name, bad),
     subjects: [...peers, ...first],
     keys: 1000,
   },
   {
     name: 'keys-1000',
     title: '1,000 keys in the store, called at random, 64 connections',
-    load: full(64, manyKeys(1000)),
+    load: { ...full(64, name), keysAtRandom: 1000 },
     subjects: ['gatehouse stored keys', 'gatehouse sqlite stored keys'],
     keys: 1000,
   },
   {
     name: 'keys-1000000',
     title: '1,000,000 keys in the store, called at random, 64 connections',
-    load: full(64, manyKeys(1_000_000)),
+    load: { ...full(64, name), keysAtRandom: 1_000_000 },
     subjects: ['gatehouse stored keys', 'gatehouse sqlite stored keys'],
     keys: 1_000_000,
   },
   {
     name: 'workers',
-    title: 'Workers, 64 connections; on a machine with two cores they share them with the load',
-    load: full(64, send(name)),
-    subjects: ['gatehouse on all cores', 'gatehouse 2 workers'],
+    title: 'Workers, 64 connections; on a machine with two cores they share them with load and Redis',
+    load: full(64, name),
+    subjects: ['gatehouse on all cores', 'gatehouse 2 workers', 'gatehouse sqlite 2 workers'],
     keys: 1000,
   },
 ];

@@ -2,9 +2,10 @@ import { Agent } from 'node:http';
 import express from 'express';
 import { createProxyMiddleware, fixRequestBody } from 'http-proxy-middleware';
 import { Redis } from 'ioredis';
+import { pino } from 'pino';
 import { pinoHttp } from 'pino-http';
 import { RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
-import { callerOf, isName, port, redisPort, sink, upstream } from './policy.js';
+import { callerOf, isName, logTo, port, redisPort, sink, upstream } from './policy.js';
 
 const redis = new Redis(redisPort, '127.0.0.1', { enableAutoPipelining: true });
 const quotas = new Map(
@@ -15,13 +16,24 @@ const quotas = new Map(
 );
 const app = express();
 app.disable('x-powered-by');
-app.use(pinoHttp());
+// Its own serializers would write all headers into each line, and so the key.
+app.use(
+  pinoHttp({
+    logger: pino({ base: null }, pino.destination(logTo)),
+    serializers: {
+      req: ({ id, method, url, remoteAddress }) => ({ id, method, url, remoteAddress }),
+      res: ({ statusCode }) => ({ statusCode }),
+    },
+    customProps: (req) => ({ keyId: req.caller?.id, userAgent: req.headers['user-agent'] }),
+  }),
+);
 
 app.use(async function admit(req, res, next) {
   const key = req.headers.apikey;
   if (key === undefined) return res.status(401).json({ error: 'API key is required' });
   const caller = callerOf(key);
   if (caller === undefined) return res.status(401).json({ error: 'Invalid API key' });
+  req.caller = caller;
   try {
     await quotas.get(caller.limit).consume(caller.id);
     next();

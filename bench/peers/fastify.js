@@ -1,10 +1,12 @@
 import proxy from '@fastify/http-proxy';
 import fastify from 'fastify';
 import { Redis } from 'ioredis';
-import { callerOf, isName, month, port, redisPort, sink, upstream } from './policy.js';
+import { pino } from 'pino';
+import { callerOf, isName, logTo, month, port, redisPort, sink, upstream } from './policy.js';
 
 const redis = new Redis(redisPort, '127.0.0.1', { enableAutoPipelining: true });
-const app = fastify({ logger: true, disableRequestLogging: true });
+const logger = { base: null, stream: pino.destination(logTo) };
+const app = fastify({ logger, disableRequestLogging: true });
 
 async function admit(request, reply) {
   const key = request.headers.apikey;

@@ -41,7 +41,7 @@ local function incr(counter)
     socket:send('*3\r\n$6\r\nEXPIRE\r\n$' .. #counter .. '\r\n' .. counter .. '\r\n$7\r\n2764800\r\n')
     socket:receive()
   end
-  socket:setkeepalive(60000, 256)
+  socket:setkeepalive(60000, 1024)
   return used
 end
 

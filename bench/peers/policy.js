@@ -7,6 +7,9 @@ export const upstream = process.env.BENCH_UPSTREAM;
 export const sink = process.env.BENCH_SINK;
 export const redisPort = Number(process.env.BENCH_REDIS_PORT);
 
+/** Where log lines go: handed over in large pieces, as the gateway does, and not line by line. */
+export const logTo = { dest: 1, sync: false, minLength: 65_536, maxWrite: 131_072, periodicFlush: 200 };
+
 const keyCount = Number(process.env.BENCH_KEYS ?? 1000);
 const limit = 1_000_000_000;
 const callers = new Map();
