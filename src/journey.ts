@@ -45,6 +45,7 @@ export function createJourney(by: Provisions): Travel {
       const head = checkRequest(req, by.headRules); //                  400 417 431
       visit.path = head.path;
 
+      // Also where there is nothing to wait for: after it a body that came with its head has been read, and takes the quick way.
       const caller = await authenticate(head, visit.origin.client, by.keyCheck); // 401 429 500
       visit.keyId = caller.keyId;
       visit.plan = caller.plan;

@@ -8,13 +8,18 @@ import { describeCause } from './log.ts';
 /** A text without what is secret in it. */
 export type Withhold = (text: string) => string;
 
-/** Writes the line of a request when it is over. */
-type LogAccess = (req: IncomingMessage, res: ServerResponse) => void;
+export interface AccessLog {
+  /** Writes the line of a request when it is over. */
+  readonly listen: (req: IncomingMessage, res: ServerResponse) => void;
+  /** What pino-http gives to each request and response that has none: for their prototypes, since all would have the same. */
+  readonly shared: { readonly log: Logger; readonly allLogs: readonly Logger[] };
+}
 
 /** One line per request, made of an allow-list of fields. Header values other than the user agent are never looked at. */
-export function createAccessLog(logger: Logger, withhold: Withhold): LogAccess {
-  const logAccess = pinoHttp({
-    logger: lineWriter(logger),
+export function createAccessLog(logger: Logger, withhold: Withhold): AccessLog {
+  const log = lineWriter(logger);
+  const listen = pinoHttp({
+    logger: log,
     genReqId: (req) => req.visit.id,
     customLogLevel: (req) => levelOf(req.visit),
     customSuccessObject: (req, res) => accessLine(req, res, withhold),
@@ -22,24 +27,15 @@ export function createAccessLog(logger: Logger, withhold: Withhold): LogAccess {
     customSuccessMessage: (req) => messageOf(req.visit),
     customErrorMessage: (req) => messageOf(req.visit),
   });
-  return function listen(req, res) {
-    req.allLogs = noLoggers;
-    res.allLogs = noLoggers;
-    logAccess(req, res);
-  };
+  return { listen, shared: { log, allLogs: new NoLoggers() } };
 }
 
-/**
- * pino-http keeps two lists of loggers for each request. All requests have the same one here, and the lists would be 350 bytes more that
- * live as long as a request does (record 32).
- */
+/** pino-http keeps two lists of loggers for each request: 350 bytes more that live as long as the request does (record 32). */
 class NoLoggers extends Array<Logger> {
   override push(): number {
     return 0;
   }
 }
-
-const noLoggers = new NoLoggers();
 
 /**
  * pino-http makes two child loggers for every request and writes out the request for them, though one line at the end says

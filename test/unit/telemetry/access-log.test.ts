@@ -39,7 +39,7 @@ for (const [end, says] of ends) {
     );
     const req = { visit, method: 'GET', headers: {} } as unknown as IncomingMessage;
     const res = Object.assign(new EventEmitter(), { statusCode: 200 }) as unknown as ServerResponse;
-    createAccessLog(logger, (text) => text)(req, res);
+    createAccessLog(logger, (text) => text).listen(req, res);
     res.emit('finish');
     const told = lines.map((line) => JSON.parse(line) as { level: string; msg: string; upstreamMs: number });
     assert.deepEqual(
