@@ -29,6 +29,9 @@ export interface CheckedConfig {
   readonly warnings: readonly string[];
 }
 
+/** The number of workers lasts as long as the process, also when it is later given more or fewer cores. */
+const coresAtStart = availableParallelism();
+
 /** Turns a checked configuration into the one the gateway runs on: numbers for texts, one frozen object. */
 export function resolveConfig({ file, raw, checks, warnings }: CheckedConfig): Config {
   const versions = mapOf(raw.versions, resolveVersion);
@@ -36,7 +39,7 @@ export function resolveConfig({ file, raw, checks, warnings }: CheckedConfig): C
     file,
     listen: address(raw.listen),
     admin: { listen: address(raw.admin.listen), tokens: resolveTokens(raw.admin) },
-    workers: typeof raw.workers === 'number' ? raw.workers : availableParallelism(),
+    workers: typeof raw.workers === 'number' ? raw.workers : coresAtStart,
     trustProxy: raw.trustProxy,
     store: parseStoreAddress(raw.store),
     storeDeadlineMs: duration(raw.storeDeadline),

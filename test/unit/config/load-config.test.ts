@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash, hash } from 'node:crypto';
-import { availableParallelism } from 'node:os';
+import { syncBuiltinESMExports } from 'node:module';
+import os, { availableParallelism } from 'node:os';
 import { test } from 'node:test';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import { ConfigErrors, ConfigUnreadable } from '../../../src/config/problems.ts';
@@ -199,6 +200,18 @@ plans: { free: { concurrency: "\${C:-8}" } }
   };
   assert.deepEqual(numbers({}), [2, 8]);
   assert.deepEqual(numbers({ WORKERS: 'auto', C: '3' }), [availableParallelism(), 3]);
+});
+
+test('workers: auto stays what it was at the start, however many cores there are when the file is read again', (t) => {
+  const text = `${least}workers: auto\n`;
+  const atStart = loadConfig(writeTemporary(t, text), {}).workers;
+  t.mock.method(os, 'availableParallelism', () => atStart + 3);
+  syncBuiltinESMExports();
+  t.after(() => {
+    t.mock.restoreAll();
+    syncBuiltinESMExports();
+  });
+  assert.equal(loadConfig(writeTemporary(t, text), {}).workers, atStart);
 });
 
 test('a file is read without its last newline, and $${ stands for ${', (t) => {
