@@ -1,6 +1,7 @@
 import { slicesOf } from '../collections/slices.ts';
 import type { StaticKey } from '../config/config.ts';
-import type { KeyStore } from '../stores/key-store.ts';
+import type { KeyRecord, KeyStore } from '../stores/key-store.ts';
+import { Unreadable } from '../stores/ledger.ts';
 
 const keysAtOnce = 32;
 
@@ -15,9 +16,19 @@ export async function findKeysInBoth(
       store.readKey(id).then((known) => known?.record),
       store.findKey(digest),
     ]);
-    for (const record of await Promise.all(records)) {
+    for (const record of await Promise.all(records.map(ifReadable))) {
       if (record !== undefined && record.revokedAt === undefined) found.add(record.id);
     }
   }
   return [...found];
+}
+
+/** A spoilt record says nothing of the others. */
+async function ifReadable(record: Promise<KeyRecord | undefined>): Promise<KeyRecord | undefined> {
+  try {
+    return await record;
+  } catch (error) {
+    if (error instanceof Unreadable) return undefined;
+    throw error;
+  }
 }

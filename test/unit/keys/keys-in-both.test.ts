@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { recordOf } from '../../../src/keys/found-key.ts';
+import { findKeysInBoth } from '../../../src/keys/keys-in-both.ts';
+import { StoreUnavailable, Unreadable } from '../../../src/stores/ledger.ts';
+
+const keys = ['a', 'b', 'c'].map((id) => ({ id, digest: id.repeat(64) }));
+const inStore = recordOf({
+  id: 'b',
+  plan: 'free',
+  digest: 'b'.repeat(64),
+  enabled: true,
+  expiresAt: undefined,
+});
+
+function storeWhereReading(id: string, fault: Error) {
+  return {
+    findKey: async () => undefined,
+    readKey: async (asked: string) => {
+      if (asked === id) throw fault;
+      return asked === 'b' ? { record: inStore, usedAt: new Map<number, number>() } : undefined;
+    },
+  };
+}
+
+test('a key whose record is spoilt hides no other key that stands in the file and in the store', async () => {
+  const found = await findKeysInBoth(
+    keys,
+    storeWhereReading('a', new Unreadable('what stands there is no key')),
+  );
+  assert.deepEqual(found, ['b']);
+});
+
+test('a store that is away is not taken for one without keys', async () => {
+  const away = new StoreUnavailable('nobody answers', { mayHaveHappened: false });
+  await assert.rejects(findKeysInBoth(keys, storeWhereReading('c', away)), away);
+});
