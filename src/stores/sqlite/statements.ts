@@ -1,28 +1,10 @@
-import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 
 /** The SQL of the units ledger. */
-export interface Statements {
-  readonly findStep: StatementSync;
-  readonly addStep: StatementSync;
-  readonly burnStep: StatementSync;
-  readonly readCounter: StatementSync;
-  readonly raiseCounter: StatementSync;
-  readonly addUnits: StatementSync;
-  readonly takeUnits: StatementSync;
-  readonly keepCounter: StatementSync;
-  readonly resetCounter: StatementSync;
-  readonly tellLease: StatementSync;
-  readonly endLease: StatementSync;
-  readonly lowerLease: StatementSync;
-  readonly readLeases: StatementSync;
-  readonly pruneSteps: StatementSync;
-  readonly pruneLeases: StatementSync;
-  readonly dropLeases: StatementSync;
-  readonly pruneCounters: StatementSync;
-}
+export type Statements = ReturnType<typeof prepareStatements>;
 
 /** Prepares the statements of the units ledger. */
-export function prepareStatements(database: DatabaseSync): Statements {
+export function prepareStatements(database: DatabaseSync) {
   const counter = 'key = ? AND name = ? AND period_start = ?';
   return {
     findStep: database.prepare('SELECT answer FROM steps WHERE id = ? AND key = ?'),
