@@ -4,8 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { launch } from './launch.ts';
-import type { Launched } from './launch.ts';
+import { launch, type Launched } from './launch.ts';
 
 const help = `Starts the example upstream and the gateway in front of it, and prints calls to paste.
 

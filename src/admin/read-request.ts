@@ -6,8 +6,7 @@ import { keyJsonBounds } from '../keys/key-limits.ts';
 import { invalidFields } from '../keys/key-problem.ts';
 import type { RequestMark } from '../stores/key-store.ts';
 import { parseStrictJson } from '../content/strict-json.ts';
-import { importTypes } from './body-types.ts';
-import type { SentLines } from './body-types.ts';
+import { importTypes, type SentLines } from './body-types.ts';
 import { AdminProblem } from './problem.ts';
 
 /** The largest JSON body: a key with all that it may have is far below. */

@@ -1,10 +1,8 @@
-import { Ajv2020 } from 'ajv/dist/2020.js';
-import type { ErrorObject } from 'ajv/dist/2020.js';
+import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import { isObject } from '../content/is-object.ts';
 import { formats } from './formats.ts';
 import { childPointer, stepsOf } from './json-pointer.ts';
-import { schema } from './schema.ts';
-import type { RawConfig } from './schema.ts';
+import { schema, type RawConfig } from './schema.ts';
 
 /** One mistake against the schema, with the value and the part of the schema that refused it. */
 export type ShapeError = ErrorObject;

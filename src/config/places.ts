@@ -1,6 +1,5 @@
 import type { LineCounter } from 'yaml';
-import { pointerTo, stepsOf } from './json-pointer.ts';
-import type { Path } from './json-pointer.ts';
+import { pointerTo, stepsOf, type Path } from './json-pointer.ts';
 import { isPlainName, startOfName } from './wording.ts';
 
 interface Place {

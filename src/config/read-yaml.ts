@@ -1,7 +1,5 @@
-import { LineCounter, parseDocument } from 'yaml';
-import type { Document } from 'yaml';
-import { syntaxFaults, tooDeep } from './syntax-faults.ts';
-import type { SyntaxFault } from './syntax-faults.ts';
+import { LineCounter, parseDocument, type Document } from 'yaml';
+import { syntaxFaults, tooDeep, type SyntaxFault } from './syntax-faults.ts';
 
 /** A document that follows the strict rules, with what is needed to find lines again. */
 export interface Source {

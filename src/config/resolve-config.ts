@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { parseAddress } from './addresses.ts';
-import type { RefusalWording } from '../refusals.ts';
+import type { RefusalWording, RefusalCode } from '../refusals.ts';
 import type { BodyCheck } from './body-schema/compile-schema.ts';
 import type {
   Address,
@@ -13,7 +13,6 @@ import type {
 } from './config.ts';
 import { digestOf, plainTokenName, tokenDigest } from './digest.ts';
 import { parseInstant } from './instants.ts';
-import type { RefusalCode } from '../refusals.ts';
 import { parseStoreAddress } from './parse-store-address.ts';
 import { resolvePlan } from './resolve-plan.ts';
 import { resolveRoute } from './resolve-route.ts';

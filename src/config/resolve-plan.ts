@@ -1,5 +1,10 @@
-import { rateUnits } from './plan-rule.ts';
-import type { ConcurrencyRule, PeriodRule, QuotaRule, RateRule } from './plan-rule.ts';
+import {
+  rateUnits,
+  type ConcurrencyRule,
+  type PeriodRule,
+  type QuotaRule,
+  type RateRule,
+} from './plan-rule.ts';
 import type { Plan } from './config.ts';
 import { parseAnchor, parsePercent, parseTime } from './period-words.ts';
 import type { RawPlan, RawQuota } from './schema.ts';

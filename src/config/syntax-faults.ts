@@ -1,5 +1,4 @@
-import { isCollection, isScalar, visit } from 'yaml';
-import type { Document, ErrorCode, YAMLError } from 'yaml';
+import { isCollection, isScalar, visit, type Document, type ErrorCode, type YAMLError } from 'yaml';
 
 /** Something the YAML rules forbid, at an offset in the text. */
 export interface SyntaxFault {

@@ -1,5 +1,4 @@
-import { networksOf } from '../wire/networks.ts';
-import type { Networks } from '../wire/networks.ts';
+import { networksOf, type Networks } from '../wire/networks.ts';
 import type { KeyRecord } from '../stores/key-store.ts';
 import type { FoundKey } from './found-key.ts';
 

@@ -1,10 +1,8 @@
-import { StoreUnavailable } from '../stores/ledger.ts';
-import type { PlaceOrder } from '../stores/ledger.ts';
+import { StoreUnavailable, type PlaceOrder } from '../stores/ledger.ts';
 import type { ConcurrencyReading } from './answer-headers.ts';
 import { Alarm } from '../waiting/alarm.ts';
 import type { Clock } from '../waiting/clock.ts';
-import { SharedPlaces } from './shared-places.ts';
-import type { SharedPlacesOptions } from './shared-places.ts';
+import { SharedPlaces, type SharedPlacesOptions } from './shared-places.ts';
 import type { ConcurrencyRule, OnStoreFailure } from '../config/plan-rule.ts';
 
 /** The place of one request among those of its key that are in flight. */

@@ -1,6 +1,5 @@
 import type { PeriodRule, PlanRule } from '../config/plan-rule.ts';
-import type { Counter } from '../stores/ledger.ts';
-import { Unreadable } from '../stores/ledger.ts';
+import { Unreadable, type Counter } from '../stores/ledger.ts';
 import { currentPeriod, type Period } from './periods.ts';
 
 /** The counters of a plan's quotas in the periods that hold the instant, in the order of the quotas. */

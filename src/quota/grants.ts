@@ -1,12 +1,10 @@
-import { writeLimitHeaders } from './answer-headers.ts';
-import type { RateReading } from './answer-headers.ts';
+import { writeLimitHeaders, type RateReading } from './answer-headers.ts';
 import type { Clock } from '../waiting/clock.ts';
 import type { Place } from './concurrency.ts';
 import type { Hold } from './leases/lease.ts';
 import type { Leases } from './leases/leases.ts';
 import type { Charge } from '../config/plan-rule.ts';
-import { readQuotas } from './quota-reading.ts';
-import type { QuotaReading } from './quota-reading.ts';
+import { readQuotas, type QuotaReading } from './quota-reading.ts';
 import type { Warnings } from './warnings.ts';
 
 /**

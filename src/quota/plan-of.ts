@@ -1,6 +1,5 @@
 import { BoundedMap } from '../collections/bounded-map.ts';
-import { isPeriodUnit } from '../config/plan-rule.ts';
-import type { PlanRule, QuotaRule } from '../config/plan-rule.ts';
+import { isPeriodUnit, type PlanRule, type QuotaRule } from '../config/plan-rule.ts';
 import { Refusal } from '../refusals.ts';
 import type { OwnQuota } from '../stores/key-store.ts';
 

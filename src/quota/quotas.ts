@@ -1,7 +1,5 @@
-import { StoreUnavailable } from '../stores/ledger.ts';
-import type { Ledger } from '../stores/ledger.ts';
-import { writeLimitHeaders } from './answer-headers.ts';
-import type { RateReading } from './answer-headers.ts';
+import { StoreUnavailable, type Ledger } from '../stores/ledger.ts';
+import { writeLimitHeaders, type RateReading } from './answer-headers.ts';
 import type { Clock } from '../waiting/clock.ts';
 import { Concurrency, type Full, type Place } from './concurrency.ts';
 import { Grant, type GrantOffice } from './grants.ts';

@@ -1,5 +1,4 @@
-import { StoreUnavailable } from '../stores/ledger.ts';
-import type { Ledger, CellsAnswer } from '../stores/ledger.ts';
+import { StoreUnavailable, type Ledger, type CellsAnswer } from '../stores/ledger.ts';
 import { Alarm } from '../waiting/alarm.ts';
 import type { Clock } from '../waiting/clock.ts';
 import type { RateRule } from '../config/plan-rule.ts';

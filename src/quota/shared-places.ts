@@ -1,6 +1,11 @@
 import { slicesOf } from '../collections/slices.ts';
-import { isOutage, StoreUnavailable } from '../stores/ledger.ts';
-import type { Ledger, PlaceAnswer, PlaceOrder } from '../stores/ledger.ts';
+import {
+  isOutage,
+  StoreUnavailable,
+  type Ledger,
+  type PlaceAnswer,
+  type PlaceOrder,
+} from '../stores/ledger.ts';
 import { Alarm } from '../waiting/alarm.ts';
 import type { Clock } from '../waiting/clock.ts';
 import { FreshIds } from './fresh-ids.ts';

@@ -1,6 +1,5 @@
 import type { Route } from '../config/config.ts';
-import { byExactness, fits, segmentsOf } from '../config/route-path.ts';
-import type { Segment } from '../config/route-path.ts';
+import { byExactness, fits, segmentsOf, type Segment } from '../config/route-path.ts';
 import { versionHeaders } from '../wire/version-headers.ts';
 import { Refusal } from '../refusals.ts';
 import type { Head } from './check-request.ts';

@@ -1,5 +1,4 @@
-import { readPartHeader } from './read-part-header.ts';
-import type { PartHeader } from './read-part-header.ts';
+import { readPartHeader, type PartHeader } from './read-part-header.ts';
 import { ambiguous } from './upload-refusals.ts';
 
 /** Told what a body holds, in order. Whatever it throws ends the reading. */

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { open, unlink } from 'node:fs/promises';
-import type { FileHandle } from 'node:fs/promises';
+import { open, unlink, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CollectedBytes } from '../wire/collected-bytes.ts';
 import { busy } from './upload-refusals.ts';

@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict';
-import { createServer } from 'node:net';
-import type { Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { after, test } from 'node:test';
 import { formBody } from '../helpers/form-body.ts';
 import { listen } from '../helpers/listen.ts';
 import { unnamedFiles } from '../helpers/unnamed-files.ts';
 import { until } from '../helpers/poll.ts';
-import { openRaw } from '../helpers/raw-socket.ts';
-import type { RawSocket } from '../helpers/raw-socket.ts';
+import { openRaw, type RawSocket } from '../helpers/raw-socket.ts';
 import { wav } from '../helpers/sample-files.ts';
 import { uploadBytes } from '../helpers/send-upload.ts';
 import { startGateway } from '../helpers/start-gateway.ts';

@@ -5,8 +5,7 @@ import { assertRefused, openDoor } from '../helpers/door.ts';
 import { until, type Scene } from '../helpers/poll.ts';
 import type { RawResponse } from '../helpers/parse-responses.ts';
 import { peakMegabytes as peakMegabytesOf } from '../helpers/process-memory.ts';
-import { openRaw } from '../helpers/raw-socket.ts';
-import type { RawSocket } from '../helpers/raw-socket.ts';
+import { openRaw, type RawSocket } from '../helpers/raw-socket.ts';
 import { formType } from '../helpers/send-upload.ts';
 import { demoKey } from '../helpers/start-gateway.ts';
 

@@ -3,8 +3,7 @@ import type { Socket } from 'node:net';
 import { after, test } from 'node:test';
 import { until } from '../helpers/poll.ts';
 import { exchange, openRaw, requestBytes } from '../helpers/raw-socket.ts';
-import { startRawUpstream } from '../helpers/raw-upstream.ts';
-import type { RawScript } from '../helpers/raw-upstream.ts';
+import { startRawUpstream, type RawScript } from '../helpers/raw-upstream.ts';
 import { createRandom } from '../helpers/random.ts';
 import { demoKey, startGateway } from '../helpers/start-gateway.ts';
 

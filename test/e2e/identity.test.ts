@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
-import type { TestContext } from 'node:test';
+import { after, test, type TestContext } from 'node:test';
 import { createKeyFormat } from '../../src/keys/key-format.ts';
 import { until } from '../helpers/poll.ts';
 import { exchange, openRaw, requestBytes } from '../helpers/raw-socket.ts';
-import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
-import type { RecordedRequest } from '../helpers/recording-upstream.ts';
-import { demoKey, startGateway } from '../helpers/start-gateway.ts';
-import type { Gateway } from '../helpers/start-gateway.ts';
+import { startRecordingUpstream, type RecordedRequest } from '../helpers/recording-upstream.ts';
+import { demoKey, startGateway, type Gateway } from '../helpers/start-gateway.ts';
 
 const scene = { after };
 const upstream = await startRecordingUpstream(scene);

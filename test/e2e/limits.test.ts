@@ -7,7 +7,6 @@ import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
 import { openStore } from '../../src/stores/open-store.ts';
 import { aKey, aNote, aSecret, digestOf } from '../helpers/a-key.ts';
 import { until } from '../helpers/poll.ts';
-import type { Answer } from '../helpers/quota-scene.ts';
 import {
   call,
   keysOf,
@@ -16,6 +15,7 @@ import {
   usagePath,
   usedBy,
   usedSettlesAt,
+  type Answer,
 } from '../helpers/quota-scene.ts';
 import { exchange, requestBytes } from '../helpers/raw-socket.ts';
 import { startRedisServer } from '../helpers/redis-server.ts';

@@ -3,7 +3,6 @@ import type { ServerResponse } from 'node:http';
 import { after, before, test } from 'node:test';
 import { freePort } from '../helpers/free-port.ts';
 import { until } from '../helpers/poll.ts';
-import type { QuotaScene } from '../helpers/quota-scene.ts';
 import {
   call,
   keysOf,
@@ -12,6 +11,7 @@ import {
   usedBy,
   usedSettlesAt,
   workPath,
+  type QuotaScene,
 } from '../helpers/quota-scene.ts';
 import type { RecordedRequest } from '../helpers/recording-upstream.ts';
 import { openRaw, requestBytes } from '../helpers/raw-socket.ts';

@@ -1,14 +1,19 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
-import { boundary, formBody } from '../helpers/form-body.ts';
-import type { Part } from '../helpers/form-body.ts';
+import { boundary, formBody, type Part } from '../helpers/form-body.ts';
 import { unnamedFiles } from '../helpers/unnamed-files.ts';
 import { until } from '../helpers/poll.ts';
 import { openRaw } from '../helpers/raw-socket.ts';
 import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
 import { wav } from '../helpers/sample-files.ts';
-import { answerTo, formType, sendUpload, uploadBytes } from '../helpers/send-upload.ts';
-import type { Framing, Upload } from '../helpers/send-upload.ts';
+import {
+  answerTo,
+  formType,
+  sendUpload,
+  uploadBytes,
+  type Framing,
+  type Upload,
+} from '../helpers/send-upload.ts';
 import { startGateway } from '../helpers/start-gateway.ts';
 
 const scene = { after };

@@ -7,8 +7,7 @@ import { holdsInMemory } from '../helpers/process-memory.ts';
 import { exchange, openRaw, requestBytes } from '../helpers/raw-socket.ts';
 import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
 import { runCli } from '../helpers/run-cli.ts';
-import { startGateway } from '../helpers/start-gateway.ts';
-import type { LogLine } from '../helpers/start-gateway.ts';
+import { startGateway, type LogLine } from '../helpers/start-gateway.ts';
 
 const key = 'sk-live-3f9d1c7be2a84650';
 const adminToken = 'admin-token-8c2e51f0d7';

@@ -1,19 +1,24 @@
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { test } from 'node:test';
-import type { TestContext } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
 import { openStore } from '../../src/stores/open-store.ts';
 import { aKey, aNote, aSecret, digestOf } from '../helpers/a-key.ts';
 import { until } from '../helpers/poll.ts';
-import type { Answer, QuotaScene } from '../helpers/quota-scene.ts';
-import { call, keysOf, openQuotaScene, secretOf, usedBy, usedSettlesAt } from '../helpers/quota-scene.ts';
-import { durable, startRedisServer } from '../helpers/redis-server.ts';
-import type { RedisServer } from '../helpers/redis-server.ts';
+import {
+  call,
+  keysOf,
+  openQuotaScene,
+  secretOf,
+  usedBy,
+  usedSettlesAt,
+  type Answer,
+  type QuotaScene,
+} from '../helpers/quota-scene.ts';
+import { durable, startRedisServer, type RedisServer } from '../helpers/redis-server.ts';
 import { runCli } from '../helpers/run-cli.ts';
-import type { Gateway } from '../helpers/start-gateway.ts';
-import { startGateway } from '../helpers/start-gateway.ts';
+import { startGateway, type Gateway } from '../helpers/start-gateway.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
 
 /** The default deadline, and what a busy machine may add to it. */

@@ -1,18 +1,15 @@
 import assert from 'node:assert/strict';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Socket } from 'node:net';
-import { after, test } from 'node:test';
-import type { TestContext } from 'node:test';
+import { after, test, type TestContext } from 'node:test';
 import { listen } from '../helpers/listen.ts';
 import { freePort } from '../helpers/free-port.ts';
 import { until } from '../helpers/poll.ts';
-import { openRaw, requestBytes } from '../helpers/raw-socket.ts';
-import type { RawSocket } from '../helpers/raw-socket.ts';
+import { openRaw, requestBytes, type RawSocket } from '../helpers/raw-socket.ts';
 import { wav } from '../helpers/sample-files.ts';
 import { startRawUpstream } from '../helpers/raw-upstream.ts';
 import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
-import { answerTo, sendUpload, uploadBytes } from '../helpers/send-upload.ts';
-import type { Upload } from '../helpers/send-upload.ts';
+import { answerTo, sendUpload, uploadBytes, type Upload } from '../helpers/send-upload.ts';
 import { demoKey, startGateway } from '../helpers/start-gateway.ts';
 
 const scene = { after };

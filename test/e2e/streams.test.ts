@@ -6,8 +6,7 @@ import { until } from '../helpers/poll.ts';
 import { openRaw, requestBytes } from '../helpers/raw-socket.ts';
 import { startRawUpstream } from '../helpers/raw-upstream.ts';
 import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
-import { demoKey, startGateway } from '../helpers/start-gateway.ts';
-import type { LogLine } from '../helpers/start-gateway.ts';
+import { demoKey, startGateway, type LogLine } from '../helpers/start-gateway.ts';
 
 const scene = { after };
 const upstream = await startRecordingUpstream(scene);

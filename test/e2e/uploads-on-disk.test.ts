@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { createServer, type Socket } from 'node:net';
-import { after, test } from 'node:test';
-import type { TestContext } from 'node:test';
+import { after, test, type TestContext } from 'node:test';
 import { listen } from '../helpers/listen.ts';
 import { keysOf, secretOf } from '../helpers/quota-scene.ts';
 import { openRaw, requestBytes } from '../helpers/raw-socket.ts';

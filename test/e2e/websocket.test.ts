@@ -1,22 +1,18 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { IncomingMessage } from 'node:http';
+import { createServer, type IncomingMessage } from 'node:http';
 import { connect as connectTcp, type Socket } from 'node:net';
-import { after, test } from 'node:test';
-import type { TestContext } from 'node:test';
+import { after, test, type TestContext } from 'node:test';
 import { WebSocket, WebSocketServer } from 'ws';
 import { listen } from '../helpers/listen.ts';
-import { until } from '../helpers/poll.ts';
-import type { Scene } from '../helpers/poll.ts';
+import { until, type Scene } from '../helpers/poll.ts';
 import { openRaw, requestBytes, type RawSocket } from '../helpers/raw-socket.ts';
 import { startRawUpstream } from '../helpers/raw-upstream.ts';
 import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
 import { startRedisServer } from '../helpers/redis-server.ts';
 import { runCli } from '../helpers/run-cli.ts';
-import { demoKey, startGateway } from '../helpers/start-gateway.ts';
-import type { Gateway } from '../helpers/start-gateway.ts';
+import { demoKey, startGateway, type Gateway } from '../helpers/start-gateway.ts';
 import { startTcpProxy } from '../helpers/tcp-proxy.ts';
 
 /** What stands behind each path. */

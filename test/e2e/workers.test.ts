@@ -6,8 +6,7 @@ import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node
 import { spawn } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
-import type { TestContext } from 'node:test';
+import { after, test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
@@ -21,8 +20,14 @@ import { until } from '../helpers/poll.ts';
 import { openRaw, requestBytes } from '../helpers/raw-socket.ts';
 import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
 import { refuses } from '../helpers/refuses.ts';
-import { baseConfig, demoKey, overlay, startGateway } from '../helpers/start-gateway.ts';
-import type { Gateway, Yaml } from '../helpers/start-gateway.ts';
+import {
+  baseConfig,
+  demoKey,
+  overlay,
+  startGateway,
+  type Gateway,
+  type Yaml,
+} from '../helpers/start-gateway.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
 import { workersOf } from '../helpers/workers-of.ts';
 

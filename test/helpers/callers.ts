@@ -1,7 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Scene } from './poll.ts';
-import type { Answer } from './quota-scene.ts';
-import { call } from './quota-scene.ts';
+import { call, type Answer } from './quota-scene.ts';
 import type { Gateway } from './start-gateway.ts';
 
 /** People who call one after another, all the time, whatever they are answered. */

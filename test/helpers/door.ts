@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
-import type { RefusalCode } from '../../src/refusals.ts';
-import { catalogue } from '../../src/refusals.ts';
+import { catalogue, type RefusalCode } from '../../src/refusals.ts';
 import type { RawResponse } from './parse-responses.ts';
 import type { Scene } from './poll.ts';
 import { openRaw } from './raw-socket.ts';
-import type { RecordedRequest, RecordingUpstream } from './recording-upstream.ts';
-import { startRecordingUpstream } from './recording-upstream.ts';
-import type { Gateway, Yaml } from './start-gateway.ts';
-import { demoKey, startGateway } from './start-gateway.ts';
+import {
+  startRecordingUpstream,
+  type RecordedRequest,
+  type RecordingUpstream,
+} from './recording-upstream.ts';
+import { demoKey, startGateway, type Gateway, type Yaml } from './start-gateway.ts';
 
 /** A gateway before a recording upstream, and the questions every test of its door asks. */
 export interface Door {

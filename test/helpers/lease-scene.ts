@@ -1,6 +1,5 @@
 import { aPeriod } from './a-period.ts';
-import type { PeriodUnit } from '../../src/config/plan-rule.ts';
-import type { PlanRule, QuotaRule } from '../../src/config/plan-rule.ts';
+import type { PeriodUnit, PlanRule, QuotaRule } from '../../src/config/plan-rule.ts';
 import { StoreUnavailable } from '../../src/stores/ledger.ts';
 import { createMemoryLedger } from './memory-ledger.ts';
 import { createTurnableClock } from './turnable-clock.ts';

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
-import type { TestContext } from 'node:test';
-import { StoreUnavailable } from '../../src/stores/ledger.ts';
-import type { DrawAnswer } from '../../src/stores/ledger.ts';
+import { describe, test, type TestContext } from 'node:test';
+import { StoreUnavailable, type DrawAnswer } from '../../src/stores/ledger.ts';
 import { openStore } from '../../src/stores/open-store.ts';
 import { startDrawers } from './drawers.ts';
 import { aCounter, aDraw, HOUR, someUnits, usedOf } from './ledger-orders.ts';

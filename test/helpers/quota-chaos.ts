@@ -5,17 +5,12 @@ import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
 import { lifetime } from '../../src/quota/periods.ts';
 import type { Usage } from '../../src/stores/ledger.ts';
 import { openStore } from '../../src/stores/open-store.ts';
-import type { Scene } from './poll.ts';
-import { until } from './poll.ts';
-import { startCallers } from './callers.ts';
-import type { Callers } from './callers.ts';
-import { call, openQuotaScene } from './quota-scene.ts';
-import type { QuotaScene } from './quota-scene.ts';
-import { durable, startRedisServer } from './redis-server.ts';
-import type { RedisServer } from './redis-server.ts';
+import { until, type Scene } from './poll.ts';
+import { startCallers, type Callers } from './callers.ts';
+import { call, openQuotaScene, type QuotaScene } from './quota-scene.ts';
+import { durable, startRedisServer, type RedisServer } from './redis-server.ts';
 import type { Gateway } from './start-gateway.ts';
-import { startTcpProxy } from './tcp-proxy.ts';
-import type { TcpProxy } from './tcp-proxy.ts';
+import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
 
 /** Several gateways on one store and callers who never rest, with everything that can be done to them. */
 export interface Chaos {

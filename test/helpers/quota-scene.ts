@@ -1,10 +1,7 @@
 import { request } from 'undici';
-import type { Scene } from './poll.ts';
-import { until } from './poll.ts';
-import { startRecordingUpstream } from './recording-upstream.ts';
-import type { RecordingUpstream } from './recording-upstream.ts';
-import { startGateway } from './start-gateway.ts';
-import type { Gateway, GatewayOptions, Yaml } from './start-gateway.ts';
+import { until, type Scene } from './poll.ts';
+import { startRecordingUpstream, type RecordingUpstream } from './recording-upstream.ts';
+import { startGateway, type Gateway, type GatewayOptions, type Yaml } from './start-gateway.ts';
 import { tempFolder } from './temp-folder.ts';
 
 /** The path of the scene's free route for any method and body, below `/v1`. */

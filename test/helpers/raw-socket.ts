@@ -1,10 +1,7 @@
 import { once } from 'node:events';
-import { connect } from 'node:net';
-import type { Socket } from 'node:net';
-import { parseResponses } from './parse-responses.ts';
-import type { RawResponse } from './parse-responses.ts';
-import { until } from './poll.ts';
-import type { Scene } from './poll.ts';
+import { connect, type Socket } from 'node:net';
+import { parseResponses, type RawResponse } from './parse-responses.ts';
+import { until, type Scene } from './poll.ts';
 
 /** A TCP connection whose every byte the test decides. */
 export interface RawSocket {

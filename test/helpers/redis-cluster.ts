@@ -1,5 +1,4 @@
-import { durable, startRedisServer } from './redis-server.ts';
-import type { RedisServer } from './redis-server.ts';
+import { durable, startRedisServer, type RedisServer } from './redis-server.ts';
 import type { Scene } from './temp-folder.ts';
 import { until } from './poll.ts';
 

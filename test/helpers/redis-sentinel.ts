@@ -1,9 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { startRedisServer } from './redis-server.ts';
-import type { RedisServer } from './redis-server.ts';
-import { tempFolder } from './temp-folder.ts';
-import type { Scene } from './temp-folder.ts';
+import { startRedisServer, type RedisServer } from './redis-server.ts';
+import { tempFolder, type Scene } from './temp-folder.ts';
 import { until } from './poll.ts';
 
 /** A master, its replica and a sentinel that watches them. */

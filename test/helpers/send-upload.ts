@@ -1,7 +1,6 @@
 import type { Scene } from './poll.ts';
 import { boundary } from './form-body.ts';
-import { openRaw, requestBytes } from './raw-socket.ts';
-import type { RawSocket } from './raw-socket.ts';
+import { openRaw, requestBytes, type RawSocket } from './raw-socket.ts';
 import type { RawResponse } from './parse-responses.ts';
 import { demoKey } from './start-gateway.ts';
 

@@ -1,5 +1,4 @@
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,8 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 import { memory } from '../../src/commands/relaunch.ts';
 import { hasEnded } from './has-ended.ts';
-import { until } from './poll.ts';
-import type { Scene } from './poll.ts';
+import { until, type Scene } from './poll.ts';
 
 /** One line of the gateway's log. */
 export type LogLine = Readonly<Record<string, unknown>>;

@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Counter } from '../../src/stores/ledger.ts';
-import { StoreUnavailable } from '../../src/stores/ledger.ts';
-import type { Ledger } from '../../src/stores/ledger.ts';
+import { StoreUnavailable, type Counter, type Ledger } from '../../src/stores/ledger.ts';
 import { nameKeys } from '../../src/stores/redis/names.ts';
 import { aCounter, aDraw, HOUR, someUnits, usedOf } from '../helpers/ledger-orders.ts';
 import { until } from '../helpers/poll.ts';
-import { startRedisServer } from '../helpers/redis-server.ts';
-import type { RedisServer } from '../helpers/redis-server.ts';
+import { startRedisServer, type RedisServer } from '../helpers/redis-server.ts';
 import { openWithDeadline } from '../helpers/store-faults.ts';
 
 // What the ledger leaves in Redis, and for how long.

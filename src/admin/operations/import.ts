@@ -1,6 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { nothingImported } from '../../keys/import-keys.ts';
-import type { ImportLine, ImportReport } from '../../keys/import-keys.ts';
+import { nothingImported, type ImportLine, type ImportReport } from '../../keys/import-keys.ts';
 import { readImport } from '../../keys/read-import.ts';
 import { operation, type Operation } from '../operation.ts';
 import { AdminProblem, problemOf } from '../problem.ts';

@@ -3,12 +3,10 @@ import { closest, distance } from 'fastest-levenshtein';
 import { ruleOf } from './describe-errors.ts';
 import { createAjv } from './json-schema.ts';
 import { referenceProblems } from './references.ts';
-import { SchemaProblems } from './schema-problem.ts';
-import type { SchemaProblem } from './schema-problem.ts';
-import type { Subschema } from './subschemas.ts';
+import { SchemaProblems, type SchemaProblem } from './schema-problem.ts';
 import { isObject } from '../../content/is-object.ts';
 import { childPointer, isAtOrBelow, stepsOf } from '../json-pointer.ts';
-import { subschemas } from './subschemas.ts';
+import { subschemas, type Subschema } from './subschemas.ts';
 import { missingSpace, showName } from '../wording.ts';
 
 /** Returns the value as a schema that is well formed by JSON Schema 2020-12, or throws `SchemaProblems` with all faults. */

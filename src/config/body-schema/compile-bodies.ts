@@ -1,6 +1,5 @@
 import type { AnySchema } from 'ajv/dist/2020.js';
-import type { BodyCheck } from './compile-schema.ts';
-import { compileBodySchema, compileCheckedSchema } from './compile-schema.ts';
+import { compileBodySchema, compileCheckedSchema, type BodyCheck } from './compile-schema.ts';
 import type { Report } from '../rules/draft.ts';
 import { SchemaProblems } from './schema-problem.ts';
 import type { RawRoute } from '../schema.ts';

@@ -1,5 +1,11 @@
-import type { CodeKeywordDefinition, KeywordCxt, KeywordDefinition, Options } from 'ajv/dist/2020.js';
-import { _, Ajv2020 } from 'ajv/dist/2020.js';
+import {
+  _,
+  Ajv2020,
+  type CodeKeywordDefinition,
+  type KeywordCxt,
+  type KeywordDefinition,
+  type Options,
+} from 'ajv/dist/2020.js';
 import names from 'ajv/dist/compile/names.js';
 import addFormats from 'ajv-formats';
 import { isObject } from '../../content/is-object.ts';

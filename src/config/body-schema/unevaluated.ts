@@ -1,5 +1,4 @@
-import type { Ajv2020, Code, CodeKeywordDefinition, KeywordCxt } from 'ajv/dist/2020.js';
-import { _ } from 'ajv/dist/2020.js';
+import { _, type Ajv2020, type Code, type CodeKeywordDefinition, type KeywordCxt } from 'ajv/dist/2020.js';
 import { compileSchema, resolveRef, SchemaEnv } from 'ajv/dist/compile/index.js';
 import { Type } from 'ajv/dist/compile/util.js';
 import { isObject } from '../../content/is-object.ts';

@@ -1,5 +1,4 @@
-import { slownessOf } from '../body-schema/patterns/slow-pattern.ts';
-import type { Slowness } from '../body-schema/patterns/slow-pattern.ts';
+import { slownessOf, type Slowness } from '../body-schema/patterns/slow-pattern.ts';
 import { isObject } from '../../content/is-object.ts';
 import { subschemas } from '../body-schema/subschemas.ts';
 import { show } from '../wording.ts';

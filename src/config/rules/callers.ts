@@ -4,8 +4,7 @@ import { parseInstant } from '../instants.ts';
 import { known } from '../known.ts';
 import { isVariable, weaknessOf } from '../weak-secret.ts';
 import { durationOf } from './amounts.ts';
-import { noSuch } from './draft.ts';
-import type { Report, Rule } from './draft.ts';
+import { noSuch, type Report, type Rule } from './draft.ts';
 import type { RawKey, RawToken } from '../schema.ts';
 
 const tokenLengthMin = 16;

@@ -4,8 +4,7 @@ import { noRoute, usageRoute } from '../route-names.ts';
 import { compareSegments, pathBelow, segmentsOf } from '../route-path.ts';
 import { printSize } from '../units.ts';
 import { sizeOf } from './amounts.ts';
-import { noSuch } from './draft.ts';
-import type { Rule } from './draft.ts';
+import { noSuch, type Rule } from './draft.ts';
 
 export const routesHaveUpstreams: Rule = ({ config, declared }, report) => {
   for (const route of config.routes) {

@@ -4,8 +4,7 @@ import { parseStoreAddress } from '../parse-store-address.ts';
 import { UnusableText } from '../read-text.ts';
 import { durationMsMax, printSize } from '../units.ts';
 import { durationOf, sizeOf } from './amounts.ts';
-import { noSuch } from './draft.ts';
-import type { Rule } from './draft.ts';
+import { noSuch, type Rule } from './draft.ts';
 
 const headerBytesMax = 1024 ** 2;
 const headerBytesMin = 1024;

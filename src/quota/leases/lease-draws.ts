@@ -1,5 +1,11 @@
-import { isOutage, StoreUnavailable, Unreadable } from '../../stores/ledger.ts';
-import type { DrawAnswer, DrawOrder, Ledger } from '../../stores/ledger.ts';
+import {
+  isOutage,
+  StoreUnavailable,
+  Unreadable,
+  type DrawAnswer,
+  type DrawOrder,
+  type Ledger,
+} from '../../stores/ledger.ts';
 import type { Clock } from '../../waiting/clock.ts';
 import { LeaseLines } from './lease-lines.ts';
 import type { LeaseSteps } from './lease-steps.ts';

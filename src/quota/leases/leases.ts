@@ -7,8 +7,7 @@ import { LeaseSteps } from './lease-steps.ts';
 import { LeaseSweep } from './lease-sweep.ts';
 import { type Denial, type Hold, Lease, type ReserveOrder } from './lease.ts';
 import { StoreTime } from './store-time.ts';
-import { readUsage, withoutHeld } from '../usage-reading.ts';
-import type { UsageReading } from '../usage-reading.ts';
+import { readUsage, withoutHeld, type UsageReading } from '../usage-reading.ts';
 
 export interface LeasesOptions {
   readonly ledger: Ledger;

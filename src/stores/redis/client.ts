@@ -1,5 +1,4 @@
-import { Cluster, Redis } from 'ioredis';
-import type { ClusterOptions, RedisOptions } from 'ioredis';
+import { Cluster, Redis, type ClusterOptions, type RedisOptions } from 'ioredis';
 import type { DNSLookupFunction } from 'ioredis/built/cluster/ClusterOptions.js';
 import { whenAllIsRead } from '../../waiting/when-all-is-read.ts';
 import type { Address, RedisAddress, RedisServers } from '../../config/config.ts';

@@ -8,15 +8,17 @@ import {
   stillHolding,
   usesOf,
 } from '../key-record.ts';
-import { auditEntriesMax, auditKeptMs, feedEntriesMax } from '../key-store.ts';
-import type {
-  AddAnswer,
-  AuditEntry,
-  ChangeAnswer,
-  KeyEvent,
-  KeyRecord,
-  KeyStore,
-  KnownKey,
+import {
+  auditEntriesMax,
+  auditKeptMs,
+  feedEntriesMax,
+  type AddAnswer,
+  type AuditEntry,
+  type ChangeAnswer,
+  type KeyEvent,
+  type KeyRecord,
+  type KeyStore,
+  type KnownKey,
 } from '../key-store.ts';
 import { eventsPerReading, watchChanges, type FeedAnswer } from '../watch-changes.ts';
 import { callOf } from './command.ts';

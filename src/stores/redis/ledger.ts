@@ -1,5 +1,12 @@
-import { StoreUnavailable } from '../ledger.ts';
-import type { Counter, DrawAnswer, Ledger, CellsAnswer, UnitsOrder, Usage } from '../ledger.ts';
+import {
+  StoreUnavailable,
+  type Counter,
+  type DrawAnswer,
+  type Ledger,
+  type CellsAnswer,
+  type UnitsOrder,
+  type Usage,
+} from '../ledger.ts';
 import { checkDraw, checkCells, checkPlace, checkUnits, keptUntil, placeExpiresMaxMs } from '../orders.ts';
 import type { Link } from './link.ts';
 import { nameKeys } from './names.ts';

@@ -1,13 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { markAsOurs } from './database.ts';
-import { prepareKeys } from './keys.ts';
-import type { KeyCalls } from './keys.ts';
-import { prepareUnits } from './ledger.ts';
-import type { UnitsCalls } from './ledger.ts';
-import { preparePlaces } from './places.ts';
-import type { PlaceCalls } from './places.ts';
-import { prepareRates } from './rates.ts';
-import type { RateCalls } from './rates.ts';
+import { prepareKeys, type KeyCalls } from './keys.ts';
+import { prepareUnits, type UnitsCalls } from './ledger.ts';
+import { preparePlaces, type PlaceCalls } from './places.ts';
+import { prepareRates, type RateCalls } from './rates.ts';
 import { transact, transactAll, type Outcome } from './transact.ts';
 
 /** Everything that can be asked of the database. Each call is one transaction, or a part of one, and none of them waits. */

@@ -2,8 +2,7 @@ import { statSync, type Stats } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { StoreUnavailable } from '../ledger.ts';
 import type { StoreOptions } from '../store.ts';
-import { prepareCalls } from './calls.ts';
-import type { Calls } from './calls.ts';
+import { prepareCalls, type Calls } from './calls.ts';
 import { logBytesUncopied } from './checkpoint.ts';
 import type { Outcome } from './transact.ts';
 import {

@@ -9,17 +9,19 @@ import {
   stillHolding,
   usesOf,
 } from '../key-record.ts';
-import { auditEntriesMax, auditKeptMs, feedEntriesMax } from '../key-store.ts';
-import type {
-  AddAnswer,
-  AuditEntry,
-  AuditNote,
-  ChangeAnswer,
-  KeyChange,
-  KeyRecord,
-  KeyUse,
-  KnownKey,
-  Listed,
+import {
+  auditEntriesMax,
+  auditKeptMs,
+  feedEntriesMax,
+  type AddAnswer,
+  type AuditEntry,
+  type AuditNote,
+  type ChangeAnswer,
+  type KeyChange,
+  type KeyRecord,
+  type KeyUse,
+  type KnownKey,
+  type Listed,
 } from '../key-store.ts';
 import { eventsPerReading, type FeedAnswer } from '../watch-changes.ts';
 import { transact } from './transact.ts';

@@ -1,9 +1,15 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { StoreUnavailable } from '../ledger.ts';
-import type { CancelOrder, Counter, DrawAnswer, DrawOrder, UnitsOrder, Usage } from '../ledger.ts';
+import {
+  StoreUnavailable,
+  type CancelOrder,
+  type Counter,
+  type DrawAnswer,
+  type DrawOrder,
+  type UnitsOrder,
+  type Usage,
+} from '../ledger.ts';
 import { keptUntil, leaseToldMs } from '../orders.ts';
-import { prepareStatements } from './statements.ts';
-import type { Statements } from './statements.ts';
+import { prepareStatements, type Statements } from './statements.ts';
 import { transact } from './transact.ts';
 
 /** The ledger's calls about units, each of them synchronous. */

@@ -1,6 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { takeCells } from '../gcra.ts';
-import type { RateState } from '../gcra.ts';
+import { takeCells, type RateState } from '../gcra.ts';
 import type { CellsAnswer, CellsOrder } from '../ledger.ts';
 import { transact } from './transact.ts';
 

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { test } from 'node:test';
-import type { TestContext } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { createAdmin, listenAdmin } from '../../../src/admin/admin.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import { createLogger } from '../../../src/telemetry/log.ts';

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import type { TestContext } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { guessByName } from '../../../examples/recognition/names.ts';
 import { createRecognition } from '../../../examples/recognition/server.ts';
 import { listen } from '../../helpers/listen.ts';

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { writeLimitHeaders } from '../../../src/quota/answer-headers.ts';
-import type { LimitReadings } from '../../../src/quota/answer-headers.ts';
+import { writeLimitHeaders, type LimitReadings } from '../../../src/quota/answer-headers.ts';
 import type { QuotaReading } from '../../../src/quota/quota-reading.ts';
 
 const monthly: QuotaReading = {

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { describe, it } from 'node:test';
-import { checkRequest } from '../../../src/stages/check-request.ts';
-import type { Head } from '../../../src/stages/check-request.ts';
+import { checkRequest, type Head } from '../../../src/stages/check-request.ts';
 import { refusalOf } from '../../helpers/refusal-of.ts';
 
 interface Parts {

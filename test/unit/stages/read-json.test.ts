@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { compileBodySchema } from '../../../src/config/body-schema/compile-schema.ts';
-import type { RefusalCode } from '../../../src/refusals.ts';
-import { Refusal } from '../../../src/refusals.ts';
-import type { JsonRule } from '../../../src/stages/read-json.ts';
-import { readJson, requireJsonContentType } from '../../../src/stages/read-json.ts';
+import { Refusal, type RefusalCode } from '../../../src/refusals.ts';
+import { readJson, requireJsonContentType, type JsonRule } from '../../../src/stages/read-json.ts';
 import { doesNotHang } from '../../helpers/no-hang.ts';
 import { refusalOf } from '../../helpers/refusal-of.ts';
 

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { takeCells } from '../../../src/stores/gcra.ts';
-import type { RateAsk, RateState } from '../../../src/stores/gcra.ts';
+import { takeCells, type RateAsk, type RateState } from '../../../src/stores/gcra.ts';
 
 const START = 1_763_000_000_000;
 

@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import { test } from 'node:test';
-import type { TestContext } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import type { Counter } from '../../../src/stores/ledger.ts';
 import { createDatabase, openDatabase } from '../../../src/stores/sqlite/database.ts';
-import { prepareUnits } from '../../../src/stores/sqlite/ledger.ts';
-import type { UnitsCalls } from '../../../src/stores/sqlite/ledger.ts';
+import { prepareUnits, type UnitsCalls } from '../../../src/stores/sqlite/ledger.ts';
 import { preparePlaces } from '../../../src/stores/sqlite/places.ts';
 import { prepareRates } from '../../../src/stores/sqlite/rates.ts';
 import { aCounter, aDraw, HOUR } from '../../helpers/ledger-orders.ts';

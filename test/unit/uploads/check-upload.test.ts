@@ -3,13 +3,11 @@ import { describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { Busboy } from '@fastify/busboy';
 import { checkUpload, checkUploadSize } from '../../../src/uploads/check-upload.ts';
-import { Refusal } from '../../../src/refusals.ts';
-import type { RefusalCode } from '../../../src/refusals.ts';
+import { Refusal, type RefusalCode } from '../../../src/refusals.ts';
 import type { FieldKind } from '../../../src/config/body-schema/field-kinds.ts';
 import type { FileRule, FormRule, RawFileRule, UploadRule } from '../../../src/config/upload-rule.ts';
 import { collectGarbage } from '../../helpers/collect-garbage.ts';
-import { boundary, chunksOf, formBody } from '../../helpers/form-body.ts';
-import type { Part } from '../../helpers/form-body.ts';
+import { boundary, chunksOf, formBody, type Part } from '../../helpers/form-body.ts';
 import { samples, wav } from '../../helpers/sample-files.ts';
 
 const voice: FileRule = {

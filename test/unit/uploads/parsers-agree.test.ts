@@ -5,10 +5,8 @@ import * as fc from 'fast-check';
 import { checkFileName } from '../../../src/uploads/check-file-name.ts';
 import { MultipartReader } from '../../../src/uploads/read-multipart.ts';
 import { Refusal } from '../../../src/refusals.ts';
-import { boundary, formBody } from '../../helpers/form-body.ts';
-import type { Part } from '../../helpers/form-body.ts';
-import { otherParsers } from '../../helpers/other-parsers.ts';
-import type { OtherPart } from '../../helpers/other-parsers.ts';
+import { boundary, formBody, type Part } from '../../helpers/form-body.ts';
+import { otherParsers, type OtherPart } from '../../helpers/other-parsers.ts';
 
 // How many bodies each property tries; raise it for a long run.
 const numRuns = Number(process.env['GATEHOUSE_TEST_RUNS'] ?? 250);

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { createSecondReading } from '../../../src/uploads/second-reading.ts';
-import type { PartFact } from '../../../src/uploads/second-reading.ts';
+import { createSecondReading, type PartFact } from '../../../src/uploads/second-reading.ts';
 import { boundary, chunksOf, formBody } from '../../helpers/form-body.ts';
 
 const body = formBody([

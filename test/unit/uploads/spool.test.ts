@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { closeSync } from 'node:fs';
-import { mkdtemp, open, readdir, readlink, rm } from 'node:fs/promises';
+import { mkdtemp, open, readdir, readlink, rm, type FileHandle } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
-import type { FileHandle } from 'node:fs/promises';
-import type { TestContext } from 'node:test';
-import { createSpoolRoom } from '../../../src/uploads/spool.ts';
-import type { Spool, SpoolLimits, SpoolRoom } from '../../../src/uploads/spool.ts';
+import { describe, it, type TestContext } from 'node:test';
+import { createSpoolRoom, type Spool, type SpoolLimits, type SpoolRoom } from '../../../src/uploads/spool.ts';
 
 const KB = 1024;
 

@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { createServer, type ServerResponse } from 'node:http';
-import { createServer as createTcpServer } from 'node:net';
-import type { Socket } from 'node:net';
-import { test } from 'node:test';
+import { createServer as createTcpServer, type Socket } from 'node:net';
+import { test, type TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { TestContext } from 'node:test';
 import type { Body, StreamedBody } from '../../../src/bodies/body.ts';
 import type { Progress } from '../../../src/upstream/exchange.ts';
 import { Refusal } from '../../../src/refusals.ts';

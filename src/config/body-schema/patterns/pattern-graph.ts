@@ -1,6 +1,5 @@
 import type { CharacterSets } from './character-sets.ts';
-import { PatternTooLarge } from './pattern-tree.ts';
-import type { PatternTree } from './pattern-tree.ts';
+import { PatternTooLarge, type PatternTree } from './pattern-tree.ts';
 import { waysThrough } from './pattern-ways.ts';
 
 /** One character of a pattern, and what may come after it. */

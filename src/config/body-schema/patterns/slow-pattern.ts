@@ -1,6 +1,5 @@
 import { characterSets } from './character-sets.ts';
-import { drawPattern, lookedFrom } from './pattern-graph.ts';
-import type { PatternState } from './pattern-graph.ts';
+import { drawPattern, lookedFrom, type PatternState } from './pattern-graph.ts';
 import { charactersOf, parsePattern, PatternTooLarge } from './pattern-tree.ts';
 
 /** Why a hostile text can take a regular expression long (CWE-1333), and the characters of the pattern it is about. */

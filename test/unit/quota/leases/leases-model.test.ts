@@ -5,11 +5,9 @@ import { Leases } from '../../../../src/quota/leases/leases.ts';
 import type { Hold } from '../../../../src/quota/leases/lease.ts';
 import { aPeriod } from '../../../helpers/a-period.ts';
 import type { Consistency, PlanRule } from '../../../../src/config/plan-rule.ts';
-import { StoreUnavailable } from '../../../../src/stores/ledger.ts';
-import type { Ledger } from '../../../../src/stores/ledger.ts';
+import { StoreUnavailable, type Ledger } from '../../../../src/stores/ledger.ts';
 import { aClient } from '../../../helpers/a-client.ts';
-import { createMemoryLedger } from '../../../helpers/memory-ledger.ts';
-import type { MemoryLedger } from '../../../helpers/memory-ledger.ts';
+import { createMemoryLedger, type MemoryLedger } from '../../../helpers/memory-ledger.ts';
 import { createRandom } from '../../../helpers/random.ts';
 import { settle as runReady } from '../../../helpers/turnable-clock.ts';
 
