@@ -1,3 +1,4 @@
+import { codeOf } from '../content/error-code.ts';
 import { printAddress } from '../config/addresses.ts';
 import type { Address, Config } from '../config/config.ts';
 import { doubtFiles } from './doubt-files.ts';
@@ -101,6 +102,5 @@ function busyAddress(error: Error, config: Config): string {
   const isOfCallers =
     port === undefined || listen.port === admin.listen.port ? listen.host === host : listen.port === port;
   const [option, address] = isOfCallers ? ['listen', listen] : ['admin.listen', admin.listen];
-  const code = 'code' in error ? String(error.code) : '';
-  return `${printAddress(address)} (${option}): ${listenReasons[code] ?? error.message}`;
+  return `${printAddress(address)} (${option}): ${listenReasons[codeOf(error) ?? ''] ?? error.message}`;
 }

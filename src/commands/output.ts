@@ -1,3 +1,4 @@
+import { codeOf } from '../content/error-code.ts';
 import { endedBy, exitCodes } from './exit-codes.ts';
 
 interface Output {
@@ -12,7 +13,7 @@ interface Output {
 export function watchOutput({ stdout, stderr }: Output): void {
   stdout.on('error', (error) => {
     if (codeOf(error) === 'EPIPE') process.exit(endedBy.SIGPIPE);
-    stderr.write(`gatehouse: standard output cannot be written (${codeOf(error)})\n`);
+    stderr.write(`gatehouse: standard output cannot be written (${nameOf(error)})\n`);
     process.exit(exitCodes.output);
   });
   // Nobody is left to be told, and what was asked for is done all the same.
@@ -23,12 +24,12 @@ export function watchOutput({ stdout, stderr }: Output): void {
 export function writeSecret(text: string, keyId: string, { stdout, stderr }: Output): void {
   stdout.write(text, (error) => {
     if (!error) return;
-    const lost = `the new secret of key ${keyId} could not be shown (${codeOf(error)})`;
+    const lost = `the new secret of key ${keyId} could not be shown (${nameOf(error)})`;
     stderr.write(`gatehouse: ${lost}: rotate the key to get another\n`);
     process.exit(exitCodes.output);
   });
 }
 
-function codeOf(error: Error): string {
-  return 'code' in error ? String(error.code) : error.name;
+function nameOf(error: Error): string {
+  return codeOf(error) ?? error.name;
 }

@@ -1,4 +1,5 @@
 import { closeSync, constants, openSync } from 'node:fs';
+import { codeOf } from '../content/error-code.ts';
 import { endedBy } from './exit-codes.ts';
 
 export type StopSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
@@ -56,6 +57,6 @@ function canOpenTerminal(): boolean {
     closeSync(openSync('/dev/tty', constants.O_RDONLY | constants.O_NOCTTY));
     return true;
   } catch (error) {
-    return !(error instanceof Error && 'code' in error && error.code === 'ENXIO');
+    return codeOf(error) !== 'ENXIO';
   }
 }

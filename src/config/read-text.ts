@@ -1,4 +1,5 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
+import { codeOf } from '../content/error-code.ts';
 
 /** The largest configuration, and the largest file that `${file:…}` takes in. */
 export const textBytesMax = 1024 * 1024;
@@ -58,7 +59,7 @@ const handedOver = /^\/dev\/stdin$|^\/(?:dev|proc\/self)\/fd\/\d+$/;
 
 /** What the system said of a file, in words. */
 export function whyUnreadable(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+  const code = codeOf(error) ?? 'unknown';
   return reasons.get(code) ?? `the system says ${code}`;
 }
 

@@ -1,5 +1,6 @@
 import { Writable } from 'node:stream';
 import { type DestinationStream, type Logger, pino } from 'pino';
+import { codeOf } from '../content/error-code.ts';
 import { LineBuffer } from './line-buffer.ts';
 import { Refusal } from '../refusals.ts';
 import type { LogFormat, LogLevel } from '../config/config.ts';
@@ -59,10 +60,10 @@ export function describeCause(cause: unknown): {
   stack?: string;
 } {
   if (!(cause instanceof Error)) return { type: typeof cause, message: 'not an error' };
-  const code = 'code' in cause && typeof cause.code === 'string' ? { code: cause.code } : {};
-  const expected = cause instanceof Refusal || 'code' in code;
+  const code = codeOf(cause);
+  const expected = cause instanceof Refusal || code !== undefined;
   const stack = expected || cause.stack === undefined ? {} : { stack: cause.stack };
-  return { type: cause.name, message: messageIn(cause), ...code, ...stack };
+  return { type: cause.name, message: messageIn(cause), ...(code !== undefined && { code }), ...stack };
 }
 
 /** A name with several addresses fails with an error for each, and none of its own. */

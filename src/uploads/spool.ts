@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { open, unlink, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
+import { codeOf } from '../content/error-code.ts';
 import { CollectedBytes } from '../wire/collected-bytes.ts';
 import { busy } from './upload-refusals.ts';
 
@@ -202,7 +203,7 @@ export class Spool {
 // --- Internal ---
 
 function lackOf(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error ? lacks.get(error.code) : undefined;
+  return lacks.get(codeOf(error));
 }
 
 /** A file without a name: the system removes it when the process closes it or ends, however it ends. */

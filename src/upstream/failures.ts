@@ -1,16 +1,17 @@
+import { codeOf } from '../content/error-code.ts';
 import { Refusal } from '../refusals.ts';
 
 /** What failed towards an upstream, as the metrics count it. */
 export type FailureKind = 'unreachable' | 'timeout' | 'broken';
 
-const timeouts = new Set(['CONNECT_TIMEOUT', 'RESPONSE_TIMEOUT', 'ETIMEDOUT']);
+const timeouts = new Set<unknown>(['CONNECT_TIMEOUT', 'RESPONSE_TIMEOUT', 'ETIMEDOUT']);
 
 /**
  * The one place that turns what fails towards an upstream into a kind. `sent` tells whether any of the request had left:
  * what fails before that is a target that cannot be reached, what fails after it is an answer that broke.
  */
 export function failureKind(error: Error, sent: boolean): FailureKind {
-  if ('code' in error && typeof error.code === 'string' && timeouts.has(error.code)) return 'timeout';
+  if (timeouts.has(codeOf(error))) return 'timeout';
   return sent ? 'broken' : 'unreachable';
 }
 
@@ -23,7 +24,7 @@ const shortages = new Set<unknown>(['EMFILE', 'ENFILE', 'EADDRNOTAVAIL', 'ENOBUF
  */
 export function isShortage(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.every(isShortage);
-  return error instanceof Error && 'code' in error && shortages.has(error.code);
+  return shortages.has(codeOf(error));
 }
 
 export function refuse(kind: FailureKind, cause: Error): Refusal {
@@ -88,7 +89,7 @@ export class ConnectionClosed extends Error {
 const closedCodes = new Set<unknown>(['UPSTREAM_CLOSED', 'ECONNRESET', 'EPIPE']);
 
 export function isClosed(error: Error): boolean {
-  return 'code' in error && closedCodes.has(error.code);
+  return closedCodes.has(codeOf(error));
 }
 
 /** What was thrown, as an error that can be told of. */

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { codeOf } from '../../src/content/error-code.ts';
 
 /** Whether nobody takes connections on this port. */
 export async function refuses(port: number): Promise<boolean> {
@@ -8,7 +9,7 @@ export async function refuses(port: number): Promise<boolean> {
     await once(client, 'connect');
     return false;
   } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'ECONNREFUSED';
+    return codeOf(error) === 'ECONNREFUSED';
   } finally {
     client.destroy();
   }

@@ -1,5 +1,6 @@
 import { constants, createReadStream } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
+import { codeOf } from '../../content/error-code.ts';
 import type { Config } from '../../config/config.ts';
 import { whyUnreadable } from '../../config/read-text.ts';
 import { exitCodes } from '../exit-codes.ts';
@@ -137,6 +138,6 @@ export function createProgress({ stderr }: Pick<Terminal, 'stderr'>) {
   };
 }
 
-function isFileFault(error: unknown): error is Error & { readonly code: string } {
-  return error instanceof Error && 'code' in error && 'syscall' in error && typeof error.code === 'string';
+function isFileFault(error: unknown): boolean {
+  return error instanceof Error && 'syscall' in error && codeOf(error) !== undefined;
 }

@@ -1,3 +1,4 @@
+import { codeOf } from '../../content/error-code.ts';
 import { StoreUnavailable, Unreadable } from '../ledger.ts';
 
 /** Why there is no answer, and whether there may be one in a moment. */
@@ -232,6 +233,5 @@ function read(thrown: unknown): { name: string; message: string; code: string } 
   if (!(thrown instanceof Error)) return { name: '', message: '', code: '' };
   // A cluster that cannot be reached says so, and hides in this field why.
   if ('lastNodeError' in thrown && thrown.lastNodeError instanceof Error) return read(thrown.lastNodeError);
-  const code = 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : '';
-  return { name: thrown.name, message: thrown.message, code };
+  return { name: thrown.name, message: thrown.message, code: codeOf(thrown) ?? '' };
 }

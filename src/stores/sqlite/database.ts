@@ -2,6 +2,7 @@ import { closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
+import { codeOf } from '../../content/error-code.ts';
 import { StoreUnavailable, Unreadable } from '../ledger.ts';
 import { migrations } from './migrations.ts';
 import { refuseReadOnly } from './refuse-read-only.ts';
@@ -27,8 +28,7 @@ export function createDatabase(path: string): boolean {
 
 /** In words: what the system says of it names calls of its own, and the path once more. */
 function whyNotMade(error: unknown): unknown {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  const why = reasonsNotMade.get(code);
+  const why = reasonsNotMade.get(codeOf(error) ?? '');
   return why === undefined ? error : new Error(why);
 }
 
@@ -103,7 +103,7 @@ export function describeFailure(error: unknown, what: string): StoreUnavailable 
 
 /** What `node:sqlite` says of an integer beyond 2^53, which nothing here writes. */
 function isOutOfRange(error: unknown): boolean {
-  return error instanceof RangeError && 'code' in error && error.code === 'ERR_OUT_OF_RANGE';
+  return error instanceof RangeError && codeOf(error) === 'ERR_OUT_OF_RANGE';
 }
 
 interface SqliteError extends Error {
@@ -123,7 +123,7 @@ function createFile(path: string): boolean {
     closeSync(openSync(path, 'wx', 0o600));
     return true;
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false;
+    if (codeOf(error) === 'EEXIST') return false;
     throw error;
   }
 }

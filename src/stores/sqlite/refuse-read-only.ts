@@ -1,5 +1,6 @@
 import { accessSync, chmodSync, constants, realpathSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { codeOf } from '../../content/error-code.ts';
 
 /**
  * SQLite opens a file that may not be written to all the same, and says so with the first write only. The -wal and -shm that it
@@ -39,6 +40,6 @@ function whyNoWriting(path: string): string | undefined {
     accessSync(path, constants.W_OK);
     return undefined;
   } catch (error) {
-    return error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    return codeOf(error) ?? 'unknown';
   }
 }

@@ -4,6 +4,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import { createServer as createTcpServer, type Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { codeOf } from '../../../src/content/error-code.ts';
 import type { Body, StreamedBody } from '../../../src/bodies/body.ts';
 import type { Progress } from '../../../src/upstream/exchange.ts';
 import { Refusal } from '../../../src/refusals.ts';
@@ -636,7 +637,7 @@ async function startScene(
       started.progress.push(progress);
       started.onSend(res);
       upstream.send(request, res, progress).catch((error: unknown) => {
-        started.refusals.push(error instanceof Error && 'code' in error ? error.code : error);
+        started.refusals.push(codeOf(error) ?? error);
         res.destroy();
       });
     }),
