@@ -1,6 +1,7 @@
 import { isNetwork, parseAddress } from './addresses.ts';
 import { headerNameFault } from './header-name.ts';
 import { instantPattern, parseInstant } from './instants.ts';
+import { namePattern } from './name-pattern.ts';
 import { parseStoreAddress, StoreAddressError } from './parse-store-address.ts';
 import {
   anchorPattern,
@@ -21,6 +22,12 @@ interface Format {
   /** For editors, which know nothing of `fault`. It may accept more, never less. */
   readonly pattern?: string;
 }
+
+/** What can be written for a body, as messages say it. */
+export const bodyAdvice = 'write none, json: {…}, upload: {…}, file: {…} or any: {…}';
+
+/** What can be written for an upgrade. */
+export const upgradeAdvice = 'write none, websocket or websocket: {…}';
 
 /** The kinds of text the schema tells apart by `format`. */
 export const formats = {
@@ -46,13 +53,10 @@ export const formats = {
     fault: storeFault,
     pattern: '^[A-Za-z]+(\\+[A-Za-z]+)?:',
   },
-  'quota-name': {
-    fault: (text) =>
-      new RegExp(quotaNamePattern).test(text)
-        ? undefined
-        : 'is not the name of a quota, use up to 64 of a-z, 0-9, "_" and "-"',
-    pattern: quotaNamePattern,
-  },
+  'quota-name': matching(
+    quotaNamePattern,
+    'is not the name of a quota, use up to 64 of a-z, 0-9, "_" and "-"',
+  ),
   timezone: {
     fault: (text) =>
       isTimeZone(text) ? undefined : 'is not a time zone, write UTC or an IANA name such as Europe/Berlin',
@@ -73,10 +77,7 @@ export const formats = {
       parsePercent(text) === undefined ? 'is not a part of the limit, write 1% to 100%' : undefined,
     pattern: percentPattern,
   },
-  workers: {
-    fault: (text) => (text === 'auto' ? undefined : 'is not a number of workers, write 1, 2, … or auto'),
-    pattern: '^auto$',
-  },
+  workers: matching('^auto$', 'is not a number of workers, write 1, 2, … or auto'),
   origin: { fault: originFault, pattern: '^https?://[^/?#@\\s]+/?$' },
   link: {
     fault: (text) =>
@@ -89,20 +90,11 @@ export const formats = {
   'cost-header': { fault: (text) => headerNameFault(text, 'a cost') },
   'base-path': { fault: basePathFault, pattern: '^/' },
   path: { fault: pathFault, pattern: '^/' },
-  name: {
-    fault: (text) =>
-      /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(text)
-        ? undefined
-        : 'is not a name, use up to 64 letters, digits, ".", "_" and "-"',
-    pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$',
-  },
-  'key-prefix': {
-    fault: (text) =>
-      keyPrefix.test(text)
-        ? undefined
-        : 'is not a prefix, use up to 32 letters, digits and "_", a letter first and no "_" last',
-    pattern: '^[A-Za-z]([A-Za-z0-9_]{0,30}[A-Za-z0-9])?$',
-  },
+  name: matching(namePattern, 'is not a name, use up to 64 letters, digits, ".", "_" and "-"'),
+  'key-prefix': matching(
+    '^[A-Za-z]([A-Za-z0-9_]{0,30}[A-Za-z0-9])?$',
+    'is not a prefix, use up to 32 letters, digits and "_", a letter first and no "_" last',
+  ),
   visible: {
     fault: (text) =>
       /^[\x21-\x7e]*$/.test(text) ? undefined : 'must be visible ASCII characters without spaces',
@@ -111,19 +103,9 @@ export const formats = {
     fault: (text) =>
       /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(text) ? undefined : 'must be visible ASCII characters',
   },
-  digest: {
-    fault: (text) =>
-      /^sha256:[0-9a-fA-F]{64}$/.test(text) ? undefined : 'must be sha256: and 64 hexadecimal digits',
-    pattern: '^sha256:[0-9a-fA-F]{64}$',
-  },
-  none: {
-    fault: (text) => (text === 'none' ? undefined : `is not a body rule, ${bodyAdvice}`),
-    pattern: '^none$',
-  },
-  upgrade: {
-    fault: (text) => (/^(?:none|websocket)$/.test(text) ? undefined : `is not an upgrade, ${upgradeAdvice}`),
-    pattern: '^(none|websocket)$',
-  },
+  digest: matching('^sha256:[0-9a-fA-F]{64}$', 'must be sha256: and 64 hexadecimal digits'),
+  none: matching('^none$', `is not a body rule, ${bodyAdvice}`),
+  upgrade: matching('^(none|websocket)$', `is not an upgrade, ${upgradeAdvice}`),
   'media-type': {
     fault: (text) =>
       /^(?:[a-z0-9][\w!#$&^.+-]*\/(?:[a-z0-9][\w!#$&^.+-]*|\*)|\*\/\*)$/i.test(text)
@@ -131,13 +113,7 @@ export const formats = {
         : 'is not a media type, write audio/wav or audio/*',
     pattern: '^[^/;\\s]+/[^/;\\s]+$',
   },
-  extension: {
-    fault: (text) =>
-      /^[a-z0-9]{1,16}$/.test(text)
-        ? undefined
-        : 'is not an extension, write it in lower case without a dot: wav',
-    pattern: '^[a-z0-9]{1,16}$',
-  },
+  extension: matching('^[a-z0-9]{1,16}$', 'is not an extension, write it in lower case without a dot: wav'),
   'field-name': {
     fault: (text) =>
       fieldName.test(text) && text !== '_charset_'
@@ -146,22 +122,20 @@ export const formats = {
   },
 } as const satisfies Record<string, Format>;
 
-/** What can be written for a body, as messages say it. */
-export const bodyAdvice = 'write none, json: {…}, upload: {…}, file: {…} or any: {…}';
-
-/** What can be written for an upgrade. */
-export const upgradeAdvice = 'write none, websocket or websocket: {…}';
-
 /** Visible characters that no part header has to escape; the reader of forms takes no other names. */
 const fieldName = /^(?!.*__proto__)[^\p{C}\s"\\;=&%<>]{1,256}$/u;
-
-const keyPrefix = /^[A-Za-z](?:[A-Za-z0-9_]{0,30}[A-Za-z0-9])?$/;
 
 export type FormatName = keyof typeof formats;
 
 /** The format of that name, as the schema writes it. */
 export function formatOf(name: unknown): Format | undefined {
   return typeof name === 'string' && Object.hasOwn(formats, name) ? formats[name as FormatName] : undefined;
+}
+
+/** For text of which the pattern says all. */
+function matching(pattern: string, fault: string): Required<Format> {
+  const whole = new RegExp(pattern);
+  return { fault: (text) => (whole.test(text) ? undefined : fault), pattern };
 }
 
 function storeFault(text: string): string | undefined {

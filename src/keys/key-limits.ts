@@ -1,3 +1,5 @@
+export { namePattern as keyIdPattern } from '../config/name-pattern.ts';
+
 /** What people may write about a key. Fields are read by these numbers, and the admin API tells of them. */
 export const lineLengthMax = 200;
 export const labelsMax = 32;
@@ -7,8 +9,6 @@ export const scopesMax = 64;
 export const networksMax = 64;
 /** What a key may take as JSON: one with all that it may have is far below. */
 export const keyJsonBounds = { depthMax: 8, valuesMax: 10_000 };
-/** What an id may look like: it stands in headers, logs and paths as it is. */
-export const keyIdPattern = '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$';
 
 /** Whether a text has more characters than this: code points, as JSON Schema counts them, and not units of UTF-16. */
 export function isLongerThan(text: string, charactersMax: number): boolean {
