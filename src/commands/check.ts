@@ -107,7 +107,7 @@ function routeCells(route: Route): readonly string[] {
 
 function bodyText(body: BodyRule): string {
   if (body.kind === 'none') return 'no body';
-  if (body.kind === 'upload') return uploadText(body.rule);
+  if (body.kind === 'upload') return uploadText(body.upload);
   const most = printSize(body.sizeMax);
   return body.kind === 'any'
     ? `any body ≤ ${most}`

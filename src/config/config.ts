@@ -180,7 +180,7 @@ export interface SpoolConfig {
 export type BodyRule =
   | { readonly kind: 'none' }
   | { readonly kind: 'any'; readonly sizeMax: number; readonly arrival: ArrivalRule }
-  | { readonly kind: 'upload'; readonly rule: UploadRule; readonly arrival: ArrivalRule }
+  | { readonly kind: 'upload'; readonly upload: UploadRule; readonly arrival: ArrivalRule }
   | {
       readonly kind: 'json';
       readonly sizeMax: number;

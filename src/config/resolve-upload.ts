@@ -16,7 +16,7 @@ export function resolveUpload(body: RawBody, check: BodyCheck | undefined): Body
 
 function resolveForm(form: RawUpload, check: BodyCheck | undefined): BodyRule {
   const { maxCount, maxSize, names, schema } = form.fields;
-  const rule = {
+  const upload = {
     kind: 'form',
     sizeMax: size(form.maxSize),
     files: new Map(
@@ -32,7 +32,7 @@ function resolveForm(form: RawUpload, check: BodyCheck | undefined): BodyRule {
     others: form.others,
     forward: form.forward,
   } as const;
-  return { kind: 'upload', rule, arrival: arrivalOf(form) };
+  return { kind: 'upload', upload, arrival: arrivalOf(form) };
 }
 
 function resolveField(field: RawUpload['files'][string], formSize: string): FileRule {
@@ -48,14 +48,14 @@ function resolveField(field: RawUpload['files'][string], formSize: string): File
 }
 
 function resolveFile(file: RawFile): BodyRule {
-  const rule = {
+  const upload = {
     kind: 'file',
     sizeMax: size(file.maxSize),
     sizeMin: size(file.minSize),
     types: file.types,
     forward: file.forward,
   } as const;
-  return { kind: 'upload', rule, arrival: arrivalOf(file) };
+  return { kind: 'upload', upload, arrival: arrivalOf(file) };
 }
 
 function arrivalOf({ minRate, timeout }: Pick<RawFile, 'minRate' | 'timeout'>) {

@@ -8,7 +8,7 @@ const spoolMemoryEachMax = 128 * 1024;
 
 /** Found out at the start and not by the first upload: the folder has to take files. Rejects with `SpoolUnavailable`. */
 export async function checkSpool({ spool, routes }: Config): Promise<void> {
-  const used = routes.some(({ body }) => body.kind === 'upload' && body.rule.forward === 'whole');
+  const used = routes.some(({ body }) => body.kind === 'upload' && body.upload.forward === 'whole');
   if (!used) return;
   const directory = spoolDirectory(spool);
   try {

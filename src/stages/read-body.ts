@@ -110,17 +110,16 @@ async function readAnything(
 async function readUploaded(
   req: IncomingMessage,
   res: ServerResponse,
-  { order: { head, rooms, arrivals }, rule }: Reading<'upload'>,
+  { order: { head, rooms, arrivals }, rule: { upload, arrival } }: Reading<'upload'>,
 ): Promise<Body> {
-  requireUploadHead(head, rule.rule);
-  const held = heldBytesMax(rule.rule, head.contentLength);
+  requireUploadHead(head, upload);
+  const held = heldBytesMax(upload, head.contentLength);
   if (!rooms.memory.take(held)) throw overloaded();
   const giveBack = (): void => rooms.memory.giveBack(held);
   try {
     if (head.expectsContinue) res.writeContinue();
-    const { arrival } = rule;
     const arriving = readArriving(req, { ...arrival, tooSlow: 'upload_too_slow', arrivals });
-    return await readUpload(arriving, { head, rule: rule.rule, spools: rooms.spools, released: giveBack });
+    return await readUpload(arriving, { head, rule: upload, spools: rooms.spools, released: giveBack });
   } catch (error) {
     giveBack();
     throw error;

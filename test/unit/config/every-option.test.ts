@@ -229,7 +229,7 @@ test('every option that is written is the one that the gateway runs on', (t) => 
         body: {
           kind: 'upload',
           arrival: { timeoutMs: 60_000, bytesPerSecondMin: 2048 },
-          rule: {
+          upload: {
             kind: 'form',
             sizeMax: 2 * 1024 ** 2,
             files: new Map([
@@ -266,7 +266,13 @@ test('every option that is written is the one that the gateway runs on', (t) => 
         body: {
           kind: 'upload',
           arrival: { timeoutMs: 120_000, bytesPerSecondMin: 3072 },
-          rule: { kind: 'file', sizeMax: 3 * 1024 ** 2, sizeMin: 3, types: ['audio/wav'], forward: 'stream' },
+          upload: {
+            kind: 'file',
+            sizeMax: 3 * 1024 ** 2,
+            sizeMin: 3,
+            types: ['audio/wav'],
+            forward: 'stream',
+          },
         },
       },
       {

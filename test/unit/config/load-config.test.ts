@@ -123,7 +123,7 @@ test('bodies without options get their defaults', (t) => {
   assert.deepEqual(routes[2]?.body, {
     kind: 'upload',
     arrival,
-    rule: {
+    upload: {
       kind: 'form',
       sizeMax: 12 * 1024 ** 2,
       files: new Map([['file', { ...field, extensions: undefined, nameLengthMax: 255 }]]),
@@ -135,7 +135,7 @@ test('bodies without options get their defaults', (t) => {
   assert.deepEqual(routes[3]?.body, {
     kind: 'upload',
     arrival,
-    rule: { kind: 'file', sizeMax: 10 * 1024 ** 2, sizeMin: 1, types: undefined, forward: 'whole' },
+    upload: { kind: 'file', sizeMax: 10 * 1024 ** 2, sizeMin: 1, types: undefined, forward: 'whole' },
   });
   assert.deepEqual(routes[4]?.upgrade, { idleMs: 300_000, socketsMax: 256 });
 });
