@@ -83,7 +83,7 @@ export class SharedPlaces {
       else if (isOutage(error)) this.#lookForReturn(keyId);
       throw error;
     }
-    if (answer.kind === 'full') {
+    if (answer === 'full') {
       // Perhaps only because of places that were left.
       this.#untold.storeAnswered();
       return undefined;
@@ -175,7 +175,7 @@ export class SharedPlaces {
   async #askFor(keyId: string): Promise<void> {
     const { nobodys } = this.#ids;
     const left = this.#ledger.leave(keyId, nobodys);
-    const stayed = this.#ledger.stay({ keyId: nobodys, placeId: nobodys, limit: 1, expiresInMs: 1 });
+    const stayed = this.#ledger.stay({ keyId: nobodys, placeId: nobodys, expiresInMs: 1 });
     await this.#outage.note(Promise.all([left, stayed]));
   }
 

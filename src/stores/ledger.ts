@@ -28,7 +28,7 @@ export interface Ledger {
   /** Takes up to `want` cells of a rate, at least one. */
   takeCells(order: CellsOrder): Promise<CellsAnswer>;
   /** Takes a place among the requests of a key that are in flight anywhere, until left or `expiresInMs` has passed. */
-  enter(order: PlaceOrder): Promise<PlaceAnswer>;
+  enter(order: EntryOrder): Promise<PlaceAnswer>;
   /** Keeps a place for another `expiresInMs`. One that was lost is taken again whatever the limit: it is in flight. */
   stay(order: PlaceOrder): Promise<void>;
   leave(keyId: string, placeId: string): Promise<void>;
@@ -107,11 +107,14 @@ export type CellsAnswer =
 export interface PlaceOrder {
   readonly keyId: string;
   readonly placeId: string;
-  readonly limit: number;
   readonly expiresInMs: number;
 }
 
-export type PlaceAnswer = { readonly kind: 'entered' } | { readonly kind: 'full' };
+export interface EntryOrder extends PlaceOrder {
+  readonly limit: number;
+}
+
+export type PlaceAnswer = 'entered' | 'full';
 
 export interface Usage {
   readonly name: string;

@@ -6,8 +6,8 @@ import type {
   Ledger,
   CellsAnswer,
   CellsOrder,
+  EntryOrder,
   PlaceAnswer,
-  PlaceOrder,
   UnitsOrder,
   Usage,
 } from '../../src/stores/ledger.ts';
@@ -128,11 +128,11 @@ export function createMemoryLedger(options: MemoryLedgerOptions): MemoryLedger {
     return full;
   };
 
-  const runEnter = (order: PlaceOrder): PlaceAnswer => {
+  const runEnter = (order: EntryOrder): PlaceAnswer => {
     const full = placesOf(order.keyId);
-    if (!full.has(order.placeId) && full.size >= order.limit) return { kind: 'full' };
+    if (!full.has(order.placeId) && full.size >= order.limit) return 'full';
     full.set(order.placeId, now() + order.expiresInMs);
-    return { kind: 'entered' };
+    return 'entered';
   };
 
   const readRow = (keyId: string, counter: Counter): Usage => {

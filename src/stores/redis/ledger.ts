@@ -73,7 +73,7 @@ export function createRedisLedger(link: Link, prefix: string): Ledger {
         [placeId, limit, expiresInMs, placeExpiresMaxMs],
       );
       const [entered] = numbersOf([answer], 1);
-      return { kind: entered === 1 ? 'entered' : 'full' };
+      return entered === 1 ? 'entered' : 'full';
     },
     async stay(order) {
       checkPlace(order);

@@ -1,11 +1,11 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { PlaceAnswer, PlaceOrder } from '../ledger.ts';
+import type { EntryOrder, PlaceAnswer, PlaceOrder } from '../ledger.ts';
 import { placeExpiresMaxMs } from '../orders.ts';
 import { transact } from './transact.ts';
 
 /** The ledger's calls about places, each of them synchronous. */
 export interface PlaceCalls {
-  enter(order: PlaceOrder): PlaceAnswer;
+  enter(order: EntryOrder): PlaceAnswer;
   stay(order: PlaceOrder): void;
   leave(keyId: string, placeId: string): void;
 }
@@ -28,10 +28,10 @@ export function preparePlaces(database: DatabaseSync, clock: () => number): Plac
       transact(database, () => {
         const now = clock();
         if (Number(count.get(keyId, now, now + placeExpiresMaxMs, placeId)?.['taken']) >= limit)
-          return { kind: 'full' };
+          return 'full';
         prune.run(now);
         take.run(keyId, placeId, now + expiresInMs);
-        return { kind: 'entered' };
+        return 'entered';
       }),
     stay: ({ keyId, placeId, expiresInMs }) =>
       transact(database, () => void take.run(keyId, placeId, clock() + expiresInMs)),

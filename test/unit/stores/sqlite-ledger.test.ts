@@ -137,10 +137,10 @@ test('a place of a clock that was ahead is free, and taken again by whoever keep
   clock.now = START + 2 * HOUR;
   places.enter(order);
   clock.now = START;
-  assert.equal(places.enter({ ...order, placeId: 'b' }).kind, 'entered');
+  assert.equal(places.enter({ ...order, placeId: 'b' }), 'entered');
   places.stay(order);
   places.leave('key', 'b');
-  assert.equal(places.enter({ ...order, placeId: 'c' }).kind, 'full');
+  assert.equal(places.enter({ ...order, placeId: 'c' }), 'full');
 });
 
 function daily(day: number): Counter[] {

@@ -129,7 +129,7 @@ test('an outage of what takes room is not over when room is given back, or a que
   const ledger = {
     enter: async () => {
       if (full) throw new StoreUnavailable('no memory is left', { mayHaveHappened: false });
-      return { kind: 'entered' };
+      return 'entered';
     },
     leave: async () => undefined,
     readTime: async () => 0,
