@@ -1,3 +1,4 @@
+import { listed } from '../config/wording.ts';
 import { isLongerThan } from '../keys/key-limits.ts';
 import { invalidFields, type FieldFault } from '../keys/key-problem.ts';
 import type { Schema } from '../keys/key-schema.ts';
@@ -97,13 +98,6 @@ function textFault(
   if (isLongerThan(value, Number(maxLength))) return `is longer than ${String(maxLength)} characters`;
   if (Array.isArray(words) && !words.includes(value)) return `is not among ${words.join(', ')}`;
   if (typeof pattern !== 'string' || new RegExp(pattern, 'u').test(value)) return undefined;
-  return `must be written like ${alternatives(examples)}`;
-}
-
-/** `30m, 24h or 7d`. A regular expression would tell people nothing. */
-function alternatives(examples: unknown): string {
-  return [examples]
-    .flat()
-    .join(', ')
-    .replace(/, (?=[^,]*$)/, ' or ');
+  // A regular expression would tell people nothing.
+  return `must be written like ${listed('or', [examples].flat().map(String))}`;
 }

@@ -48,6 +48,12 @@ export function suggestNear(wrong: string, names: readonly string[]): string {
   return best === undefined ? '' : `, did you mean "${best}"?`;
 }
 
+/** `a`, `a or b`, `a, b or c`. Not by `Intl.ListFormat`, which takes 6 MB for as long as the process lives. */
+export function listed(conjunction: 'and' | 'or', words: readonly string[]): string {
+  const last = words.at(-1) ?? '';
+  return words.length < 2 ? last : `${words.slice(0, -1).join(', ')} ${conjunction} ${last}`;
+}
+
 /** A line that is indented too far and lacks the space after its colon becomes part of the value above it, secret and all. */
 function withoutNextLine(text: string): string {
   return text.replace(/\s\w+:\S[^]*$/, ' …');

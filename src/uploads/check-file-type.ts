@@ -1,5 +1,6 @@
 import { readExtension } from './check-file-name.ts';
 import { CollectedBytes } from '../wire/collected-bytes.ts';
+import { listed } from '../config/wording.ts';
 import { createTextCheck } from './check-text.ts';
 import {
   canonicalType,
@@ -90,7 +91,8 @@ export class FileTypeCheck {
   #noneAgreed(claims: readonly Claim[]): Refusal {
     const detail = 'declared type, extension and content agree on no allowed type';
     if (!areApart(claims, this.#allowed)) return this.#unsupported(detail);
-    const message = `${this.#claims.label} must be of one type: ${listed(claims.map(({ by }) => by))} differ`;
+    const sources = claims.map(({ by }) => by);
+    const message = `${this.#claims.label} must be of one type: ${listed('and', sources)} differ`;
     return new Refusal('file_unsupported', { message, detail });
   }
 
@@ -124,11 +126,6 @@ function areApart(claims: readonly Claim[], allowed: readonly string[]): boolean
   );
   const eachIsAllowed = [first, ...others].every(({ length }) => length > 0);
   return eachIsAllowed && !first.some((type) => others.every((types) => types.includes(type)));
-}
-
-/** Not by `Intl.ListFormat`, which takes 6 MB for as long as the process lives. */
-function listed(words: readonly string[]): string {
-  return `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;
 }
 
 /** The allowed types by name, and those of the claims that an allowed pattern means. */

@@ -1,5 +1,6 @@
 import type { ErrorObject } from 'ajv/dist/2020.js';
 import { stepsOf } from '../json-pointer.ts';
+import { listed } from '../wording.ts';
 
 /**
  * One sentence for the errors with which Ajv stopped. It names the field and the rule, both in the operator's words;
@@ -86,7 +87,8 @@ function mergeRules(first: ErrorObject, errors: readonly ErrorObject[]): string 
   if (keyword === 'type')
     return typeRule(errors.flatMap((error) => error.params['type'] as string | string[]));
   if (keyword !== 'required') return undefined;
-  return `${either([...new Set(errors.map((error) => String(error.params['missingProperty'])))])} is required`;
+  const missing = new Set(errors.map((error) => String(error.params['missingProperty'])));
+  return `${listed('or', [...missing])} is required`;
 }
 
 function isOtherKind(error: ErrorObject, whole: ErrorObject): boolean {
@@ -160,7 +162,8 @@ function neededBeside({ missingProperty, property }: Params): string {
 }
 
 function typeRule(types: readonly string[]): string {
-  return `must be ${either([...new Set(types)].map((type) => typeNames[type] ?? type))}`;
+  const names = [...new Set(types)].map((type) => typeNames[type] ?? type);
+  return `must be ${listed('or', names)}`;
 }
 
 const typeNames: Readonly<Record<string, string>> = {
@@ -171,11 +174,6 @@ const typeNames: Readonly<Record<string, string>> = {
   object: 'an object',
   array: 'an array',
 };
-
-function either(words: readonly string[]): string {
-  const last = words.at(-1) ?? '';
-  return words.length < 2 ? last : `${words.slice(0, -1).join(', ')} or ${last}`;
-}
 
 function atLeast(limit: unknown, thing: string): string {
   return limit === 1 ? 'must not be empty' : `must have at least ${count(limit, thing)}`;
