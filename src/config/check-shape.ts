@@ -1,5 +1,5 @@
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
-import { isObject } from '../content/is-object.ts';
+import { isContainer, isObject } from '../content/is-object.ts';
 import { formats } from './formats.ts';
 import { childPointer, stepsOf } from './json-pointer.ts';
 import { schema, type RawConfig } from './schema.ts';
@@ -62,7 +62,7 @@ export function faulty({ instancePath, keyword, params }: ShapeError): string {
 /** Puts something in the place of what is missing, where what stands beside it can then be checked. Says whether it did. */
 function supply({ keyword, params, data, parentSchema, instancePath }: ShapeError): boolean {
   const option = String(params['missingProperty']);
-  if (keyword !== 'required' || !isHolder(data)) return false;
+  if (keyword !== 'required' || !isContainer(data)) return false;
   const value = instancePath === '' ? emptyRooms[option]?.() : standIn(parentSchema, option, instancePath);
   return value !== undefined && Reflect.set(data, option, value);
 }
@@ -115,11 +115,6 @@ function spotOf(tree: unknown, pointer: string): { holder: object; key: string }
   const key = steps.pop();
   let holder: unknown = tree;
   for (const step of steps)
-    holder = isHolder(holder) && Object.hasOwn(holder, step) ? Reflect.get(holder, step) : undefined;
-  return key !== undefined && isHolder(holder) && Object.hasOwn(holder, key) ? { holder, key } : undefined;
-}
-
-/** An object or a list. */
-function isHolder(value: unknown): value is object {
-  return typeof value === 'object' && value !== null;
+    holder = isContainer(holder) && Object.hasOwn(holder, step) ? Reflect.get(holder, step) : undefined;
+  return key !== undefined && isContainer(holder) && Object.hasOwn(holder, key) ? { holder, key } : undefined;
 }

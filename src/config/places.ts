@@ -1,4 +1,5 @@
 import type { LineCounter } from 'yaml';
+import { isContainer } from '../content/is-object.ts';
 import { pointerTo, stepsOf, type Path } from './json-pointer.ts';
 import { isPlainName, startOfName } from './wording.ts';
 
@@ -25,7 +26,7 @@ export class Places {
   mark(place: Place, value: unknown): void {
     const pointer = pointerTo(place.path);
     this.#places.set(pointer, place);
-    if (typeof value === 'object' && value !== null) this.#pointers.set(value, pointer);
+    if (isContainer(value)) this.#pointers.set(value, pointer);
   }
 
   /** Notes that nothing knows the key at the pointer, which may be a secret then: no path shows it whole. */

@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import { isContainer } from '../content/is-object.ts';
 import { parseAddress } from './addresses.ts';
 import type { RefusalWording, RefusalCode } from '../refusals.ts';
 import type { BodyCheck } from './body-schema/compile-schema.ts';
@@ -155,7 +156,7 @@ function instant(text: string | undefined): number | undefined {
 }
 
 function freeze<T>(value: T): T {
-  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
+  if (!isContainer(value) || Object.isFrozen(value)) return value;
   for (const inner of value instanceof Map ? value.values() : Object.values(value)) freeze(inner);
   return Object.freeze(value);
 }

@@ -11,6 +11,7 @@ import {
   quote,
   space,
 } from './escaped-keys.ts';
+import { isContainer, type Container } from './is-object.ts';
 
 /** Why a body was not taken as JSON. The message is a public sentence and never holds anything the client sent. */
 export class JsonProblem extends Error {
@@ -171,12 +172,6 @@ function isOpening(code: number): boolean {
 
 function isClosing(code: number): boolean {
   return code === closeBracket || code === closeBrace;
-}
-
-type Container = unknown[] | Readonly<Record<string, unknown>>;
-
-function isContainer(value: unknown): value is Container {
-  return typeof value === 'object' && value !== null;
 }
 
 const surrogateSentence = 'The body has text that is not valid Unicode';

@@ -1,4 +1,5 @@
 import type { ErrorObject } from 'ajv/dist/2020.js';
+import { isContainer } from '../../content/is-object.ts';
 import { stepsOf } from '../json-pointer.ts';
 import { listed } from '../wording.ts';
 
@@ -108,7 +109,7 @@ function placeOf(instancePath: string, fields: ReadonlySet<string>, body: unknow
     // Only the body can tell an index from a name made of digits.
     if (Array.isArray(value)) place += `[${name}]`;
     else place += `${place === '' ? '' : '.'}${fields.has(name) ? name : '*'}`;
-    value = typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
+    value = isContainer(value) ? Reflect.get(value, name) : undefined;
   }
   return place;
 }

@@ -210,7 +210,7 @@ function areUnique(items: readonly unknown[]): boolean {
 /** Equal values give equal text and different values different text. The nesting is bounded by the route's limit. */
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  if (!isObject(value)) return JSON.stringify(value);
   const members = Object.entries(value).map(([key, member]) => `${JSON.stringify(key)}:${canonical(member)}`);
   return `{${members.toSorted().join()}}`;
 }

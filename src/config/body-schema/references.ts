@@ -1,6 +1,6 @@
 import { normalizeId, resolveUrl } from 'ajv/dist/compile/resolve.js';
 import uri from 'ajv/dist/runtime/uri.js';
-import { isObject } from '../../content/is-object.ts';
+import { isContainer, isObject } from '../../content/is-object.ts';
 import type { SchemaProblem } from './schema-problem.ts';
 import { childPointer, isAtOrBelow, stepsOf } from '../json-pointer.ts';
 import type { Subschema } from './subschemas.ts';
@@ -85,7 +85,7 @@ function addressOf(reference: string, base: string): { piece: string; fragment: 
 function follow(schema: unknown, pointer: string): unknown {
   let at = schema;
   for (const name of stepsOf(pointer)) {
-    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, name)) return undefined;
+    if (!isContainer(at) || !Object.hasOwn(at, name)) return undefined;
     at = Reflect.get(at, name);
   }
   return at;
@@ -142,8 +142,6 @@ function findCircle(next: ReadonlyMap<Schema, readonly Schema[]>): Schema | unde
 /** The schemas inside one that look at the same value as it does. */
 function besides(schema: Schema): readonly unknown[] {
   const lists = ['allOf', 'anyOf', 'oneOf', 'dependentSchemas', 'dependencies'].map((key) => schema[key]);
-  const members = lists.flatMap((list) =>
-    typeof list === 'object' && list !== null ? Object.values(list) : [],
-  );
+  const members = lists.flatMap((list) => (isContainer(list) ? Object.values(list) : []));
   return [...['if', 'then', 'else', 'not'].map((key) => schema[key]), ...members];
 }

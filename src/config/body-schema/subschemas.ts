@@ -1,4 +1,4 @@
-import { isObject } from '../../content/is-object.ts';
+import { isContainer, isObject } from '../../content/is-object.ts';
 import { childPointer } from '../json-pointer.ts';
 
 /** One schema object inside a schema, and the JSON pointer to it. */
@@ -42,7 +42,7 @@ export function leadsToWhole(reference: unknown, schema: unknown): boolean {
 }
 
 function* members(value: unknown, pointer: string): Generator<Subschema> {
-  if (typeof value !== 'object' || value === null) return;
+  if (!isContainer(value)) return;
   for (const [step, member] of Object.entries(value)) yield* subschemas(member, childPointer(pointer, step));
 }
 

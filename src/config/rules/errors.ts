@@ -1,3 +1,4 @@
+import { isContainer } from '../../content/is-object.ts';
 import { childPointer } from '../json-pointer.ts';
 import type { Rule } from './draft.ts';
 
@@ -26,6 +27,6 @@ function inexactNumbers(value: unknown, pointer: string): string[] {
     const isExact = Number.isInteger(value) ? Number.isSafeInteger(value) : Number.isFinite(value);
     return isExact ? [] : [pointer];
   }
-  if (typeof value !== 'object' || value === null) return [];
+  if (!isContainer(value)) return [];
   return Object.entries(value).flatMap(([name, part]) => inexactNumbers(part, childPointer(pointer, name)));
 }

@@ -1,4 +1,5 @@
 import { codeOf } from '../../content/error-code.ts';
+import { isObject } from '../../content/is-object.ts';
 import { StoreUnavailable, Unreadable } from '../ledger.ts';
 
 /** Why there is no answer, and whether there may be one in a moment. */
@@ -202,8 +203,8 @@ function wasCutOff(thrown: unknown): boolean {
 export function commandOf(thrown: unknown): string | undefined {
   if (!(thrown instanceof Error && 'command' in thrown)) return undefined;
   const { command } = thrown;
-  if (typeof command !== 'object' || command === null || !('name' in command)) return undefined;
-  return typeof command.name === 'string' ? command.name : undefined;
+  if (!isObject(command)) return undefined;
+  return typeof command['name'] === 'string' ? command['name'] : undefined;
 }
 
 function findRefusal(message: string): (typeof refusals)[number] | undefined {
