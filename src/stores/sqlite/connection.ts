@@ -13,6 +13,7 @@ import {
   isOfTheFile,
   openDatabase,
   prepareIdentity,
+  type Opening,
 } from './database.ts';
 
 /** The open file, opened again after it has failed. */
@@ -149,7 +150,7 @@ export function openConnection(
   };
 }
 
-function openFirst(path: string, how: Pick<Opening, 'create' | 'identity'>): Open {
+function openFirst(path: string, how: Omit<Connecting, 'patient'>): Open {
   try {
     return connect(path, { ...how, patient: true });
   } catch (error) {
@@ -157,14 +158,12 @@ function openFirst(path: string, how: Pick<Opening, 'create' | 'identity'>): Ope
   }
 }
 
-interface Opening {
+interface Connecting extends Opening {
   /** The identity of the database that it must be; undefined when any will do. */
   readonly identity: string | undefined;
-  readonly patient: boolean;
-  readonly create: boolean;
 }
 
-function connect(path: string, how: Opening): Open {
+function connect(path: string, how: Connecting): Open {
   const database = openDatabase(path, how);
   try {
     const readIdentity = prepareIdentity(database);

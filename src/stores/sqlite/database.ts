@@ -57,7 +57,7 @@ export function openDatabase(path: string, { patient, create }: Opening): Databa
   return patient ? connectPatiently(path) : connect(path, 0);
 }
 
-interface Opening {
+export interface Opening {
   readonly patient: boolean;
   /** Whether an empty file may become a database. */
   readonly create: boolean;
