@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts';
 import { handOver } from '../config/hand-over.ts';
-import { known } from '../config/known.ts';
+import { checked } from '../config/checked.ts';
 import { readConfig } from '../config/load-config.ts';
 import { resolveConfig } from '../config/resolve-config.ts';
 import { exitCodes } from './exit-codes.ts';
@@ -65,9 +65,9 @@ interface Served extends Pick<Gateway, 'listen' | 'admin' | 'countReload'> {
 
 /** Apart from what runs as long as the process does, which would keep the secrets as they were read. */
 function load(file: string): Loaded {
-  const checked = readConfig(file, process.env);
-  const config = resolveConfig(checked);
-  return { config, handed: config.workers === 1 ? undefined : handOver(checked) };
+  const read = readConfig(file, process.env);
+  const config = resolveConfig(read);
+  return { config, handed: config.workers === 1 ? undefined : handOver(read) };
 }
 
 async function start({ config, handed }: Loaded, log: Log, stop: Stop): Promise<Served> {
@@ -78,7 +78,7 @@ async function start({ config, handed }: Loaded, log: Log, stop: Stop): Promise<
   }
   const { startWorkers } = await import('./workers/start-workers.ts');
   const gateway = await startWorkers(config, handed, { log, stop });
-  return { ...gateway, reload: (next) => gateway.reload(next.config, known(next.handed)) };
+  return { ...gateway, reload: (next) => gateway.reload(next.config, checked(next.handed)) };
 }
 
 async function run(

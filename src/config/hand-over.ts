@@ -1,7 +1,7 @@
 import { compileCheckedBodies } from './body-schema/compile-bodies.ts';
 import type { Config } from './config.ts';
 import { digestOf, plainTokenName, tokenDigest } from './digest.ts';
-import { known } from './known.ts';
+import { checked } from './checked.ts';
 import { resolveConfig, type CheckedConfig } from './resolve-config.ts';
 import type { RawConfig, RawToken } from './schema.ts';
 
@@ -42,5 +42,5 @@ export function takeOver({ file, raw }: HandedConfig): Config {
 }
 
 function written(digest: string | undefined): string {
-  return `sha256:${known(digest)}`;
+  return `sha256:${checked(digest)}`;
 }

@@ -19,7 +19,7 @@ import { resolvePlan } from './resolve-plan.ts';
 import { resolveRoute } from './resolve-route.ts';
 import { pathBelow } from './route-path.ts';
 import type { RawConfig, RawKey, RawRoute } from './schema.ts';
-import { duration, known, size } from './known.ts';
+import { checked, duration, size } from './checked.ts';
 
 /** A configuration in which nothing is wrong, as it was written. */
 export interface CheckedConfig {
@@ -79,9 +79,9 @@ export function resolveConfig({ file, raw, checks, warnings }: CheckedConfig): C
 }
 
 function resolveTokens({ token, tokens }: RawConfig['admin']): readonly AdminToken[] {
-  const named = tokens.map((one) => ({ name: one.name, digest: known(tokenDigest(one)), role: one.role }));
+  const named = tokens.map((one) => ({ name: one.name, digest: checked(tokenDigest(one)), role: one.role }));
   if (token === '') return named;
-  return [{ name: plainTokenName, digest: known(tokenDigest({ token })), role: 'write' }, ...named];
+  return [{ name: plainTokenName, digest: checked(tokenDigest({ token })), role: 'write' }, ...named];
 }
 
 function resolveGuessing(guessing: RawConfig['auth']['guessing']): AuthConfig['guessing'] {
@@ -92,7 +92,7 @@ function resolveKey(key: RawKey): StaticKey {
   return {
     id: key.id,
     plan: key.plan,
-    digest: known(digestOf(key)),
+    digest: checked(digestOf(key)),
     enabled: key.enabled,
     expiresAt: instant(key.expires),
   };
@@ -148,11 +148,11 @@ function mapOf<From, To>(
 }
 
 function address(text: string | number): Address {
-  return known(parseAddress(text));
+  return checked(parseAddress(text));
 }
 
 function instant(text: string | undefined): number | undefined {
-  return text === undefined ? undefined : known(parseInstant(text));
+  return text === undefined ? undefined : checked(parseInstant(text));
 }
 
 function freeze<T>(value: T): T {

@@ -1,6 +1,6 @@
 import type { BodyCheck } from './body-schema/compile-schema.ts';
 import type { BodyRule, Route, UpgradeRule, Version } from './config.ts';
-import { duration, known, size } from './known.ts';
+import { checked, duration, size } from './checked.ts';
 import { resolveUpload } from './resolve-upload.ts';
 import { pathBelow } from './route-path.ts';
 import { methodsOf } from './rules/routes.ts';
@@ -27,7 +27,7 @@ export function resolveRoute(
     name: route.name ?? path,
     path,
     methods: [...methodsOf(route)],
-    upstream: known(route.upstream ?? version?.upstream),
+    upstream: checked(route.upstream ?? version?.upstream),
     version,
     cost: route.cost,
     costHeader: route.costHeader === undefined ? undefined : fold(route.costHeader),
@@ -38,7 +38,7 @@ export function resolveRoute(
 
 function resolveBody(body: RawRoute['body'], check: BodyCheck | undefined, requestMs: number): BodyRule {
   if (typeof body === 'string') return { kind: 'none' };
-  if (body.json === undefined) return resolveUpload(body, check) ?? resolveAny(known(body.any), requestMs);
+  if (body.json === undefined) return resolveUpload(body, check) ?? resolveAny(checked(body.any), requestMs);
   const { maxSize, maxDepth, maxValues, suffixed } = body.json;
   const bounds = { sizeMax: size(maxSize), depthMax: maxDepth, valuesMax: maxValues };
   return { kind: 'json', ...bounds, suffixed, check };

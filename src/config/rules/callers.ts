@@ -1,7 +1,7 @@
 import { addressesCollide, isLoopback, parseAddress } from '../addresses.ts';
 import { digestOf, plainTokenName, tokenDigest } from '../digest.ts';
 import { parseInstant } from '../instants.ts';
-import { known } from '../known.ts';
+import { checked } from '../checked.ts';
 import { isVariable, weaknessOf } from '../weak-secret.ts';
 import { durationOf } from './amounts.ts';
 import { noSuch, type Report, type Rule } from './draft.ts';
@@ -50,7 +50,7 @@ export const tokensAreDistinct: Rule = ({ config: { admin } }, report) => {
   const names = new Map<string, string>();
   const digests = new Map<string, string>();
   if (admin.token !== '' || report.isBroken(admin, 'token')) names.set(plainTokenName, 'admin.token');
-  if (admin.token !== '') digests.set(known(tokenDigest({ token: admin.token })), 'admin.token');
+  if (admin.token !== '') digests.set(checked(tokenDigest({ token: admin.token })), 'admin.token');
   for (const one of admin.tokens) {
     const sameName = names.get(one.name);
     if (sameName !== undefined) report.problem(one, 'name', `is the name of ${sameName} too`);
