@@ -1,11 +1,11 @@
 import { parseDuration, parseSize } from '../units.ts';
 
 /** The bytes of a size as it is written; 0 for a text that is no size, which has been reported already. */
-export function sizeOf(text: string): number {
+export function sizeOrZero(text: string): number {
   return parseSize(text) ?? 0;
 }
 
 /** The milliseconds of a duration, in the same way. */
-export function durationOf(text: string): number {
+export function durationOrZero(text: string): number {
   return parseDuration(text) ?? 0;
 }

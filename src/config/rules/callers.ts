@@ -3,7 +3,7 @@ import { digestOf, plainTokenName, tokenDigest } from '../digest.ts';
 import { parseInstant } from '../instants.ts';
 import { checked } from '../checked.ts';
 import { isVariable, weaknessOf } from '../weak-secret.ts';
-import { durationOf } from './amounts.ts';
+import { durationOrZero } from './amounts.ts';
 import { noSuch, type Report, type Rule } from './draft.ts';
 import type { RawKey, RawToken } from '../schema.ts';
 
@@ -24,7 +24,7 @@ export const adminIsGuarded: Rule = ({ config: { admin } }, report) => {
 /** What was looked up is served without asking the store, so nobody notices that it is down. */
 export const graceIsNotCutShort: Rule = ({ config: { auth } }, report) => {
   if (report.isBroken(auth, 'graceOnOutage', 'cacheFor')) return;
-  if (durationOf(auth.graceOnOutage) >= durationOf(auth.cacheFor)) return;
+  if (durationOrZero(auth.graceOnOutage) >= durationOrZero(auth.cacheFor)) return;
   report.warning(
     auth,
     'graceOnOutage',

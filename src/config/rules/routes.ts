@@ -3,7 +3,7 @@ import type { RawRoute, RawUpload } from '../schema.ts';
 import { noRoute, usageRoute } from '../route-names.ts';
 import { compareSegments, pathBelow, segmentsOf } from '../route-path.ts';
 import { printSize } from '../units.ts';
-import { sizeOf } from './amounts.ts';
+import { sizeOrZero } from './amounts.ts';
 import { noSuch, type Rule } from './draft.ts';
 
 export const routesHaveUpstreams: Rule = ({ config, declared }, report) => {
@@ -84,13 +84,13 @@ export const usageHasItsOwnPath: Rule = ({ config: { usage, routes } }, report) 
 /** There is never room for what is more than all of it, however often its client tries again. */
 export const bodiesFitMemory: Rule = ({ config: { routes, limits } }, report) => {
   if (report.isBroken(limits, 'bodyMemory')) return;
-  const most = sizeOf(limits.bodyMemory);
+  const most = sizeOrZero(limits.bodyMemory);
   for (const { body } of routes) {
     if (typeof body === 'string') continue;
     const { json, any, upload } = body;
-    if (json !== undefined && sizeOf(json.maxSize) > most)
+    if (json !== undefined && sizeOrZero(json.maxSize) > most)
       report.problem(json, 'maxSize', 'is more than limits.bodyMemory');
-    if (any !== undefined && Math.min(sizeOf(any.maxSize), bufferedBytesMax) > most)
+    if (any !== undefined && Math.min(sizeOrZero(any.maxSize), bufferedBytesMax) > most)
       report.problem(any, 'maxSize', 'is more than limits.bodyMemory, which must hold its first 64 KB');
     const texts = upload === undefined ? 0 : textBytesMax(upload);
     if (upload !== undefined && texts > most)
@@ -114,7 +114,7 @@ export const costHeadersCorrectACost: Rule = ({ config: { routes } }, report) =>
 };
 
 function textBytesMax({ maxSize, fields }: RawUpload): number {
-  return Math.min(fieldsBytesMax(fields.maxCount, sizeOf(fields.maxSize)), sizeOf(maxSize));
+  return Math.min(fieldsBytesMax(fields.maxCount, sizeOrZero(fields.maxSize)), sizeOrZero(maxSize));
 }
 
 /** The methods a route answers: HEAD wherever GET is. */

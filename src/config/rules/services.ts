@@ -3,7 +3,7 @@ import { parseInstant } from '../instants.ts';
 import { parseStoreAddress } from '../parse-store-address.ts';
 import { UnusableText } from '../read-text.ts';
 import { durationMsMax, printSize } from '../units.ts';
-import { durationOf, sizeOf } from './amounts.ts';
+import { durationOrZero, sizeOrZero } from './amounts.ts';
 import { noSuch, type Rule } from './draft.ts';
 
 const headerBytesMax = 1024 ** 2;
@@ -86,7 +86,7 @@ export const storeAuthoritiesAreThere: Rule = ({ config }, report) => {
 /** Every connection may make the gateway hold that much before anything is known of its client. */
 export const headersAreBounded: Rule = ({ config: { limits } }, report) => {
   if (report.isBroken(limits, 'headerSize')) return;
-  const bytes = sizeOf(limits.headerSize);
+  const bytes = sizeOrZero(limits.headerSize);
   if (bytes > headerBytesMax) {
     report.problem(limits, 'headerSize', `is more than ${printSize(headerBytesMax)}`);
   } else if (bytes < headerBytesMin) {
@@ -97,7 +97,7 @@ export const headersAreBounded: Rule = ({ config: { limits } }, report) => {
 
 export const clientsHaveTime: Rule = ({ config: { limits } }, report) => {
   for (const option of ['headerTimeout', 'requestTimeout', 'stalledReader'] as const) {
-    if (report.isBroken(limits, option) || durationOf(limits[option]) >= patienceMsMin) continue;
+    if (report.isBroken(limits, option) || durationOrZero(limits[option]) >= patienceMsMin) continue;
     report.warning(
       limits,
       option,
@@ -108,7 +108,7 @@ export const clientsHaveTime: Rule = ({ config: { limits } }, report) => {
 
 /** They are told in whole seconds. */
 export const keepAliveIsTold: Rule = ({ config: { limits } }, report) => {
-  if (report.isBroken(limits, 'keepAlive') || durationOf(limits.keepAlive) >= 1000) return;
+  if (report.isBroken(limits, 'keepAlive') || durationOrZero(limits.keepAlive) >= 1000) return;
   report.warning(
     limits,
     'keepAlive',
@@ -119,6 +119,6 @@ export const keepAliveIsTold: Rule = ({ config: { limits } }, report) => {
 /** One timer waits for both. */
 export const drainFitsATimer: Rule = ({ config: { drain } }, report) => {
   if (report.isBroken(drain, 'delay', 'timeout')) return;
-  const bothMs = durationOf(drain.delay) + durationOf(drain.timeout);
+  const bothMs = durationOrZero(drain.delay) + durationOrZero(drain.timeout);
   if (bothMs > durationMsMax) report.problem(drain, 'timeout', 'and delay together are longer than 24d');
 };

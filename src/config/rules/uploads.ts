@@ -6,7 +6,7 @@ import {
 } from '../../content/media-types.ts';
 import type { RawRoute } from '../schema.ts';
 import { printSize } from '../units.ts';
-import { sizeOf } from './amounts.ts';
+import { sizeOrZero } from './amounts.ts';
 import { readFieldKinds } from '../body-schema/field-kinds.ts';
 import { isObject } from '../../content/is-object.ts';
 import { childPointer } from '../json-pointer.ts';
@@ -21,9 +21,9 @@ export const filesFitBodies: Rule = ({ config }, report) => {
   for (const upload of formsOf(config)) {
     if (report.isBroken(upload, 'maxSize')) continue;
     for (const field of Object.values(upload.files)) {
-      if (sizeOf(field.minSize) > sizeOf(field.maxSize ?? upload.maxSize))
+      if (sizeOrZero(field.minSize) > sizeOrZero(field.maxSize ?? upload.maxSize))
         report.problem(field, 'minSize', 'is more than maxSize');
-      if (field.maxSize !== undefined && sizeOf(field.maxSize) >= sizeOf(upload.maxSize)) {
+      if (field.maxSize !== undefined && sizeOrZero(field.maxSize) >= sizeOrZero(upload.maxSize)) {
         report.problem(
           field,
           'maxSize',
@@ -33,13 +33,14 @@ export const filesFitBodies: Rule = ({ config }, report) => {
     }
   }
   for (const file of bodiesOf(config).flatMap((body) => body.file ?? [])) {
-    if (sizeOf(file.minSize) > sizeOf(file.maxSize)) report.problem(file, 'minSize', 'is more than maxSize');
+    if (sizeOrZero(file.minSize) > sizeOrZero(file.maxSize))
+      report.problem(file, 'minSize', 'is more than maxSize');
   }
 };
 
 export const fieldsFitMemory: Rule = ({ config }, report) => {
   for (const { fields } of formsOf(config)) {
-    if (fields.maxCount * sizeOf(fields.maxSize) <= valuesBytesMax) continue;
+    if (fields.maxCount * sizeOrZero(fields.maxSize) <= valuesBytesMax) continue;
     report.problem(
       fields,
       'maxSize',
@@ -130,7 +131,7 @@ export const uploadsFitSpool: Rule = ({ config }, report) => {
   if (report.isBroken(config.spool, 'disk')) return;
   for (const { upload, file } of bodiesOf(config)) {
     const rule = upload ?? file;
-    if (rule?.forward !== 'whole' || sizeOf(rule.maxSize) <= sizeOf(config.spool.disk)) continue;
+    if (rule?.forward !== 'whole' || sizeOrZero(rule.maxSize) <= sizeOrZero(config.spool.disk)) continue;
     report.problem(rule, 'maxSize', 'is more than spool.disk');
   }
 };
