@@ -4,7 +4,7 @@ import { createKeyBook } from '../keys/key-book.ts';
 import { isKeyId } from '../keys/key-id.ts';
 import { createKeyRules } from '../keys/key-rules.ts';
 import { describeCause, type Logger } from '../telemetry/log.ts';
-import { thrownByLook } from '../stores/ledger.ts';
+import { withNothingChanged } from '../stores/ledger.ts';
 import type { Store } from '../stores/store.ts';
 import { createUsageBook } from '../quota/usage-book.ts';
 import type { SentLines } from './body-types.ts';
@@ -77,11 +77,11 @@ export function createApi({ present, store, logger }: ApiParts): Api {
       const { form, chunks } = call.lines;
       return await operation.handle({ ...call, lines: { form, chunks: stopping.untilBegun(chunks) } }, desk);
     };
-    return operation.role === 'write' ? await noted(req, asked, work) : await looked(work);
+    return operation.role === 'write' ? await performWrite(req, asked, work) : await performRead(work);
   }
 
   /** One line for each request that would change something, done or refused. */
-  async function noted(
+  async function performWrite(
     req: IncomingMessage,
     { operation, actor, id }: Asked,
     work: () => Promise<Answer>,
@@ -128,11 +128,11 @@ export function createApi({ present, store, logger }: ApiParts): Api {
   };
 }
 
-async function looked(work: () => Promise<Answer>): Promise<Answer> {
+async function performRead(work: () => Promise<Answer>): Promise<Answer> {
   try {
     return await work();
   } catch (error) {
-    throw thrownByLook(error);
+    throw withNothingChanged(error);
   }
 }
 

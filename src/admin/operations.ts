@@ -1,7 +1,7 @@
 import type { Operation } from './operation.ts';
 import { importOperations } from './operations/import.ts';
 import { keyOperations } from './operations/keys.ts';
-import { lookOperations } from './operations/look.ts';
+import { readOperations } from './operations/read.ts';
 import { usageOperations } from './operations/usage.ts';
 
 /** All that the admin API can do. */
@@ -9,5 +9,5 @@ export const operations: readonly Operation[] = [
   ...keyOperations,
   ...usageOperations,
   ...importOperations,
-  ...lookOperations,
+  ...readOperations,
 ];

@@ -3,7 +3,7 @@ import type { Config } from '../config/config.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { exitCodes } from './exit-codes.ts';
 import { KeyProblem } from '../keys/key-problem.ts';
-import { StoreUnavailable, thrownByLook } from '../stores/ledger.ts';
+import { StoreUnavailable, withNothingChanged } from '../stores/ledger.ts';
 import { openStore } from '../stores/open-store.ts';
 import type { Store } from '../stores/store.ts';
 import { explainConfig } from './explain-config.ts';
@@ -22,7 +22,7 @@ export interface DeskOptions {
   /** Whether an SQLite file that is not there is made. Default false. */
   readonly create?: boolean;
   /** Whether the command changes nothing. Default false. */
-  readonly looks?: boolean;
+  readonly readOnly?: boolean;
   /** Throws for what cannot be done whatever the store holds: no store is made for it. */
   readonly check?: (config: Config) => void | Promise<void>;
 }
@@ -38,7 +38,7 @@ const sayNothingForMs = 1500;
  * keys may make the store as well, and says so: somebody may stand in the wrong folder.
  */
 export async function atDesk(
-  { config: file, create = false, looks = false, check }: DeskOptions,
+  { config: file, create = false, readOnly = false, check }: DeskOptions,
   work: (desk: Desk) => Promise<number>,
 ): Promise<number> {
   const terminal = processTerminal();
@@ -58,7 +58,7 @@ export async function atDesk(
       await store.close();
     }
   } catch (error) {
-    return explain(looks ? thrownByLook(error) : error, terminal);
+    return explain(readOnly ? withNothingChanged(error) : error, terminal);
   }
 }
 

@@ -14,7 +14,7 @@ const others = [
   './keys/import.ts',
   './keys/export.ts',
   './keys/change.ts',
-  './keys/look.ts',
+  './keys/read.ts',
   './keys/verify.ts',
   './self-test.ts',
   '../stores/redis/open-redis.ts',

@@ -11,7 +11,7 @@ export interface UsageOptions {
 
 /** `gatehouse usage show`: what one key or all of them have used, as a table or as JSON. */
 export function showUsage(key: string | undefined, options: UsageOptions & ListFlags): Promise<number> {
-  return atUsageBook({ ...options, looks: true }, async (book, terminal) => {
+  return atUsageBook({ ...options, readOnly: true }, async (book, terminal) => {
     if (key === undefined) return await listUsage(book, options, terminal);
     const usage = viewUsage(await book.read(key));
     const { stdout } = terminal;

@@ -143,8 +143,8 @@ export class StoreUnavailable extends Error {
   }
 }
 
-/** What was thrown while something was only looked at: whatever became of it, nothing was changed. */
-export function thrownByLook(error: unknown): unknown {
+/** What was thrown while something was only read: whatever became of it, nothing was changed. */
+export function withNothingChanged(error: unknown): unknown {
   if (!(error instanceof StoreUnavailable && error.mayHaveHappened)) return error;
   return new StoreUnavailable(error.message, { cause: error, mayHaveHappened: false });
 }

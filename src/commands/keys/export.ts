@@ -5,7 +5,7 @@ import type { KeysOptions } from './open-book.ts';
 
 /** `gatehouse keys export`: the keys of a store as `keys import` takes them into another. */
 export function exportKeys({ config }: KeysOptions): Promise<number> {
-  return atDesk({ config, looks: true }, async ({ config: { plans }, store: { keys: store }, terminal }) => {
+  return atDesk({ config, readOnly: true }, async ({ config: { plans }, store, terminal }) => {
     const rotating: string[] = [];
     const code = await listPages<ExportedKey['line']>({ limit: 0, all: true, json: true }, terminal, {
       nothing: '',
@@ -14,7 +14,7 @@ export function exportKeys({ config }: KeysOptions): Promise<number> {
       print: String,
       read: async (cursor = '', limit) => {
         const now = Date.now();
-        const listed = await store.listKeys(cursor, limit);
+        const listed = await store.keys.listKeys(cursor, limit);
         const items: ExportedKey['line'][] = [];
         for (const { id, found } of listed) {
           const exported = found === undefined ? undefined : exportKey(found.record, { plans, now });

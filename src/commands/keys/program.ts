@@ -16,7 +16,7 @@ export function addKeysCommands(program: Command, configOption: () => Option): v
       );
 
   addChanges(add);
-  addLooks(add);
+  addReads(add);
   addExport(add);
 
   add('import <file>', 'take over keys from CSV or JSON lines, plain or hashed; - reads standard input', [
@@ -119,7 +119,7 @@ function addChanges(add: Add): void {
   }
 }
 
-function addLooks(add: Add): void {
+function addReads(add: Add): void {
   withPages(
     add('list', 'list keys', [
       'list --plan free --owner acme',
@@ -136,21 +136,21 @@ function addLooks(add: Add): void {
     .option('--revoked', 'those that were revoked, and only them')
     .option('-q, --quiet', 'print ids only')
     .action(async (options) => {
-      const { listKeys } = await import('./look.ts');
+      const { listKeys } = await import('./read.ts');
       process.exitCode = await listKeys(options);
     });
 
   add('show <id>', 'show all that is known of a key', ['show key_01', 'show key_01 --json'])
     .option('--json', 'print the key as JSON')
     .action(async (id: string, options) => {
-      const { showKey } = await import('./look.ts');
+      const { showKey } = await import('./read.ts');
       process.exitCode = await showKey(id, options);
     });
 
   withPages(add('audit', 'say who changed which key, newest first', ['audit', 'audit --key key_01 --json']))
     .option('--key <id>', 'only changes of this key')
     .action(async (options) => {
-      const { auditKeys } = await import('./look.ts');
+      const { auditKeys } = await import('./read.ts');
       process.exitCode = await auditKeys(options);
     });
 
@@ -172,7 +172,7 @@ function addLooks(add: Add): void {
     'pattern',
     'pattern > gatehouse.pattern && git grep -P -f gatehouse.pattern',
   ]).action(async (options) => {
-    const { printPattern } = await import('./look.ts');
+    const { printPattern } = await import('./read.ts');
     process.exitCode = printPattern(options);
   });
 }

@@ -28,7 +28,7 @@ const reasons = {
 
 /** `gatehouse keys verify`: what the gateway would say to the key on standard input. */
 export function verifyKey(options: KeysOptions & VerifyFlags): Promise<number> {
-  return openBook({ ...options, looks: true }, async (open) => {
+  return openBook({ ...options, readOnly: true }, async (open) => {
     if (options.from !== undefined && isIP(options.from) === 0) {
       throw invalidFields([{ field: '--from', message: 'is no IP address' }]);
     }

@@ -6,7 +6,7 @@ import { operation, type Operation } from '../operation.ts';
 import { pageQuery } from './page-query.ts';
 
 /** What is told of secrets and of changes. */
-export const lookOperations: readonly Operation[] = [
+export const readOperations: readonly Operation[] = [
   operation({
     id: 'verifyKey',
     method: 'POST',

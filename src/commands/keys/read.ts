@@ -25,7 +25,7 @@ const noKeys = 'The store has no keys yet, or only revoked ones. Make one with: 
 
 /** `gatehouse keys list`. */
 export function listKeys(options: KeysOptions & ListFlags & KeyFilters): Promise<number> {
-  return openBook({ ...options, looks: true }, async ({ book, terminal }) => {
+  return openBook({ ...options, readOnly: true }, async ({ book, terminal }) => {
     const { plan, owner, name, label: labels, revoked } = options;
     const enabled = options.disabled === true ? false : options.enabled;
     const filters = { plan, owner, name, labels, enabled, revoked };
@@ -44,7 +44,7 @@ export function listKeys(options: KeysOptions & ListFlags & KeyFilters): Promise
 
 /** `gatehouse keys audit`. */
 export function auditKeys(options: KeysOptions & ListFlags & { readonly key?: string }): Promise<number> {
-  return openBook({ ...options, looks: true }, async ({ book, terminal }) =>
+  return openBook({ ...options, readOnly: true }, async ({ book, terminal }) =>
     listPages<AuditView>(options, terminal, {
       nothing: 'Nothing was changed yet.',
       idOf: ({ id }) => id,
@@ -60,7 +60,7 @@ export function auditKeys(options: KeysOptions & ListFlags & { readonly key?: st
 
 /** `gatehouse keys show`. */
 export function showKey(id: string, options: KeysOptions): Promise<number> {
-  return openBook({ ...options, looks: true }, async ({ book, config, terminal: { stdout, stderr } }) => {
+  return openBook({ ...options, readOnly: true }, async ({ book, config, terminal: { stdout, stderr } }) => {
     const key = await book.show(id);
     for (const doubt of doubtsOf(key, config.plans)) stderr.write(`gatehouse: warning: ${doubt}\n`);
     stdout.write(options.json === true ? `${JSON.stringify(key, undefined, 2)}\n` : printKey(key, stdout));
