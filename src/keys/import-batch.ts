@@ -22,7 +22,7 @@ interface BatchParts {
   readonly store: KeyStore;
   readonly rules: KeyRules;
   readonly actor: string;
-  /** Whether keys that are there are brought to what the lines say. */
+  /** Whether existing keys are updated to match the lines. */
   readonly update: boolean;
 }
 
@@ -100,11 +100,11 @@ export class BatchImporter {
     if (answer.kind === 'lost')
       return { refused: `the secret is that of key ${answer.id}, whose record is gone` };
     if (id !== undefined && id !== answer.id) return { refused: 'the secret belongs to another key' };
-    return this.#parts.update && (await this.#bring(answer.id, fields)) ? 'updated' : 'skipped';
+    return this.#parts.update && (await this.#update(answer.id, fields)) ? 'updated' : 'skipped';
   }
 
-  /** Brings a key to what a line says. False when it is that already, or was revoked. */
-  async #bring(id: string, fields: Partial<KeyFields>): Promise<boolean> {
+  /** Updates a key to match a line. False when it is that already, or was revoked. */
+  async #update(id: string, fields: Partial<KeyFields>): Promise<boolean> {
     const { rules, actor } = this.#parts;
     for (let attempt = 0; attempt < 3; attempt += 1) {
       const from = (await this.#again((store) => store.readKey(id)))?.record;

@@ -12,7 +12,7 @@ export type ImportLine = { readonly number: number } & (
 );
 
 export interface ImportOptions {
-  /** Bring keys that are there to what the file says; otherwise they stay as they are. */
+  /** Update existing keys to match the file; otherwise they stay as they are. */
   readonly update: boolean;
   /** For lines that name no plan. */
   readonly plan?: string | undefined;

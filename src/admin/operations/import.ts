@@ -19,7 +19,7 @@ export const importOperations: readonly Operation[] = [
     query: {
       plan: { description: 'The plan of new keys whose lines name none.', type: 'string', maxLength: 200 },
       update: {
-        description: 'Bring keys that are there to what the lines say; otherwise they stay as they are.',
+        description: 'Update existing keys to match the lines; otherwise they stay as they are.',
         type: 'boolean',
       },
     },

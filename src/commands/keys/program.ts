@@ -25,7 +25,7 @@ export function addKeysCommands(program: Command, configOption: () => Option): v
     'import - < keys.csv     # a first line such as: secret,name,owner,plan,quotas,labels,expiresAt',
   ])
     .option('--plan <plan>', 'the plan of new keys whose lines name none')
-    .option('--update', 'bring keys that are there to what the file says; otherwise they are skipped')
+    .option('--update', 'update existing keys to match the file; otherwise they are skipped')
     .option('--json', 'print the result as JSON')
     .option('-q, --quiet', 'print only the lines that are refused or warned of')
     .action(async (file: string, options) => {
