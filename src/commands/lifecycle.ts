@@ -1,7 +1,7 @@
 import { codeOf } from '../content/error-code.ts';
 import { printAddress } from '../config/addresses.ts';
 import type { Address, Config } from '../config/config.ts';
-import { doubtFiles } from './doubt-files.ts';
+import { findFileShortage } from './file-shortage.ts';
 import { endedBy, exitCodes } from './exit-codes.ts';
 import { describeCause, type Log } from '../telemetry/log.ts';
 import { endPatienceMs } from '../waiting/patience.ts';
@@ -33,9 +33,9 @@ export function drainPatienceMs({ drain }: Config): number {
 /** Says once that the gateway is up, and where, with what is doubtful in its configuration and in the system under it. */
 export function announce(up: { listen: Address; admin: Address }, config: Config, { logger }: Log): void {
   const [listen, admin] = [printAddress(up.listen), printAddress(up.admin)];
-  const filesDoubt = doubtFiles(config);
+  const shortage = findFileShortage(config);
   for (const warning of config.warnings) logger.warn(warning);
-  if (filesDoubt !== undefined) logger.warn(filesDoubt, tooFewFiles);
+  if (shortage !== undefined) logger.warn(shortage, tooFewFiles);
   logger.info({ listen, admin }, `ready: developers call http://${listen}, operators http://${admin}`);
 }
 

@@ -62,14 +62,14 @@ export function auditKeys(options: KeysOptions & ListFlags & { readonly key?: st
 export function showKey(id: string, options: KeysOptions): Promise<number> {
   return openBook({ ...options, readOnly: true }, async ({ book, config, terminal: { stdout, stderr } }) => {
     const key = await book.show(id);
-    for (const doubt of doubtsOf(key, config.plans)) stderr.write(`gatehouse: warning: ${doubt}\n`);
+    for (const warning of warningsOf(key, config.plans)) stderr.write(`gatehouse: warning: ${warning}\n`);
     stdout.write(options.json === true ? `${JSON.stringify(key, undefined, 2)}\n` : printKey(key, stdout));
     return exitCodes.ok;
   });
 }
 
 /** What the configuration makes of a key that its operator may not have meant: plans and their quotas may have been renamed. */
-function doubtsOf({ plan: name, quotas }: KeyView, plans: Config['plans']): readonly string[] {
+function warningsOf({ plan: name, quotas }: KeyView, plans: Config['plans']): readonly string[] {
   const plan = plans.get(name);
   if (plan === undefined)
     return [`the configuration has no plan ${name}, so requests with this key are answered 500`];

@@ -5,19 +5,19 @@ import type { Config } from '../config/config.ts';
 const othersMax = 200;
 
 /** How many files the system lets a process have open, and how many it may come to need. */
-export interface FilesDoubt {
+export interface FileShortage {
   readonly filesMax: number;
   readonly needed: number;
 }
 
 /**
  * Set when a process may have fewer files open than its connections may need: under load it would turn callers away. Node has raised
- * what it may by itself. Where the limit is not told, as outside Linux, there is no doubt.
+ * what it may by itself. Where the limit is not told, as outside Linux, none is found.
  */
-export function doubtFiles(
+export function findFileShortage(
   { limits, upstreams }: Pick<Config, 'limits' | 'upstreams'>,
   systemLimits = readSystemLimits(),
-): FilesDoubt | undefined {
+): FileShortage | undefined {
   const filesMax = Number(/^Max open files +(\d+)/m.exec(systemLimits)?.[1] ?? Infinity);
   const towards = [...upstreams.values()].map(({ targets, connections }) => targets.length * connections);
   const needed = towards.reduce((sum, count) => sum + count, limits.connections + othersMax);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { doubtFiles } from '../../../src/commands/doubt-files.ts';
+import { findFileShortage } from '../../../src/commands/file-shortage.ts';
 import type { Config } from '../../../src/config/config.ts';
 
 const config = {
@@ -14,12 +14,12 @@ const config = {
 const told = (files: string): string =>
   `Max processes             96365                96365                processes\nMax open files            ${files}               524288               files\n`;
 
-test('fewer files than callers, upstreams and the gateway itself may need are doubted', () => {
-  assert.deepEqual(doubtFiles(config, told('1449')), { filesMax: 1449, needed: 1450 });
+test('fewer files than callers, upstreams and the gateway itself may need are a shortage', () => {
+  assert.deepEqual(findFileShortage(config, told('1449')), { filesMax: 1449, needed: 1450 });
 });
 
-test('files that are enough, without end, or not told are not doubted', () => {
+test('files that are enough, without end, or not told are none', () => {
   for (const limits of [told('1450'), told('unlimited'), '']) {
-    assert.equal(doubtFiles(config, limits), undefined);
+    assert.equal(findFileShortage(config, limits), undefined);
   }
 });
