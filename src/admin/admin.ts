@@ -39,9 +39,9 @@ export interface AdminListener {
  * document of the API and the page of the console, which say nothing of this gateway.
  */
 export function createAdmin(parts: AdminParts): Admin {
-  const { present, readiness, metrics, logger } = parts;
+  const { configInForce, readiness, metrics, logger } = parts;
   // Its tokens are not changed by a reload.
-  const guard = createGuard(present(), logger);
+  const guard = createGuard(configInForce(), logger);
   const api = createApi(parts);
   const document = createDocument();
   const page = createConsole();

@@ -40,15 +40,15 @@ export interface Api {
 
 export interface ApiParts {
   /** The configuration that is in force. */
-  readonly present: () => Config;
+  readonly configInForce: () => Config;
   /** Undefined where there are no tokens, so that nothing can be administered. */
   readonly store: DeskStore | undefined;
   readonly logger: Logger;
 }
 
 /** Creates the API on a store. */
-export function createApi({ present, store, logger }: ApiParts): Api {
-  const findDesk = store && deskFinder(present, store);
+export function createApi({ configInForce, store, logger }: ApiParts): Api {
+  const findDesk = store && deskFinder(configInForce, store);
   const underWay = new Set<Promise<void>>();
   const stopping = new Stopping();
 
@@ -142,10 +142,10 @@ export function isApiPath(target: string): boolean {
 }
 
 /** Opens another desk when another configuration has come into force. */
-function deskFinder(present: () => Config, store: DeskStore): () => Desk {
-  let desk = openDesk(present(), store);
+function deskFinder(configInForce: () => Config, store: DeskStore): () => Desk {
+  let desk = openDesk(configInForce(), store);
   return () => {
-    const config = present();
+    const config = configInForce();
     if (desk.config !== config) desk = openDesk(config, store);
     return desk;
   };

@@ -58,13 +58,13 @@ export async function startGateway(
   setting: Setting = { ...alone, listen: config.listen },
 ): Promise<Gateway> {
   const parts = await openParts({ config, logger, storeIdentity: setting.storeIdentity });
-  const present: Present = { edition: openEdition(config, parts), toldKeys: undefined };
-  const readiness = createReadiness(parts.store, () => present.edition.upstreams.values());
+  const current: Current = { edition: openEdition(config, parts), toldKeys: undefined };
+  const readiness = createReadiness(parts.store, () => current.edition.upstreams.values());
   const tellKeys = (): void => {
-    if (setting.isFirst) present.toldKeys = tellKeysInBoth(present.edition.config, parts.store, logger);
+    if (setting.isFirst) current.toldKeys = tellKeysInBoth(current.edition.config, parts.store, logger);
   };
   try {
-    const ports = await openPorts(parts, { present, readiness, setting });
+    const ports = await openPorts(parts, { current, readiness, setting });
     tellKeys();
     return {
       listen: ports.listener.address,
@@ -72,22 +72,22 @@ export async function startGateway(
       storeIdentity: parts.store.identity,
       countReload: parts.metrics.countReload,
       reload(next) {
-        const before = present.edition;
-        present.edition = openEdition(next, parts, before);
-        closeEdition(before, present.edition);
+        const before = current.edition;
+        current.edition = openEdition(next, parts, before);
+        closeEdition(before, current.edition);
         tellKeys();
       },
-      drain: (delayMs = present.edition.config.drain.delayMs) =>
-        drain(parts, { present, readiness, ports, delayMs }),
+      drain: (delayMs = current.edition.config.drain.delayMs) =>
+        drain(parts, { current, readiness, ports, delayMs }),
     };
   } catch (error) {
-    await close(parts, present);
+    await close(parts, current);
     throw error;
   }
 }
 
 /** What is in force now. */
-interface Present {
+interface Current {
   edition: Edition;
   /** Resolves when it has been told which keys stand in the file and in the store. The start does not wait for it. */
   toldKeys: Promise<void> | undefined;
@@ -105,22 +105,22 @@ interface Ports {
 }
 
 interface PortsOptions {
-  readonly present: Readonly<Present>;
+  readonly current: Readonly<Current>;
   readonly readiness: Readiness;
   readonly setting: Setting;
 }
 
-async function openPorts(parts: Parts, { present, readiness, setting }: PortsOptions): Promise<Ports> {
+async function openPorts(parts: Parts, { current, readiness, setting }: PortsOptions): Promise<Ports> {
   const { logger, metrics, connections } = parts;
-  const { config } = present.edition;
+  const { config } = current.edition;
   const { openAdmin, listen: address, sharesPort } = setting;
   const store = config.admin.tokens.length === 0 ? undefined : parts.store;
-  const operators = { present: () => present.edition.config, store, logger, readiness, metrics };
+  const operators = { configInForce: () => current.edition.config, store, logger, readiness, metrics };
   const admin = await openAdmin(operators, config.admin.listen);
   try {
     const app = createApp({
-      travel: (req, res) => present.edition.travel(req, res),
-      findOrigin: (req) => present.edition.findOrigin(req),
+      travel: (req, res) => current.edition.travel(req, res),
+      findOrigin: (req) => current.edition.findOrigin(req),
       logger,
       metrics,
       withhold: withholdSecrets,
@@ -130,7 +130,7 @@ async function openPorts(parts: Parts, { present, readiness, setting }: PortsOpt
       sharesPort,
       limits: config.limits,
       connections,
-      wording: (refusal) => present.edition.wording(refusal),
+      wording: (refusal) => current.edition.wording(refusal),
       ...app,
       unreadable: unreadableReporter(logger, metrics),
     });
@@ -142,7 +142,7 @@ async function openPorts(parts: Parts, { present, readiness, setting }: PortsOpt
 }
 
 interface DrainOptions {
-  readonly present: Readonly<Present>;
+  readonly current: Readonly<Current>;
   readonly readiness: Readiness;
   readonly ports: Ports;
   readonly delayMs: number;
@@ -152,9 +152,9 @@ interface DrainOptions {
  * First whoever sends requests here hears that it is over; then, after the delay that this takes, nobody is let in any more and
  * what is in flight ends. The store is closed when nobody can need it, and operators see it all until the end.
  */
-async function drain(parts: Parts, { present, readiness, ports, delayMs }: DrainOptions): Promise<void> {
+async function drain(parts: Parts, { current, readiness, ports, delayMs }: DrainOptions): Promise<void> {
   const { admin, listener } = ports;
-  const { timeoutMs } = present.edition.config.drain;
+  const { timeoutMs } = current.edition.config.drain;
   readiness.drain();
   parts.connections.endEach();
   const changes = within(endPatienceMs, admin.drain());
@@ -162,11 +162,11 @@ async function drain(parts: Parts, { present, readiness, ports, delayMs }: Drain
   parts.sockets.drain(timeoutMs);
   await listener.close(timeoutMs);
   await changes;
-  await close(parts, present);
+  await close(parts, current);
   await admin.close();
 }
 
-async function close(parts: Parts, { edition, toldKeys }: Readonly<Present>): Promise<void> {
+async function close(parts: Parts, { edition, toldKeys }: Readonly<Current>): Promise<void> {
   closeEdition(edition);
   await closeParts(parts, toldKeys);
 }

@@ -55,9 +55,9 @@ export async function startWorkers(
   };
   const readiness = readinessOf(crew, config.workers);
   const store = await openAdminStore(config, own, log);
-  let inForce = config;
+  let current = config;
   const parts = {
-    present: () => inForce,
+    configInForce: () => current,
     store,
     logger: log.logger,
     readiness,
@@ -98,7 +98,7 @@ export async function startWorkers(
     countReload: own.countReload,
     reload: async (next, handedNext) => {
       await crew.reload(handedNext);
-      inForce = next;
+      current = next;
     },
     drain: async () => {
       readiness.drain();

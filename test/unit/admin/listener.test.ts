@@ -22,7 +22,7 @@ async function listen(t: TestContext, admin: string) {
   const store = await openStore({ kind: 'sqlite', path: join(tempFolder(t), 'g.db') });
   const listener = await listenAdmin(
     createAdmin({
-      present: () => config,
+      configInForce: () => config,
       store: config.admin.tokens.length === 0 ? undefined : store,
       logger: createLogger('silent', { write: () => undefined }),
       readiness: { check: async () => ({ ready: true, reasons: [] }) },
