@@ -7,7 +7,7 @@ import { overloaded, Refusal } from '../refusals.ts';
 import type { Body } from '../bodies/body.ts';
 import { type Handshake, holdBytes } from '../upstream/join-sockets.ts';
 import type { OpenSockets } from '../upstream/open-sockets.ts';
-import type { Progress } from '../upstream/exchange.ts';
+import type { AnswerParts, Progress } from '../upstream/exchange.ts';
 import type { Switching } from '../upstream/streamed/streamed-exchange.ts';
 import type { Upstream } from '../upstream/upstream.ts';
 import type { Caller } from './authenticate.ts';
@@ -33,8 +33,7 @@ export interface Parcel {
   readonly requestId: string;
   /** What an answer tells of the caller's limits, as they are when it is asked. */
   readonly tellLimits: () => Readonly<Record<string, string>>;
-  /** Called when all of the answer has come, before the client is sent the end of it. */
-  readonly whenWhole: (() => void) | undefined;
+  readonly whenWhole: AnswerParts['whenWhole'];
   /** Where the exchange tells how it goes. */
   readonly progress: Progress;
 }
@@ -63,11 +62,11 @@ export function forward(
   if (switching !== undefined) headers.push('connection', 'Upgrade', 'upgrade', 'websocket');
   const request = {
     method: head.method,
-    target: head.path + head.query,
+    path: head.path + head.query,
     headers,
     body,
     host: head.host,
-    answerHeaders: () => listAnswerHeaders(parcel),
+    ourHeaders: () => listOurHeaders(parcel),
     costHeader: route.costHeader,
     whenWhole: parcel.whenWhole,
     switching,
@@ -91,7 +90,7 @@ function openSwitch(
 }
 
 /** What the gateway adds to the answer. */
-function listAnswerHeaders({ requestId, route, tellLimits }: Parcel): readonly string[] {
+function listOurHeaders({ requestId, route, tellLimits }: Parcel): readonly string[] {
   const headers = ['X-Request-Id', requestId];
   addHeaders(headers, tellLimits());
   if (route.version !== undefined) headers.push(...versionHeaders(route.version).flat());

@@ -25,12 +25,12 @@ export function writeSwitchHead(res: ServerResponse, parts: HeadParts): void {
 interface HeadParts {
   /** What the upstream said. */
   readonly raw: readonly string[];
-  readonly own: readonly string[];
+  readonly ourHeaders: readonly string[];
 }
 
-function write(res: ServerResponse, status: number, headers: string[], { raw, own }: HeadParts): void {
+function write(res: ServerResponse, status: number, headers: string[], { raw, ourHeaders }: HeadParts): void {
   copyHeaders(raw, headers, status === 204 || status === 101 ? passesWithoutLength : responseHeaderPasses);
-  addOwn(headers, own);
+  addOwn(headers, ourHeaders);
   try {
     res.writeHead(status, headers);
   } catch (cause) {

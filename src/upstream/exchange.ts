@@ -16,6 +16,28 @@ export interface Progress {
   cause: unknown;
 }
 
+/** What the gateway adds to an answer, takes out of it, and does when it is whole. */
+export interface AnswerParts {
+  /** The gateway's own headers for it, asked for once its head is there. */
+  readonly ourHeaders: () => readonly string[];
+  /** Folded name of the header that is read and taken out of it. */
+  readonly costHeader: string | undefined;
+  /**
+   * Called once the whole answer is here, before the client is sent the end of it: the client's next request may reach another process,
+   * which must find free what this one holds for it. Undefined where it holds nothing of the kind.
+   */
+  readonly whenWhole: (() => void) | undefined;
+}
+
+/** Is told how an exchange goes on. */
+export interface Settle {
+  /** The head of the answer has come. */
+  begin(): void;
+  /** It is over; the progress tells how. */
+  resolve(): void;
+  reject(failure: ExchangeFailed): void;
+}
+
 /** An exchange that failed before any of an answer reached the client, so another target or a refusal can follow. */
 export class ExchangeFailed extends Error {
   /** False when nothing of the request had left for the upstream. */

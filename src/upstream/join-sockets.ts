@@ -30,8 +30,12 @@ export function checkSwitch(answer: IncomingMessage, key: string): void {
 }
 
 /** Tells the client that the protocol is switched; from here on its socket carries no HTTP. */
-export function writeSwitch(res: ServerResponse, raw: readonly string[], own: readonly string[]): void {
-  writeSwitchHead(res, { raw, own });
+export function writeSwitch(
+  res: ServerResponse,
+  raw: readonly string[],
+  ourHeaders: readonly string[],
+): void {
+  writeSwitchHead(res, { raw, ourHeaders });
   // Not ended: the request is over, and is logged, when its socket closes.
   sendHead(res);
   if (res.socket !== null) res.detachSocket(res.socket);

@@ -5,7 +5,7 @@ import { writeAnswerHead } from './answer-head.ts';
 import { AnswerClock, type AnswerTimes } from './answer-clock.ts';
 import { GatheringWriter } from './gathering-writer.ts';
 import { takeHeader } from '../wire/headers.ts';
-import { ExchangeFailed, type Progress } from './exchange.ts';
+import { type AnswerParts, ExchangeFailed, type Progress, type Settle } from './exchange.ts';
 import { ClientGone, errorOf, ResponseTimeout } from './failures.ts';
 import { Refusal } from '../refusals.ts';
 import type { Guest, Seats } from './seats.ts';
@@ -13,15 +13,7 @@ import { sendHead } from '../wire/send-head.ts';
 import { whenAllIsRead } from '../waiting/when-all-is-read.ts';
 
 /** What a relay is made of: what a lane is given for each exchange, … */
-export interface LaneParts {
-  /** The gateway's own headers for the answer. It is asked for them when that is there. */
-  readonly own: () => readonly string[];
-  readonly costHeader: string | undefined;
-  /**
-   * Called when all of the answer has come, before the client is sent the end of it: by its next request it may ask another process for
-   * what this one has not given back yet. Undefined where there is nothing of the kind.
-   */
-  readonly whenWhole: (() => void) | undefined;
+export interface LaneParts extends AnswerParts {
   readonly progress: Progress;
   readonly settle: Settle;
 }
@@ -43,15 +35,6 @@ export interface AnswerSource {
   isStale(error: Error): boolean;
 }
 
-/** Who is told how an exchange goes on. */
-export interface Settle {
-  /** The head of the answer has come. */
-  begin(): void;
-  /** It is over; how, the progress tells. */
-  resolve(): void;
-  reject(failure: ExchangeFailed): void;
-}
-
 /**
  * How far the answer is. `begun`: its head has come, and at the end of this turn it is sent, with all of its body if that has come by
  * then. `flowing`: its head has been sent, and what comes is sent at once. `whole`: all has come, and the end of it is sent at the
@@ -68,7 +51,7 @@ export class Relay implements AnswerListener, Guest {
   seat: Guest['seat'];
   spot: Guest['spot'];
   readonly #res: ServerResponse;
-  readonly #own: () => readonly string[];
+  readonly #ourHeaders: () => readonly string[];
   readonly #costHeader: string | undefined;
   readonly #whenWhole: (() => void) | undefined;
   readonly #progress: Progress;
@@ -93,9 +76,9 @@ export class Relay implements AnswerListener, Guest {
   #body: GatheringWriter | undefined;
 
   constructor(res: ServerResponse, parts: RelayParts) {
-    const { own, costHeader, whenWhole, progress, timeouts, seats, settle } = parts;
+    const { ourHeaders, costHeader, whenWhole, progress, timeouts, seats, settle } = parts;
     this.#res = res;
-    this.#own = own;
+    this.#ourHeaders = ourHeaders;
     this.#costHeader = costHeader;
     this.#whenWhole = whenWhole;
     this.#progress = progress;
@@ -198,7 +181,7 @@ export class Relay implements AnswerListener, Guest {
     if (this.#progress.answered !== undefined) return true;
     const { status, raw } = this.#head;
     try {
-      writeAnswerHead(this.#res, status, { raw: this.takeCost(raw), own: this.#own() });
+      writeAnswerHead(this.#res, status, { raw: this.takeCost(raw), ourHeaders: this.#ourHeaders() });
     } catch (error) {
       this.breakOff(errorOf(error));
       return false;

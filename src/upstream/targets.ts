@@ -1,9 +1,8 @@
 import type { UpstreamConfig } from '../config/config.ts';
 import { type BufferedLane, createBufferedLane } from './buffered/buffered-lane.ts';
 import { type Connector, createConnector, createTrust, type Trust } from './connect.ts';
-import type { ExchangeFailed } from './exchange.ts';
+import type { ExchangeFailed, Settle } from './exchange.ts';
 import { ResponseTimeout } from './failures.ts';
-import type { Settle } from './relay.ts';
 import { Seats } from './seats.ts';
 import { createStreamedLane, type StreamedLane } from './streamed/streamed-lane.ts';
 

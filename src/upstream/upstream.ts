@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { UpstreamConfig } from '../config/config.ts';
 import type { Body } from '../bodies/body.ts';
 import { ClientGone, failureKind, isShortage, refuse, type FailureKind } from './failures.ts';
-import { ExchangeFailed, type Progress } from './exchange.ts';
+import { type AnswerParts, ExchangeFailed, type Progress } from './exchange.ts';
 import type { Switching } from './streamed/streamed-exchange.ts';
 import { RequestHead } from './buffered/request-head.ts';
 import { createTargets, type Target, type TargetEvents } from './targets.ts';
@@ -10,20 +10,14 @@ import { overloaded, Refusal } from '../refusals.ts';
 import { safeMethods } from '../wire/safe-methods.ts';
 
 /** A request as it leaves for an upstream; its headers are finished but for `Host`. */
-export interface OutgoingRequest {
+export interface OutgoingRequest extends AnswerParts {
   readonly method: string;
   /** Path and query. */
-  readonly target: string;
+  readonly path: string;
   readonly headers: readonly string[];
   readonly body: Body;
   /** The client's own Host, for an upstream that wants it. */
   readonly host: string;
-  /** The gateway's own headers for the answer. It is asked for them when that is there. */
-  readonly answerHeaders: () => readonly string[];
-  /** Folded name of the header that is read and taken out of the answer. */
-  readonly costHeader: string | undefined;
-  /** Called when all of the answer has come, before the client is sent the end of it. */
-  readonly whenWhole: (() => void) | undefined;
   /** Set when the client asked to switch protocols. */
   readonly switching: Switching | undefined;
 }
@@ -149,18 +143,10 @@ function exchange(
       reject(new ExchangeFailed(new ClientGone()));
       return;
     }
-    const {
-      method,
-      target: path,
-      headers,
-      body,
-      switching,
-      answerHeaders: own,
-      costHeader,
-      whenWhole,
-    } = request;
+    const { method, path, headers, body, switching, ourHeaders, costHeader, whenWhole } = request;
     const host = config.preserveHost ? request.host : target.url.host;
-    const parts = { own, costHeader, whenWhole, progress, settle: target.attempt({ resolve, reject }) };
+    const settle = target.attempt({ resolve, reject });
+    const parts = { ourHeaders, costHeader, whenWhole, progress, settle };
     const alone = repeats || (hasBytes(body) && methodsWithoutBody.has(method));
     if (body.kind === 'bytes' && body.bytes.length <= wholeBytesMax && switching === undefined) {
       const head = new RequestHead({ method, path, host, headers });

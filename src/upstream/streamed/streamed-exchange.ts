@@ -242,13 +242,13 @@ export class StreamedExchange implements AnswerSource {
 
   async #switch(answer: IncomingMessage, upstream: Duplex): Promise<void> {
     const switching = this.#switching;
-    const { own, progress, settle } = this.#parts;
+    const { ourHeaders, progress, settle } = this.#parts;
     try {
       if (this.#over) throw new ClientGone();
       if (switching === undefined) throw new NonsenseAnswer(switchedUnasked);
       checkSwitch(answer, switching.handshake.key);
       switching.held.putBack();
-      writeSwitch(this.#res, this.#relay.takeCost(answer.rawHeaders), own());
+      writeSwitch(this.#res, this.#relay.takeCost(answer.rawHeaders), ourHeaders());
       this.#over = true;
       clearTimeout(this.#timer);
       this.#relay.handOver();

@@ -38,10 +38,10 @@ export function createStreamedLane(
     send(request, res, parts) {
       const switches = request.switching !== undefined;
       const through = switches || request.alone ? freshAgent : agent;
-      const own = switches ? unbounded : seats;
-      const exchange = new StreamedExchange(request, res, { parts, timeouts, seats: own });
+      const seatsUsed = switches ? unbounded : seats;
+      const exchange = new StreamedExchange(request, res, { parts, timeouts, seats: seatsUsed });
       exchange.begin((onError) => {
-        if (keptBy(through).length === 0) own.makeRoom();
+        if (keptBy(through).length === 0) seatsUsed.makeRoom();
         return openRequest({ ...request, target, agent: through, onError });
       });
     },

@@ -44,7 +44,7 @@ async function openRelay(
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const progress = noProgress();
   const relay = new Relay(res, {
-    own: () => [],
+    ourHeaders: () => [],
     costHeader: 'x-cost',
     whenWhole,
     progress,

@@ -24,11 +24,11 @@ test('the authorities of an upstream are read once, not for each connection', as
     const size = Number(req.url?.slice(1));
     const request = {
       method: 'POST',
-      target: '/',
+      path: '/',
       headers: ['content-length', String(size)],
       body: { kind: 'bytes', bytes: Buffer.alloc(size), release: () => undefined } as const,
       host: 'a',
-      answerHeaders: () => [],
+      ourHeaders: () => [],
       costHeader: undefined,
       whenWhole: undefined,
       switching: undefined,

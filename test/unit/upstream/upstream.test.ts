@@ -624,11 +624,11 @@ async function startScene(
       started.bodies.push(new WeakRef(bytes));
       const request = {
         method: started.method,
-        target: '/',
+        path: '/',
         headers: ['content-length', String(size), ...header.map(String)],
         body: bodyOf(bytes),
         host: 'a',
-        answerHeaders: () => [],
+        ourHeaders: () => [],
         costHeader: undefined,
         whenWhole: undefined,
         switching: undefined,

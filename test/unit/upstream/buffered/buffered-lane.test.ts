@@ -64,7 +64,7 @@ async function openLane(
       };
       const headers = ['content-length', String(request.body.length)];
       const parts = {
-        own: () => [],
+        ourHeaders: () => [],
         costHeader: undefined,
         whenWhole: undefined,
         progress: noProgress(),
