@@ -18,7 +18,7 @@ export interface TargetEvents {
 export interface Targets {
   readonly all: readonly Target[];
   /** None that was not reached already, as long as there are others. */
-  next(unreached: ReadonlySet<Target>): Target;
+  next(unreached?: ReadonlySet<Target>): Target;
 }
 
 export function createTargets(config: UpstreamConfig, events: TargetEvents): Targets {
@@ -26,10 +26,10 @@ export function createTargets(config: UpstreamConfig, events: TargetEvents): Tar
   const all = config.targets.map((origin) => new Target(origin, { config, trust, events }));
   let turn = 0;
 
-  function next(unreached: ReadonlySet<Target>): Target {
+  function next(unreached?: ReadonlySet<Target>): Target {
     turn = (turn + 1) % all.length;
     const now = performance.now();
-    const inTurn = [...all.slice(turn), ...all.slice(0, turn)].filter((one) => !unreached.has(one));
+    const inTurn = [...all.slice(turn), ...all.slice(0, turn)].filter((one) => !unreached?.has(one));
     const ready = inTurn.filter((one) => one.asideUntil <= now);
     if (ready.length > 0)
       return ready.reduce((best, one) => (one.seats.ahead < best.seats.ahead ? one : best));

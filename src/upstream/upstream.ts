@@ -52,7 +52,7 @@ export function createUpstream(config: UpstreamConfig, events: UpstreamEvents): 
   const targets = createTargets(config, events);
 
   async function send(request: OutgoingRequest, res: ServerResponse, progress: Progress): Promise<void> {
-    const unreached = new Set<Target>();
+    let unreached: Set<Target> | undefined;
     let repeats = false;
     for (;;) {
       const target = targets.next(unreached);
@@ -70,6 +70,7 @@ export function createUpstream(config: UpstreamConfig, events: UpstreamEvents): 
           continue;
         }
         if (!mayGoElsewhere(error, target)) throw refusalOf(error);
+        unreached ??= new Set();
         unreached.add(target);
         // Another may have a connection that is kept, or ports that are free, so a shortage goes there as well.
         const isToBlame = !inLine && !isShortage(cause);
