@@ -12,16 +12,16 @@ import type { Guest, Seats } from './seats.ts';
 import { sendHead } from '../wire/send-head.ts';
 import { whenAllIsRead } from '../waiting/when-all-is-read.ts';
 
-/** What a relay is made of: what a lane is given for each exchange, … */
+/** What a lane is given for each exchange. */
 export interface LaneParts extends AnswerParts {
   readonly progress: Progress;
   readonly settle: Settle;
 }
 
-/** … and what it has for all of them. */
-interface RelayParts extends LaneParts {
+/** What a lane has for all of them. */
+export interface LaneBounds {
   readonly timeouts: AnswerTimes;
-  /** Where the relay has its seat, or waits for one. */
+  /** Where each has its seat, or waits for one. */
   readonly seats: Seats;
 }
 
@@ -75,8 +75,8 @@ export class Relay implements AnswerListener, Guest {
   /** All that is not held. */
   #body: GatheringWriter | undefined;
 
-  constructor(res: ServerResponse, parts: RelayParts) {
-    const { ourHeaders, costHeader, whenWhole, progress, timeouts, seats, settle } = parts;
+  constructor(res: ServerResponse, parts: LaneParts, { timeouts, seats }: LaneBounds) {
+    const { ourHeaders, costHeader, whenWhole, progress, settle } = parts;
     this.#res = res;
     this.#ourHeaders = ourHeaders;
     this.#costHeader = costHeader;

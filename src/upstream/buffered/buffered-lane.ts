@@ -4,7 +4,7 @@ import { whenAllIsRead } from '../../waiting/when-all-is-read.ts';
 import type { Connector } from '../connect.ts';
 import { ClientGone } from '../failures.ts';
 import { Connection, type ConnectionHome, type WholeRequest } from './connection.ts';
-import { type LaneParts, Relay } from '../relay.ts';
+import { type LaneBounds, type LaneParts, Relay } from '../relay.ts';
 import { idleMsMax, type Seats } from '../seats.ts';
 
 /** The way to one target for bodies that are in memory. */
@@ -19,6 +19,7 @@ export function createBufferedLane(
   timeouts: UpstreamConfig['timeouts'],
   seats: Seats,
 ): BufferedLane {
+  const bounds: LaneBounds = { timeouts, seats };
   /** The one that was used last is at the end, and is used first: so those that are not needed grow old. */
   const idle: Connection[] = [];
   let isClosed = false;
@@ -107,7 +108,7 @@ export function createBufferedLane(
 
   return {
     send(request, res, parts) {
-      const relay = new Relay(res, { ...parts, timeouts, seats });
+      const relay = new Relay(res, parts, bounds);
       seats.take(relay, () => whenAllIsRead(() => begin(request, relay)));
       if (relay.seat === undefined) relay.startClock();
     },

@@ -21,7 +21,7 @@ import { KeptConnection } from './kept-connection.ts';
 import type { OpenSocket } from '../open-sockets.ts';
 import { lingerOn } from '../../wire/linger.ts';
 import { whenAllIsRead } from '../../waiting/when-all-is-read.ts';
-import { type AnswerSource, type LaneParts, Relay } from '../relay.ts';
+import { type AnswerSource, type LaneBounds, type LaneParts, Relay } from '../relay.ts';
 import type { Seats } from '../seats.ts';
 
 /** A request whose body is read while it is sent. */
@@ -45,8 +45,11 @@ export interface Switching {
 
 interface ExchangeParts {
   readonly parts: LaneParts;
+  readonly bounds: StreamedBounds;
+}
+
+interface StreamedBounds extends LaneBounds {
   readonly timeouts: UpstreamConfig['timeouts'];
-  readonly seats: Seats;
 }
 
 /** Opens the request that leaves, and tells of its failure. */
@@ -78,7 +81,8 @@ export class StreamedExchange implements AnswerSource {
   #sending: 'under way' | 'done' | 'unwanted' = 'under way';
 
   constructor({ body, switching }: StreamedRequest, res: ServerResponse, by: ExchangeParts) {
-    const { parts, timeouts, seats } = by;
+    const { parts, bounds } = by;
+    const { timeouts, seats } = bounds;
     this.#body = body;
     this.#switching = switching;
     this.#parts = parts;
@@ -98,7 +102,7 @@ export class StreamedExchange implements AnswerSource {
     };
     // The relay would wait for the head while the body is still arriving; we do from when it has been sent.
     const { idleMs } = timeouts;
-    this.#relay = new Relay(res, { ...parts, settle, seats, timeouts: { idleMs } });
+    this.#relay = new Relay(res, { ...parts, settle }, { seats, timeouts: { idleMs } });
   }
 
   begin(open: OpenRequest): void {

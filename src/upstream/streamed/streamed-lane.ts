@@ -27,7 +27,8 @@ export function createStreamedLane(
   const agent = createAgent(target, trust, { keepAlive: true, maxSockets: connections });
   // WebSockets last, so they have connections of their own and are bounded by their routes. So has who is to be alone.
   const freshAgent = createAgent(target, trust, { keepAlive: false });
-  const unbounded = new Seats(Infinity);
+  const bounded = { timeouts, seats };
+  const unbounded = { timeouts, seats: new Seats(Infinity) };
   seats.watch({
     get count() {
       return keptBy(agent).length;
@@ -38,10 +39,10 @@ export function createStreamedLane(
     send(request, res, parts) {
       const switches = request.switching !== undefined;
       const through = switches || request.alone ? freshAgent : agent;
-      const seatsUsed = switches ? unbounded : seats;
-      const exchange = new StreamedExchange(request, res, { parts, timeouts, seats: seatsUsed });
+      const bounds = switches ? unbounded : bounded;
+      const exchange = new StreamedExchange(request, res, { parts, bounds });
       exchange.begin((onError) => {
-        if (keptBy(through).length === 0) seatsUsed.makeRoom();
+        if (keptBy(through).length === 0) bounds.seats.makeRoom();
         return openRequest({ ...request, target, agent: through, onError });
       });
     },

@@ -43,15 +43,12 @@ async function openRelay(
   const writes = t.mock.method(res, 'write').mock;
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const progress = noProgress();
-  const relay = new Relay(res, {
-    ourHeaders: () => [],
-    costHeader: 'x-cost',
-    whenWhole,
-    progress,
-    timeouts: { responseMs: 60_000, idleMs },
-    seats: new Seats(1),
-    settle: { begin: () => undefined, resolve, reject },
-  });
+  const settle = { begin: () => undefined, resolve, reject };
+  const relay = new Relay(
+    res,
+    { ourHeaders: () => [], costHeader: 'x-cost', whenWhole, progress, settle },
+    { timeouts: { responseMs: 60_000, idleMs }, seats: new Seats(1) },
+  );
   const source = new Source();
   relay.connected(source);
   relay.requestSent();
