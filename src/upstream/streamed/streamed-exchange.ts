@@ -76,7 +76,6 @@ export class StreamedExchange implements AnswerSource {
   #patience: NodeJS.Timeout | undefined;
   /** A chunk waits for the upstream to take it. */
   #writing = false;
-  #over = false;
   /** `done`: all of the body was written. `unwanted`: the answer was complete before, and only the client is waited for. */
   #sending: 'under way' | 'done' | 'unwanted' = 'under way';
 
@@ -113,7 +112,7 @@ export class StreamedExchange implements AnswerSource {
   }
 
   #open(open: OpenRequest): void {
-    if (this.#over) return;
+    if (this.#relay.isOver) return;
     try {
       this.#outgoing = open((error) => this.#fail(error));
     } catch (error) {
@@ -166,7 +165,7 @@ export class StreamedExchange implements AnswerSource {
   }
 
   #connected(): void {
-    if (this.#over) return;
+    if (this.#relay.isOver) return;
     clearTimeout(this.#timer);
     this.#relay.connected(this);
     void this.#sendBody();
@@ -201,7 +200,7 @@ export class StreamedExchange implements AnswerSource {
 
   /** What a kept connection brought before anything was asked on it may be the start of a farewell, and is no answer. */
   #mayWrite(outgoing: ClientRequest): boolean {
-    if (outgoing.destroyed || this.#over) return false;
+    if (outgoing.destroyed || this.#relay.isOver) return false;
     if (this.#relay.hasLeft || this.#kept?.isSilent !== false) return true;
     this.#giveUp(new NonsenseAnswer('it spoke before it was asked'));
     return false;
@@ -227,7 +226,7 @@ export class StreamedExchange implements AnswerSource {
   }
 
   #receive(answer: IncomingMessage): void {
-    if (this.#over) return;
+    if (this.#relay.isOver) return;
     // Such as the 408 for a connection that was idle too long: of this request nobody there knows anything.
     if (!this.#relay.hasLeft) return this.#giveUp(new NonsenseAnswer('it answered before it was asked'));
     this.#answer = answer;
@@ -248,12 +247,11 @@ export class StreamedExchange implements AnswerSource {
     const switching = this.#switching;
     const { ourHeaders, progress, settle } = this.#parts;
     try {
-      if (this.#over) throw new ClientGone();
+      if (this.#relay.isOver) throw new ClientGone();
       if (switching === undefined) throw new NonsenseAnswer(switchedUnasked);
       checkSwitch(answer, switching.handshake.key);
       switching.held.putBack();
       writeSwitch(this.#res, this.#relay.takeCost(answer.rawHeaders), ourHeaders());
-      this.#over = true;
       clearTimeout(this.#timer);
       this.#relay.handOver();
       const { client, handshake } = switching;
@@ -295,7 +293,6 @@ export class StreamedExchange implements AnswerSource {
   }
 
   #stop(): void {
-    this.#over = true;
     clearTimeout(this.#timer);
     clearTimeout(this.#patience);
     this.#seats.leave(this.#relay);
