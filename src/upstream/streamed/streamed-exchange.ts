@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import type { UpstreamConfig } from '../../config/config.ts';
 import { gatherPieces } from '../../wire/gather-pieces.ts';
-import { type Body, chunksOf } from '../../bodies/body.ts';
+import type { Body } from '../../bodies/body.ts';
 import type { ExchangeFailed } from '../exchange.ts';
 import {
   ClientGone,
@@ -12,15 +12,14 @@ import {
   isClosed,
   NonsenseAnswer,
   ResponseTimeout,
-  Stalled,
   switchedUnasked,
 } from '../failures.ts';
 import { checkSwitch, type Handshake, type HeldBytes, joinSockets, writeSwitch } from '../join-sockets.ts';
+import { BodySender } from './body-sender.ts';
 import { judgeHead } from './judge-head.ts';
 import { KeptConnection } from './kept-connection.ts';
 import type { OpenSocket } from '../open-sockets.ts';
 import { lingerOn } from '../../wire/linger.ts';
-import { whenAllIsRead } from '../../waiting/when-all-is-read.ts';
 import { type AnswerSource, type LaneBounds, type LaneParts, Relay } from '../relay.ts';
 import type { Seats } from '../seats.ts';
 
@@ -55,10 +54,7 @@ interface StreamedBounds extends LaneBounds {
 /** Opens the request that leaves, and tells of its failure. */
 type OpenRequest = (onError: (error: Error) => void) => ClientRequest;
 
-/**
- * One request and its answer. The body is read on only when its first chunk was sent, so a target that cannot be reached costs
- * nothing of it; and it is ended only when all of it passed, so what breaks a rule can never be taken for complete.
- */
+/** One request and its answer: its connection, its times, and how it ends. */
 export class StreamedExchange implements AnswerSource {
   readonly #body: Body;
   readonly #switching: Switching | undefined;
@@ -70,14 +66,10 @@ export class StreamedExchange implements AnswerSource {
   #outgoing: ClientRequest | undefined;
   /** Set when the connection was used before. */
   #kept: KeptConnection | undefined;
+  /** Set once there is a connection. */
+  #sender: BodySender | undefined;
   #answer: IncomingMessage | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** One for all chunks, whose time begins anew with each. */
-  #patience: NodeJS.Timeout | undefined;
-  /** A chunk waits for the upstream to take it. */
-  #writing = false;
-  /** `done`: all of the body was written. `unwanted`: the answer was complete before, and only the client is waited for. */
-  #sending: 'under way' | 'done' | 'unwanted' = 'under way';
 
   constructor({ body, switching }: StreamedRequest, res: ServerResponse, by: ExchangeParts) {
     const { parts, bounds } = by;
@@ -168,61 +160,16 @@ export class StreamedExchange implements AnswerSource {
     if (this.#relay.isOver) return;
     clearTimeout(this.#timer);
     this.#relay.connected(this);
-    void this.#sendBody();
-  }
-
-  async #sendBody(): Promise<void> {
-    const outgoing = this.#outgoing as ClientRequest;
-    // What became of a kept connection meanwhile is known by then.
-    if (this.#kept !== undefined) await new Promise<void>(whenAllIsRead);
-    if (!this.#mayWrite(outgoing)) return;
-    try {
-      for await (const chunk of chunksOf(this.#body)) {
-        // Also an answer that came early: a write to a connection that the upstream has closed since would lose it unread.
-        await new Promise<void>(whenAllIsRead);
-        if (!this.#mayWrite(outgoing)) return;
-        await this.#write(outgoing, chunk);
-      }
-    } catch (error) {
-      // The answer is complete, and reading the rest of the body was stopped for that.
-      if (this.#sending === 'unwanted') return;
-      // Destroyed and not ended: the upstream is left short of the declared length, or without the last chunk.
-      outgoing.destroy();
-      this.#relay.breakOff(errorOf(error));
-      return;
-    }
-    if (!this.#mayWrite(outgoing)) return;
-    outgoing.end();
-    this.#sending = 'done';
-    this.#relay.requestSent();
-    if (this.#answer === undefined) this.#arm(this.#timeouts.responseMs, (ms) => new ResponseTimeout(ms));
-  }
-
-  /** What a kept connection brought before anything was asked on it may be the start of a farewell, and is no answer. */
-  #mayWrite(outgoing: ClientRequest): boolean {
-    if (outgoing.destroyed || this.#relay.isOver) return false;
-    if (this.#relay.hasLeft || this.#kept?.isSilent !== false) return true;
-    this.#giveUp(new NonsenseAnswer('it spoke before it was asked'));
-    return false;
-  }
-
-  /** Resolves when the kernel has the bytes, or nobody will take them any more: they are not ours to keep. */
-  #write(outgoing: ClientRequest, chunk: Buffer): Promise<void> {
-    const { idleMs } = this.#timeouts;
-    this.#relay.requestLeaves();
-    this.#writing = true;
-    if (this.#patience === undefined) this.#patience = setTimeout(() => this.#endPatience(), idleMs);
-    else this.#patience.refresh();
-    return new Promise((resolve) => {
-      outgoing.write(chunk, () => {
-        this.#writing = false;
-        resolve();
-      });
+    this.#sender = new BodySender({
+      body: this.#body,
+      outgoing: this.#outgoing as ClientRequest,
+      kept: this.#kept,
+      relay: this.#relay,
+      idleMs: this.#timeouts.idleMs,
     });
-  }
-
-  #endPatience(): void {
-    if (this.#writing) this.#giveUp(new Stalled(`took nothing for ${this.#timeouts.idleMs} ms`));
+    void this.#sender.send(() => {
+      if (this.#answer === undefined) this.#arm(this.#timeouts.responseMs, (ms) => new ResponseTimeout(ms));
+    });
   }
 
   #receive(answer: IncomingMessage): void {
@@ -265,9 +212,7 @@ export class StreamedExchange implements AnswerSource {
 
   /** An answer can be complete before the request is. Then the rest is not wanted, but the client has to get to read the answer. */
   async #finish(): Promise<void> {
-    if (this.#sending === 'under way') {
-      this.#sending = 'unwanted';
-      this.#outgoing?.destroy();
+    if (this.#sender?.giveUpRest() === true) {
       this.#seats.leave(this.#relay);
       // Not waited for: to close a file takes a while, and a client that has the answer may have asked again by then.
       void this.#body.release();
@@ -294,7 +239,7 @@ export class StreamedExchange implements AnswerSource {
 
   #stop(): void {
     clearTimeout(this.#timer);
-    clearTimeout(this.#patience);
+    this.#sender?.stop();
     this.#seats.leave(this.#relay);
     const outgoing = this.#outgoing;
     if (outgoing === undefined) return;

@@ -1,0 +1,112 @@
+import type { ClientRequest } from 'node:http';
+import { type Body, chunksOf } from '../../bodies/body.ts';
+import { whenAllIsRead } from '../../waiting/when-all-is-read.ts';
+import { errorOf, NonsenseAnswer, Stalled } from '../failures.ts';
+import type { Relay } from '../relay.ts';
+import type { KeptConnection } from './kept-connection.ts';
+
+interface Sending {
+  readonly body: Body;
+  readonly outgoing: ClientRequest;
+  /** Undefined when the connection was made for this request. */
+  readonly kept: KeptConnection | undefined;
+  readonly relay: Relay;
+  /** How long a chunk may wait for the upstream to take it. */
+  readonly idleMs: number;
+}
+
+/**
+ * Sends the body of one request. It is read on only when its first chunk was sent, so a target that cannot be reached costs
+ * nothing of it; and the request is ended only when all of it passed, so what breaks a rule can never be taken for complete.
+ */
+export class BodySender {
+  readonly #body: Body;
+  readonly #outgoing: ClientRequest;
+  readonly #kept: KeptConnection | undefined;
+  readonly #relay: Relay;
+  readonly #idleMs: number;
+  /** One for all chunks, whose time begins again with each. */
+  #patience: NodeJS.Timeout | undefined;
+  /** A chunk waits for the upstream to take it. */
+  #isWriting = false;
+  #state: 'under way' | 'done' | 'unwanted' = 'under way';
+
+  constructor({ body, outgoing, kept, relay, idleMs }: Sending) {
+    this.#body = body;
+    this.#outgoing = outgoing;
+    this.#kept = kept;
+    this.#relay = relay;
+    this.#idleMs = idleMs;
+  }
+
+  /** Calls `whenSent` once all of it has been written. */
+  async send(whenSent: () => void): Promise<void> {
+    // What became of a kept connection meanwhile is known by then.
+    if (this.#kept !== undefined) await new Promise<void>(whenAllIsRead);
+    if (!this.#mayWrite()) return;
+    try {
+      for await (const chunk of chunksOf(this.#body)) {
+        // Also an answer that came early: a write to a connection that the upstream has closed since would lose it unread.
+        await new Promise<void>(whenAllIsRead);
+        if (!this.#mayWrite()) return;
+        await this.#write(chunk);
+      }
+    } catch (error) {
+      // The answer is complete, and reading the rest of the body was stopped for that.
+      if (this.#state === 'unwanted') return;
+      // Destroyed and not ended: the upstream is left short of the declared length, or without the last chunk.
+      this.#outgoing.destroy();
+      this.#relay.breakOff(errorOf(error));
+      return;
+    }
+    if (!this.#mayWrite()) return;
+    this.#outgoing.end();
+    this.#state = 'done';
+    this.#relay.requestSent();
+    whenSent();
+  }
+
+  /** The answer is complete, so the rest is not wanted. False when all of the body had been written. */
+  giveUpRest(): boolean {
+    if (this.#state === 'done') return false;
+    this.#state = 'unwanted';
+    this.#outgoing.destroy();
+    return true;
+  }
+
+  /** The exchange is over. */
+  stop(): void {
+    clearTimeout(this.#patience);
+  }
+
+  /** What a kept connection brought before anything was asked on it may be the start of a farewell, and is no answer. */
+  #mayWrite(): boolean {
+    if (this.#outgoing.destroyed || this.#relay.isOver) return false;
+    if (this.#relay.hasLeft || this.#kept?.isSilent !== false) return true;
+    this.#breakOff(new NonsenseAnswer('it spoke before it was asked'));
+    return false;
+  }
+
+  /** Resolves when the kernel has the bytes, or nobody will take them any more: they are not ours to keep. */
+  #write(chunk: Buffer): Promise<void> {
+    this.#relay.requestLeaves();
+    this.#isWriting = true;
+    if (this.#patience === undefined) this.#patience = setTimeout(() => this.#endPatience(), this.#idleMs);
+    else this.#patience.refresh();
+    return new Promise((resolve) => {
+      this.#outgoing.write(chunk, () => {
+        this.#isWriting = false;
+        resolve();
+      });
+    });
+  }
+
+  #endPatience(): void {
+    if (this.#isWriting) this.#breakOff(new Stalled(`took nothing for ${this.#idleMs} ms`));
+  }
+
+  #breakOff(error: Error): void {
+    this.#relay.breakOff(error);
+    this.#outgoing.destroy();
+  }
+}
