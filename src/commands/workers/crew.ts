@@ -6,8 +6,9 @@ import { describeCause, type Logger } from '../../telemetry/log.ts';
 import type { Snapshot } from '../../telemetry/merged-metrics.ts';
 import { within } from '../../waiting/patience.ts';
 import { CannotStart } from '../lifecycle.ts';
+import { Member } from './member.ts';
 import { Questions } from './questions.ts';
-import type { Answers, Beginning, Order, Question, Report, Ready } from './worker-messages.ts';
+import type { Answers, Beginning, Question, Report, Ready } from './worker-messages.ts';
 
 export interface CrewOptions {
   readonly count: number;
@@ -17,19 +18,6 @@ export interface CrewOptions {
   readonly note: (pid: number, metrics: Snapshot) => void;
   /** Told when a worker has ended and all that it said has been heard. */
   readonly ended: (pid: number) => void;
-}
-
-interface Member {
-  readonly worker: Worker;
-  readonly pid: number;
-  /** When it was ready; undefined until it is. */
-  readyAt: number | undefined;
-  /** What it was told to serve by; undefined until it listens. */
-  config: HandedConfig | undefined;
-  /** Rounds since it last answered anything, or began to start. */
-  silentRounds: number;
-  /** It was killed by us, who have said why if it was not asked for. */
-  isGivenUp: boolean;
 }
 
 /** How a process ended. */
@@ -42,14 +30,6 @@ interface End {
 const steadyMs = 10_000;
 const backoffMinMs = 100;
 const backoffMaxMs = 10_000;
-/**
- * A silent worker is told of after the one number of rounds, and killed after the other, 30 s, which no honest pause takes. Rounds
- * are counted and not time: a machine that sleeps has none.
- */
-const toldRounds = 3;
-const killedRounds = 16;
-/** One that does not become ready is killed after a minute: a start takes seconds, on a slow disk or processor some more. */
-const startRounds = 30;
 /** More than a worker takes for its readiness, and less than those wait who ask for that of all. */
 const answerPatienceMs = 700;
 
@@ -91,11 +71,11 @@ export class Crew {
     about: About,
     heard: (answer: Answers[About], pid: number) => void,
   ): Promise<void> {
-    const ready = [...this.#members].filter(({ readyAt }) => readyAt !== undefined);
+    const ready = [...this.#members].filter(({ isReady }) => isReady);
     await Promise.all(
       ready.map(async (member) => {
         const answer = await this.#questions.ask(member, about, (question) =>
-          send(member.worker, { kind: 'ask', ...question }),
+          member.send({ kind: 'ask', ...question }),
         );
         if (answer !== undefined) heard(answer, member.pid);
       }),
@@ -120,16 +100,8 @@ export class Crew {
 
   /** Resolves when it serves by it, or has left: one that hangs is killed. */
   async #reloadOne(member: Member, config: HandedConfig): Promise<void> {
-    member.config = config;
-    const order = ({ id }: Question): void => send(member.worker, { kind: 'reload', id, config });
+    const order = ({ id }: Question): void => member.reload(id, config);
     await this.#questions.ask(member, 'reloaded', order, Infinity);
-  }
-
-  #tellBeginning(member: Member): void {
-    const beginning = this.#beginning;
-    if (beginning === undefined) return;
-    member.config = beginning.config;
-    send(member.worker, { kind: 'begin', beginning });
   }
 
   /**
@@ -138,50 +110,22 @@ export class Crew {
    */
   beginRound(): void {
     if (this.#state === 'ending') return;
-    for (const member of this.#members) {
-      member.silentRounds += 1;
-      if (member.readyAt === undefined) this.#judgeStart(member);
-      else this.#judgeSilence(member);
-    }
-  }
-
-  #judgeStart(member: Member): void {
-    if (member.silentRounds === startRounds)
-      this.#giveUp(member, 'a worker takes too long to start and is killed');
-  }
-
-  #judgeSilence(member: Member): void {
-    if (member.silentRounds === toldRounds) this.#tell(member, 'a worker does not answer');
-    if (member.silentRounds === killedRounds)
-      this.#giveUp(member, 'a worker has not answered for too long and is killed');
-  }
-
-  #giveUp(member: Member, sentence: string): void {
-    this.#tell(member, sentence);
-    killNow(member);
+    for (const member of this.#members) member.missRound();
   }
 
   /** Lets every worker finish what it has in flight, and resolves when all have ended; after `patienceMs` they are killed. */
   async drain(patienceMs: number): Promise<void> {
     this.#state = 'ending';
     const timer = setTimeout(() => {
-      for (const member of this.#members)
-        this.#giveUp(member, 'a worker has not finished in time and is killed');
+      for (const member of this.#members) member.giveUp('a worker has not finished in time and is killed');
     }, patienceMs);
-    await Promise.all(
-      [...this.#members].map(async (member) => {
-        const closed = new Promise((resolve) => member.worker.process.once('close', resolve));
-        if (member.readyAt === undefined) killNow(member);
-        else send(member.worker, { kind: 'drain' });
-        await closed;
-      }),
-    );
+    await Promise.all([...this.#members].map((member) => member.drain()));
     clearTimeout(timer);
   }
 
   /** Ends them at once, whatever they do. */
   kill(): void {
-    for (const member of this.#members) killNow(member);
+    for (const member of this.#members) member.kill();
   }
 
   /** Starts one, and resolves when it is ready. */
@@ -189,28 +133,20 @@ export class Crew {
     const { fork, note, logger } = this.#options;
     return new Promise((resolve, reject) => {
       const worker = fork();
-      if (worker.process.pid === undefined) {
+      const { pid } = worker.process;
+      if (pid === undefined) {
         worker.once('error', reject);
         return;
       }
-      const member: Member = {
-        worker,
-        pid: worker.process.pid,
-        readyAt: undefined,
-        config: undefined,
-        silentRounds: 0,
-        isGivenUp: false,
-      };
+      const member = new Member(worker, pid, logger);
       this.#members.add(member);
       worker.on('error', () => undefined); // a message to a worker that is gone; its exit says the rest
       worker.on('message', (report: Report) => {
-        if (report.kind === 'awake') this.#tellBeginning(member);
+        if (report.kind === 'awake' && this.#beginning !== undefined) member.begin(this.#beginning);
         if (report.kind === 'farewell') note(member.pid, report.metrics);
         if (report.kind === 'answer') this.#hear(member, report);
         if (report.kind !== 'ready') return;
-        member.readyAt = performance.now();
-        member.silentRounds = 0;
-        logger.debug({ pid: member.pid }, 'a worker is ready');
+        member.markReady();
         resolve(report);
       });
       // And not 'exit', after which there may still be something to hear.
@@ -223,15 +159,8 @@ export class Crew {
 
   /** An answer that comes too late for its question still shows that the worker lives. */
   #hear(member: Member, { id, answer }: Extract<Report, { kind: 'answer' }>): void {
-    if (member.silentRounds >= toldRounds) {
-      this.#options.logger.info({ pid: member.pid }, 'a worker answers again');
-    }
-    member.silentRounds = 0;
+    member.heard();
     this.#questions.hear(id, answer);
-  }
-
-  #tell({ pid }: Member, sentence: string): void {
-    this.#options.logger.error({ pid }, sentence);
   }
 
   #leave(member: Member, end: End): void {
@@ -249,7 +178,7 @@ export class Crew {
   }
 
   #replaceEnded(member: Member, end: End): void {
-    const livedMs = member.readyAt === undefined ? 0 : performance.now() - member.readyAt;
+    const livedMs = member.readyMs;
     const asked = end.code === exitCodes.ok;
     const failed = !asked && livedMs < steadyMs;
     // That somebody asked one to end says nothing of the others.
@@ -293,14 +222,4 @@ export class Crew {
       'no process can be made for a worker',
     );
   }
-}
-
-function killNow(member: Member): void {
-  member.isGivenUp = true;
-  member.worker.process.kill('SIGKILL');
-}
-
-/** A worker that is ending may be deaf already: it will say so by its exit. */
-function send(worker: Worker, order: Order): void {
-  if (worker.isConnected()) worker.send(order);
 }

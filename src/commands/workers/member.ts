@@ -1,0 +1,111 @@
+import type { Worker } from 'node:cluster';
+import type { HandedConfig } from '../../config/hand-over.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import type { Beginning, Order } from './worker-messages.ts';
+
+/**
+ * A silent worker is reported after the first number of rounds and killed after the second, 30 s, longer than any honest pause.
+ * Rounds are counted instead of time: while a machine sleeps there are none.
+ */
+const toldRounds = 3;
+const killedRounds = 16;
+/** One that does not become ready is killed after a minute: a start takes seconds, on a slow disk or processor some more. */
+const startRounds = 30;
+
+/** One worker of the crew. */
+export class Member {
+  readonly pid: number;
+  readonly #worker: Worker;
+  readonly #logger: Logger;
+  #readyAt: number | undefined;
+  #config: HandedConfig | undefined;
+  /** Rounds since it last answered anything, or began to start. */
+  #silentRounds = 0;
+  #isGivenUp = false;
+
+  constructor(worker: Worker, pid: number, logger: Logger) {
+    this.#worker = worker;
+    this.pid = pid;
+    this.#logger = logger;
+  }
+
+  get isReady(): boolean {
+    return this.#readyAt !== undefined;
+  }
+
+  /** How long it has been ready. */
+  get readyMs(): number {
+    return this.#readyAt === undefined ? 0 : performance.now() - this.#readyAt;
+  }
+
+  /** What it was told to serve by; undefined until it listens. */
+  get config(): HandedConfig | undefined {
+    return this.#config;
+  }
+
+  /** It was killed by us, who have said why unless that was asked for. */
+  get isGivenUp(): boolean {
+    return this.#isGivenUp;
+  }
+
+  /** A worker that is ending may be deaf already: its exit will say so. */
+  send(order: Order): void {
+    if (this.#worker.isConnected()) this.#worker.send(order);
+  }
+
+  begin(beginning: Beginning): void {
+    this.#config = beginning.config;
+    this.send({ kind: 'begin', beginning });
+  }
+
+  reload(id: number, config: HandedConfig): void {
+    this.#config = config;
+    this.send({ kind: 'reload', id, config });
+  }
+
+  markReady(): void {
+    this.#readyAt = performance.now();
+    this.#silentRounds = 0;
+    this.#logger.debug({ pid: this.pid }, 'a worker is ready');
+  }
+
+  /** It has answered something, which shows that it lives. */
+  heard(): void {
+    if (this.#silentRounds >= toldRounds) this.#logger.info({ pid: this.pid }, 'a worker answers again');
+    this.#silentRounds = 0;
+  }
+
+  /** A round begins, and counts as missed until something is heard. */
+  missRound(): void {
+    this.#silentRounds += 1;
+    if (!this.isReady) {
+      if (this.#silentRounds === startRounds) this.giveUp('a worker takes too long to start and is killed');
+      return;
+    }
+    if (this.#silentRounds === toldRounds) this.#tell('a worker does not answer');
+    if (this.#silentRounds === killedRounds)
+      this.giveUp('a worker has not answered for too long and is killed');
+  }
+
+  /** Lets it finish what it has in flight, and resolves when it has ended. One that is still starting has nothing and is killed. */
+  async drain(): Promise<void> {
+    const closed = new Promise((resolve) => this.#worker.process.once('close', resolve));
+    if (this.isReady) this.send({ kind: 'drain' });
+    else this.kill();
+    await closed;
+  }
+
+  giveUp(sentence: string): void {
+    this.#tell(sentence);
+    this.kill();
+  }
+
+  kill(): void {
+    this.#isGivenUp = true;
+    this.#worker.process.kill('SIGKILL');
+  }
+
+  #tell(sentence: string): void {
+    this.#logger.error({ pid: this.pid }, sentence);
+  }
+}
