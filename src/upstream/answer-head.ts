@@ -10,25 +10,26 @@ export const answerHeadersMax = 32 * 1024;
  * headers stay here, names that are ours are dropped, then ours are added. The upstream's reason phrase is dropped too:
  * a control character in it has ended processes (node-http-proxy #1080).
  */
-export function writeAnswerHead(res: ServerResponse, status: number, parts: HeadParts): void {
+export function writeAnswerHead(res: ServerResponse, status: number, parts: AnswerHeadParts): void {
   // Below 200 it can only be an upgrade nobody asked for; above 599 clients disagree about the meaning.
   if (status < 200 || status > 599) throw new NonsenseAnswer(`${status} is not the status of an answer`);
   write(res, status, [], parts);
 }
 
 /** The same for the 101 with which an upstream switches to WebSockets. */
-export function writeSwitchHead(res: ServerResponse, parts: HeadParts): void {
+export function writeSwitchHead(res: ServerResponse, parts: AnswerHeadParts): void {
   write(res, 101, ['Connection', 'Upgrade', 'Upgrade', 'websocket'], parts);
 }
 
 /** What the head of an answer is made of, both flat as Node's `rawHeaders` is. */
-interface HeadParts {
+interface AnswerHeadParts {
   /** What the upstream said. */
   readonly raw: readonly string[];
   readonly ourHeaders: readonly string[];
 }
 
-function write(res: ServerResponse, status: number, headers: string[], { raw, ourHeaders }: HeadParts): void {
+function write(res: ServerResponse, status: number, headers: string[], parts: AnswerHeadParts): void {
+  const { raw, ourHeaders } = parts;
   copyHeaders(raw, headers, status === 204 || status === 101 ? passesWithoutLength : responseHeaderPasses);
   addOwn(headers, ourHeaders);
   try {

@@ -126,7 +126,7 @@ function mayGoElsewhere({ sent, waited }: ExchangeFailed, target: Target): boole
   return !sent && (!waited || target.isAway);
 }
 
-interface ExchangeParts {
+interface TryParts {
   readonly res: ServerResponse;
   readonly progress: Progress;
   readonly config: UpstreamConfig;
@@ -137,7 +137,7 @@ interface ExchangeParts {
 function exchange(
   target: Target,
   request: OutgoingRequest,
-  { res, progress, config, repeats }: ExchangeParts,
+  { res, progress, config, repeats }: TryParts,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     if (res.destroyed) {

@@ -3,7 +3,7 @@ import type { UpstreamConfig } from '../../config/config.ts';
 import { whenAllIsRead } from '../../waiting/when-all-is-read.ts';
 import type { Connector } from '../connect.ts';
 import { ClientGone } from '../failures.ts';
-import { Connection, type ConnectionHome, type WholeRequest } from './connection.ts';
+import { TargetConnection, type ConnectionHome, type WholeRequest } from './target-connection.ts';
 import { type LaneBounds, type LaneParts, Relay } from '../relay.ts';
 import { idleMsMax, type Seats } from '../seats.ts';
 
@@ -21,7 +21,7 @@ export function createBufferedLane(
 ): BufferedLane {
   const bounds: LaneBounds = { timeouts, seats };
   /** The one that was used last is at the end, and is used first: so those that are not needed grow old. */
-  const idle: Connection[] = [];
+  const idle: TargetConnection[] = [];
   let isClosed = false;
   let sweep: NodeJS.Timeout | undefined;
 
@@ -32,7 +32,7 @@ export function createBufferedLane(
     closeOne: () => idle[0]?.close(),
   });
 
-  function keep(connection: Connection, keptMs: number): void {
+  function keep(connection: TargetConnection, keptMs: number): void {
     connection.rest(keptMs);
     idle.push(connection);
     sweep ??= setTimeout(closeOld, sweepEveryMs).unref();
@@ -46,10 +46,10 @@ export function createBufferedLane(
   }
 
   /** A connection that can be used again; spent ones are closed on the way. */
-  function takeIdle(): Connection | undefined {
+  function takeIdle(): TargetConnection | undefined {
     const now = performance.now();
     for (let place = idle.length - 1; place >= 0; place -= 1) {
-      const connection = idle[place] as Connection;
+      const connection = idle[place] as TargetConnection;
       if (!connection.hasRested) continue;
       idle.splice(place, 1);
       if (!connection.isSpent(now)) return connection;
@@ -87,7 +87,7 @@ export function createBufferedLane(
     if (!alone && idle.length > 0) return whenAllIsRead(() => begin(request, relay));
     seats.makeRoom();
     relay.startClock();
-    Connection.open(
+    TargetConnection.open(
       connect,
       alone ? fresh : kept,
       (made) => {

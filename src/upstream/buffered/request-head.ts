@@ -1,5 +1,5 @@
 /** What the head of a request is made of, but for the headers that speak of its connection. */
-export interface HeadParts {
+export interface RequestHeadParts {
   readonly method: string;
   /** Path and query, as they were matched. */
   readonly path: string;
@@ -13,9 +13,9 @@ export interface HeadParts {
  * latin1 is a line feed), would let a value speak in our name: of such parts no head is made.
  */
 export class RequestHead {
-  readonly #parts: HeadParts;
+  readonly #parts: RequestHeadParts;
 
-  constructor(parts: HeadParts) {
+  constructor(parts: RequestHeadParts) {
     const { path, host, headers } = parts;
     if (!targetForm.test(path)) throw new Error('a path that cannot be sent came as far as the upstream');
     check(host);

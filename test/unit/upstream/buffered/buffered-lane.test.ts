@@ -7,7 +7,7 @@ import type { Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { createBufferedLane } from '../../../../src/upstream/buffered/buffered-lane.ts';
 import { type Connector, createConnector, createTrust } from '../../../../src/upstream/connect.ts';
-import { Connection } from '../../../../src/upstream/buffered/connection.ts';
+import { TargetConnection } from '../../../../src/upstream/buffered/target-connection.ts';
 import { ExchangeFailed } from '../../../../src/upstream/exchange.ts';
 import type { Relay } from '../../../../src/upstream/relay.ts';
 import { RequestHead } from '../../../../src/upstream/buffered/request-head.ts';
@@ -339,21 +339,21 @@ test('a connection that was paused at the end of an answer reads the next one', 
   const connect = createConnector(new URL(upstream.url), 5000, {});
   let answered = 0;
   const home = {
-    answered: (connection: Connection) => {
+    answered: (connection: TargetConnection) => {
       answered += 1;
       if (answered < 3) askToPause(connection);
     },
     closed: (): void => undefined,
   };
-  let opened: Connection | undefined;
-  Connection.open(connect, home, (made) => askToPause((opened = made)), assert.fail);
+  let opened: TargetConnection | undefined;
+  TargetConnection.open(connect, home, (made) => askToPause((opened = made)), assert.fail);
   await until(() => answered === 3);
   assert.equal(upstream.received.length, 1);
   opened?.close();
 });
 
 /** Asks for a client that takes nothing. */
-function askToPause(connection: Connection): void {
+function askToPause(connection: TargetConnection): void {
   const relay = {
     connected: () => undefined,
     requestSent: () => undefined,

@@ -17,16 +17,16 @@ export interface WholeRequest {
 /** Where connections live. */
 export interface ConnectionHome {
   /** All of an answer has come. `keptMs` is how long the upstream waits for the next request, if it said so. */
-  readonly answered: (connection: Connection, relay: Relay, keptMs: number | undefined) => void;
+  readonly answered: (connection: TargetConnection, relay: Relay, keptMs: number | undefined) => void;
   /** It closed, with this relay's answer not whole if there is one. */
-  readonly closed: (connection: Connection, relay: Relay | undefined, cause: Error) => void;
+  readonly closed: (connection: TargetConnection, relay: Relay | undefined, cause: Error) => void;
 }
 
 /**
  * One connection to a target: one request after the other, each sent when the answer to the last is whole. Whatever comes that is
  * not due ends it.
  */
-export class Connection implements AnswerSource {
+export class TargetConnection implements AnswerSource {
   readonly #home: ConnectionHome;
   readonly #reader = new AnswerReader();
   #socket: Socket | undefined;
@@ -48,10 +48,10 @@ export class Connection implements AnswerSource {
   static open(
     connect: Connector,
     home: ConnectionHome,
-    whenOpen: (connection: Connection) => void,
+    whenOpen: (connection: TargetConnection) => void,
     whenFailed: (error: Error) => void,
   ): void {
-    const connection = new Connection(home);
+    const connection = new TargetConnection(home);
     const opened = (socket: Socket): void => {
       connection.#listen(socket);
       whenOpen(connection);
