@@ -2,22 +2,22 @@ import type { UpstreamConfig } from '../config/config.ts';
 import { whenAllIsRead } from '../waiting/when-all-is-read.ts';
 import { ResponseTimeout, Stalled } from './failures.ts';
 
-/** Without `responseMs` somebody else waits for the head. */
+/** Without `responseMs` somebody else times the head. */
 export type AnswerTimes = Pick<UpstreamConfig['timeouts'], 'idleMs'> & { readonly responseMs?: number };
 
-/** Who waits for the answer. */
+/** The one that waits for the answer. */
 interface Waiting {
   breakOff(reason: Error): void;
 }
 
-/** The time that one answer has: for its head, and for each next piece. What came while the process was held up came in time. */
+/** The time that one answer has: for its head, and for each further piece. What came while the process was held up came in time. */
 export class AnswerClock {
   readonly #times: AnswerTimes;
   readonly #waiting: Waiting;
   #startedAt = 0;
-  /** Set as long as the head is waited for. */
+  /** Set while the head is waited for. */
   #deadline: NodeJS.Timeout | undefined;
-  /** Set as long as more of the body is waited for. */
+  /** Set while more of the body is waited for. */
   #patience: NodeJS.Timeout | undefined;
   #pieces = 0;
 
@@ -26,7 +26,7 @@ export class AnswerClock {
     this.#waiting = waiting;
   }
 
-  /** The time for the head, or for what comes before it, begins anew. An upstream that sends 1xx for ever does not put it off. */
+  /** Starts the time for the head, or for what comes before it, again. An upstream that sends 1xx for ever does not put off its end. */
   start(): void {
     this.#startedAt = performance.now();
     const { responseMs } = this.#times;
@@ -36,7 +36,7 @@ export class AnswerClock {
     else this.#deadline.refresh();
   }
 
-  /** From here on it is the upstream that takes its time. */
+  /** From here on the time counts as the upstream's. */
   noteSent(): void {
     this.#startedAt = performance.now();
   }
@@ -51,7 +51,7 @@ export class AnswerClock {
   }
 
   /**
-   * The time for the next piece begins. Nearly every answer is whole in one turn of the event loop and needs no timer: with one for
+   * Starts the time for the next piece. Nearly every answer is whole in one turn of the event loop and needs no timer: with one for
    * each, kept for a while, the old generation filled up three times as fast.
    */
   expectMore(): void {

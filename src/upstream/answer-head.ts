@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { addOwn, copyHeaders, responseHeaderPasses, type Passes } from '../wire/headers.ts';
 import { NonsenseAnswer } from './failures.ts';
 
-/** Bytes that the headers of an answer may have, whichever way it comes. */
+/** How many bytes the headers of an answer may have, in either lane. */
 export const answerHeadersMax = 32 * 1024;
 
 /**
@@ -21,7 +21,7 @@ export function writeSwitchHead(res: ServerResponse, parts: AnswerHeadParts): vo
   write(res, 101, ['Connection', 'Upgrade', 'Upgrade', 'websocket'], parts);
 }
 
-/** What the head of an answer is made of, both flat as Node's `rawHeaders` is. */
+/** What the head of an answer is made of: two flat lists, as Node's `rawHeaders` is. */
 interface AnswerHeadParts {
   /** What the upstream said. */
   readonly raw: readonly string[];

@@ -10,39 +10,39 @@ export interface AnswerListener {
   answerGoesOn(piece: Buffer): void;
 }
 
-/** Reads one answer after the other from the bytes of a connection. Throws NonsenseAnswer. */
+/** Reads one answer after another from the bytes of a connection. Throws NonsenseAnswer. */
 export class AnswerReader {
   #method = '';
   readonly #heads = new HeadReader();
   #head: AnswerHead | undefined;
-  /** What is still to come of a body with a length, or without end. */
+  /** Bytes still to come of a body with a length; Infinity where it lasts until the connection ends. */
   #left = 0;
   #chunks: ChunkDecoder | undefined;
 
-  /** From here on the answer to a request of this method is read. */
+  /** Prepares for the answer to a request with this method. */
   begin(method: string): void {
     this.#method = method;
     this.#heads.begin();
     this.#head = undefined;
   }
 
-  /** All of the answer was read. */
+  /** All of the answer has been read. */
   get isOver(): boolean {
     return this.#head !== undefined && this.#left === 0 && this.#chunks?.isOver !== false;
   }
 
-  /** How long its connection may be used after it; 0 when it may not, undefined when the upstream does not say. */
+  /** How long the connection may be used after this answer; 0 if it may not, undefined if the upstream does not say. */
   get keptMs(): number | undefined {
     if (this.#head === undefined) return 0;
     const { framing, keptMs } = this.#head;
     const ends = hasNoBody(this.#head, this.#method)
-      ? // Where its headers speak of a body, it may yet come.
+      ? // If its headers speak of a body, that may still come.
         this.#method === 'HEAD' || (framing !== 'until the end' && framing !== 0)
       : framing === 'until the end';
     return ends ? 0 : keptMs;
   }
 
-  /** Reads on. Returns how many bytes belong to the answer: all, unless it was over before. `bytes` may be written to. */
+  /** Reads on. Returns how many of the bytes belong to the answer: all, unless it ends before the last. May write to `bytes`. */
   read(bytes: Buffer, listener: AnswerListener): number {
     let at = 0;
     if (this.#head === undefined) {
@@ -53,7 +53,7 @@ export class AnswerReader {
     return this.isOver ? at : this.#readBody(bytes, at, listener);
   }
 
-  /** The connection ended. True when that is the end of the answer too. */
+  /** The connection ended. True if that also ends the answer. */
   end(): boolean {
     if (this.#left !== Infinity) return false;
     this.#left = 0;
@@ -94,7 +94,7 @@ function hasNoBody({ status }: AnswerHead, method: string): boolean {
   return method === 'HEAD' || status === 204 || status === 304;
 }
 
-/** All connections are read into one piece of memory, so what is kept is copied. A large copy has memory of its own, to let go. */
+/** All connections are read into one buffer, so what is kept is copied. A large copy has memory of its own, which can be let go. */
 function copyOf(bytes: Buffer, from: number, to: number): Buffer {
   const length = to - from;
   const copy = length < largeBytesMin ? Buffer.allocUnsafe(length) : Buffer.allocUnsafeSlow(length);

@@ -3,20 +3,20 @@ import { isHeaderLine } from './read-answer-head.ts';
 
 /** Takes the chunks of one body apart (RFC 9112 §7.1). Extensions and trailers are read, and dropped. */
 export class ChunkDecoder {
-  /** The last chunk and its trailers were read. */
+  /** The last chunk and its trailers have been read. */
   isOver = false;
   /** Bytes of content that the last call found. */
   found = 0;
   #expects: 'a size' | 'the end of a chunk' | 'a trailer' = 'a size';
-  /** What is still to come of the chunk that is under way. */
+  /** Bytes still to come of the current chunk. */
   #left = 0;
-  /** What has come of a line. */
+  /** What has come of the current line. */
   #line = '';
   #trailerBytes = 0;
 
   /**
-   * Reads on from `from`, and moves what it finds of the content together, so that it begins there: it never takes more room than the
-   * chunks around it. Returns the place behind the last byte that was read, which is the end unless the body was over before.
+   * Reads on from `from`, and moves the content it finds together, to begin there: it never takes more room than the chunks around
+   * it. Returns the offset after the last byte it read, which is the end unless the body was over before.
    */
   decode(bytes: Buffer, from: number): number {
     let at = from;
@@ -80,14 +80,15 @@ export class ChunkDecoder {
 }
 
 /**
- * Of a size with its extensions (CVE-2024-22019), and of all trailers together. Extensions have no bound together: an upstream may sign
- * each chunk of an answer without end (RFC 9112 §7.1.1), and could send as much in the chunks.
+ * For a size with its extensions (CVE-2024-22019), and for all trailers together. All extensions together have no bound: an
+ * upstream may sign each chunk of an endless answer (RFC 9112 §7.1.1), and could send as much in the chunks.
  */
 const lineBytesMax = 16 * 1024;
 
 /**
- * A size and its extensions (RFC 9112 §7.1.1), of these what Node's own parser takes, which reads for the streamed lane: no blanks, and
- * some that are none, like `;=`. Behind leading zeros 12 digits are more than any length that is taken, and exact in a double.
+ * A size and its extensions (RFC 9112 §7.1.1). We take the extensions that Node's own parser takes, which reads for the streamed
+ * lane: no blanks, and some that are not extensions at all, like `;=`. After leading zeros 12 digits are more than any length that
+ * is taken, and exact in a double.
  */
 const token = String.raw`[!#$%&'*+\-.^_\`|~\w]`;
 const quoted = String.raw`"(?:[\t !#-[\]-~\x80-\xff]|\\[\t -~\x80-\xff])*"`;

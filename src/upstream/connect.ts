@@ -14,18 +14,18 @@ export function bareHost({ hostname }: URL): string {
 export type Trust = Pick<ConnectionOptions, 'secureContext'>;
 
 /**
- * Reads the authorities once for all connections. Left to each of them, a bundle of the system's would cost every one 10 ms
- * of the event loop and 1 MB for as long as it is kept.
+ * Reads the authorities once for all connections. If each read them for itself, the system's bundle would cost each of them 10 ms
+ * of the event loop, and 1 MB for as long as it is kept.
  */
 export function createTrust(ca: string | undefined): Trust {
   return ca === undefined ? {} : { secureContext: createSecureContext({ ca }) };
 }
 
-/** Connects to one target, TLS included. Exactly one of the two is called, once. */
+/** Connects to one target, TLS included. Exactly one of the first two callbacks is called, once. */
 export type Connector = (
   whenConnected: (socket: Socket) => void,
   whenFailed: (error: Error) => void,
-  /** Takes what comes. Its bytes are there as long as it runs. */
+  /** Takes what comes. The bytes are valid only while it runs. */
   onBytes?: (bytes: Buffer) => void,
 ) => void;
 
@@ -36,7 +36,7 @@ export function createConnector(target: URL, timeoutMs: number, trust: Trust): C
     const socket = open(intoOnePiece(onBytes));
     socket.setNoDelay(true).setKeepAlive(true, probeAfterMs);
     let isSettled = false;
-    // A connection that was there in time, but found a process that was held up, was in time.
+    // A connection that was made in time counts, even if the process was held up and hears of it late.
     const timer = setTimeout(() => whenAllIsRead(giveUp), timeoutMs);
     socket
       .once('error', fail)
@@ -58,7 +58,7 @@ export function createConnector(target: URL, timeoutMs: number, trust: Trust): C
 
     function fail(error: Error): void {
       settle();
-      // What is told of it once it is given up is nobody's concern.
+      // What happens to it once it is given up is nobody's concern.
       socket.on('error', ignore).removeAllListeners(connectEvent);
       socket.destroy();
       whenFailed(error);
@@ -78,8 +78,8 @@ function ignore(): void {}
 const probeAfterMs = 60_000;
 
 /**
- * All connections are read into this one: who is called looks at it before the next is read. Left to Node, each read would get memory
- * of its own, which is a tenth of what passing a small answer on costs.
+ * All connections are read into this one: the callback is done with it before the next read. Left to Node, each read would get
+ * memory of its own, a tenth of what it costs to pass on a small answer.
  */
 const piece = Buffer.allocUnsafeSlow(64 * 1024);
 
@@ -100,11 +100,11 @@ function plainOpener(target: URL): Opener {
   return (onread) => openByName((lookup) => connectTcp({ ...address, lookup, onread }));
 }
 
-/** One towards upstreams, in both lanes: every guarantee about framing is made and tested for HTTP/1.1. */
+/** The one protocol spoken to upstreams, in both lanes: every guarantee about framing is made and tested for HTTP/1.1. */
 export const protocols = ['http/1.1'];
 
 function secureOpener(target: URL, trust: Trust): Opener {
-  // The name to verify is the target's own. A Host header, with `preserveHost` the client's to choose, has no say in it.
+  // The name to verify is the target's own. The Host header, which with `preserveHost` is the client's to choose, has no say in it.
   const name = serverNameOf(bareHost(target));
   const options = {
     host: bareHost(target),

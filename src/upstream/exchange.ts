@@ -1,17 +1,17 @@
-/** What an exchange tells of itself while it goes on, in time for the log line that ends it; how it ended stands here too. */
+/** What an exchange reports about itself while it goes on, in time for the log line that ends it; how it ended is here too. */
 export interface Progress {
   /** Whether any of the request has left for an upstream. */
   sent: boolean;
   /** The status of the upstream's answer, once its head is on the way to the client. */
   answered: number | undefined;
-  /** Units, when the upstream said a number in the route's cost header. */
+  /** In units, if the upstream gave a number in the route's cost header. */
   cost: number | undefined;
-  /** From the request sent to the head of the answer. */
+  /** From sending the request to the head of the answer. */
   upstreamMs: number | undefined;
-  /** What a client said after its protocol was switched; the bytes of a body are told where it is read. */
+  /** What the client sent after its protocol was switched; the bytes of a body are counted where it is read. */
   bytesIn: number;
   bytesOut: number;
-  /** Who broke off; `gateway` is set before the gateway cuts the client's connection. */
+  /** Who broke it off; `gateway` is set before the gateway cuts the client's connection. */
   cut: 'client' | 'upstream' | 'gateway' | undefined;
   cause: unknown;
 }
@@ -23,8 +23,8 @@ export interface AnswerParts {
   /** Folded name of the header that is read and taken out of it. */
   readonly costHeader: string | undefined;
   /**
-   * Called once the whole answer is here, before the client is sent the end of it: the client's next request may reach another process,
-   * which must find free what this one holds for it. Undefined where it holds nothing of the kind.
+   * Called once the whole answer is here, before its end goes to the client: the client's next request may reach another process,
+   * so the shared place must be free by then. Undefined if there is none.
    */
   readonly whenWhole: (() => void) | undefined;
 }
@@ -42,11 +42,11 @@ export interface Settle {
 export class ExchangeFailed extends Error {
   /** False when nothing of the request had left for the upstream. */
   readonly sent: boolean;
-  /** True when a kept connection was closed without a byte of answer, as an idle one is that the upstream had just given up. */
+  /** True when a kept connection was closed without a byte of answer, as happens to an idle one that the upstream has just given up. */
   readonly silent: boolean;
-  /** True when others had all of the target's connections to the end: it never had one to try. */
+  /** True when it never had a connection to try: others held all of the target's to the end. */
   readonly inLine: boolean;
-  /** True when its time went by in that line, or just after it: no word against the target. */
+  /** True when its time ran out in the line for a connection, or just after it, which says nothing against the target. */
   readonly waited: boolean;
   override readonly cause: Error;
 

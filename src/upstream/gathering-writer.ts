@@ -2,9 +2,9 @@ import type { Writable } from 'node:stream';
 import { letGo } from '../wire/let-go.ts';
 
 /**
- * Writes what comes in pieces of any size. Each write costs a kilobyte as long as it waits, whatever its size, and the bounds of
- * a stream count bytes alone: an answer in pieces of one byte to a client that reads nothing took 11 MB. So while some of it
- * waits, small pieces are gathered, and go together when that is sent.
+ * Writes pieces of any size. Each write costs a kilobyte while it waits, whatever its size, and the bounds of a stream count only
+ * bytes: an answer in pieces of one byte to a client that reads nothing took 11 MB. So while something waits, small pieces are
+ * gathered, and go out together once that has been sent.
  */
 export class GatheringWriter {
   readonly #to: Writable;
@@ -16,7 +16,7 @@ export class GatheringWriter {
     this.#to = to;
   }
 
-  /** False when the other side has to catch up before there is more. */
+  /** False when the other side must catch up before it is sent more. */
   write(chunk: Buffer): boolean {
     if (this.#gathers) return this.#gather(chunk);
     if (chunk.length >= largeBytesMin || this.#to.writableLength === 0) return this.#send(chunk);
@@ -50,7 +50,7 @@ export class GatheringWriter {
     else this.#gathers = false;
   };
 
-  /** Called back without an error, the kernel has the bytes, or nobody will read them any more. */
+  /** Once it calls back without an error the kernel has the bytes, or nobody will read them any more. */
   #send(chunk: Buffer): boolean {
     if (chunk.length < largeBytesMin) return this.#to.write(chunk);
     return this.#to.write(chunk, (error) => {

@@ -4,26 +4,26 @@ import { type AnswerHead, readAnswerHead } from './read-answer-head.ts';
 
 /** Reads the head of an answer from the bytes of a connection, past the interim answers before it. Throws NonsenseAnswer. */
 export class HeadReader {
-  /** What has come of it. */
+  /** What has come of the head so far. */
   #text = '';
-  /** The end of that, in which the end of the head may have begun. */
+  /** The end of that, where the end of the head may have begun. */
   #tail = '';
-  /** How much the interim answers before it have taken. */
+  /** How many bytes the interim answers before it took. */
   #interimBytes = 0;
   #head: AnswerHead | undefined;
 
-  /** From here on another head is read. */
+  /** Prepares for another head. */
   begin(): void {
     this.#interimBytes = 0;
     this.#head = undefined;
   }
 
-  /** Undefined until all of it was read. */
+  /** Undefined until all of it has been read. */
   get head(): AnswerHead | undefined {
     return this.#head;
   }
 
-  /** Reads on from a place, up to the end of the head. Returns where it stopped. */
+  /** Reads on from this offset, up to the end of the head. Returns where it stopped. */
   read(bytes: Buffer, from: number): number {
     let at = from;
     while (this.#head === undefined && at < bytes.length) at = this.#readOne(bytes, at);
@@ -34,7 +34,7 @@ export class HeadReader {
     const before = this.#text.length;
     const until = Math.min(bytes.length, from + answerHeadersMax - before);
     const piece = bytes.toString('latin1', from, until);
-    // Only what is new is looked through: a head may come byte by byte.
+    // Only what is new is searched: a head may come byte by byte.
     const lately = this.#tail + piece;
     const found = lately.indexOf('\r\n\r\n');
     if (found === -1) {
@@ -42,7 +42,7 @@ export class HeadReader {
       this.#tail = lately.slice(-3);
       if (this.#text.length >= answerHeadersMax) throw new NonsenseAnswer('its headers are too large');
       const isStart = before >= protocol.length || protocol.startsWith(this.#text.slice(0, protocol.length));
-      // What will never be a head is not waited for.
+      // There is no waiting for what can never become a head.
       if (!isStart || /[^\r]\n/.test(lately)) throw new NonsenseAnswer('it does not speak HTTP/1.1');
       return until;
     }
@@ -51,13 +51,13 @@ export class HeadReader {
     this.#text = '';
     this.#tail = '';
     if (head.status < 100) throw new NonsenseAnswer(`${head.status} is not the status of an answer`);
-    // A switch of protocols is the last that is said in this one.
+    // A switch of protocols is the last thing said in this one.
     if (head.status >= 200 || head.status === 101) this.#head = head;
     else this.#passOver(end);
     return from + end + 4 - before;
   }
 
-  /** An interim answer speaks of the hop to the upstream only (RFC 9110 §15.2). A flood would cost time, so they are bounded. */
+  /** An interim answer concerns only the hop to the upstream (RFC 9110 §15.2). A flood of them would cost time, so they are bounded. */
   #passOver(bytes: number): void {
     this.#interimBytes += bytes;
     if (this.#interimBytes > answerHeadersMax) throw new NonsenseAnswer('it has too many interim answers');

@@ -41,16 +41,16 @@ export function writeSwitch(
   if (res.socket !== null) res.detachSocket(res.socket);
 }
 
-/** What a client says before its upgrade is answered. */
+/** What a client sends before its upgrade is answered. */
 export interface HeldBytes {
   /** Puts everything back in front of what is still to come, and reads no further. */
   readonly putBack: () => void;
 }
 
 /**
- * Reads and holds what a client sends before the 101, because only then does it have a meaning (CVE-2026-2833 came from
- * passing it on). Reading it is also the only way to notice that the client left, so one that says too much is cut: it should
- * have waited (RFC 6455 §4.1).
+ * Reads and holds what a client sends before the 101, because it has no meaning until then (CVE-2026-2833 came from passing it on).
+ * Reading it is also the only way to notice that the client has left, so one that sends too much is cut off: it should have waited
+ * (RFC 6455 §4.1).
  */
 export function holdBytes(socket: Socket): HeldBytes {
   const held = new CollectedBytes(heldMax);
@@ -62,7 +62,7 @@ export function holdBytes(socket: Socket): HeldBytes {
     socket.destroy();
   }
   socket.on('data', hold).on('end', leave);
-  // It may have ended while its key was looked up, and that is not said twice.
+  // It may have ended while its key was looked up, and its `end` is not emitted twice.
   if (socket.readableEnded) leave();
   return {
     putBack: () => {
@@ -81,13 +81,14 @@ export interface Join {
 }
 
 /**
- * Passes bytes both ways, with backpressure, until either side ends or neither said anything for the idle time. A side that
- * ends is passed on as an end, and the other has a moment for its last words: a WebSocket that is open only one way has no
- * meaning (RFC 6455 §7.1.1), and would keep its place. Both are closed when it resolves, which it always does.
+ * Passes bytes both ways, with backpressure, until either side ends or both have been silent for the idle time. The end of one side
+ * is passed on, and the other has a moment for its last words: a WebSocket that is open only one way has no meaning (RFC 6455
+ * §7.1.1), and would keep its place. It always resolves, and both are closed by then.
  */
 export async function joinSockets({ client, upstream, idleMs, progress }: Join): Promise<void> {
   const { socket } = client;
-  // When the upstream ends, Node would end our side to it too: what the client still says would fail, and cut what it is still told.
+  // When the upstream ends, Node would end our side to it too: what the client still sends would fail, and cut short what it is
+  // still being sent.
   upstream.allowHalfOpen = true;
   await new Promise<void>((resolve) => {
     const toClient = new GatheringWriter(socket);
@@ -95,7 +96,7 @@ export async function joinSockets({ client, upstream, idleMs, progress }: Join):
     const idle = setTimeout(closeBoth, idleMs);
     let lastWords: NodeJS.Timeout | undefined;
     function closeBoth(): void {
-      toClient.flush(); // what is written behind an end would cut the client from what was written before it
+      toClient.flush(); // a write after the end would cost the client what was written before it
       socket.destroySoon();
       upstream.destroy();
     }
@@ -126,7 +127,7 @@ export async function joinSockets({ client, upstream, idleMs, progress }: Join):
   });
 }
 
-/** Passes what one side says on to the other, and its end. Pieces of one byte that have to wait take no more than their bytes. */
+/** Passes on to one side what the other sends, and its end. Pieces of one byte that have to wait take no more memory than their bytes. */
 function passOn(from: Duplex, to: Duplex, writer: GatheringWriter): void {
   gatherPieces(from);
   from.on('data', (chunk: Buffer) => {

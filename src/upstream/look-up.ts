@@ -5,20 +5,20 @@ import { afterReading } from '../waiting/when-all-is-read.ts';
 
 type Tell = (error: NodeJS.ErrnoException | null, addresses: readonly LookupAddress[]) => void;
 
-/** Node's kind of look-up. Returns how to wait for it no longer. */
+/** A look-up like Node's, but it returns a function that ends the wait for it. */
 export type LookUp = (...args: Parameters<LookupFunction>) => () => void;
 
-/** Asks the system for the addresses of a name. It cannot be broken off. */
+/** Asks the system for the addresses of a name. It cannot be cancelled. */
 export type Ask = (name: string, tell: Tell) => void;
 
-/** How long a name that had addresses is waited for before those are used again. */
+/** How long we wait for a name that had addresses before we use those again. */
 export const patienceMs = 250;
 
 /**
- * Finds the addresses of targets. The system answers two questions at a time, and one about a name whose resolver is silent takes
- * it 10 s and more. So no name is asked for twice at the same time, however many connections wait for it, or one dead name
- * would keep all the others from being found; and a name that had addresses keeps them while no answer comes, which also bounds
- * what two dead names do.
+ * Finds the addresses of targets. The system answers two questions at a time, and takes 10 s and more for a name whose resolver is
+ * silent. So no name is asked for twice at the same time, however many connections wait for it, or one dead name would keep all the
+ * others from being found. And a name that had addresses keeps them while no answer comes, which also limits what two dead names
+ * can do.
  */
 export function createLookUp(ask: Ask): LookUp {
   const names = new Map<string, Name>();
@@ -35,8 +35,8 @@ export function createLookUp(ask: Ask): LookUp {
 }
 
 /**
- * Opens a connection to a target. It waits for the addresses no longer than it is wanted, or a silent resolver would hold, for every
- * request that was given up meanwhile, all that the request is made of.
+ * Opens a connection to a target. It stops waiting for the addresses once it is no longer wanted, or a silent resolver would hold
+ * on to all that belongs to each request given up meanwhile.
  */
 export function openByName<Connection extends EventEmitter>(
   open: (lookup: LookupFunction) => Connection,
@@ -73,7 +73,7 @@ class Name {
     this.#ask = ask;
   }
 
-  /** Returns how to wait no longer. */
+  /** Returns a function that ends the wait. */
   find(tell: Tell): () => void {
     const last = this.#last;
     if (this.#isOverdue && last !== undefined) {
@@ -99,7 +99,7 @@ class Name {
     const waiting = this.#waiting ?? new Set();
     this.#waiting = undefined;
     this.#isOverdue = false;
-    // Only a resolver that says that there is no such name knows anything of it; all other errors are the resolver's, or ours.
+    // Only the answer that there is no such name says anything about it; all other errors are the resolver's, or ours.
     if (error === null) this.#last = addresses;
     else if (error.code === 'ENOTFOUND') this.#last = undefined;
     const isKnown = this.#last !== undefined;

@@ -4,19 +4,19 @@ import type { Socket } from 'node:net';
 /** A client's socket that carries a WebSocket, or is about to. */
 export interface OpenSocket {
   readonly socket: Socket;
-  /** Undefined as long as it is still HTTP. */
+  /** Undefined while it is still HTTP. */
   joined: Joined | undefined;
 }
 
-/** A client's socket that is one with an upstream's. */
+/** A client's socket that is joined to an upstream's. */
 export interface Joined {
   /** When a byte last went through, either way. */
   activeAt: number;
-  /** Closes both behind what has been said to the client. */
+  /** Closes both, after what has been said to the client. */
   readonly close: () => void;
 }
 
-/** While the gateway stops, a socket on which nothing was said for this long is between two messages and can be closed. */
+/** While the gateway stops, a socket that has been silent this long is between two messages and can be closed. */
 const quietMs = 1000;
 const lookEveryMs = 100;
 
@@ -25,8 +25,8 @@ export class OpenSockets {
   readonly #byRoute = new Map<string, Set<OpenSocket>>();
 
   /**
-   * Counts the socket of a response in; undefined when the route has as many as it may. It leaves when the response closes: one that
-   * switches protocols with its socket, any other as soon as it is out, though its client may be read for a moment longer.
+   * Counts in the socket of a response; undefined if the route has as many as it may. It leaves when the response closes: one that
+   * switches protocols closes with its socket, any other as soon as it is out, though its client may be read for a moment longer.
    */
   enter(route: string, socketsMax: number, res: ServerResponse): OpenSocket | undefined {
     const open = this.#byRoute.get(route) ?? new Set();

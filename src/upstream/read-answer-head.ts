@@ -10,7 +10,7 @@ export interface AnswerHead {
   readonly keptMs: number | undefined;
 }
 
-/** A length in bytes, chunks, or all that comes until the connection ends. */
+/** A length in bytes, chunks, or everything until the connection ends. */
 export type Framing = number | 'chunked' | 'until the end';
 
 /**
@@ -32,12 +32,12 @@ export function readAnswerHead(text: string): AnswerHead {
     const value = trimmed(text, colon + 1, end);
     raw.push(name, value);
     at = end + 2;
-    // A look at the length spares most names the folding.
+    // Looking at the length first spares most names the folding.
     if (name.length === 14 && name.toLowerCase() === 'content-length') {
       length = once(length, value, 'Content-Length');
     } else if (name.length === 17 && name.toLowerCase() === 'transfer-encoding') {
       coding = once(coding, value, 'Transfer-Encoding');
-      // To Node's parser that is another coding, and what follows no chunks.
+      // To Node's parser that is another coding, and what follows is not chunks.
       if (text[end - 1] === '\t') throw new NonsenseAnswer(unknownCoding);
     } else if (name.length === 10) {
       const folded = name.toLowerCase();
@@ -59,7 +59,7 @@ function isLength(text: string): boolean {
   return /^\d{1,15}$/.test(text);
 }
 
-/** Whether a line, with its end, is a header. */
+/** Whether a line, with its line ending, is a header. */
 export function isHeaderLine(line: string): boolean {
   return lineForm.test(line);
 }
@@ -96,7 +96,7 @@ function once(before: string | undefined, value: string, name: string): string {
   throw new NonsenseAnswer(`it has two ${name} headers`);
 }
 
-/** RFC 9112 §6.3, and a refusal wherever it speaks of recovery. */
+/** RFC 9112 §6.3, but with a refusal wherever it speaks of recovery. */
 function framingOf(length: string | undefined, coding: string | undefined, isOld: boolean): Framing {
   if (coding !== undefined) {
     if (coding.toLowerCase() !== 'chunked') {
@@ -111,7 +111,7 @@ function framingOf(length: string | undefined, coding: string | undefined, isOld
   return Number(length);
 }
 
-/** What the last head came to: those of an upstream say the same again and again, and to read it each time took 1 % of the CPU. */
+/** The result for the last head: the heads of an upstream repeat the same words, and reading them each time took 1 % of the CPU. */
 let last = { connection: '', keepAlive: '', isOld: false, keptMs: undefined as number | undefined };
 
 function keptMsOf(connection: string, keepAlive: string, isOld: boolean): number | undefined {

@@ -18,7 +18,7 @@ export interface LaneParts extends AnswerParts {
   readonly settle: Settle;
 }
 
-/** What a lane has for all of them. */
+/** What all exchanges of a lane share. */
 export interface LaneBounds {
   readonly timeouts: AnswerTimes;
   /** Where each has its seat, or waits for one. */
@@ -29,16 +29,16 @@ export interface LaneBounds {
 export interface AnswerSource {
   pause(): void;
   resume(): void;
-  /** Ends it with its connection. */
+  /** Ends the answer and its connection. */
   abort(reason: Error): void;
-  /** Whether this failure says no more than that a connection which was kept from earlier requests is closed. */
+  /** Whether this failure means only that a connection kept from earlier requests has closed. */
   isStale(error: Error): boolean;
 }
 
 /**
- * How far the answer is. `begun`: its head has come, and at the end of this turn it is sent, with all of its body if that has come by
- * then. `flowing`: its head has been sent, and what comes is sent at once. `whole`: all has come, and the end of it is sent at the
- * end of this turn. `over`: nothing of it is taken any more.
+ * How far the answer has come. `begun`: its head is here, and is sent at the end of this turn, with all of the body if that is here
+ * by then. `flowing`: its head has been sent, and each piece is sent as it comes. `whole`: all of it is here, and its end is sent
+ * at the end of this turn. `over`: nothing more of it is taken.
  */
 type Stage = 'awaited' | 'begun' | 'flowing' | 'whole' | 'over';
 
@@ -58,21 +58,21 @@ export class Relay implements AnswerListener, Guest {
   readonly #seats: Seats;
   readonly #settle: Settle;
   readonly #clock: AnswerClock;
-  /** Every response closes, mostly after its end: an error made for each of them was 3 % of the CPU of a name call. */
+  /** Every response closes, mostly after its end: an error made for each took 3 % of the CPU of a name call. */
   readonly #onClose = (): void => {
     if (this.#stage !== 'over') this.breakOff(new ClientGone());
   };
-  /** Undefined before there is a connection, and as soon as it is done with this request. */
+  /** Undefined until there is a connection, and again once that is done with this request. */
   #source: AnswerSource | undefined;
-  /** What of the request has left. Before that is all, it is the body that is waited for, also when an answer has begun. */
+  /** How much of the request has left. Until all of it has, we wait for the body, even if an answer has begun. */
   #left: 'nothing' | 'some' | 'all' = 'nothing';
   #stage: Stage = 'awaited';
-  /** The client takes nothing, so it is not the upstream that is waited for. */
+  /** The client takes nothing, so it is not the upstream we wait for. */
   #isPaused = false;
   #head: { readonly status: number; readonly raw: readonly string[] } | undefined;
   /** The start of the body, which may turn out to be all of it. */
   #held: Buffer | undefined;
-  /** All that is not held. */
+  /** Writes everything that is not held. */
   #body: GatheringWriter | undefined;
 
   constructor(res: ServerResponse, parts: LaneParts, { timeouts, seats }: LaneBounds) {
@@ -88,7 +88,7 @@ export class Relay implements AnswerListener, Guest {
     res.on('close', this.#onClose);
   }
 
-  /** Its time for a connection begins, and later that for the head of its answer. */
+  /** Starts its time for a connection; `connected` starts that for the head of its answer. */
   startClock(): void {
     this.#clock.start();
   }
@@ -98,18 +98,18 @@ export class Relay implements AnswerListener, Guest {
     this.#clock.start();
   }
 
-  /** From here on something of it may have reached the upstream. */
+  /** From here on some of the request may have reached the upstream. */
   requestLeaves(): void {
     this.#left = 'some';
     this.#progress.sent = true;
   }
 
-  /** Whether something of this try has left: something of an earlier one may have. */
+  /** Whether any of this try has left; some of an earlier one may have left too. */
   get hasLeft(): boolean {
     return this.#left !== 'nothing';
   }
 
-  /** All of it has left. */
+  /** All of the request has left. */
   requestSent(): void {
     this.requestLeaves();
     this.#left = 'all';
@@ -117,7 +117,7 @@ export class Relay implements AnswerListener, Guest {
     if (this.#stage === 'flowing') this.#expectMore();
   }
 
-  /** Given up, or over: it takes no answer any more. */
+  /** Finished or given up: it takes no more of an answer. */
   get isOver(): boolean {
     return this.#stage === 'over';
   }
@@ -151,16 +151,16 @@ export class Relay implements AnswerListener, Guest {
   /** All of the answer has come. */
   answerEnded(): void {
     if (this.#stage === 'over') return;
-    // One that stands behind others on its connection is far from its end.
+    // An answer that waits for others on its connection is far from its end.
     if (this.#res.socket !== null) this.#whenWhole?.();
-    // One that has just begun is sent at the end of this turn already, but maybe ahead of what was asked of a store just now.
+    // One that has just begun is sent at the end of this turn anyway, but perhaps before what has just been asked of a store.
     if (this.#stage === 'flowing' || this.#whenWhole !== undefined) whenAllIsRead(() => this.#finish());
     this.#stage = 'whole';
     this.#clock.expectNoMore();
     this.#source = undefined;
   }
 
-  /** The answer broke, or there will be none. What becomes of a connection behind a whole answer is no concern of its client. */
+  /** The answer broke off, or there will be none. What happens to a connection after a whole answer is no concern of the client. */
   answerFailed(error: Error): void {
     if (this.#stage !== 'whole') this.#fail(error);
   }
@@ -168,14 +168,14 @@ export class Relay implements AnswerListener, Guest {
   #finish(): void {
     if (!this.#giveHead()) return;
     this.#stop();
-    // One string of head and body costs one write of text, which is much less than one of a list of buffers.
+    // Head and body as one string cost one write of text, much less than the write of a list of buffers.
     this.#body?.flush();
     if (this.#held === undefined) this.#res.end();
     else this.#res.end(this.#held.toString('latin1'), 'latin1');
     this.#settle.resolve();
   }
 
-  /** Gives the head to the client's response, once. False when there is none to give; until then there can still be a refusal. */
+  /** Gives the head to the client's response, once. False when there is none to give; until it is given there can still be a refusal. */
   #giveHead(): boolean {
     if (this.#stage === 'over' || this.#head === undefined) return false;
     if (this.#progress.answered !== undefined) return true;
@@ -190,7 +190,7 @@ export class Relay implements AnswerListener, Guest {
     return true;
   }
 
-  /** What the upstream says of the cost is for us; the rest is for the client. */
+  /** What the upstream says about the cost is for us; the rest is for the client. */
   takeCost(raw: readonly string[]): readonly string[] {
     if (this.#costHeader === undefined) return raw;
     const { value, rest } = takeHeader(raw, this.#costHeader);
@@ -198,7 +198,7 @@ export class Relay implements AnswerListener, Guest {
     return rest;
   }
 
-  /** Ends the exchange from our side, such as for a body that broke its rule while it was sent. */
+  /** Ends the exchange from our side, for example when a body broke its rule while it was being sent. */
   breakOff(reason: Error): void {
     if (this.#stage === 'over') return;
     this.#fail(reason);
@@ -206,7 +206,7 @@ export class Relay implements AnswerListener, Guest {
     this.#source = undefined;
   }
 
-  /** The client's connection is no longer this relay's: its protocol was switched, and that was the answer. */
+  /** The client's connection is no longer this relay's: its protocol was switched, and that switch was the answer. */
   handOver(): void {
     this.#progress.upstreamMs = this.#clock.elapsedMs;
     this.#settle.begin();
@@ -214,7 +214,7 @@ export class Relay implements AnswerListener, Guest {
     this.#stop();
   }
 
-  /** Sends what has come of the answer. */
+  /** Sends what is here of the answer. */
   #startFlowing(): void {
     if (this.#stage !== 'begun' || !this.#giveHead()) return;
     this.#stage = 'flowing';
@@ -228,7 +228,7 @@ export class Relay implements AnswerListener, Guest {
     if (this.#stage === 'over') return;
     this.#body ??= new GatheringWriter(this.#res);
     if (this.#body.write(chunk)) return this.#expectMore();
-    if (this.#isPaused) return; // what had been read of TLS before it stopped still comes
+    if (this.#isPaused) return; // what TLS had read before it stopped still comes
     this.#isPaused = true;
     this.#clock.expectNoMore();
     this.#source?.pause();
@@ -251,7 +251,7 @@ export class Relay implements AnswerListener, Guest {
     else this.#cutShort(error);
   }
 
-  /** The client has seen some of the answer, and is to see that it broke. */
+  /** The client has seen part of the answer, and must see that it broke off. */
   #cutShort(error: Error): void {
     const byClient = error instanceof ClientGone || error instanceof Refusal;
     const cut = this.#progress.cut ?? (byClient ? 'client' : 'upstream');
@@ -264,7 +264,7 @@ export class Relay implements AnswerListener, Guest {
 
   /** The client has seen nothing, so another try or a refusal can follow. */
   #failUnseen(error: Error): void {
-    this.#progress.bytesOut = 0; // what was held is not sent any more
+    this.#progress.bytesOut = 0; // what was held is no longer sent
     const silent = this.#source?.isStale(error) ?? false;
     this.#stop();
     this.#res.off('close', this.#onClose); // another try may follow; after the last the two end together
@@ -284,10 +284,10 @@ export class Relay implements AnswerListener, Guest {
 /** A larger body is worth a write of its own. */
 const heldBytesMax = 16 * 1024;
 
-/** Far above what is charged, so that a number of any length can be counted on with. */
+/** Far above anything that is charged, so that a number of any length can be calculated with. */
 const unitsMax = 1e15;
 
-/** Anything but plain digits is no cost: what the upstream says is hostile too. */
+/** Anything but plain digits is no cost: an upstream may be hostile too. */
 function readUnits(text: string | undefined): number | undefined {
   return text !== undefined && /^[ \t]*\d+[ \t]*$/.test(text) ? Math.min(Number(text), unitsMax) : undefined;
 }

@@ -6,18 +6,18 @@ import { ResponseTimeout } from './failures.ts';
 import { Seats } from './seats.ts';
 import { createStreamedLane, type StreamedLane } from './streamed/streamed-lane.ts';
 
-/** What is told when a target goes away and comes back. */
+/** What is reported when a target goes away and comes back. */
 export interface TargetEvents {
-  /** A target could not be reached, or answers nothing. Told once, until it is used again, and with a rest in between. */
+  /** A target could not be reached, or answers nothing. Reported once until it is used again, and not too often. */
   readonly setAside: (upstream: string, target: string, cause: Error) => void;
-  /** A target that was told of gave an answer. */
+  /** A target whose absence was reported has answered. */
   readonly usedAgain: (upstream: string, target: string) => void;
 }
 
-/** Those that an upstream has, which take turns. */
+/** The targets of an upstream, which take turns. */
 export interface Targets {
   readonly all: readonly Target[];
-  /** None that was not reached already, as long as there are others. */
+  /** Never one of `unreached` while there are others. */
   next(unreached?: ReadonlySet<Target>): Target;
 }
 
@@ -46,7 +46,7 @@ type Ending = Pick<Settle, 'resolve' | 'reject'>;
 /** One request at one target. */
 class Attempt implements Settle {
   readonly #target: Target;
-  /** How many answers its target had begun before, and how often it had been set aside. */
+  /** How many answers its target had begun before this, and how often it had been set aside. */
   readonly answersBefore: number;
   readonly absencesBefore: number;
   /** The target was silent, and nobody else tries it meanwhile. */
@@ -69,7 +69,7 @@ class Attempt implements Settle {
     this.#ending.resolve();
   }
 
-  /** The target hears of it first: who has waited in line for the seat that is left now should not try one that is silent. */
+  /** The target is told first: the next in line for the seat that is now free should not try a silent target. */
   reject(failure: ExchangeFailed): void {
     this.#target.noteFailure(this, failure);
     this.#ending.reject(failure);
@@ -86,19 +86,19 @@ interface TargetParts {
 export class Target {
   readonly url: URL;
   readonly connect: Connector;
-  /** The connections that both ways have together. */
+  /** The connections that both ways share. */
   readonly seats: Seats;
   readonly buffered: BufferedLane;
   readonly streamed: StreamedLane;
   readonly #parts: TargetParts;
-  /** Since when it is so, until the first answer to who asked after that. */
+  /** Stays so until the first answer to a request that began after the change. */
   #state: 'in use' | 'not reached' | 'silent' = 'in use';
   #asideUntil = 0;
-  /** How many have begun. */
+  /** How many answers have begun. */
   #answers = 0;
   /** How often it was set aside. */
   #absences = 0;
-  /** That it is away. */
+  /** Its absence has been reported. */
   #isTold = false;
   #toldAt = Number.NEGATIVE_INFINITY;
 
@@ -129,7 +129,7 @@ export class Target {
     return this.#asideUntil;
   }
 
-  /** One that was silent is tried by one request, and by no other while that may still be answered. */
+  /** A silent target is tried by one request, and by no other while that one may still be answered. */
   attempt(ending: Ending): Settle {
     const isTrial = this.#state === 'silent';
     const { connectMs, responseMs } = this.#parts.config.timeouts;
@@ -142,7 +142,7 @@ export class Target {
     this.#setAside('not reached', cause);
   }
 
-  /** An answer has begun. One to who asked before it was set aside says nothing of what it does now. */
+  /** An answer has begun. If its request began before the target was set aside, it says nothing about the target now. */
   noteAnswer({ absencesBefore }: Attempt): void {
     this.#answers += 1;
     if (this.#state === 'in use' || absencesBefore !== this.#absences) return;
@@ -154,8 +154,8 @@ export class Target {
   }
 
   /**
-   * Who has waited for an answer in vain knows that the target is silent if nobody else had one meanwhile. The only one that there is
-   * stays in use. A trial that ends in any other way leaves the next one to try.
+   * A request that waited in vain for its answer shows that the target is silent, if no other had one meanwhile. An only target
+   * stays in use. A trial that ends in any other way lets the next request try.
    */
   noteFailure({ isTrial, answersBefore }: Attempt, { sent, cause }: ExchangeFailed): void {
     if (isTrial) this.#asideUntil = 0;
@@ -168,9 +168,9 @@ export class Target {
     const now = performance.now();
     this.#state = state;
     this.#absences += 1;
-    // Not earlier than a trial that is under way ends: who asked before may be told late.
+    // Not before a trial under way has ended: a request that began earlier may fail late.
     this.#asideUntil = Math.max(this.#asideUntil, now + asideMs);
-    // Another target may have them at once.
+    // Another target may take them at once.
     if (config.targets.length > 1) this.seats.turnAway(cause);
     if (this.#isTold || now - this.#toldAt < quietMs) return;
     this.#isTold = true;

@@ -9,7 +9,7 @@ import { createTargets, type Target, type TargetEvents } from './targets.ts';
 import { overloaded, Refusal } from '../refusals.ts';
 import { safeMethods } from '../wire/safe-methods.ts';
 
-/** A request as it leaves for an upstream; its headers are finished but for `Host`. */
+/** A request as it leaves for an upstream; its headers are complete except for `Host`. */
 export interface OutgoingRequest extends AnswerParts {
   readonly method: string;
   /** Path and query. */
@@ -24,25 +24,23 @@ export interface OutgoingRequest extends AnswerParts {
 
 export interface Upstream {
   readonly name: string;
-  /**
-   * Sends the request and passes the answer on. Rejects with a Refusal (499 502 503 504) as long as the client has seen nothing.
-   */
+  /** Sends the request and passes the answer on. Rejects with a Refusal (499 502 503 504) while the client has seen nothing. */
   send(request: OutgoingRequest, res: ServerResponse, progress: Progress): Promise<void>;
   /**
-   * Resolves when a connection to one of the targets can be made, TLS included. Where it could not be tried for a shortage on this
-   * side, what it came to last holds.
+   * Resolves when a connection to one of the targets can be made, TLS included. If a shortage on this side kept it from trying, the
+   * last result still holds.
    */
   probe(): Promise<void>;
-  /** Keeps no connection any more. What is at work, or in line for it, goes on to its end. */
+  /** Keeps no connections any more. Requests under way, or in line, go on to their end. */
   close(): void;
 }
 
-/** What an upstream tells of itself while it is used. */
+/** What an upstream reports while it is used. */
 export interface UpstreamEvents extends TargetEvents {
   readonly countError: (upstream: string, kind: FailureKind | 'cut') => void;
 }
 
-/** A server may leave a body with these unread (RFC 9110 §9.3), and take it for the next request on the connection. */
+/** With these a server may leave the body unread (RFC 9110 §9.3), and take it for the next request on the connection. */
 const methodsWithoutBody = new Set([...safeMethods, 'DELETE']);
 
 /** A larger body is sent in pieces, so that the time for the answer starts when all of it has been taken. */
@@ -63,7 +61,7 @@ export function createUpstream(config: UpstreamConfig, events: UpstreamEvents): 
       } catch (error) {
         if (!(error instanceof ExchangeFailed)) throw error;
         const { cause, inLine } = error;
-        // Not the target's fault, and said before all else: nobody waits for a second try, or its body is spoilt.
+        // Not the target's fault, and checked first: nobody waits for a second try, or the body is spoilt.
         if (cause instanceof ClientGone || cause instanceof Refusal) throw refusalOf(error);
         if (!repeats && mayRepeat(error, request)) {
           repeats = true;
@@ -72,7 +70,7 @@ export function createUpstream(config: UpstreamConfig, events: UpstreamEvents): 
         if (!mayGoElsewhere(error, target)) throw refusalOf(error);
         unreached ??= new Set();
         unreached.add(target);
-        // Another may have a connection that is kept, or ports that are free, so a shortage goes there as well.
+        // Another target may have a kept connection or free ports, so after a shortage it is tried as well.
         const isToBlame = !inLine && !isShortage(cause);
         if (isToBlame) target.setAside(cause);
         if (unreached.size === targets.all.length) throw refusalOf(error);
@@ -115,13 +113,13 @@ export function createUpstream(config: UpstreamConfig, events: UpstreamEvents): 
   };
 }
 
-/** A kept connection was closed under a request that is safe, or before anything of it was sent. That is no word against the target. */
+/** A kept connection was closed under a safe request, or before any of the request was sent. That says nothing against the target. */
 function mayRepeat({ silent, sent }: ExchangeFailed, { method, switching }: OutgoingRequest): boolean {
   if (!silent || !sent) return silent;
   return safeMethods.has(method) && switching === undefined;
 }
 
-/** Nothing of it was sent; and it does not only wait for a connection, which the others have not either. */
+/** Only if none of it was sent. One that merely waited for a connection stays here, as the other targets have none free either. */
 function mayGoElsewhere({ sent, waited }: ExchangeFailed, target: Target): boolean {
   return !sent && (!waited || target.isAway);
 }
@@ -130,7 +128,7 @@ interface TryParts {
   readonly res: ServerResponse;
   readonly progress: Progress;
   readonly config: UpstreamConfig;
-  /** A kept connection failed it before. */
+  /** A kept connection has failed it before. */
   readonly repeats: boolean;
 }
 
@@ -163,7 +161,7 @@ function hasBytes(body: Body): boolean {
   return body.kind === 'stream' ? body.length !== 0 : body.bytes.length > 0;
 }
 
-/** Connects as for a request, and sends none: a target whose certificate is not trusted is not reached. */
+/** Connects as a request would, but sends none: a target whose certificate is not trusted counts as not reached. */
 function probeTarget({ connect }: Target): Promise<void> {
   return new Promise((resolve, reject) => {
     connect((socket) => {

@@ -9,7 +9,7 @@ import { idleMsMax, type Seats } from '../seats.ts';
 
 /** The way to one target for bodies that are in memory. */
 export interface BufferedLane {
-  /** Settles as the relay does: rejected with ExchangeFailed while the client has seen nothing. */
+  /** Settles as the relay does: rejects with ExchangeFailed while the client has seen nothing. */
   send(request: WholeRequest, res: ServerResponse, parts: LaneParts): void;
   close(): void;
 }
@@ -20,7 +20,7 @@ export function createBufferedLane(
   seats: Seats,
 ): BufferedLane {
   const bounds: LaneBounds = { timeouts, seats };
-  /** The one that was used last is at the end, and is used first: so those that are not needed grow old. */
+  /** The one used last is at the end, and is used first, so that those not needed grow old. */
   const idle: TargetConnection[] = [];
   let isClosed = false;
   let sweep: NodeJS.Timeout | undefined;
@@ -72,7 +72,7 @@ export function createBufferedLane(
       if (relay !== undefined) fail(relay, cause);
     },
   };
-  /** Where connections live that are for one request each. */
+  /** Owns the connections that serve one request each. */
   const fresh: ConnectionHome = {
     ...kept,
     answered: (connection, relay) => kept.answered(connection, relay, 0),
@@ -83,7 +83,7 @@ export function createBufferedLane(
     if (relay.isOver) return seats.leave(relay);
     const connection = alone ? undefined : takeIdle();
     if (connection !== undefined) return connection.ask(request, relay);
-    // Those that are left have just been used. In a turn one of them can be used again.
+    // Those that are left have just been used. A turn from now one of them can be used again.
     if (!alone && idle.length > 0) return whenAllIsRead(() => begin(request, relay));
     seats.makeRoom();
     relay.startClock();
@@ -92,7 +92,7 @@ export function createBufferedLane(
       alone ? fresh : kept,
       (made) => {
         if (!relay.isOver) return made.ask(request, relay);
-        // Given up while it waited for a connection, which others can use.
+        // It was given up while it waited for the connection, which others can use.
         if (alone || isClosed) made.close();
         else keep(made, idleMsMax);
         fail(relay, new ClientGone());
@@ -120,7 +120,7 @@ export function createBufferedLane(
   };
 }
 
-/** A server that says how long it keeps a connection has it used for so much less, and no longer than that. */
+/** If a server says how long it keeps a connection, we use it for this much less, and never longer than `saidMsMax`. */
 const hurryMs = 2000;
 const saidMsMax = 600_000;
 const sweepEveryMs = 1000;

@@ -6,35 +6,35 @@ import type { AnswerSource, Relay } from '../relay.ts';
 import type { RequestHead } from './request-head.ts';
 import { turnsSoFar } from '../../waiting/when-all-is-read.ts';
 
-/** A request of which all is in memory. */
+/** A request that is wholly in memory. */
 export interface WholeRequest {
   readonly head: RequestHead;
   readonly body: Buffer;
-  /** It gets a connection of its own, which is closed after it. */
+  /** It gets a connection of its own, which is closed afterwards. */
   readonly alone: boolean;
 }
 
-/** Where connections live. */
+/** The lane that owns a connection. */
 export interface ConnectionHome {
   /** All of an answer has come. `keptMs` is how long the upstream waits for the next request, if it said so. */
   readonly answered: (connection: TargetConnection, relay: Relay, keptMs: number | undefined) => void;
-  /** It closed, with this relay's answer not whole if there is one. */
+  /** The connection closed. If there is a relay, its answer is not whole. */
   readonly closed: (connection: TargetConnection, relay: Relay | undefined, cause: Error) => void;
 }
 
 /**
- * One connection to a target: one request after the other, each sent when the answer to the last is whole. Whatever comes that is
- * not due ends it.
+ * One connection to a target. It takes one request after another, each when the answer to the last is whole. Anything that comes
+ * while nothing is due ends it.
  */
 export class TargetConnection implements AnswerSource {
   readonly #home: ConnectionHome;
   readonly #reader = new AnswerReader();
   #socket: Socket | undefined;
-  /** Who its answer is for. */
+  /** The one that its answer is for. */
   #relay: Relay | undefined;
-  /** It was kept for later before it was asked. */
+  /** It has been kept for later at least once. */
   #wasKept = false;
-  /** Something of the answer has come. */
+  /** Some of the answer has come. */
   #heard = false;
   #isPaused = false;
   #restsSince = 0;
@@ -44,7 +44,7 @@ export class TargetConnection implements AnswerSource {
     this.#home = home;
   }
 
-  /** Makes a connection. Exactly one of the two is called, once. */
+  /** Makes a connection. Exactly one of the two callbacks is called, once. */
   static open(
     connect: Connector,
     home: ConnectionHome,
@@ -59,7 +59,7 @@ export class TargetConnection implements AnswerSource {
     connect(opened, whenFailed, connection.#reads());
   }
 
-  /** Sends a request, whose answer the relay is told of. */
+  /** Sends a request; the relay is told of its answer. */
   ask({ head, body, alone }: WholeRequest, relay: Relay): void {
     const socket = this.#socket as Socket;
     this.#relay = relay;
@@ -67,7 +67,7 @@ export class TargetConnection implements AnswerSource {
     this.#reader.begin(head.method);
     relay.connected(this);
     const text = head.write(alone ? 'close' : 'keep-alive');
-    // One string of head and body costs one write of text, which is much less than one of a list of buffers.
+    // Head and body as one string cost one write of text, much less than the write of a list of buffers.
     if (body.length <= joinedBytesMax) socket.write(text + body.toString('latin1'), 'latin1');
     else {
       socket.cork();
@@ -79,7 +79,7 @@ export class TargetConnection implements AnswerSource {
     if (socket.errored === null) relay.requestSent();
   }
 
-  /** It is kept for later, for so long. */
+  /** Keeps it for later, for at most this long. */
   rest(ms: number): void {
     this.#wasKept = true;
     this.#restsSince = turnsSoFar();
@@ -87,14 +87,15 @@ export class TargetConnection implements AnswerSource {
   }
 
   /**
-   * All was read since it rests that had come by then: the turn that was under way has ended, and so has another. What an upstream
-   * sent behind its answer has ended the connection by now, and is not taken for the next one (CVE-2026-48931).
+   * Whether all that had come when it was put to rest has been read: the turn then under way has ended, and so has another.
+   * Anything the upstream sent after its answer has ended the connection by now, and is not taken for the next answer
+   * (CVE-2026-48931).
    */
   get hasRested(): boolean {
     return turnsSoFar() - this.#restsSince >= 2;
   }
 
-  /** It rests for too long; or some of the last request is still on its way, to an upstream that has answered already. */
+  /** It has rested too long, or some of the last request is still on its way to an upstream that has already answered. */
   isSpent(now: number): boolean {
     return this.#restsUntil <= now || this.#socket?.writableLength !== 0;
   }
@@ -117,12 +118,12 @@ export class TargetConnection implements AnswerSource {
     return this.#wasKept && !this.#heard && isClosed(error);
   }
 
-  /** Who waits for an answer on it by then is one that the gateway itself has cut off. */
+  /** Whoever still waits for an answer here has been cut off by the gateway itself. */
   close(): void {
     this.#break(new ClientGone());
   }
 
-  /** Lives as long as the connection, so it is made where it holds nothing of the request that the connection is made for. */
+  /** Lives as long as the connection, so it is made here, where it holds nothing of the request that the connection is opened for. */
   #reads(): (bytes: Buffer) => void {
     return (bytes) => this.#read(bytes);
   }
@@ -154,7 +155,7 @@ export class TargetConnection implements AnswerSource {
     else this.#break(new ConnectionClosed());
   }
 
-  /** `isClean` when nothing came behind the answer. */
+  /** `isClean`: nothing came after the answer. */
   #finish(relay: Relay, isClean: boolean): void {
     this.#relay = undefined;
     if (this.#isPaused) this.resume();
@@ -172,5 +173,5 @@ export class TargetConnection implements AnswerSource {
   }
 }
 
-/** A larger body is sent beside its head. */
+/** A larger body is not joined to its head. */
 const joinedBytesMax = 16 * 1024;

@@ -16,8 +16,9 @@ interface Sending {
 }
 
 /**
- * Sends the body of one request. It is read on only when its first chunk was sent, so a target that cannot be reached costs
- * nothing of it; and the request is ended only when all of it passed, so what breaks a rule can never be taken for complete.
+ * Sends the body of one request. No more than its first chunk is read before that has been sent, so a target that cannot be reached
+ * costs none of it. The request is ended only when all of the body has passed, so one that breaks a rule can never be taken for
+ * complete.
  */
 export class BodySender {
   readonly #body: Body;
@@ -25,7 +26,7 @@ export class BodySender {
   readonly #kept: KeptConnection | undefined;
   readonly #relay: Relay;
   readonly #idleMs: number;
-  /** One for all chunks, whose time begins again with each. */
+  /** One timer for all chunks, started again with each. */
   #patience: NodeJS.Timeout | undefined;
   /** A chunk waits for the upstream to take it. */
   #isWriting = false;
@@ -41,18 +42,18 @@ export class BodySender {
 
   /** Calls `whenSent` once all of it has been written. */
   async send(whenSent: () => void): Promise<void> {
-    // What became of a kept connection meanwhile is known by then.
+    // By then it is known what has become of a kept connection.
     if (this.#kept !== undefined) await new Promise<void>(whenAllIsRead);
     if (!this.#mayWrite()) return;
     try {
       for await (const chunk of chunksOf(this.#body)) {
-        // Also an answer that came early: a write to a connection that the upstream has closed since would lose it unread.
+        // An answer may have come early, and a write to a connection that the upstream has since closed would lose it unread.
         await new Promise<void>(whenAllIsRead);
         if (!this.#mayWrite()) return;
         await this.#write(chunk);
       }
     } catch (error) {
-      // The answer is complete, and reading the rest of the body was stopped for that.
+      // The answer is complete, which is why reading the rest of the body was stopped.
       if (this.#state === 'unwanted') return;
       // Destroyed and not ended: the upstream is left short of the declared length, or without the last chunk.
       this.#outgoing.destroy();
@@ -79,7 +80,7 @@ export class BodySender {
     clearTimeout(this.#patience);
   }
 
-  /** What a kept connection brought before anything was asked on it may be the start of a farewell, and is no answer. */
+  /** Anything a kept connection brought before it was asked may be the start of a farewell, and is no answer. */
   #mayWrite(): boolean {
     if (this.#outgoing.destroyed || this.#relay.isOver) return false;
     if (this.#relay.hasLeft || this.#kept?.isSilent !== false) return true;

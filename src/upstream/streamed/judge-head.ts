@@ -3,8 +3,8 @@ import { errorOf } from '../failures.ts';
 import { HeadReader } from '../head-reader.ts';
 
 /**
- * Reads the head of the answer on a connection before Node does, by the same rules as the other lane. Node mends some heads and
- * takes others for what they are not: where a tab follows `chunked` the client would get the sizes of chunks for content.
+ * Reads the head of the answer on a connection before Node does, by the same rules as the other lane. Node repairs some heads and
+ * misreads others: if a tab follows `chunked`, the client would get the sizes of chunks as content.
  */
 export function judgeHead(socket: Socket, refuse: (reason: Error) => void): void {
   const reader = new HeadReader();

@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 
 /**
- * A connection that was used before, as it is given to a request. It may be closed already, and that may be heard of only
- * after some of the request was written.
+ * A connection that was used before, at the moment it is given to a request. It may be closed already, and we may hear of that only
+ * after some of the request has been written.
  */
 export class KeptConnection {
   readonly #socket: Socket;
@@ -13,7 +13,7 @@ export class KeptConnection {
     this.#read = socket.bytesRead;
   }
 
-  /** Nothing has come on it since. */
+  /** Nothing has come on it since then. */
   get isSilent(): boolean {
     return this.#socket.bytesRead === this.#read;
   }

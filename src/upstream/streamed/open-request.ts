@@ -16,16 +16,16 @@ export interface OpenRequest {
   readonly headers: readonly string[];
   readonly target: URL;
   readonly agent: Agent;
-  /** The request failed, before its answer or under it. */
+  /** The request failed, before its answer or during it. */
   readonly onError: (error: Error) => void;
 }
 
 /**
- * Opens a request with http-proxy 1.18.1, which is unmaintained, so it is left nothing to decide. It is given a request of our
- * making whose headers are finished, because its `proxyReq` hook is skipped when a request has `Expect`
- * (node-http-proxy #1219), and a body that only takes the outgoing request over: writing, answering, failing, leaving and
- * upgrading are done by who asked. So no answer can end the process (#1530, #1080) or hang (#1586), and no client that
- * leaves keeps an upstream busy (#1559). Nothing is sent before the body of the request or its end is written.
+ * Opens a request with http-proxy 1.18.1, which is unmaintained, so it is left nothing to decide. It is given a request of our own
+ * making with finished headers, because its `proxyReq` hook is skipped when a request has `Expect` (node-http-proxy #1219), and a
+ * body that only takes over the outgoing request: writing, answering, failing, leaving and upgrading are left to the caller. So no
+ * answer can end the process (#1530, #1080) or hang (#1586), and no client that leaves keeps an upstream busy (#1559). Nothing is
+ * sent before the body of the request or its end is written.
  */
 export function openRequest({ method, path, headers, target, agent, onError }: OpenRequest): ClientRequest {
   const message = new http.IncomingMessage(idleSocket);
@@ -39,9 +39,10 @@ export function openRequest({ method, path, headers, target, agent, onError }: O
   proxy.web(message, new http.ServerResponse(message), options, onError);
   const outgoing = takeover.outgoing;
   if (outgoing === undefined) throw new Error('http-proxy opened no request');
-  // It joins slashes and completes `http:/` inside a path: these are the bytes that were checked and matched.
+  // http-proxy joins slashes and completes `http:/` inside a path; these are the bytes that were checked and matched.
   outgoing.path = path;
-  // Node hides headers beyond its count (CVE-2026-58044); their size is bounded. http-proxy passes no option on for that.
+  // Node hides headers beyond its maximum count (CVE-2026-58044); we bound their size instead. http-proxy passes on no option for
+  // that.
   outgoing.maxHeadersCount = 0;
   Reflect.set(outgoing, 'maxHeaderSize', answerHeadersMax);
   return outgoing;
@@ -49,7 +50,7 @@ export function openRequest({ method, path, headers, target, agent, onError }: O
 
 // --- Internal ---
 
-/** Not made with the first request: what is loaded then may find no file left to be read by, and stays unread. */
+/** Not made with the first request: by then the process may have no file left to open, and a module that could not be read stays unread. */
 const proxy = makeProxy();
 
 function makeProxy(): ProxyServer {
@@ -65,7 +66,7 @@ function makeProxy(): ProxyServer {
 /** Never connected and never destroyed: http-proxy keeps errors to itself when the socket of a request is gone. */
 const idleSocket = new Socket();
 
-/** Stands where http-proxy expects the body. It is asked to pipe at once, whatever the headers, and that is the handover. */
+/** Stands in for the body. http-proxy asks it to pipe at once, whatever the headers, and that is the handover. */
 class Takeover extends Stream {
   outgoing: ClientRequest | undefined;
 
@@ -100,7 +101,7 @@ function loadHttpProxy(): typeof ProxyServer {
   }
 }
 
-/** Repeated headers become lists under the first spelling of their name, which Node sends as lines of their own. */
+/** Repeated headers become lists under the first spelling of their name, which Node sends as separate lines. */
 function toObject(flat: readonly string[]): Record<string, string | string[]> {
   const spellings = new Map<string, string>();
   const values = new Map<string, string[]>();
@@ -110,7 +111,7 @@ function toObject(flat: readonly string[]): Record<string, string | string[]> {
     spellings.set(name.toLowerCase(), spelling);
     values.set(spelling, [...(values.get(spelling) ?? []), flat[i + 1] as string]);
   }
-  // Not a name that an object can hold as any other, and none that a server needs.
+  // An object cannot hold this name like any other, and no server needs it.
   values.delete('__proto__');
   const entries = [...values].map(([name, list]) => [name, list.length === 1 ? (list[0] as string) : list]);
   return Object.fromEntries(entries) as Record<string, string | string[]>;

@@ -30,7 +30,7 @@ export interface StreamedRequest {
   readonly headers: readonly string[];
   readonly body: Body;
   readonly switching: Switching | undefined;
-  /** It gets a connection of its own, which is closed after it. */
+  /** It gets a connection of its own, which is closed afterwards. */
   readonly alone: boolean;
 }
 
@@ -51,7 +51,7 @@ interface StreamedBounds extends LaneBounds {
   readonly timeouts: UpstreamConfig['timeouts'];
 }
 
-/** Opens the request that leaves, and tells of its failure. */
+/** Opens the outgoing request, and reports its failure. */
 type OpenRequest = (onError: (error: Error) => void) => ClientRequest;
 
 /** One request and its answer: its connection, its times, and how it ends. */
@@ -91,15 +91,15 @@ export class StreamedExchange implements AnswerSource {
         parts.settle.reject(failure);
       },
     };
-    // The relay would wait for the head while the body is still arriving; we do from when it has been sent.
+    // The relay would time the head while the body is still arriving; here that time starts once the body has been sent.
     const { idleMs } = timeouts;
     this.#relay = new Relay(res, { ...parts, settle }, { seats, timeouts: { idleMs } });
   }
 
   begin(open: OpenRequest): void {
     this.#arm(this.#timeouts.responseMs, (ms) => new ResponseTimeout(ms));
-    // One turn of the loop before a kept connection is taken: what an upstream sent on it unasked is found out by then
-    // and not taken for the answer (CVE-2026-48931).
+    // One turn of the loop before a kept connection is taken: by then anything the upstream sent on it unasked has been noticed,
+    // and is not taken for the answer (CVE-2026-48931).
     this.#seats.take(this.#relay, () => setImmediate(() => this.#open(open)));
   }
 
@@ -132,7 +132,7 @@ export class StreamedExchange implements AnswerSource {
       void this.#switch(answer, socket);
     });
     outgoing.once('close', () => {
-      // An answer that has begun says itself how it ended.
+      // An answer that has begun reports its own end.
       if (this.#answer === undefined)
         this.#fail(new NonsenseAnswer('the connection closed before the answer'));
     });
@@ -150,7 +150,10 @@ export class StreamedExchange implements AnswerSource {
     this.#answer?.resume();
   }
 
-  /** What becomes of a kept connection before anything has left on it, or that it was closed, is no failure of the request. */
+  /**
+   * Whatever happens to a kept connection before anything has left on it is no failure of the request, and neither is its close
+   * without a word.
+   */
   isStale(error: Error): boolean {
     if (this.#kept === undefined) return false;
     return !this.#relay.hasLeft || (this.#kept.isSilent && isClosed(error));
@@ -174,11 +177,11 @@ export class StreamedExchange implements AnswerSource {
 
   #receive(answer: IncomingMessage): void {
     if (this.#relay.isOver) return;
-    // Such as the 408 for a connection that was idle too long: of this request nobody there knows anything.
+    // Such as the 408 for a connection that was idle too long: the upstream knows nothing of this request.
     if (!this.#relay.hasLeft) return this.#giveUp(new NonsenseAnswer('it answered before it was asked'));
     this.#answer = answer;
     gatherPieces(answer);
-    // The rest of a body that nobody waits for is still to come, so the connection cannot go on.
+    // The rest of a body that nobody wants is still to come, so the client's connection cannot be used again.
     if (!this.#res.req.complete) this.#res.shouldKeepAlive = false;
     clearTimeout(this.#timer);
     answer.on('data', (chunk: Buffer) => this.#relay.answerGoesOn(chunk));
@@ -210,11 +213,11 @@ export class StreamedExchange implements AnswerSource {
     }
   }
 
-  /** An answer can be complete before the request is. Then the rest is not wanted, but the client has to get to read the answer. */
+  /** An answer can be complete before the request is. Then the rest is not wanted, but the client must get to read the answer. */
   async #finish(): Promise<void> {
     if (this.#sender?.giveUpRest() === true) {
       this.#seats.leave(this.#relay);
-      // Not waited for: to close a file takes a while, and a client that has the answer may have asked again by then.
+      // Not awaited: closing a file takes a while, and a client that has the answer may have asked again by then.
       void this.#body.release();
       const { req } = this.#res;
       if (!req.complete && !req.destroyed) await new Promise<void>((resolve) => lingerOn(req, resolve));
@@ -232,7 +235,7 @@ export class StreamedExchange implements AnswerSource {
     this.#outgoing?.destroy();
   }
 
-  /** What becomes of the connection behind a whole answer is no concern of its client. */
+  /** What happens to the connection after a whole answer is no concern of the client. */
   #fail(error: Error): void {
     if (this.#answer?.complete !== true) this.#relay.answerFailed(error);
   }

@@ -14,7 +14,7 @@ import { StreamedExchange, type StreamedRequest } from './streamed-exchange.ts';
 
 /** The way to one target for bodies that are not in memory, and for WebSockets. */
 export interface StreamedLane {
-  /** Settles as the relay does: rejected with ExchangeFailed while the client has seen nothing. */
+  /** Settles as the relay does: rejects with ExchangeFailed while the client has seen nothing. */
   send(request: StreamedRequest, res: ServerResponse, parts: LaneParts): void;
   close(): void;
 }
@@ -25,7 +25,8 @@ export function createStreamedLane(
   { seats, trust }: { readonly seats: Seats; readonly trust: Trust },
 ): StreamedLane {
   const agent = createAgent(target, trust, { keepAlive: true, maxSockets: connections });
-  // WebSockets last, so they have connections of their own and are bounded by their routes. So has who is to be alone.
+  // WebSockets last, so they have connections of their own and are bounded by their routes. Requests that are to be alone have
+  // their own too.
   const freshAgent = createAgent(target, trust, { keepAlive: false });
   const bounded = { timeouts, seats };
   const unbounded = { timeouts, seats: new Seats(Infinity) };
@@ -69,11 +70,11 @@ function createAgent(target: URL, trust: Trust, bounds: AgentOptions): Agent {
   return forgetful(new HttpsAgent({ ...options, servername, ALPNProtocols: protocols, ...trust }));
 }
 
-/** The resolver holds nothing of a request that was given up, and a kept connection nothing of the one that it was opened for. */
+/** Makes the resolver hold nothing of a request that was given up, and a kept connection nothing of the request it was opened for. */
 function forgetful(agent: Agent): Agent {
   const connect = agent.createConnection.bind(agent);
   agent.createConnection = (options, callback) => {
-    // Node keeps this very object as long as the connection: up to 16 KB, with what the first request was authorised by.
+    // Node keeps this very object for as long as the connection: up to 16 KB, with the credentials of the first request.
     Reflect.deleteProperty(options, 'headers');
     return openByName((lookup) => connect({ ...options, lookup }, callback) as Duplex);
   };
