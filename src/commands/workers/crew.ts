@@ -14,9 +14,9 @@ export interface CrewOptions {
   readonly count: number;
   readonly logger: Logger;
   readonly fork: () => Worker;
-  /** Told of the last numbers of a worker that ends in good order. */
+  /** Given the last metrics of a worker that ends in good order. */
   readonly note: (pid: number, metrics: Snapshot) => void;
-  /** Told when a worker has ended and all that it said has been heard. */
+  /** Called when a worker has ended and all that it said has been heard. */
   readonly ended: (pid: number) => void;
 }
 
@@ -26,14 +26,14 @@ interface End {
   readonly signal: string | null;
 }
 
-/** A worker that lived this long was no failed start: the next one comes at once. */
+/** A worker that lived this long did not fail to start: the next one comes at once. */
 const steadyMs = 10_000;
 const backoffMinMs = 100;
 const backoffMaxMs = 10_000;
-/** More than a worker takes for its readiness, and less than those wait who ask for that of all. */
+/** Longer than a worker takes to report its readiness, and shorter than the wait of those who ask about all of them. */
 const answerPatienceMs = 700;
 
-/** So long the next waits while one reads a configuration. */
+/** How long the next worker waits at most while one reads a configuration. */
 const reloadTurnMs = 2000;
 
 /** The workers: as many as asked for, each replaced when it ends, until they are drained. */
@@ -51,8 +51,8 @@ export class Crew {
   }
 
   /**
-   * Starts them all. What keeps the first from starting keeps all from it, so that is the end, with its exit code. Of the
-   * others each is replaced when it ends, as the first is from then on.
+   * Starts them all. What keeps the first from starting would keep all of them, so that is the end, with its exit code. Each of the
+   * others is replaced when it ends, and from then on so is the first.
    */
   async start(beginning: Omit<Beginning, 'isFirst'>): Promise<Address> {
     this.#beginning = { ...beginning, isFirst: true };
@@ -64,8 +64,8 @@ export class Crew {
   }
 
   /**
-   * Asks every worker that is ready, and tells of each answer when it comes: a moment later its worker may have ended. Resolves
-   * when all have answered, or had the time for it.
+   * Asks every worker that is ready, and passes on each answer as it comes: a moment later its worker may have ended. Resolves when
+   * all have answered, or have had the time to.
    */
   async ask<About extends keyof Answers>(
     about: About,
@@ -83,8 +83,8 @@ export class Crew {
   }
 
   /**
-   * Has all of them, and those that are to come, serve by another configuration. Each is deaf while it reads it, so it is one after the
-   * other, but for one that takes long. Resolves when all do, those too that were just starting.
+   * Has all workers, those to come included, serve by another configuration. Each is deaf while it reads it, so they do so one
+   * after another, without waiting long for a slow one. Resolves when all do, those that were just starting included.
    */
   async reload(config: HandedConfig): Promise<void> {
     if (this.#beginning !== undefined) this.#beginning = { ...this.#beginning, config };
@@ -105,7 +105,7 @@ export class Crew {
   }
 
   /**
-   * Begins a round: what is asked next should have an answer before the next one. A worker that hangs goes on being dealt
+   * Begins a round: what is asked next should have an answer before the next round. A worker that hangs would go on being dealt
    * connections that nobody takes, so it does not stay.
    */
   beginRound(): void {
@@ -123,7 +123,7 @@ export class Crew {
     clearTimeout(timer);
   }
 
-  /** Ends them at once, whatever they do. */
+  /** Ends them at once, whatever they are doing. */
   kill(): void {
     for (const member of this.#members) member.kill();
   }
@@ -149,7 +149,7 @@ export class Crew {
         member.markReady();
         resolve(report);
       });
-      // And not 'exit', after which there may still be something to hear.
+      // Not 'exit', after which there may still be something to hear.
       worker.process.once('close', (code: number | null, signal: string | null) => {
         this.#leave(member, { code, signal });
         reject(new CannotStart(code, signal));
@@ -171,7 +171,7 @@ export class Crew {
     else if (this.#state === 'ending') this.#tellUnfinished(member, end);
   }
 
-  /** What it had in flight is lost, and what it held ahead of quotas stays counted. */
+  /** What it had in flight is lost, and the units of quotas that it held in advance stay counted. */
   #tellUnfinished({ pid, isGivenUp }: Member, end: End): void {
     if (end.code !== exitCodes.ok && !isGivenUp)
       this.#options.logger.error({ pid, ...end }, 'a worker ended before it had finished');
@@ -181,7 +181,7 @@ export class Crew {
     const livedMs = member.readyMs;
     const asked = end.code === exitCodes.ok;
     const failed = !asked && livedMs < steadyMs;
-    // That somebody asked one to end says nothing of the others.
+    // A worker that was asked to end says nothing about the others.
     if (!asked && !failed) this.#shortLives = 0;
     const afterMs = this.#replaceLater(failed);
     this.#options.logger[asked ? 'info' : 'error'](
@@ -190,7 +190,7 @@ export class Crew {
     );
   }
 
-  /** Sees that another takes a place, later and later while one after the other fails, and says after how long. */
+  /** Has another worker take the place, later and later while one after another fails. Returns after how long. */
   #replaceLater(failed: boolean): number {
     const afterMs = failed ? Math.min(backoffMaxMs, backoffMinMs * 2 ** this.#shortLives) : 0;
     if (failed) this.#shortLives += 1;
@@ -203,13 +203,13 @@ export class Crew {
     if (await this.#add()) this.#options.logger.info('a worker has taken the place');
   }
 
-  /** Starts one more, and says whether it is ready. If not, the next attempt is under way. */
+  /** Starts one more, and resolves with whether it became ready. If not, the next attempt is under way. */
   async #add(): Promise<boolean> {
     try {
       await this.#begin();
       return true;
     } catch (error) {
-      // The end of a process has been logged, and has had another take its place.
+      // The end of a process has been logged already, and another is taking its place.
       if (!(error instanceof CannotStart)) this.#missProcess(error);
       return false;
     }

@@ -5,7 +5,7 @@ import type { Beginning, Order } from './worker-messages.ts';
 
 /**
  * A silent worker is reported after the first number of rounds and killed after the second, 30 s, longer than any honest pause.
- * Rounds are counted instead of time: while a machine sleeps there are none.
+ * Rounds are counted, not time: while a machine sleeps there are none.
  */
 const toldRounds = 3;
 const killedRounds = 16;

@@ -3,13 +3,13 @@ import type { Answers, Question } from './worker-messages.ts';
 
 type AnyAnswer = Answers[keyof Answers];
 
-/** Whom somebody waits for. */
+/** One whose answer is awaited. */
 interface Waiting<Asked> {
   readonly asked: Asked;
   readonly settle: (answer: AnyAnswer | undefined) => void;
 }
 
-/** Questions that are not answered yet. Whoever is asked may answer late, or leave. */
+/** Questions that are not answered yet. Those asked may answer late, or leave. */
 export class Questions<Asked> {
   readonly #patienceMs: number;
   readonly #waiting = new Map<number, Waiting<Asked>>();
@@ -19,7 +19,7 @@ export class Questions<Asked> {
     this.#patienceMs = patienceMs;
   }
 
-  /** Resolves with the answer, or with nothing when the time for it is over, if there is one, or who was asked has left. */
+  /** Resolves with the answer, or with nothing once its time is over, if it has one, or the one asked has left. */
   async ask<About extends keyof Answers>(
     asked: Asked,
     about: About,
@@ -28,7 +28,7 @@ export class Questions<Asked> {
   ): Promise<Answers[About] | undefined> {
     const id = (this.#count += 1);
     const answer = await new Promise<AnyAnswer | undefined>((resolve) => {
-      // Were this process held up, all answers would lie there unread.
+      // If this process was held up, all answers may lie there unread.
       const stopWaiting =
         patienceMs === Infinity ? undefined : afterReading(patienceMs, () => resolve(undefined));
       this.#waiting.set(id, {
@@ -44,12 +44,12 @@ export class Questions<Asked> {
     return answer as Answers[About] | undefined;
   }
 
-  /** An answer has come. One that comes too late is nobody's. */
+  /** An answer has come. Nobody waits for one that comes too late. */
   hear(id: number, answer: AnyAnswer): void {
     this.#waiting.get(id)?.settle(answer);
   }
 
-  /** Who was asked has left: nobody waits for their answers any more. */
+  /** The one asked has left: nobody waits for its answers any more. */
   drop(asked: Asked): void {
     for (const waiting of this.#waiting.values()) {
       if (waiting.asked === asked) waiting.settle(undefined);

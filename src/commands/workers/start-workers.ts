@@ -19,10 +19,10 @@ import { drainPatienceMs } from '../lifecycle.ts';
 import type { Stop } from '../stop-signals.ts';
 import { wholeLines } from '../whole-lines.ts';
 
-/** How long a round is. A worker that is killed takes with it what it counted since it was last asked. */
+/** How long a round lasts. A worker that is killed takes with it what it has counted since it was last asked. */
 const roundMs = 2000;
 
-/** Each process of it has its own copy of the configuration. */
+/** Each of its processes has its own copy of the configuration. */
 export interface LedGateway extends Pick<Gateway, 'listen' | 'admin' | 'countReload'> {
   reload(config: Config, handed: HandedConfig): Promise<void>;
   drain(): Promise<void>;
@@ -43,14 +43,14 @@ export async function startWorkers(
     note: (pid, snapshot) => metrics.note(pid, snapshot),
     ended: (pid) => metrics.retire(pid),
   });
-  // Who asked twice does not want to wait. A fault of this process costs callers nothing: as when it is killed, the workers finish
-  // what they have in flight.
+  // Somebody who asks twice does not want to wait. A fault of this process costs callers nothing: the workers finish what they have
+  // in flight, as they do when it is killed.
   process.once('exit', (code) => {
     if (code === endedBy.SIGINT || code === endedBy.SIGTERM) crew.kill();
   });
   stop.lastly = async () => {
     await crew.ask('logged', () => undefined);
-    await turn(); // what they have written is there when their answer is, but may be read after it
+    await turn(); // what they wrote is here by the time their answer is, but may be read after it
     await log.flush();
   };
   const readiness = readinessOf(crew, config.workers);
@@ -79,7 +79,7 @@ export async function startWorkers(
   let listen: Address;
   try {
     claim = await claimPort(config.listen);
-    // The numbers of a schema may be such as JSON has no words for.
+    // A schema may have numbers that JSON cannot express.
     cluster.setupPrimary({
       args: ['worker'],
       stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
@@ -112,7 +112,7 @@ export async function startWorkers(
   };
 }
 
-/** The leading process serves nobody and needs no store, but for the operators. */
+/** The leading process serves no callers, and needs a store only for the operators. */
 async function openAdminStore(
   { admin, store, storeDeadlineMs: deadlineMs }: Config,
   metrics: Metrics,
@@ -123,8 +123,8 @@ async function openAdminStore(
 }
 
 /**
- * Processes that write to one pipe cut each other's lines where it is full. So one writes for all, whole lines at a time.
- * What a killed worker left of a line is dropped.
+ * Processes that write to one pipe cut into each other's lines when it is full. So one writes for all, whole lines at a time. A
+ * line that a killed worker left unfinished is dropped.
  */
 function relayed(worker: Worker, log: Log): Worker {
   worker.process.stdout?.setEncoding('utf8').on(
@@ -149,8 +149,8 @@ function metricsOf(crew: Crew, metrics: MergedMetrics) {
 }
 
 /**
- * The whole is ready as long as one worker is. Connections that were dealt to one that hangs wait in vain until it is killed,
- * but to take everything away from the others would be worse.
+ * The gateway is ready while one worker is. Connections that were dealt to one that hangs wait in vain until it is killed, but to
+ * take everything away from the others would be worse.
  */
 function readinessOf(crew: Crew, count: number): Pick<Readiness, 'check' | 'drain'> {
   let draining = false;

@@ -36,7 +36,7 @@ export async function work(): Promise<number> {
     });
   } catch (error) {
     const code = explainStart(error, config);
-    await log.flush(); // it may tell of a store that was made all the same
+    await log.flush(); // it may say that a store was made all the same
     return code;
   }
   if (parts !== undefined) takeOrders(seeToOrders(worker, { gateway, parts, log }));
@@ -44,7 +44,7 @@ export async function work(): Promise<number> {
   await report(worker, { kind: 'ready', listen, storeIdentity: opened });
   settleSoon();
   await Promise.race([stop, nextDesertion(worker, config)]);
-  // With nobody left to say 503 a delay is of no use, and whoever leads next needs the port.
+  // With nobody left to say 503 a delay is of no use, and the next leading process needs the port.
   await gateway.drain(worker.isConnected() ? config.drain.delayMs : 0);
   await log.flush();
   const metrics = await parts?.metrics.registry.getMetricsAsJSON();
@@ -76,8 +76,8 @@ async function nextStop(worker: Worker): Promise<void> {
 }
 
 /**
- * Resolves when the leading process is gone. Left alone, Node ends a worker at once then, with all that it has in flight. It may
- * finish that, but nobody watches any more whether it comes to an end.
+ * Resolves when the leading process is gone. Node would then end a worker at once, with all that it has in flight. Ours may finish
+ * that, within a limit: nobody watches any more whether it comes to an end.
  */
 async function nextDesertion(worker: Worker, config: Config): Promise<void> {
   await new Promise<void>((resolve) => {
@@ -89,7 +89,7 @@ async function nextDesertion(worker: Worker, config: Config): Promise<void> {
   });
 }
 
-/** Holds back what is asked of a worker that is starting, until there is somebody to see to it. */
+/** Holds back what is asked of a worker that is still starting, until it can see to it. */
 function holdOrders(worker: Worker): (see: (order: Order) => void) => void {
   const early: Order[] = [];
   let hear = (order: Order): void => void early.push(order);
@@ -120,13 +120,13 @@ function seeToOrders(worker: Worker, { gateway, parts, log }: AtWork): (order: O
   return function see(order: Order): void {
     if (order.kind === 'ask') void answer(order);
     if (order.kind !== 'reload') return;
-    // Whoever leads has checked it. Should it fail here, the process ends, and the next begins with it.
+    // The leading process has checked it. If it fails here, this process ends, and the next begins with it.
     gateway.reload(takeOver(order.config));
     void answer({ id: order.id, about: 'reloaded' });
   };
 }
 
-/** Resolves when the message has left, or nobody is there to take it. */
+/** Resolves when the message has left, or there is nobody to take it. */
 async function report(worker: Worker, message: Report): Promise<void> {
   if (!worker.isConnected()) return;
   await new Promise<void>((resolve) => worker.send(message, () => resolve()));

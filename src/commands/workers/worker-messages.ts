@@ -4,15 +4,15 @@ import type { HandedConfig } from '../../config/hand-over.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Snapshot } from '../../telemetry/merged-metrics.ts';
 
-/** What a worker needs to begin: all of them run what the leading process has read, whatever became of the file. */
+/** What a worker needs to begin: all workers run what the leading process has read, whatever has become of the file since. */
 export interface Beginning {
   readonly config: HandedConfig;
   readonly logFormat: Log['format'];
-  /** Which one it is where the file says 0. */
+  /** The actual one where the file says 0. */
   readonly port: number;
-  /** Whether there is no other yet. */
+  /** Whether there is no other worker yet. */
   readonly isFirst: boolean;
-  /** The database that the first of them has opened: whoever comes later takes no other. */
+  /** The database that the first worker has opened: those that come later take no other. */
   readonly storeIdentity?: string | undefined;
 }
 
@@ -23,7 +23,7 @@ export type Order =
   | { readonly kind: 'reload'; readonly id: number; readonly config: HandedConfig }
   | ({ readonly kind: 'ask' } & Question);
 
-/** What is asked, and the number by which its answer is known. */
+/** What is asked, and the number that its answer is known by. */
 export interface Question {
   readonly id: number;
   readonly about: keyof Answers;
@@ -37,11 +37,11 @@ export interface Ready {
 
 /** What a worker says to the leading process. */
 export type Report =
-  /** It listens to orders. What is said to it sooner is lost. */
+  /** It listens to orders. What is sent to it sooner is lost. */
   | { readonly kind: 'awake' }
   | ({ readonly kind: 'ready' } & Ready)
   | { readonly kind: 'answer'; readonly id: number; readonly answer: Answers[keyof Answers] }
-  /** The last numbers of a worker that is about to end. */
+  /** The last metrics of a worker that is about to end. */
   | { readonly kind: 'farewell'; readonly metrics: Snapshot };
 
 /** What can be asked of a worker, and the form of its answer. */
@@ -50,6 +50,6 @@ export interface Answers {
   readonly readiness: Verdict;
   /** It serves by the configuration that it was sent. */
   readonly reloaded: true;
-  /** All that it has to say has left it. */
+  /** All that it has logged has left it. */
   readonly logged: true;
 }
