@@ -4,7 +4,9 @@ import { relative } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { parse, parseAllDocuments } from 'yaml';
-import { parseDuration } from '../../src/config/units.ts';
+import { exitCodes } from '../../src/commands/exit-codes.ts';
+import { schema } from '../../src/config/schema.ts';
+import { parseDuration, parseSize } from '../../src/config/units.ts';
 
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 const dockerfile = read('Dockerfile').replaceAll('\\\n', '');
@@ -82,10 +84,14 @@ test('only what is named enters the build', () => {
 });
 
 interface Pod {
+  readonly volumes: readonly { readonly name: string; readonly emptyDir?: { readonly sizeLimit: string } }[];
   readonly terminationGracePeriodSeconds: number;
   readonly securityContext: Record<string, unknown>;
   readonly containers: readonly {
     readonly name: string;
+    readonly image: string;
+    readonly imagePullPolicy: string;
+    readonly volumeMounts?: readonly { readonly name: string; readonly subPath?: string }[];
     readonly securityContext: Record<string, unknown>;
     readonly readinessProbe?: { readonly periodSeconds: number };
     readonly lifecycle?: { readonly preStop: { readonly sleep: { readonly seconds: number } } };
@@ -99,6 +105,31 @@ const { spec } = manifests.find(({ kind }) => kind === 'Deployment') as {
   spec: { template: { spec: Pod } };
 };
 const pod = spec.template.spec;
+const { version } = JSON.parse(read('package.json')) as { version: string };
+
+test('in Kubernetes the images have the version of the package, and are those that its commands build', () => {
+  const built = [...read('deploy/kubernetes.yaml').matchAll(/docker build -t (\S+) /g)].map(([, tag]) => tag);
+  assert.deepEqual(
+    pod.containers.map(({ image }) => image),
+    built,
+  );
+  assert.equal(built[0], `gatehouse:${version}`);
+  for (const { imagePullPolicy } of pod.containers) assert.equal(imagePullPolicy, 'IfNotPresent');
+});
+
+test('in Kubernetes no secret stands in the file', () => {
+  assert.equal(
+    manifests.find(({ kind }) => kind === 'Secret'),
+    undefined,
+  );
+});
+
+test('in Kubernetes uploads have the room that the configuration gives them', () => {
+  const { data } = manifests.find(({ kind }) => kind === 'ConfigMap') as { data: Record<string, string> };
+  const { spool } = parse(data['gateway.yaml'] ?? '') as { spool: { disk: string } };
+  const room = pod.volumes.find(({ name }) => name === 'tmp')?.emptyDir?.sizeLimit.replace('Mi', 'MB');
+  assert.ok(parseSize(room ?? '')! > parseSize(spool.disk)!);
+});
 
 test('in Kubernetes no container may write to its root file system or gain rights', () => {
   assert.equal(pod.securityContext['runAsNonRoot'], true);
@@ -134,4 +165,48 @@ test('under Compose both services are read-only and the upstream is reached thro
   assert.equal(services['upstream']?.['ports'], undefined);
   // Compose stops what depends on another first.
   assert.deepEqual(services['gateway']?.['depends_on'], ['upstream']);
+});
+
+test('a reload in a container reads what an editor has put in the place of the file', () => {
+  const { services } = parse(read('deploy/compose.yaml')) as {
+    services: Record<string, { volumes?: readonly string[] }>;
+  };
+  const mounts = services['gateway']?.volumes?.filter((mount) => mount.includes('/etc/gatehouse'));
+  assert.deepEqual(mounts, ['../config:/etc/gatehouse:ro']);
+  const [, mount] =
+    /^docker run .*\\\n(?:.*\\\n)*?.*-v (\S+:\/etc\/gatehouse\S*)/m.exec(read('README.md')) ?? [];
+  assert.equal(mount, '"$PWD/config:/etc/gatehouse:ro"');
+  const config = pod.containers[0]?.volumeMounts?.find(({ name }) => name === 'config');
+  assert.deepEqual(config, { name: 'config', mountPath: '/etc/gatehouse', readOnly: true });
+});
+
+test('under Compose the admin listener is published on loopback alone, with a token', () => {
+  const { services } = parse(read('deploy/compose.yaml')) as {
+    services: Record<string, { ports: readonly string[]; environment: Record<string, string> }>;
+  };
+  const { ports, environment } = services['gateway']!;
+  assert.deepEqual(ports, ['8080:8080', '127.0.0.1:9090:9090']);
+  assert.match(environment['GATEHOUSE_ADMIN_TOKEN'] ?? '', /^\$\{GATEHOUSE_ADMIN_TOKEN:\?/);
+  // Every variable is one that the configuration reads.
+  for (const name of Object.keys(environment))
+    assert.ok(read('config/gateway.yaml').includes(`\${${name}:-`), name);
+});
+
+test('systemd waits for the drain, reloads Node itself and does not start again what cannot start', () => {
+  const unit = read('deploy/gatehouse.service');
+  const settings = new Map(
+    [...unit.matchAll(/^(\w+)=(.*)$/gm)].map(([, name = '', value = '']) => [name, value]),
+  );
+  const { drain, limits } = schema.properties;
+  const drainMs =
+    parseDuration(drain.properties.delay.default)! + parseDuration(drain.properties.timeout.default)!;
+  assert.ok(Number(settings.get('TimeoutStopSec')) * 1000 >= drainMs + 5000);
+  assert.ok(Number(settings.get('LimitNOFILE')) > 2 * limits.properties.connections.default);
+  assert.match(
+    settings.get('ExecStart') ?? '',
+    /\/node \S+\/dist\/main\.js serve --config \/etc\/gatehouse\/gateway\.yaml$/,
+  );
+  assert.equal(settings.get('ExecReload'), '/bin/kill -HUP $MAINPID');
+  const never = [exitCodes.usage, exitCodes.noInput, exitCodes.config].join(' ');
+  assert.equal(settings.get('RestartPreventExitStatus'), never);
 });
