@@ -5,21 +5,21 @@ import { createMetrics } from '../src/telemetry/metrics.ts';
 
 type Part = Readonly<Record<string, unknown>>;
 
-const readme = new URL('../README.md', import.meta.url);
-
-/** The tables that are made from the code, by the name of the place in the README where they stand. */
-const tables: Readonly<Record<string, () => string>> = {
-  options: optionsTable,
-  metrics: metricsTable,
-  operations: operationsTable,
+/** The tables that are made from the code, by the page and the name of the place in it where they stand. */
+const pages: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
+  'README.md': { metrics: metricsTable, operations: operationsTable },
+  'docs/options.md': { options: optionsTable },
 };
 
-/** The text with every made table renewed. A place that is missing is an error: its table would silently be gone. */
-export function renewTables(text: string): string {
+/** The pages that hold made tables, by their paths from the root. */
+export const madePages = Object.keys(pages);
+
+/** The text of a page with every made table renewed. A place that is missing is an error: its table would silently be gone. */
+export function renewTables(page: string, text: string): string {
   let renewed = text;
-  for (const [name, make] of Object.entries(tables)) {
+  for (const [name, make] of Object.entries(pages[page] ?? {})) {
     const place = new RegExp(`(<!-- ${name}: npm run docs -->\n).*?(<!-- end -->)`, 's');
-    if (!place.test(renewed)) throw new Error(`there is no place for the table of ${name}`);
+    if (!place.test(renewed)) throw new Error(`${page} has no place for the table of ${name}`);
     renewed = renewed.replace(place, (_all, begin: string, end: string) => `${begin}\n${make()}\n\n${end}`);
   }
   return renewed;
@@ -145,4 +145,9 @@ function isPart(value: unknown): value is Part {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-if (import.meta.main) writeFileSync(readme, renewTables(readFileSync(readme, 'utf8')));
+if (import.meta.main) {
+  for (const page of madePages) {
+    const file = new URL(`../${page}`, import.meta.url);
+    writeFileSync(file, renewTables(page, readFileSync(file, 'utf8')));
+  }
+}

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { renewTables } from '../../docs/write-tables.ts';
+import { madePages, renewTables } from '../../docs/write-tables.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { endedBy, exitCodes } from '../../src/commands/exit-codes.ts';
 import { requestHeaderFilter } from '../../src/wire/headers.ts';
@@ -23,12 +23,16 @@ const tracked = readdirSync(root, { withFileTypes: true })
   .filter(({ name }) => !untracked.has(name) && !name.endsWith('.log'))
   .flatMap((entry) => (entry.isDirectory() ? filesIn(entry.name) : [entry.name]));
 
-test('the tables of options and metrics are current (npm run docs)', () => {
-  assert.equal(readme, renewTables(readme));
-});
+for (const page of madePages) {
+  test(`the tables in ${page} that are made from the code are current (npm run docs)`, () => {
+    assert.equal(read(page), renewTables(page, read(page)));
+  });
+}
 
 test('an option that is written as a number has no word for its default', () => {
-  const numbers = rowsOf('option').filter(([, written]) => written?.startsWith('whole number'));
+  const numbers = rowsOf('option', read('docs/options.md')).filter(([, written]) =>
+    written?.startsWith('whole number'),
+  );
   assert.ok(numbers.length > 10);
   const worded = numbers.filter(([, written, standard = '']) => {
     const value = bare(standard);
@@ -177,7 +181,7 @@ test('the configuration that the README shows is one that the gateway takes', (t
   assert.deepEqual([routes.length, wordings.size], [2, 1]);
 });
 
-test('the plans, routes and usage path that the README shows are ones that the gateway takes', (t) => {
+test('the plans, routes and usage path that the documents show are ones that the gateway takes', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-docs-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const file = join(folder, 'gateway.yaml');
@@ -185,13 +189,13 @@ test('the plans, routes and usage path that the README shows are ones that the g
     'upstreams: { one: { targets: ["http://127.0.0.1:9000"] } }\nversions: { v1: { upstream: one } }\n';
   const [plan] = shownParts('plans');
   const [usage] = shownParts('usage');
-  const kinds = shownParts('routes').map((shown) => {
+  const kinds = [...shownParts('routes'), ...shownParts('routes', read('docs/uploads.md'))].map((shown) => {
     writeFileSync(file, [rest, plan, usage, shown].join(''));
     const { plans, routes, usagePath } = loadConfig(file, {});
     assert.deepEqual([plans.size, routes.length, usagePath], [1, 1, '/v1/usage']);
     return routes.map(({ body, upgrade }) => (upgrade ? 'upgrade' : body.kind)).join();
   });
-  assert.deepEqual(kinds, ['upload', 'upload', 'upgrade', 'any']);
+  assert.deepEqual(kinds, ['upgrade', 'any', 'upload', 'upload']);
 });
 
 test('what the documents and scripts point to exists', () => {
@@ -255,11 +259,11 @@ for (const { what, form } of neverNamed) {
   });
 }
 
-/** The blocks of YAML in the README that begin with this option. */
-function shownParts(option: string): readonly [string, ...string[]] {
-  const blocks = readme.matchAll(new RegExp(`\`\`\`yaml\n(${option}:[^]*?)\`\`\``, 'g'));
+/** The blocks of YAML on a page that begin with this option. */
+function shownParts(option: string, page = readme): readonly [string, ...string[]] {
+  const blocks = page.matchAll(new RegExp(`\`\`\`yaml\n(${option}:[^]*?)\`\`\``, 'g'));
   const [first, ...others] = [...blocks].map(([, block]) => block ?? '');
-  assert.ok(first, `the README shows no ${option}`);
+  assert.ok(first, `no ${option} are shown`);
   return [first, ...others];
 }
 
@@ -269,9 +273,9 @@ function filesIn(folder: string): string[] {
     .map((entry) => relative(root, join(entry.parentPath, entry.name)));
 }
 
-/** The rows of the README's table whose first column has this head; the first one, if several do. */
-function rowsOf(head: string): string[][] {
-  const table = [...readme.matchAll(/(?:^\|.*\n)+/gm)]
+/** The rows of the table on a page whose first column has this head; the first one, if several do. */
+function rowsOf(head: string, page = readme): string[][] {
+  const table = [...page.matchAll(/(?:^\|.*\n)+/gm)]
     .map(([text]) => text.trim().split('\n').map(cellsOf))
     .find(([first]) => first?.[0] === head);
   assert.ok(table, `no table begins with "${head}"`);
