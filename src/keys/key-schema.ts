@@ -100,7 +100,7 @@ export const secretSchema: Schema = {
 };
 
 const keyProperties: SchemaOf<KeyView> = {
-  id: { description: 'Shown in logs and metrics.', type: 'string', pattern: keyIdPattern },
+  id: { description: 'Shown in logs and to the upstream.', type: 'string', pattern: keyIdPattern },
   version: {
     description: 'One more with every change. The ETag is made of it.',
     type: 'integer',

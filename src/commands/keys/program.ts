@@ -59,7 +59,7 @@ function addChanges(add: Add): void {
     ]),
     'can be repeated',
   )
-    .option('--id <id>', 'choose the id; it shows in logs and metrics')
+    .option('--id <id>', 'choose the id; it shows in logs and to the upstream')
     .addOption(new Option('--json', 'print the key and its secret as JSON').conflicts('quiet'))
     .option('-q, --quiet', 'print the secret and nothing else')
     .action(async (options) => {

@@ -74,7 +74,8 @@ export const keys = {
     required: ['id', 'plan'],
     properties: {
       id: {
-        description: 'Name of the key in logs, metrics and X-Gatehouse-Key-Id. Never the secret itself.',
+        description:
+          'Name of the key in logs, in the store and in X-Gatehouse-Key-Id. Never the secret itself.',
         type: 'string',
         format: 'name',
       },

@@ -20,7 +20,7 @@ const quota = {
       maximum: Number.MAX_SAFE_INTEGER,
     },
     per: {
-      description: 'The calendar period; lifetime never starts anew.',
+      description: 'The calendar period; a lifetime has no end.',
       type: 'string',
       enum: periodUnits,
     },
