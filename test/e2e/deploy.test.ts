@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { parseAllDocuments } from 'yaml';
+import { runCli } from '../helpers/run-cli.ts';
+import { removeStore } from '../helpers/sqlite-file.ts';
+import { startGateway } from '../helpers/start-gateway.ts';
 
 const fileHere = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
@@ -29,4 +32,32 @@ test('the configuration in the Kubernetes example is one that the gateway takes'
     env: { ...process.env, ...secrets },
   });
   assert.doesNotMatch(stdout + stderr, /warning/);
+});
+
+test('a backup that is made without sqlite3, as operations.md shows, has all keys and can be put in place', async (t) => {
+  const operations = await readFile(fileHere('../../docs/operations.md'), 'utf8');
+  const [, script = ''] = /^node -e "(.*node:sqlite.*)"$/m.exec(operations) ?? [];
+  const gateway = await startGateway(t, { store: 'sqlite:./data/gatehouse.db' });
+  const file = join(gateway.folder, 'data/gatehouse.db');
+  const keys = async (...words: string[]) => {
+    // The store is named from the folder in which the gateway runs, and this process is in another.
+    const config = await readFile(gateway.configFile, 'utf8');
+    const elsewhere = join(gateway.folder, 'absolute.yaml');
+    await writeFile(elsewhere, config.replace('./data/gatehouse.db', file));
+    return await runCli(['keys', ...words, '--config', elsewhere]);
+  };
+  await keys('create', '--plan', 'free', '--owner', 'before');
+  await promisify(execFile)(process.execPath, ['-e', script], { cwd: gateway.folder });
+  await keys('create', '--plan', 'free', '--owner', 'after');
+  await gateway.stop();
+  removeStore(file);
+  await copyFile(join(gateway.folder, 'data/backup.db'), file);
+  const { stdout } = await keys('list', '--json');
+  assert.deepEqual(
+    stdout
+      .trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { owner: string }).owner),
+    ['before'],
+  );
 });

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { parse } from 'yaml';
 import { madePages, renewTables } from '../../docs/write-tables.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { endedBy, exitCodes } from '../../src/commands/exit-codes.ts';
@@ -110,9 +111,32 @@ test('operations.md names only metrics that exist', () => {
   const real = rowsOf('metric').map(([name]) => bare(name));
   const told = read('docs/operations.md').match(/gatehouse_\w+/g) ?? [];
   assert.deepEqual(
-    told.filter((name) => !real.includes(name)),
+    told.filter((name) => !real.includes(name.replace(/(?<=_seconds)_(?:bucket|sum|count)$/, ''))),
     [],
   );
+});
+
+test('the alert rules in operations.md ask for labels and metrics that exist', () => {
+  const [shown] = shownParts('groups', read('docs/operations.md'));
+  const { groups } = parse(shown) as { groups: { rules: { alert: string; expr: string }[] }[] };
+  const rules = groups.flatMap((group) => group.rules);
+  assert.ok(rules.length > 5);
+  // Those that Prometheus gives, and that of a histogram.
+  const given = ['job', 'instance', 'le'];
+  const labelsOf = new Map(rowsOf('metric').map(([name, , labels]) => [bare(name), codesIn(labels)]));
+  for (const { alert, expr } of rules) {
+    const metrics = [...expr.matchAll(/gatehouse_[a-z_]+?(?=(?:_bucket)?\W)/g)].map(([name]) => name);
+    assert.ok(metrics.length > 0 || expr.startsWith('up{'), alert);
+    const known = new Set([...given, ...metrics.flatMap((name) => labelsOf.get(name) ?? assert.fail(name))]);
+    const asked = [...expr.matchAll(/by \(([^)]*)\)|(\w+)="/g)].flatMap(
+      ([, by, equal]) => by?.split(', ') ?? [equal],
+    );
+    assert.deepEqual(
+      asked.filter((label) => !known.has(label ?? '')),
+      [],
+      alert,
+    );
+  }
 });
 
 test('the README has every command with what it does, and no other', () => {
