@@ -13,6 +13,7 @@ import { endedBy, exitCodes } from '../../src/commands/exit-codes.ts';
 import { requestHeaderFilter } from '../../src/wire/headers.ts';
 import { accessLine } from '../../src/telemetry/access-log.ts';
 import { catalogue, refusalCodes } from '../../src/refusals.ts';
+import { auditEntriesMax, auditKeptMs } from '../../src/stores/key-store.ts';
 import { Visit } from '../../src/visit.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -166,6 +167,28 @@ test('the README names every option of every command', () => {
       assert.ok(readme.includes(`\`${[...command, below].join(' ')}`), `${command.join(' ')} ${below}`);
       commands.push([...command, below]);
     }
+  }
+});
+
+test('the README names the commands that ask before they do it, and no other', () => {
+  const [line = ''] = /^- \*\*Questions\.\*\* [^]*?(?=^[-\n])/m.exec(readme) ?? [];
+  const told = codesIn(line)
+    .filter((code) => !code.startsWith('--'))
+    .map((code) => code.split(' ').slice(0, 2).join(' '));
+  const commands = [...readme.matchAll(/`((?:keys|usage) [a-z]+)(?= |`)/g)].map(
+    ([, command = '']) => command,
+  );
+  const real = [...new Set(commands)].filter((command) =>
+    runMain([...command.split(' '), '--help']).stdout.includes('--yes'),
+  );
+  assert.deepEqual(told.toSorted(), real.toSorted());
+});
+
+test('the documents say how long the audit log is', () => {
+  const [days, entries] = [auditKeptMs / 86_400_000, auditEntriesMax.toLocaleString('en')];
+  for (const page of ['README.md', 'docs/operations.md']) {
+    const text = read(page).replaceAll(/\s+/g, ' ');
+    assert.ok(text.includes(`for ${days} days`) && text.includes(`newest ${entries} entries`), page);
   }
 });
 
