@@ -209,4 +209,5 @@ test('systemd waits for the drain, reloads Node itself and does not start again 
   assert.equal(settings.get('ExecReload'), '/bin/kill -HUP $MAINPID');
   const never = [exitCodes.usage, exitCodes.noInput, exitCodes.config].join(' ');
   assert.equal(settings.get('RestartPreventExitStatus'), never);
+  assert.equal(settings.get('Restart'), 'always');
 });
