@@ -5,7 +5,7 @@ import { printSize } from '../config/units.ts';
 import { Refusal } from '../refusals.ts';
 import { afterReading } from '../waiting/when-all-is-read.ts';
 
-/** What is told of a body while it arrives. */
+/** What is counted of a body while it arrives. */
 export interface Arrivals {
   bytesIn: number;
 }
@@ -14,25 +14,25 @@ export interface Arrivals {
 export interface ArrivingBody {
   readonly chunks: AsyncGenerator<Buffer, void>;
   /**
-   * Ends the reading, begun or not, and lets the rest of the request flow for whoever discards it: who waits for a chunk gets
-   * an error at once instead of waiting for the client.
+   * Ends the reading, begun or not, and lets the rest of the request flow to be discarded: a reader waiting for a chunk gets an
+   * error at once instead of waiting for the client.
    */
   readonly stop: () => void;
 }
 
 /** How a body is read. */
 export interface ReadingRule extends ArrivalRule {
-  /** What is said of a body that takes longer than it may. */
+  /** The refusal of a body that takes longer than it may. */
   readonly tooSlow: 'request_timeout' | 'upload_too_slow';
   readonly arrivals: Arrivals;
-  /** Over which time the rate is measured; five seconds, but for tests. */
+  /** The time over which the rate is measured; five seconds, except in tests. */
   readonly rateWindowMs?: number;
 }
 
 /**
- * Reads a request's body chunk by chunk, and no faster than it is taken. Refuses with `client_gone`, and with the
- * refusal of the rule when the body comes too slowly: in all, or for five seconds. Only the time in which the client was waited
- * for is counted, so that nobody pays for an upstream that takes its time. Stopping early leaves the request open, to be answered.
+ * Reads a request's body chunk by chunk, and no faster than it is taken. Refuses with `client_gone`, with the rule's `tooSlow`
+ * when all of it takes too long, and with `upload_too_slow` when it is too slow for five seconds. Only the time spent waiting for
+ * the client counts, so nobody pays for a slow upstream. Stopping early leaves the request open, to be answered.
  */
 export function readArriving(req: IncomingMessage, rule: ReadingRule): ArrivingBody {
   let arrival: Arrival | undefined;
@@ -74,7 +74,7 @@ class Arrival {
   #closed = false;
   #failure: Refusal | undefined;
   #wake: (() => void) | undefined;
-  /** How long the client was waited for so far, and up to which instant that is counted. */
+  /** How long the client has been waited for, and the instant up to which that is counted. */
   #waitedMs = 0;
   #countedAt = 0;
   #stopTimer: (() => void) | undefined;
@@ -96,7 +96,7 @@ class Arrival {
 
   async next(): Promise<Buffer | undefined> {
     if (this.#chunks.length === 0 && !this.#ended && this.#failure === undefined) await this.#wait();
-    // What came before a failure is of no use: the body will not be whole.
+    // What came before a failure is useless: the body will not be whole.
     if (this.#failure !== undefined) throw this.#failure;
     return this.#chunks.shift();
   }
@@ -113,7 +113,7 @@ class Arrival {
     req.off('data', this.#take).off('end', this.#end).off('close', this.#leave).off('error', this.#leave);
     req.off(bodyBroken, this.#fail).on('error', ignore);
     this.#chunks.length = 0;
-    // A paused request would not flow for whoever discards the rest of it.
+    // A paused request would not flow, so nobody could discard the rest.
     if (!this.#ended) req.resume();
   }
 
@@ -157,14 +157,14 @@ class Arrival {
     this.#countedAt = now;
   }
 
-  /** What ends first, the window or the time for all of the body. */
+  /** Until the window or the time for all of the body ends. */
   #setTimer(): void {
     const untilMs = Math.min(this.#windowEndMs, this.#rule.timeoutMs);
-    // Behind a standstill it is over already, and a chunk came all the same.
+    // After a standstill it may be over already, though a chunk came.
     this.#stopTimer = afterReading(Math.max(untilMs - this.#waitedMs, 1), this.#judgeLate);
   }
 
-  /** What came in time may wait to be read in a process that stood still: whoever is waited for no longer is not late. */
+  /** In a process that stood still, bytes that came in time may wait to be read: a client no longer waited for is not late. */
   readonly #judgeLate = (): void => {
     this.#countWait();
     this.#judge();

@@ -19,7 +19,7 @@ export class BodyMemory {
   }
 }
 
-/** A body whose bytes were taken into memory before. */
+/** A body whose bytes are in memory already. */
 export function inMemory(bytes: Buffer, memory: BodyMemory): BytesBody {
   let held = bytes.length;
   return {

@@ -15,8 +15,8 @@ export interface StreamedBody {
   /** Undefined when it is only known at the end. */
   readonly length: number | undefined;
   /**
-   * Throws a Refusal where the body breaks its rule. It is called again only as long as no chunk but the first was asked for, and
-   * begins with that once more. A chunk is the reader's until it asks for the next.
+   * Throws a Refusal where the body breaks its rule. It is called again only while no chunk but the first has been asked for, and
+   * then starts from that one. A chunk is the reader's until it asks for the next.
    */
   readonly read: () => AsyncIterable<Buffer>;
   readonly release: () => void | Promise<void>;
@@ -26,7 +26,7 @@ const nothing = Buffer.alloc(0);
 
 export const noBody: BytesBody = { kind: 'bytes', bytes: nothing, release: () => {} };
 
-/** A body as it is sent. In pieces an upstream that takes a large one slowly is seen to take it. */
+/** A body as it is sent. In pieces, so that a slow upstream is seen to take a large one. */
 export function chunksOf(body: Body): AsyncIterable<Buffer> | Iterable<Buffer> {
   return body.kind === 'stream' ? body.read() : piecesOf(body.bytes);
 }

@@ -9,13 +9,13 @@ import type { BodyMemory } from './body-memory.ts';
 
 interface Collecting {
   readonly memory: BodyMemory;
-  /** What is told of the bytes, also when they do not come to a whole body. */
+  /** Counts the bytes, even if they never make a whole body. */
   readonly arrivals: Arrivals;
-  /** Until when all of it has come. */
+  /** How long all of it may take to come. */
   readonly requestMs: number;
 }
 
-/** All bytes of a body, when they come in time. 400 408 413 503. */
+/** All bytes of a body, if they come in time. 400 408 413 503. */
 export async function collectBody(
   req: IncomingMessage,
   sizeMax: number,
@@ -32,8 +32,8 @@ export async function collectBody(
 }
 
 /**
- * Takes a body that has come whole, as small ones do with their head, so nobody has to listen for it. By the time that is asked,
- * the parser has given out all its bytes, and not yet said that it is over.
+ * Takes a body that has come whole, as small ones do with their head, so that nothing has to listen for it. When this is asked,
+ * the parser has given out all its bytes but not yet said that it is over.
  */
 export function takeArrived(
   req: IncomingMessage,
@@ -44,7 +44,7 @@ export function takeArrived(
   if (size === 0 || size !== contentLength || req.destroyed || req.readableFlowing !== null) {
     return undefined;
   }
-  // Asked without a size, Node gives the first piece alone, and others may have come while the request waited.
+  // Without a size, Node returns only the first piece, and others may have come while the request waited.
   return memory.take(size) ? (req.read(size) as Buffer) : undefined;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Waits for the first chunk of what can be read only once. What it returns reads all of them, and can be called again as long as
- * no more than the first was asked for. Ending that early ends nothing: the chunks stay with who has them.
+ * Waits for the first chunk of what can be read only once. The function it returns reads all of them, and can be called again
+ * while only the first has been asked for. Ending that early ends nothing: the chunks stay with their owner.
  */
 export async function waitForFirst(
   chunks: AsyncIterator<Buffer, void>,

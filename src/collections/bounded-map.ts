@@ -1,6 +1,4 @@
-/**
- * Remembers so much and no more: when it is full, what was set first makes room. Setting a key anew makes it the newest.
- */
+/** Holds a limited number of entries: when it is full, the one set first makes room. Setting a key again makes it the newest. */
 export class BoundedMap<Key, Value> {
   readonly #entries = new Map<Key, Value>();
   readonly #sizeMax: number;
@@ -18,7 +16,7 @@ export class BoundedMap<Key, Value> {
     return this.#entries.get(key);
   }
 
-  /** Returns what had to make room. */
+  /** Returns the value that made room. */
   set(key: Key, value: Value): Value | undefined {
     this.#entries.delete(key);
     const forgotten = this.#entries.size < this.#sizeMax ? undefined : this.#forgetOldest();

@@ -1,4 +1,4 @@
-/** Where somebody stands in a line. */
+/** A guest's place in a line. */
 export class Spot<Guest extends object> {
   /** Nobody, once they have left. */
   guest: Guest | undefined;
@@ -13,7 +13,7 @@ export class Spot<Guest extends object> {
     return this.guest !== undefined;
   }
 
-  /** False when they had left before. */
+  /** False if they had already left. */
   leave(): boolean {
     if (this.guest === undefined) return false;
     this.guest = undefined;
@@ -26,12 +26,12 @@ export class Spot<Guest extends object> {
 }
 
 /**
- * Those who wait, in the order they came. A `Set` or `Map` that has lived for a while would keep all who stood in it when V8 last
- * packed it, with everything that belongs to their requests, until the whole heap is collected: their old table stays behind
- * with what it held. Here nothing leads to who has left.
+ * Waiting guests, in the order they came. A `Set` or `Map` that has lived for a while would keep all who stood in it when V8 last
+ * packed it, with everything that belongs to their requests, until the whole heap is collected: their old table stays behind with
+ * what it held. Here nothing leads to those who left.
  */
 export class Line<Guest extends object> {
-  /** Before the first and behind the last. */
+  /** Before the first and after the last. */
   readonly #ends = new Spot<Guest>(undefined);
 
   get first(): Guest | undefined {
@@ -54,7 +54,7 @@ export class Line<Guest extends object> {
     return first;
   }
 
-  /** Who stands in it now: they may leave while these are looked at. */
+  /** Those in it now, copied: guests may leave while it is read. */
   guests(): Guest[] {
     const guests: Guest[] = [];
     for (let spot = this.#ends.after; spot.guest !== undefined; spot = spot.after) guests.push(spot.guest);

@@ -1,8 +1,8 @@
 const digestBytes = 32;
-/** The size of the record in front, then its digest. */
+/** A record begins with its size, then its digest. */
 const digestAt = 4;
 const headBytes = digestAt + digestBytes;
-/** The length of the part of a text that is looked at to delete it. */
+/** How much of a text `deleteWhere` looks at. */
 const startBytes = 80;
 
 export interface RecordRingOptions {
@@ -11,21 +11,21 @@ export interface RecordRingOptions {
 }
 
 /**
- * Texts by the SHA-256 digest that they belong to, in one block of memory that the collector never looks into. They follow each
- * other round and round: when it is full, what was set first makes room. Memory becomes resident only as it is written.
+ * Texts by their SHA-256 digest, in one block of memory that the collector never looks into. It is a ring: when it is full, what
+ * was set first makes room. Memory becomes resident only as it is written.
  */
 export class RecordRing {
   readonly #recordsMax: number;
   readonly #bytes: Buffer;
   /**
    * The table: where the record of a digest begins, plus one, at the slot that the digest's first bytes name or the next free one
-   * behind it. 0 where there is nothing. It is never more than half full, so there is always such a one.
+   * after it. 0 where there is nothing. It is never more than half full, so there is always a free one.
    */
   readonly #places: Uint32Array;
   /** The digest that is asked about. */
   readonly #digest = Buffer.alloc(digestBytes);
   #records = 0;
-  /** Bytes that were ever written, and those of them that have made room. Where they lie is the rest of a division. */
+  /** All bytes ever written, and those of them that have made room. Modulo the size they are offsets. */
   #written = 0;
   #passed = 0;
 
@@ -40,7 +40,7 @@ export class RecordRing {
     return place === 0 ? undefined : this.#textAt(place - 1);
   }
 
-  /** One that is larger than the whole ring is not kept. */
+  /** A text larger than the whole ring is not kept. */
   set(digest: string, text: string): void {
     this.delete(digest);
     const size = headBytes + Buffer.byteLength(text);
@@ -58,7 +58,7 @@ export class RecordRing {
     this.#clear(this.#find(digest));
   }
 
-  /** Asks by how texts begin, as Latin-1: to read 50,000 of them whole would take 20 ms. */
+  /** Judges by the start of each text, as Latin-1: reading 50,000 whole would take 20 ms. */
   deleteWhere(isMeant: (start: string) => boolean): void {
     for (let at = this.#passed; at < this.#written; at += this.#stepAt(at)) {
       if (this.#sizeAt(at) === 0 || !isMeant(this.#startAt(this.#offsetOf(at)))) continue;
@@ -110,7 +110,7 @@ export class RecordRing {
     return this.#bytes.readUInt32LE(this.#offsetOf(position));
   }
 
-  /** The slot of the record that was written there; undefined if there is none, or it was deleted, or set anew. */
+  /** The slot of the record that was written there; undefined if there is none, or it was deleted, or set again. */
   #slotAt(position: number): number | undefined {
     if (this.#sizeAt(position) === 0) return undefined;
     const at = this.#offsetOf(position);
@@ -119,11 +119,12 @@ export class RecordRing {
   }
 
   #find(digest: string): number {
-    if (this.#digest.write(digest, 'hex') !== digestBytes) throw new RangeError('this is no SHA-256 digest');
+    if (this.#digest.write(digest, 'hex') !== digestBytes)
+      throw new RangeError('this is not a SHA-256 digest');
     return this.#slotOf(this.#digest, 0);
   }
 
-  /** The slot of the digest that stands there, or the free one where it belongs. */
+  /** The slot of the digest at that place, or the free one where it belongs. */
   #slotOf(bytes: Buffer, at: number): number {
     let slot = this.#homeOf(bytes, at);
     for (;;) {
@@ -143,7 +144,7 @@ export class RecordRing {
     return (slot + 1) & (this.#places.length - 1);
   }
 
-  /** Frees a slot. Those that follow without a gap move up where they may, so that each is still found from its home on. */
+  /** Frees a slot. Entries that follow without a gap move up where they may, so that each is still found from its home. */
   #clear(slot: number): void {
     if (this.#places[slot] === 0) return;
     this.#records -= 1;

@@ -1,4 +1,4 @@
-/** What there is in pieces of so many, in its order; the last may have fewer. */
+/** The items in order, in slices of `size`; the last may be shorter. */
 export function* slicesOf<Item>(items: Iterable<Item>, size: number): Generator<readonly Item[], void> {
   let slice: Item[] = [];
   for (const item of items) {

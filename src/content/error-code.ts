@@ -1,4 +1,4 @@
-/** What the system, Node or we call an error, such as ENOENT; undefined when it has no such name. */
+/** The code that the system, Node or we give an error, such as ENOENT; undefined if it has none. */
 export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }

@@ -1,7 +1,7 @@
 /**
  * Whether a key of this valid JSON text is written with a backslash. JSON.parse can misread such a key since V8 12.8
- * (nodejs/node#63785): where earlier objects led it to expect the key `\u00`, it takes `"\u0072ole"` for that key,
- * because it compares the raw text. A client can arrange this, and would so hide a member from the gateway.
+ * (nodejs/node#63785): where earlier objects led it to expect the key `\u00`, it takes `"\u0072ole"` for that key, because it
+ * compares the raw text. A client can arrange this, and so hide a member from the gateway.
  */
 export function hasEscapedKey(text: string): boolean {
   let at = text.indexOf('\\');
@@ -14,8 +14,8 @@ export function hasEscapedKey(text: string): boolean {
 }
 
 /**
- * Reads JSON text with escaped keys as JSON.parse should. The text must have passed JSON.parse before: its syntax is
- * trusted here. Strings and other scalars are still left to JSON.parse, which reads them rightly.
+ * Reads JSON text with escaped keys as JSON.parse should. The text must have passed JSON.parse before: its syntax is trusted
+ * here. Strings and other scalars are still left to JSON.parse, which reads them correctly.
  */
 export function parseEscapedKeys(text: string): unknown {
   const root: unknown[] = [];

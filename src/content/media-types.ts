@@ -7,7 +7,7 @@ export function canonicalType(type: string): string {
   return aliases.get(lower) ?? lower;
 }
 
-/** Whether a canonical type is one that the pattern (`audio/wav`, `audio/*`, `*`+`/*`) means. */
+/** Whether a canonical type fits the pattern (`audio/wav`, `audio/*`, `*`+`/*`). */
 export function matchesType(type: string, pattern: string): boolean {
   if (pattern === '*/*') return true;
   if (pattern.endsWith('/*')) return type.startsWith(pattern.slice(0, -1).toLowerCase());
@@ -21,12 +21,12 @@ export function typesOfDeclared(declared: string): readonly string[] | undefined
   return [type, ...(declaredAlso.get(type) ?? [])];
 }
 
-/** The canonical types an extension may mean; none when nobody knows it. */
+/** The canonical types an extension may mean; none when it is unknown. */
 export function typesOfExtension(extension: string): readonly string[] {
   return [...(extensionTable().get(extension) ?? [])];
 }
 
-/** Whether an extension is known for the type, or for any type that the pattern means. */
+/** Whether an extension is known for the type, or for any type that fits the pattern. */
 export function hasExtension(pattern: string): boolean {
   const isMeant = (type: string): boolean => matchesType(type, pattern);
   // The everyday ones first, so that the registry is not loaded for them.
@@ -147,7 +147,7 @@ const moreExtensions: readonly (readonly [extension: string, ...types: string[]]
 
 let table: Map<string, Set<string>> | undefined;
 
-/** Made when first asked for, and the registry loaded then: most gateways have no route with an upload. */
+/** Made, and the registry loaded, on first use: most gateways have no route with an upload. */
 function extensionTable(): Map<string, Set<string>> {
   if (table) return table;
   table = new Map();

@@ -21,7 +21,7 @@ export class JsonProblem extends Error {
   }
 }
 
-/** What a text may at most make of itself. */
+/** The most that a text may unfold into. */
 export interface JsonBounds {
   /** A scalar has depth 0, `[]` has depth 1. */
   readonly depthMax: number;
@@ -30,9 +30,9 @@ export interface JsonBounds {
 }
 
 /**
- * Parses JSON that every parser reads the same way (I-JSON, RFC 7493), or throws a `JsonProblem`. Beside malformed
- * text it refuses what parsers are known to disagree about: duplicate keys, `__proto__`, NUL in a key, half surrogate
- * pairs, numbers too large for a double, a byte order mark.
+ * Parses JSON that every parser reads the same way (I-JSON, RFC 7493), or throws a `JsonProblem`. Besides malformed text it
+ * refuses what parsers are known to disagree about: duplicate keys, `__proto__`, NUL in a key, half surrogate pairs, numbers too
+ * large for a double, a byte order mark.
  * Time is linear in the size of the body and no recursion follows its nesting. Memory is that of the text and of the values
  * allowed: they are counted before any is made, because `[]` takes three bytes in a text and over a hundred in a tree.
  */
@@ -54,7 +54,7 @@ function parse(text: string, bytes: Buffer): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // The SyntaxError quotes the text, so it must not travel on, not even as a cause.
+    // The SyntaxError quotes the text, so it must not be passed on, not even as a cause.
     throw new JsonProblem(explainMalformed(text, bytes));
   }
 }
@@ -132,8 +132,8 @@ interface Counted {
 }
 
 /**
- * Counts what stands in a text, which is right for all that turns out to be JSON; a backslash occurs only inside strings
- * there, where it takes the next character with it.
+ * Counts the strings and values in a text, correctly if it turns out to be JSON; there, a backslash occurs only inside strings,
+ * where it takes the next character with it.
  * Duplicate keys are found by counting. In the text every key and every string value is one pair of quotes; in the
  * tree a duplicate has replaced the earlier member, so its key (and whatever was inside) is missing there. The two
  * counts are equal exactly when no key was given twice, after unescaping, at any level.
@@ -151,7 +151,7 @@ function count(text: string, escaped: boolean): Counted {
     } else if (code === comma || isOpening(code)) {
       values += 1;
     } else if (isOpening(last) && isClosing(code)) {
-      // What was counted when it opened is not in there.
+      // The value counted at its opening is not there.
       values -= 1;
     }
     last = code;

@@ -7,8 +7,8 @@ import type { FileRule } from '../config/upload-rule.ts';
 export type FileNameRule = Pick<FileRule, 'required' | 'extensions' | 'nameLengthMax'>;
 
 /**
- * Refuses a file name that could be a path, hide its extension or be stored under another name than it is shown with.
- * `field` is how the file is called in a sentence.
+ * Refuses a file name that could be a path, hide its extension or be stored under another name than it is shown with. `field` is
+ * what a sentence calls the file.
  */
 export function checkFileName(fileName: string, field: string, rule: FileNameRule): void {
   // busboy 1 takes a part with an empty file name for a text field, others for a file. Browsers send it for an empty input.
@@ -46,8 +46,8 @@ export function readExtension(fileName: string): string | undefined {
 // --- Internal ---
 
 /**
- * Separators (`:` begins a stream or a drive on NTFS), hidden files, and the trailing dots and spaces that Windows drops,
- * which would turn `a.exe.` back into `a.exe`. Django drops what cannot be printed, so at either end that hides a dot as well.
+ * Separators (`:` begins a stream or a drive on NTFS), hidden files, and the trailing dots and spaces that Windows drops, which
+ * would turn `a.exe.` back into `a.exe`. Django drops what cannot be printed, so at either end that can hide a dot.
  */
 function isUnsafe(fileName: string): boolean {
   return (

@@ -14,7 +14,7 @@ import { Refusal } from '../refusals.ts';
 
 /** What is said about a file besides its content. */
 export interface FileClaims {
-  /** How the file is called in a sentence: its field, or `The file`. */
+  /** What a sentence calls the file: its field, or `The file`. */
   readonly label: string;
   /** The declared type without parameters; `application/octet-stream` claims nothing. */
   readonly type: string | undefined;
@@ -25,10 +25,10 @@ export interface FileClaims {
 type Verdict = 'pending' | 'signature' | 'text';
 
 /**
- * Checks that the declared type, the extension and the first bytes of a file agree on one allowed type. A claim that is
- * absent is not held against the file, except that a type with a signature must show it, and that text, which has none,
- * must be claimed and be UTF-8 without NUL from beginning to end. An extension nobody knows agrees with no type. Every method
- * throws `file_unsupported` as soon as no allowed type is left.
+ * Checks that the declared type, the extension and the first bytes of a file agree on one allowed type. A claim that is absent is
+ * not held against the file, except that a type with a signature must show it, and that text, which has none, must be claimed and
+ * be UTF-8 without NUL from beginning to end. An unknown extension agrees with no type. Every method throws `file_unsupported` as
+ * soon as no allowed type is left.
  */
 export class FileTypeCheck {
   readonly #allowed: readonly string[];
@@ -59,7 +59,7 @@ export class FileTypeCheck {
     if (this.#verdict === 'text' && !this.#isText) throw this.#unsupported('not text');
   }
 
-  /** Whether the file's type has passed; text has still to hold to its end. */
+  /** Whether the file's type has passed; text must still hold to its end. */
   settled(): boolean {
     return this.#verdict !== 'pending';
   }
@@ -119,7 +119,7 @@ function readClaims({ type, fileName }: FileClaims): readonly Claim[] {
   ].filter((claim): claim is Claim => claim.types !== undefined);
 }
 
-/** Whether each claim by itself is of an allowed type, and only all together are not: the allowed types would say what was sent. */
+/** Whether each claim alone is of an allowed type, but not all together: the allowed types would only repeat what was sent. */
 function areApart(claims: readonly Claim[], allowed: readonly string[]): boolean {
   const [first = [], ...others] = claims.map(({ types }) =>
     types.filter((type) => allowed.some((pattern) => matchesType(type, pattern))),
@@ -128,7 +128,7 @@ function areApart(claims: readonly Claim[], allowed: readonly string[]): boolean
   return eachIsAllowed && !first.some((type) => others.every((types) => types.includes(type)));
 }
 
-/** The allowed types by name, and those of the claims that an allowed pattern means. */
+/** The allowed types by name, and the claimed ones that an allowed pattern covers. */
 function candidates(allowed: readonly string[], claims: readonly (readonly string[])[]): readonly string[] {
   const named = allowed.filter((pattern) => !pattern.endsWith('/*')).map(canonicalType);
   const meant = claims.flat().filter((type) => allowed.some((pattern) => matchesType(type, pattern)));
@@ -142,15 +142,15 @@ interface Evidence {
   readonly claimed: readonly (readonly string[])[];
 }
 
-/** A type without a known signature is taken on its claims, as long as the content does not show another type. */
+/** A type without a known signature is taken on its claims, unless the content shows another type. */
 function isProven(type: string, { signature, provable, claimed }: Evidence): boolean {
   if (signature) return signature.includes(type);
   return !provable.has(type) && claimed.length > 0;
 }
 
 /**
- * A text may begin with the letters of a format of bytes (`MAC Address;…` like Monkey's Audio), because no file of that
- * format is text to its last byte; not like a format that is itself written in text and is not what was claimed.
+ * A text may begin with the letters of a binary format (`MAC Address;…` like Monkey's Audio), because no file of that format is
+ * text to its last byte; not like one that is itself written in text and is not what was claimed.
  */
 function mayBeText(type: string, { signature, sample }: Content): boolean {
   if (!signature || signature.includes(type)) return true;
@@ -164,16 +164,16 @@ interface Content {
   readonly sample: Buffer;
 }
 
-/** Whether no control character stands where signatures are looked for, so that all of one is printable. */
+/** Whether there is no control character where signatures are looked for, so all of one is printable. */
 function beginsInLetters(sample: Buffer): boolean {
   return /^[\t\n\f\r -\xff]*$/.test(sample.toString('latin1', 0, signatureBytesMax));
 }
 
 const signatureBytesMax = 512;
 
-/** Whether a file of the type can be text from its first byte to its last, which then proves nothing against the type. */
+/** Whether a file of the type can be text from its first byte to its last, so that being text proves nothing. */
 function isWrittenInText(type: string, sample: Buffer): boolean {
-  // The library takes `%!` alone for PostScript, and a LaTeX file begins with `%!TEX`.
+  // The library takes a bare `%!` for PostScript, but a LaTeX file begins with `%!TEX`.
   if (type === 'application/postscript') return sample.includes('%!PS');
   return isTextType(type) || writtenInText.has(type);
 }

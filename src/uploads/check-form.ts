@@ -10,10 +10,10 @@ import { Refusal } from '../refusals.ts';
 import { ambiguous } from './upload-refusals.ts';
 import type { FileRule, FormRule } from '../config/upload-rule.ts';
 
-/** Bounds the work for a form, where the rule itself allows any number of other files: an empty part costs as much as a large one. */
+/** Bounds the work for a form whose rule allows any number of other files: an empty part costs as much as a large one. */
 const partsMax = 1000;
 
-/** How a file may be called that `others: allow` lets through. */
+/** What a file that `others: allow` lets through may be called. */
 const otherNames: FileNameRule = { required: false, extensions: undefined, nameLengthMax: 255 };
 
 const byteOrderMark = Buffer.from('\ufeff');
@@ -31,7 +31,7 @@ interface OpenField {
   readonly value: CollectedBytes;
 }
 
-/** Holds the parts of one form against its rule while they arrive, and tells of every part that it has read to its end. */
+/** Checks the parts of a form against its rule as they arrive, and reports each part it has read to its end. */
 export class FormCheck implements PartHandler {
   readonly #rule: FormRule;
   readonly #partRead: (fact: PartFact) => void;
@@ -95,13 +95,13 @@ export class FormCheck implements PartHandler {
     return this.#filesBegun > 0 && this.#unsettled.length === 0;
   }
 
-  /** Decides the types that can be decided. To be awaited after every chunk. */
+  /** Decides the types that can be decided. Await it after every chunk. */
   async settle(): Promise<void> {
     for (const check of this.#unsettled) await check.settle();
     this.#unsettled = this.#unsettled.filter((check) => !check.settled());
   }
 
-  /** What can only be said at the end: nothing required is missing, and the text fields satisfy their schema. */
+  /** What only the end can show: nothing required is missing, and the text fields satisfy their schema. */
   finish(): void {
     for (const [field, { required }] of this.#rule.files) {
       if (required && !this.#counts.has(field))
@@ -129,11 +129,11 @@ export class FormCheck implements PartHandler {
     const rule = this.#rule.files.get(name);
     if (!rule) {
       if (this.#rule.others === 'refuse') throw this.#unexpectedFile();
-      // formidable 3 takes it for a text field, and as that it might be one that the rule would not let through.
+      // formidable 3 takes it for a text field, and as such the rule might refuse it.
       if (type === undefined) throw ambiguous('a file that no rule names declares no content type');
-      // PHP drops it, and the files behind it, of which one may be required.
+      // PHP drops it, and the files after it, one of which may be required.
       if (/\][^[]/.test(name))
-        throw ambiguous('a file that no rule names has a name with text behind brackets');
+        throw ambiguous('a file that no rule names has a name with text after brackets');
       checkFileName(fileName, 'Every file', otherNames);
       this.#filesBegun += 1;
       return { kind: 'file', field: 'The file', rule: undefined, types: undefined };
@@ -210,6 +210,8 @@ export class FormCheck implements PartHandler {
 
 function unexpectedField(names: readonly string[]): Refusal {
   const message =
-    names.length === 0 ? 'The form must hold no text field' : `Text fields are only ${names.join(', ')}`;
+    names.length === 0
+      ? 'The form must hold no text field'
+      : `Text fields are taken only as ${names.join(', ')}`;
   return new Refusal('body_invalid', { message, detail: 'text field the rule does not name' });
 }

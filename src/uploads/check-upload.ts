@@ -18,10 +18,10 @@ export interface UploadRequest {
 }
 
 /**
- * Passes the body on, byte for byte, as far as it has been checked, and throws a `Refusal` where it breaks the rule.
- * No byte of a file comes out before its type passed, and the last chunk comes out only when everything passed: who forwards
- * what comes out and breaks off on a throw never completes a refused body. At most the text fields, one sample per file
- * and two chunks are held. A chunk is the reader's until it asks for the next.
+ * Passes the body on, byte for byte, as far as it has been checked, and throws a `Refusal` where it breaks the rule. No byte of a
+ * file comes out before its type has passed, and the last chunk only once everything has: a caller that forwards this and breaks
+ * off on a throw never completes a refused body. At most the text fields, one sample per file and two chunks are held. A chunk is
+ * the reader's until it asks for the next.
  */
 export async function* checkUpload(request: UploadRequest, rule: UploadRule): AsyncGenerator<Buffer, void> {
   const check = rule.kind === 'form' ? await openForm(request, rule) : openRawFile(request, rule);
@@ -117,7 +117,7 @@ function openRawFile({ contentType }: UploadRequest, rule: RawFileRule): BodyChe
   };
 }
 
-/** The type of the file that is the whole body. What is wrong with it is in no form. */
+/** The type of the file that is the whole body. Its faults are not those of a form. */
 function readOwnType(contentType: string | undefined): ReturnType<typeof readDeclaredType> {
   try {
     return readDeclaredType(contentType);

@@ -2,9 +2,9 @@ import { Refusal } from '../refusals.ts';
 import { ambiguous } from './upload-refusals.ts';
 
 /**
- * Takes the boundary from a request's Content-Type, which must be exactly `multipart/form-data` with one boundary and,
- * at most, `charset=utf-8`. Parsers differ over repeated and extended (`boundary*`) parameters, escapes, spaces and upper case
- * (to Tornado 6 `Multipart/Form-Data` is no form, so it sees no file either).
+ * Takes the boundary from a request's Content-Type, which must be exactly `multipart/form-data` with one boundary and, at most,
+ * `charset=utf-8`. Parsers differ over repeated and extended (`boundary*`) parameters, escapes, spaces and upper case (to Tornado
+ * 6 `Multipart/Form-Data` is not a form, so it sees no file either).
  */
 export function readBoundary(contentType: string | undefined): string {
   const match = contentType === undefined ? null : mediaType.exec(contentType);
@@ -38,8 +38,8 @@ const mediaType = /^multipart\/form-data(?=;|$| ;)/i;
 const parameter = /^; ?([a-z]+)=(?:([^\s;"]+)|"([^"\\]+)")/;
 
 /**
- * What clients write, out of the bchars of RFC 2046 §5.1.1. At a comma, an equals sign or a quote some parsers cut it (Rack 2, CGI.pm,
- * Python's email): with the boundary `Z,Q` they read a second form in the midst of a file. A row of dashes alone is no boundary.
+ * What clients write, out of the bchars of RFC 2046 §5.1.1. At a comma, an equals sign or a quote some parsers cut it (Rack 2,
+ * CGI.pm, Python's email): with boundary `Z,Q` they read a second form inside a file. Dashes alone are not a boundary.
  */
 const plainBoundary = /^(?=.*[0-9A-Za-z])[\w.+-]{1,70}$/;
 

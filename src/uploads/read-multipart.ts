@@ -1,7 +1,7 @@
 import { readPartHeader, type PartHeader } from './read-part-header.ts';
 import { ambiguous } from './upload-refusals.ts';
 
-/** Told what a body holds, in order. Whatever it throws ends the reading. */
+/** Told what a body holds, in order. A throw ends the reading. */
 export interface PartHandler {
   readonly partBegins: (header: PartHeader) => void;
   /** A slice of the caller's chunk: copy what is kept. */
@@ -11,7 +11,7 @@ export interface PartHandler {
 
 type State = 'start' | 'delimited' | 'headers' | 'content' | 'closed' | 'ended';
 
-/** The empty line with them. Django takes no longer ones: up to 3.2 it drops the part without a word. */
+/** Including the empty line. Django takes none longer: up to 3.2 it silently drops the part. */
 const headerBytesMax = 1024;
 const crlf = Buffer.from('\r\n');
 const blankLine = Buffer.from('\r\n\r\n');
@@ -20,11 +20,10 @@ const CR = 0x0d;
 const DASH = 0x2d;
 
 /**
- * Reads `multipart/form-data` and accepts its canonical form only (RFC 7578, RFC 2046 §5.1.1): no preamble, no padding,
- * nothing after the end, and the boundary nowhere except in a delimiter, so that a parser which looks for it by line
- * and one which looks for it by bytes cut at the same places. Anything else throws `file_ambiguous`.
- * The verdict does not depend on how the body is cut into chunks, of which at most one delimiter or one block of part headers is
- * held back.
+ * Reads `multipart/form-data` and accepts its canonical form only (RFC 7578, RFC 2046 §5.1.1): no preamble, no padding, nothing
+ * after the end, and the boundary nowhere except in a delimiter, so that a parser which looks for it by line and one which looks
+ * for it by bytes cut at the same places. Anything else throws `file_ambiguous`. The verdict does not depend on how the body is
+ * cut into chunks. At most one delimiter or one block of part headers is held back.
  */
 export class MultipartReader {
   readonly #handler: PartHandler;
@@ -33,7 +32,7 @@ export class MultipartReader {
   /** `CRLF--boundary` */
   readonly #delimiter: Buffer;
   #state: State = 'start';
-  /** Bytes of the state that are not decided yet. */
+  /** Bytes not decided yet in this state. */
   #held: Buffer = nothing;
   #declaredLength: number | undefined;
   #partBytes = 0;
@@ -111,7 +110,7 @@ export class MultipartReader {
       this.#emit(bytes.subarray(0, decided));
       return this.#hold(bytes.subarray(decided));
     }
-    // The CRLF has to lie within the content: one that ends the header lines is not part of a delimiter.
+    // The CRLF must lie within the content: one that ends the header lines is not part of a delimiter.
     if (at < 2 || !startsWith(bytes.subarray(at - 2), crlf)) {
       this.#emit(bytes.subarray(0, at));
       throw ambiguous('the boundary stands inside a part');
@@ -139,7 +138,7 @@ export class MultipartReader {
     this.#handler.partData(data);
   }
 
-  /** The first place from which the bytes could go on to be a delimiter, or the boundary without its CRLF. */
+  /** The first place from which the bytes could still become a delimiter, or the boundary without its CRLF. */
   #undecidedFrom(bytes: Buffer): number {
     const { length } = bytes;
     for (let at = Math.max(0, length - this.#delimiter.length + 1); at < length; at += 1) {

@@ -8,7 +8,7 @@ export interface PartHeader {
   /** Lower case, without parameters; no text field has one. */
   readonly type: string | undefined;
   readonly charset: string | undefined;
-  /** The part's own Content-Length. Some clients send it; it is believed by nobody, so it has to be true. */
+  /** The part's own Content-Length. Some clients send it; it is checked, never trusted. */
   readonly length: number | undefined;
 }
 
@@ -41,7 +41,7 @@ export function readPartHeader(block: Buffer): PartHeader {
   return { name, fileName, ...declared, length: readLength(headers.get('content-length')) };
 }
 
-/** Whether a form field may have this name: what passes is one name for every parser. */
+/** Whether a form field may have this name: what passes is the same to every parser. */
 function isFieldName(name: string): boolean {
   return (
     name.length > 0 &&
@@ -53,14 +53,14 @@ function isFieldName(name: string): boolean {
     name !== '_charset_' &&
     name !== 'MAX_FILE_SIZE' &&
     !name.includes('__proto__') &&
-    // PHP drops a file of such a name, and those behind it.
+    // PHP drops a file with any other name, and those after it.
     /^[^[\]]+(?:\[[^[\]]*\][^[\]]*)*$/.test(name)
   );
 }
 
 /**
- * Control characters, lone surrogates, and the marks that reorder or hide text on screen. The two joiners are part of some scripts and
- * of many emoji.
+ * Control characters, lone surrogates, and marks that reorder or hide text on screen. The two joiners are part of some scripts
+ * and of many emoji.
  */
 export const unsafeText = /[\p{Cc}\p{Cs}\u2028\u2029\ufff9-\uffff]|(?![\u200c\u200d])\p{Cf}/u;
 
@@ -84,7 +84,7 @@ export function readDeclaredType(value: string | undefined): Pick<PartHeader, 't
 // oxlint-disable-next-line no-control-regex
 const headerLine = /^([A-Za-z-]+): ([^\x00-\x1f\x7f ](?:[^\x00-\x1f\x7f]*[^\x00-\x1f\x7f ])?)$/;
 
-/** CGI.pm 4 does not know them in any other case, and takes a file for a text without a name. */
+/** CGI.pm 4 does not know them in any other case, and takes a file for a nameless text. */
 const known = new Map(
   ['Content-Disposition', 'Content-Type', 'Content-Length'].flatMap((name) => {
     const key = name.toLowerCase();
@@ -98,7 +98,9 @@ const known = new Map(
  */
 const disposition = /^form-data; name="([^"\\]*)"(?:; filename="([^"\\]*)")?$/;
 
-/** What some parsers read as a form of its own. To Python's cgi a URL-encoded one goes on to the end of the body, whatever parts follow. */
+/**
+ * What some parsers read as a form itself. To Python's cgi a URL-encoded one lasts to the end of the body, whatever parts follow.
+ */
 const formInForm = /^(?:multipart\/|message\/|application\/x-www-form-urlencoded$)/;
 
 /** What a parser that looks for names with a pattern takes for one. */

@@ -5,9 +5,9 @@ import { busy } from './upload-refusals.ts';
 export const sampleBytesMax = 16 * 1024;
 
 /**
- * The canonical types that a file's first bytes leave possible; undefined when they show no known signature.
- * The library sees a bounded sample only, and a fault of its own counts as no signature, which no type that has one survives.
- * A delay says nothing of the file: archives are unpacked on the few threads that write to the disk, too.
+ * The canonical types that a file's first bytes leave possible; undefined when they show no known signature. The library sees a
+ * bounded sample only; an error inside it counts as no signature, so every type that has one is refused. A delay says nothing
+ * about the file: archives are unpacked on the few threads that also write to disk.
  */
 export async function readSignature(sample: Buffer): Promise<readonly string[] | undefined> {
   if (isTagAlone(sample)) return taggedTypes;
@@ -49,13 +49,13 @@ function expiry(deadline: AbortSignal): Promise<never> {
   });
 }
 
-/** Sound before which an ID3v2 tag may stand. */
+/** Audio types that an ID3v2 tag may precede. */
 const taggedTypes = ['audio/mpeg', 'audio/aac', 'audio/flac'];
 
-/** Whether the sample shows nothing but an ID3v2 tag (§3.1 there), as where that holds a picture. */
+/** Whether the sample shows nothing but an ID3v2 tag (its §3.1), as one with a picture may. */
 function isTagAlone(sample: Buffer): boolean {
   if (sample.length < 10 || sample.toString('latin1', 0, 3) !== 'ID3') return false;
-  // Of each byte of the size seven bits count.
+  // Seven bits of each size byte count.
   const size = sample.subarray(6, 10).reduce((bits, byte) => bits * 128 + (byte % 128), 0);
   return 10 + size >= sample.length;
 }

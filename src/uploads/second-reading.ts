@@ -15,8 +15,8 @@ interface FoundPart extends PartFact {
 }
 
 /**
- * Has `@fastify/busboy` read what the canonical reader accepted. Its events do not show a dropped part, a folded header or
- * a repeated parameter, so it cannot be the only reader; but a fault in either shows as a disagreement between them.
+ * Lets `@fastify/busboy` read what the canonical reader accepted. Its events do not show a dropped part, a folded header or a
+ * repeated parameter, so it cannot be the only reader; but a fault in either shows as a disagreement between them.
  */
 export async function createSecondReading(boundary: string): Promise<SecondReading> {
   // Loaded by the first upload: most gateways never need it.
@@ -30,10 +30,10 @@ export async function createSecondReading(boundary: string): Promise<SecondReadi
   );
 }
 
-/** Reads the same body with a second parser, behind the first, and throws `file_ambiguous` unless it finds the same parts. */
+/** Reads the same body with a second parser, after the first, and throws `file_ambiguous` unless it finds the same parts. */
 export class SecondReading {
   readonly #parser: BusboyInstance;
-  /** What either reading found and the other has not come to yet. */
+  /** What one reading has found and the other not yet. */
   readonly #expected: PartFact[] = [];
   readonly #found: FoundPart[] = [];
   #failed = false;
@@ -61,7 +61,7 @@ export class SecondReading {
     });
   }
 
-  /** To be told of every part that the first reading has read to its end, before the chunk in which it ends is written. */
+  /** Call it for every part that the first reading has read to its end, before the chunk in which it ends is written. */
   expect(fact: PartFact): void {
     this.#expected.push(fact);
   }
@@ -70,7 +70,7 @@ export class SecondReading {
   async write(chunk: Buffer): Promise<void> {
     await this.#step((done) => this.#parser.write(chunk, () => done()));
     this.#compare();
-    // At most one of them has begun a part, or not said yet that it is over.
+    // They differ by one part at most: one has begun it, or not yet ended it.
     if (Math.abs(this.#expected.length - this.#found.length) > 1) throw disagreement();
   }
 

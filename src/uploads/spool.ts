@@ -21,12 +21,15 @@ export interface SpoolRoom {
   readonly diskBytes: () => number;
 }
 
-/** The folder for uploads cannot be written to, which is found out when the gateway starts. */
+/** The folder for uploads cannot be written to, as found out when the gateway starts. */
 export class SpoolUnavailable extends Error {
   constructor(directory: string, cause: unknown) {
-    super(`uploads cannot wait in ${directory} (spool.directory): it is no folder that can be written to`, {
-      cause,
-    });
+    super(
+      `uploads cannot wait in ${directory} (spool.directory): it is not a folder that can be written to`,
+      {
+        cause,
+      },
+    );
     this.name = 'SpoolUnavailable';
   }
 }
@@ -44,7 +47,7 @@ export function createSpoolRoom(limits: SpoolLimits): SpoolRoom {
 interface Usage {
   memory: number;
   disk: number;
-  /** Of writes for which the disk had no room. */
+  /** Of writes that found no room on the disk. */
   secondTries: Promise<void>;
 }
 
@@ -52,7 +55,7 @@ const readBytes = 64 * 1024;
 
 const diskFull = 'the disk is full';
 
-/** What the system has no more of, by the error it then gives. It passes, other than a fault of the folder. */
+/** What the system has run out of, by its error. Unlike a fault of the folder, this passes. */
 const lacks: ReadonlyMap<unknown, string> = new Map([
   ['ENOSPC', diskFull],
   ['EDQUOT', diskFull],
@@ -106,7 +109,7 @@ export class Spool {
   async #dropFile(): Promise<void> {
     const file = this.#file;
     this.#file = undefined;
-    // What a network file system fails to write at the end is of no use to anybody any more.
+    // Nobody needs what a network file system fails to write at the end.
     await file?.close().catch(() => undefined);
     this.#leaveDisk();
   }
@@ -131,7 +134,7 @@ export class Spool {
   async #writeToDisk(chunks: readonly Buffer[]): Promise<void> {
     const size = chunks.reduce((sum, { length }) => sum + length, 0);
     if (this.#usage.disk + size > this.#limits.diskMax) {
-      // Now and not when its file is closed: meanwhile every other upload would ask for more and fail as well.
+      // Now, not when its file is closed: until then every other upload would ask for more and fail as well.
       this.#leaveDisk();
       throw busy('the limit of the process is reached');
     }
@@ -156,7 +159,7 @@ export class Spool {
     }
   }
 
-  /** One after the other, and who finds no room then leaves its own to those behind: all at once, all would fail. */
+  /** One after another; one that still finds no room leaves its own to the next: all at once, all would fail. */
   async #tryAgain(write: () => Promise<void>, error: unknown): Promise<void> {
     if (lackOf(error) !== diskFull) throw error;
     const tried = this.#usage.secondTries.then(write).catch(async (failure: unknown) => {
@@ -178,8 +181,8 @@ export class Spool {
   }
 
   /**
-   * Reads from the first byte, as often as it is called. The spool has to stay open meanwhile. A chunk is the reader's until
-   * it asks for the next.
+   * Reads from the first byte, every time it is called. The spool must stay open meanwhile. A chunk is the reader's until it asks
+   * for the next.
    */
   async *read(): AsyncGenerator<Buffer, void> {
     if (this.#closed) throw new Error('the spool is closed');
@@ -188,7 +191,7 @@ export class Spool {
       return;
     }
     let position = 0;
-    // The same for all of it: a new one each time would be more memory than all that is held (50 MB with 50 large uploads).
+    // One for all reads: a new one each time would be more memory than is held (50 MB with 50 large uploads).
     const buffer = Buffer.allocUnsafeSlow(readBytes);
     while (position < this.#bytes) {
       if (!this.#file) throw new Error('the spool is closed');

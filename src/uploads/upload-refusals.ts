@@ -1,6 +1,6 @@
 import { Refusal } from '../refusals.ts';
 
-/** Refuses a body that two parsers could read differently; the reason says which form was met. */
+/** Refuses a body that two parsers could read differently; the reason says what was found. */
 export function ambiguous(reason: string): Refusal {
   return new Refusal('file_ambiguous', {
     message: `The form is not in canonical form: ${reason}`,

@@ -383,7 +383,7 @@ test('a folder that cannot hold uploads stops the start with one clear line', as
   const spool = { directory: '/nowhere' };
   await assert.rejects(
     startGateway(t, { routes, spool }, { upstream: upstream.url }),
-    /\ngatehouse: uploads cannot wait in \/nowhere \(spool\.directory\): it is no folder that can be written to\n$/,
+    /\ngatehouse: uploads cannot wait in \/nowhere \(spool\.directory\): it is not a folder that can be written to\n$/,
   );
 });
 

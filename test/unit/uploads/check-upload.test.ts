@@ -149,7 +149,7 @@ const refused: Readonly<Record<string, Case>> = {
     rule: { ...form, others: 'allow' },
     says: [
       'file_ambiguous',
-      'The form is not in canonical form: a file that no rule names has a name with text behind brackets',
+      'The form is not in canonical form: a file that no rule names has a name with text after brackets',
     ],
   },
   'a path as a file name where other files are allowed': {
@@ -168,7 +168,7 @@ const refused: Readonly<Record<string, Case>> = {
   'a text field that is not listed': {
     parts: [note, file],
     rule: withFields({ names: ['title', 'lang'] }),
-    says: ['body_invalid', 'Text fields are only title, lang'],
+    says: ['body_invalid', 'Text fields are taken only as title, lang'],
   },
   'any text field where none is listed': {
     parts: [note, file],
