@@ -37,8 +37,8 @@ export function addressesCollide(one: Address, other: Address): boolean {
 }
 
 /**
- * The name that a TLS server at this host is told, by which it chooses among its certificates: none for an address, and never the
- * dot with which an absolute name may end (RFC 6066 §3).
+ * The name that a TLS server at this host is told, to choose its certificate by: none for an address, and never the dot that may
+ * end an absolute name (RFC 6066 §3).
  */
 export function serverNameOf(host: string): string | undefined {
   return isIP(host) === 0 ? host.replace(/\.$/, '') : undefined;

@@ -10,7 +10,7 @@ export function readAuthorities(file: string): string {
 
 export const notCertificates = 'is not PEM certificates (-----BEGIN CERTIFICATE-----)';
 
-/** True for PEM text of one certificate or more. To TLS any other text is a list without authorities, and so trusts nobody. */
+/** True for PEM text of one or more certificates. To TLS any other text is an empty list of authorities, so it trusts nobody. */
 export function areCertificates(pem: string): boolean {
   const found = pem.split(certificateEnd).slice(0, -1);
   return found.length > 0 && found.every((text) => isCertificate(text + certificateEnd));

@@ -16,7 +16,7 @@ const ajv = new Ajv2020({
   // A test holds our schema against the meta-schema; compiling that at every start would take 40 ms.
   meta: false,
   validateSchema: false,
-  // The optimizer costs 30 ms of every start, and what it saves in a file that is checked once cannot be measured.
+  // The optimizer costs 30 ms of every start, and its gain in a file checked once cannot be measured.
   code: { optimize: false },
 });
 for (const [name, { fault }] of Object.entries(formats)) {
@@ -33,14 +33,14 @@ export function checkShape(tree: unknown, isExpanded: (pointer: string) => boole
 }
 
 /**
- * The tree without what is wrong with it, so that the rules between fields can still be checked: the mistaken value
- * goes, its default comes back, and what cannot do without it goes too. Undefined when nothing usable remains.
+ * The tree without what is wrong with it, so that the rules between fields can still be checked: the mistaken value goes, its
+ * default comes back, and whatever needs it goes too. Undefined when nothing usable remains.
  */
 export function salvage(tree: unknown, broken: readonly string[]): RawConfig | undefined {
   removeAll(tree, broken);
-  // Each turn removes something, so it ends; the bound only guards against a mistake here.
+  // Each turn removes or adds something, so it ends; the bound only guards against a mistake here.
   for (let turn = 0; turn < 1000; turn += 1) {
-    // Rules cope with empty lists, so one bad target does not hide what is wrong with every route.
+    // Rules cope with empty lists, so a bad target does not hide what is wrong with every route.
     const errors = errorsOf(tree).filter(
       ({ keyword }) => keyword !== 'minItems' && keyword !== 'minProperties',
     );
@@ -59,7 +59,7 @@ export function faulty({ instancePath, keyword, params }: ShapeError): string {
   return typeof key === 'string' ? childPointer(instancePath, key) : instancePath;
 }
 
-/** Puts something in the place of what is missing, where what stands beside it can then be checked. Says whether it did. */
+/** Fills in what is missing, so that what stands beside it can be checked. Says whether it did. */
 function supply({ keyword, params, data, parentSchema, instancePath }: ShapeError): boolean {
   const option = String(params['missingProperty']);
   if (keyword !== 'required' || !isContainer(data)) return false;
@@ -67,7 +67,7 @@ function supply({ keyword, params, data, parentSchema, instancePath }: ShapeErro
   return value !== undefined && Reflect.set(data, option, value);
 }
 
-/** What stands in for the two rooms that have no default. */
+/** Stands in for the two sections that have no default. */
 const emptyRooms: Readonly<Record<string, () => unknown>> = { upstreams: () => ({}), routes: () => [] };
 
 /** A name that nothing else has, where a name is missing. */
@@ -82,7 +82,7 @@ function errorsOf(tree: unknown): readonly ShapeError[] {
   return fits(tree) ? [] : (fits.errors ?? []);
 }
 
-/** A text may be wrong for its format only because a number stands for it: `workers` is a number or "auto". */
+/** A text may fail its format only because it holds a number: `workers` is a number or "auto". */
 function convert(tree: unknown, { keyword, parentSchema, data, instancePath }: ShapeError): boolean {
   if ((keyword !== 'type' && keyword !== 'format') || typeof data !== 'string') return false;
   const value = scalarOf(data, [parentSchema?.['type']].flat());
@@ -97,7 +97,7 @@ function scalarOf(text: string, types: readonly unknown[]): number | boolean | u
   return undefined;
 }
 
-/** From the end of each list, because removing an item moves those behind it. */
+/** From the end of each list, because removing an item moves those after it. */
 function removeAll(tree: unknown, pointers: readonly string[]): void {
   const backwards = [...new Set(pointers)].toSorted((a, b) => b.localeCompare(a, 'en', { numeric: true }));
   for (const pointer of backwards) remove(tree, pointer);

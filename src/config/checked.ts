@@ -1,6 +1,6 @@
 import { parseDuration, parseSize } from './units.ts';
 
-/** What the checks before this have made sure of. A gap in them must stop the start, not become a limit that is not there. */
+/** A value that earlier checks have ensured. A gap in them must stop the start, not turn into a limit that is missing. */
 export function checked<T>(value: T | undefined): T {
   if (value === undefined) throw new Error('A checked configuration lacks a value');
   return value;

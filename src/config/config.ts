@@ -12,7 +12,7 @@ export interface Config {
   readonly listen: Address;
   /** Without tokens the second listener asks for none, and keys cannot be administered there. */
   readonly admin: { readonly listen: Address; readonly tokens: readonly AdminToken[] };
-  /** Processes that serve; with more than one, another one leads them. */
+  /** Processes that serve; with more than one, another leads them. */
   readonly workers: number;
   /** CIDRs (or single addresses) of proxies whose X-Forwarded-* is believed. */
   readonly trustProxy: readonly string[];
@@ -72,7 +72,7 @@ export type RedisServers =
       readonly sentinelUsername: string | undefined;
       readonly sentinelPassword: string | undefined;
     }
-  /** Some nodes to begin with; they tell the others. */
+  /** Some nodes to begin with; they name the others. */
   | { readonly kind: 'cluster'; readonly nodes: readonly Address[] };
 
 export interface AuthConfig {
@@ -80,17 +80,17 @@ export interface AuthConfig {
   readonly header: string;
   readonly forwardKey: boolean;
   readonly cacheForMs: number;
-  /** How long a key that the store vouched for goes on working while the store is down. */
+  /** How long a key that the store vouched for keeps working while the store is down. */
   readonly graceOnOutageMs: number;
-  /** In front of every secret that is made, with an underscore behind it. */
+  /** Put before every secret that is made, followed by an underscore. */
   readonly prefix: string;
-  /** How many keys that are not valid one network may send; undefined = any number. */
+  /** How many invalid keys one network may send; undefined = any number. */
   readonly guessing: { readonly failuresMax: number; readonly perMs: number } | undefined;
 }
 
 /** A token of the second listener. The token itself is hashed while loading and kept nowhere. */
 export interface AdminToken {
-  /** What the audit log calls whoever shows it. */
+  /** What the audit log calls its holder. */
   readonly name: string;
   /** SHA-256 of the token, 64 lower-case hex digits. */
   readonly digest: string;
@@ -118,7 +118,7 @@ export interface UpstreamConfig {
   /** Origins, `http://host:port` or `https://host`, without a path. */
   readonly targets: readonly string[];
   readonly timeouts: { readonly connectMs: number; readonly responseMs: number; readonly idleMs: number };
-  /** Requests at work at each target at most, each on a connection of its own. WebSockets do not count. */
+  /** Requests at work at each target, at most; each on its own connection. WebSockets do not count. */
   readonly connections: number;
   /** Send the client's own Host instead of the target's. */
   readonly preserveHost: boolean;
@@ -161,15 +161,15 @@ export interface UpgradeRule {
   readonly socketsMax: number;
 }
 
-/** How fast a body has to arrive. */
+/** How fast a body must arrive. */
 export interface ArrivalRule {
-  /** All of it. */
+  /** For all of it. */
   readonly timeoutMs: number;
-  /** While the client is waited for; 0 for no least. */
+  /** While waiting for the client; 0 for no minimum. */
   readonly bytesPerSecondMin: number;
 }
 
-/** What uploads may take while they wait until all of them passed. */
+/** What uploads may take while they wait until each has passed in full. */
 export interface SpoolConfig {
   readonly memory: number;
   readonly disk: number;

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { RawKey, RawToken } from './schema.ts';
 
-/** What `admin.token`, which has no name of its own, is called. */
+/** The name of `admin.token`, which has none of its own. */
 export const plainTokenName = 'admin';
 
 /** SHA-256 of a key's secret in lower-case hex; undefined when the YAML gives neither secret nor hash. */
@@ -9,7 +9,7 @@ export function digestOf({ secret, hash: written }: Pick<RawKey, 'secret' | 'has
   return secret === undefined ? writtenDigest(written) : hash('sha256', secret);
 }
 
-/** The same of a token of the second listener. */
+/** The same for a token of the second listener. */
 export function tokenDigest({ token, hash: written }: Pick<RawToken, 'token' | 'hash'>): string | undefined {
   return token === undefined ? writtenDigest(written) : hash('sha256', token);
 }

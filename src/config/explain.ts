@@ -8,13 +8,13 @@ import { missingSpace, show, showName, suggest } from './wording.ts';
  * says it better. A secret is never shown, and neither is anything from the environment (`hidden`).
  */
 export function explain(error: ShapeError, hidden: boolean): string | undefined {
-  // The name itself is judged by `propertyNames`, which comes with an error of its own for the mapping.
+  // The name itself is judged by `propertyNames`, which brings its own error for the mapping.
   if (error.propertyName !== undefined) return undefined;
   const subject = hidden || part(error)['writeOnly'] === true ? hiddenSubject : show(error.data);
   return (sentences[error.keyword] ?? otherwise)(error, subject);
 }
 
-/** How a sentence calls a value that it must not show. */
+/** What a sentence calls a value that it must not show. */
 const hiddenSubject = 'the value';
 
 type Sentence = (error: ShapeError, subject: string) => string;
@@ -93,7 +93,7 @@ function fault(error: ShapeError, text: string, subject?: string): string | unde
   return problem !== undefined && subject !== undefined ? `${subject} ${problem}` : problem;
 }
 
-/** What the format of the value has people write. */
+/** What the format of the value asks people to write. */
 function advice(error: ShapeError): string | undefined {
   return /(?<=, )write .*/.exec(fault(error, '') ?? '')?.[0];
 }

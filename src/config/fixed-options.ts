@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Config } from './config.ts';
 
-/** What lasts as long as the process, by its name in the file. */
+/** What a running process cannot change, by its name in the file. */
 const fixedOptions: Readonly<Record<string, keyof Config>> = {
   listen: 'listen',
   admin: 'admin',

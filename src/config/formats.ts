@@ -23,7 +23,7 @@ interface Format {
   readonly pattern?: string;
 }
 
-/** What can be written for a body, as messages say it. */
+/** What can be written for a body, in messages. */
 export const bodyAdvice = 'write none, json: {…}, upload: {…}, file: {…} or any: {…}';
 
 /** What can be written for an upgrade. */
@@ -64,7 +64,7 @@ export const formats = {
   anchor: {
     fault: (text) =>
       parseAnchor(text) === undefined
-        ? 'is no start of a period, write a weekday such as monday, a day such as 15, or a month and day such as 04-01'
+        ? 'is not the start of a period, write a weekday such as monday, a day such as 15, or a month and day such as 04-01'
         : undefined,
     pattern: anchorPattern,
   },
@@ -122,17 +122,17 @@ export const formats = {
   },
 } as const satisfies Record<string, Format>;
 
-/** Visible characters that no part header has to escape; the reader of forms takes no other names. */
+/** Visible characters that no part header has to escape; the form reader takes no other names. */
 const fieldName = /^(?!.*__proto__)[^\p{C}\s"\\;=&%<>]{1,256}$/u;
 
 export type FormatName = keyof typeof formats;
 
-/** The format of that name, as the schema writes it. */
+/** The format of that name in the schema. */
 export function formatOf(name: unknown): Format | undefined {
   return typeof name === 'string' && Object.hasOwn(formats, name) ? formats[name as FormatName] : undefined;
 }
 
-/** For text of which the pattern says all. */
+/** For text that the pattern alone decides. */
 function matching(pattern: string, fault: string): Required<Format> {
   const whole = new RegExp(pattern);
   return { fault: (text) => (whole.test(text) ? undefined : fault), pattern };

@@ -11,7 +11,7 @@ export interface HandedConfig {
   readonly raw: RawConfig;
 }
 
-/** Whoever gets it need not read the file, which may have been changed meanwhile. */
+/** The receiver need not read the file, which may have changed meanwhile. */
 export function handOver({ file, raw }: CheckedConfig): HandedConfig {
   const { token, tokens } = raw.admin;
   const plain: RawToken[] = token === '' ? [] : [{ name: plainTokenName, token, role: 'write' }];
@@ -36,7 +36,7 @@ export function handOver({ file, raw }: CheckedConfig): HandedConfig {
   };
 }
 
-/** What was handed over is complete and has been checked. Its warnings have been told by who checked it. */
+/** What was handed over is complete and has been checked. The process that checked it has told its warnings. */
 export function takeOver({ file, raw }: HandedConfig): Config {
   return resolveConfig({ file, raw, checks: compileCheckedBodies(raw.routes), warnings: [] });
 }

@@ -2,12 +2,12 @@ import { fold, isStripped } from '../wire/headers.ts';
 
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
-/** Headers that pass, and describe a body, speak to a proxy or make a handshake. */
+/** Headers passed on that describe a body, speak to a proxy or make a handshake. */
 const takenPrefixes = ['content-', 'proxy-', 'sec-websocket-'];
-/** `User-Agent` stands in every line of the log. */
+/** `User-Agent` is in every log line. */
 const taken: ReadonlySet<string> = new Set(['cookie', 'set-cookie', 'user-agent']);
 
-/** Says why what is ours, such as the key, cannot travel in this header; undefined when it can. */
+/** Why the gateway's own data, such as the key, cannot travel in this header; undefined when it can. */
 export function headerNameFault(name: string, what = 'a key'): string | undefined {
   if (!token.test(name) || name.length > 100) return 'is not a header name';
   const folded = fold(name);

@@ -5,13 +5,13 @@ const withZone = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2
 export const instantPattern = `(${dateOnly.source})|(${withZone.source})`;
 
 const firstInstant = Date.parse('0000-01-01T00:00:00Z');
-/** The last that has a year of four digits in UTC, as RFC 3339 writes it. */
+/** The last with a four-digit year in UTC, as RFC 3339 writes it. */
 export const lastInstant = Date.parse('9999-12-31T23:59:59.999Z');
 
 /**
- * An ISO 8601 date (midnight UTC) or date and time with a zone, in milliseconds since the epoch; undefined for
- * anything else, including days that are in no calendar and years that in UTC have more than four digits. `Date.parse` would
- * quietly make 2 March of 30 February.
+ * An ISO 8601 date (midnight UTC) or date and time with a zone, in milliseconds since the epoch; undefined for anything else,
+ * including days that do not exist and years with more than four digits in UTC. `Date.parse` would quietly make 2 March of 30
+ * February.
  */
 export function parseInstant(text: string): number | undefined {
   const at = readInstant(text);

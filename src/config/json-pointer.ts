@@ -19,7 +19,7 @@ export function stepsOf(pointer: string): string[] {
     .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
-/** Whether a pointer is another one, or leads further down from there. */
+/** Whether a pointer equals another, or leads further down from it. */
 export function isAtOrBelow(pointer: string, above: string): boolean {
   return pointer === above || pointer.startsWith(`${above}/`);
 }

@@ -21,7 +21,7 @@ export function loadConfig(file: string, env: NodeJS.ProcessEnv): Config {
   return resolveConfig(readConfig(file, env));
 }
 
-/** The same before it is completed. Secrets are in it as they were written: whoever asks for it must not keep it. */
+/** The same before it is completed. It holds secrets as written: the caller must not keep it. */
 export function readConfig(file: string, env: NodeJS.ProcessEnv): CheckedConfig {
   const { source, faults } = readYaml(readConfigText(file));
   const places = new Places(source.lines);
@@ -69,7 +69,7 @@ function collectFindings(file: string, places: Places) {
   const problems: Problem[] = [];
   const warnings: Problem[] = [];
   const pointers = new Set<string>();
-  /** The pointers and those of all that holds them, so that nobody has to search for them: there may be thousands. */
+  /** The pointers and all above them, so that nothing has to be searched: there may be thousands. */
   const touched = new Set<string>();
   return {
     add: (problem: Omit<Problem, 'file'>) => void problems.push({ file, ...problem }),

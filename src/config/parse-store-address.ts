@@ -26,7 +26,7 @@ export function parseStoreAddress(text: string): StoreAddress {
   const rest = text.slice(colon);
   if (!rest.startsWith('://')) throw new StoreAddressError(`${scheme}: needs "//" and servers`);
   const [, authority = '', path = '', query = '', fragment = ''] = addressParts.exec(rest) ?? [];
-  // What follows a password that was cut short holds the @ that ends it.
+  // If a password was cut short, the rest holds the @ that ends it.
   if (fragment !== '' || path.includes('@') || /^[^=]*@/.test(query))
     throw new StoreAddressError('write / ? # @ in a user or password as %2F %3F %23 %40');
   const parameters = readQuery(query);
@@ -151,6 +151,6 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw new StoreAddressError('the address holds a % that is no percent-encoding; write it as %25');
+    throw new StoreAddressError('the address holds a % that is not percent-encoding; write it as %25');
   }
 }

@@ -14,7 +14,7 @@ export const timePattern = '^([01][0-9]|2[0-3]):[0-5][0-9]$';
 export const percentPattern = '^([1-9][0-9]?|100)%$';
 export const quotaNamePattern = '^[a-z0-9_-]{1,64}$';
 
-/** Reads `monday`, `15` or `04-01`; undefined for anything else, days that no year has included. */
+/** Reads `monday`, `15` or `04-01`; undefined for anything else, including days that no year has. */
 export function parseAnchor(text: string | number): Anchor | undefined {
   const word = String(text);
   if (!new RegExp(anchorPattern).test(word)) return undefined;
@@ -53,7 +53,7 @@ export function parsePercent(text: string): number | undefined {
   return new RegExp(percentPattern).test(text) ? Number.parseInt(text, 10) : undefined;
 }
 
-/** Whether the text is the name of a time zone. Offsets such as +01:00 are none: they know no summer time. */
+/** Whether the text is the name of a time zone. Offsets such as +01:00 are not: they have no summer time. */
 export function isTimeZone(text: string): boolean {
   if (!/^[A-Za-z][A-Za-z0-9_+-]*(?:\/[A-Za-z0-9_+-]+)*$/.test(text)) return false;
   try {
@@ -64,7 +64,7 @@ export function isTimeZone(text: string): boolean {
   }
 }
 
-/** In a leap year, because 29 February can be meant: other years clamp it. */
+/** In a leap year, as 29 February can be meant: other years clamp it. */
 function daysIn(month: number): number {
   return Temporal.PlainYearMonth.from({ year: 2024, month }).daysInMonth;
 }

@@ -29,7 +29,7 @@ export class Places {
     if (isContainer(value)) this.#pointers.set(value, pointer);
   }
 
-  /** Notes that nothing knows the key at the pointer, which may be a secret then: no path shows it whole. */
+  /** Notes that the key at the pointer is unknown, so it may be a secret: no path shows it whole. */
   markUnknown(pointer: string): void {
     this.#unknown.add(pointer);
   }
@@ -44,7 +44,7 @@ export class Places {
     return this.#pointers.get(holder);
   }
 
-  /** Line, column and readable path of a pointer; of what holds it, when there is nothing at the pointer itself. */
+  /** Line, column and readable path of a pointer; those of its holder when nothing is at the pointer itself. */
   locate(pointer: string): { readonly line: number; readonly column: number; readonly path: string } {
     const place = this.#places.get(pointer);
     if (place !== undefined) {
@@ -71,7 +71,7 @@ function printPath(path: Path): string {
     .replace(/^\./, '');
 }
 
-/** A slip of the pen still looks like an option; what has digits between letters, dashes or other signs does not. */
+/** A typing error still looks like an option; digits between letters, dashes or other signs do not. */
 function printUnknown(path: Path): string {
   const name = String(path.at(-1));
   if (/^[A-Za-z]{1,30}\d{0,5}$/.test(name)) return printPath(path);

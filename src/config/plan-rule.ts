@@ -1,4 +1,4 @@
-/** What a request costs when: sent upstream at all, answered below 500, or answered with success. */
+/** When a request is charged: sent upstream at all, answered below 500, or answered with success. */
 export type Charge = 'forwarded' | 'answered' | 'success';
 
 /** What happens to a request whose quota cannot be asked: it is refused, or let through and counted later. */
@@ -22,7 +22,7 @@ export interface QuotaRule {
   readonly name: string;
   readonly limit: number;
   readonly period: PeriodRule;
-  /** The percentage of the limit from which on callers and the log are warned; undefined = never. */
+  /** The percentage of the limit from which callers and the log are warned; undefined = never. */
   readonly warnAt: number | undefined;
 }
 
@@ -52,7 +52,7 @@ export function isPeriodUnit(word: unknown): word is PeriodUnit {
   return periodUnits.some((unit) => unit === word);
 }
 
-/** When a quota starts anew. Complete: what a unit does not need holds its default. */
+/** When a quota starts again. Complete: what a unit does not need holds its default. */
 export interface PeriodRule {
   readonly per: PeriodUnit;
   /** An IANA name; ignored for a lifetime. */

@@ -1,7 +1,7 @@
 import { printAddress } from './addresses.ts';
 import type { Address, RedisServers, StoreAddress } from './config.ts';
 
-/** A store address for people to read. It has no place for a user or a password. */
+/** A store address for people to read. It never shows user or password. */
 export function printStore(address: StoreAddress): string {
   if (address.kind === 'sqlite') return `sqlite ${address.path}`;
   const db = address.db === 0 ? '' : `, database ${address.db}`;

@@ -35,7 +35,7 @@ export function printProblem({ file, line, column, path, message }: Problem): st
   return `${file}:${line}:${column}: ${path === '' ? '' : `${path}: `}${message}`;
 }
 
-/** In the order in which a reader meets them. */
+/** In the order a reader meets them. */
 export function sortProblems(problems: readonly Problem[]): readonly Problem[] {
   return problems.toSorted((a, b) => a.line - b.line || a.column - b.column);
 }

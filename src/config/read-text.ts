@@ -6,7 +6,7 @@ export const textBytesMax = 1024 * 1024;
 
 /** Why a file could not be used, in words that follow its name: `cannot be read: there is no such file`. */
 export class UnusableText extends Error {
-  /** Whether the file was there and open, so that it is the content which is at fault. */
+  /** Whether the file was there and open, so that its content is at fault. */
   readonly opened: boolean;
 
   constructor(message: string, opened: boolean) {
@@ -16,7 +16,7 @@ export class UnusableText extends Error {
   }
 }
 
-/** A whole file as text. Never more than `textBytesMax` bytes are read, whatever the path points to. */
+/** A whole file as text. At most one byte over `textBytesMax` is read, whatever the path points to. */
 export function readText(path: string): string {
   const bytes = readBytes(path);
   if (bytes.length > textBytesMax) throw new UnusableText('is larger than 1MB', true);
@@ -30,7 +30,7 @@ export function readText(path: string): string {
 function readBytes(path: string): Buffer {
   let descriptor: number | undefined;
   try {
-    if (mayNeverEnd(path)) throw new UnusableText('cannot be read: it is no regular file', false);
+    if (mayNeverEnd(path)) throw new UnusableText('cannot be read: it is not a regular file', false);
     descriptor = openSync(path, 'r');
     const bytes = Buffer.alloc(textBytesMax + 1);
     let filled = 0;
@@ -47,8 +47,8 @@ function readBytes(path: string): Buffer {
 }
 
 /**
- * Whether to read it could mean to wait for ever, deaf to signals, as with a named pipe that nobody writes to. What was handed over
- * open, as a shell does for `<(…)`, has its writer.
+ * Whether reading it could wait for ever, deaf to signals, as with a named pipe that nobody writes to. A file handed over open,
+ * as a shell does for `<(…)`, has its writer.
  */
 function mayNeverEnd(path: string): boolean {
   const kind = statSync(path);
@@ -57,7 +57,7 @@ function mayNeverEnd(path: string): boolean {
 
 const handedOver = /^\/dev\/stdin$|^\/(?:dev|proc\/self)\/fd\/\d+$/;
 
-/** What the system said of a file, in words. */
+/** What the system says of a file, in words. */
 export function whyUnreadable(error: unknown): string {
   const code = codeOf(error) ?? 'unknown';
   return reasons.get(code) ?? `the system says ${code}`;

@@ -26,7 +26,7 @@ interface Spot {
 const depthMax = 64;
 const repeatedMax = 10_000;
 
-/** Below these paths text is taken as it stands: `$` and `{` have a meaning of their own in a regular expression. */
+/** Below these paths text is taken as written: `$` and `{` have their own meaning in a regular expression. */
 const unexpanded = /^\/routes\/\d+\/body\/(?:json|upload\/fields)\/schema\//;
 
 /**
@@ -112,8 +112,8 @@ function keyOf(pair: Pair): string {
 }
 
 /**
- * What the parser cuts out of the file is to V8 a view of all of it: one path of a route that is kept would keep every secret in
- * the file with it, for as long as the process lives. What is cloned shares nothing.
+ * To V8, what the parser cuts out of the file is a view of all of it: one route path that is kept would keep every secret in the
+ * file while the process lives. A clone shares nothing.
  */
 function copyOf(scalar: unknown): unknown {
   return structuredClone(scalar);

@@ -15,7 +15,7 @@ export function readYaml(text: string): { source: Source; faults: readonly Synta
   try {
     return parse(text);
   } catch (error) {
-    // The parser calls itself for each comma that is missing in a line, and the stack ends (yaml 2.9).
+    // The parser calls itself for each comma missing in a line, until the stack ends (yaml 2.9).
     if (!(error instanceof RangeError)) throw error;
     return { ...parse(''), faults: [tooDeep] };
   }

@@ -21,7 +21,7 @@ import { pathBelow } from './route-path.ts';
 import type { RawConfig, RawKey, RawRoute } from './schema.ts';
 import { checked, duration, size } from './checked.ts';
 
-/** A configuration in which nothing is wrong, as it was written. */
+/** A configuration without faults, as it was written. */
 export interface CheckedConfig {
   readonly file: string;
   readonly raw: RawConfig;
@@ -29,7 +29,7 @@ export interface CheckedConfig {
   readonly warnings: readonly string[];
 }
 
-/** The number of workers lasts as long as the process, also when it is later given more or fewer cores. */
+/** Fixed for the process, even if it is later given more or fewer cores. */
 const coresAtStart = availableParallelism();
 
 /** Turns a checked configuration into the one the gateway runs on: numbers for texts, one frozen object. */

@@ -9,7 +9,7 @@ import type { Plan } from './config.ts';
 import { parseAnchor, parsePercent, parseTime } from './period-words.ts';
 import type { RawPlan, RawQuota } from './schema.ts';
 
-/** How the rate and the concurrency of a plan are called in headers; no quota beside them has the name. */
+/** The names of a plan's rate and concurrency in headers; no quota beside them has the same. */
 const rateName = 'rate';
 const concurrencyName = 'concurrency';
 
@@ -55,7 +55,7 @@ function resolveConcurrency(concurrency: NonNullable<RawPlan['concurrency']>): C
   return { name: concurrencyName, limit: concurrency.limit, shared: concurrency.shared };
 }
 
-/** Whether answers tell of something else of the plan under this name. */
+/** Whether answers use this name for something else in the plan. */
 export function isTaken(
   plan: { readonly rate?: unknown; readonly concurrency?: unknown },
   name: string,

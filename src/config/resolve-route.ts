@@ -8,7 +8,7 @@ import type { RawRoute } from './schema.ts';
 import { websocketDefaults } from './schema/routes.ts';
 import { fold } from '../wire/headers.ts';
 
-/** What a route is resolved by besides what is written of it. */
+/** What a route is resolved with, besides its own text. */
 interface RouteSurroundings {
   readonly base: string;
   readonly versions: ReadonlyMap<string, Version>;
@@ -55,7 +55,7 @@ function resolveAny(
   return { kind: 'any', sizeMax: size(maxSize), arrival };
 }
 
-/** What is asked of WebSockets; undefined where there are none. */
+/** The rule for WebSockets; undefined where there are none. */
 function resolveUpgrade(upgrade: RawRoute['upgrade']): UpgradeRule | undefined {
   if (upgrade === 'none') return undefined;
   const written = typeof upgrade === 'string' ? undefined : upgrade.websocket;

@@ -79,7 +79,7 @@ export function compareSegments(one: readonly Segment[], other: readonly Segment
 }
 
 /**
- * Sorts the more exact of two paths first. Of paths that one request can fit it agrees with `compareSegments`: the first
+ * Sorts the more exact of two paths first. For paths that one request can fit, it agrees with `compareSegments`: the first
  * segment in which they differ in kind decides, and no such pair is ambiguous in a configuration that has been checked.
  */
 export function byExactness(one: readonly Segment[], other: readonly Segment[]): number {

@@ -7,7 +7,7 @@ import * as routes from './rules/routes.ts';
 import * as services from './rules/services.ts';
 import * as uploads from './rules/uploads.ts';
 
-/** Everything that must hold between the fields of a configuration, beyond what the schema says of each alone. */
+/** Everything that must hold between the fields of a configuration, beyond what the schema says about each. */
 export const rules: readonly Rule[] = [
   callers.listenersDiffer,
   callers.adminIsGuarded,

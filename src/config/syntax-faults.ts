@@ -6,7 +6,7 @@ export interface SyntaxFault {
   readonly message: string;
 }
 
-/** What the parser found, each mistake once and where it was made. One may make the parser stumble thousands of times. */
+/** What the parser found: each mistake once, where it was made. One may trip the parser thousands of times. */
 export function syntaxFaults(document: Document.Parsed, text: string): readonly SyntaxFault[] {
   const errors = [...document.errors, ...document.warnings];
   const exhausted = errors.find(({ code }) => code === 'RESOURCE_EXHAUSTION');
@@ -18,7 +18,7 @@ export function syntaxFaults(document: Document.Parsed, text: string): readonly 
   return loss === undefined ? faults : [...faults, loss];
 }
 
-/** What is told where the parser has given up. */
+/** What is said when the parser gives up. */
 export const tooDeep: SyntaxFault = {
   offset: 0,
   message: 'the file is nested too deeply, or very many commas are missing',
@@ -27,7 +27,7 @@ export const tooDeep: SyntaxFault = {
 // --- Internal ---
 
 const reportedMax = 20;
-/** Several of them may be about one mistake. */
+/** Several may be about one mistake. */
 const lookedAtMax = 200;
 
 function faultOf({ code, pos }: YAMLError): SyntaxFault {
@@ -65,7 +65,7 @@ function placed(
   return [...new Map(faults.map((fault) => [`${fault.offset} ${fault.message}`, fault])).values()];
 }
 
-/** How the parser calls the end of what was not closed. */
+/** The parser's codes for the end of what was not closed. */
 const endsOpen: ReadonlySet<ErrorCode> = new Set(['BAD_INDENT', 'MISSING_CHAR']);
 
 interface Opening {
@@ -74,7 +74,7 @@ interface Opening {
   readonly closer: string;
 }
 
-/** For the end of each quote and bracket that is not closed, what to say. One may be open because of another inside. */
+/** What to say at the end of each quote or bracket that is not closed. One may be open because of another inside. */
 function leftOpen(document: Document.Parsed, text: string): ReadonlyMap<number, SyntaxFault> {
   const faults = new Map<number, SyntaxFault>();
   let inner: Opening | undefined;
@@ -104,7 +104,7 @@ const quotes: Readonly<Record<string, string>> = { '"': '"', "'": "'" };
 const brackets: Readonly<Record<string, string>> = { '{': '}', '[': ']' };
 
 interface LostComma {
-  /** What the parser says from here to there is about the comma. */
+  /** Everything the parser says in between is about the comma. */
   readonly from: number;
   readonly to: number;
   readonly fault: SyntaxFault;
@@ -126,7 +126,7 @@ function lostCommas(errors: readonly YAMLError[], text: string): readonly LostCo
   return [...commas, ...more];
 }
 
-/** In `{ cost: 1 body: none }` the parser takes `1 body: none` for a mapping. One that is meant begins a line. */
+/** In `{ cost: 1 body: none }` the parser takes `1 body: none` for a mapping. An intended one begins a line. */
 function commaBeforeKey(from: number, to: number, text: string): readonly LostComma[] {
   const isMeant = text.slice(text.lastIndexOf('\n', from - 1) + 1, from).trim() === '';
   const colon = text.slice(from, to).search(/:\s/);
@@ -142,7 +142,7 @@ function lastWordAt(words: string): number {
   return 1 + Math.max(...[' ', '\t', '\n'].map((space) => words.lastIndexOf(space)));
 }
 
-/** Where what stands before this place ends. */
+/** Where the text before this place ends. */
 function endBefore(at: number, text: string): number {
   return text.slice(0, at).trimEnd().length;
 }
@@ -153,7 +153,7 @@ const commaOrQuotesSentence = 'a comma is missing here, or quotes around a text 
 
 const unquotedSentence = "inside {} and [] a value with ${…} must be in quotes, such as '${NAME}'";
 
-/** Our own sentences: the parser's repeat pieces of the text, which may be a secret. */
+/** Our own sentences: the parser's repeat parts of the text, which may be a secret. */
 const sentences: Readonly<Record<ErrorCode, string>> = {
   ALIAS_PROPS: 'an alias (*name) cannot have an anchor or a tag',
   BAD_ALIAS: 'this alias is not valid',

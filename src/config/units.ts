@@ -8,12 +8,12 @@ export const durationMsMax = 24 * millisecondsOf.d;
 export const durationPattern = '^[0-9]+(ms|s|m|h|d)$';
 export const sizePattern = '^[0-9]+(B|KB|MB|GB)$';
 
-/** `250ms`, `10s`, `5m`, `2h`, `7d` in milliseconds; undefined when the text is no duration, or too long to count. */
+/** `250ms`, `10s`, `5m`, `2h`, `7d` in milliseconds; undefined when it is not a duration, or too long to count. */
 export function parseDuration(text: string): number | undefined {
   return amount(text, durationPattern, millisecondsOf);
 }
 
-/** `512B`, `16KB`, `10MB`, `1GB` in bytes, with powers of 1024; undefined when the text is no size, or too large to count. */
+/** `512B`, `16KB`, `10MB`, `1GB` in bytes, with powers of 1024; undefined when it is not a size, or too large to count. */
 export function parseSize(text: string): number | undefined {
   return amount(text, sizePattern, bytesOf);
 }

@@ -1,7 +1,7 @@
 import type { BodyCheck } from './body-schema/compile-schema.ts';
 import type { FieldKind } from './body-schema/field-kinds.ts';
 
-/** What a route with an upload asks of its body, complete: no default is left to decide. Sizes are in bytes. */
+/** What a route with an upload asks of its body, complete, with no default left open. Sizes are in bytes. */
 export type UploadRule = FormRule | RawFileRule;
 
 /** A `multipart/form-data` body (RFC 7578). */
@@ -45,13 +45,13 @@ export interface FieldsRule {
   readonly sizeMax: number;
   /** The only names taken; undefined takes any. */
   readonly names: readonly string[] | undefined;
-  /** Sees an object of all text fields: a string each, an array of strings as `kinds` says. */
+  /** Gets an object of all text fields: strings, or arrays of them as `kinds` says. */
   readonly check: BodyCheck | undefined;
-  /** By name. What is not here is a text. Without a check nobody asks. */
+  /** By name. A field not here is a text. Unused without a check. */
   readonly kinds: ReadonlyMap<string, FieldKind>;
 }
 
-/** `whole`: the upstream sees nothing before all of it passed. `stream`: it is forwarded while it is checked. */
+/** `whole`: the upstream sees nothing until all of it passes. `stream`: it is forwarded while it is checked. */
 export type Forwarding = 'whole' | 'stream';
 
 /** MIME types such as `audio/wav` or `audio/*`; undefined takes a file of any type. */

@@ -14,12 +14,12 @@ export function show(value: unknown): string {
   return JSON.stringify(safe.length > shownMax ? `${safe.slice(0, shownMax)}…` : safe);
 }
 
-/** Whether a key of the file may be shown whole. What is longer or holds other characters may be a secret. */
+/** Whether a key of the file may be shown whole. A longer one, or one with other characters, may be a secret. */
 export function isPlainName(name: string): boolean {
   return /^\$?[\w-]{1,41}$/.test(name);
 }
 
-/** As much of a key as tells which one it is: the letters that it begins with. */
+/** Enough of a key to tell which one it is: the letters it begins with. */
 export function startOfName(name: string): string {
   return `${/^[A-Za-z]{0,30}/.exec(name)?.[0] ?? ''}…`;
 }
@@ -34,7 +34,7 @@ export function missingSpace(name: string): string | undefined {
   return /^[A-Za-z]+:/.test(name) ? 'a space is missing after the colon' : undefined;
 }
 
-/** `, did you mean "upstream"?` when one of the names is near, otherwise the names themselves, otherwise nothing. */
+/** `, did you mean "upstream"?` when one of the names is near, otherwise the names, otherwise nothing. */
 export function suggest(wrong: string, names: readonly string[]): string {
   const near = suggestNear(wrong, names);
   if (near !== '' || names.length === 0) return near;
@@ -42,19 +42,19 @@ export function suggest(wrong: string, names: readonly string[]): string {
   return `, choose from ${names.slice(0, namesMax).join(', ')}${more}`;
 }
 
-/** The same without a list, for where these names are not all that could be meant. */
+/** The same without a list, for when other names could be meant as well. */
 export function suggestNear(wrong: string, names: readonly string[]): string {
   const best = nearest(wrong, names);
   return best === undefined ? '' : `, did you mean "${best}"?`;
 }
 
-/** `a`, `a or b`, `a, b or c`. Not by `Intl.ListFormat`, which takes 6 MB for as long as the process lives. */
+/** `a`, `a or b`, `a, b or c`. Not by `Intl.ListFormat`, which takes 6 MB while the process lives. */
 export function listed(conjunction: 'and' | 'or', words: readonly string[]): string {
   const last = words.at(-1) ?? '';
   return words.length < 2 ? last : `${words.slice(0, -1).join(', ')} ${conjunction} ${last}`;
 }
 
-/** A line that is indented too far and lacks the space after its colon becomes part of the value above it, secret and all. */
+/** A line indented too far and without a space after its colon becomes part of the value above it, secret and all. */
 function withoutNextLine(text: string): string {
   return text.replace(/\s\w+:\S[^]*$/, ' …');
 }

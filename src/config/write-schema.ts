@@ -8,7 +8,7 @@ type Part = Readonly<Record<string, unknown>>;
 /** Where the published schema lives. */
 export const publishedAt = new URL('../../config/gateway.schema.json', import.meta.url);
 
-/** A text with `${…}` in it, whose value an editor cannot know. */
+/** A text with `${…}`, whose value an editor cannot know. */
 const expandable = String.raw`\$\{`;
 
 /**

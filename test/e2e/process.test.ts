@@ -148,10 +148,10 @@ describe('a start that fails, or is not one', { concurrency: 3 }, () => {
       const pipe = join(folder, 'pipe');
       execFileSync('mkfifo', [pipe]);
       const served = await run(['serve', '--config', pipe]);
-      assert.equal(served.stderr, `gatehouse: ${pipe} cannot be read: it is no regular file\n`);
+      assert.equal(served.stderr, `gatehouse: ${pipe} cannot be read: it is not a regular file\n`);
       assert.equal(served.code, 66);
       const checked = await run(['check', '--config', configured({ listen: `\${file:${pipe}}` })]);
-      assert.match(checked.stderr, /listen: the file \S+\/pipe cannot be read: it is no regular file\n/);
+      assert.match(checked.stderr, /listen: the file \S+\/pipe cannot be read: it is not a regular file\n/);
       const handed = ['-c', '"$0" "$1" check --config <(cat "$2")', process.execPath, main, configured({})];
       assert.match((await ending(spawn('bash', handed))).stdout, /^\/dev\/fd\/\d+ is in order\n/);
     },

@@ -29,7 +29,7 @@ export function checkSchema(schema: unknown): AnySchema {
     (other) => !partProblems.some(({ pointer }) => pointer === other.pointer),
   );
   const problems = [...partProblems, ...references];
-  // What has a sentence of its own above is found by the meta-schema too.
+  // The meta-schema also finds what has its own sentence above.
   const others = valueProblems(schema).filter(
     (other) => !problems.some(({ pointer }) => isAtOrBelow(pointer, other.pointer)),
   );
@@ -62,7 +62,7 @@ function* dialectProblems({ schema, pointer }: Subschema): Iterable<SchemaProble
   yield { pointer: childPointer(pointer, '$schema'), message };
 }
 
-/** Where pieces have a name of their own, what is meant depends on the way a check has come. */
+/** Where pieces have their own names, the meaning depends on how a check came there. */
 function* pieceProblems({ schema, pointer }: Subschema): Iterable<SchemaProblem> {
   for (const [keyword, cure] of onePieceOnly) {
     if (!(keyword in schema)) continue;
@@ -112,7 +112,7 @@ function* formatProblems({ schema, pointer }: Subschema): Iterable<SchemaProblem
 
 function valueProblems(schema: AnySchema): readonly SchemaProblem[] {
   if (metaAjv.validate(dialect2020, schema)) return [];
-  // The error that lies deepest is the most exact one, and one for each place is enough.
+  // The deepest error is the most exact, and one for each place is enough.
   const exact: ErrorObject[] = [];
   for (const error of metaAjv.errors?.toSorted(byDepth) ?? []) {
     if (!exact.some(({ instancePath }) => isAtOrBelow(instancePath, error.instancePath))) exact.push(error);
@@ -145,8 +145,8 @@ const types: ReadonlySet<string> = new Set([
   'object',
   'string',
 ]);
-// `$async` would make a check return a promise, which is truthy and so would let every body pass. The others are of
-// older drafts, or of none, and would be ignored or refused without saying where.
+// `$async` would make a check return a promise, which is truthy and so would let every body pass. The others come from older
+// drafts, or none, and would be ignored or refused without saying where.
 const foreign = new Set([
   '$async',
   'id',
@@ -158,13 +158,13 @@ const foreign = new Set([
   'formatExclusiveMinimum',
 ]);
 const keywords: ReadonlySet<string> = new Set(Object.keys(metaAjv.RULES.keywords)).difference(foreign);
-/** Keywords of a schema without an `$id` inside, and what helps. */
+/** Keywords for schemas without an `$id` inside, and the cure. */
 const onePieceOnly: ReadonlyMap<string, string> = new Map([
   ['$dynamicRef', 'write a "$ref"'],
   ['unevaluatedProperties', 'leave the "$id" out'],
   ['unevaluatedItems', 'leave the "$id" out'],
 ]);
-/** Keywords that need one of others beside them. */
+/** Keywords that need another beside them. */
 const companions: ReadonlyMap<string, readonly string[]> = new Map([
   ['if', ['then', 'else']],
   ['then', ['if']],

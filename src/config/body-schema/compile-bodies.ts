@@ -4,7 +4,7 @@ import type { Report } from '../rules/draft.ts';
 import { SchemaProblems } from './schema-problem.ts';
 import type { RawRoute } from '../schema.ts';
 
-/** So many references may be followed for each value that a body may have: more than a check that grows with the body takes. */
+/** References a check may follow per value allowed in a body: more than a check that grows with the body needs. */
 const stepsPerValue = 2;
 /** A small form may have many references for each of its fields. */
 const stepsMin = 10_000;
@@ -26,7 +26,7 @@ export function compileBodies(
   return checks;
 }
 
-/** The same for routes whose schemas have compiled before. */
+/** The same for routes whose schemas are known to compile. */
 export function compileCheckedBodies(routes: readonly RawRoute[]): ReadonlyMap<RawRoute, BodyCheck> {
   const compiled = schemasOf(routes).map(
     ({ route, schema, stepsMax }) => [route, compileCheckedSchema(schema, stepsMax)] as const,

@@ -4,8 +4,8 @@ import { stepsOf } from '../json-pointer.ts';
 import { listed } from '../wording.ts';
 
 /**
- * One sentence for the errors with which Ajv stopped. It names the field and the rule, both in the operator's words;
- * values, and names that only the client chose, are never in it: `fields` are the names that may be shown.
+ * One sentence for the errors that Ajv stopped with. It names the field and the rule, both in the operator's words; values, and
+ * names that only the client chose, are never in it: `fields` are the names that may be shown.
  */
 export function describeErrors(
   errors: readonly ErrorObject[],
@@ -54,8 +54,8 @@ function pick(errors: readonly ErrorObject[]): Finding | undefined {
 }
 
 /**
- * Of the alternatives that all failed, guesses which one the client meant: not one for another type or with another
- * tag, rather one that failed deep inside. Complaints of one kind about one field are told together.
+ * Guesses which of the failed alternatives the client meant: not one for another type or with another tag, but one that failed
+ * deep inside. Complaints of one kind about one field are told together.
  */
 function pickAlternative(whole: ErrorObject, inside: readonly ErrorObject[]): Finding {
   const leaves = inside.filter((error) => !combining.has(error.keyword) && error.propertyName === undefined);

@@ -1,11 +1,11 @@
 import { isObject } from '../../content/is-object.ts';
 
-/** What a schema takes a text field for: one value, a list of however many, or either. */
+/** What a schema takes a text field for: one value, a list of any length, or either. */
 export type FieldKind = 'text' | 'list' | 'either' | 'neither';
 
 /**
- * What the schema of a form takes each of its properties for, by the `type` that stands there. One without a type is a text: rules for
- * texts (`maxLength`, `pattern`) let any list pass, so who sends a field twice would get past them.
+ * What the schema of a form takes each of its properties for, by its `type`. One without a type is a text: rules for texts
+ * (`maxLength`, `pattern`) let any list pass, so a field sent twice would get past them.
  */
 export function readFieldKinds(schema: object): ReadonlyMap<string, FieldKind> {
   const { properties } = schema as { readonly properties?: unknown };

@@ -63,7 +63,7 @@ const ajvOptions: Options = {
 };
 
 /**
- * No string of a format is longer, so that one cannot take long. `maxLength` and `pattern` are checked before `format`, so a
+ * No string of a format may be longer, so that none takes long. `maxLength` and `pattern` are checked before `format`, so a
  * schema can be stricter.
  */
 const formatLengthMax = 2048;
@@ -73,13 +73,12 @@ const formatLengthMaxes: Readonly<Record<string, number>> = {
   byte: Infinity,
   binary: Infinity,
   password: Infinity,
-  // The engine reads `(?<a>a)|(?<a>a)|…` in time with the cube of its length: 7 ms for 2 KB, of which a body can hold many.
+  // The engine takes cubic time to read `(?<a>a)|(?<a>a)|…`: 7 ms for 2 KB, and a body can hold many.
   regex: 512,
 };
 
 /**
- * RFC 4648 §4, as OpenAPI means `byte`. The expression of ajv-formats looks at one line of several, and takes more stack than there is
- * for 4 MB.
+ * RFC 4648 §4, as OpenAPI means `byte`. The expression of ajv-formats looks at one line of several, and 4 MB overflow its stack.
  */
 function isBase64(text: string): boolean {
   return text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text);
@@ -100,14 +99,14 @@ function testOf(format: unknown): ((text: string) => boolean) | undefined {
 }
 
 /**
- * Of alternatives that all failed Ajv keeps each error. Where a schema refers to itself in two of them these double with
- * every level of the body: 500 bytes took all memory there is. The first ones tell enough.
+ * Ajv keeps each error of alternatives that all failed. Where a schema refers to itself in two, errors double with every level of
+ * the body: 500 bytes took all memory. The first ones tell enough.
  */
 const errorsMax = 100;
-/** What they and their number are called in the code that Ajv writes. */
+/** The names of the errors and their number in Ajv's code. */
 const { vErrors, errors } = names.default;
 
-/** In that code a value fits when there are as many errors behind its check as before: no keyword may take away older ones. */
+/** In that code a value fits when there are as many errors after its check as before: no keyword may remove older ones. */
 function boundErrors(ajv: Ajv2020): void {
   for (const keyword of ['anyOf', 'oneOf']) {
     prepareCode(ajv, keyword, (context) => {
@@ -133,17 +132,17 @@ function boundErrors(ajv: Ajv2020): void {
 }
 
 /**
- * In a check below a list or a map the variables of the code that Ajv writes still hold what they held for the value before.
- * A keyword that sets its own only where there is something to look at would be answered by that value.
+ * In a check below a list or map, the variables of Ajv's code still hold what they held for the previous value. A keyword that
+ * sets its own only where there is something to look at would get that value's answer.
  */
 function checkWhatIsAbsent(ajv: Ajv2020): void {
-  // No item of an empty array is looked at, and none of them is what the array must contain.
+  // In an empty array no item is looked at, so none is what it must contain.
   prepareCode(ajv, 'contains', (context) => {
     if (context.parentSchema['minContains'] === 0) return;
     const decide = context.result.bind(context);
     context.result = (valid, ...actions) => decide(_`${context.data}.length > 0 && ${valid}`, ...actions);
   });
-  // An item that a shorter array does not have fits, and the keywords that come after the tuple are checked as well.
+  // An item that a shorter array lacks fits, and the keywords that come after the tuple are checked as well.
   prepareCode(ajv, 'prefixItems', (context) => {
     const check = context.subschema.bind(context);
     context.subschema = (details, valid) => {
@@ -155,8 +154,8 @@ function checkWhatIsAbsent(ajv: Ajv2020): void {
 }
 
 /**
- * In a schema of one piece an anchor has one place, and `$dynamicRef` leads there as `$ref` does. Ajv takes it for the whole
- * schema, without a word, where it has not come past that place before.
+ * In a schema of one piece an anchor has one place, and `$dynamicRef` leads there as `$ref` does. Ajv silently takes it for the
+ * whole schema if it has not passed that place before.
  */
 function readDynamicReferences(ajv: Ajv2020): void {
   const plain = ajv.getKeyword('$ref') as CodeKeywordDefinition;
@@ -178,7 +177,7 @@ function announceReferences(ajv: Ajv2020, onReference: () => void): void {
   }
 }
 
-/** Has a keyword make its code as before, once its context was prepared. */
+/** Makes a keyword write its code as before, once its context is prepared. */
 function prepareCode(ajv: Ajv2020, keyword: string, prepare: (context: KeywordCxt) => void): void {
   const rule = ajv.getKeyword(keyword) as CodeKeywordDefinition;
   const code: CodeKeywordDefinition['code'] = (context) => {
@@ -189,7 +188,7 @@ function prepareCode(ajv: Ajv2020, keyword: string, prepare: (context: KeywordCx
   ajv.addKeyword({ ...rule, code });
 }
 
-/** Ajv compares every pair of items, which takes minutes for a megabyte; this takes time with the size. */
+/** Ajv compares every pair of items, which takes minutes for a megabyte; this takes linear time. */
 const uniqueItems: KeywordDefinition = {
   keyword: 'uniqueItems',
   type: 'array',
@@ -215,7 +214,7 @@ function canonical(value: unknown): string {
   return `{${members.toSorted().join()}}`;
 }
 
-/** Ajv divides doubles, by which 19.99 is no multiple of 0.01; this computes with the decimals that people wrote. */
+/** Ajv divides doubles, for which 19.99 is not a multiple of 0.01; this computes with the decimals that people wrote. */
 const multipleOf: KeywordDefinition = {
   keyword: 'multipleOf',
   type: 'number',
@@ -232,7 +231,7 @@ const multipleOf: KeywordDefinition = {
   },
 };
 
-/** An integer and the power of ten to multiply it with. */
+/** An integer, and the power of ten to multiply it by. */
 type Decimal = readonly [digits: bigint, exponent: number];
 
 /** The shortest decimal that reads as this number. */

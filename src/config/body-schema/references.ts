@@ -5,13 +5,13 @@ import type { SchemaProblem } from './schema-problem.ts';
 import { childPointer, isAtOrBelow, stepsOf } from '../json-pointer.ts';
 import type { Subschema } from './subschemas.ts';
 
-/** What is wrong with the references of a schema, whose parts these are, outermost first. */
+/** What is wrong with the references of a schema, given its parts, outermost first. */
 export function referenceProblems(parts: readonly Subschema[]): readonly SchemaProblem[] {
   const references = new References(parts);
   const problems = parts.flatMap((part) => lostReferences(part, references));
   const endless = findCircle(handOvers(parts, references));
   if (endless === undefined) return problems;
-  // It may stand where no schema does, such as in `const`.
+  // It may be where no schema belongs, such as in `const`.
   const { pointer = '' } = parts.find(({ schema }) => schema === endless) ?? {};
   return [...problems, { pointer, message: 'the schema refers to itself without end' }];
 }
@@ -30,7 +30,7 @@ function lostReferences({ schema, pointer }: Subschema, references: References):
 
 type Schema = Subschema['schema'];
 
-/** A schema with an `$id`, and the whole one in any case: references inside start from there. */
+/** A schema with an `$id`, and the whole one always: references inside start there. */
 interface Piece extends Subschema {
   readonly base: string;
 }
@@ -38,7 +38,7 @@ interface Piece extends Subschema {
 class References {
   readonly #pieces: Piece[] = [];
   readonly #pieceOf = new Map<Schema, Piece>();
-  /** What has a name of its own, by its address. */
+  /** Parts with a name of their own, by address. */
   readonly #named = new Map<string, Schema>();
 
   constructor(parts: readonly Subschema[]) {
@@ -71,7 +71,7 @@ function pieceOf({ schema, pointer }: Subschema, above: Piece | undefined): Piec
   return { schema, pointer, base: addressOf(id, above?.base ?? '')?.piece ?? id };
 }
 
-/** What is before the `#` and what is behind it, as the compiler reads them. Undefined for what is no address. */
+/** What is before the `#` and what is after it, as the compiler reads them. Undefined if it is not an address. */
 function addressOf(reference: string, base: string): { piece: string; fragment: string } | undefined {
   try {
     const [piece = '', fragment = ''] = normalizeId(resolveUrl(uri.default, base, reference)).split('#');
@@ -98,7 +98,7 @@ function referencesOf(schema: Schema): readonly (readonly [keyword: string, refe
   });
 }
 
-/** To which schemas each one hands on the value that it looks at. */
+/** The schemas to which each one hands on its value. */
 function handOvers(parts: readonly Subschema[], references: References): Map<Schema, readonly Schema[]> {
   const next = new Map<Schema, readonly Schema[]>();
   const found = new Set(parts.map(({ schema }) => schema));
@@ -111,7 +111,7 @@ function handOvers(parts: readonly Subschema[], references: References): Map<Sch
   return next;
 }
 
-/** A schema to which a value could come back that it has looked at: a check would never end. */
+/** A schema that could meet the same value again: a check would never end. */
 function findCircle(next: ReadonlyMap<Schema, readonly Schema[]>): Schema | undefined {
   const waits = new Map<Schema, number>();
   for (const other of [...next.values()].flat()) waits.set(other, (waits.get(other) ?? 0) + 1);
@@ -129,7 +129,7 @@ function findCircle(next: ReadonlyMap<Schema, readonly Schema[]>): Schema | unde
   for (const [schema, others] of next) {
     if (!freed.has(schema)) for (const other of others) before.set(other, schema);
   }
-  // Back from one that waits there is always another, and in the end one that was met before.
+  // Before one that waits there is always another, and in the end one that was met before.
   const met = new Set<Schema>();
   let at = [...next.keys()].find((schema) => !freed.has(schema));
   while (at !== undefined && !met.has(at)) {

@@ -7,7 +7,7 @@ export interface Subschema {
   readonly pointer: string;
 }
 
-/** The schema itself and every schema object inside it, outermost first. What is no schema object is passed over. */
+/** The schema itself and every schema object inside it, outermost first. Anything else is passed over. */
 export function* subschemas(schema: unknown, pointer = ''): Generator<Subschema> {
   if (!isObject(schema)) return;
   yield { schema, pointer };
@@ -18,7 +18,7 @@ export function* subschemas(schema: unknown, pointer = ''): Generator<Subschema>
   }
 }
 
-/** The names of fields that the schema itself writes down. */
+/** The field names that the schema itself gives. */
 export function declaredFields(schema: unknown): ReadonlySet<string> {
   const fields = new Set<string>();
   for (const { schema: part } of subschemas(schema)) {
@@ -35,7 +35,7 @@ export function declaredFields(schema: unknown): ReadonlySet<string> {
   return fields;
 }
 
-/** Whether a reference inside a schema of one piece is to the whole of it. */
+/** Whether a reference inside a schema of one piece leads to the whole of it. */
 export function leadsToWhole(reference: unknown, schema: unknown): boolean {
   const anchors = isObject(schema) ? strings([schema['$anchor'], schema['$dynamicAnchor']]) : [];
   return ['', '/', ...anchors].some((anchor) => reference === `#${anchor}`);

@@ -5,12 +5,11 @@ import { isObject } from '../../content/is-object.ts';
 import { leadsToWhole } from './subschemas.ts';
 
 /**
- * `unevaluatedProperties` and `unevaluatedItems` as JSON Schema 2020-12 has them. When they are checked everything beside them
- * has passed, so the fields and items that the rest has evaluated are collected then, by the parts of the schema that the
- * value fits.
+ * `unevaluatedProperties` and `unevaluatedItems` as JSON Schema 2020-12 has them. When they are checked, everything beside them
+ * has passed, so what the rest has evaluated is collected then, by the parts of the schema that the value fits.
  *
  * Ajv counts while it checks instead, in variables of branches that may not be taken: a check then threw, or took the count of
- * the value before it in a list. It also counts for schemas without these keywords, and every item where there is a `contains`.
+ * the previous value in a list. It also counts for schemas without these keywords, and every item where there is a `contains`.
  * The schema must be of one piece, without an `$id` inside.
  */
 export function collectEvaluated(ajv: Ajv2020): void {
@@ -57,11 +56,11 @@ type Marks = Record<string, true>;
 type Marker = (value: object, marks: Marks) => void;
 
 interface Part {
-  /** What all its keywords mark, but for the two that ask for the marks. */
+  /** What all its keywords mark, except the two that ask for the marks. */
   readonly markers: Marker[];
   /**
-   * A value of JSON never changes. Where a schema refers to itself its parts would otherwise be checked twice for each level of a
-   * body, which doubles with every level.
+   * Kept, as a JSON value never changes: where a schema refers to itself, its parts would otherwise be checked twice for each
+   * level of a body, doubling every time.
    */
   readonly marks: WeakMap<object, Marks>;
 }
@@ -169,7 +168,7 @@ function markerOfMatches(wanted: unknown, scope: Scope): Marker {
 function checkOf(schema: unknown, { ajv, root, baseId }: Scope): (value: unknown) => boolean {
   if (!isObject(schema)) return () => schema === true;
   const compiled = compileSchema.call(ajv, new SchemaEnv({ schema, root, baseId }));
-  // It may be in the making, further up, until the whole schema is compiled.
+  // It may still be compiling, further up, until the whole schema is.
   return (value) => compiled.validate?.(value) === true;
 }
 

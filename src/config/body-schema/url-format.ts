@@ -1,7 +1,7 @@
 /**
- * Whether a text is a URL as JSON schemas know it from ajv-formats: http, https or ftp, to a host with a dot or an address that is
- * not private. The expression of ajv-formats tries every `:` of a user with every `@`, so 2 KB took 50 ms; this takes time
- * with the length. White space is told first: what begins with a slash is then always the end.
+ * Whether a text is a URL as JSON schemas know it from ajv-formats: http, https or ftp, to a host with a dot or an address that
+ * is not private. The expression of ajv-formats tries every `:` of a user with every `@`, so 2 KB took 50 ms; this takes linear
+ * time. White space is ruled out first: a part that begins with a slash is then always the last.
  */
 export function isUrl(text: string): boolean {
   return !/\s/.test(text) && url.test(text);

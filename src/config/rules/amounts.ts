@@ -1,6 +1,6 @@
 import { parseDuration, parseSize } from '../units.ts';
 
-/** The bytes of a size as it is written; 0 for a text that is no size, which has been reported already. */
+/** The bytes of a size as it is written; 0 for a text that is not a size, which is reported already. */
 export function sizeOrZero(text: string): number {
   return parseSize(text) ?? 0;
 }

@@ -9,7 +9,7 @@ const doublingLengthMax = 16;
 /** The same for a pattern whose time grows with the square of the length. */
 const growingLengthMax = 1000;
 
-/** The pattern of a body schema runs on texts that clients choose, and nothing else is answered meanwhile. */
+/** A body schema's pattern runs on texts that clients choose, and nothing else is answered meanwhile. */
 export const patternsAreQuick: Rule = ({ config: { routes } }, report) => {
   for (const { body } of routes) {
     if (typeof body === 'string') continue;
@@ -37,7 +37,7 @@ export const patternsAreQuick: Rule = ({ config: { routes } }, report) => {
 
 interface Fault {
   readonly why: string;
-  /** No longer text can make it slow. */
+  /** A `maxLength` that keeps it quick. */
   readonly lengthMax: number;
 }
 
@@ -58,6 +58,6 @@ function reasonOf(slowness: Slowness): string {
   if (slowness.kind === 'dividing')
     return `can divide a text anywhere between its ${slowness.at.map(show).join(' and ')}, and ${hold} for seconds: let the two share no character`;
   if (slowness.kind === 'searching')
-    return `searches for its ${show(slowness.at)} anew from each character, and ${hold} for seconds: begin it with "^"`;
+    return `searches for its ${show(slowness.at)} again from each character, and ${hold} for seconds: begin it with "^"`;
   return `is too large to tell whether ${hold}: make it smaller`;
 }

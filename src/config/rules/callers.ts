@@ -10,7 +10,7 @@ import type { RawKey, RawToken } from '../schema.ts';
 const tokenLengthMin = 16;
 const notReplaced = 'looks like a variable that was not replaced, write ${NAME}';
 
-/** Whoever reaches the second listener from elsewhere must show a token worth the name. */
+/** A second listener that can be reached from elsewhere needs a strong token. */
 export const adminIsGuarded: Rule = ({ config: { admin } }, report) => {
   const isGuarded =
     admin.token !== '' || admin.tokens.length > 0 || report.isBroken(admin, 'token', 'tokens');
@@ -21,7 +21,7 @@ export const adminIsGuarded: Rule = ({ config: { admin } }, report) => {
   }
 };
 
-/** What was looked up is served without asking the store, so nobody notices that it is down. */
+/** A key in the cache is served without asking the store, even if that is down. */
 export const graceIsNotCutShort: Rule = ({ config: { auth } }, report) => {
   if (report.isBroken(auth, 'graceOnOutage', 'cacheFor')) return;
   if (durationOrZero(auth.graceOnOutage) >= durationOrZero(auth.cacheFor)) return;
@@ -45,7 +45,7 @@ function checkToken(holder: object, token: string, report: Report): void {
     report.problem(holder, 'token', `is shorter than ${tokenLengthMin} characters`);
 }
 
-/** The audit log knows tokens by their names, so each belongs to one token and each token to one of them. */
+/** The audit log knows tokens by their names, so each belongs to one token, and each token has one. */
 export const tokensAreDistinct: Rule = ({ config: { admin } }, report) => {
   const names = new Map<string, string>();
   const digests = new Map<string, string>();
@@ -63,7 +63,7 @@ export const tokensAreDistinct: Rule = ({ config: { admin } }, report) => {
   }
 };
 
-/** Who holds the key would hold the token, and the other way round. */
+/** A holder of the key would hold the token, and vice versa. */
 export const tokensAreNoKeys: Rule = ({ config: { admin, keys } }, report) => {
   const owners = new Map(keys.map((key) => [digestOf(key), key]));
   function compare(place: object, token: Parameters<typeof tokenDigest>[0]): void {
@@ -99,7 +99,7 @@ export const keysHaveOneSecret: Rule = ({ config }, report) => {
   for (const key of config.keys) checkOneSecret(key, 'secret', report);
 };
 
-/** What is written in a wrong form is written all the same. */
+/** A value in a wrong form is there all the same. */
 function checkOneSecret(holder: RawKey | RawToken, plain: 'secret' | 'token', report: Report): void {
   const hasPlain = plain in holder || report.isBroken(holder, plain);
   const hasHash = 'hash' in holder || report.isBroken(holder, 'hash');
@@ -127,7 +127,7 @@ export const secretsAreHardToGuess: Rule = ({ config }, report) => {
   for (const key of keys) judge(key, 'secret', key.secret);
 };
 
-/** It may be kept to say so; but a date with a wrong year looks the same. */
+/** A key may be kept to show that it expired; but a wrong year looks the same. */
 export const keysAreStillValid: Rule = ({ config }, report) => {
   for (const key of config.keys) {
     if (key.expires === undefined || report.isBroken(key, 'expires')) continue;

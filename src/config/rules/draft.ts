@@ -6,8 +6,8 @@ import { show, suggest } from '../wording.ts';
 export interface Draft {
   readonly config: RawConfig;
   /**
-   * The names as written, also those whose content is wrong: a reference to them is not wrong too. Undefined where a
-   * room is missing or no mapping, so that nothing can be said about references into it.
+   * The names as written, even if their content is wrong: a reference to them is not wrong too. Undefined where a section is
+   * missing or not a mapping: nothing can be said of references into it.
    */
   readonly declared: Readonly<Record<'upstreams' | 'plans' | 'versions', readonly string[] | undefined>>;
 }
@@ -26,7 +26,7 @@ export interface Report {
   readonly mention: (holder: object) => string;
 }
 
-/** The sentence for a name that nothing in the file has. A name from the environment is not shown, nor one that is none. */
+/** The sentence for a name that nothing in the file has. A name from the environment is not shown, nor an invalid one. */
 export function noSuch(
   kind: string,
   name: { readonly text: string; readonly hidden: boolean },

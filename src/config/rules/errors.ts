@@ -9,7 +9,7 @@ export const errorFieldsAreOthers: Rule = ({ config: { errors } }, report) => {
   }
 };
 
-/** JSON has no infinity, and JavaScript not every large number: another would be answered, or `null`. */
+/** JSON lacks infinity, and JavaScript many large numbers: another would be answered, or `null`. */
 export const errorNumbersAreExact: Rule = ({ config: { errors } }, report) => {
   for (const { fields } of Object.values(errors)) {
     for (const pointer of inexactNumbers(fields, ''))

@@ -23,8 +23,8 @@ export const periodsStartWhereTheyCan: Rule = ({ config }, report) => {
 };
 
 /**
- * A route that no plan can ever pay refuses every request of keys without a quota of their own, which the store may have. What only
- * some plans can pay is for their keys.
+ * A route that no plan can ever pay refuses every request of keys without a quota of their own, which the store may hold. A route
+ * that some plans can pay is for their keys.
  */
 export const costsFitQuotas: Rule = ({ config }, report) => {
   const narrowest = Object.values(config.plans).map(({ quotas }) => quotas.toSorted(byLimit)[0]);
@@ -54,7 +54,7 @@ function checkStart(quota: RawQuota, report: Report): void {
   const { per, anchor, at, timezone } = quota;
   const start = per in starts ? starts[per as keyof typeof starts] : undefined;
   if (per === 'lifetime' && timezone !== undefined)
-    report.problem(quota, 'timezone', 'has no meaning for a lifetime, which never starts anew');
+    report.problem(quota, 'timezone', 'has no meaning for a lifetime, which never starts again');
   if (at !== undefined && start === undefined)
     report.problem(quota, 'at', `has no meaning for a ${per}, only for a day, week, month or year`);
   if (anchor === undefined || report.isBroken(quota, 'anchor')) return;

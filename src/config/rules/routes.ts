@@ -81,7 +81,7 @@ export const usageHasItsOwnPath: Rule = ({ config: { usage, routes } }, report) 
   if (same !== undefined) report.problem(usage, 'path', `is the path of ${report.mention(same)} too`);
 };
 
-/** There is never room for what is more than all of it, however often its client tries again. */
+/** A body larger than all of it never finds room, however often its client tries again. */
 export const bodiesFitMemory: Rule = ({ config: { routes, limits } }, report) => {
   if (report.isBroken(limits, 'bodyMemory')) return;
   const most = sizeOrZero(limits.bodyMemory);

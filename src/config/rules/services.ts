@@ -20,7 +20,7 @@ export const versionsNameUpstreams: Rule = ({ config, declared }, report) => {
   }
 };
 
-/** One that is written in two ways would get twice its share. */
+/** One written in two ways would get twice its share. */
 export const targetsAreDistinct: Rule = ({ config }, report) => {
   for (const upstream of Object.values(config.upstreams)) {
     if (report.isBroken(upstream, 'targets')) continue;
@@ -83,7 +83,7 @@ export const storeAuthoritiesAreThere: Rule = ({ config }, report) => {
   }
 };
 
-/** Every connection may make the gateway hold that much before anything is known of its client. */
+/** Every connection may make the gateway hold this much before anything is known of its client. */
 export const headersAreBounded: Rule = ({ config: { limits } }, report) => {
   if (report.isBroken(limits, 'headerSize')) return;
   const bytes = sizeOrZero(limits.headerSize);
@@ -106,13 +106,13 @@ export const clientsHaveTime: Rule = ({ config: { limits } }, report) => {
   }
 };
 
-/** They are told in whole seconds. */
+/** Clients are told whole seconds. */
 export const keepAliveIsTold: Rule = ({ config: { limits } }, report) => {
   if (report.isBroken(limits, 'keepAlive') || durationOrZero(limits.keepAlive) >= 1000) return;
   report.warning(
     limits,
     'keepAlive',
-    'is less than 1s, so clients are told Keep-Alive: timeout=0 and connect anew for each request',
+    'is less than 1s, so clients are told Keep-Alive: timeout=0 and connect again for each request',
   );
 };
 

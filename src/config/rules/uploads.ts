@@ -16,7 +16,7 @@ import type { Draft, Rule } from './draft.ts';
 /** Text fields are held in memory while a form is checked, so one form may not hold many large ones. */
 const valuesBytesMax = 4 * 1024 * 1024;
 
-/** A file that fits its field has to fit its form. */
+/** A file that fits its field must fit its form. */
 export const filesFitBodies: Rule = ({ config }, report) => {
   for (const upload of formsOf(config)) {
     if (report.isBroken(upload, 'maxSize')) continue;
@@ -49,7 +49,7 @@ export const fieldsFitMemory: Rule = ({ config }, report) => {
   }
 };
 
-/** An extension says of what type a file is, so it has to be one that is taken. */
+/** An extension tells a file's type, so that must be one that is taken. */
 export const extensionsFitTypes: Rule = ({ config }, report) => {
   for (const field of formsOf(config).flatMap(({ files }) => Object.values(files))) {
     const { types, extensions } = field;
@@ -61,14 +61,14 @@ export const extensionsFitTypes: Rule = ({ config }, report) => {
       const type = report.isHidden(extensions, String(at)) ? 'its type' : meant.join(' or ');
       const why =
         meant.length === 0
-          ? 'is of no type that is known, so a file with it is always refused: remove it, or leave out types'
+          ? 'is not of a known type, so a file with it is always refused: remove it, or leave out types'
           : `fits none of types, so a file with it is always refused: add ${type} to types, or remove it`;
       report.problem(extensions, String(at), why);
     }
   }
 };
 
-/** A type that is misspelt would let nothing through; one of a kind of their own is for its owners to know. */
+/** A misspelt type would let nothing through; a private type is for its owners to know. */
 export const typesAreKnown: Rule = ({ config }, report) => {
   const fields = formsOf(config).flatMap(({ files }) => Object.values(files));
   const bare = bodiesOf(config).flatMap(({ file }) => file ?? []);
@@ -84,7 +84,7 @@ export const typesAreKnown: Rule = ({ config }, report) => {
 
 const privateType = /\/(?:x[-.]|vnd\.|prs\.)/i;
 
-/** A text field that must be there must be one that is taken. */
+/** A required text field must be one that is taken. */
 export const requiredFieldsAreTaken: Rule = ({ config }, report) => {
   for (const { files, fields } of formsOf(config)) {
     const { names, schema } = fields;
@@ -93,14 +93,14 @@ export const requiredFieldsAreTaken: Rule = ({ config }, report) => {
       const isFile = Object.hasOwn(files, name);
       if (!isFile && (names?.includes(name) ?? true)) continue;
       const why = isFile
-        ? 'is one of files and no text field, so every form is refused: remove it here'
+        ? 'is one of files and not a text field, so every form is refused: remove it here'
         : 'is not one of names, so every form is refused: add it to names, or remove it here';
       report.problem(schema, 'required', `asks for ${showName(name)}, which ${why}`);
     }
   }
 };
 
-/** Nothing in a form is a number or an object, so a property of such a type lets no form through that has it. */
+/** Nothing in a form is a number or an object, so a property of such a type refuses every form that has it. */
 export const fieldsAreTexts: Rule = ({ config }, report) => {
   for (const { schema } of formsOf(config).map(({ fields }) => fields)) {
     if (!isObject(schema)) continue;
@@ -109,7 +109,7 @@ export const fieldsAreTexts: Rule = ({ config }, report) => {
       report.problemBelow(
         schema,
         childPointer(childPointer('/properties', name), 'type'),
-        'is the type of no text field: write string, with a pattern for a number, or array for a field that may come more than once',
+        'is not the type of a text field: write string, with a pattern for a number, or array for a field that may come more than once',
       );
     }
   }

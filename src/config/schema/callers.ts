@@ -9,7 +9,7 @@ export const auth = {
   properties: {
     header: {
       description:
-        'Request header that carries the API key, read in any letter case. In Authorization the key may stand behind "Bearer ".',
+        'Request header that carries the API key, read in any letter case. In Authorization the key may follow "Bearer ".',
       type: 'string',
       format: 'header-name',
       default: 'apiKey',
@@ -29,21 +29,21 @@ export const auth = {
     },
     graceOnOutage: {
       description:
-        'While the store is down: how long a key that it vouched for goes on working, which is never less than cacheFor. Each process knows only the keys that it has looked up itself. With 0s for both every key is refused with 500 at once.',
+        'While the store is down: how long a key that it vouched for keeps working, which is never less than cacheFor. Each process knows only the keys that it has looked up itself. With 0s for both every key is refused with 500 at once.',
       type: 'string',
       format: 'duration-or-zero',
       default: '15m',
     },
     prefix: {
       description:
-        'Begins every key that is made here, as in gh_…, so that people and secret scanners know it. One that is mistyped is refused without asking the store. Keys from elsewhere may begin so too.',
+        'Begins every key that is made here, as in gh_…, so that people and secret scanners know it. One that is mistyped is refused without asking the store. Keys from elsewhere may begin with it too.',
       type: 'string',
       format: 'key-prefix',
       default: 'gh',
     },
     guessing: {
       description:
-        'Slows down who tries keys: after too many that are not valid from one IPv4 address or IPv6 /64, the next ones are answered 429. A valid key is never refused for it.',
+        'Slows down the guessing of keys: after too many invalid ones from one IPv4 address or IPv6 /64, the next ones are answered 429. A valid key is never refused for it.',
       type: 'object',
       additionalProperties: false,
       default: {},
@@ -51,7 +51,7 @@ export const auth = {
         enabled: { description: 'false answers 401 however many there are.', type: 'boolean', default: true },
         failures: {
           description:
-            'How many keys that are not valid are answered 401 in each interval. Each process counts for itself.',
+            'How many invalid keys are answered 401 in each interval. Each process counts for itself.',
           type: 'integer',
           minimum: 1,
           maximum: 1_000_000,

@@ -1,8 +1,8 @@
 import type { JSONSchema } from 'json-schema-to-ts';
 
-/** What the process takes on at most. */
+/** The most that the process takes on. */
 export const limits = {
-  description: 'What the process takes on at most. None of them can be switched off.',
+  description: 'The most that the process takes on. None of them can be switched off.',
   type: 'object',
   additionalProperties: false,
   default: {},

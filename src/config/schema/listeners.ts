@@ -19,7 +19,7 @@ export const admin = {
   properties: {
     listen: {
       description:
-        'Address of the second listener, written like `listen`. Anything but loopback needs a token, because metrics and administration are in reach of everyone who can connect.',
+        'Address of the second listener, written like `listen`. Anything but loopback needs a token, because everyone who can connect reaches metrics and administration.',
       type: ['integer', 'string'],
       format: 'address',
       minimum: 0,

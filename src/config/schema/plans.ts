@@ -9,7 +9,7 @@ const quota = {
   properties: {
     name: {
       description:
-        'Name of the quota in headers, logs and the store, unique in the plan. Usage is kept under it: a quota of another name starts from zero, any other change but one of the period keeps what was used.',
+        'Name of the quota in headers, logs and the store, unique in the plan. Usage is kept under it: a quota of another name starts from zero, any other change except one of the period keeps what was used.',
       type: 'string',
       format: 'quota-name',
     },
@@ -45,7 +45,7 @@ const quota = {
     },
     warnAt: {
       description:
-        'From this part of the limit on answers carry X-Gatehouse-Quota-Warning, and one line a period goes to the log.',
+        'From this part of the limit on, answers carry X-Gatehouse-Quota-Warning, and one line a period goes to the log.',
       type: 'string',
       format: 'percent',
     },
@@ -108,7 +108,7 @@ export const plans = {
       concurrency,
       charge: {
         description:
-          'What counts: forwarded is every request sent to the upstream, answered those it answered below 500, success those below 400. Refusals are not charged, but with forwarded what had left for the upstream by then is.',
+          'What counts: forwarded is every request sent to the upstream, answered those it answered below 500, success those below 400. Refusals are not charged, except that forwarded charges what had already left for the upstream.',
         type: 'string',
         enum: ['forwarded', 'answered', 'success'],
         default: 'answered',

@@ -12,7 +12,7 @@ export const store = {
 
 export const storeDeadline = {
   description:
-    'How long one question to the store is waited for; what happens then is `onStoreFailure` of its plan.',
+    'How long to wait for one answer from the store; after that `onStoreFailure` of the plan decides.',
   type: 'string',
   format: 'duration',
   default: '250ms',
@@ -51,7 +51,7 @@ export const drain = {
   properties: {
     delay: {
       description:
-        'Between "not ready" and closing the listener, so that a load balancer can look away. 0s for none.',
+        'Between "not ready" and closing the listener, so that a load balancer can stop sending requests. 0s for none.',
       type: 'string',
       format: 'duration-or-zero',
       default: '0s',

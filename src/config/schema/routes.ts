@@ -63,7 +63,8 @@ const any = {
   properties: {
     maxSize: { description: 'Largest body.', type: 'string', format: 'size', default: '1MB' },
     minRate: {
-      description: 'Bytes per second that the client must send while it is waited for; no least when absent.',
+      description:
+        'Bytes per second that the client must send while it is waited for; no minimum when absent.',
       type: 'string',
       format: 'size',
     },
@@ -76,7 +77,7 @@ const any = {
   },
 } as const satisfies JSONSchema;
 
-/** For WebSockets of which no more is written than that they get through. */
+/** For WebSockets that are let through without further options. */
 export const websocketDefaults = { idleTimeout: '5m', maxSockets: 256 } as const;
 
 const websocket = {

@@ -17,7 +17,7 @@ const types = {
 } as const;
 const forward = {
   description:
-    'whole: the upstream sees nothing before all of it passed. stream: it is forwarded while it is checked.',
+    'whole: the upstream sees nothing until all of it has passed. stream: it is forwarded while it is checked.',
   type: 'string',
   enum: ['whole', 'stream'],
   default: 'whole',
@@ -50,7 +50,7 @@ const fileField = {
       default: 1,
     },
     maxSize: {
-      description: 'Largest file; as much as the whole form may be when absent.',
+      description: 'Largest file; as large as the whole form when absent.',
       type: 'string',
       format: 'size',
     },
@@ -119,7 +119,7 @@ export const upload = {
     },
     others: {
       description:
-        'What becomes of files in other fields. Of allowed ones the name alone is checked, and maxSize bounds them.',
+        'What becomes of files in other fields. Of allowed ones only the name is checked, and maxSize bounds them.',
       type: 'string',
       enum: ['refuse', 'allow'],
       default: 'refuse',
@@ -137,10 +137,10 @@ export const file = {
   properties: { maxSize, minSize, types, minRate, timeout, forward },
 } as const satisfies JSONSchema;
 
-/** Where uploads wait until all of them passed. */
+/** Where uploads wait until each has passed in full. */
 export const spool = {
   description:
-    'Where uploads with `forward: whole` wait until all of them passed; beyond it they are answered 503.',
+    'Where uploads with `forward: whole` wait until each has passed in full; beyond it they are answered 503.',
   type: 'object',
   additionalProperties: false,
   default: {},

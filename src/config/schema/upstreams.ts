@@ -8,7 +8,7 @@ const timeouts = {
   properties: {
     connect: {
       description:
-        'For a connection to a target, TLS included. Where its name has several addresses, each but the last has half a second of it.',
+        'For a connection to a target, TLS included. Where its name has several addresses, each but the last gets half a second of it.',
       type: 'string',
       format: 'duration',
       default: '2s',
@@ -52,7 +52,7 @@ export const upstreams = {
       timeouts,
       connections: {
         description:
-          'Requests at work at each target at most, each on a connection of its own; further ones wait in line. A connection that is kept for later is closed where there would be more than so many.',
+          'At most this many requests are at work at each target, each on its own connection; further ones wait in line. A connection kept for later is closed when there would be more.',
         type: 'integer',
         minimum: 1,
         maximum: 65_535,
@@ -87,7 +87,8 @@ export const versions = {
     properties: {
       upstream: { description: 'Name under `upstreams` that serves its routes.', type: 'string' },
       deprecated: {
-        description: 'Since when it is deprecated, announced by the Deprecation header (RFC 9745). ISO 8601.',
+        description:
+          'The time from which it is deprecated, announced by the Deprecation header (RFC 9745). ISO 8601.',
         type: 'string',
         format: 'instant',
       },

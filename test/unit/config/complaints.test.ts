@@ -608,7 +608,7 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
   {
     name: 'a store whose authorities are none',
     text: `${least}store: "rediss://h?ca=/dev/null"\n`,
-    says: ['3:1: store: the file /dev/null of its ca cannot be read: it is no regular file'],
+    says: ['3:1: store: the file /dev/null of its ca cannot be read: it is not a regular file'],
   },
   {
     name: 'a sunset before the deprecation',
@@ -800,7 +800,7 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     name: 'a year that starts on 30 February',
     text: plan('{ quotas: [{ name: q, limit: 1, per: year, anchor: 02-30 }] }'),
     says: [
-      '3:56: plans.p.quotas[0].anchor: "02-30" is no start of a period, write a weekday such as monday, a day such as 15, or a month and day such as 04-01',
+      '3:56: plans.p.quotas[0].anchor: "02-30" is not the start of a period, write a weekday such as monday, a day such as 15, or a month and day such as 04-01',
     ],
   },
   {
@@ -811,10 +811,10 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     ],
   },
   {
-    name: 'a lifetime that starts anew',
+    name: 'a lifetime that starts again',
     text: plan('{ quotas: [{ name: q, limit: 1, per: lifetime, timezone: UTC, at: "06:00", anchor: 1 }] }'),
     says: [
-      '3:60: plans.p.quotas[0].timezone: has no meaning for a lifetime, which never starts anew',
+      '3:60: plans.p.quotas[0].timezone: has no meaning for a lifetime, which never starts again',
       '3:75: plans.p.quotas[0].at: has no meaning for a lifetime, only for a day, week, month or year',
       '3:88: plans.p.quotas[0].anchor: has no meaning for a lifetime, only for a week, month or year',
     ],
@@ -986,7 +986,7 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     ),
     says: [
       '4:102: routes[0].body.upload.files.a.extensions[0]: fits none of types, so a file with it is always refused: add audio/mpeg to types, or remove it',
-      '4:149: routes[0].body.upload.files.b.extensions[1]: is of no type that is known, so a file with it is always refused: remove it, or leave out types',
+      '4:149: routes[0].body.upload.files.b.extensions[1]: is not of a known type, so a file with it is always refused: remove it, or leave out types',
     ],
   },
   {
@@ -998,14 +998,14 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     ),
     says: [
       '4:105: routes[0].body.upload.fields.schema.required: asks for "b", which is not one of names, so every form is refused: add it to names, or remove it here',
-      '4:105: routes[0].body.upload.fields.schema.required: asks for "f", which is one of files and no text field, so every form is refused: remove it here',
+      '4:105: routes[0].body.upload.fields.schema.required: asks for "f", which is one of files and not a text field, so every form is refused: remove it here',
     ],
   },
   {
     name: 'a required text field that is a file, where any name is taken',
     text: routes(upload('files: { f: {} }, fields: { schema: { required: [f] } }')),
     says: [
-      '4:93: routes[0].body.upload.fields.schema.required: asks for "f", which is one of files and no text field, so every form is refused: remove it here',
+      '4:93: routes[0].body.upload.fields.schema.required: asks for "f", which is one of files and not a text field, so every form is refused: remove it here',
     ],
   },
   {
@@ -1016,8 +1016,8 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
       ),
     ),
     says: [
-      '4:112: routes[0].body.upload.fields.schema.properties.n.type: is the type of no text field: write string, with a pattern for a number, or array for a field that may come more than once',
-      '4:138: routes[0].body.upload.fields.schema.properties["a…"].type: is the type of no text field: write string, with a pattern for a number, or array for a field that may come more than once',
+      '4:112: routes[0].body.upload.fields.schema.properties.n.type: is not the type of a text field: write string, with a pattern for a number, or array for a field that may come more than once',
+      '4:138: routes[0].body.upload.fields.schema.properties["a…"].type: is not the type of a text field: write string, with a pattern for a number, or array for a field that may come more than once',
     ],
   },
   {

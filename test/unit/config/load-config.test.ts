@@ -292,7 +292,8 @@ test('a keepAlive that clients are told as nothing is a warning', (t) => {
   const warningsOf = (keepAlive: string): readonly string[] =>
     loadConfig(writeTemporary(t, `${least}limits: { keepAlive: ${keepAlive} }\n`), {}).warnings;
   assert.deepEqual(warningsOf('1s'), []);
-  const says = 'is less than 1s, so clients are told Keep-Alive: timeout=0 and connect anew for each request';
+  const says =
+    'is less than 1s, so clients are told Keep-Alive: timeout=0 and connect again for each request';
   assert.match(warningsOf('999ms').join(), new RegExp(`:3:11: limits.keepAlive: ${RegExp.escape(says)}$`));
 });
 
@@ -371,7 +372,7 @@ test('a pattern that a hostile text can slow down is a warning, one of its prope
   assert.deepEqual(warnings, [
     `properties.a.pattern: "^(a+)+$" ${doubling('a')}, or set maxLength to 16 or less`,
     `properties.c.pattern: "^(a+)+$" ${doubling('a')}, or set maxLength to 16 or less`,
-    String.raw`properties.d.pattern: "^\\s+|\\s+$" searches for its "\\s" anew from each character, ${hold} for seconds: begin it with "^", or set maxLength to 1000 or less`,
+    String.raw`properties.d.pattern: "^\\s+|\\s+$" searches for its "\\s" again from each character, ${hold} for seconds: begin it with "^", or set maxLength to 1000 or less`,
     String.raw`properties.e.pattern: "^\\d+\\w+!$" can divide a text anywhere between its "\\d" and "\\w", ${hold} for seconds: let the two share no character, or set maxLength to 1000 or less`,
     `patternProperties["…"]: "^(x*y*)*$" ${doubling('x')}, or set propertyNames: { maxLength: 16 }`,
   ]);

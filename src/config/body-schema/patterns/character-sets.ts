@@ -7,9 +7,9 @@ export interface CharacterSets {
 }
 
 /**
- * What each of these parts of a pattern takes (`a`, `\w`, `[^,]`), asked of the engine itself. The sample is ASCII, a few
- * of the other kinds, every character that one of the parts names, and one of each kind that those parts tell apart which
- * look beyond ASCII: enough to tell whether two parts overlap. Throws `PatternTooLarge`.
+ * What each of these parts of a pattern takes (`a`, `\w`, `[^,]`), asked of the engine itself. The sample is ASCII, a few of the
+ * other kinds, every character that one of the parts names, and one of each kind told apart by parts that look beyond ASCII:
+ * enough to tell whether two parts overlap. Throws `PatternTooLarge`.
  */
 export function characterSets(parts: readonly string[]): CharacterSets {
   const different = [...new Set(parts)];
@@ -27,7 +27,7 @@ export function characterSets(parts: readonly string[]): CharacterSets {
       (bits, one, at) => (expression.test(one) ? bits | (1n << BigInt(at)) : bits),
       0n,
     );
-    // Of what the sample lacks nothing is known.
+    // Nothing is known of what the sample lacks.
     return set === 0n ? anything : set;
   };
   const of = (part: string): bigint => {
@@ -45,7 +45,7 @@ const others = Array.from('\u0085\u00a0éÉßж\u0301\u0660中한\u2028\ufeff€
 const backReference = /^(?:\(\?[ims]+:)?\\(?:[1-9]|k)/;
 const looksBeyondAscii = /\\p|[^\0-\x7f]|\[.*\\[ux]/isu;
 const oneCharacter = /^[^]$/u;
-/** Some 100 and 200 ms. */
+/** About 100 and 200 ms. */
 const testsMax = 1_000_000;
 const classesMax = 32;
 

@@ -6,7 +6,7 @@ import { waysThrough } from './pattern-ways.ts';
 export interface PatternState {
   /** The characters it takes; none where only a place such as `$` fits. */
   readonly takes: bigint;
-  /** Whether these are all signs of words, where the pattern asks for that with `\b` or `\B`. */
+  /** Whether these are all word characters, where the pattern asks with `\b` or `\B`. */
   readonly isWord: boolean;
   /** As it is written. */
   readonly text: string;
@@ -14,15 +14,15 @@ export interface PatternState {
   readonly next: Map<number, number>;
   /** Whether the search ends here, whatever follows, so that nothing is tried again. */
   ends: boolean;
-  /** The outermost look it is in, and whether that is over with it: nothing within is tried again then. */
+  /** The outermost look it is in, and whether it ends that look: then nothing inside is tried again. */
   look: number | undefined;
   endsLook: boolean;
 }
 
 /**
- * Which character of a pattern may be taken after which (Glushkov's automaton). A state without text is in front and takes any
- * character: a search that failed begins anew one further on. A count that leaves `endlessFrom` ways or more to read a text
- * is taken for a repetition without end, another for one or two.
+ * Which character of a pattern may be taken after which (Glushkov's automaton). A state without text comes first and takes any
+ * character: a failed search starts again one further on. A count that leaves `endlessFrom` ways or more to read a text is taken
+ * for an endless repetition, any other for one or two.
  */
 export function drawPattern(tree: PatternTree, options: DrawingOptions): readonly PatternState[] {
   return new Graph(tree, options).states;
@@ -31,11 +31,11 @@ export function drawPattern(tree: PatternTree, options: DrawingOptions): readonl
 interface DrawingOptions {
   readonly sets: CharacterSets;
   readonly endlessFrom: number;
-  /** Whether a look is over when it has found something; if not, it may have found it far on, and may do so again and again. */
+  /** Whether a look is over when it has found something; if not, it may find it far on, again and again. */
   readonly looksEnd: boolean;
 }
 
-/** The text of the place where a pattern goes on after a look. */
+/** The text of the place where a pattern resumes after a look. */
 export const lookedFrom = '(?)';
 
 // --- Internal ---
@@ -57,7 +57,7 @@ class Graph {
   readonly #endlessFrom: number;
   readonly #looksEnd: boolean;
   readonly #sets: CharacterSets;
-  /** The signs of words, where it matters which these are. */
+  /** The word characters, where they matter. */
   readonly #word: bigint | undefined;
   #ways = 0;
 
@@ -69,7 +69,7 @@ class Graph {
     const start = this.#take(this.#sets.all, '');
     const whole = this.#draw(tree);
     this.#end(whole.last);
-    // The search is no part of what takes all: where it begins anew, it has failed.
+    // The search is not part of what takes all: if it starts again, it failed.
     this.#endWhatTakesAll();
     this.#link(start.last, [...start.first, ...whole.first]);
     if (whole.empty) this.#end(start.last);
@@ -93,7 +93,7 @@ class Graph {
     }
   }
 
-  /** What is looked for is tried in all its ways until it is found once; the pattern goes on at a place that may fail. */
+  /** A look is tried in all its ways until it fits once; the pattern goes on at a place that may fail. */
   #look(part: PatternTree): Piece {
     const from = this.states.length;
     const { first, last } = this.#draw(part);
@@ -118,7 +118,7 @@ class Graph {
     if (most === 1) return piece;
     if (most === Infinity || waysThrough({ kind: 'repeat', part, least, most }) >= this.#endlessFrom) {
       this.#link(piece.last, piece.first);
-      // Which of the rounds that must be take nothing is another choice.
+      // Which of the required rounds take nothing is another choice.
       if (piece.empty && least > 1) this.#link(piece.last, piece.first);
       return piece;
     }
@@ -135,7 +135,7 @@ class Graph {
     };
   }
 
-  /** Where it matters what is a sign of a word, those that are and those that are not have a state each. */
+  /** Where word characters matter, they and all others have a state each. */
   #take(takes: bigint, text: string): Piece {
     if (this.#word === undefined) return this.#add({ takes, text, isWord: false });
     const word = takes & this.#word;
@@ -169,7 +169,7 @@ class Graph {
     }
   }
 
-  /** `[^]*$` takes whatever comes, so it never has a search fail. */
+  /** `[^]*$` takes whatever comes, so it never makes a search fail. */
   #endWhatTakesAll(): void {
     const closes = (at: number): boolean => this.states[at]?.text === '$' && this.states[at].ends;
     for (const [at, state] of this.states.entries()) {

@@ -1,15 +1,15 @@
 /** A regular expression as its parts, as far as they matter for the time it takes. */
 export type PatternTree =
-  /** One character; of any set, as it is written, with the modifiers around it: `\d`, `(?i:a)`. */
+  /** One character of any set, as written, with the modifiers around it: `\d`, `(?i:a)`. */
   | { readonly kind: 'character'; readonly text: string }
   /** Holds at some places only, and takes no character: `^`, `$`, `\b`. */
   | { readonly kind: 'place'; readonly text: string }
-  /** Looks from here without taking a character: `(?=…)`. What looks behind has its parts as they are read: from its end. */
+  /** Looks from here without taking a character: `(?=…)`. A lookbehind has its parts as they are read: from its end. */
   | { readonly kind: 'look'; readonly part: PatternTree }
   | { readonly kind: 'sequence' | 'choice'; readonly parts: readonly PatternTree[] }
   | { readonly kind: 'repeat'; readonly part: PatternTree; readonly least: number; readonly most: number };
 
-/** The pattern is too large, or nested too deep, for the time that it may take to look at it. */
+/** The pattern is too large, or nested too deep, for the time allowed to look at it. */
 export class PatternTooLarge extends Error {}
 
 /** The parts of a regular expression that is well formed with the flag `u`. Throws `PatternTooLarge`. */
@@ -36,7 +36,7 @@ export function parsePattern(pattern: string): PatternTree {
   return closed(groups[0]);
 }
 
-/** Every one of its characters, as it is written. */
+/** All its characters, as written. */
 export function charactersOf(part: PatternTree): readonly string[] {
   if (part.kind === 'character') return [part.text];
   if (part.kind === 'place') return [];
@@ -57,7 +57,7 @@ interface Group {
   readonly choices: PatternTree[][];
 }
 
-/** Escapes and classes are taken whole, so what they hold is no group and no quantifier. */
+/** Escapes and classes are taken whole, so nothing in them is a group or a quantifier. */
 const tokens = new RegExp(
   [
     String.raw`(?<open>\((?:\?(?:<?[=!]|[ims]*(?:-[ims]*)?:|<[^>]*>))?)`,
@@ -84,7 +84,7 @@ function modified(text: string, modifiers: string): string {
   return modifiers === '' ? text : `(?${modifiers}:${text})`;
 }
 
-/** With `m` the ends of lines may be anywhere. What is read from its end has the begin of the text for its end. */
+/** With `m` the ends of lines may be anywhere. What is read from its end ends at the start of the text. */
 function place(text: string, { modifiers, isBehind }: Group): PatternTree {
   const isEnd = /[$^]/.test(text);
   if (isEnd && modifiers.includes('m')) return { kind: 'sequence', parts: [] };

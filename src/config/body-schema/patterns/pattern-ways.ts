@@ -1,6 +1,6 @@
 import type { PatternTree } from './pattern-tree.ts';
 
-/** In how many ways a text can be read by a part of a pattern, at most: its counts and its alternatives are all that differ. */
+/** In how many ways a part of a pattern can read a text, at most: only its counts and its alternatives differ. */
 export function waysThrough(part: PatternTree): number {
   switch (part.kind) {
     case 'sequence':
@@ -22,5 +22,5 @@ export function waysThrough(part: PatternTree): number {
 
 // --- Internal ---
 
-/** With or without an end, so many rounds more than must be are ways enough. */
+/** Endless or not, this many rounds over the least are enough. */
 const enough = 20;

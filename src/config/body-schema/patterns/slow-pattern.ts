@@ -2,15 +2,15 @@ import { characterSets } from './character-sets.ts';
 import { drawPattern, lookedFrom, type PatternState } from './pattern-graph.ts';
 import { charactersOf, parsePattern, PatternTooLarge } from './pattern-tree.ts';
 
-/** Why a hostile text can take a regular expression long (CWE-1333), and the characters of the pattern it is about. */
+/** Why a regular expression can take long on a hostile text (CWE-1333), and the characters it is about. */
 export type Slowness =
   /** The same characters can be read in two ways over and over: the time doubles with each. */
   | { readonly kind: 'doubling'; readonly at: string }
   /** A text can be divided between two repetitions anywhere: the time grows with the square of the length, or more. */
   | { readonly kind: 'dividing'; readonly at: readonly [string, string] }
-  /** The same, as the search begins anew at each character of a repetition. */
+  /** The same, as the search starts again at each character of a repetition. */
   | { readonly kind: 'searching'; readonly at: string }
-  /** It is too large to be told in time. */
+  /** Too large to tell in time. */
   | { readonly kind: 'unknown' };
 
 /** Undefined for a pattern whose time grows no faster than the text, and for one that is not well formed. */
@@ -34,11 +34,11 @@ export function slownessOf(pattern: string): Slowness | undefined {
 
 // --- Internal ---
 
-/** Some 30 ms. */
+/** About 30 ms. */
 const stepsMax = 200_000;
 /** Every character of any sample. */
 const everything = -1n;
-/** Some 10 ms: counts that leave so many ways to read a text are as bad as repetitions without end. */
+/** About 10 ms: counts that leave this many ways to read a text are as bad as endless repetitions. */
 const endlessFrom = 100_000;
 const borders = [String.raw`\b`, String.raw`\B`];
 
@@ -51,7 +51,7 @@ interface Loop {
   readonly look: number | undefined;
   readonly endsLook: boolean;
   readonly next: { readonly state: Loop; readonly ways: number }[];
-  /** States that lead to each other and back are of one circle; undefined for a state that is met once. */
+  /** States that lead to each other and back share a circle; undefined for a state that is met once. */
   circle: number | undefined;
 }
 
@@ -72,7 +72,7 @@ function loopsOf(graph: readonly PatternState[], steps: Steps): readonly Loop[] 
   return drawLoops(graph, ({ ends }) => !ends, steps);
 }
 
-/** The same, but a repetition that may end goes on. */
+/** The same, but a repetition that may end continues. */
 function loopsPastEnds(graph: readonly PatternState[], steps: Steps): readonly Loop[] {
   return drawLoops(graph, () => true, steps);
 }
@@ -102,7 +102,7 @@ function drawLoops(
   return loops;
 }
 
-/** The characters that may come next, whatever borders of words and looks are in between, and how many ways lead to each. */
+/** The characters that may come next, whatever word borders and looks are in between, and how many ways lead to each. */
 function nextCharacters(
   graph: readonly PatternState[],
   id: number,
@@ -199,8 +199,8 @@ function findGrowing(loops: readonly Loop[], steps: Steps): Slowness | undefined
 }
 
 /**
- * Looks for a repetition that may end, and that tries at each round to go on by another one which takes all the same text in
- * vain: `^(?:a+b|a)*`.
+ * Looks for a repetition that may end, and that tries at each round to go on with another that takes all the same text in vain:
+ * `^(?:a+b|a)*`.
  */
 function findVain(loops: readonly Loop[], pastEnds: readonly Loop[], steps: Steps): Slowness | undefined {
   for (const from of pastEnds) {
@@ -214,7 +214,7 @@ function findVain(loops: readonly Loop[], pastEnds: readonly Loop[], steps: Step
   return undefined;
 }
 
-/** What a look has found is not looked for again, in whatever other ways it could be. */
+/** What a look has found is not looked for again, in any other way it could be. */
 function isOverWith(from: Loop, to: Loop): boolean {
   return to.endsLook && to.look === from.look;
 }
