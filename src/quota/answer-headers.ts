@@ -1,6 +1,6 @@
 import type { QuotaReading } from './quota-reading.ts';
 
-/** What is known of a rate: `remaining` requests at once, and when all of the burst is free again. */
+/** What is known of a rate: `remaining` requests may pass at once, and when the whole burst is free again. */
 export interface RateReading {
   readonly name: string;
   readonly burst: number;

@@ -5,13 +5,13 @@ import type { Clock } from '../waiting/clock.ts';
 import { SharedPlaces, type SharedPlacesOptions } from './shared-places.ts';
 import type { ConcurrencyRule, OnStoreFailure } from '../config/plan-rule.ts';
 
-/** The place of one request among those of its key that are in flight. */
+/** The place of one request among its key's requests in flight. */
 export interface Place {
   readonly kind: 'place';
   readonly reading: ConcurrencyReading;
-  /** The limit is shared and could not be asked: the place counts for this process alone. */
+  /** The limit is shared but could not be asked: the place counts in this process only. */
   readonly unasked: boolean;
-  /** Other processes count it as well. */
+  /** Other processes count it too. */
   readonly isShared: boolean;
   /** Frees the place; only the first call counts. */
   readonly leave: () => void;
@@ -27,13 +27,13 @@ const denialMs = 50;
 
 interface Count {
   inFlight: number;
-  /** Shared limits: the store has just said that others fill the places. */
+  /** Shared limits: until then the store's word holds that others fill the places. */
   fullUntil: number;
-  /** How many places were left: an answer of the store to who asked before the last does not know of it. */
+  /** Counts departures: a store's answer to a question asked before the latest one is out of date. */
   left: number;
 }
 
-/** Who is in flight. */
+/** The requests in flight, by key. */
 export class Concurrency {
   readonly #clock: Clock;
   readonly #onError: (error: unknown) => void;

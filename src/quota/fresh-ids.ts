@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 
-/** Ids that only this process gives: each has the same random text in front, and a number behind it that goes up. */
+/** Ids that only this process gives out: each is the same random text, followed by a number that goes up. */
 export class FreshIds {
   /** Random, so that no id of an earlier process of the same name comes again. */
   readonly #prefix = randomBytes(12).toString('base64url');
   #given = 0;
 
-  /** An id that is never given, so what bears it is nobody's. */
+  /** An id that is never given out, so whatever bears it belongs to nobody. */
   get nobodys(): string {
     return `${this.#prefix}.0`;
   }

@@ -16,10 +16,10 @@ export type Outcome =
   | { readonly kind: 'unanswered' }
   | { readonly kind: 'answered'; readonly status: number };
 
-/** What an answer tells of the limits. */
+/** What an answer says about the limits. */
 export interface LimitNotice {
   readonly headers: Readonly<Record<string, string>>;
-  /** Quotas that crossed their warning line just now: worth a line in the log. */
+  /** Quotas that have just crossed their warning line: worth a line in the log. */
   readonly newWarnings: readonly QuotaReading[];
 }
 
@@ -28,7 +28,7 @@ export interface GrantOffice {
   readonly leases: Leases;
   readonly warnings: Warnings;
   readonly clock: Clock;
-  /** The most units an upstream's word can make one request cost. */
+  /** The most units that an upstream can make one request cost. */
   readonly costMax: number;
 }
 
@@ -38,11 +38,11 @@ export interface Reserved {
   readonly hold: Hold | undefined;
   readonly place: Place | undefined;
   readonly rate: RateReading | undefined;
-  /** Some limit could not be asked and the plan lets requests through. */
+  /** A limit could not be asked, and the plan lets requests through. */
   readonly unasked: boolean;
 }
 
-/** Leave for one request: its place, its cell and its units. */
+/** Permission for one request: its place, its cell and its units. */
 export class Grant {
   readonly kind = 'grant';
   readonly #office: GrantOffice;
@@ -56,12 +56,12 @@ export class Grant {
     this.#cost = reserved.hold?.units ?? 0;
   }
 
-  /** Some limit could not be asked during an outage; units of quotas among them are charged when the store is back. */
+  /** A limit could not be asked during an outage; if it is a quota, its units are charged when the store is back. */
   get owed(): boolean {
     return this.#reserved.unasked || this.#reserved.hold?.owed === true;
   }
 
-  /** Frees its place, where other processes count that as well; undefined where it has none such. Only the first call counts. */
+  /** Frees its place, if other processes count that too; undefined otherwise. Only the first call counts. */
   get leavePlace(): (() => void) | undefined {
     const { place } = this.#reserved;
     return place?.isShared === true ? place.leave : undefined;
@@ -71,7 +71,7 @@ export class Grant {
   describe(): LimitNotice {
     const { leases, clock, warnings } = this.#office;
     const { hold, place, rate } = this.#reserved;
-    // What a lease knows lacks what its key owes.
+    // A lease does not know what its key owes.
     const lease = hold === undefined || hold.owed ? undefined : leases.leaseOf(hold);
     const quotas = lease === undefined ? [] : readQuotas(lease, leases.time, clock.mono());
     return {
@@ -80,7 +80,7 @@ export class Grant {
     };
   }
 
-  /** The upstream says what the request cost. */
+  /** The upstream has said what the request cost. */
   correctCost(units: number): void {
     this.#cost = Math.min(units, this.#office.costMax);
   }

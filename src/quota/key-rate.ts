@@ -16,10 +16,10 @@ export interface TooFast {
   readonly reading: RateReading;
 }
 
-/** As many cells are drawn ahead as the key took here in this time, and thrown away when they are old. */
+/** Cells are drawn ahead for what the key took here in this time, and thrown away when they are old. */
 const aheadMs = 20;
 const cellLifeMs = 50;
-/** A denial is kept no longer than this, so that an edited rate is felt soon and no idle key stays in memory. */
+/** A denial is kept no longer than this, so that an edited rate takes effect soon and no idle key stays in memory. */
 const denialMaxMs = 1000;
 
 /** A request that waits for a cell. */
@@ -27,7 +27,7 @@ export interface Waiter {
   readonly rate: KeyRate;
   readonly resolve: (answer: Cell | TooFast) => void;
   readonly reject: (error: unknown) => void;
-  /** In one of the two lines of its rate, and among all who wait. */
+  /** Its spot in one of its rate's two lines, and its spot among all waiters. */
   inLine: Spot<Waiter> | undefined;
   inRoom: RoomSpot<Waiter> | undefined;
 }
@@ -35,11 +35,11 @@ export interface Waiter {
 /** What this process knows of one rate of one key. */
 export class KeyRate {
   readonly rule: RateRule;
-  /** Those for whom calls are under way, and those for whom nobody asked yet; each in the order they came. */
+  /** Waiters for whom calls are under way, and waiters nobody has asked for yet; each in order of arrival. */
   readonly asked = new Line<Waiter>();
   readonly line = new Line<Waiter>();
   #cells = 0;
-  /** Cells that requests took since they were last asked for. */
+  /** Cells that requests have taken since the store was last asked. */
   #taken = 0;
   #remaining = 0;
   /** Monotonic times: when the cells were asked for, and until when nothing is asked because none is free. */
@@ -50,7 +50,7 @@ export class KeyRate {
   #calls = 0;
   #calledAt: number;
 
-  /** The store was not asked yet. */
+  /** The store has not been asked yet. */
   constructor(rule: RateRule, mono: number) {
     this.rule = rule;
     this.#askedAt = mono;
@@ -62,37 +62,37 @@ export class KeyRate {
     return this.#cells;
   }
 
-  /** Whether what was asked for is young enough to be spent. */
+  /** Whether the cells are fresh enough to be spent. */
   isFresh(mono: number): boolean {
     return mono - this.#askedAt <= cellLifeMs;
   }
 
-  /** In how long a cell is free, by what the store said last. */
+  /** How long until a cell is free, by the store's last answer. */
   freeInMs(mono: number): number {
     return this.#freeAt - mono;
   }
 
-  /** Whether none is free, so that nothing is asked. */
+  /** Whether none is free, so that the store is not asked. */
   isDenied(mono: number): boolean {
     return mono < this.#deniedUntil;
   }
 
-  /** Whether nothing would be lost with it. */
+  /** Whether nothing would be lost by forgetting it. */
   isAtRest(mono: number): boolean {
     return this.#calls === 0 && !this.isDenied(mono) && !this.isFresh(mono);
   }
 
   /**
-   * One call at a time asks for all who came meanwhile, as long as it is short. During one that is long, behind a store that is
-   * far away, more may come than a burst: they would be refused though each of them came when a cell was free. So another goes
-   * out as soon as half a burst may have grown since the last: however many requests come, the calls are in keeping with the rate.
+   * While calls are short, one at a time asks for everybody who has arrived since. During a long call, to a distant store, more
+   * requests than a burst may arrive: they would be refused although a cell was free when each came. So another call goes out as
+   * soon as half a burst may have grown since the last: however many requests come, the calls keep to the rate.
    */
   isCallDue(mono: number): boolean {
     if (this.line.first === undefined || this.#calls === 0) return this.line.first !== undefined;
     return mono - this.#calledAt >= this.#msFor(this.rule.burst / 2);
   }
 
-  /** The store is asked. Returns for how many cells beside those that are waited for. */
+  /** Notes that the store is asked. Returns how many cells to want beyond those that are waited for. */
   beginCall(mono: number): number {
     const ahead = this.#cellsAhead(mono);
     this.#taken = 0;
@@ -105,7 +105,7 @@ export class KeyRate {
     this.#calls -= 1;
   }
 
-  /** The store gave cells, and has so many left. */
+  /** The store gave cells, and has `remaining` left. */
   fill(cells: number, remaining: number, askedAt: number): void {
     this.#askedAt = askedAt;
     this.#cells = cells;
@@ -113,7 +113,7 @@ export class KeyRate {
     this.#deniedUntil = 0;
   }
 
-  /** The store had no cell, and says when it has one. */
+  /** The store had no cell, and said when it will have one. */
   deny(retryInMs: number, askedAt: number, mono: number): void {
     this.#askedAt = askedAt;
     this.#cells = 0;
@@ -122,7 +122,7 @@ export class KeyRate {
     this.#deniedUntil = Math.min(askedAt + retryInMs, mono + denialMaxMs);
   }
 
-  /** Gives one of the cells that are held here. */
+  /** Takes one of the cells held here. */
   takeCell(): Cell {
     this.#cells -= 1;
     this.#taken += 1;
@@ -134,18 +134,18 @@ export class KeyRate {
     this.#deniedUntil = 0;
   }
 
-  /** Says no, and when to come again. */
+  /** Refuses, and says when to try again. */
   tooFast(retryInMs: number): TooFast {
     return { kind: 'too_fast', retryInMs, reading: this.#read() };
   }
 
-  /** A key that comes seldom draws none ahead: what is thrown away the other processes would lack. */
+  /** A rarely used key draws none ahead: other processes would lack what is thrown away. */
   #cellsAhead(mono: number): number {
     const pace = this.#taken / Math.max(mono - this.#askedAt, aheadMs);
     return Math.floor(Math.min(pace, this.rule.limit / this.rule.perMs) * aheadMs);
   }
 
-  /** Multiplied first: what is a whole second then divides to one. */
+  /** Multiplied first, so that a whole number of seconds comes out whole. */
   #msFor(cells: number): number {
     return (cells * this.rule.perMs) / this.rule.limit;
   }

@@ -3,16 +3,16 @@ import type { Clock } from '../waiting/clock.ts';
 
 export interface OutageWatchOptions {
   readonly clock: Clock;
-  /** After an outage of this length what the store knows may lack something. */
+  /** After an outage this long, what the store knows may be incomplete. */
   readonly longMs: number;
-  /** How long after the end of one all have the time to tell it. */
+  /** After it ends, how long all processes have to tell the store. */
   readonly settleMs: number;
 }
 
-/** Knows from what becomes of calls whether the store is away, and whether it has just been for long. */
+/** Tells from how calls end whether the store is away, and whether it was away for long until just now. */
 export class OutageWatch {
   readonly #options: OutageWatchOptions;
-  /** Since when the store does not answer; undefined while it does. */
+  /** Since when the store has not answered; undefined while it does. */
   #awaySince: number | undefined;
   #settledAt = Number.NEGATIVE_INFINITY;
 
@@ -25,14 +25,14 @@ export class OutageWatch {
     return this.#options.clock.mono() >= this.#settledAt;
   }
 
-  /** Passes an answer of the store on, and notes that it is there or away. */
+  /** Passes the store's answer on, and notes whether the store is there or away. */
   async note<Answer>(asked: Promise<Answer>): Promise<Answer> {
     const answer = await this.noteFailure(asked);
     this.#end();
     return answer;
   }
 
-  /** The same for a call whose answer ends no outage. */
+  /** The same for a call whose answer does not end an outage. */
   async noteFailure<Answer>(asked: Promise<Answer>): Promise<Answer> {
     const askedAt = this.#options.clock.mono();
     try {

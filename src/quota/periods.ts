@@ -10,13 +10,13 @@ export interface Period {
 export const lifetime: Period = Object.freeze({ start: 0, end: Number.MAX_SAFE_INTEGER });
 
 /**
- * The period that holds the instant. The periods of a rule tile the line: none overlaps another and no instant is
- * left out. The answer is kept until the period's end, so that asking often costs a comparison.
+ * The period that contains the instant. The periods of a rule tile the line: none overlaps another and no instant is left out.
+ * The answer is kept until the period's end, so asking often costs only a comparison.
  */
 export function currentPeriod(rule: PeriodRule, atMs: number): Period {
   const known = knownPeriods.get(rule);
   if (known !== undefined && holds(known, atMs)) return known;
-  // A fraction is in the period of its whole millisecond, and Temporal takes whole ones only.
+  // A fraction belongs to the period of its whole millisecond, and Temporal takes only whole ones.
   const found = findPeriod(rule, Math.floor(atMs));
   knownPeriods.set(rule, found);
   return found;
@@ -44,8 +44,8 @@ interface OffsetSpan extends Period {
 }
 
 /**
- * Hours and shorter start on the full unit of the wall clock and are cut where its offset from UTC changes, so that
- * none is ever longer than its name says. That matters where the change is half an hour (Lord Howe).
+ * Hours and shorter periods start on a full unit of the wall clock and are cut where its offset from UTC changes, so none is ever
+ * longer than its name says. That matters where the change is half an hour (Lord Howe).
  */
 function clockPeriod(rule: PeriodRule, lengthMs: number, atMs: number): Period {
   const span = findSpan(rule, atMs);

@@ -3,20 +3,20 @@ import { isPeriodUnit, type PlanRule, type QuotaRule } from '../config/plan-rule
 import { Refusal } from '../refusals.ts';
 import type { OwnQuota } from '../stores/key-store.ts';
 
-/** What a key says of its limits. */
+/** What a key says about its limits. */
 export interface Entitlement {
   readonly plan: string;
   readonly quotas: readonly OwnQuota[];
 }
 
-/** Keys with quotas of their own whose rules are kept; more of them only means that rules are made again. */
+/** For this many keys with quotas of their own the rules are kept; beyond that they are just made again. */
 const keptMax = 10_000;
 
 const merged = new WeakMap<PlanRule, BoundedMap<string, PlanRule>>();
 
 /**
- * The limits of a key: those of its plan, with the key's own quotas in them. Undefined when the plan is not known. Equal keys
- * get the very same object, which leases hold on to: a secret more or a record read again must not look like another plan.
+ * The limits of a key: those of its plan, with the key's own quotas in them. Undefined when the plan is unknown. Equal keys get
+ * the very same object, which leases hold on to: an added secret or a reread record must not look like another plan.
  */
 export function planOf(
   { plan: name, quotas }: Entitlement,
@@ -34,7 +34,7 @@ export function planOf(
   return rule;
 }
 
-/** The same for a caller. 500: without its plan it would be unlimited, which is worse than turned away. */
+/** The same for a caller. 500: without its plan it would be unlimited, which is worse than being turned away. */
 export function requirePlan(caller: Entitlement, plans: ReadonlyMap<string, PlanRule>): PlanRule {
   const plan = planOf(caller, plans);
   if (plan === undefined) throw new Refusal('plan_unknown', { detail: `no plan is called ${caller.plan}` });
@@ -48,7 +48,7 @@ function mergeQuotas(quotas: readonly QuotaRule[], own: readonly OwnQuota[]): re
   return [...quotas.map((quota) => owned.get(quota.name) ?? quota), ...joined];
 }
 
-/** Without a period it has that of the plan's quota. Should the plan have lost that one, a lifetime is the strictest reading. */
+/** Without a period it has that of the plan's quota. If the plan no longer has that quota, a lifetime is the strictest reading. */
 function ruleOf({ name, limit, per, timezone = 'UTC' }: OwnQuota, inPlan: QuotaRule | undefined): QuotaRule {
   if (per === undefined && inPlan !== undefined) return { ...inPlan, limit };
   const unit = isPeriodUnit(per) ? per : 'lifetime';

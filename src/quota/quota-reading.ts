@@ -1,7 +1,7 @@
 import type { Lease } from './leases/lease.ts';
 import type { StoreTime } from './leases/store-time.ts';
 
-/** What is known here of one quota of a key. What other processes drew since the last draw of this one is not known. */
+/** What is known here of one quota of a key. What other processes have drawn since this one's last draw is not known. */
 export interface QuotaReading {
   readonly name: string;
   readonly limit: number;
@@ -12,11 +12,11 @@ export interface QuotaReading {
   readonly resetInSeconds: number | undefined;
   /** The length of this very period; undefined for a lifetime. */
   readonly windowSeconds: number | undefined;
-  /** Whether so much of the limit is used that the caller is warned. */
+  /** Whether enough of the limit is used for the caller to be warned. */
   readonly isNearLimit: boolean;
 }
 
-/** Reads the quotas of a lease; none when the store has not said anything of these periods yet. */
+/** Reads the quotas of a lease; none until the store has said something about these periods. */
 export function readQuotas(lease: Lease, time: StoreTime, mono: number): readonly QuotaReading[] {
   const { used } = lease;
   if (used === undefined) return [];

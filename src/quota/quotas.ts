@@ -16,11 +16,11 @@ import { createWarnings } from './warnings.ts';
 export interface QuotaRefusal {
   readonly kind: 'refusal';
   readonly code: 'quota_exhausted' | 'rate_exceeded' | 'too_many_in_flight' | 'quota_unavailable';
-  /** For the answer, `Retry-After` included, unless waiting does not help. It is never earlier than the truth. */
+  /** For the answer, including `Retry-After` unless waiting does not help. It is never too early. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Quotas that were used up in one go, of which no answer told that they are near their limit. */
+  /** Quotas that were used up in one go, so that no answer has said that they are near their limit. */
   readonly newWarnings: readonly QuotaReading[];
-  /** For the log: the outage behind `quota_unavailable`. */
+  /** For the log: the outage that caused `quota_unavailable`. */
   readonly cause: unknown;
 }
 
@@ -29,17 +29,17 @@ export type Decision = Grant | QuotaRefusal;
 export interface QuotasOptions {
   readonly ledger: Ledger;
   readonly clock: Clock;
-  /** The name of this process, different from every other that runs at the time. */
+  /** The name of this process, different from that of any other running at the same time. */
   readonly holder: string;
-  /** The deadline that the store keeps for each call. */
+  /** The store's deadline for each call. */
   readonly deadlineMs: number;
-  /** The most units an upstream's word can make one request cost. */
+  /** The most units that an upstream can make one request cost. */
   readonly costMax: number;
-  /** Told of errors that are no outage: a fault in the program. */
+  /** Told of errors that are not outages: faults in the program. */
   readonly onError: (error: unknown) => void;
 }
 
-/** What one request has got so far. */
+/** What one request has been given so far. */
 interface Draft {
   readonly request: ReserveOrder;
   place: Place | undefined;
@@ -73,22 +73,22 @@ export class Quotas {
     return this.#office.leases.counts;
   }
 
-  /** What the key has spent of its quotas; it costs nothing. Rejects with `StoreUnavailable`. */
+  /** What the key has spent of its quotas; asking costs nothing. Rejects with `StoreUnavailable`. */
   read(keyId: string, plan: PlanRule): Promise<readonly UsageReading[]> {
     return this.#office.leases.read(keyId, plan);
   }
 
-  /** Gives back all that this process holds ahead. To be called when no more requests come. */
+  /** Gives back all that this process holds ahead. Call it when no more requests come. */
   async drain(): Promise<void> {
     await this.#office.leases.drain();
   }
 
-  /** Takes a place, a cell and units, in this order, and undoes the earlier when a later one is refused. */
+  /** Takes a place, a cell and units, in this order, and undoes the earlier ones when a later one is refused. */
   reserve(request: ReserveOrder): Decision | Promise<Decision> {
     return this.#take({ request, place: undefined, rate: undefined, hold: undefined, unasked: false }, 0);
   }
 
-  /** Takes one step after the other: at once, up to the first that has to wait. */
+  /** Takes one step after another: at once, up to the first that has to wait. */
   #take(draft: Draft, from: number): Decision | Promise<Decision> {
     try {
       for (let at = from; at < this.#steps.length; at += 1) {
@@ -144,7 +144,7 @@ export class Quotas {
     return undefined;
   }
 
-  /** A quota may also be one that is not understood here. */
+  /** A quota that is not understood here counts as unavailable too. */
   #fail(draft: Draft, error: unknown): QuotaRefusal {
     if (error instanceof StoreUnavailable) return this.#giveUp(draft, refuseUnavailable(error));
     this.#undo(draft);

@@ -43,11 +43,11 @@ export class Rates {
     return this.#book.size;
   }
 
-  /** Takes a cell: at once when some are held, otherwise after a call that is shared with others of the key. */
+  /** Takes a cell: at once when some are held, otherwise after a call shared with the key's other requests. */
   take(keyId: string, rule: RateRule): Cell | TooFast | Promise<Cell | TooFast> {
     const mono = this.#clock.mono();
     const rate = this.#find(keyId, rule, mono);
-    // Cells that are fresh are there only when nobody waits.
+    // There are fresh cells only when nobody waits.
     if (rate.cells > 0 && rate.isFresh(mono)) return rate.takeCell();
     if (rate.isDenied(mono)) return rate.tooFast(rate.freeInMs(mono));
     const answer = new Promise<Cell | TooFast>((resolve, reject) => {
@@ -59,7 +59,7 @@ export class Rates {
     return answer;
   }
 
-  /** The request was refused for another reason: its cell serves the next one, as long as it is fresh. */
+  /** The request was refused for another reason: its cell serves the next one while it is fresh. */
   putBack(keyId: string, rule: RateRule): void {
     const rate = this.#book.get(keyId);
     if (rate?.rule !== rule || !rate.isFresh(this.#clock.mono())) return;
@@ -77,14 +77,14 @@ export class Rates {
     }
   }
 
-  /** Takes a request from among those who wait; the caller answers it. */
+  /** Takes a request out of the waiters; the caller answers it. */
   #release(waiter: Waiter): Waiter {
     waiter.inLine?.leave();
     waiter.inRoom?.leave();
     return waiter;
   }
 
-  /** Who waits under another rule of the key, of another plan or of one that was edited, is served by that one to the end. */
+  /** Requests waiting under another rule of the key (another plan's, or one since edited) are served by that one to the end. */
   #find(keyId: string, rule: RateRule, mono: number): KeyRate {
     const known = this.#book.get(keyId);
     if (known?.rule === rule) return known;
@@ -113,7 +113,7 @@ export class Rates {
     try {
       const answer = await this.#ledger.takeCells({ keyId, name, intervalMs, burst, want });
       this.#answered(rate, answer, mono);
-      // Whom the last cell did not reach is too fast: another one is free an interval later.
+      // Requests that the cells did not reach are too fast: another cell is free an interval later.
       this.#turnAway(asked, answer.kind === 'taken' ? Math.ceil(intervalMs) : answer.retryInMs);
     } catch (error) {
       for (const waiter of [...asked, ...rate.line.guests()]) this.#release(waiter).reject(error);
@@ -132,11 +132,11 @@ export class Rates {
     }
     const mono = this.#clock.mono();
     rate.deny(answer.retryInMs, askedAt, mono);
-    // Behind a store that is far away a cell may have come free since it was asked, for those who came since.
+    // With a distant store a cell may have come free since it was asked, for requests that came since.
     if (rate.isDenied(mono)) this.#turnAway(rate.line.guests(), answer.retryInMs);
   }
 
-  /** Those of them who still wait. */
+  /** Only those that still wait. */
   #turnAway(waiting: readonly Waiter[], retryInMs: number): void {
     for (const waiter of waiting) {
       if (waiter.inLine?.isTaken === true) this.#release(waiter).resolve(waiter.rate.tooFast(retryInMs));

@@ -15,24 +15,26 @@ import { Outbox, repeatableForEver, type Step } from './outbox.ts';
 export interface SharedPlacesOptions {
   readonly ledger: Ledger;
   readonly clock: Clock;
-  /** Told of errors that are no outage: a fault in the program. */
+  /** Told of errors that are not outages: faults in the program. */
   readonly onError: (error: unknown) => void;
 }
 
 /**
- * A shared place is renewed each beat; the places of a process that crashed are free after the expiry. It is several beats long, so
- * that a store that is away for less gives no place of a request in flight to another.
+ * A shared place is renewed each beat; the places of a crashed process are free after the expiry. That is several beats long, so
+ * a store that is away for less gives no place of a request in flight to another.
  */
 const beatMs = 5000;
 const expiresInMs = 30_000;
-/** Behind a thousand others a call would not be answered in time, and neither would those of requests. */
+/** After a thousand others a call would not be answered in time, and neither would those of requests. */
 const beatsAtOnce = 100;
-/** How often the store is told again of places that were kept or left while it was away, and of how many. */
+/** How often the store is told again of places kept or left while it was away, and of how many at most. */
 const retryMs = 250;
 const untoldMax = 10_000;
-/** After so long places may have expired: one process notices an outage a beat late, and another's last answer is a beat old. */
+/**
+ * After an outage this long places may have expired: one process notices it a beat late, and another's last answer is a beat old.
+ */
 const longOutageMs = expiresInMs - 2 * beatMs;
-/** By then nearly every process is connected again, which takes it 1.75 s at most, and has told the store of its places. */
+/** By then nearly every process is connected again, which takes at most 1.75 s, and has told the store of its places. */
 const settleMs = 2000;
 
 /** The places in the store that requests of this process have or had. */
@@ -43,18 +45,18 @@ export class SharedPlaces {
   readonly #outage: OutageWatch;
   readonly #taken = new Map<string, PlaceOrder>();
   /**
-   * Places that were kept or left without the store's knowing. Until it knows, the key is short of those that were left, and
-   * others may come to have those that were kept.
+   * Places kept or left without the store's knowledge. Until it knows, the key lacks those that were left, and others may get
+   * those that were kept.
    */
   readonly #untold: Outbox;
   readonly #retry: Alarm;
-  /** The places of which the store is yet to be told that they are kept. */
+  /** Places that the store has yet to be told are kept. */
   readonly #unkept = new Set<string>();
   readonly #ids = new FreshIds();
-  /** A key whose place was asked for, by which an idle process goes on looking whether the store is there. */
+  /** A key whose place was asked for; an idle process uses it to keep checking whether the store is there. */
   #someKey: string | undefined;
   #beating = false;
-  /** How long the last beat took, by which the next one is sooner. */
+  /** How long the last beat took; the next one comes that much sooner. */
   #beatTookMs = 0;
 
   constructor({ ledger, clock, onError }: SharedPlacesOptions) {
@@ -68,7 +70,7 @@ export class SharedPlaces {
 
   /**
    * Takes a place; undefined when all are taken. Rejects with `StoreUnavailable`, and leaves what may have been taken. After an
-   * outage in which places expired it does so until the others had the time to tell of theirs.
+   * outage in which places expired it rejects until other processes have had time to tell of theirs.
    */
   async enter(keyId: string, limit: number): Promise<PlaceOrder | undefined> {
     if (!this.#outage.isSettled) throw notSettled();
@@ -84,7 +86,7 @@ export class SharedPlaces {
       throw error;
     }
     if (answer === 'full') {
-      // Perhaps only because of places that were left.
+      // Perhaps only by places that were left.
       this.#untold.storeAnswered();
       return undefined;
     }
@@ -105,8 +107,8 @@ export class SharedPlaces {
   }
 
   /**
-   * What was to keep a place may come to the store behind what left it, and so take it once more: who asks is asked to ask again by a
-   * store that has lost its scripts, or whose node has given the place's slot away.
+   * A call to keep a place may reach the store after the one that left it, and so take it once more: a store that has lost its
+   * scripts, or a node that has given the place's slot away, makes the caller ask again.
    */
   #leaveAgain(order: PlaceOrder): void {
     if (!this.#taken.has(order.placeId)) this.leave(order);
@@ -115,12 +117,12 @@ export class SharedPlaces {
   #leaveLater({ keyId, placeId }: PlaceOrder): void {
     const freeAt = this.#clock.mono() + expiresInMs;
     this.#tellLater(async () => {
-      // From then on it is free by itself.
+      // After that it has expired by itself.
       if (this.#clock.mono() < freeAt) await this.#free(keyId, placeId);
     });
   }
 
-  /** False when the store has too much to be told of already. */
+  /** False when too much is already waiting to be told. */
   #tellLater(run: Step['run'], expendable: Step['expendable'] = 'next'): boolean {
     this.#untold.storeFailed();
     const isPosted = this.#untold.post({ expendable, repeatableForMs: repeatableForEver, run });
@@ -151,7 +153,7 @@ export class SharedPlaces {
     this.#armBeat();
   }
 
-  /** Who was idle in an outage has to know of it as well, before others have told of their places. */
+  /** A process that was idle in an outage must know of it too, before others have told of their places. */
   async #look(): Promise<void> {
     const keyId = this.#someKey;
     if (keyId === undefined) return;
@@ -163,14 +165,14 @@ export class SharedPlaces {
     }
   }
 
-  /** Asks for itself, or the outage would last until somebody else does. */
+  /** Asks by itself, or the outage would last until somebody else asks. */
   #lookForReturn(keyId: string): void {
     if (this.#untold.size === 0) this.#tellLater(() => this.#askFor(keyId));
   }
 
   /**
-   * By leaving a place that nobody has, where this key's are, and by taking one that is nobody's concern: a store that can be read may
-   * still take no writes, and one without memory takes none but those that take away.
+   * Leaves a place that nobody has, among this key's, and takes one that concerns nobody: a store that can be read may still take
+   * no writes, and one out of memory takes only those that remove something.
    */
   async #askFor(keyId: string): Promise<void> {
     const { nobodys } = this.#ids;
@@ -180,7 +182,7 @@ export class SharedPlaces {
   }
 
   async #stay(order: PlaceOrder): Promise<void> {
-    // To stay in a place that was left meanwhile would be to take it again.
+    // Staying in a place that has been left would take it again.
     if (!this.#taken.has(order.placeId) || this.#unkept.has(order.placeId)) return;
     try {
       await this.#outage.note(this.#ledger.stay(order));
@@ -191,7 +193,7 @@ export class SharedPlaces {
     this.#leaveAgain(order);
   }
 
-  /** What there is no room for is tried again at the next beat. */
+  /** If there is no room for it, the next beat tries again. */
   #stayLater(order: PlaceOrder): void {
     const { placeId } = order;
     if (!this.#taken.has(placeId)) return;
@@ -210,7 +212,7 @@ export class SharedPlaces {
     if (this.#tellLater(run, 'never')) this.#unkept.add(placeId);
   }
 
-  /** That a place is left ends no outage: a store without memory does that, and keeps none. */
+  /** Leaving a place does not end an outage: a store out of memory allows it, and keeps none. */
   #free(keyId: string, placeId: string): Promise<void> {
     return this.#outage.noteFailure(this.#ledger.leave(keyId, placeId));
   }

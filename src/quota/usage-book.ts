@@ -41,14 +41,14 @@ export interface UsageReset {
 }
 
 /**
- * The usage of keys, of the configuration and of the store alike, for the command line and the admin API. What there is not
- * rejects with a `KeyProblem`, a store that fails with `StoreUnavailable`.
+ * The usage of keys, of the configuration and of the store alike, for the command line and the admin API. Rejects with a
+ * `KeyProblem` for what does not exist, and with `StoreUnavailable` when the store fails.
  */
 export interface UsageBook {
   read(id: string): Promise<KeyUsage>;
   /** Keys of the configuration in its order, then those of the store in the order of their ids. Revoked ones are left out. */
   list(page: UsageQuery): Promise<UsagePage>;
-  /** What a reset would set to zero: one quota, or all of the key. */
+  /** What a reset would set to zero: one quota of the key, or all. */
   planReset(id: string, quota: string | undefined): Promise<UsageReset>;
   reset(id: string, quota: string | undefined): Promise<UsageReset>;
 }
@@ -61,7 +61,7 @@ export interface UsageBookParts {
   };
 }
 
-/** A key, whether of the configuration or of the store. */
+/** A key, of the configuration or of the store. */
 interface Holder extends Entitlement {
   readonly id: string;
 }
@@ -131,8 +131,8 @@ export function createUsageBook({ config, store }: UsageBookParts): UsageBook {
   }
 
   /**
-   * Keys of the store but those that the file has, too: usage is counted by id, so it is told with those of the file, where such
-   * an id is a place as a cursor.
+   * The store's keys, except those also in the file: usage is counted by id, so it is told with the file's keys, and as a cursor
+   * such an id means the place there.
    */
   async function listStored(after: string, limit: number): Promise<StoredPage> {
     let last = after;
@@ -177,7 +177,7 @@ export function createUsageBook({ config, store }: UsageBookParts): UsageBook {
 
 const keysAtOnce = 32;
 
-/** A key of the configuration has the quotas of its plan alone. */
+/** A key of the configuration has only the quotas of its plan. */
 function holderOf({ id, plan }: Config['keys'][number]): Holder {
   return { id, plan, quotas: [] };
 }

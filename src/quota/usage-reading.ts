@@ -2,13 +2,13 @@ import type { PlanRule } from '../config/plan-rule.ts';
 import type { Counter, Ledger } from '../stores/ledger.ts';
 import { countersAt } from './counters.ts';
 
-/** What the store says of one quota of a key. */
+/** What the store says about one quota of a key. */
 export interface UsageReading {
   readonly name: string;
   readonly limit: number;
   /** Units that were spent or are held ahead. */
   readonly used: number;
-  /** The part of `used` that processes have told they hold ahead. */
+  /** The part of `used` that processes have said they hold ahead. */
   readonly leased: number;
   readonly remaining: number;
   /** Milliseconds since the epoch; undefined for a lifetime. */

@@ -2,13 +2,13 @@ import { BoundedMap } from '../collections/bounded-map.ts';
 import type { QuotaReading } from './quota-reading.ts';
 import type { Lease } from './leases/lease.ts';
 
-/** Which warnings were given already: one for each key, quota and period in this process. */
+/** Which warnings have been given: one for each key, quota and period in this process. */
 export interface Warnings {
   /** The quotas among the readings that cross their warning line for the first time in their period. */
   findNew(lease: Lease, readings: readonly QuotaReading[]): readonly QuotaReading[];
 }
 
-/** Creates the memory of warnings. It is bounded, by 10 MB: when it is full the oldest is forgotten, and may be given again. */
+/** Creates the memory of warnings. It is bounded to 10 MB: when it is full the oldest is forgotten, and may be given again. */
 export function createWarnings(keptMax = 100_000): Warnings {
   const given = new BoundedMap<string, number>(keptMax);
   return {
@@ -18,7 +18,7 @@ export function createWarnings(keptMax = 100_000): Warnings {
         const periodStart = lease.counters[index]?.periodStart;
         if (!reading.isNearLimit || periodStart === undefined) continue;
         const id = `${reading.name}:${lease.keyId}`;
-        // A request that took past the end of its period tells of that one, after others have told of the next.
+        // A request that ran past the end of its period tells of that one, after others have told of the next.
         const last = given.get(id);
         if (last !== undefined && last >= periodStart) continue;
         given.set(id, periodStart);

@@ -2,7 +2,7 @@ import type { PlanRule } from '../../config/plan-rule.ts';
 import type { Counter } from '../../stores/ledger.ts';
 import { countersAt } from '../counters.ts';
 
-/** What a lease counts in: a counter for each quota of its plan, and from when until when the periods of all of them run. */
+/** What a lease counts in: a counter for each quota of its plan, and the span in which the periods of all of them run. */
 export interface Counting {
   readonly counters: readonly Counter[];
   readonly from: number;
@@ -15,8 +15,8 @@ export interface Counting {
 const latest = new WeakMap<PlanRule, Counting>();
 
 /**
- * What to count in at an instant. Units and answers are told by the list of their counters, so that is another one for other periods,
- * and also for the same when a clock has jumped (`trust`): by then they may have ended, and nobody knows yet.
+ * What to count in at an instant. Units and answers are matched by the identity of their list of counters, so there is a new list
+ * for other periods, and for the same ones after a clock has jumped (`trust`): they may have ended, and nobody knows yet.
  */
 export function countingAt(plan: PlanRule, at: number, trust: number): Counting {
   const known = latest.get(plan);

@@ -22,14 +22,11 @@ export interface LeaseDrawsOptions {
   readonly steps: LeaseSteps;
 }
 
-/** A denial is good for so long without asking again. */
+/** A denial is good for this long without asking again. */
 const denialMs = 50;
 const drawsInVainMax = 8;
 
-/**
- * Draws units for the keys that need some, one draw of a lease at a time, and hands them to its requests: first come, first
- * served.
- */
+/** Draws units for the keys that need some, one draw per lease at a time, and hands them out first come, first served. */
 export class LeaseDraws {
   readonly #ledger: Ledger;
   readonly #holder: string;
@@ -37,7 +34,7 @@ export class LeaseDraws {
   readonly #time: StoreTime;
   readonly #steps: LeaseSteps;
   readonly #lines: LeaseLines;
-  /** Leases that are drawn for. */
+  /** Leases that are being drawn for. */
   #running = 0;
   #ending = false;
   #quiet: PromiseWithResolvers<void> | undefined;
@@ -90,7 +87,7 @@ export class LeaseDraws {
     }
   }
 
-  /** Makes the lease one of the current periods. Units of others go back to theirs. */
+  /** Moves the lease to the current periods. Units of other periods go back to those. */
   refresh(lease: Lease, mono: number): void {
     if (lease.isCurrent(this.#time, mono)) return;
     this.#steps.retire(lease);
@@ -108,7 +105,7 @@ export class LeaseDraws {
     this.#quiet = undefined;
   }
 
-  /** Nothing may come between the last look at the line and the word that nobody draws for it any more. */
+  /** Nothing may come between the last look at the line and `drawing = false`. */
   async #drawForLine(lease: Lease): Promise<void> {
     try {
       for (let inVain = 0; inVain < drawsInVainMax;) {
@@ -198,7 +195,7 @@ export class LeaseDraws {
     const until = this.#time.tick() + denialMs;
     if (lease.waiting !== undefined) return lease.denyFrom(order.need, until);
     lease.denyFrom(order.need + lease.units, until);
-    // With what too little is held of here, another process may have enough, or a less dear request after this one.
+    // Too few units for this request may be enough for another process, or for a cheaper one after it.
     this.#steps.retire(lease);
   }
 
@@ -219,7 +216,7 @@ export class LeaseDraws {
 
   #failWaiter(waiter: Waiter, error: unknown): void {
     const { lease, cost } = waiter;
-    // What is spoilt stays so until somebody mends it, and what is owed to it could not be charged.
+    // Unreadable data stays so until somebody fixes it, and what is owed to it could not be charged.
     const mayOwe = isOutage(error) && lease.plan.onStoreFailure === 'allow';
     if (mayOwe && this.#steps.owed.open(lease.keyId)) waiter.resolve(new Hold(lease, cost, true));
     else waiter.reject(error);

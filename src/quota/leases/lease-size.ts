@@ -1,24 +1,24 @@
 /** What decides how many units are drawn ahead of need. */
 export interface Demand {
-  /** Units that were reserved since the last draw, and how long ago that was. */
+  /** Units reserved since the last draw, and how long ago that was. */
   readonly spent: number;
   readonly elapsedMs: number;
   /** Units that the last draw took ahead. */
   readonly last: number;
-  /** Units that the store had left at its last word, after those that waiting requests take. */
+  /** Units that the store had left by its last answer, after those that waiting requests take. */
   readonly remaining: number;
 }
 
-/** More units than this are never held for one key: it is also the most that a crash can strand. */
+/** Never more units than this are held for one key: it is also the most that a crash can strand. */
 const leaseMax = 1000;
 
-/** About a second of the key's pace is held, and no more than this part of what is left. */
+/** About a second of the key's pace is held, and at most this part of what is left. */
 const horizonMs = 1000;
 const shareOfRest = 16;
 
 /**
- * The units to hold ahead. It follows the pace of the last draw's time, at most doubles from draw to draw, and is
- * zero near the end of the quota, where each request draws exactly what it costs.
+ * The units to hold ahead. Follows the pace since the last draw, at most doubles from draw to draw, and is zero near the end of
+ * the quota, where each request draws exactly what it costs.
  */
 export function sizeLease(demand: Demand): number {
   const pace = (demand.spent / Math.max(demand.elapsedMs, 1)) * horizonMs;
@@ -27,7 +27,7 @@ export function sizeLease(demand: Demand): number {
   return size > 1 ? size : 0;
 }
 
-/** Whether so few units are left that none is worth holding while others could spend it. */
+/** Whether too few units are left to hold any while others could spend them. */
 export function isNearEnd(remaining: number): boolean {
   return remaining < 2 * shareOfRest;
 }

@@ -5,26 +5,26 @@ import { FreshIds } from '../fresh-ids.ts';
 import { Outbox, repeatableForEver } from '../outbox.ts';
 import { Owed } from './owed.ts';
 
-/** The ledger remembers a step for ten seconds at least. Units given back twice would be overspent, so less is used. */
+/** The ledger remembers a step for at least ten seconds. Units given back twice would be overspent, so less is used. */
 const idsLiveMs = 9000;
 
-/** So many leases are kept for what they tell alone, and that is little: of most the second draw tells the pace. */
+/** Above this many, leases that hold nothing are dropped: all they know is a pace, and the second draw tells it again. */
 export const manyLeases = 5000;
 
 export interface LeaseStepsOptions {
   readonly ledger: Ledger;
   readonly clock: Clock;
   readonly holder: string;
-  /** The leases that keys have now. */
+  /** Each key's current lease. */
   readonly book: Map<string, Lease>;
   readonly onError: (error: unknown) => void;
   readonly stepsMax: number;
   readonly owingKeysMax: number;
-  /** Told of each step, so that somebody looks after those that the store does not take at once. */
+  /** Told of each step, so that those the store does not take at once are looked after. */
   readonly onStep: () => void;
 }
 
-/** What leases have the ledger do sooner or later: units that go back, draws that are undone, units that are owed. */
+/** What the ledger must do for leases sooner or later: take units back, undo draws, charge units that are owed. */
 export class LeaseSteps {
   readonly outbox: Outbox;
   readonly owed: Owed;
@@ -61,7 +61,9 @@ export class LeaseSteps {
     if (units > 0) this.sendBack(lease, lease.counters, units);
   }
 
-  /** Takes a lease out of the book, with all that it holds. Who waits for it is still served, with no more than was asked for. */
+  /**
+   * Takes a lease out of the book and gives back what it holds. Its waiters are still served, with no more than they asked for.
+   */
   close(lease: Lease): void {
     this.retire(lease);
     this.#tellSpent(lease);
@@ -69,14 +71,16 @@ export class LeaseSteps {
   }
 
   /**
-   * Takes a lease out of the book that tells nothing but one draw, if there are many: with a million keys in use nearly all are such, and
-   * are gone here before the collector would move them among what is old. A draw for a new key leaves 180 bytes there instead of 580.
+   * If there are many leases, takes one that knows of only one draw out of the book: with a million keys in use nearly all are like
+   * that, and are gone before they would reach the old generation. A draw for a new key leaves 180 bytes there instead of 580.
    */
   closeIfOneOfMany(lease: Lease, mono: number): void {
     if (this.#book.size > manyLeases && lease.isBare(mono)) this.close(lease);
   }
 
-  /** Takes a lease out of the book for which no step can be posted any more. What it holds is lost, and counted as a step. */
+  /**
+   * Takes a lease out of the book when no more steps can be posted for it. What it holds is lost, and counted as a dropped step.
+   */
   abandon(lease: Lease): void {
     if (lease.units > 0) this.outbox.dropped += 1;
     this.#remove(lease);
@@ -115,13 +119,13 @@ export class LeaseSteps {
     this.#book.delete(lease.keyId);
   }
 
-  /** Tells the store that nothing is held, where it believes so of what has been spent. */
+  /** Tells the store that nothing is held, if it still counts spent units as held. */
   #tellSpent(lease: Lease): void {
     if (lease.told > 0 && lease.units === 0) this.sendBack(lease, lease.counters, 0);
   }
 
   #orderUnits(keyId: string, counters: readonly Counter[], units: number): UnitsOrder {
-    // The store keeps one sum per holder, so it is told of the lease that the key has now, whichever one the units are of.
+    // The store keeps one sum per holder, so it is told of the key's current lease, whichever one the units come from.
     const held = this.#book.get(keyId)?.tellHeld(counters) ?? 0;
     return { id: this.ids.next(), keyId, counters, units, holder: this.#holder, held };
   }

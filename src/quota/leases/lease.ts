@@ -7,8 +7,8 @@ import { sizeLease } from './lease-size.ts';
 import type { StoreTime } from './store-time.ts';
 
 /**
- * Calls back, with the reason, when the client leaves: at once if it has left, and then there is nothing to stop. Returns how to
- * stop it.
+ * Calls back, with the reason, when the client leaves: at once if it already has, and then there is nothing to stop. Returns how
+ * to stop it.
  */
 export type WhenLeft = (tell: (reason: unknown) => void) => () => void;
 
@@ -30,14 +30,14 @@ export interface Waiter {
   readonly reject: (error: unknown) => void;
   /** Stops listening for the client's leaving. */
   deafen: (() => void) | undefined;
-  /** In the line of the key, and among all who wait. */
+  /** Its spot in the key's line, and its spot among all waiters. */
   inLine: Spot<Waiter> | undefined;
   inRoom: RoomSpot<Waiter> | undefined;
 }
 
 const noneYet: Counting = { counters: [], from: 0, until: 0, trust: -1 };
 
-/** For so long a key's pace is not judged anew. */
+/** A key's pace is judged at most this often. */
 const paceMs = 1000;
 
 /**
@@ -60,7 +60,7 @@ export class Lease {
   /** Units drawn ahead by the last draw, and the level at which the next draw starts before they are gone. */
   #size = 0;
   #refillBelow = -1;
-  /** Units reserved since the last draw, which was at `#drawnAt`. Monotonic time, as all that follows. */
+  /** Units reserved since the last draw, which was at `#drawnAt`. Monotonic time, like all that follow. */
   #spent = 0;
   #drawnAt: number;
   #touchedAt: number;
@@ -90,7 +90,7 @@ export class Lease {
     return this.#size;
   }
 
-  /** The counters of the current periods. Holds compare the list of them by identity. */
+  /** The counters of the current periods. Holds compare this list by identity. */
   get counters(): readonly Counter[] {
     return this.#counting.counters;
   }
@@ -105,7 +105,7 @@ export class Lease {
     return runsAt(this.#counting, time.latest(mono)) && this.#counting.trust === time.trust;
   }
 
-  /** Whether these counters are those of its periods, and all of them run. */
+  /** Whether these are its counters, and all of their periods run. */
   isOf(counters: readonly Counter[], time: StoreTime, mono: number): boolean {
     return this.counters === counters && this.isCurrent(time, mono);
   }
@@ -115,7 +115,7 @@ export class Lease {
     return !this.gone && this.isOf(counters, time, mono);
   }
 
-  /** Units that are held of the periods of an instant. */
+  /** Units held for the periods that contain an instant. */
   unitsAt(at: number): number {
     return runsAt(this.#counting, at) ? this.#units : 0;
   }
@@ -129,7 +129,7 @@ export class Lease {
     this.#deniedUntil = 0;
   }
 
-  /** The store says that these counters are not of its periods. */
+  /** The store has said that these counters are not of its periods. */
   leavePeriods(counters: readonly Counter[]): void {
     if (this.counters === counters) this.#counting = { ...this.#counting, until: 0 };
   }
@@ -142,7 +142,7 @@ export class Lease {
     return new Hold(this, cost, false);
   }
 
-  /** So few are left that more should be drawn. */
+  /** Whether few enough are left that more should be drawn. */
   get isLow(): boolean {
     return this.#units < this.#refillBelow;
   }
@@ -164,12 +164,12 @@ export class Lease {
     return this.pay(this.#units);
   }
 
-  /** Takes out what was drawn for requests that have left meanwhile. */
+  /** Takes out what was drawn for requests that have since left. */
   takeSurplus(): number {
     return this.waiting === undefined ? this.pay(Math.max(0, this.#units - this.#size)) : 0;
   }
 
-  /** Takes out what a key that has slowed down does not need any more, and lets what is known of its pace count half. */
+  /** Takes out what a key that has slowed down no longer needs, and halves the weight of what is known of its pace. */
   slim(mono: number): number {
     const elapsedMs = mono - this.#drawnAt;
     if (elapsedMs < paceMs) return 0;
@@ -185,12 +185,12 @@ export class Lease {
     return mono - this.#touchedAt;
   }
 
-  /** Units that those in line cost together. */
+  /** What the requests in line cost together. */
   get demand(): number {
     return this.waiting?.guests().reduce((units, { cost }) => units + cost, 0) ?? 0;
   }
 
-  /** How many units to hold beside those that are in demand. */
+  /** How many units to hold beyond those in demand. */
   sizeAhead(mono: number, demand: number): number {
     return sizeLease({
       spent: this.#spent,
@@ -200,14 +200,14 @@ export class Lease {
     });
   }
 
-  /** The store is asked for units, so many of them ahead. */
+  /** The store is asked for units, `size` of them ahead. */
   beginDraw(size: number, mono: number): void {
     this.#size = size;
     this.#spent = 0;
     this.#drawnAt = mono;
   }
 
-  /** Takes in what was drawn; `held` is what the store was told beside it. */
+  /** Takes in what was drawn; `held` is what the store was told with the draw. */
   fill(units: number, used: readonly number[], held: number): void {
     this.#units += units;
     this.#told = Math.max(0, held + units);
@@ -227,7 +227,7 @@ export class Lease {
     this.#refillBelow = -1;
   }
 
-  /** Whoever lacks so many units is turned away until then. */
+  /** A request that lacks this many units is turned away until then. */
   denyFrom(need: number, until: number): void {
     this.#deniedNeed = need;
     this.#deniedUntil = until;
@@ -243,7 +243,7 @@ export class Lease {
     return holdsNone && this.waiting === undefined && !this.hasDenied(mono);
   }
 
-  /** Whether a request was just turned away. */
+  /** Whether a request has just been turned away. */
   hasDenied(mono: number): boolean {
     return mono < this.#deniedUntil;
   }
@@ -253,19 +253,19 @@ export class Lease {
     return this.hasDenied(mono) && cost - this.#units >= this.#deniedNeed;
   }
 
-  /** What is told to a request that the quotas turn away: a dearer one may have to wait for another period than a cheap one. */
+  /** The answer to a request that the quotas turn away: a costly one may have to wait for another period than a cheap one. */
   deny(cost: number): Denial {
     let until = 0;
     for (const [index, { limit, periodEnd }] of this.counters.entries()) {
       const left = limit - (this.#used?.[index] ?? 0) + this.#units;
       if (left >= cost) continue;
-      // Whoever asks for more than a quota ever has waits in vain, as does who has used up a lifetime.
+      // A request for more than a quota ever has waits in vain, as does one on a lifetime that is used up.
       until = Math.max(until, limit < cost ? Number.MAX_SAFE_INTEGER : periodEnd);
     }
     return { kind: 'exhausted', lease: this, until: until === 0 ? this.#counting.until : until };
   }
 
-  /** Units that the key has left over all of its quotas at the store's last word, without those held here. */
+  /** Units that the key has left over all of its quotas by the store's last answer, without those held here. */
   get remainingInStore(): number {
     if (this.#used === undefined) return Number.MAX_SAFE_INTEGER;
     let least = Number.MAX_SAFE_INTEGER;
@@ -275,13 +275,13 @@ export class Lease {
     return Math.max(0, least);
   }
 
-  /** Notes that units are charged to the store, or go back to it, so that what is known of the rest stays near the truth. */
+  /** Notes units charged to the store or given back to it, so that what is known of the rest stays near the truth. */
   noteUsed(units: number): void {
     this.#used = this.#used?.map((used) => Math.max(0, used + units));
   }
 
   /**
-   * How many are held, for an order that tells the store so. Of counters that are left out it goes on believing what it was told
+   * How many are held, for an order that tells the store. Of counters that are left out it still believes what it was told
    * before.
    */
   tellHeld(counters: readonly Counter[]): number {
@@ -289,28 +289,28 @@ export class Lease {
     return this.#units;
   }
 
-  /** Of a small lease each draw is noticed anyway, so none is drawn before the end of another. */
+  /** With a small lease each draw is noticed anyway, so none is drawn before another is used up. */
   #resize(size: number): void {
     this.#size = size;
     this.#refillBelow = size >= 8 ? Math.floor(size / 4) : -1;
   }
 }
 
-/** What a denial tells of the key's quotas. */
+/** What a denial says about the key's quotas. */
 export interface Denial {
   readonly kind: 'exhausted';
   readonly lease: Lease;
-  /** When the last period of which too little is left ends, by the store's clock; the end of time if waiting is in vain. */
+  /** When the last period that has too little left ends, by the store's clock; the end of time if waiting is in vain. */
   readonly until: number;
 }
 
-/** Units that one request has reserved. Whoever has it settles it, or gives it back, once. */
+/** Units that one request has reserved. Its owner settles it, or gives it back, once. */
 export class Hold {
   readonly kind = 'hold';
   readonly lease: Lease;
   readonly counters: readonly Counter[];
   readonly units: number;
-  /** Granted without the store's word, during an outage. */
+  /** Granted without the store's answer, during an outage. */
   readonly owed: boolean;
 
   constructor(lease: Lease, units: number, owed: boolean) {

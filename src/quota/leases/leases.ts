@@ -12,13 +12,13 @@ import { readUsage, withoutHeld, type UsageReading } from '../usage-reading.ts';
 export interface LeasesOptions {
   readonly ledger: Ledger;
   readonly clock: Clock;
-  /** The name under which this process draws. Processes that run at one time have different ones. */
+  /** The name under which this process draws. Processes that run at the same time have different ones. */
   readonly holder: string;
-  /** The store's deadline: no request waits longer for it, over however many draws. */
+  /** The store's deadline: no request waits longer for it, however many draws it takes. */
   readonly deadlineMs: number;
-  /** Told of errors that are no outage: a fault in the program. */
+  /** Told of errors that are not outages: faults in the program. */
   readonly onError: (error: unknown) => void;
-  /** How many steps wait for the store's return, and how many keys may owe units meanwhile. */
+  /** How many steps may wait for the store's return, and how many keys may owe units until then. */
   readonly stepsMax?: number;
   readonly owingKeysMax?: number;
 }
@@ -31,7 +31,7 @@ export interface LeaseCounts {
   readonly droppedSteps: number;
 }
 
-/** A store that is away when the gateway stops is waited for a little: it may be started anew together with it. */
+/** A store that is away when the gateway stops is waited for briefly: both may be restarting together. */
 const lastTriesMs = 3000;
 const lastTriesEveryMs = 100;
 
@@ -68,10 +68,9 @@ export class Leases {
   }
 
   /**
-   * Reserves units of all of the plan's quotas: at once when enough are held, otherwise after the one draw of the lease
-   * that is in flight, and mostly a key has one lease. Rejects with `StoreUnavailable` when the store cannot be asked and
-   * the plan says `refuse`, or with what `whenLeft` says when the client leaves first. A hold that was answered is the caller's
-   * to settle.
+   * Reserves units of all of the plan's quotas: at once when enough are held, otherwise after the one draw of the lease that is
+   * in flight; mostly a key has one lease. Rejects with `StoreUnavailable` when the store cannot be asked and the plan says
+   * `refuse`, or with what `whenLeft` says when the client leaves first. The caller must settle the hold it gets.
    */
   reserve(order: ReserveOrder): Hold | Denial | Promise<Hold | Denial> {
     const mono = this.time.tick();
@@ -98,7 +97,7 @@ export class Leases {
     else if (spent > hold.units) this.#charge(hold, spent - hold.units);
   }
 
-  /** What is known here of the key whose units these are: its lease may have ended meanwhile, and another have begun. */
+  /** What is known here of the hold's key: its lease may have ended since, and another have begun. */
   leaseOf({ lease }: Hold): Lease {
     const present = lease.gone ? this.#book.get(lease.keyId) : undefined;
     return present?.plan === lease.plan && present.used !== undefined ? present : lease;
@@ -116,7 +115,7 @@ export class Leases {
     const at = this.time.latest(this.time.tick());
     const before = this.#heldAt(keyId, plan, at);
     const readings = await readUsage(this.#ledger, { keyId, plan, at });
-    // What was drawn meanwhile may not be in the reading: less than was used is never told.
+    // What was drawn meanwhile may not be in the reading: never tell less than was used.
     const held = Math.min(before, this.#heldAt(keyId, plan, at));
     return readings.map((reading) => withoutHeld(reading, held));
   }
@@ -126,7 +125,7 @@ export class Leases {
     return lease?.plan === plan ? lease.unitsAt(at) : 0;
   }
 
-  /** Gives back all that is held, charges what is owed, and resolves when the store has taken it, or nothing of it for too long. */
+  /** Gives back all that is held and charges what is owed. Resolves when the store has taken it all, or nothing for too long. */
   async drain(): Promise<void> {
     const { outbox, owed } = this.#steps;
     let until = this.#clock.mono() + lastTriesMs;
@@ -137,7 +136,7 @@ export class Leases {
       const before = outbox.size;
       await this.#inTime(outbox.flush(), until);
       if (owed.size + outbox.size + this.#book.size === 0) return;
-      // As long as the store takes something, what is left or found no room follows.
+      // While the store takes something, what is left or found no room follows.
       if (outbox.size < before) until = this.#clock.mono() + lastTriesMs;
       else if (this.#clock.mono() >= until) break;
       else await new Promise<void>((resolve) => void this.#clock.after(lastTriesEveryMs, resolve));
@@ -145,7 +144,7 @@ export class Leases {
     for (const lease of this.#book.values()) this.#steps.abandon(lease);
   }
 
-  /** Resolves with the work, or without it at that time: a call may wait for a silent store as long as its deadline allows. */
+  /** Resolves when the work is done, or at that time: a call may wait for a silent store until its deadline. */
   async #inTime(work: Promise<void>, until: number): Promise<void> {
     const { promise: isLate, resolve } = Promise.withResolvers<void>();
     const cancel = this.#clock.after(Math.max(0, until - this.#clock.mono()), resolve);
@@ -153,7 +152,7 @@ export class Leases {
     cancel();
   }
 
-  /** As many as there is room for: of more keys than that, what the first hold would be dropped for what the last hold. */
+  /** As many as there is room for: with more, what the first leases hold would be dropped in favour of the last. */
   #closeSome(): void {
     for (const lease of this.#book.values()) {
       if (!this.#steps.outbox.hasRoom) return;
@@ -169,8 +168,8 @@ export class Leases {
   }
 
   /**
-   * A key may come under two plans at one time: one in the file and one in the store that share their id, or a change of which not
-   * all of the key's secrets have heard. Who waits came under the plan of the lease, so another plan has another lease.
+   * A key may come under two plans at once: one in the file and one in the store share their id, or some of the key's secrets
+   * have not heard of a change. Waiters came under the plan of the lease, so another plan has another lease.
    */
   #leaseFor(order: ReserveOrder, mono: number): Lease {
     const lease = this.#book.get(order.keyId);
@@ -204,7 +203,7 @@ export class Leases {
     lease.endDenial();
   }
 
-  /** What is held pays first. A key that owes more than that holds nothing then, so that its next request asks the store. */
+  /** Units held here pay first. A key that owes more is left with none, so that its next request asks the store. */
   #charge({ lease, counters }: Hold, units: number): void {
     const live = lease.isLive(counters, this.time, this.time.tick());
     const paid = live ? lease.pay(units) : 0;
