@@ -1,4 +1,4 @@
--- Adds many new keys of one secret each, with one entry in the audit log. Those that are there stay as they are.
+-- Adds many new keys with one secret each, and one entry in the audit log. Keys that exist already stay as they are.
 -- KEYS     1 ids, 2 audit, 3 changes, then for each key: its record, its secret
 -- ARGV     1 audit note, 2 audit entries at most, 3 audit kept in ms, 4 feed entries at most, 5 channel,
 --          then for each key: its id, its record with its version in front
@@ -23,8 +23,8 @@ for number = 1, (#KEYS - 3) / 2 do
     answers[number] = '!'
   else
     if added == 0 then
-      -- What our user may not do is found out before anything is changed: each command that is needed has no effect here. The
-      -- message leaves when the script is over. XTRIM needs no memory, and behind it Redis refuses nothing for the lack of it.
+      -- Finds out what our user may not do before anything is changed: each command that is needed has no effect here. The
+      -- message leaves when the script is over. XTRIM needs no memory, and after it Redis refuses nothing for lack of it.
       redis.call('PUBLISH', ARGV[5], '')
       redis.call('ZADD', KEYS[1], 'XX', 0, id)
       redis.call('XADD', record, 'NOMKSTREAM', '*', 'key', '')

@@ -1,10 +1,10 @@
--- Adds units to every counter whatever the limits say, or gives them back to the counters that there are.
+-- Adds units to every counter whatever the limits say, or gives them back to those counters that exist.
 -- KEYS     as in step.lua
 -- ARGV     3 units, negative to give back, 4 held, then for each counter until when it is kept
 -- Returns  nothing
 
 local units = tonumber(ARGV[3])
--- Units that came back twice would be overspent.
+-- Units given back twice would be overspent.
 if earlier or (forgotten and units < 0) then
   return
 end

@@ -3,7 +3,7 @@ export interface Breaker {
   /** True when a call may be made. While open, one call at a time may try, each `coolMs`. */
   admits(): boolean;
   succeeded(): void;
-  /** One call that several waited for counts as theirs. */
+  /** A call that several waited for counts once for each of them. */
   failed(calls?: number): void;
 }
 

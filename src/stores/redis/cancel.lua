@@ -1,4 +1,4 @@
--- Undoes a draw, or burns its id when it has not run.
+-- Undoes a draw, or burns its id if it has not run.
 -- KEYS     as in step.lua
 -- ARGV     as in step.lua
 -- Returns  nothing

@@ -1,5 +1,5 @@
 -- Writes one key, its place in the list, its secrets, an entry of the audit log and one of the change feed.
--- A secret that the key no longer has stays its own: an import of an old file must not make it work again.
+-- A secret that the key no longer has stays reserved for it: importing an old file must not make it work again.
 -- KEYS     1 record, 2 ids, 3 audit, 4 changes, then the secrets it has
 -- ARGV     1 version it was made from ('' = new), 2 id, 3 record with its version in front, 4 audit note,
 --          5 audit entries at most, 6 audit kept in ms, 7 feed entries at most, 8 channel
@@ -17,13 +17,13 @@ for at = 5, #KEYS do
   local owner = redis.call('GET', KEYS[at])
   if owner and owner ~= ARGV[2] then return 'taken' end
 end
--- Everything that can be of a wrong type is read before anything is written.
+-- Everything that may have a wrong type is read before anything is written.
 redis.call('ZSCORE', KEYS[2], ARGV[2])
 redis.call('XLEN', KEYS[3])
 redis.call('XLEN', KEYS[4])
 
--- What our user may not do is found out before anything is changed: each command that is needed has no effect here. The message
--- leaves when the script is over. XTRIM needs no memory, and behind it Redis refuses nothing for the lack of it.
+-- Finds out what our user may not do before anything is changed: each command that is needed has no effect here. The message
+-- leaves when the script is over. XTRIM needs no memory, and after it Redis refuses nothing for lack of it.
 local time = redis.call('TIME')
 redis.call('PUBLISH', ARGV[8], '')
 redis.call('ZADD', KEYS[2], 'XX', 0, ARGV[2])

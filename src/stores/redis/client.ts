@@ -13,20 +13,20 @@ export type Client = Redis | Cluster;
 
 /** Shorter than the 2 s within which we promise to recover. */
 const patienceMinMs = 1000;
-/** What ioredis gives up takes all calls on its connection along: the deadline of the one that waits longest has passed by then. */
+/** When ioredis gives up on a connection every call on it fails; by then even the oldest has passed its deadline. */
 const patienceSpareMs = 250;
 const reconnectMaxMs = 500;
-/** They take two seconds. */
+/** Together they take two seconds. */
 const nodeAttempts = 8;
 
-/** How one connects. */
+/** The terms of a connection. */
 export interface Terms {
   readonly trust: Trust;
-  /** How long a call waits for its answer. Who gives a call more than a second gives it to the connection as well. */
+  /** How long a call waits for its answer. Beyond about a second, connecting may take as long too. */
   readonly deadlineMs: number;
 }
 
-/** Connects. The client goes on trying for ever; it never queues while it is not connected and never sends twice. */
+/** Connects. The client tries for ever, never queues while it is not connected and never sends twice. */
 export function createClient(address: RedisAddress, terms: Terms): Client {
   const { servers } = address;
   const options = connectionOptions(address, terms);
@@ -38,8 +38,8 @@ export function createClient(address: RedisAddress, terms: Terms): Client {
 }
 
 /**
- * Connects for listening, after which a connection can send nothing else. All nodes of a cluster hear what is published: any that
- * the client knows will do, and maybe another at the next attempt. Its own way to listen tries without a pause (ioredis 6.0.0).
+ * Connects to listen; such a connection can send nothing else. Every node of a cluster hears what is published: any that the client
+ * knows will do, and the next attempt may pick another. ioredis's own way to listen tries without a pause (6.0.0).
  */
 export function createListener(address: RedisAddress, terms: Terms, client: Client): Redis {
   const { servers } = address;
@@ -53,7 +53,7 @@ export function createListener(address: RedisAddress, terms: Terms, client: Clie
   return connectInTurn(options, choose);
 }
 
-/** Sees that the client of a master that Sentinel watches goes where that is. Returns how to stop it. */
+/** Keeps the client connected to the master that Sentinel watches, wherever that is. Returns how to stop it. */
 export function followSentinels(address: RedisAddress, terms: Terms, client: Client): () => void {
   const { servers } = address;
   if (servers.kind !== 'sentinel' || client instanceof Cluster) return () => undefined;
@@ -64,7 +64,7 @@ export function followSentinels(address: RedisAddress, terms: Terms, client: Cli
   return followMaster(client, sentinel, servers.master);
 }
 
-/** Connects to one of several that will all do, and maybe to another at the next attempt. */
+/** Connects to one of several that will all do; the next attempt may pick another. */
 function connectInTurn(options: ConnectionOptions, choose: () => Address | undefined): Redis {
   const client: Redis = new Redis({
     ...options,
@@ -84,8 +84,8 @@ type OneRedis = Exclude<RedisServers, { kind: 'cluster' }>;
 
 function createRedis(servers: OneRedis, options: ConnectionOptions): Redis {
   const client = connectTo(servers, options);
-  // A connection whose SELECT was refused would go on in database 0, where no key is known and nothing used: ioredis 6.0.0 takes
-  // it for ready. So it is lost before that, and made anew.
+  // A connection whose SELECT was refused would go on in database 0, where no key is known and no usage counted: ioredis 6.0.0
+  // takes it for ready. So it is dropped before that, and made again.
   client.on('error', (error) => {
     if (commandOf(error) === 'select') client.disconnect(true);
   });
@@ -102,8 +102,8 @@ function connectTo(servers: OneRedis, options: ConnectionOptions): Redis {
     sentinelPassword: servers.sentinelPassword,
     sentinelRetryStrategy: reconnectInMs,
     sentinelCommandTimeout: options.socketTimeout,
-    // Its message may arrive while the client connects anew, and the client then ends for good ("Connection is closed.",
-    // seen in a quarter of the failovers with ioredis 6.0.0). Who follows the master (follow-master.ts) asks instead, and waits.
+    // Its message may arrive while the client is reconnecting, and the client then ends for good ("Connection is closed.", seen
+    // in a quarter of the failovers with ioredis 6.0.0). follow-master.ts asks instead, and waits.
     failoverDetector: false,
     enableTLSForSentinelMode: options.tls !== undefined,
     ...(options.tls === undefined ? {} : { sentinelTLS: options.tls }),
@@ -120,7 +120,7 @@ function connectionOptions(address: RedisAddress, { trust, deadlineMs }: Terms) 
     ...(address.tls === undefined ? {} : { tls: trust }),
     disableClientInfo: true,
     connectTimeout: patienceMs,
-    // A socket that owes an answer for so long is given up.
+    // A socket that owes an answer for this long is given up.
     socketTimeout: patienceMs,
     disconnectTimeout: 200,
     maxLoadingRetryTime: 200,
@@ -128,16 +128,16 @@ function connectionOptions(address: RedisAddress, { trust, deadlineMs }: Terms) 
     reconnectOnError: leaveReplica(),
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
-    // Nobody holds the promise of its SUBSCRIBE: a connection that is lost meanwhile would end the process (ioredis 6.0.0).
+    // Nobody holds the promise of its SUBSCRIBE: a connection lost before the answer would end the process (ioredis 6.0.0).
     autoResubscribe: false,
     maxRetriesPerRequest: 0,
   } satisfies RedisOptions;
 }
 
 /**
- * Connects anew after the answer of a replica, without sending the command again: by then the name may lead to another master.
- * Not more often than after any other failure, for this one may stay a replica. And never for each of the answers that came
- * together: the client would close its connection as often, with a timer and a listener each time (ioredis 6.0.0).
+ * Reconnects after the answer of a replica, without sending the command again: by then the name may lead to another master. No
+ * more often than after any other failure, because this one may stay a replica. And once for all answers that came together: the
+ * client would close its connection for each, with a timer and a listener each time (ioredis 6.0.0).
  */
 function leaveReplica(): (error: Error) => false | 1 {
   let leftAt = -Infinity;
@@ -150,10 +150,10 @@ function leaveReplica(): (error: Error) => false | 1 {
 }
 
 /**
- * Has all that is sent in this turn of the event loop leave in one write. The pipelines that ioredis makes by itself would do that
- * as well, but it sends none before all answers to the last have come (6.0.0): each call would wait for nearly two round trips, and
- * all of them for one that takes long. In a cluster, while a slot moves, they fail whole (its issue 2075). `sendLast` sends what was
- * gathered until then.
+ * Sends everything of this turn of the event loop in one write. The pipelines that ioredis makes by itself would do that too, but
+ * it sends none until all answers to the last have come (6.0.0): each call would wait for nearly two round trips, and one slow
+ * call would hold up all. In a cluster, while a slot moves, whole pipelines fail (its issue 2075). `sendLast` sends what has been
+ * gathered by then.
  */
 export function sendTogether(client: Client, sendLast: () => void): void {
   if (client instanceof Cluster) return;
@@ -177,7 +177,7 @@ function clusterOptions(options: ConnectionOptions) {
     redisOptions,
     enableOfflineQueue: false,
     clusterRetryStrategy: reconnectInMs,
-    // A node that stays away is given up, so that without any the cluster is looked for anew, where its names lead then.
+    // A node that stays away is given up: when none is left, the cluster is looked for again, where its names lead by then.
     clusterNodeRetryStrategy: (attempt: number) => (attempt > nodeAttempts ? null : reconnectInMs(attempt)),
     // Following a slot is safe, because its answer says that nothing was done. Anything else is not sent again.
     maxRedirections: 4,

@@ -5,7 +5,7 @@ import type { Script } from './scripts.ts';
 /** Sends something; `waiting` tells whether anybody still waits for the answer. */
 export type Command<T> = (client: Client, waiting: () => boolean) => Promise<T>;
 
-/** The command that runs a script: by its SHA-1, and in full where Redis does not know that. */
+/** The command that runs a script: by its SHA-1, or in full where Redis does not know that. */
 export function callOf(
   script: Script,
   keys: readonly string[],

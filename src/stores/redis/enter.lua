@@ -14,7 +14,7 @@ end
 if taken >= tonumber(ARGV[2]) then
   return 0
 end
--- Before anything is taken away: a server without memory refuses the first write of a script, and none behind it.
+-- Before anything is removed: a server out of memory refuses the first write of a script, and none after it.
 redis.call('ZADD', KEYS[1], string.format('%.0f', now + ARGV[3]), ARGV[1])
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', now))
 redis.call('ZREMRANGEBYSCORE', KEYS[1], string.format('(%.0f', latest), '+inf')

@@ -11,22 +11,22 @@ const coolMs = 200;
 const breakersInCluster = 16;
 const slotCount = 16_384;
 
-/** When nothing else is known of the reason. */
+/** When no other reason is known. */
 const connectionClosed: Reason = { message: 'Redis closed the connection', mayPass: true };
 
-/** Who asked and how many waited for it, as far as the health of Redis is concerned. */
+/** A call, as far as the health of Redis is concerned: its breaker, and how many wait for it. */
 export interface Asked {
-  /** Undefined for who asks past it. */
+  /** Undefined for calls that bypass it. */
   readonly breaker: Breaker | undefined;
   readonly waiting: number;
 }
 
-/** A question to Redis that is not answered yet. */
+/** A question to Redis that has not been answered yet. */
 export interface Call extends Asked {
   readonly reject: (error: unknown) => void;
 }
 
-/** Whether Redis can be asked, and if not, why: from what became of the calls before, and from what the client tells. */
+/** Whether Redis can be asked, and if not, why: judged by how earlier calls went, and by what the client says. */
 export class Health {
   readonly #client: Client;
   readonly #breakers: readonly Breaker[];
@@ -42,7 +42,7 @@ export class Health {
     this.#breakers = Array.from({ length: client.isCluster ? breakersInCluster : 1 }, () =>
       createBreaker(options),
     );
-    // Of a server that takes a connection and says nothing, the client tells nothing either until its patience ends.
+    // If a server takes a connection and says nothing, the client says nothing either until its patience ends.
     this.#lastFailure = { message: `${where} does not answer`, mayPass: true };
     this.#whyAway = this.#lastFailure;
     // Without a listener ioredis prints errors, and with them what they carry.
@@ -83,18 +83,18 @@ export class Health {
     return error;
   }
 
-  /** What a failure means for who asked. */
+  /** What a failure means for the caller. */
   failed({ breaker, waiting }: Asked, thrown: unknown): StoreUnavailable {
     const { error, general, answered } = describeFailure(thrown, this.#whyAway);
     if (general) this.#noteFailure(tellsNoReason(thrown) ? this.#whyAway : error);
-    // A refusal takes no longer than any answer. Not to ask any more would keep from others what Redis gives them, as one
-    // without memory does with keys.
+    // A refusal takes no longer than any answer. To stop asking would keep from others what Redis still gives them: out
+    // of memory, that is keys.
     if (answered) breaker?.succeeded();
     else if (general) breaker?.failed(waiting);
     return error;
   }
 
-  /** Not the error itself, with the stack of who asked. */
+  /** Not the error itself, which has the caller's stack. */
   #noteReason({ message, mayPass }: Reason): void {
     this.#lastFailure = this.#whyAway = { message, mayPass };
   }
@@ -104,7 +104,7 @@ export class Health {
     const now = performance.now();
     if (!this.#client.isCluster || now - this.#refreshedAt < coolMs) return;
     this.#refreshedAt = now;
-    // The node may have been replaced: ask the others who serves its slots now. It is a connection of its own each time.
+    // The node may have been replaced: ask the others who serves its slots now. Each time this is a connection of its own.
     (this.#client as Cluster).refreshSlotsCache();
   }
 }

@@ -8,7 +8,7 @@ local newest = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)[1]
 local ends = newest and newest[1] or '0-0'
 if ARGV[1] == '' or ARGV[1] == ends then return { ends } end
 local first = ARGV[1] == '0-0' and 1 or 2
--- It may have been cut since it was empty, and nothing in it shows whether it was.
+-- It may have been cut since it was empty, and nothing in it would show that.
 if first == 1 and redis.call('XLEN', KEYS[1]) >= tonumber(ARGV[3]) then return { '?' .. ends } end
 local entries = redis.call('XRANGE', KEYS[1], ARGV[1], '+', 'COUNT', ARGV[2] + first - 1)
 if first == 2 then

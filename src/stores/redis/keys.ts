@@ -34,12 +34,12 @@ export interface RedisKeysOptions {
   readonly onEmptied: (() => void) | undefined;
 }
 
-/** Twice within the second in which a change must be seen, for when the channel is silent. */
+/** Twice in the second within which a change must be seen, for when the channel is silent. */
 const pollMs = 400;
 
 /**
- * Keys in Redis. All of them have one hash tag, so that a key, its secrets, the audit log and the change feed change in
- * one step in a cluster too. They live on one node there; the caches of the gateways keep them from being asked much.
+ * Keys in Redis. All of them share one hash tag, so that a key, its secrets, the audit log and the change feed change in one step
+ * in a cluster too. They live on one node there, which the caches of the gateways keep from being asked much.
  */
 export function createRedisKeys(
   link: Link,
@@ -61,7 +61,7 @@ export function createRedisKeys(
     return id === undefined || text === undefined ? undefined : decode(id, text);
   }
 
-  /** While a slot moves to another node of a cluster, only commands about one name are sure to find what they are about. */
+  /** While a slot moves to another node of a cluster, only commands on a single name are sure to find it. */
   async function followSecret(digest: string): Promise<KeyRecord | undefined> {
     const name = names.secret(digest);
     const id = await link.send(name, (redis) => redis.get(name));
@@ -82,7 +82,7 @@ export function createRedisKeys(
   }
 
   async function readChanges(cursor: string | undefined): Promise<FeedAnswer> {
-    // Past the breaker: a revoked key must be heard of, whatever else fails meanwhile.
+    // Bypasses the breaker: a revoked key must be heard of, whatever else is failing.
     const answer = await link.ask(
       callOf(scripts.keyChanges, [names.changes], [cursor ?? '', eventsPerReading, feedEntriesMax]),
     );
@@ -179,7 +179,7 @@ function encode(record: KeyRecord): string {
   return `${record.version} ${encodeKeyRecord(record)}`;
 }
 
-/** A record that is missing, or no text, cannot be read. */
+/** A record that is missing, or is not text, cannot be read. */
 function decode(id: string, answer: unknown): KeyRecord {
   const text = typeof answer === 'string' ? answer : '';
   const space = text.indexOf(' ');
@@ -219,7 +219,7 @@ function strings(answer: unknown): string[] {
   return answer.map(String);
 }
 
-/** An answer that is said to be a list, if it is one. */
+/** An answer that should be a list; throws if it is not. */
 function list<T>(answer: readonly T[]): readonly T[] {
   if (!Array.isArray(answer)) throw notUnderstood();
   return answer;

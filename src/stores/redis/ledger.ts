@@ -100,7 +100,7 @@ export function createRedisLedger(link: Link, prefix: string): Ledger {
   };
 }
 
-/** No id may be a field in which a hash of steps keeps what it knows of itself. */
+/** Keeps ids apart from the fields in which a hash of steps describes itself. */
 function stepId(id: string): string {
   return `:${id}`;
 }
@@ -137,7 +137,7 @@ function readUsage(counters: readonly Counter[], answer: unknown): readonly Usag
   }));
 }
 
-/** So many numbers, as they are or as text: Lua's own are not exact near 2^53. */
+/** Exactly `count` numbers, as they are or as text: Lua's own are not exact near 2^53. */
 function numbersOf(words: unknown, count: number): readonly number[] {
   const numbers = Array.isArray(words) ? words.map((word) => Number.parseFloat(String(word))) : [];
   if (numbers.length !== count || numbers.some(Number.isNaN)) throw notUnderstood();

@@ -10,7 +10,7 @@ import type { Script, SharedScript } from './scripts.ts';
 
 /** The way to Redis: every call answers within the deadline or rejects with `StoreUnavailable`. */
 export interface Link {
-  /** Runs a script. The first key decides where. Those who ask for the same one in one turn of the event loop share calls. */
+  /** Runs a script. The first key decides where. Callers of the same script in one turn of the event loop share calls. */
   run(
     script: Script | SharedScript,
     keys: readonly string[],
@@ -18,9 +18,9 @@ export interface Link {
   ): Promise<unknown>;
   /** Sends plain commands about one key. */
   send<T>(key: string, command: Command<T>): Promise<T>;
-  /** Resolves when connected, or when a first attempt has failed; the connecting goes on either way. */
+  /** Resolves when connected, or when a first attempt has failed; connecting goes on either way. */
   ready(withinMs: number): Promise<void>;
-  /** Asks Redis itself, past the breaker, for those who ask seldom and must know how it is now. */
+  /** Asks Redis itself, bypassing the breaker, for callers that ask rarely and must know how it is now. */
   ask<T>(command: Command<T>): Promise<T>;
   close(): void;
 }
@@ -34,17 +34,17 @@ export interface LinkOptions {
 /** Puts a deadline and a breaker in front of a client. */
 export function createLink(client: Client, { deadlineMs, where }: LinkOptions): Link {
   const health = new Health(client, where);
-  // The deadline is ours: a command that hangs in a socket or in a queue of the client has none of its own. An answer that came in
-  // time to a process that was held up is read first.
+  // The deadline is ours: a command that hangs in a socket or in a queue of the client has none of its own. If the process was
+  // held up, an answer that came in time is read first.
   const room = new WaitingRoom<Call>({
     clock: systemClock,
     waitMs: deadlineMs,
     turnsMore: turnsFor.call,
     turnOut: (call) => call.reject(health.wasSilent(call, deadlineMs)),
   });
-  /** Those who asked last in this turn, and how they are sent: before anything else is, and at its end. */
+  /** The latest callers of this turn, and how to send their call: before anything else, and at its end. */
   let gathered: { readonly runs: Runs; readonly send: () => void } | undefined;
-  /** In a cluster the keys of two may be in two places. Some look like one server from here. */
+  /** In a cluster the keys of two callers may be in two places. Some clusters look like one server from here. */
   let isOnePlace = !client.isCluster;
 
   function run(
@@ -91,7 +91,7 @@ export function createLink(client: Client, { deadlineMs, where }: LinkOptions): 
     });
   }
 
-  /** Somebody waits for an answer from now on. What is returned sends the command, in this turn. */
+  /** From now on somebody waits for an answer. The function returned sends the command, in this turn. */
   function expect<T>(call: Call, resolve: (answer: T) => void): (command: Command<T>) => void {
     const spot = room.enter(call);
     sendTogether(client, sendGathered);
@@ -99,12 +99,12 @@ export function createLink(client: Client, { deadlineMs, where }: LinkOptions): 
       try {
         void command(client, () => spot.isTaken).then(succeed, fail);
       } catch (thrown) {
-        // What throws at once has failed as well.
+        // What throws at once has failed too.
         fail(thrown);
       }
     };
 
-    // An answer that comes late is no sign of health.
+    // A late answer is not a sign of health.
     function succeed(answer: T): void {
       if (!spot.leave()) return;
       health.answered(call);
@@ -136,12 +136,12 @@ async function becomeReady(client: Client, withinMs: number): Promise<void> {
   await Promise.all(masters.map((node) => connected(node, Math.max(1, latest - performance.now()))));
 }
 
-/** Resolves as well when a first attempt has failed, or when the time is over. */
+/** Also resolves when a first attempt has failed, or when time is up. */
 function connected(client: Client, withinMs: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   if (client.status === 'ready') return Promise.resolve();
   const timer = setTimeout(settle, withinMs);
-  // The first error tells all that there is to know for now: it is tried again in the background.
+  // The first error says all that is known for now: the client tries again in the background.
   client.once('ready', settle).once('error', settle);
   return promise;
 

@@ -1,7 +1,7 @@
--- Runs one script for all who asked for it, each by itself; scripts.ts puts the script in front, as `run`.
--- KEYS     those of all, one after the other
--- ARGV     for each: how many keys it has, how many arguments, and the arguments
--- Returns  for each its answer or its error
+-- Runs one script for all who called it, once for each; scripts.ts puts the script in front, as `run`.
+-- KEYS     those of all callers, one after another
+-- ARGV     for each caller: how many keys it has, how many arguments, and the arguments
+-- Returns  for each caller its answer or its error
 
 local answers = {}
 local key = 0
@@ -19,8 +19,8 @@ while word < #ARGV do
   if not done then
     local why = type(answer) == 'table' and answer.err or tostring(answer)
     answer = { err = why }
-    -- It is no master any more, so nothing has been written. Only an error of the whole answer has the client leave its connection
-    -- (ioredis 6.0.0, reconnectOnError).
+    -- It is no longer a master, so nothing has been written. Only if the whole answer is an error does the client leave its
+    -- connection (ioredis 6.0.0, reconnectOnError).
     if string.find(why, 'READONLY', 1, true) then
       return answer
     end

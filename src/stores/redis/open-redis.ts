@@ -10,7 +10,7 @@ import { createLink } from './link.ts';
 import { listenOn } from './listen-on.ts';
 import { scripts } from './scripts.ts';
 
-/** How long opening waits for the first connection at least. A gateway may start before its Redis does. */
+/** How long opening waits, at least, for the first connection. A gateway may start before its Redis does. */
 const firstConnectionMs = 1000;
 const probeKeptMs = 60_000;
 
@@ -21,12 +21,12 @@ export async function openRedis(
 ): Promise<Store> {
   const terms = { trust: trustFor(address), deadlineMs };
   const client = createClient(address, terms);
-  // A Redis without TLS waits for more of what it was greeted with, and says nothing.
+  // A Redis without TLS waits for the rest of the TLS greeting, and says nothing.
   const how = address.tls === undefined ? '' : ' (asked in TLS)';
   const link = createLink(client, { deadlineMs, where: `${printServers(address.servers)}${how}` });
   client.on('evicting', onChange(onEvicting));
   const unfollow = followSentinels(address, terms, client);
-  // Who gives a call more time gives it to the connection as well.
+  // A longer deadline for calls gives connecting longer too.
   await link.ready(Math.max(firstConnectionMs, deadlineMs));
   return {
     keys: createRedisKeys(link, {
@@ -38,7 +38,7 @@ export async function openRedis(
     ledger: createRedisLedger(link, address.prefix),
     identity: undefined,
     ping: async () => void (await link.ask((redis) => redis.ping())),
-    // By a script, because no quota can be counted by a user who may run none.
+    // By a script, because a user that may not run scripts cannot count quotas.
     probe: async () =>
       void (await link.ask(callOf(scripts.probe, [`${address.prefix}probe`], [probeKeptMs]))),
     close: async () => {
@@ -48,7 +48,7 @@ export async function openRedis(
   };
 }
 
-/** Tells what is another than the last time: every connection says it anew. */
+/** Reports only changes: every connection says it again. */
 function onChange(tell?: (said: string) => void): (said: string) => void {
   let last: string | undefined;
   return (said) => {

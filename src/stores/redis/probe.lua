@@ -1,6 +1,6 @@
 -- Does what every count needs, to find out whether a script may do so: it asks for the time and writes.
 -- KEYS     1 what is written
--- ARGV     1 kept for in ms
+-- ARGV     1 how long it is kept, in ms
 -- Returns  nothing
 
 redis.call('TIME')

@@ -1,9 +1,9 @@
--- Sets counters to zero; what processes hold of them stays told.
+-- Sets counters to zero; what processes say they hold of them stays.
 -- KEYS     one counter each
 -- ARGV     none
 -- Returns  nothing
 
--- Everything that can be of a wrong type is read before anything is written.
+-- Everything that may have a wrong type is read before anything is written.
 for index = 1, #KEYS do
   redis.call('HLEN', KEYS[index])
 end

@@ -8,7 +8,7 @@ import type { Script, SharedScript } from './scripts.ts';
 
 type Words = readonly (string | number)[];
 
-/** One who asks for the script. */
+/** One caller of the script. */
 interface Run {
   readonly keys: readonly string[];
   readonly args: Words;
@@ -17,17 +17,17 @@ interface Run {
 }
 
 /**
- * So many leave at once, and Redis works on them while others are read here. Were all to wait for the end of the turn, Redis and we
- * would mostly wait for each other. Measured with a draw and a look-up for each request: 16 % more requests per second than with 64.
+ * This many leave at once, and Redis works on them while more are read here. If all waited for the end of the turn, Redis and we
+ * would mostly wait for each other. With a draw and a look-up for each request: 16 % more requests per second than with 64.
  */
 const runsMax = 8;
 
 /**
- * Those who ask for the same script one after the other in one turn of the event loop. They are one call to Redis, and each has an
- * answer or a failure of its own. Most of what a call costs here it costs once, for however many.
+ * Callers of the same script, one after another in one turn of the event loop. They share one call to Redis, and each has an
+ * answer or a failure of its own. Most of the cost of a call here is paid once, however many share it.
  *
- * A class, and no object with a getter: V8 gives each such object a shape of its own, among what is old from the start, which keeps
- * the getter and all that it leads to until the whole heap is collected.
+ * A class, not an object with a getter: V8 gives each such object a shape of its own, old from the start, which keeps the getter
+ * and everything it leads to until the whole heap is collected.
  */
 export class Runs implements Call {
   readonly breaker: Breaker | undefined;
@@ -57,7 +57,7 @@ export class Runs implements Call {
     });
   }
 
-  /** The call for all of them. In a cluster there can be none: `onCluster` hears of it, and each is a call of its own. */
+  /** The call for all of them. A cluster may refuse it: then `onCluster` is told, and each becomes a call of its own. */
   compose(onCluster: () => void): Command<unknown> {
     const [first, second] = this.#runs;
     if (first !== undefined && second === undefined) return callOf(this.#script, first.keys, first.args);
@@ -81,7 +81,7 @@ export class Runs implements Call {
     return Promise.all(calls.map((call) => call.catch((thrown: unknown) => thrown)));
   }
 
-  /** Hands each its own. `understand` tells what an error of Redis means. */
+  /** Gives each its own answer. `understand` tells what an error of Redis means. */
   answer(answer: unknown, understand: (error: Error) => unknown): void {
     const answers = this.#runs.length === 1 ? [answer] : answer;
     if (!Array.isArray(answers) || answers.length !== this.#runs.length) {

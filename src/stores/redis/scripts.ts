@@ -7,9 +7,9 @@ export interface Script {
   readonly sha: string;
 }
 
-/** One that many ask for at a time: requests that wait for it, or what they leave behind. */
+/** A script that many call at a time: requests that wait for it, or for what they leave behind. */
 export interface SharedScript extends Script {
-  /** Does the same for all who ask in one turn. */
+  /** Does the same for all callers of one turn. */
   readonly many: Script;
 }
 

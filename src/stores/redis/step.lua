@@ -4,13 +4,13 @@
 -- Returns  nothing by itself
 --
 -- A counter is a hash: `used`, and for each process `h:<holder>` = "<units it holds> <when it told>".
--- Steps are a hash of id to answer. It is rotated, so a step is remembered for ten seconds and sixteen further steps at
--- least, however often the key is asked, and for an hour when nothing follows. Answers: "1 …" a draw, "0" another
--- step, "-" a burnt id. The numbers of ids go up: `top` is the highest so far, `floor` the highest that may be forgotten.
+-- Steps are a hash of id to answer. It is rotated, so a step is remembered for at least ten seconds and sixteen further steps,
+-- however often the key is asked, and for an hour when nothing follows. Answers: "1 …" a draw, "0" another step, "-" a burnt id.
+-- The numbers of ids go up: `top` is the highest so far, `floor` the highest that may be forgotten.
 
 local STEPS_KEPT_MS = 3600000
--- To keep them longer with each step would be two commands more for each. Without them, and with a counter and its holder in one
--- command, a draw takes Redis 13.3 µs instead of 15.2.
+-- Renewing this with each step would take two more commands. Without them, and with a counter and its holder in one command, a
+-- draw takes Redis 13.3 µs instead of 15.2.
 local STEPS_RENEWED_MS = 900000
 local STEPS_MIN_MS = 10000
 local STEPS_MIN = 16
@@ -25,7 +25,7 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local latest = redis.call('HMGET', KEYS[1], ARGV[1], 'begun', 'top', 'floor')
 local earlier = latest[1] or redis.call('HGET', KEYS[2], ARGV[1])
 local nth = tonumber(string.match(ARGV[1], '%d+$'))
--- It lay on the way for so long that it may have been taken before, by another copy, and forgotten.
+-- It took so long to arrive that another copy of it may have been taken before, and forgotten.
 local forgotten = not earlier and nth <= tonumber(latest[4] or 0)
 
 -- Lua writes 1e+15 where Redis needs every digit.
@@ -33,7 +33,7 @@ local function whole(number)
   return string.format('%.0f', number)
 end
 
--- What is no count of units is refused like a wrong type: taken for zero it would be a quota that starts anew.
+-- What is not a count of units is refused like a wrong type: taken for zero, it would restart the quota.
 local function used_of(key)
   local text = redis.call('HGET', key, 'used')
   if not text then return nil end
@@ -44,8 +44,8 @@ local function used_of(key)
   return used
 end
 
--- Comes before the units are counted, and ends with the command that counts them. So one that our user may not give leaves a step
--- that is counted and remembered or neither, and no attempt to take it again counts it again.
+-- Comes before the units are counted, and ends with the same command that counts them. So if our user may not run one, a step is
+-- either counted and remembered or neither, and trying it again never counts it again.
 local function remember(answer)
   local top = whole(math.max(nth, tonumber(latest[3] or 0)))
   local age = latest[2] and math.abs(now - latest[2])
@@ -53,7 +53,7 @@ local function remember(answer)
   local renews = not age or rotates or age > STEPS_RENEWED_MS
   local floor = not age and '0'
   if age and renews then
-    -- Changes nothing, but needs memory: behind a write that needs none Redis refuses no other for the lack of it.
+    -- Changes nothing, but needs memory: after a write that needs none Redis refuses no other for lack of it.
     redis.call('HSET', KEYS[1], 'top', latest[3] or '0')
   end
   if rotates then
@@ -70,7 +70,7 @@ local function remember(answer)
   redis.call('HSET', KEYS[1], 'top', top, ARGV[1], answer)
 end
 
--- Processes that died without giving back leave what they told. It goes when many have told.
+-- Processes that died without giving back leave what they told. It is cleared once many have told.
 local function forget_the_dead(key)
   local fields = redis.call('HGETALL', key)
   for at = 1, #fields, 2 do
@@ -81,8 +81,8 @@ local function forget_the_dead(key)
   end
 end
 
--- Comes right behind what remembers the step. `after` has the units of each counter that changes, by the number of its key, and `held`
--- what the holder has of it from now on, where it tells. All is counted before anything is cleared away.
+-- Comes right after the step is remembered. `after` has the units of each counter that changes, by the number of its key, and
+-- `held` what the holder has of it from now on, if it tells. All is counted before anything is cleared away.
 local function count(after, held)
   local holder = 'h:' .. ARGV[2]
   local added = {}
@@ -103,7 +103,7 @@ local function count(after, held)
   end
 end
 
--- A counter lives as long as the longest period that was counted in it. Read first: mostly it lives that long already.
+-- A counter lives as long as the longest period that was counted in it. Read first, because mostly it lives that long already.
 local function keep_until(key, time)
   if time == MAX_WHOLE then
     return

@@ -1,4 +1,4 @@
--- Takes cells of a rate by GCRA. gcra.ts is the same computation with its reasons.
+-- Takes cells of a rate by GCRA. gcra.ts does the same computation, with the reasons.
 -- KEYS     1 the rate's state: "<base> <cells> <interval>"
 -- ARGV     1 interval in ms, may be a fraction, 2 burst, 3 want
 -- Returns  {taken, remaining, ms until a cell is free, now}

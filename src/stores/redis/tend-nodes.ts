@@ -3,10 +3,10 @@ import { mindGreeting } from './mind-greeting.ts';
 
 const slotsRefreshMs = 1000;
 
-/** Sees to what the client of a cluster leaves undone for its nodes (ioredis 6.0.0). */
+/** Does what the client of a cluster leaves undone for its nodes (ioredis 6.0.0). */
 export function tendNodes(cluster: Cluster): void {
   refreshSlots(cluster);
-  // Not before the cluster is ready: a node that has begun to try never ends, and the client waits for the end of all.
+  // Not before the cluster is ready: a node that has begun to try never ends, and the client waits for all of them to end.
   cluster.on('ready', () => cluster.nodes('master').forEach(connect));
   cluster.on('+node', (node: Redis) => {
     holdAsking(node);
@@ -15,7 +15,7 @@ export function tendNodes(cluster: Cluster): void {
   });
 }
 
-/** The client's own interval, if it is closed amid a refresh, goes on all the same: a command would never end. */
+/** The client's own interval goes on even if it is closed during a refresh: a command would never end. */
 function refreshSlots(cluster: Cluster): void {
   let timer: NodeJS.Timeout | undefined;
   const stop = (): void => clearInterval(timer);
@@ -26,7 +26,7 @@ function refreshSlots(cluster: Cluster): void {
   });
 }
 
-/** A node would be connected to by the first call for it, and all others fail meanwhile ("Connection is closed."). */
+/** Otherwise the first call for a node would connect to it, and all others fail meanwhile ("Connection is closed."). */
 function connect(node: Redis): void {
   const isMaster = node.options.readOnly !== true;
   if (isMaster && node.status === 'wait') node.connect().catch(ignore);

@@ -1,4 +1,4 @@
--- Reads counters and what processes have told within the last hour that they hold of them. Fields of others are passed over.
+-- Reads counters and what processes have said within the last hour that they hold of them. Other fields are skipped.
 -- KEYS     one counter each
 -- ARGV     none
 -- Returns  "used leased used leased …"; as text, because the client's parser is not exact near 2^53
