@@ -12,14 +12,14 @@ export class Connection {
   /** In the order they came. Few, so a list is faster than a map. */
   readonly #inFlight: ServerResponse[] = [];
   #requests = 0;
-  /** Since when there was nothing in flight, if there is nothing. */
+  /** Since when nothing has been in flight, if nothing is. */
   #idleSince = performance.now();
   /** The last request that was answered; the rest of its body may still come. */
   #answered: IncomingMessage | undefined;
-  /** Bytes that had left for the client when the last look found some waiting, and when that was. */
+  /** Bytes that had left for the client at the last sign of progress, and since when more have waited. */
   #sentBytes = 0;
   #waitingSince: number | undefined;
-  /** The parser made no sense of what came: nothing more is read from it. */
+  /** The parser could make no sense of what came: nothing more is read from it. */
   #isGivenUp = false;
 
   constructor(socket: Socket) {
@@ -40,7 +40,7 @@ export class Connection {
     return this.#inFlight.length > 0;
   }
 
-  /** Whether its end is settled: what is asked behind that is not begun, so the client can safely ask for it again. */
+  /** Whether its end is settled: requests after that are not begun, so the client can safely send them again. */
   get isEnding(): boolean {
     return this.#socket.writableEnded || this.#inFlight.at(-1)?.shouldKeepAlive === false;
   }
@@ -63,13 +63,13 @@ export class Connection {
     if (at !== -1) this.#inFlight.splice(at, 1);
   }
 
-  /** Waits until what came before the last request is answered, unless all may be worked on side by side. */
+  /** Waits until what came before the last request has been answered, unless all may be worked on side by side. */
   turn(res: ServerResponse): Promise<void> | undefined {
     const ahead = this.#inFlight.at(-2);
     return ahead === undefined || this.#inFlight.every(mayOverlap) ? undefined : after(ahead, res);
   }
 
-  /** Waits until an answer that stands behind others is out, or lost with them. */
+  /** Waits until an answer that is queued after others is out, or lost with them. */
   wayOut(res: ServerResponse): Promise<void> | undefined {
     if (this.#inFlight[0] === res || !this.#inFlight.includes(res)) return undefined;
     return new Promise((resolve) => void res.once('close', resolve));
@@ -80,25 +80,25 @@ export class Connection {
     return this.#inFlight.find(({ req }) => !req.complete)?.req;
   }
 
-  /** Nothing more can be read from it: it ends with the last answer under way. False when that was known. */
+  /** Nothing more can be read from it: it ends with the last answer under way. False when that was already known. */
   giveUp(): boolean {
     if (this.#isGivenUp) return false;
     this.#isGivenUp = true;
     const end = (): void => endReadably(this.#socket);
-    // Node calls it behind the last answer, and what the client still sends would make a reset of it.
+    // Node calls this after the last answer, and what the client still sends would turn it into a reset.
     this.#socket.destroySoon = end;
     this.#endAfterAnswers(end);
     return true;
   }
 
-  /** Ends it with the last answer under way, also where that has promised to keep it already. */
+  /** Ends it with the last answer under way, even if that has already promised to keep it. */
   end(): void {
     this.#endAfterAnswers(() => this.#socket.end());
   }
 
   /**
-   * Only the last answer says so: behind the first that does, Node ends the connection, and the others would be lost. One whose
-   * head is out has promised to keep the connection already, so the connection is ended behind it.
+   * Only the last answer says so: Node ends the connection after the first that does, and the others would be lost. One whose
+   * head is out has already promised to keep the connection, so the connection is ended after it.
    */
   #endAfterAnswers(end: () => void): void {
     if (this.sayLast()) return;
@@ -107,7 +107,7 @@ export class Connection {
     });
   }
 
-  /** Has the last answer under way say that the connection ends behind it; false when there is none, or its head is out. */
+  /** Makes the last answer under way say that the connection ends after it; false when there is none, or its head is out. */
   sayLast(): boolean {
     const last = this.#inFlight.at(-1);
     if (last?.headersSent !== false) return false;
@@ -120,13 +120,13 @@ export class Connection {
     cutOff(this.#socket, this.#inFlight[0]);
   }
 
-  /** Ends it at once, and has the requests say that it was us. */
+  /** Ends it at once, and notes on its requests that it was us. */
   cut(): void {
     this.#noteCut();
     this.cutOff();
   }
 
-  /** What is in flight on a connection that we are about to cut, or that was cut with an answer of an upstream, is lost by no client. */
+  /** When we or a broken answer of an upstream cut a connection, the requests in flight on it were not lost by their client. */
   #noteCut(): void {
     for (const { writableFinished, req } of this.#inFlight) {
       if (!writableFinished && req.visit.refusal === undefined) req.visit.cut ??= 'gateway';
@@ -134,8 +134,8 @@ export class Connection {
   }
 
   /**
-   * Node tells the responses of a connection that it is gone, but not one on a bare socket: that would count as in flight for ever,
-   * and its upstream call would go on for nobody.
+   * Node tells the responses of a connection that it is gone, but not one on a bare socket: that would count as in flight for
+   * ever, and its upstream call would go on for nobody.
    */
   closeAnswers(): void {
     for (const res of this.#inFlight) res.destroy();
@@ -146,17 +146,18 @@ export class Connection {
     if (this.#isGivenUp) return false;
     const { headerTimeoutMs, keepAliveMs, requestTimeoutMs } = limits;
     const unread = this.#answered;
-    // Who reads a body holds it to its time; of one that is answered already, nobody reads the rest.
+    // The reader of a body holds it to its time; once it has been answered, nobody reads the rest.
     if (unread?.complete === false && now - unread.visit.startedAt >= requestTimeoutMs) return true;
     if (this.isBusy) return false;
-    // Line ends between requests are no request (RFC 9112 §2.2), but to Node each is a sign of life.
+    // Line ends between requests are not requests (RFC 9112 §2.2), but to Node each is a sign of life.
     if (now - this.#idleSince >= keepAliveMs + headerTimeoutMs) return true;
     return drainingSince !== undefined && now - drainingSince >= headerTimeoutMs;
   }
 
   /**
-   * Lets go of what it has answered, if it idles. A body is taken as soon as all of it is there, and nobody reads on to its end; until
-   * somebody does, or the next request comes, Node keeps a request with all of its answer: 6 of 20 KB that a kept connection takes.
+   * Lets go of what it has answered, if it is idle. A body is taken as soon as all of it is there, and nobody reads on to its
+   * end; until somebody does, or the next request comes, Node keeps the request with all of its answer: 6 of the 20 KB that a
+   * kept connection takes.
    */
   forgetAnswered(): void {
     if (this.isBusy || this.#answered?.complete !== true) return;
@@ -165,7 +166,7 @@ export class Connection {
   }
 
   /**
-   * Ends it when its reader takes next to nothing of an answer that waits for it. Looking at bytes rather than at silence also
+   * Ends it when its reader takes next to nothing of an answer that waits for it. Looking at bytes rather than silence also
    * catches a client that reads one byte now and then to look alive.
    */
   judgeReader(now: number, stalledReaderMs: number): void {
@@ -182,14 +183,14 @@ export class Connection {
 }
 
 /**
- * Only safe methods are worked on side by side: who pipelines a PUT and a GET means them in this order (RFC 9112 §9.3.2). Those of
- * HTTP/1.0 are not either: an answer of unknown length ends its connection, and the ones behind it would be lost.
+ * Only safe methods are worked on side by side: a client that pipelines a PUT and a GET means them in this order (RFC 9112
+ * §9.3.2). HTTP/1.0 requests never are: an answer of unknown length ends its connection, and those after it would be lost.
  */
 function mayOverlap({ req }: ServerResponse): boolean {
   return safeMethods.has(req.method) && req.httpVersion !== '1.0';
 }
 
-/** Answers leave in their order, so the one that is next ahead is the last of all that are. */
+/** Answers leave in order, so the one just ahead is the last to wait for. */
 async function after(ahead: ServerResponse, res: ServerResponse): Promise<void> {
   await new Promise((resolve) => void ahead.once('close', resolve));
   if (res.destroyed) throw new Refusal('client_gone');
@@ -197,8 +198,8 @@ async function after(ahead: ServerResponse, res: ServerResponse): Promise<void> 
 }
 
 /**
- * What the system must be seen to send within `limits.stalledReader` for the client to count as reading. It takes more from us only
- * when a third of its send buffer is free, and on a fast line Linux lets that grow to 4 MB: who reads slowly but steadily is seen
+ * What the system must be seen to send within `limits.stalledReader` for the client to count as reading. It takes more from us
+ * only when a third of its send buffer is free, and on a fast line Linux lets that grow to 4 MB: a slow but steady reader seems
  * to take nothing, and then 1.4 MB at once. Node shows nothing finer.
  */
 const progressBytes = 16 * 1024;

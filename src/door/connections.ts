@@ -20,7 +20,7 @@ export class Connections {
   };
   /** Whether each answer ends its connection. */
   #endsEach = false;
-  /** Undefined as long as the gateway is not being stopped. */
+  /** Undefined until the gateway is being stopped. */
   #drainingSince: number | undefined;
 
   constructor(limits: Limits) {
@@ -46,8 +46,8 @@ export class Connections {
   }
 
   /**
-   * Counts a request in, or refuses it when too much is in flight already. The connection counts it until its answer is
-   * out; the process only until the function that is returned is called, so that refusals nobody reads crowd out no one.
+   * Counts a request in, or refuses it when too much is in flight already. The connection counts it until its answer is out; the
+   * process only until the returned function is called, so that refusals nobody reads crowd nobody out.
    */
   enter(req: IncomingMessage, res: ServerResponse): () => void {
     const connection = this.#open.get(req.socket);
@@ -57,7 +57,7 @@ export class Connections {
       this.#inFlight >= this.#limits.inFlight || connection.inFlight >= this.#limits.inFlightPerConnection;
     const refused = crowded || connection.isEnding;
     connection.enter(req, res);
-    // Refusals that nobody reads pile up too. Reading no further would not do: nobody would hear the client leave.
+    // Refusals that nobody reads pile up too. To stop reading would not do: nobody would hear the client leave.
     if (connection.inFlight >= this.#heldMax) connection.cutOff();
     if (refused) {
       res.shouldKeepAlive = false;
@@ -72,17 +72,17 @@ export class Connections {
     return this.#open.get(req.socket)?.turn(res);
   }
 
-  /** Waits until an answer that stands behind others on its connection is out, or lost with them. */
+  /** Waits until an answer that is queued after others on its connection is out, or lost with them. */
   wayOut(req: IncomingMessage, res: ServerResponse): Promise<void> | undefined {
     return this.#open.get(req.socket)?.wayOut(res);
   }
 
-  /** What is known of the connection on this socket, as long as it is open. */
+  /** What is known of the connection on this socket, while it is open. */
   of(socket: Socket): Connection | undefined {
     return this.#open.get(socket);
   }
 
-  /** From now on each answer ends its connection, so that clients that keep one have gone elsewhere when all are ended. */
+  /** From now on each answer ends its connection, so that clients that keep one have gone elsewhere by the time all are ended. */
   endEach(): void {
     this.#endsEach = true;
     for (const connection of this.#open.values()) connection.sayLast();
@@ -96,7 +96,7 @@ export class Connections {
   }
 
   /**
-   * The connections that should have sent their head, or the rest of a body that nobody reads, by now. Node looks for late heads
+   * The connections that should by now have sent their head, or the rest of a body that nobody reads. Node looks for late heads
    * too, but only until the server is closed: while the gateway stops, half a head would hold it up for the whole drain.
    */
   overdue(now: number): Socket[] {
@@ -121,7 +121,7 @@ export class Connections {
     for (const connection of this.#open.values()) connection.judgeReader(now, this.#limits.stalledReaderMs);
   }
 
-  /** Resolves when every connection is gone and every request has come to its end, or has had the time for it. */
+  /** Resolves when every connection is gone and every request has ended, or has had time to. */
   async gone(): Promise<void> {
     const patience = performance.now() + gonePatienceMs;
     while ((this.#open.size > 0 || this.#inFlight > 0) && performance.now() < patience) await pause(10);
@@ -134,7 +134,7 @@ function ignore(): void {}
 const refusedMin = 16;
 
 /**
- * What a request may still do once its connection is cut: a store that does not answer must not hold up the end. Together with the last
- * tries to give back units it takes less than a worker has for its end.
+ * How long a request may go on once its connection is cut: a store that does not answer must not hold up the end. Together with
+ * the last tries to give back units this is less than a worker has for its end.
  */
 const gonePatienceMs = 1000;

@@ -24,7 +24,7 @@ export interface UnreadableOptions {
   readonly unreadable: (unread: Unread) => void;
 }
 
-/** Answers what Node's parser says that it cannot read, or that came too late for it. */
+/** Answers what Node's parser cannot read, or what came too late for it. */
 export function answerClientError(
   error: NodeJS.ErrnoException,
   socket: Socket,
@@ -39,7 +39,7 @@ export function answerOverdue(socket: Socket, options: UnreadableOptions): void 
   answerUnreadable(new Overdue(), socket, options);
 }
 
-/** A head that Node finds late may have come in time, and wait to be read in a process that stood still. */
+/** A head that Node finds late may have come in time, and be waiting to be read because the process stood still. */
 function judgeLate(error: Error, socket: Socket, options: UnreadableOptions): void {
   const before = options.connections.of(socket)?.requests;
   whenAllIsRead(() => {
@@ -75,7 +75,7 @@ function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket, options:
   }
   const connection = connections.of(socket);
   if (connection?.giveUp() !== true) return;
-  // Browsers and balancers open connections ahead of need. An answer to nothing could be taken for that to the next request.
+  // Browsers and balancers open connections ahead of need. An answer to nothing could be taken for the next request's answer.
   const neverAsked = error.code === overdue && socket.bytesRead === 0;
   if (neverAsked || !socket.writable) {
     socket.destroy();
@@ -89,12 +89,12 @@ function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket, options:
     return;
   }
   const requestId = report(refusal, socket, options);
-  // Answers to earlier requests on this connection are still under way: one in between would be taken for theirs.
+  // Answers to earlier requests on this connection are still under way: this one would be taken for one of them.
   if (connection.isBusy) return;
   endReadably(socket, bareAnswer(requestId, code, wording(refusal)));
 }
 
-/** Tells of a request that never became one. Returns the id that it was given. */
+/** Tells of a request that never became one. Returns the id it was given. */
 export function report(refusal: Refusal, socket: Socket, { wording, unreadable }: UnreadableOptions): string {
   const requestId = randomUUID();
   const client = peerOf(socket);

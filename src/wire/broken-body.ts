@@ -6,7 +6,7 @@ const broken = new WeakMap<IncomingMessage, Refusal>();
 /** Emitted on a request, with the refusal, when it turns out that the rest of its body cannot be read. */
 export const bodyBroken = Symbol('body broken');
 
-/** Tells whoever reads the body, now or later, that there is no sense in the rest of it, or that it comes too late. */
+/** Tells the body's reader, now or later, that the rest of it makes no sense, or comes too late. */
 export function breakBody(req: IncomingMessage, refusal: Refusal): void {
   broken.set(req, refusal);
   req.emit(bodyBroken, refusal);

@@ -29,7 +29,7 @@ export function originFinder(trustProxy: readonly string[]): FindOrigin {
       .map((hop) => plain(asSocketsWrite(withoutPort(hop.trim()))));
     let client = peer;
     for (const hop of hops.toReversed()) {
-      // A zone (RFC 4007) has a meaning on its own machine alone.
+      // A zone (RFC 4007) means something only on its own machine.
       if (isIP(hop) === 0 || hop.includes('%')) break;
       client = hop;
       if (!trusted.has(hop)) break;
@@ -44,7 +44,7 @@ function withoutPort(hop: string): string {
   return form?.[1] ?? form?.[2] ?? hop;
 }
 
-/** No zone: `isIPv6` takes any, and `SocketAddress` throws. */
+/** No zone: `isIPv6` takes any, but `SocketAddress` throws. */
 const mayStandForIPv4 = /^[0:]+:ffff:[\da-f.:]+$/i;
 
 /** Proxies have many ways to write an IPv4 address as IPv6, and sockets have one. Any other address stays as it is written. */

@@ -1,8 +1,8 @@
 import { letGo } from './let-go.ts';
 
 /**
- * Bytes that are kept from chunks, in one buffer that doubles: a client may send them one by one, and millions of small buffers
- * would cost a hundred times what they hold.
+ * Bytes collected from chunks, in one buffer that doubles: a client may send them one by one, and millions of small buffers would
+ * cost a hundred times what they hold.
  */
 export class CollectedBytes {
   readonly #lengthMax: number;
@@ -33,7 +33,7 @@ export class CollectedBytes {
     this.#length = needed;
   }
 
-  /** Takes the chunk over: a single one is never copied, and one that was copied is let go and has no length any more. */
+  /** Takes the chunk over: a single one is never copied, and one that was copied is let go and no longer has a length. */
   takeOver(chunk: Buffer): void {
     if (this.#length > 0) {
       this.add(chunk);
@@ -44,12 +44,12 @@ export class CollectedBytes {
     this.#length = chunk.length;
   }
 
-  /** All that was added so far. It is good until more is. */
+  /** Everything added so far. It is good until more is. */
   get bytes(): Buffer {
     return this.#buffer.subarray(0, this.#length);
   }
 
-  /** All that was added, and begins anew. */
+  /** Everything added; starts empty again. */
   take(): Buffer {
     const taken = this.bytes;
     this.#buffer = nothing;

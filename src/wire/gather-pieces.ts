@@ -2,9 +2,9 @@ import { Readable } from 'node:stream';
 import { CollectedBytes } from './collected-bytes.ts';
 
 /**
- * Lets what a stream reads ahead take little more memory than its bytes. Node reads 64 KB ahead of whoever reads, and keeps them in
- * the pieces that came, each of which costs 450 bytes beside its own: 30 MB for one stream that waits. So small pieces that have to
- * wait are gathered in one. For readers that read until there is nothing more: who leaves something is told of no more.
+ * Makes what a stream reads ahead take little more memory than its bytes. Node reads 64 KB ahead of the reader, and keeps the
+ * pieces that came, each of which costs 450 bytes beyond its own: 30 MB for one stream that waits. So small pieces that have to
+ * wait are gathered in one. For readers that read until nothing is left: one that leaves something is told of no more.
  */
 export function gatherPieces(stream: Readable): void {
   const pieces = new GatheredPieces(stream);
@@ -16,10 +16,10 @@ export function gatherPieces(stream: Readable): void {
   };
 }
 
-/** The pieces that come to one stream. It stands between who brings them and the stream, and between the stream and its reader. */
+/** The pieces that come to one stream. It stands between their source and the stream, and between the stream and its reader. */
 export class GatheredPieces {
   readonly #stream: Readable;
-  /** What came behind pieces that nobody has read. */
+  /** What came after pieces that nobody has read. */
   #gathered: CollectedBytes | undefined;
 
   constructor(stream: Readable) {
@@ -38,7 +38,7 @@ export class GatheredPieces {
     return stream.readableLength + this.#gathered.length < stream.readableHighWaterMark;
   }
 
-  /** Has to be told of each read, by its size. A stream that reads ahead for itself reads nothing, and is left without. */
+  /** Must be told of each read, with its size. A stream that reads ahead for itself reads nothing (size 0), and is given none. */
   handOver(size?: number): void {
     const gathered = this.#gathered;
     if (gathered === undefined || size === 0) return;
@@ -49,7 +49,7 @@ export class GatheredPieces {
 
 // --- Internal ---
 
-/** A piece as large as this is kept as it came: beside its bytes it costs little. */
+/** A piece at least this large is kept as it came: it costs little beyond its bytes. */
 const largePiece = 1024;
 
 function pushOn(stream: Readable, piece: Buffer | null): boolean {

@@ -22,8 +22,8 @@ export function gatheringRequest(): typeof IncomingMessage {
     }
 
     /**
-     * Each chunk costs the event loop some time whatever it holds, so a body in chunks of one byte would cost a hundred times what
-     * its size says. They are counted as they come: how many pieces are read of them depends on how long they have waited.
+     * Each chunk costs the event loop some time whatever it holds: a body in chunks of one byte would cost a hundred times what its
+     * size suggests. They are counted as they come: how many pieces are read from them depends on how long they wait.
      */
     #count(bytes: number): void {
       this.#pieces += 1;
@@ -36,9 +36,9 @@ export function gatheringRequest(): typeof IncomingMessage {
   };
 }
 
-/** So many chunks may be as small as they like. */
+/** This many chunks may be as small as they like. */
 const freeChunks = 1000;
-/** What the chunks beyond them must hold on average. */
+/** What all chunks must hold on average once there are more. */
 const averageBytesMin = 16;
 
 const tooManyChunks = 'The request body comes in too many small chunks';

@@ -1,7 +1,7 @@
 /**
- * Which headers pass, and which never do. Names are compared after folding: lower case, with every sign
- * that is no letter or digit read as `-`. Many servers fold names for the variables that they hand on (CGI, WSGI and PHP at least `_`
- * and `.`, lighttpd 1.4 every sign), and a client would otherwise slip `X_Gatehouse!Key_Id` past us.
+ * Which headers pass, and which never do. Names are compared after folding: lower case, with every character that is not a letter
+ * or digit read as `-`. Many servers fold names for the variables that they hand on (CGI, WSGI and PHP at least `_` and `.`,
+ * lighttpd 1.4 every such character), and a client could otherwise slip `X_Gatehouse!Key_Id` past us.
  */
 
 /** Hop-by-hop headers (RFC 9110 §7.6.1, RFC 7540 §3.2.1 for HTTP2-Settings): they end at the gateway, in both directions. */
@@ -36,7 +36,7 @@ const ownedPrefixes = ['x-gatehouse-', 'x-forwarded-'];
 /** Names a `Connection` header may not take away from the upstream: they carry the request itself (CVE-2026-105299). */
 const notNominable = new Set(['content-type', 'content-length', 'host']);
 
-/** What the gateway judges a body by. It reads these names alone, so an upstream is not shown what only imitates them. */
+/** What the gateway judges a body by. It reads exactly these names, so what only imitates them is not passed to an upstream. */
 const judgedBy = new Set(['content-encoding', 'content-type']);
 
 export function fold(name: string): string {
@@ -44,7 +44,7 @@ export function fold(name: string): string {
   return /[^a-z0-9-]/.test(lower) ? lower.replace(/[^a-z0-9-]/g, '-') : lower;
 }
 
-/** True for a header of which nothing that a client sends ever passes to the upstream. */
+/** True for a header that never passes from a client to the upstream. */
 export function isStripped(folded: string): boolean {
   return (
     hopByHop.has(folded) ||
@@ -62,7 +62,7 @@ export function requestHeaderFilter(keyHeader: string, forwardKey: boolean): Pas
   const spelt = keyHeader.toLowerCase();
   return remember(
     (folded, name) =>
-      // Only that of this very name was checked, and what imitates it may be the key of somebody else.
+      // Only the header of this exact name was checked, and one that imitates it may be somebody else's key.
       (folded !== key || (forwardKey && name.toLowerCase() === spelt)) &&
       !isStripped(folded) &&
       (!judgedBy.has(folded) || name.toLowerCase() === folded),
@@ -74,7 +74,7 @@ export const responseHeaderPasses: Passes = remember(
   (folded) => !hopByHop.has(folded) && folded !== 'x-request-id' && !folded.startsWith('x-gatehouse-'),
 );
 
-/** An answer has one of each of these: a second limit or a second date could be read by nobody. */
+/** An answer has only one of each of these: nobody could read a second limit or a second date. */
 const saidOnce = new Set(['deprecation', 'ratelimit', 'ratelimit-policy', 'sunset']);
 
 const isSaidOnce: Passes = remember((folded) => saidOnce.has(folded));
@@ -101,7 +101,7 @@ export function copyHeaders(from: readonly string[], to: string[], passes: Passe
   }
 }
 
-/** Adds the gateway's own headers to those of an upstream's answer. What we say once takes the place of what it says. */
+/** Adds the gateway's own headers to those of an upstream's answer. Where only one may stand, it is ours. */
 export function addOwn(to: string[], own: readonly string[]): void {
   for (let i = to.length - 2; i >= 0; i -= 2) {
     const name = to[i] as string;
@@ -115,7 +115,7 @@ export function addHeaders(to: string[], headers: Readonly<Record<string, string
   for (const name in headers) to.push(name, headers[name] as string);
 }
 
-/** Takes one header out of a flat list, by its folded name. Several of it are joined as HTTP does. */
+/** Takes one header out of a flat list, by its folded name. Repeated ones are joined as HTTP does. */
 export function takeHeader(
   from: readonly string[],
   folded: string,
@@ -149,7 +149,7 @@ function connectionOf(headers: readonly string[]): string | undefined {
 const rememberedMax = 1000;
 const rememberedLengthMax = 64;
 
-/** Remembers answers by spelling. Spellings come from clients, so the memory is bounded, and what they fill it with goes again. */
+/** Remembers answers by spelling. Spellings come from clients, so the memory is bounded, and emptied when it is full. */
 function remember(decide: (folded: string, name: string) => boolean): Passes {
   const answers = new Map<string, boolean>();
   return function passes(name) {

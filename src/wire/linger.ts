@@ -2,17 +2,17 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex, Readable } from 'node:stream';
 import { bodyBroken, brokenBy } from './broken-body.ts';
 
-/** How much is read and thrown away of what a client still sends so that it gets to read its answer. */
+/** How much of what a client still sends is read and thrown away, so that it gets to read its answer. */
 const bytesMax = 16 * 1024 * 1024;
-/** For how long, and how long it may say nothing meanwhile. In 15 s comes an upload of 12 MB over 7 Mbit/s. */
+/** For how long, and how long it may be silent. An upload of 12 MB over 7 Mbit/s arrives in 15 s. */
 const totalMs = 15_000;
 const silenceMs = 3000;
 /** A chunk counts as at least this much, because small ones cost more than their bytes. */
 const chunkCost = 1024;
 
 /**
- * Closing on a client that is still sending makes its kernel throw the answer away unread (a reset). So what still comes is thrown
- * away within bounds, and only when that is over is the connection closed.
+ * Closing on a client that is still sending makes its kernel throw the answer away unread (a reset). So what still comes is
+ * thrown away, within bounds, and the connection is closed only after that.
  */
 export function linger(from: Readable, whenOver: () => void): void {
   let left = bytesMax;
@@ -33,19 +33,19 @@ export function linger(from: Readable, whenOver: () => void): void {
   from.on('data', discard).on('end', over).on('close', over).on(bodyBroken, over).resume();
 }
 
-/** The same for what still comes of a request. A parser that has given up reads the connection on and tells nobody. */
+/** The same for the rest of a request. A parser that has given up goes on reading the connection and tells nobody. */
 export function lingerOn(req: IncomingMessage, whenOver: () => void): void {
   linger(brokenBy(req) === undefined ? req : withoutParser(req.socket), whenOver);
 }
 
-/** Ends a connection of which nothing more is taken. A client that still sends gets to read the last words, if there are any. */
+/** Ends a connection from which nothing more is taken. A client that still sends gets to read the last words, if there are any. */
 export function endReadably(socket: Duplex, lastWords?: string): void {
   if (socket.destroyed) return;
   socket.end(lastWords);
   linger(withoutParser(socket), () => socket.destroy());
 }
 
-/** Whoever read it takes nothing more. */
+/** Its readers get nothing more. */
 function withoutParser<Read extends Readable>(socket: Read): Read {
   return socket.removeAllListeners('data');
 }

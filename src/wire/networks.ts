@@ -6,12 +6,12 @@ export interface Networks {
   has(address: string): boolean;
 }
 
-/** An IPv6 block that is larger holds more than what stands for IPv4. */
+/** A larger IPv6 block holds more than the addresses that stand for IPv4. */
 const mappedBits = 96;
 
 /**
- * Node takes an IPv4 address for the IPv6 one that stands for it (::ffff:0:0/96), so that `::/8` would hold each of them, and whoever
- * names his IPv6 network would let in the whole of IPv4. Here a block holds IPv4 addresses only where it is written for them.
+ * Node takes an IPv4 address for the IPv6 one that stands for it (::ffff:0:0/96), so `::/8` would hold them all, and naming such
+ * an IPv6 network would let in the whole of IPv4. Here a block holds IPv4 addresses only if it is written for them.
  */
 export function networksOf(written: readonly string[]): Networks {
   const lists = { ipv4: new BlockList(), ipv6: new BlockList() };

@@ -6,7 +6,7 @@ import { sendHead } from './send-head.ts';
 export interface JsonAnswer {
   readonly status: number;
   readonly body: string;
-  /** Names and values in turn, beside those that every such answer has. */
+  /** Names and values in turn, besides those that every such answer has. */
   readonly headers: readonly string[];
   /** Nothing can follow on the connection. */
   readonly isLast: boolean;
@@ -33,8 +33,8 @@ export function sendJson(req: IncomingMessage, res: ServerResponse, answer: Json
 const shortBodyMax = 64 * 1024;
 
 /**
- * Whether more may come of the request than Node may be left to read on to: of a body without end it would read for as long as that
- * comes. The rest of a short one is let through and the connection goes on; behind any other it must end.
+ * Whether more of the request may come than Node may be left to read: it would read a body without end for as long as that comes.
+ * The rest of a short one is let through and the connection goes on; after any other it must end.
  */
 function mustBeReadFirst(req: IncomingMessage): boolean {
   if (req.complete || req.socket.readableEnded) return false; // nothing more comes
@@ -42,7 +42,7 @@ function mustBeReadFirst(req: IncomingMessage): boolean {
   return Number(req.headers['content-length'] ?? 0) > shortBodyMax;
 }
 
-/** The whole answer goes out, and ends when nothing more comes. Its head has said that the connection ends. */
+/** Sends the whole answer, and ends it when nothing more comes. Its head has said that the connection ends. */
 function answerWhileItSends(req: IncomingMessage, res: ServerResponse, body: string): void {
   if (req.method === 'HEAD') sendHead(res);
   res.write(body, () => {
