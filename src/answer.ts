@@ -13,7 +13,7 @@ export type Answerer = (req: IncomingMessage, res: ServerResponse, error: unknow
 export function createAnswerer(wording: Wording): Answerer {
   return function answer(req, res, error) {
     if (req.visit.cut === 'gateway') {
-      // We cut the connection: that the client is gone is no news, and not its doing.
+      // We cut the connection: that the client is gone is not news, and not its doing.
       res.destroy();
       return;
     }

@@ -17,7 +17,7 @@ export interface AppParts {
   readonly findOrigin: FindOrigin;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** Takes keys out of what a client has put them into by mistake. */
+  /** Removes keys that a client has put in the wrong place by mistake. */
   readonly withhold: Withhold;
 }
 
@@ -35,12 +35,12 @@ export function createApp({ travel, findOrigin, logger, metrics, withhold }: App
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
-  app.set('env', 'production'); // in any other Express shows its errors to clients, stack and all
+  app.set('env', 'production'); // in any other, Express shows its errors to clients, stack and all
 
   const accessLog = createAccessLog(logger, withhold);
 
-  // All go one way, so there is nothing to route. Express' own router makes closures of its own for each request and each layer:
-  // 6 % of the CPU of a name call, and 2.8 of the 22 KB that it allocates.
+  // All requests go one way, so there is nothing to route. Express's own router makes closures for each request and layer: 6 % of
+  // the CPU of a name call, and 2.8 of the 22 KB that it allocates.
   Object.defineProperty(app, 'router', { value: { handle: receive } });
 
   function receive(req: IncomingMessage, res: ServerResponse): void {
@@ -57,7 +57,7 @@ export function createApp({ travel, findOrigin, logger, metrics, withhold }: App
     const origin = findOrigin(req);
     const visit = new Visit(requestId(req, origin, withhold), origin);
     req.visit = visit;
-    // Not `once`: what that makes lives as long as the request does, and the collector takes it along (record 32).
+    // Not `once`: its wrapper lives as long as the request does, and the collector moves it along (record 32).
     res.on('close', () => {
       noteLeaving(visit, res);
       metrics.countRequest(visit, statusOf(visit, res));
@@ -71,9 +71,9 @@ export function createApp({ travel, findOrigin, logger, metrics, withhold }: App
 }
 
 /**
- * Express gives each request and response a prototype of its own, after which V8 has to learn their shape again. Those that
- * were made with it stay as they are, which saves some 4 µs of a request. What Express and pino-http would add to each of
- * them, and nobody reads, stands on the prototypes.
+ * Express gives each request and response a prototype of its own, after which V8 has to learn their shape again. Those made with
+ * it from the start stay as they are, which saves some 4 µs of a request. What Express and pino-http would add to each of them,
+ * and nobody reads, is on the prototypes.
  */
 function messagesFor(app: Express, shared: AccessLog['shared']): App['messages'] {
   const AppRequest = gatheringRequest();
@@ -86,7 +86,7 @@ function messagesFor(app: Express, shared: AccessLog['shared']): App['messages']
   return { IncomingMessage: AppRequest, ServerResponse: AppResponse };
 }
 
-/** The journey answers its refusals itself. What fails beyond that, nothing is left to be said of. */
+/** The journey answers refusals itself. If even that fails there is nothing left to say, so the connection is broken off. */
 function endFault(fault: unknown, req: IncomingMessage, res: ServerResponse): void {
   res.statusCode = catalogue.internal.status;
   breakOff(res);
@@ -96,7 +96,7 @@ function endFault(fault: unknown, req: IncomingMessage, res: ServerResponse): vo
   visit.cause = fault;
 }
 
-/** Nothing is left over; without a function of ours Express would make one of its own for each request. */
+/** Never called; without it Express would make a function of its own for each request. */
 function neverReached(): void {}
 
 const wellFormedId = /^[\w.:-]{8,128}$/;

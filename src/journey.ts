@@ -29,10 +29,9 @@ export interface Provisions {
 export type Travel = (req: IncomingMessage, res: ServerResponse) => Promise<void>;
 
 /**
- * THE JOURNEY of a request. Each stage takes what the stages before it found, and returns or throws a Refusal, of which the
- * one answerer makes a response; the statuses it may refuse with stand beside it. Only `forward` touches an upstream, so a
- * request that is refused never gets there. What `admit` reserved is charged or given back by what really happened, however
- * the journey ends.
+ * THE JOURNEY of a request. Each stage takes what earlier stages found, and returns or throws a Refusal, which the one answerer
+ * turns into a response; the statuses it may refuse with stand beside it. Only `forward` touches an upstream, so a refused request
+ * never gets there. What `admit` reserved is charged or given back by what really happened, however the journey ends.
  */
 export function createJourney(by: Provisions): Travel {
   return async function travel(req, res) {
@@ -45,7 +44,7 @@ export function createJourney(by: Provisions): Travel {
       const head = checkRequest(req, by.headRules); //                  400 417 431
       visit.path = head.path;
 
-      // Also where there is nothing to wait for: after it a body that came with its head has been read, and takes the quick way.
+      // Awaited even with nothing to wait for: by then a body that came with its head has been read, and takes the quick way.
       const caller = await authenticate(head, visit.origin.client, by.keyCheck); // 401 429 500
       visit.keyId = caller.keyId;
       visit.plan = caller.plan;
@@ -88,7 +87,7 @@ export function createJourney(by: Provisions): Travel {
         if (wayOut !== undefined) await wayOut;
       } finally {
         settle(grant, visit);
-        // Not before that: closing a file takes a while, and a client that has its answer may have asked again by then.
+        // Only after settling: closing a file takes a while, and a client that has its answer may have asked again by then.
         await released;
       }
     } catch (refusal) {

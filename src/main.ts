@@ -11,7 +11,7 @@ const compileCache = fileURLToPath(new URL('../node_modules/.cache/gatehouse', i
 // By default this signal opens the inspector, and with it everything in memory, to whoever may send signals.
 process.on('SIGUSR1', () => undefined);
 
-// Until here no file may ask by name for what an old Node lacks: it would not link, and nobody would be told why.
+// Up to here no file may import by name what an old Node lacks: it would not link, and nobody would be told why.
 if (isOlder(process.versions.node, nodeVersionMin)) {
   process.stderr.write(
     `gatehouse: needs Node.js ${nodeVersionMin.join('.')} or later, this is ${process.version}\n`,

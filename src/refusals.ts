@@ -86,11 +86,11 @@ interface RefusalOptions {
   /** Headers that belong to the answer, such as `Retry-After` or `Allow`. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly isLast?: boolean;
-  /** Where it is another's than the catalogue says. */
+  /** Whose fault it is, when the catalogue's answer does not apply. */
   readonly fault?: Fault;
 }
 
-/** What a stage throws to turn a request away. Only the answerer makes a response of it. */
+/** What a stage throws to turn a request away. Only the answerer turns it into a response. */
 export class Refusal extends Error {
   readonly code: RefusalCode;
   readonly publicMessage: string | undefined;
@@ -98,11 +98,11 @@ export class Refusal extends Error {
   readonly headers: Readonly<Record<string, string>>;
   /** Nothing can follow on the connection. */
   readonly isLast: boolean;
-  /** Set where it is another's than the catalogue says. */
+  /** Whose fault it is, when the catalogue's answer does not apply. */
   readonly fault: Fault | undefined;
 
   constructor(code: RefusalCode, options: RefusalOptions = {}) {
-    // Nobody is told where a refusal was made, and to find out was 13 % of what one cost.
+    // Nobody is told where a refusal was made, and finding out was 13 % of what one cost.
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
     super(options.detail ?? options.message ?? catalogue[code].message, { cause: options.cause });
@@ -119,7 +119,7 @@ export class Refusal extends Error {
 
 const noHeaders = Object.freeze({});
 
-/** The refusal of a request for which there is no room, and in a moment may be. */
+/** The refusal of a request for which there is no room now, but may be in a moment. */
 export function overloaded(options: Pick<RefusalOptions, 'cause' | 'fault'> = {}): Refusal {
   return new Refusal('overloaded', { ...options, headers: { 'Retry-After': '1' } });
 }

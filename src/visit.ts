@@ -10,16 +10,16 @@ export class Visit {
   readonly id: string;
   readonly origin: Origin;
   readonly startedAt = performance.now();
-  /** When the answer was out, where its connection had to be kept for longer. */
+  /** When the answer was out, if its connection had to be kept for longer. */
   outAt: number | undefined;
-  /** The path without its query, once it proved canonical. */
+  /** The path without its query, once it has proved canonical. */
   path: string | undefined;
   keyId: string | undefined;
   plan: string | undefined;
   route: string | undefined;
   upstream: string | undefined;
   refusal: RefusalCode | undefined;
-  /** Whose fault the refusal is, where that is not what the catalogue says. */
+  /** Whose fault the refusal is, when the catalogue's answer does not apply. */
   fault: Fault | undefined;
   /** What was behind the refusal, for the log. */
   cause: unknown;
@@ -33,7 +33,7 @@ export class Visit {
   answered: number | undefined;
   /** What the upstream said that the request cost. */
   cost: number | undefined;
-  /** Let through without the store's word, to be counted when it is back. */
+  /** Let through without the store's answer, to be counted when it is back. */
   owed = false;
   /** Bytes of the bodies, or over a WebSocket. */
   bytesIn = 0;
@@ -51,14 +51,14 @@ export class Visit {
 }
 
 /**
- * Call it when a response has closed, before anyone reports on it. One that closed unfinished, without anybody having
- * said why, was left by its client.
+ * Call it when a response has closed, before anyone reports on it. One that closed unfinished, with nobody having said why, was
+ * left by its client.
  */
 export function noteLeaving(visit: Visit, res: ServerResponse): void {
   if (res.writableFinished || visit.refusal !== undefined || visit.cut !== undefined) return;
   // A connection that switched protocols has no end that HTTP knows of: its close is the end.
   if (res.statusCode === 101) return;
-  // An answer that stood behind another until the end never had the connection: none of it was sent, whatever the upstream had said.
+  // An answer that waited for another until the end never had the connection: none of it was sent, whatever the upstream said.
   if (res.headersSent && res.socket !== null) {
     visit.cut = 'client';
     return;

@@ -29,8 +29,8 @@ export interface Admission {
 
 /**
  * Caller + Route → Grant, reserved and not yet charged. 429 500 503.
- * Answers at once while this process holds units of the caller's quotas. A client that leaves during a wait leaves
- * nothing reserved. Whoever has the grant settles it.
+ * Answers at once while this process holds units of the caller's quotas. Nothing stays reserved for a client that leaves during a
+ * wait. Whoever gets the grant must settle it.
  */
 export function admit(
   res: ServerResponse,
@@ -43,7 +43,7 @@ export function admit(
   return decision instanceof Promise ? waitFor(decision, { caller, res }, by) : judge(decision, caller, by);
 }
 
-/** The headers that tell the caller of its limits, as they are now. */
+/** The headers that tell the caller its limits, as they are now. */
 export function tellLimits(grant: Grant, caller: Caller, by: Admission): Readonly<Record<string, string>> {
   const { headers, newWarnings } = grant.describe();
   for (const quota of newWarnings) by.warn(caller, quota);

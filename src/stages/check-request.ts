@@ -94,7 +94,7 @@ function readHeaders(rawHeaders: readonly string[], rules: HeadRules): RawHead {
   return head;
 }
 
-/** The one header in which a key may stand behind the name of a scheme (RFC 9110 §11.4). */
+/** The one header in which a key may follow the name of a scheme (RFC 9110 §11.4). */
 const schemed = 'authorization';
 
 function withoutScheme(value: string): string {
@@ -190,13 +190,13 @@ function checkHost(raw: RawHead): string {
   return form[0];
 }
 
-/** Node has refused bad lengths and Content-Length beside Transfer-Encoding already; what it lets pass is refused here. */
+/** Node has already refused bad lengths, and Content-Length beside Transfer-Encoding; what it lets pass is refused here. */
 function checkFraming(req: IncomingMessage, raw: RawHead): number | undefined {
   const coding = raw.transferEncoding;
   if (coding !== undefined) {
     const exact = coding !== repeated && coding.toLowerCase() === 'chunked';
     if (!exact || req.httpVersion !== '1.1' || raw.contentLength !== undefined) {
-      // Where such a body ends is read in more than one way (RFC 9112 §6.1).
+      // Servers differ on where such a body ends (RFC 9112 §6.1).
       const message = 'Transfer-Encoding must be exactly "chunked"';
       throw new Refusal('request_malformed', { message, isLast: true });
     }

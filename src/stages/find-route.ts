@@ -66,7 +66,7 @@ function findPlace(path: string, table: RouteTable): Place | undefined {
   const bare = segments.at(-1) === '' ? segments.slice(0, -1) : segments;
   const nearest = table.all.find((candidate) => fits(candidate.segments, bare, sameFolded));
   if (nearest === undefined || nearest === place) return place;
-  // A `*` that takes nothing but a final slash: what is without it is an endpoint of its own, unless another `*` takes it too.
+  // The `*` takes nothing but a final slash: the path without it is an endpoint of its own, unless another `*` takes it too.
   if (bare.length < place.segments.length && nearest.segments.at(-1)?.kind !== 'rest') return undefined;
   return byExactness(nearest.segments, place.segments) >= 0 ? place : undefined;
 }
@@ -88,7 +88,7 @@ function sameFolded(a: string, b: string): boolean {
   return a === b || fold(a) === fold(b);
 }
 
-/** Also what only an upper case has in common, `ı` and `i`, `ſ` and `s`: some compare in that. */
+/** Also folds letters that have only their upper case in common, `ı` and `i`, `ſ` and `s`: some servers compare that. */
 function fold(text: string): string {
   return text.toUpperCase().toLowerCase();
 }

@@ -21,7 +21,7 @@ export interface Forwarding {
   readonly sockets: OpenSockets;
 }
 
-/** Everything the earlier stages found out that the upstream is told. */
+/** Everything found out by the earlier stages that the upstream is told. */
 export interface Parcel {
   readonly head: Head;
   readonly caller: Caller;
@@ -31,16 +31,16 @@ export interface Parcel {
   readonly handshake: Handshake | undefined;
   readonly origin: Origin;
   readonly requestId: string;
-  /** What an answer tells of the caller's limits, as they are when it is asked. */
+  /** What an answer says about the caller's limits, as they are when this is called. */
   readonly tellLimits: () => Readonly<Record<string, string>>;
   readonly whenWhole: AnswerParts['whenWhole'];
-  /** Where the exchange tells how it goes. */
+  /** Where the exchange reports how it goes. */
   readonly progress: Progress;
 }
 
 /**
  * Parcel → the upstream, and its answer → the client. 499 502 503 504.
- * The header list is built from nothing: what passes is copied, what is ours is set, so no client can speak in our name.
+ * The header list is built from scratch: what passes is copied, what is ours is set, so no client can speak in our name.
  */
 export function forward(
   req: IncomingMessage,
@@ -81,7 +81,7 @@ function openSwitch(
   sockets: OpenSockets,
 ): Switching | undefined {
   if (handshake === undefined) return undefined;
-  // It left while its key was looked up, and would never be heard to leave its place.
+  // It left while its key was being looked up: nothing would tell us to free its place.
   const { socket } = res.req;
   if (socket.destroyed) throw new Refusal('client_gone');
   const client = sockets.enter(route.name, handshake.socketsMax, res);
@@ -125,7 +125,7 @@ function addOrigin(
   if (forwarded) headers.push('forwarded', `for=${node(origin.client)};host="${host}";proto=${proto}`);
 }
 
-/** Proxies pass on what clients wrote: even of a trusted one nothing is taken that could say more than it should. */
+/** Proxies pass on what clients wrote: even from a trusted one nothing is taken that could say more than it should. */
 const hostForm = /^[\w.~:[\]-]+$/;
 const protoForm = /^https?$/i;
 

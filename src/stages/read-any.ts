@@ -8,7 +8,7 @@ import type { ArrivingBody } from '../bodies/arriving-body.ts';
 import type { Body } from '../bodies/body.ts';
 import { waitForFirst } from '../bodies/first-chunk.ts';
 
-/** What a body that is not looked into is read by. */
+/** How a body that is not examined is read. */
 export interface AnyOrder {
   readonly contentLength: number | undefined;
   readonly sizeMax: number;
@@ -47,15 +47,15 @@ export async function readAny(arriving: ArrivingBody, order: AnyOrder): Promise<
 /** A body that is still arriving. */
 interface Streaming {
   readonly arriving: ArrivingBody;
-  /** What was collected of it before it was clear that it is too large for that, if anything was. */
+  /** What was collected of it before it proved too large for that, if anything was. */
   readonly beginning: Beginning | undefined;
   /** All of it, the beginning included. */
   readonly chunks: AsyncGenerator<Buffer, void>;
 }
 
 /**
- * It goes on once its first chunk has come: a client that takes its time with it keeps no connection from others, and none that
- * its upstream may take for idle.
+ * Goes on once the first chunk has come: a client that takes its time with it keeps no connection from others, and none that its
+ * upstream may take for idle.
  */
 async function streamOnce(
   { arriving, beginning, chunks }: Streaming,
@@ -83,7 +83,7 @@ async function* bounded(chunks: AsyncIterable<Buffer>, sizeMax: number): AsyncGe
   }
 }
 
-/** The parts that came first, of which only the last is not counted. Each is held until the one behind it is asked for. */
+/** The parts that came first, of which only the last is not counted. Each is held until the next one is asked for. */
 class Beginning {
   readonly #parts: Buffer[];
   readonly #memory: BodyMemory;
@@ -108,7 +108,7 @@ class Beginning {
   }
 }
 
-/** Knows no part but the one that is asked for: as a parameter each would be held until the whole body has passed. */
+/** Holds only the chunk being asked for; as parameters, all would stay in memory until the body had passed. */
 async function* joined(
   beginning: Beginning,
   rest: AsyncGenerator<Buffer, void>,

@@ -48,7 +48,7 @@ interface Reading<Kind extends BodyRule['kind']> {
   readonly rule: Extract<BodyRule, { kind: Kind }>;
 }
 
-/** Chunks may turn out to hold nothing, and that is no body (RFC 9112 §6.3). Who asks before sending one has one. */
+/** Chunks may turn out to hold nothing, which is not a body (RFC 9112 §6.3). A client that asks before sending one has one. */
 async function readNothing(req: IncomingMessage, order: BodyOrder): Promise<Body> {
   const { head } = order;
   if (head.contentLength !== undefined || head.expectsContinue) throw new Refusal('body_unexpected');

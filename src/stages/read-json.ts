@@ -16,9 +16,9 @@ export function readJson(bytes: Buffer, rule: JsonRule): void {
 }
 
 /**
- * Refuses with `content_type_unsupported` unless the value of Content-Type declares JSON in UTF-8 and nothing else, so
- * that the upstream cannot decide to read the body in another way. That there is one such header is the door's to
- * check. The name `utf8`, which no registry knows, is refused: what a parser makes of it is its own affair.
+ * Refuses with `content_type_unsupported` unless the value of Content-Type declares JSON in UTF-8 and nothing else, so that the
+ * upstream cannot decide to read the body in another way. The door checks that there is only one such header. The name `utf8`,
+ * which is in no registry, is refused: parsers may make of it what they like.
  */
 export function requireJsonContentType(value: string | undefined, suffixed: boolean): void {
   if (value === 'application/json' || value === 'application/json; charset=utf-8') return;

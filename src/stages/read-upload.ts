@@ -9,7 +9,7 @@ import type { StreamedBody } from '../bodies/body.ts';
 import { waitForFirst } from '../bodies/first-chunk.ts';
 import type { Head } from './check-request.ts';
 
-/** What an upload is read by. */
+/** How an upload is read. */
 export interface UploadOrder {
   readonly head: Head;
   readonly rule: UploadRule;
@@ -20,8 +20,8 @@ export interface UploadOrder {
 
 /**
  * An arriving body → Body. 400 408 413 415 503.
- * `whole` returns when all of it passed; `stream` as soon as the first bytes may go on, which is when the type of the
- * first file passed. When it throws, nothing has been sent and nothing is held.
+ * `whole` returns when all of it has passed; `stream` as soon as the first bytes may go on, which is when the type of the first
+ * file has passed. When it throws, nothing has been sent and nothing is held.
  */
 export async function readUpload(arriving: ArrivingBody, order: UploadOrder): Promise<StreamedBody> {
   const upload = { contentType: order.head.contentType, body: arriving.chunks };

@@ -5,8 +5,8 @@ import type { Progress } from '../upstream/exchange.ts';
 type Exchange = Pick<Progress, 'sent' | 'answered' | 'cut' | 'cost'>;
 
 /**
- * Grant + what really happened → charged or given back, exactly once, and the place is free. It is called in the end
- * whatever came of the request.
+ * Grant + what really happened → charged or given back, exactly once, and the place is free. Called at the end, whatever became
+ * of the request.
  */
 export function settle(grant: Grant, exchange: Exchange): void {
   if (exchange.cost !== undefined) grant.correctCost(exchange.cost);
@@ -16,7 +16,7 @@ export function settle(grant: Grant, exchange: Exchange): void {
 
 /**
  * An answer that the upstream broke off is a failure of the upstream; one that the client broke off was answered. So was one that
- * switched protocols: whoever ends the connection then ends no answer.
+ * switched protocols: ending the connection then breaks off no answer.
  */
 function outcomeOf({ sent, answered, cut }: Exchange): Outcome {
   if (!sent) return { kind: 'unsent' };

@@ -19,7 +19,7 @@ export interface UsageDesk {
 
 /**
  * Caller → its own usage as JSON. 405 500 503.
- * It asks no limit and takes nothing from any: who has used up everything can still read it.
+ * Asks no limit and takes nothing from any: a caller that has used up everything can still read it.
  */
 export async function showUsage(
   res: ServerResponse,

@@ -5,7 +5,7 @@ import { catalogue } from '../refusals.ts';
 import { statusOf, type Visit } from '../visit.ts';
 import { describeCause } from './log.ts';
 
-/** A text without what is secret in it. */
+/** A text with its secrets taken out. */
 export type Withhold = (text: string) => string;
 
 export interface AccessLog {
@@ -55,7 +55,7 @@ function writeLine(line: object, message: string, level: number, time: string): 
   return `{"level":"${pino.levels.labels[level]}"${time},${fields},"msg":"${message}"}\n`;
 }
 
-/** What is said of a request in the log, beside what pino adds. The README has a table of it. */
+/** What the log says about a request, besides what pino adds. The README has a table of it. */
 export function accessLine(req: IncomingMessage, res: ServerResponse, withhold: Withhold): object {
   const visit = req.visit;
   const agent = req.headers['user-agent'];

@@ -1,11 +1,11 @@
-/** Each piece is handed to another thread and back, which for 8 KB was a twentieth of the time under load. */
+/** Each piece goes to another thread and back, which for 8 KB was a twentieth of the time under load. */
 const pieceBytes = 64 * 1024;
 const handOverEveryMs = 200;
 const bytesPerUnitMax = 6; // what one UTF-16 unit can become, in UTF-8 or escaped
 
 /**
- * Writes lines one behind the other into a piece of memory, and hands it over when it is full, or 200 ms after its first
- * line. Collecting them in a string copies all that is there for each line that joins it: 30 KB and more.
+ * Writes lines one after another into a piece of memory, and hands it over when it is full, or 200 ms after its first line.
+ * Collecting them in a string copies everything there, 30 KB and more, for each line that joins it.
  */
 export class LineBuffer {
   readonly #take: (piece: Buffer) => void;
@@ -38,7 +38,7 @@ export class LineBuffer {
     this.#timer = undefined;
     if (this.#used === 0) return;
     const piece = this.#piece.subarray(0, this.#used);
-    // What waits for a log pipe that is blocked is counted by its bytes: a few lines must not hold all of a piece.
+    // What waits for a blocked log pipe is counted by its bytes: a few lines must not hold a whole piece.
     const isFull = this.#used > pieceBytes / 2;
     if (isFull) this.#piece = Buffer.allocUnsafeSlow(pieceBytes);
     this.#used = 0;
@@ -47,7 +47,7 @@ export class LineBuffer {
 }
 
 /**
- * What clients send is in the lines. JSON lets the controls beyond ASCII pass, and a terminal may obey them (U+009B begins a
+ * The lines contain what clients send. JSON lets the controls beyond ASCII pass, and a terminal may obey them (U+009B begins a
  * colour, or worse), or take them, and two more, for the end of a line.
  */
 function escapeControls(text: string): string {

@@ -1,8 +1,8 @@
 import { Histogram, type Registry } from 'prom-client';
 
 /**
- * prom-client finds a series by joining and hashing its labels, for each figure anew: with the histograms below 5 % of
- * the time of a request. So what happens in every request is gathered here, and handed on when somebody reads.
+ * prom-client finds a series by joining and hashing its labels, again for each figure: with the histograms below, 5 % of the time
+ * of a request. So what happens in every request is gathered here, and handed on when somebody reads.
  */
 export class CounterTally {
   readonly #root = new Branch();
@@ -34,8 +34,8 @@ export interface HistogramAbout {
 }
 
 /**
- * A histogram of prom-client that keeps its series itself, because there each figure looks for its series anew and finds its bucket
- * by a text: 2.6 % of the CPU of a name call for its two figures.
+ * A histogram of prom-client that keeps its series itself: there each figure looks for its series again and finds its bucket by a
+ * text, 2.6 % of the CPU of a name call for its two figures.
  */
 export class HistogramTally extends Histogram {
   readonly #about: HistogramAbout;
@@ -58,7 +58,7 @@ export class HistogramTally extends Histogram {
     series.sum += value;
   }
 
-  /** What prom-client (15.1.3) makes both of its pages of. Its types leave this out. */
+  /** What prom-client (15.1.3) builds both of its pages from. Its types leave this out. */
   getForPromString(): Promise<object> {
     const { name, help, label } = this.#about;
     const values = [...this.#series].flatMap(([text, series]) => this.#valuesOf({ [label]: text }, series));
@@ -86,7 +86,7 @@ interface HistogramValue {
 }
 
 class Series {
-  /** How many fell into each bucket alone, the one without bound at the end. */
+  /** How many fell into each bucket alone, the unbounded one last. */
   readonly counts: Float64Array;
   sum = 0;
 

@@ -3,11 +3,11 @@ import type { Clock } from './clock.ts';
 export interface AlarmOptions {
   readonly clock: Clock;
   readonly afterMs: number;
-  /** It is set no more by then, and can be set again. */
+  /** By then it is no longer set, and can be set again. */
   readonly ring: () => void;
 }
 
-/** One timer for all that sets it: it rings once after a time, however often it was set meanwhile. */
+/** One timer for all who set it: it rings once after a time, however often it was set meanwhile. */
 export class Alarm {
   readonly #options: AlarmOptions;
   #isSet = false;

@@ -7,8 +7,8 @@ export interface Clock {
   /** Milliseconds that only go forward, from any start. It may stand still while the machine sleeps. */
   mono(): number;
   /**
-   * Calls back once, unless cancelled first by calling what is returned. It never keeps the process alive. If the process was
-   * held up, what has come meanwhile is read first, so that nothing is called late that was not.
+   * Calls back once, unless cancelled first by calling the function returned. Never keeps the process alive. If the process was
+   * held up, what has come meanwhile is read first, so that nothing that came in time is judged late.
    */
   after(delayMs: number, callback: () => void): () => void;
   /** Calls back at the end of this turn of the event loop, when what was asked of the store is on its way. */

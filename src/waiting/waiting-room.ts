@@ -2,9 +2,8 @@ import type { Clock } from './clock.ts';
 import { Line, type Spot } from '../collections/line.ts';
 
 /**
- * Whoever is late has so many more turns of the event loop, and all that is read in them: what came in time to a process that was
- * held up is taken. Those who wait for what comes of a call have more than the call, because in the turn in which their time ends
- * another may just have been sent for them; and why it failed they hear from the call, which knows.
+ * Turns of the event loop granted after a deadline, so that an answer which reached a stalled process in time is still read. A
+ * caller gets more than a call: another call may just have gone out for it, and a failed call can say why.
  */
 export const turnsFor = { call: 1, caller: 4 } as const;
 
@@ -22,13 +21,12 @@ export interface WaitingRoomOptions<Guest> {
   readonly clock: Clock;
   readonly waitMs: number;
   readonly turnsMore: number;
-  /** Told of somebody who is late, and has left. */
+  /** Told of a guest that is late and has been taken out. */
   readonly turnOut: (guest: Guest) => void;
 }
 
 /**
- * Those who wait for the store. All wait equally long at most, so they run out of time in the order they came, and one timer serves
- * them all.
+ * Those who wait for the store. All may wait equally long, so they run out of time in the order they came: one timer serves all.
  */
 export class WaitingRoom<Guest> {
   readonly #options: WaitingRoomOptions<Guest>;
@@ -39,7 +37,7 @@ export class WaitingRoom<Guest> {
     this.#options = options;
   }
 
-  /** Their time begins when the store is asked. A turn of the event loop that takes longer than the wait costs nobody theirs. */
+  /** Their time begins when the store is asked. A turn of the event loop longer than the wait costs nobody theirs. */
   enter(guest: Guest): RoomSpot<Guest> {
     const spot = this.#stays.join({ guest, deadline: Number.POSITIVE_INFINITY });
     this.#options.clock.whenAllIsRead(() => this.#begin(spot));
