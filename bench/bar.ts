@@ -13,7 +13,7 @@ interface Goal {
 interface Comparison extends Goal {
   readonly figure: Figure;
   readonly of: Where;
-  /** Of several the one with the most counts. Nothing means the figure itself. */
+  /** If several, the highest figure counts. If none, the figure itself. */
   readonly against?: readonly Where[];
 }
 
@@ -113,7 +113,7 @@ const figures: Readonly<Record<Figure, (round: Round) => number>> = {
   cpuUs: ({ cpuMs, requests }) => (cpuMs * 1000) / requests,
 };
 
-/** The bar as measured: rows of measure, value, the least and the most of the rounds, must, aim, verdict. */
+/** The bar as measured: rows of measure, value, lowest and highest of the rounds, must, aim, verdict. */
 export function judge(lines: readonly Line[]): readonly (readonly string[])[] {
   const find: Find = ([scenario, subject]) =>
     lines.find((line) => line.scenario === scenario && line.subject.name === subject);

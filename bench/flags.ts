@@ -1,4 +1,4 @@
-/** What reads the flags, or one line that says what is wrong with them. */
+/** Reads the flags, or prints one line that says what is wrong with them. */
 export function orUsage<T>(read: () => T): T {
   try {
     return read();

@@ -43,7 +43,7 @@ export function gatewayYaml(
         variant.store === 'redis'
           ? `redis://127.0.0.1:${around.redis?.port ?? 0}`
           : `sqlite:${folder}/gatehouse-${ports.listen}.db`,
-      // A load of keys that are not valid would be told to slow down, which is another answer than the peers'.
+      // A load of invalid keys would be told to slow down, which the peers do not answer.
       auth: { guessing: { enabled: false } },
       plans: { bench: plan(1_000_000_000), spent: plan(1) },
       keys: variant.keysIn === 'file' ? staticKeys(keys) : [],

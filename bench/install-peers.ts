@@ -3,7 +3,7 @@ import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { here } from './machine.ts';
 
-/** Installs the peers' packages on the first use, and when others are wanted. False, with the reason told, when that fails. */
+/** Installs the peers' packages on first use, and when others are wanted. False, after printing the reason, when that fails. */
 export function installPeers(): boolean {
   const installed = join(here, 'node_modules/.package-lock.json');
   if (existsSync(installed) && changedAt(installed) >= changedAt(join(here, 'package-lock.json')))

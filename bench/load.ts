@@ -19,7 +19,7 @@ export interface Load {
   readonly connections: number;
   /** In turn. */
   readonly requests: readonly Request[];
-  /** Each request with another of that many keys, at random. */
+  /** Each request uses one of that many keys, at random. */
   readonly keysAtRandom?: number;
   /** Mean pause of a connection before each request, for less than full load. */
   readonly pauseMs?: number;
@@ -59,7 +59,7 @@ export async function runLoad(load: Load, { port, seconds, cores, folder }: Load
   return readSeen(load, JSON.parse(line) as Counts);
 }
 
-/** Sends each request of a load once. Returns the first that was not answered as it should be, and how; undefined for none. */
+/** Sends each request of a load once. Returns the first that was not answered as it should be, and how; undefined if all were. */
 export async function findWrongAnswer({ requests }: Load, port: number): Promise<string | undefined> {
   for (const request of new Set(requests)) {
     const status = await statusOf(request, port);
@@ -96,10 +96,10 @@ interface Counts {
   readonly refused: number;
 }
 
-/** A load ends in the middle of its requests, on each connection, so the part of those that are refused is never quite met. */
+/** A load ends in the middle of its requests, on each connection, so the share of refusals is never quite met. */
 const partOff = 0.01;
 
-/** wrk tells of answers only how many were refused. So many more or less than should be are answers of another kind. */
+/** wrk only tells how many answers were refusals. Too many or too few of them are answers of another kind. */
 export function readSeen({ requests }: Pick<Load, 'requests'>, counts: Counts): Seen {
   const refusals = requests.filter(({ status }) => status >= 400).length;
   const off = Math.abs(counts.refused - (counts.requests * refusals) / requests.length);
@@ -114,7 +114,7 @@ export function readSeen({ requests }: Pick<Load, 'requests'>, counts: Counts): 
   };
 }
 
-/** Has wrk send in turn, and tell what it saw in one line. */
+/** Makes wrk send in turn, and report what it saw in one line. */
 function scriptOf({ requests, keysAtRandom, pauseMs }: Load, folder: string): string {
   const bodies = new Map([...new Set(requests)].map((request, at) => [request, join(folder, `body-${at}`)]));
   for (const [{ body }, file] of bodies) writeFileSync(file, body?.() ?? '', 'latin1');

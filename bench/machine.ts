@@ -7,10 +7,10 @@ import { fileURLToPath } from 'node:url';
 export const root = fileURLToPath(new URL('..', import.meta.url));
 export const here = fileURLToPath(new URL('.', import.meta.url));
 
-/** Who runs where: what is measured has a core of its own. */
+/** What runs where: the measured subject has a core of its own. */
 export const cores = chooseCores(allowedCores());
 
-/** The first core, and the first that is no other thread of the same one. All but that of the load, if there are more than two. */
+/** The first core, and the first that is not another thread of it. All but that of the load, if there are more than two. */
 function chooseCores(allowed: readonly number[]): { subject: string; load: string; all: string } {
   const [subject = 0, ...others] = allowed;
   const siblings = coresIn(readOr('', `/sys/devices/system/cpu/cpu${subject}/topology/thread_siblings_list`));
@@ -20,7 +20,7 @@ function chooseCores(allowed: readonly number[]): { subject: string; load: strin
   return { subject: String(subject), load: String(load), all: all.join(',') };
 }
 
-/** Those that this process may run on. */
+/** The cores this process may run on. */
 function allowedCores(): readonly number[] {
   return coresIn(/^Cpus_allowed_list:\s*(.*)$/m.exec(readOr('', '/proc/self/status'))?.[1] ?? '');
 }

@@ -8,7 +8,7 @@ import type { Scenario } from './scenarios.ts';
 import { subjects, type Subject } from './subjects.ts';
 import { closeSurroundings, openSurroundings, type Surroundings } from './surroundings.ts';
 
-/** Until Node has compiled what is hot. After eight the gateway was at two thirds of its pace, and a bare proxy at all of it. */
+/** Until Node has compiled what is hot. After eight seconds the gateway ran at two thirds of its pace, a bare proxy at all. */
 export const warmSeconds = 16;
 
 /** How long and how often. */
@@ -33,7 +33,7 @@ export interface Line {
   readonly peakMb: number | undefined;
   /** In all rounds together. */
   readonly errors: number;
-  /** As they came, for how far they lie apart. */
+  /** In order, to show how far apart they are. */
   readonly rounds: readonly Round[];
 }
 
@@ -145,7 +145,7 @@ function isBetween({ pid }: Started): boolean {
 }
 
 /**
- * Warms one subject up and measures it at once: in idle times the collector of Node forgets what was learnt under load, so that who
+ * Warms one subject up and measures it at once: when idle, Node's collector forgets what was learnt under load, so a subject that
  * had waited for its turn would be measured while it learns again.
  */
 async function runRound(scenario: Scenario, one: Running, options: RunOptions): Promise<void> {
@@ -181,7 +181,7 @@ async function runOn(
   return seen;
 }
 
-/** The load with the pauses that make so many requests per second of it, found in the lead-in. */
+/** The load with the pauses that bring it to this many requests per second, found in the lead-in. */
 async function findPace(
   load: Load,
   requestsPerSecond: number | undefined,
@@ -193,12 +193,12 @@ async function findPace(
   }
   const everyMs = (load.connections * 1000) / requestsPerSecond;
   const { requests, seconds } = await leadIn({ ...load, pauseMs: everyMs });
-  // What is more was the answer.
+  // The rest was the answer.
   const tookMs = (load.connections * 1000 * seconds) / Math.max(1, requests) - everyMs;
   return { ...load, pauseMs: Math.max(0, everyMs - tookMs) };
 }
 
-/** So that nobody always comes after the same other one. */
+/** So that no subject always comes after the same other one. */
 function inTurn<T>(all: readonly T[], round: number): T[] {
   const first = round % Math.max(1, all.length);
   return [...all.slice(first), ...all.slice(0, first)];

@@ -154,7 +154,7 @@ function familyOf(pid: number): number[] {
   return family;
 }
 
-/** The fields of `/proc/<pid>/stat` behind the name, which may hold anything. */
+/** The fields of `/proc/<pid>/stat` after the name, which may hold anything. */
 function statOf(pid: number): string[] {
   const text = read(`/proc/${pid}/stat`);
   return text.slice(text.lastIndexOf(')') + 2).split(' ');

@@ -73,7 +73,7 @@ async function profile({ name: scene, keys, load }: (typeof scenarios)[number]):
     const variant = { store, quotas, keysIn, uploads: scene === 'upload', workers: 1 } as const;
     writeFileSync(file, gatewayYaml(variant, ports, around));
     if (keysIn === 'store') importKeys(file, around);
-    // Given what it would start itself anew with, it does not: a signal of the sampling (SIGPROF) ends the new process now and then.
+    // Given the flags it would relaunch itself with, it does not: a sampling signal (SIGPROF) ends the new process now and then.
     const sampling = [...memory.flags, '--cpu-prof', `--cpu-prof-dir=${folder}`, '--cpu-prof-interval=500'];
     const gateway = await start({
       command: process.execPath,

@@ -100,7 +100,7 @@ function placeOf(url: string, root: string): { package: string; file: string } {
   return { package: name, file: rest };
 }
 
-/** `node:internal/streams/…` is streams; what else is internal goes by its file. */
+/** `node:internal/streams/…` is streams; any other internal module goes by its file. */
 function partOf(url: string): string {
   const [, inner] = /^node:internal\/([^/]+)/.exec(url) ?? [];
   return inner === undefined ? '' : `/${inner}`;

@@ -25,7 +25,7 @@ Scenarios: ${scenarios.map(({ name }) => name).join(', ')}
 Subjects: ${subjects.map(({ name }) => name).join(', ')}
 `;
 
-/** What the gateway is taken to be able to do where that was not measured. */
+/** The assumed peak of the gateway, if it was not measured. */
 const peakAssumed = 10_000;
 
 const flags = readFlags();
@@ -120,7 +120,7 @@ function namesOf({ subjects: all, quick }: Scenario): readonly string[] {
   return flags.subject.length === 0 ? names : names.filter((name) => flags.subject.includes(name));
 }
 
-/** Undefined for as many as it can take. */
+/** Requests per second; undefined for as many as it can take. */
 function paceOf({ partOfPeak }: Scenario, lines: readonly Line[]): number | undefined {
   if (partOfPeak === undefined) return undefined;
   const line = lines.find(({ scenario, subject }) => scenario === 'name-64' && subject.name === 'gatehouse');
@@ -132,7 +132,7 @@ function paceOf({ partOfPeak }: Scenario, lines: readonly Line[]): number | unde
   return (line?.requestsPerSecond ?? peakAssumed) * partOfPeak;
 }
 
-/** One line that is written over, where somebody watches. */
+/** One line that is overwritten, if somebody is watching. */
 function progress(text: string): void {
   if (process.stderr.isTTY) process.stderr.write(`\r\u001B[K${text}`);
 }

@@ -6,7 +6,7 @@ export interface Scenario {
   readonly name: string;
   readonly title: string;
   readonly load: Load;
-  /** Names of subjects; those that cannot run are left out with a word. */
+  /** Names of subjects; those that cannot run are left out with the reason. */
   readonly subjects: readonly string[];
   /** Keys that the gateway and the peers know. */
   readonly keys: number;

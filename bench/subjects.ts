@@ -18,7 +18,7 @@ export interface Subject {
   readonly kind: 'gateway' | 'peer' | 'passthrough';
   /** Compiled while it runs: Node needs some 60,000 requests before it goes at full speed. */
   readonly warmsUp: boolean;
-  /** Starts it, pinned to its core. Rejects with CannotRun where that is no fault. */
+  /** Starts it, pinned to its core. Rejects with CannotRun if that is not a fault. */
   readonly start: (around: Surroundings) => Promise<Started>;
 }
 

@@ -5,7 +5,7 @@ import { nginxUpstream } from './nginx.ts';
 import { freePort } from '../test/helpers/free-port.ts';
 import { start, type Started } from './processes.ts';
 
-/** What every subject of a scenario stands in. */
+/** What every subject of a scenario runs with. */
 export interface Surroundings {
   readonly folder: string;
   readonly keys: number;
