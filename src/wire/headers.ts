@@ -101,7 +101,7 @@ export function copyHeaders(from: readonly string[], to: string[], passes: Passe
   }
 }
 
-/** Adds the gateway's own headers to those of an upstream's answer. Where only one may stand, it is ours. */
+/** Adds the gateway's own headers to an upstream's answer. Where only one may stand, ours replaces the upstream's. */
 export function addOwn(to: string[], own: readonly string[]): void {
   for (let i = to.length - 2; i >= 0; i -= 2) {
     const name = to[i] as string;
