@@ -86,10 +86,17 @@ function messagesFor(app: Express, shared: AccessLog['shared']): App['messages']
   return { IncomingMessage: AppRequest, ServerResponse: AppResponse };
 }
 
-/** The journey answers refusals itself. If even that fails there is nothing left to say, so the connection is broken off. */
+/**
+ * The journey answers refusals itself. If even that fails there is nothing left to say, so the connection is broken off. This must not
+ * throw: nobody would catch it, and one request would end the process.
+ */
 function endFault(fault: unknown, req: IncomingMessage, res: ServerResponse): void {
   res.statusCode = catalogue.internal.status;
-  breakOff(res);
+  try {
+    breakOff(res);
+  } catch {
+    req.socket.destroy();
+  }
   const visit: Visit | undefined = req.visit; // or it failed before there was one
   if (visit === undefined) return;
   visit.refusal = 'internal';

@@ -117,7 +117,10 @@ function lookAround(options: ListenerOptions): void {
   for (const socket of connections.overdue(now)) answerOverdue(socket, options);
 }
 
-/** Node hands `Upgrade` and `CONNECT` over as a bare socket. A response on it lets the same handler refuse them properly. */
+/**
+ * Node hands `Upgrade` and `CONNECT` over as a bare socket, or, as long as a body is still to come (since 26.0), as a stream around it
+ * that has nothing of a socket but reading and writing. A response on it lets the same handler refuse them properly.
+ */
 function answerOnSocket(req: IncomingMessage, socket: Duplex, options: ListenerOptions): void {
   // Node has taken its own listeners off the socket: without one a reset by the client would end the process.
   socket.on('error', () => socket.destroy());

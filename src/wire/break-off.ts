@@ -7,8 +7,10 @@ import type { Socket } from 'node:net';
  * them, and go on as if it had been whole.
  */
 export function breakOff(res: ServerResponse): void {
-  if (res.socket === null && !res.req.socket.destroyed) res.once('socket', () => breakOff(res));
-  else if (endsWithConnection(res)) res.socket?.resetAndDestroy();
+  // Not the response's own: for an upgrade whose body is still to come that is a stream around the socket (Node 26), without a reset.
+  const { socket } = res.req;
+  if (res.socket === null && !socket.destroyed) res.once('socket', () => breakOff(res));
+  else if (endsWithConnection(res)) socket.resetAndDestroy();
   else res.destroy();
 }
 

@@ -49,3 +49,19 @@ test('a fault before anything is known of a request ends its connection and noth
     assert.equal(await text(socket), '');
   }
 });
+
+test('a fault of a request whose connection cannot even be reset ends that connection and nothing else', async (t) => {
+  const { handle, messages } = createApp({
+    travel: async (req) => {
+      t.mock.method(req.socket, 'resetAndDestroy', fails);
+      fails();
+    },
+    findOrigin: originFinder([]),
+    logger: createLogger('info', { write: () => undefined }),
+    metrics: createMetrics(),
+    withhold: String,
+  });
+  const socket = connect(await listen(t, createServer(messages, handle)), '127.0.0.1');
+  socket.write('GET / HTTP/1.0\r\nHost: a\r\n\r\n');
+  assert.equal(await text(socket), '');
+});
