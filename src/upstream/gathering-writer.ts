@@ -11,6 +11,11 @@ export class GatheringWriter {
   #gathered: Buffer | undefined;
   #length = 0;
   #gathers = false;
+  /**
+   * Of our own, as a response takes back that it needs to drain only while Node listens to its socket: behind an upgrade that is
+   * answered in HTTP it goes on to say so.
+   */
+  #isFull = false;
 
   constructor(to: Writable) {
     this.#to = to;
@@ -21,12 +26,12 @@ export class GatheringWriter {
     if (this.#gathers) return this.#gather(chunk);
     if (chunk.length >= largeBytesMin || this.#to.writableLength === 0) return this.#send(chunk);
     this.#gathers = true;
-    return this.#to.write(chunk, this.#whenSent);
+    return this.#pass(chunk, this.#whenSent);
   }
 
   /** Writes what still waits, before the end. */
   flush(): void {
-    if (this.#length > 0) this.#to.write(this.#take());
+    if (this.#length > 0) this.#pass(this.#take());
   }
 
   #gather(chunk: Buffer): boolean {
@@ -34,30 +39,43 @@ export class GatheringWriter {
     if (chunk.length >= largeBytesMin) return this.#send(chunk);
     this.#gathered ??= Buffer.allocUnsafeSlow(largeBytesMin);
     this.#length += chunk.copy(this.#gathered, this.#length);
-    return !this.#to.writableNeedDrain;
+    return !this.#isFull;
   }
 
-  #take(): Buffer | undefined {
-    const taken = this.#gathered?.subarray(0, this.#length);
+  #take(): Buffer {
+    const taken = this.#gathered?.subarray(0, this.#length) ?? nothing;
     this.#gathered = undefined;
     this.#length = 0;
     return taken;
   }
 
-  readonly #whenSent = (error: Error | null | undefined): void => {
+  readonly #whenSent: WhenSent = (error) => {
     if (error || this.#to.destroyed) return;
-    if (this.#length > 0) this.#to.write(this.#take(), this.#whenSent);
+    if (this.#length > 0) this.#pass(this.#take(), this.#whenSent);
     else this.#gathers = false;
   };
 
   /** Once it calls back without an error the kernel has the bytes, or nobody will read them any more. */
   #send(chunk: Buffer): boolean {
-    if (chunk.length < largeBytesMin) return this.#to.write(chunk);
-    return this.#to.write(chunk, (error) => {
+    if (chunk.length < largeBytesMin) return this.#pass(chunk);
+    return this.#pass(chunk, (error) => {
       if (!error) letGo(chunk);
     });
   }
+
+  #pass(chunk: Buffer, whenSent?: WhenSent): boolean {
+    const hasRoom = this.#to.write(chunk, whenSent);
+    if (!hasRoom && !this.#isFull) {
+      this.#isFull = true;
+      this.#to.once('drain', () => (this.#isFull = false));
+    }
+    return hasRoom;
+  }
 }
+
+type WhenSent = (error: Error | null | undefined) => void;
+
+const nothing = Buffer.alloc(0);
 
 /** A smaller piece is not worth a callback: it weighs little until it is collected. */
 const largeBytesMin = 16 * 1024;
