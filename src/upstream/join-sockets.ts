@@ -10,6 +10,7 @@ import { GatheringWriter } from './gathering-writer.ts';
 import type { Joined, OpenSocket } from './open-sockets.ts';
 import type { Progress } from './exchange.ts';
 import { sendHead } from '../wire/send-head.ts';
+import { whenAllIsRead } from '../waiting/when-all-is-read.ts';
 
 /** What a client asked for with `Upgrade: websocket`, and what the route allows it. */
 export interface Handshake {
@@ -93,7 +94,7 @@ export async function joinSockets({ client, upstream, idleMs, progress }: Join):
   await new Promise<void>((resolve) => {
     const toClient = new GatheringWriter(socket);
     let open = 2;
-    const idle = setTimeout(closeBoth, idleMs);
+    const idle = setTimeout(endIdle, idleMs);
     let lastWords: NodeJS.Timeout | undefined;
     function closeBoth(): void {
       toClient.flush(); // a write after the end would cost the client what was written before it
@@ -105,6 +106,13 @@ export async function joinSockets({ client, upstream, idleMs, progress }: Join):
     function active(): void {
       joined.activeAt = performance.now();
       idle.refresh();
+    }
+    /** Anything said while the process was held up was said in time. */
+    function endIdle(): void {
+      const { activeAt } = joined;
+      whenAllIsRead(() => {
+        if (activeAt === joined.activeAt) closeBoth();
+      });
     }
     function ended(): void {
       lastWords ??= setTimeout(closeBoth, lastWordsMs);

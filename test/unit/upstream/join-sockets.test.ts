@@ -40,6 +40,25 @@ for (const from of ['client', 'upstream']) {
   });
 }
 
+test('what was said while the process was held up was said in time', async (t) => {
+  const client = await openPair(t);
+  const upstream = await openPair(t);
+  const idleMs = 300;
+  const joined = joinSockets({
+    client: { socket: client.near, joined: undefined },
+    upstream: upstream.near,
+    idleMs,
+    progress: noProgress(),
+  });
+  const heard: Buffer[] = [];
+  upstream.far.on('data', (chunk: Buffer) => heard.push(chunk));
+  client.far.write('in time');
+  const from = performance.now();
+  while (performance.now() - from < 2 * idleMs);
+  await joined;
+  assert.equal(Buffer.concat(heard).toString(), 'in time');
+});
+
 const ways = {
   'the upstream is reset': (_client: OpenSocket, upstream: Socket) => upstream.resetAndDestroy(),
   'the gateway stops': (client: OpenSocket) => client.joined?.close(),
