@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Socket } from 'node:net';
 import { after, test, type TestContext } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { listen } from '../helpers/listen.ts';
 import { freePort } from '../helpers/free-port.ts';
 import { until } from '../helpers/poll.ts';
@@ -473,6 +474,43 @@ test('an upstream that does not read slows the client down, and is given up', as
   assert.equal(answer?.status, 504);
   // What is missing here lies in the buffers of the kernel, which are several megabytes on each side.
   assert.ok(client.socket.writableLength > size / 3 || client.closed);
+});
+
+/** More than the buffers between gateway and upstream hold. */
+const huge = Buffer.concat([Buffer.alloc(6_000_000), Buffer.from('!')]);
+
+test('an upstream that takes nothing because its client reads nothing of the answer is not given up', async (t) => {
+  // The machine may be busy.
+  const patienceMs = 2000;
+  const patient = await startGateway(
+    t,
+    {
+      upstreams: { recognition: { timeouts: { idle: `${patienceMs}ms` } } },
+      routes: [{ path: '/v1/raw', methods, body }],
+    },
+    { upstream: raw.url },
+  );
+  const client = await openRaw(t, patient.port);
+  client.socket.pause();
+  const socket = await takeNext(() => {
+    client.write(uploadBytes({ ...upload, path: '/v1/raw', body: huge }).head);
+    client.write(huge);
+  });
+  socket.pause().removeAllListeners('data');
+  socket.on('data', (chunk: Buffer) => {
+    if (chunk.at(-1) === huge.at(-1)) socket.write('.');
+  });
+  const size = 20_000_000;
+  socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${size + 1}\r\n\r\n`);
+  // It reads on when it has said what it has to say.
+  const said = new Promise<void>((resolve) => socket.write(Buffer.alloc(size), () => resolve()));
+  void said.then(() => socket.resume());
+  await pause(1.5 * patienceMs);
+  assert.ok(socket.writableLength > 0 || socket.destroyed, 'the answer is too short for this test');
+  client.socket.resume();
+  await until(() => client.closed || client.socket.bytesRead > size);
+  const [answer] = await client.responses(1);
+  assert.equal(answer?.body.length, size + 1);
 });
 
 test('who sent all of it is not too slow, however long the upstream or the line for it takes', async (t) => {

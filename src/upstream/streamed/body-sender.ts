@@ -30,6 +30,10 @@ export class BodySender {
   #patience: NodeJS.Timeout | undefined;
   /** A chunk waits for the upstream to take it. */
   #isWriting = false;
+  /** The client reads nothing of the answer at present. */
+  #isHeld = false;
+  /** When the time of the upstream to take what waits started, if it is running. */
+  #waitingSince: number | undefined;
   #state: 'under way' | 'done' | 'unwanted' = 'under way';
 
   constructor({ body, outgoing, kept, relay, idleMs }: Sending) {
@@ -75,8 +79,21 @@ export class BodySender {
     return true;
   }
 
+  /** The client reads nothing of the answer. An upstream that cannot send it on may take nothing meanwhile. */
+  hold(): void {
+    this.#isHeld = true;
+    this.#waitingSince = undefined;
+  }
+
+  /** The client reads again, and the time of the upstream starts again. */
+  goOn(): void {
+    this.#isHeld = false;
+    if (this.#isWriting) this.#startPatience();
+  }
+
   /** The exchange is over. */
   stop(): void {
+    this.#waitingSince = undefined;
     clearTimeout(this.#patience);
   }
 
@@ -92,18 +109,29 @@ export class BodySender {
   #write(chunk: Buffer): Promise<void> {
     this.#relay.requestLeaves();
     this.#isWriting = true;
-    if (this.#patience === undefined) this.#patience = setTimeout(() => this.#endPatience(), this.#idleMs);
-    else this.#patience.refresh();
+    if (!this.#isHeld) this.#startPatience();
     return new Promise((resolve) => {
       this.#outgoing.write(chunk, () => {
         this.#isWriting = false;
+        this.#waitingSince = undefined;
         resolve();
       });
     });
   }
 
+  #startPatience(): void {
+    this.#waitingSince = performance.now();
+    if (this.#patience === undefined) this.#patience = setTimeout(() => this.#endPatience(), this.#idleMs);
+    else this.#patience.refresh();
+  }
+
+  /** Anything the upstream took while the process was held up was taken in time. */
   #endPatience(): void {
-    if (this.#isWriting) this.#breakOff(new Stalled(`took nothing for ${this.#idleMs} ms`));
+    const since = this.#waitingSince;
+    if (since === undefined) return;
+    whenAllIsRead(() => {
+      if (since === this.#waitingSince) this.#breakOff(new Stalled(`took nothing for ${this.#idleMs} ms`));
+    });
   }
 
   #breakOff(error: Error): void {

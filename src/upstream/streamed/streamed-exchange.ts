@@ -22,6 +22,7 @@ import type { OpenSocket } from '../open-sockets.ts';
 import { lingerOn } from '../../wire/linger.ts';
 import { type AnswerSource, type LaneBounds, type LaneParts, Relay } from '../relay.ts';
 import type { Seats } from '../seats.ts';
+import { afterReading } from '../../waiting/when-all-is-read.ts';
 
 /** A request whose body is read while it is sent. */
 export interface StreamedRequest {
@@ -69,7 +70,8 @@ export class StreamedExchange implements AnswerSource {
   /** Set once there is a connection. */
   #sender: BodySender | undefined;
   #answer: IncomingMessage | undefined;
-  #timer: NodeJS.Timeout | undefined;
+  /** Cancels the current deadline, if there is one. */
+  #disarm = (): void => {};
 
   constructor({ body, switching }: StreamedRequest, res: ServerResponse, by: ExchangeParts) {
     const { parts, bounds } = by;
@@ -144,10 +146,12 @@ export class StreamedExchange implements AnswerSource {
 
   pause(): void {
     this.#answer?.pause();
+    this.#sender?.hold();
   }
 
   resume(): void {
     this.#answer?.resume();
+    this.#sender?.goOn();
   }
 
   /**
@@ -161,7 +165,7 @@ export class StreamedExchange implements AnswerSource {
 
   #connected(): void {
     if (this.#relay.isOver) return;
-    clearTimeout(this.#timer);
+    this.#disarm();
     this.#relay.connected(this);
     this.#sender = new BodySender({
       body: this.#body,
@@ -183,7 +187,7 @@ export class StreamedExchange implements AnswerSource {
     gatherPieces(answer);
     // The rest of a body that nobody wants is still to come, so the client's connection cannot be used again.
     if (!this.#res.req.complete) this.#res.shouldKeepAlive = false;
-    clearTimeout(this.#timer);
+    this.#disarm();
     answer.on('data', (chunk: Buffer) => this.#relay.answerGoesOn(chunk));
     answer.once('end', () => {
       if (answer.complete) void this.#finish();
@@ -202,7 +206,7 @@ export class StreamedExchange implements AnswerSource {
       checkSwitch(answer, switching.handshake.key);
       switching.held.putBack();
       writeSwitch(this.#res, this.#relay.takeCost(answer.rawHeaders), ourHeaders());
-      clearTimeout(this.#timer);
+      this.#disarm();
       this.#relay.handOver();
       const { client, handshake } = switching;
       await joinSockets({ client, upstream, idleMs: handshake.idleMs, progress });
@@ -226,8 +230,8 @@ export class StreamedExchange implements AnswerSource {
   }
 
   #arm(ms: number, error: (ms: number) => Error): void {
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#giveUp(error(ms)), ms);
+    this.#disarm();
+    this.#disarm = afterReading(ms, () => this.#giveUp(error(ms)));
   }
 
   #giveUp(error: Error): void {
@@ -241,7 +245,7 @@ export class StreamedExchange implements AnswerSource {
   }
 
   #stop(): void {
-    clearTimeout(this.#timer);
+    this.#disarm();
     this.#sender?.stop();
     this.#seats.leave(this.#relay);
     const outgoing = this.#outgoing;

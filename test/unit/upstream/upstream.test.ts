@@ -409,6 +409,20 @@ for (const [lane, size] of Object.entries({ buffered: 100, streamed: 100_000 }))
   });
 }
 
+for (const [lane, size] of Object.entries({ buffered: 10_000, streamed: 100_000 })) {
+  test(`an answer that came while the process was held up came in time: ${lane}`, async (t) => {
+    const responseMs = 400;
+    const { ask, started } = await startScene(t, size, { responseMs });
+    started.silent.script = (socket) => {
+      socket.write('HTTP/1.1 204 No Content\r\n\r\n');
+      const from = performance.now();
+      while (performance.now() - from < 2 * responseMs);
+    };
+    const client = await ask();
+    assert.equal((await client.responses(1))[0]?.status, 204);
+  });
+}
+
 test('an answer to who asked before its target went away does not bring it back', async (t) => {
   const held: Socket[] = [];
   const leaving = createTcpServer((socket) => void held.push(socket));
