@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { whenAllIsRead } from '../waiting/when-all-is-read.ts';
 
 /** A client's socket that carries a WebSocket, or is about to. */
 export interface OpenSocket {
@@ -44,7 +45,7 @@ export class OpenSockets {
    */
   drain(timeoutMs: number): void {
     const endAt = performance.now() + timeoutMs;
-    const timer = setInterval(() => {
+    const look = (): void => {
       const now = performance.now();
       for (const { socket, joined } of this.#all()) {
         if (joined === undefined) continue;
@@ -52,7 +53,8 @@ export class OpenSockets {
         else if (now - joined.activeAt >= quietMs) joined.close();
       }
       if (now >= endAt) clearInterval(timer);
-    }, lookEveryMs);
+    };
+    const timer = setInterval(() => whenAllIsRead(look), lookEveryMs);
     timer.unref();
   }
 

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { IncomingMessage, ServerResponse } from 'node:http';
 import { connect, createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { holdBytes, joinSockets } from '../../../src/upstream/join-sockets.ts';
-import type { OpenSocket } from '../../../src/upstream/open-sockets.ts';
+import { OpenSockets, type OpenSocket } from '../../../src/upstream/open-sockets.ts';
 import { memoryUsed } from '../../helpers/collect-garbage.ts';
 import { listen } from '../../helpers/listen.ts';
 import { until, type Scene } from '../../helpers/poll.ts';
@@ -55,6 +56,28 @@ test('what was said while the process was held up was said in time', async (t) =
   client.far.write('in time');
   const from = performance.now();
   while (performance.now() - from < 2 * idleMs);
+  await joined;
+  assert.equal(Buffer.concat(heard).toString(), 'in time');
+});
+
+test('what was said while the process was held up is passed on before a drain closes its socket as quiet', async (t) => {
+  const client = await openPair(t);
+  const upstream = await openPair(t);
+  const sockets = new OpenSockets();
+  const entry = sockets.enter('live', 1, new ServerResponse(new IncomingMessage(client.near)));
+  assert.ok(entry);
+  const heard: Buffer[] = [];
+  upstream.far.on('data', (chunk: Buffer) => heard.push(chunk));
+  const joined = joinSockets({
+    client: entry,
+    upstream: upstream.near,
+    idleMs: 60_000,
+    progress: noProgress(),
+  });
+  sockets.drain(60_000);
+  client.far.write('in time');
+  const from = performance.now();
+  while (performance.now() - from < 1500);
   await joined;
   assert.equal(Buffer.concat(heard).toString(), 'in time');
 });
