@@ -31,19 +31,22 @@ export interface OutboxOptions {
 const inFlightMax = 64;
 
 /**
- * Takes steps to the store in order, a bounded number at once. What the store does not answer is kept, bounded, and
- * tried again; while the store is away one step at a time asks whether it is back.
+ * Takes steps to the store in order, a bounded number at once. What the store does not take is kept, bounded, and
+ * tried again; while the store is away one step at a time asks whether it is back. A part of it may be away alone, as a
+ * node of a cluster is: no step of others waits for those of that part, and they cost the others little.
  */
 export class Outbox {
   readonly #options: OutboxOptions;
   readonly #queue: Posted[] = [];
   /** How many of these are dropped first: none is looked for where there is none, among ten thousand. */
   #firsts = 0;
-  /** What the store answered that it cannot take, as its counter is spoilt: no other step is concerned. */
-  readonly #spoilt: Posted[] = [];
+  /** What the store did not take waits here until all is tried again. */
+  readonly #failed: Posted[] = [];
   readonly #running = new Set<Promise<void>>();
   /** True from a failure until the next answer. */
   #down = false;
+  /** True from a failure until a step is taken: the answer may have come from where no step fails. */
+  #wary = false;
   /** Steps with units that were dropped because there were too many or they were too old. */
   dropped = 0;
 
@@ -52,7 +55,7 @@ export class Outbox {
   }
 
   get size(): number {
-    return this.#queue.length + this.#spoilt.length + this.#running.size;
+    return this.#queue.length + this.#failed.length + this.#running.size;
   }
 
   get hasRoom(): boolean {
@@ -70,39 +73,44 @@ export class Outbox {
       return false;
     }
     this.#enqueue({ step, triedAt: undefined });
-    if (!this.#down) this.#pump();
+    if (!this.#wary) this.#pump();
     return true;
   }
 
-  /** The store has answered somebody: what waits goes now. */
+  /** The store has answered somebody: what waits goes now, beginning with one step after a failure. */
   storeAnswered(): void {
-    if (!this.#down) return;
     this.#down = false;
-    this.#pump();
+    if (this.#wary && this.#running.size < inFlightMax) this.#startNext();
   }
 
   storeFailed(): void {
     this.#down = true;
+    this.#wary = true;
   }
 
   /** Tries one step, or all of them when the store is known to be there. */
   retry(): void {
-    this.#queueSpoilt();
-    if (!this.#down) this.#pump();
+    this.#queueFailed();
+    if (!this.#wary) this.#pump();
     else if (this.#running.size === 0) this.#startNext();
   }
 
   /** Tries until nothing is left or the store does not answer. */
   async flush(): Promise<void> {
-    this.#down = false;
-    this.#queueSpoilt();
+    this.#endOutage();
+    this.#queueFailed();
     this.#pump();
     while (this.#running.size > 0) await Promise.all(this.#running);
   }
 
+  #endOutage(): void {
+    this.#down = false;
+    this.#wary = false;
+  }
+
   /** One by one: there may be more of them than a call can have arguments. */
-  #queueSpoilt(): void {
-    for (const posted of this.#spoilt.splice(0)) this.#enqueue(posted);
+  #queueFailed(): void {
+    for (const posted of this.#failed.splice(0)) this.#enqueue(posted);
   }
 
   #pump(): void {
@@ -114,7 +122,7 @@ export class Outbox {
     if (next === undefined) return;
     const running = this.#run(next).finally(() => {
       this.#running.delete(running);
-      if (!this.#down) this.#pump();
+      if (!this.#wary) this.#pump();
     });
     this.#running.add(running);
   }
@@ -127,22 +135,19 @@ export class Outbox {
     }
     try {
       await posted.step.run();
-      this.#down = false;
+      this.#endOutage();
     } catch (error) {
-      if (!(error instanceof StoreUnavailable)) {
-        this.#options.onError(error);
-      } else if (error instanceof Unreadable) {
-        this.#spoilt.push(posted);
-      } else {
-        this.#down = true;
-        if (error.mayHaveHappened) posted.triedAt ??= now;
-        this.#enqueue(posted);
-      }
+      if (!(error instanceof StoreUnavailable)) return this.#options.onError(error);
+      // A counter that is spoilt concerns no other step.
+      if (!(error instanceof Unreadable)) this.storeFailed();
+      if (error.mayHaveHappened) posted.triedAt ??= now;
+      this.#failed.push(posted);
     }
   }
 
   #dropOneFor({ expendable }: Step): boolean {
     if (expendable === 'first') return false;
+    this.#queueFailed();
     const before = this.#firsts > 0 ? 'first' : 'next';
     const index = this.#queue.findIndex(({ step }) => step.expendable === before);
     const posted = index < 0 ? undefined : this.#dequeue(index);

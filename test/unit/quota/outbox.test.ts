@@ -106,6 +106,48 @@ test('while a step asks whether the store is back, no other does', async () => {
   assert.deepEqual(scene.taken, ['slow', 'next']);
 });
 
+test('while a part of the store is away, each answer of the rest has one step tried, and none twice before all are tried again', async () => {
+  const { scene, outbox, step } = createScene();
+  const answer = async (times: number): Promise<number> => {
+    const before = scene.taken.length;
+    for (let nth = 0; nth < times; nth += 1) {
+      outbox.storeAnswered();
+      await runReady();
+    }
+    return scene.taken.length - before;
+  };
+  scene.isDown = true;
+  outbox.storeFailed();
+  for (let nth = 0; nth < 20; nth += 1) outbox.post(step('ill'));
+  assert.equal(await answer(1), 1);
+  assert.equal(await answer(100), 19);
+  outbox.post({ ...step('well'), run: async () => void scene.taken.push('well') });
+  assert.equal(await answer(1), 1);
+  assert.equal(scene.taken.at(-1), 'well', 'it waits for none of the others');
+  outbox.retry();
+  await runReady();
+  assert.equal(scene.taken.length, 41, 'all are tried again');
+  scene.isDown = false;
+  outbox.retry();
+  await runReady();
+  assert.deepEqual([outbox.size, outbox.dropped], [0, 0]);
+});
+
+test('a full outbox drops units that would come back also of those that failed, and takes what is owed', async () => {
+  const { scene, outbox, step } = createScene(2);
+  scene.isDown = true;
+  outbox.post(step('give back'));
+  outbox.post(step('give back more'));
+  await runReady();
+  assert.ok(outbox.post(step('charge', 'never')));
+  assert.ok(outbox.post(step('charge more', 'never')));
+  scene.isDown = false;
+  scene.taken = [];
+  await outbox.flush();
+  assert.deepEqual(scene.taken, ['charge', 'charge more']);
+  assert.equal(outbox.dropped, 2);
+});
+
 test('a step that surely did not happen is repeated however late it is', async () => {
   const { scene, outbox, step } = createScene();
   scene.isDown = true;
