@@ -77,12 +77,21 @@ export class LeaseSweep {
     const restedMs = lease.restedMs(mono);
     const idle = restedMs >= idleMs;
     if (lease.units > 0 && this.#steps.outbox.hasRoom) {
-      const wanted = !idle && lease.isCurrent(this.#time, mono) && !this.#isStranded(lease, restedMs);
-      if (wanted) this.#slim(lease, mono);
+      const isCurrent = lease.isCurrent(this.#time, mono);
+      if (isCurrent && this.#steps.outbox.down) this.#askWith(lease);
+      else if (isCurrent && !idle && !this.#isStranded(lease, restedMs)) this.#slim(lease, mono);
       else this.#steps.retire(lease);
     }
     if (lease.units === 0 && (idle || (restedMs >= sweepMs && this.#mayGoEarly(lease, mono))))
       this.#steps.close(lease);
+  }
+
+  /**
+   * While the store is away, nobody has any use for what is held but the key itself, and it would be lost to it on its way back. That
+   * no step waits must keep nobody from hearing that the store is there again: one that gives nothing back asks.
+   */
+  #askWith(lease: Lease): void {
+    if (this.#steps.outbox.size === 0) this.#steps.sendBack(lease, lease.counters, 0);
   }
 
   /**

@@ -145,6 +145,38 @@ test('an outage spends what is held first, then refuses, and ends by itself', as
   await take(leases);
 });
 
+test('what is held when an outage begins is spent however seldom the key calls, and what is left goes back after it', async () => {
+  const scene = createQuotaScene();
+  const leases = new Leases(scene.options);
+  let spent = await warmUp(scene, leases);
+  scene.weather.refuses = true;
+  await assert.rejects(async () => await leases.reserve({ keyId: 'bob', plan, cost: 1 }), StoreUnavailable);
+  for (let nth = 0; nth < 10; nth += 1) {
+    await scene.clock.pass(1500);
+    await take(leases);
+    spent += 1;
+  }
+  await scene.clock.pass(5000);
+  assert.equal(leases.counts.waitingSteps, 1, 'one asks whether the store is back');
+  scene.weather.refuses = false;
+  await scene.clock.pass(2000);
+  assert.equal(scene.ledger.used('ada', 'month', may), spent);
+  assert.deepEqual([leases.counts.leases, leases.counts.waitingSteps, scene.clock.timers], [0, 0, 0]);
+});
+
+test('units of a period that has ended go back, though the store is away', async () => {
+  const minute = aPlan({ quotas: [aQuota(100_000, 'minute')] });
+  const scene = createQuotaScene(Date.UTC(2026, 4, 5, 12) + 50_000);
+  const leases = new Leases(scene.options);
+  await warmUp(scene, leases, minute);
+  scene.weather.refuses = true;
+  await assert.rejects(async () => await leases.reserve({ keyId: 'bob', plan, cost: 1 }), StoreUnavailable);
+  await scene.clock.pass(5000);
+  assert.equal(leases.counts.leases, 1);
+  await scene.clock.pass(10_000);
+  assert.equal(leases.counts.leases, 0);
+});
+
 test('a draw whose answer was lost is cancelled when the store is back, and its units come back', async () => {
   const scene = createQuotaScene();
   const leases = new Leases(scene.options);
