@@ -3,12 +3,16 @@ import { randomUUID } from 'node:crypto';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { after, test, type TestContext } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Cluster } from 'ioredis';
+import type { RedisAddress } from '../../src/config/config.ts';
 import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
 import type { DrawOrder } from '../../src/stores/ledger.ts';
 import { nameKeys } from '../../src/stores/redis/names.ts';
 import { openStore } from '../../src/stores/open-store.ts';
 import { slotOf } from '../../src/stores/redis/slot.ts';
 import { aDraw, usedOf } from '../helpers/ledger-orders.ts';
+import { createClient } from '../../src/stores/redis/client.ts';
+import { createLink } from '../../src/stores/redis/link.ts';
 import { testLedger } from '../helpers/ledger-suite.ts';
 import { aKey, aNote } from '../helpers/a-key.ts';
 import { startRedisCluster, type RedisCluster } from '../helpers/redis-cluster.ts';
@@ -66,6 +70,61 @@ test('a node that is killed and comes back is found again, with the usage that i
   const more = await recovers(store, keyId);
   await store.ledger.cancelDraw(order);
   assert.equal(await usedOf(store.ledger, counters, keyId), String(5 + more));
+});
+
+/** Asks for a key of the first node. `sendBy` has the next calls go there by another node, which sends them on. */
+async function askFirstNode(t: TestContext) {
+  const terms = { trust: {}, deadlineMs: 2_000 };
+  const client = createClient(parseStoreAddress(freshUrl()) as RedisAddress, terms) as Cluster;
+  const link = createLink(client, { deadlineMs: terms.deadlineMs, where: 'here' });
+  t.after(() => link.close());
+  await link.ready(10_000);
+  const [server, other] = cluster.nodes as readonly [RedisServer, RedisServer];
+  const node = client.nodes().find(({ options }) => options.port === server.port);
+  const key = nameKeys('', keyOn(0)).places();
+  const ask = (): Promise<unknown> => link.ask((redis) => redis.get(key));
+  assert.ok(node);
+  await until(async () => (await outcomeOf(ask())) === undefined);
+  return {
+    server,
+    other,
+    node,
+    ask,
+    sendBy: () => (client.slots[slotOf(key)] = [`127.0.0.1:${other.port}`]),
+  };
+}
+
+test('a call for a node that is away has surely not happened, also if another sends it there', async (t) => {
+  const { node, server, ask, sendBy } = await askFirstNode(t);
+  await server.stop();
+  await until(() => node.status !== 'ready');
+  assert.equal((await failureOf(ask())).mayHaveHappened, false);
+  sendBy();
+  assert.equal((await failureOf(ask())).mayHaveHappened, false);
+  await startAgain(server);
+  await until(async () => (await outcomeOf(ask())) === undefined);
+});
+
+test('a call that finds a node closing its connection is not kept, and has surely not happened', async (t) => {
+  const { node, ask } = await askFirstNode(t);
+  node.disconnect(true);
+  assert.equal((await failureOf(ask())).mayHaveHappened, false);
+  await until(async () => (await outcomeOf(ask())) === undefined);
+});
+
+test('a call that a lost connection takes along may have happened, also if another sent it there', async (t) => {
+  for (const isSentBy of [false, true]) {
+    const { node, server, other, ask, sendBy } = await askFirstNode(t);
+    server.signal('SIGSTOP');
+    t.after(() => server.signal('SIGCONT'));
+    if (isSentBy) sendBy();
+    const failure = failureOf(ask());
+    // By then it is sent on.
+    await other.say('PING');
+    node.disconnect();
+    assert.equal((await failure).mayHaveHappened, true);
+    server.signal('SIGCONT');
+  }
 });
 
 test('a node that dies while a slot moves to it fails the calls for this slot, and ends nothing', async (t) => {

@@ -5,6 +5,9 @@ import { StoreUnavailable, Unreadable } from '../ledger.ts';
 /** Why there is no answer, and whether there may be one in a moment. */
 export type Reason = Pick<StoreUnavailable, 'message' | 'mayPass'>;
 
+/** A call was not sent, for there was no connection. */
+export class NeverSent extends Error {}
+
 /** What a failure of Redis means for us. */
 export interface Failure {
   readonly error: StoreUnavailable;
@@ -192,7 +195,7 @@ export function tellsNoReason(thrown: unknown): boolean {
 }
 
 function wasNotSent(thrown: unknown): boolean {
-  return read(thrown).message.includes('enableOfflineQueue');
+  return thrown instanceof NeverSent || read(thrown).message.includes('enableOfflineQueue');
 }
 
 function wasCutOff(thrown: unknown): boolean {

@@ -1,15 +1,18 @@
 import type { Cluster, Redis } from 'ioredis';
 import { mindGreeting } from './mind-greeting.ts';
+import { tellUnsent } from './tell-unsent.ts';
 
 const slotsRefreshMs = 1000;
 
 /** Does what the client of a cluster leaves undone for its nodes (ioredis 6.0.0). */
 export function tendNodes(cluster: Cluster): void {
   refreshSlots(cluster);
+  tellUnsent(cluster);
   // Not before the cluster is ready: a node that has begun to try never ends, and the client waits for all of them to end.
   cluster.on('ready', () => cluster.nodes('master').forEach(connect));
   cluster.on('+node', (node: Redis) => {
     holdAsking(node);
+    keepNothing(node);
     mindGreeting(node).on('evicting', (policy: string) => cluster.emit('evicting', policy));
     if (cluster.status === 'ready') connect(node);
   });
@@ -30,6 +33,14 @@ function refreshSlots(cluster: Cluster): void {
 function connect(node: Redis): void {
   const isMaster = node.options.readOnly !== true;
   if (isMaster && node.status === 'wait') node.connect().catch(ignore);
+}
+
+/**
+ * What a closing connection takes no more would be kept, and then fail together with what was sent. Before its first connection a node
+ * has to keep what the cluster itself asks it.
+ */
+function keepNothing(node: Redis): void {
+  node.once('ready', () => (node.options.enableOfflineQueue = false));
 }
 
 /** Nobody holds the promise of its ASKING: a node that dies while a slot moves to it would end the process. */

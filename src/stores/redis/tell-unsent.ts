@@ -1,0 +1,30 @@
+import type { Cluster } from 'ioredis';
+import { NeverSent } from './failures.ts';
+
+/**
+ * Has a call that found its node away fail as one that was never sent. ioredis 6.0.0 says of it what it says of those that a lost
+ * connection took along, but says so while it looks for the node: before the call is sent at all, or after an answer that sends it on.
+ */
+export function tellUnsent(cluster: Cluster): void {
+  const send = cluster.sendCommand.bind(cluster);
+  cluster.sendCommand = (command, ...rest) => {
+    const fail = command.reject.bind(command);
+    let isLooking = true;
+    command.reject = (error) => fail(isLooking && saysClosed(error) ? new NeverSent() : error);
+    const sent = send(command, ...rest);
+    // The cluster has put its own in front, which looks where to go on from here.
+    const goOn = command.reject.bind(command);
+    command.reject = (error) => {
+      const before = isLooking;
+      isLooking ||= !saysClosed(error);
+      goOn(error);
+      isLooking = before;
+    };
+    isLooking = false;
+    return sent;
+  };
+}
+
+function saysClosed({ message }: Error): boolean {
+  return message === 'Connection is closed.';
+}
