@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { createServer } from 'node:net';
+import { test, type TestContext } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import type { DrawOrder } from '../../src/stores/ledger.ts';
 import { aCounter, aDraw, usedOf } from '../helpers/ledger-orders.ts';
+import { listen } from '../helpers/listen.ts';
 import { startRedisSentinel } from '../helpers/redis-sentinel.ts';
 import type { RedisServer } from '../helpers/redis-server.ts';
 import { failureOf, openWithDeadline, outcomeOf } from '../helpers/store-faults.ts';
@@ -68,6 +70,51 @@ test('in a planned failover nothing more is written to the old master, though it
   });
   assert.ok(await isMaster(master), 'it is not a replica yet');
 });
+
+test('who is led back to the old master by a sentinel that has not heard of the failover is taken off it again', async (t) => {
+  const { url, master, replica, sentinel } = await startRedisSentinel(t);
+  const stale = await startStaleSentinel(t, master.port);
+  const store = await openWithDeadline(t, url.replace('/main', `,127.0.0.1:${stale.port}/main/1`));
+  await store.ping();
+  await until(async () => (await sentinel.say('CLIENT', 'LIST')).includes('cmd=sentinel|master'));
+  assert.equal(await sentinel.say('SENTINEL', 'FAILOVER', 'main'), '+OK\r\n');
+  await until(() => isMaster(replica));
+  const counters = [aCounter({ limit: 1_000_000_000 })];
+  await until(async () => {
+    await outcomeOf(store.ledger.draw(aDraw({ counters })));
+    return (await replica.say('INFO', 'keyspace')).includes('db1:keys=');
+  });
+  assert.ok(await isMaster(master), 'it is not a replica yet');
+  assert.ok(stale.asked > 0, 'it was led back');
+});
+
+/** A sentinel as far as a client asks one, that goes on naming the same master. `asked` counts how often. */
+async function startStaleSentinel(t: TestContext, masterPort: number) {
+  const stale = { port: 0, asked: 0 };
+  const [ip, port] = ['127.0.0.1', String(masterPort)];
+  const answer = (command: string): string => {
+    const asksWhere = /get-master-addr-by-name/i.test(command);
+    if (asksWhere) stale.asked += 1;
+    else if (!/master/i.test(command)) return '+OK\r\n';
+    return asksWhere ? listOf(ip, port) : listOf('ip', ip, 'port', port, 'config-epoch', '0');
+  };
+  const server = createServer((socket) => {
+    socket.on('error', () => socket.destroy());
+    socket.on('data', (chunk) => {
+      for (const command of chunk
+        .toString()
+        .split(/^\*\d+\r\n/m)
+        .slice(1))
+        socket.write(answer(command));
+    });
+  });
+  stale.port = await listen(t, server);
+  return stale;
+}
+
+function listOf(...words: readonly string[]): string {
+  return `*${words.length}\r\n${words.map((word) => `$${word.length}\r\n${word}\r\n`).join('')}`;
+}
 
 test('a master that no sentinel knows is told as that', async (t) => {
   const { url } = await startRedisSentinel(t);

@@ -15,6 +15,8 @@ interface Master {
  */
 export function followMaster(client: Redis, sentinel: Redis, name: string): () => void {
   let known: Master | undefined;
+  /** Where the one before was. */
+  let former: string | undefined;
   /** When the sentinels last named another, and when the client last asked them. */
   let movedAt = -Infinity;
   let askedAt = -Infinity;
@@ -25,23 +27,37 @@ export function followMaster(client: Redis, sentinel: Redis, name: string): () =
 
   async function look(): Promise<void> {
     const answer: unknown = await sentinel.call('SENTINEL', 'MASTER', name).catch(() => undefined);
-    const named = readMaster(answer);
-    if (named === undefined || (known !== undefined && named.epoch < known.epoch)) return;
-    if (known !== undefined && named.address !== known.address) movedAt = performance.now();
-    known = named;
+    learn(readMaster(answer));
     // One that is connecting is left to it, and looked at the next time.
-    if (askedAt < movedAt && client.status === 'ready' && !isAt(client, named)) client.disconnect(true);
+    if (client.status !== 'ready' || !isAstray()) return;
+    client.disconnect(true);
+    // Should it be this sentinel that has heard of nothing, another says so.
+    sentinel.disconnect(true);
+  }
+
+  function learn(named: Master | undefined): void {
+    if (named === undefined || (known !== undefined && named.epoch < known.epoch)) return;
+    if (known !== undefined && named.address !== known.address) {
+      former = known.address;
+      movedAt = performance.now();
+    }
+    known = named;
+  }
+
+  /**
+   * Whether the client has not found the way by itself, as after the death of a master, or was led back by a sentinel that has not
+   * heard of the failover. Where sentinels say names it is not known where it is: it is led anew after each move, once.
+   */
+  function isAstray(): boolean {
+    const { remoteAddress, remotePort } = client.stream;
+    const address = `${remoteAddress} ${remotePort}`;
+    return address === former || (askedAt < movedAt && address !== known?.address);
   }
 
   return () => {
     clearInterval(timer);
     sentinel.disconnect();
   };
-}
-
-/** Whether the client has found the way by itself, as after the death of a master. Where sentinels say names it is not known. */
-function isAt({ stream }: Redis, { address }: Master): boolean {
-  return address === `${stream.remoteAddress} ${stream.remotePort}`;
 }
 
 function readMaster(answer: unknown): Master | undefined {
