@@ -29,6 +29,7 @@ const drawsInVainMax = 8;
 /** Draws units for the keys that need some, one draw per lease at a time, and hands them out first come, first served. */
 export class LeaseDraws {
   readonly #ledger: Ledger;
+  readonly #clock: Clock;
   readonly #holder: string;
   readonly #onError: (error: unknown) => void;
   readonly #time: StoreTime;
@@ -41,6 +42,7 @@ export class LeaseDraws {
 
   constructor(options: LeaseDrawsOptions) {
     this.#ledger = options.ledger;
+    this.#clock = options.clock;
     this.#holder = options.holder;
     this.#onError = options.onError;
     this.#time = options.time;
@@ -111,6 +113,8 @@ export class LeaseDraws {
       for (let inVain = 0; inVain < drawsInVainMax;) {
         inVain = (await this.#drawOnce(lease)) ? 0 : inVain + 1;
         if (lease.waiting === undefined) return;
+        // Two answers tell what time it is in the store, also if the first was read late. Then it has to go on.
+        if (inVain > 2) await this.#pause(inVain);
       }
       this.#failLine(lease, new StoreUnavailable('The periods never settled', { mayHaveHappened: false }));
     } catch (error) {
@@ -123,6 +127,10 @@ export class LeaseDraws {
       this.#running -= 1;
       if (this.#running === 0) this.#becomeQuiet();
     }
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => void this.#clock.after(ms, resolve));
   }
 
   /** True when the line got its answer or part of it; false when the store and the process disagree on the time. */

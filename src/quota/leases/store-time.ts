@@ -3,9 +3,6 @@ import type { Clock } from '../../waiting/clock.ts';
 /** How far the wall clock and the monotonic clock may drift apart between two looks before one of them has jumped. */
 const driftMaxMs = 500;
 
-/** More than sums of fractional milliseconds can lose: a time that should be whole must not fall below it. */
-const roundingMs = 0.001;
-
 /**
  * What the store's clock shows, reckoned from its last answer and the monotonic clock, so that a wall clock that is
  * set back or forward changes nothing. An answer took some time to arrive: the truth lies between `earliest` and
@@ -49,7 +46,7 @@ export class StoreTime {
 
   /** The store's time at most, in whole milliseconds as the store counts them. */
   latest(mono: number): number {
-    return Math.floor(mono + this.#ahead + roundingMs);
+    return Math.floor(mono + this.#ahead);
   }
 
   /** The store's time at least. */
@@ -57,10 +54,10 @@ export class StoreTime {
     return Math.floor(mono + this.#behind);
   }
 
-  /** Learns from an answer: the store showed `now` at some moment since it was asked. */
+  /** Learns from an answer: the store showed `now` at some moment since it was asked, and was nearly at the next millisecond at most. */
   learn(now: number, askedAt: number): void {
     this.isKnown = true;
-    this.#ahead = now - askedAt;
+    this.#ahead = now + 1 - askedAt;
     this.#behind = now - this.#clock.mono();
   }
 }

@@ -19,6 +19,28 @@ test('when the minute rolls over, the share of the month is not lost and the old
   assert.equal(scene.ledger.used('ada', 'minute', Date.UTC(2026, 4, 5, 12)), spent);
 });
 
+test('no unit outlives its period for the part of a millisecond that the store does not show', async () => {
+  const end = Date.UTC(2026, 4, 5, 12, 1);
+  const scene = createQuotaScene(end - 1005);
+  const leases = new Leases(scene.options);
+  const minute = aPlan({ quotas: [aQuota(10_000, 'minute')] });
+  await scene.clock.pass(0.9);
+  await warmUp(scene, leases, minute);
+  await scene.clock.pass(4.3);
+  const hold = await take(leases, minute);
+  assert.equal(hold.counters[0]?.periodStart, end);
+});
+
+test('who comes in the last millisecond of a period waits for the next, however often a fast store could be asked till then', async () => {
+  const end = Date.UTC(2026, 4, 5, 12, 1);
+  const scene = createQuotaScene(end - 1);
+  const leases = new Leases(scene.options);
+  const minute = aPlan({ quotas: [aQuota(10_000, 'minute')] });
+  const hold = take(leases, minute);
+  await scene.clock.pass(10);
+  assert.equal((await hold).counters[0]?.periodStart, end);
+});
+
 for (const hours of [-3, 3]) {
   test(`a wall clock that jumps by ${hours} hours changes neither the period nor the count`, async () => {
     const scene = createQuotaScene(Date.UTC(2026, 4, 31, 22, 30));
