@@ -23,7 +23,7 @@ export interface AdminParts extends ApiParts {
 /** The second listener before it listens. */
 export interface Admin {
   readonly app: Express;
-  /** Takes nothing more for the API, and resolves when all that was taken whole is done. The probes and metrics go on. */
+  /** Takes no more requests for the API, and resolves once those taken whole are done. The probes and metrics go on. */
   readonly drain: () => Promise<void>;
 }
 
@@ -34,13 +34,13 @@ export interface AdminListener {
 }
 
 /**
- * The second listener, for the people who run the gateway: probes, metrics, the admin API and its console. Nothing of it is
- * ever served on the public port. The two probes need no token, because the machines that call them have none; nor do the
- * document of the API and the page of the console, which say nothing of this gateway.
+ * The second listener, for the people who run the gateway: probes, metrics, the admin API and its console. None of it is ever
+ * served on the public port. The two probes need no token, because the machines that call them have none; nor do the API document
+ * and the console page, which say nothing about this gateway.
  */
 export function createAdmin(parts: AdminParts): Admin {
   const { configInForce, readiness, metrics, logger } = parts;
-  // Its tokens are not changed by a reload.
+  // A reload does not change its tokens.
   const guard = createGuard(configInForce(), logger);
   const api = createApi(parts);
   const document = createDocument();
@@ -92,11 +92,11 @@ export function createAdmin(parts: AdminParts): Admin {
 }
 
 export async function listenAdmin({ app, drain }: Admin, { host, port }: Address): Promise<AdminListener> {
-  // An import may take its time. Whoever reads a body is patient only as long as something comes.
+  // An import may take its time. The code that reads a body waits only while something comes.
   const server = http.createServer({ headersTimeout: 10_000, requestTimeout: 0 }, app);
-  // "100 Continue" is for who reads the body to say.
+  // "100 Continue" is sent by the code that reads the body.
   server.on('checkContinue', app);
-  // Node would refuse what else is expected, in its own way and before anybody saw a token. It may be passed over (RFC 9110, §10.1.1).
+  // Node would refuse any other expectation in its own way, before a token was checked. It may be ignored (RFC 9110, §10.1.1).
   server.on('checkExpectation', app);
   await listening(server, { host, port });
   const bound = server.address() as AddressInfo;

@@ -24,17 +24,17 @@ import { readQuery, readValues, type Fields } from './read-values.ts';
 import { sendAnswer, type Answer } from './send-answer.ts';
 import { Stopping } from './stopping.ts';
 
-/** As the access log has it, for a client that did not wait for its answer. */
+/** As in the access log, for a client that did not wait for its answer. */
 const statusOfGone = 499;
 
-/** The key is there. With any other refusal the id may be no id: a secret may have been put in its place. */
+/** The key exists. With any other refusal the id may not be one: a secret may have been put in its place. */
 const statusesOfKnown: ReadonlySet<number> = new Set([409, 412]);
 
 /** The admin API. */
 export interface Api {
-  /** Answers a request of somebody who has shown this token; undefined where the gateway has none. */
+  /** Answers a request that has shown this token; undefined where the gateway has none. */
   answer(req: IncomingMessage, res: ServerResponse, token: AdminToken | undefined): Promise<void>;
-  /** Takes nothing more, of what it is being sent neither, and resolves when all that it had taken is done. */
+  /** Takes nothing more, not even the rest of what is being sent, and resolves once all it had taken is done. */
   drain(): Promise<void>;
 }
 
@@ -107,7 +107,7 @@ export function createApi({ configInForce, store, logger }: ApiParts): Api {
     try {
       sendAnswer(req, res, await perform(req, res, token));
     } catch (error) {
-      // A client that broke off gets no answer, and is no fault of ours.
+      // A client that broke off gets no answer, and is not our fault.
       if (hasLeft(req)) return;
       const problem = problemOf(error);
       if (problem === undefined) logger.error({ cause: describeCause(error) }, 'a fault in the admin API');
@@ -136,12 +136,12 @@ async function performRead(work: () => Promise<Answer>): Promise<Answer> {
   }
 }
 
-/** Whether the path is one of the API, known or not. */
+/** Whether the path belongs to the API, known or not. */
 export function isApiPath(target: string): boolean {
   return /^\/v1(?:[/?]|$)/.test(target);
 }
 
-/** Opens another desk when another configuration has come into force. */
+/** Opens a new desk when a new configuration has come into force. */
 function deskFinder(configInForce: () => Config, store: DeskStore): () => Desk {
   let desk = openDesk(configInForce(), store);
   return () => {
@@ -165,7 +165,7 @@ function methodOf({ method }: IncomingMessage): string {
   return method === 'HEAD' ? 'GET' : (method ?? '');
 }
 
-/** Paths are compared to the letter: an escape, a second slash or a dot segment is another path, which there is not. */
+/** Paths must match to the letter: an escape, a second slash or a dot segment makes another path, which is unknown. */
 function findOperations(path: string): { readonly id: string; readonly found: readonly Operation[] } {
   const parts = path.split('/');
   let id = '';

@@ -7,12 +7,12 @@ import { keyIdPattern } from '../keys/key-limits.ts';
 import type { Schema } from '../keys/key-schema.ts';
 import { ref, schemas } from './schemas.ts';
 
-/** Version of the API. What is added counts up the second number, what breaks clients the first. */
+/** Version of the API. Additions raise the second number, breaking changes the first. */
 const version = '1.0.0';
 
 const overview = `Keys of a Gatehouse gateway. Every request shows a token in \`Authorization: Bearer …\`; tokens of the
 role \`read\` may do all that changes nothing. Requests and answers are JSON. Unknown fields and parameters are refused, and
-whatever is refused is answered as \`Problem\`, but for what is no HTTP/1.1: its 400, 408 or 431 has no body. A single key comes
+whatever is refused is answered as \`Problem\`, except what is not HTTP/1.1: its 400, 408 or 431 has no body. A single key comes
 with a strong \`ETag\`; changes take it in \`If-Match\`.`;
 
 /** What each status of a refusal means. */
@@ -24,9 +24,9 @@ const problems: Readonly<Record<number, string>> = {
   409: 'It cannot be done to this key, as it is now.',
   412: 'The key is not at the version of If-Match any more.',
   413: 'The body is too large.',
-  415: 'The Content-Type is another one.',
-  421: 'The Host is none that a listener on loopback answers to.',
-  422: 'Fields or parameters are not as they must be, or the Idempotency-Key belongs to another request for this key.',
+  415: 'The Content-Type is not accepted.',
+  421: 'The Host is not one that a listener on loopback answers to.',
+  422: 'Fields or parameters are invalid, or the Idempotency-Key belongs to another request for this key.',
   429: 'Too many tokens that are not valid came from this network. A valid one is never refused for it.',
   500: 'A fault of the gateway.',
   503: 'The store does not answer, or the gateway is stopping.',
@@ -156,7 +156,7 @@ function describeBody(body: BodyRule): Schema | undefined {
 const exampleCsv = 'secret,name,owner,plan\nwhat-the-caller-sends,build server,acme,free\n';
 const exampleLines = `{"hash":"sha256:${'0'.repeat(64)}","name":"build server","plan":"free"}\n`;
 
-/** The schemas of bodies stand with their operations. */
+/** The schemas of bodies are defined with their operations. */
 function bodySchemas(): Readonly<Record<string, Schema>> {
   const all = operations.flatMap(({ body }) => {
     if (body.kind !== 'values') return [];

@@ -11,15 +11,15 @@ import { bearerOf, createTokenFinder } from './tokens.ts';
 export interface Guard {
   /** Throws unless the request was meant for this listener. */
   checkHost(req: IncomingMessage): void;
-  /** The token that the request shows; undefined where none is asked for. Throws when it shows none that is valid. */
+  /** The token that the request shows; undefined where none is required. Throws when it shows no valid one. */
   identify(req: IncomingMessage): AdminToken | undefined;
 }
 
-/** Tokens that are not valid, from one network in a minute, before it is told to slow down. */
+/** How many invalid tokens a network may send in a minute before it is told to slow down. */
 const failuresMax = 20;
 const perMs = 60_000;
 
-/** Creates a guard. The address is that of the configuration; the port may have been any. */
+/** Creates a guard. The address is the configured one; its port may be 0. */
 export function createGuard({ admin }: Pick<Config, 'admin'>, logger: Logger): Guard {
   const findToken = createTokenFinder(admin.tokens);
   const findOrigin = originFinder([]);
@@ -32,7 +32,7 @@ export function createGuard({ admin }: Pick<Config, 'admin'>, logger: Logger): G
   });
   return {
     checkHost(req) {
-      // Where there are two, the one that was meant may be the other.
+      // Of two Host headers, either may be the one that was meant.
       const hosts = req.headersDistinct['host'] ?? [];
       const isOne = hosts.length === 1 && isOurs(hosts[0] ?? '', admin.listen);
       if (isOne || !isLoopback(admin.listen)) return;
@@ -46,7 +46,7 @@ export function createGuard({ admin }: Pick<Config, 'admin'>, logger: Logger): G
       const given = bearerOf(req.headers.authorization);
       const token = findToken(given);
       if (token !== undefined) return token;
-      // Who shows none has not forgotten it, and guesses nothing.
+      // A request without a token is not a guess.
       const slowed = given === '' ? undefined : failed.count(findOrigin(req).client);
       if (slowed !== undefined) {
         throw new AdminProblem('too_many_failures', 'Too many tokens that are not valid', {
@@ -60,7 +60,7 @@ export function createGuard({ admin }: Pick<Config, 'admin'>, logger: Logger): G
   };
 }
 
-/** A page in a browser can reach a loopback address under a name of its own choice (DNS rebinding), and then shows that name. */
+/** A web page can reach a loopback address under a name of its choice (DNS rebinding), and the Host then shows that name. */
 function isOurs(host: string, { host: configured }: Address): boolean {
   const [, name = '', port = '80'] = /^(\[[^\]]*\]|[^:]+)(?::(\d{1,5}))?$/.exec(host) ?? [];
   const address = name === '' ? undefined : parseAddress(`${name}:${port}`);

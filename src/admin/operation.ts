@@ -8,8 +8,8 @@ import type { Fields, Values } from './read-values.ts';
 import type { Answer } from './send-answer.ts';
 
 /**
- * One thing that the admin API can do: how it is asked for, who may, what it answers, and the doing. Requests are routed and
- * checked by it, and the OpenAPI document is written from it, so that the two cannot differ.
+ * One thing that the admin API can do: how it is requested, who may, what it answers, and its handler. Requests are routed and
+ * checked by it, and the OpenAPI document is written from it, so the two cannot differ.
  */
 export interface Operation {
   /** The `operationId`. */
@@ -45,10 +45,10 @@ export type BodyRule<B extends Fields = Fields> =
       readonly required: readonly string[];
       readonly example: Readonly<Record<string, unknown>>;
     }
-  /** Lines of text, which are never held all at once. */
+  /** Lines of text, never all held at once. */
   | { readonly kind: 'lines' };
 
-/** Whether a request has to have a body: none is as good as one without fields. */
+/** Whether a request must have a body. Where no value is required, none counts as an empty one. */
 export function isBodyRequired(body: BodyRule): boolean {
   return body.kind !== 'none' && (body.kind !== 'values' || body.required.length > 0);
 }
@@ -106,7 +106,7 @@ export function operation<const Q extends Fields = {}, const B extends Fields = 
     body,
     conditional,
     repeatable,
-    // Checked by these very schemas before it is called.
+    // Its call has been checked by these very schemas.
     handle: handle as Operation['handle'],
   };
 }

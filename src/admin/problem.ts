@@ -53,7 +53,7 @@ export class AdminProblem extends Error {
     return problemStatuses[this.code];
   }
 
-  /** As all of them are written. */
+  /** How every problem is written. */
   get body(): Readonly<Record<string, unknown>> {
     const faults = this.fields.map(({ field, message }) => ({ field, problem: message }));
     const fields = faults.length === 0 ? {} : { fields: faults };
@@ -61,7 +61,7 @@ export class AdminProblem extends Error {
   }
 }
 
-/** What is told of something that was thrown; undefined for a fault of our own, of which nothing is. */
+/** What is said about something thrown; undefined for a fault of our own, about which nothing is said. */
 export function problemOf(error: unknown): AdminProblem | undefined {
   if (error instanceof AdminProblem) return error;
   if (error instanceof JsonProblem) return new AdminProblem('malformed', error.message);
@@ -70,7 +70,7 @@ export function problemOf(error: unknown): AdminProblem | undefined {
     const message = begins === '' ? sentence(error.message) : error.message;
     return new AdminProblem(codes[error.code], message, { fields: error.faults });
   }
-  // It stays so until somebody mends it, so nobody is told to come back.
+  // It stays so until somebody repairs it, so there is no Retry-After.
   if (error instanceof Unreadable) return new AdminProblem('unreadable', sentence(error.message));
   if (!(error instanceof StoreUnavailable)) return undefined;
   const doubt = error.mayHaveHappened

@@ -9,12 +9,12 @@ import { parseStrictJson } from '../content/strict-json.ts';
 import { importTypes, type SentLines } from './body-types.ts';
 import { AdminProblem } from './problem.ts';
 
-/** The largest JSON body: a key with all that it may have is far below. */
+/** The largest JSON body: a key with everything it may have is far smaller. */
 const bodyBytesMax = 64 * 1024;
-/** For all of a JSON body, and for any silence in the middle of an import. */
+/** For all of a JSON body, and for any silence within an import. */
 const patienceMs = 30_000;
 
-/** The path and the query, when the target is one that can be read in one way only. */
+/** The path and the query of a target that can be read in only one way. */
 export function readTarget(target: string): { readonly path: string; readonly query: string } {
   const end = target.indexOf('?');
   const [path, query] = end < 0 ? [target, ''] : [target.slice(0, end), target.slice(end + 1)];
@@ -64,8 +64,8 @@ export function readIfMatch(req: IncomingMessage): readonly number[] | undefined
 }
 
 /**
- * The request by the name that the caller gave it in Idempotency-Key. Names of one token do not meet those of another. Whatever
- * else is asked of a key under one of its names is another request.
+ * The request by the name that the caller gave it in Idempotency-Key. Names of one token never clash with those of another.
+ * Anything else asked of a key under one of its names is another request.
  */
 export function readMark(
   req: IncomingMessage,
@@ -79,7 +79,7 @@ export function readMark(
   return { name: digest([actor, written]), content: digest([operation, content]) };
 }
 
-/** Equal contents give equal digests, in whatever order their members stand. 132 bits keep others apart. */
+/** Equal contents give equal digests, whatever the order of their members. 132 bits keep others apart. */
 function digest(content: unknown): string {
   return hash('sha256', JSON.stringify(content, inOrder), 'base64url').slice(0, 22);
 }
@@ -89,7 +89,7 @@ function inOrder(_name: string, value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1)));
 }
 
-/** Which of these types the body is. */
+/** Which of these types the body has. */
 function requireType<Type extends string>(req: IncomingMessage, types: readonly Type[]): Type {
   const encoding = req.headers['content-encoding']?.toLowerCase() ?? 'identity';
   if (encoding !== 'identity') {
@@ -103,7 +103,7 @@ function requireType<Type extends string>(req: IncomingMessage, types: readonly 
   throw new AdminProblem('unsupported_type', `Content-Type must be ${demand}`);
 }
 
-/** Of the parameters of a type, those that change nothing. One may be empty (RFC 9110 §5.6.6). */
+/** Whether a parameter of the type changes nothing. One may be empty (RFC 9110 §5.6.6). */
 function isHarmless(parameter: string): boolean {
   return /^(?:charset=(?:utf-8|"utf-8")|header=present)?$/i.test(parameter);
 }
@@ -132,7 +132,7 @@ async function* patiently(req: IncomingMessage, res: ServerResponse): AsyncGener
   let timer = giveUpLater(req);
   try {
     for await (const chunk of req.iterator({ destroyOnReturn: false })) {
-      // Only the client is held to it, never the store that its lines wait for.
+      // It binds only the client, never the store that its lines wait for.
       clearTimeout(timer);
       yield chunk as Uint8Array;
       timer = giveUpLater(req);
@@ -142,7 +142,7 @@ async function* patiently(req: IncomingMessage, res: ServerResponse): AsyncGener
   }
 }
 
-/** Only an open connection keeps the process alive, not the time that its client has. */
+/** Only the open connection keeps the process alive, not this timer. */
 function giveUpLater(req: IncomingMessage): NodeJS.Timeout {
   return setTimeout(() => req.socket.destroy(), patienceMs).unref();
 }

@@ -26,7 +26,7 @@ interface ReadOptions {
   readonly kind: 'field' | 'parameter';
 }
 
-/** Checks values by the schemas that the document shows, and throws a `KeyProblem` with all that is wrong in them. */
+/** Checks values by the schemas that the document shows, and throws a `KeyProblem` with everything wrong in them. */
 export function readValues<F extends Fields>(
   fields: F,
   written: Readonly<Record<string, unknown>>,
@@ -47,7 +47,7 @@ export function readValues<F extends Fields>(
   return written as Values<F>;
 }
 
-/** Query → values as JSON would have them. What is none is left as it is, for `readValues` to say so. */
+/** Query → values as JSON would have them. Any other word stays as it is, for `readValues` to refuse. */
 export function readQuery(query: string, fields: Fields): Readonly<Record<string, unknown>> {
   const given = new URLSearchParams(query);
   const twice = [...new Set(given.keys())].find(
@@ -76,7 +76,7 @@ function faultOf(value: unknown, schema: Schema): string | undefined {
     return typeof value === 'boolean' ? undefined : 'is neither true nor false';
   if (schema['type'] === 'integer') return integerFault(value, schema);
   if (schema['type'] === 'string') return textFault(value, schema);
-  if (!Array.isArray(value)) return 'is no list';
+  if (!Array.isArray(value)) return 'is not a list';
   const most = Number(schema['maxItems'] ?? Infinity);
   if (value.length > most) return `has more than ${most} entries`;
   const faults = value.map((item) => textFault(item, (schema['items'] ?? {}) as Schema));
@@ -87,14 +87,14 @@ function integerFault(value: unknown, { minimum = 0, maximum = Number.MAX_SAFE_I
   const [least, most] = [Number(minimum), Number(maximum)];
   if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most)
     return undefined;
-  return `is no whole number from ${least} to ${most}`;
+  return `is not a whole number from ${least} to ${most}`;
 }
 
 function textFault(
   value: unknown,
   { maxLength = Infinity, pattern, examples, enum: words }: Schema,
 ): string | undefined {
-  if (typeof value !== 'string') return 'is no text';
+  if (typeof value !== 'string') return 'is not text';
   if (isLongerThan(value, Number(maxLength))) return `is longer than ${String(maxLength)} characters`;
   if (Array.isArray(words) && !words.includes(value)) return `is not among ${words.join(', ')}`;
   if (typeof pattern !== 'string' || new RegExp(pattern, 'u').test(value)) return undefined;

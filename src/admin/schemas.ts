@@ -7,7 +7,7 @@ import type { KeyUsage } from '../quota/usage-book.ts';
 import type { RequestVerdict } from './verify-request.ts';
 import { problemStatuses } from './problem.ts';
 
-/** How many lines the report of an import lists, of those refused and of those warned of. */
+/** How many lines an import report lists as refused, and as warned of. */
 export const linesListedMax = 1000;
 
 /** The secret as it is told, once. */
@@ -20,7 +20,7 @@ const moment = { type: ['string', 'null'], format: 'date-time' };
 const count = { type: 'integer', minimum: 0 };
 const key = ref('Key');
 
-/** What may be written of a key: null empties a field, where it can be empty. */
+/** What may be written of a key: null empties a field that can be empty. */
 const written = Object.fromEntries(
   Object.entries(fieldSchemas).map(([name, schema]) => [name, writable(name, schema)]),
 );
@@ -131,7 +131,7 @@ const exampleKey = {
 };
 
 /**
- * The schemas of the document, by their names under `components.schemas`; those of bodies of single values stand with their
+ * The schemas of the document, by their names under `components.schemas`; those of `values` bodies are defined with their
  * operations.
  */
 export const schemas: Readonly<Record<string, Schema>> = {
@@ -139,7 +139,7 @@ export const schemas: Readonly<Record<string, Schema>> = {
   Secret: secretSchema,
   Quota: quotaSchema,
   NewKey: {
-    description: 'What a new key is to be. `plan` may be left out where there is one plan only.',
+    description: 'The fields of a new key. `plan` may be left out where there is only one plan.',
     type: 'object',
     additionalProperties: false,
     properties: {
@@ -191,7 +191,7 @@ export const schemas: Readonly<Record<string, Schema>> = {
       ...countsOfImport,
       faults: listedLines('that were refused'),
       warnings: listedLines(
-        'whose key was added though its secret can be guessed, or with a scope that is among no route',
+        'whose key was added though its secret can be guessed, or with a scope that is not among the routes',
       ),
     }),
   },
@@ -214,8 +214,7 @@ export const schemas: Readonly<Record<string, Schema>> = {
         enum: Object.keys(problemStatuses),
       },
       fields: {
-        description:
-          'Each field or parameter that is not as it must be; the name is empty for an unknown one.',
+        description: 'Each field or parameter that is invalid; the name is empty for an unknown one.',
         type: 'array',
         items: strict({ field: { type: 'string' }, problem: { type: 'string' } }),
       },

@@ -11,7 +11,7 @@ export interface Answer {
 /** How long a client that is refused may go on sending, so that it gets to see the answer. */
 const lingerMs = 1000;
 
-/** On every answer of the listener: nothing of it is kept, and nothing is taken for what it is not. */
+/** On every answer of the listener: none is cached, and none is taken for another type. */
 export const commonHeaders = {
   'Cache-Control': 'no-store',
   'X-Content-Type-Options': 'nosniff',
@@ -35,7 +35,7 @@ export function sendAnswer(
   res.end(req.method === 'HEAD' ? undefined : text);
 }
 
-/** For an answer before all of its request has come: the rest is thrown away for a moment, and then the connection is cut. */
+/** For an answer before all of its request has come: the rest is discarded for a moment, then the connection is cut. */
 export function endSoon(req: IncomingMessage, res: ServerResponse): void {
   req.resume();
   res.once('finish', () => {

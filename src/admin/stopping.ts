@@ -1,6 +1,6 @@
 import { AdminProblem } from './problem.ts';
 
-/** Whether the gateway stops. From then on no client is waited for: what it still has to send can be sent to the next gateway. */
+/** Whether the gateway is stopping. From then on no client is waited for: it can send the rest to the next gateway. */
 export class Stopping {
   #begun = false;
   readonly #waiting = new Set<() => void>();
@@ -10,14 +10,14 @@ export class Stopping {
     for (const giveUp of this.#waiting) giveUp();
   }
 
-  /** Throws when it does. */
+  /** Throws when it is. */
   check(): void {
     if (this.#begun) throw stopping();
   }
 
   /**
-   * What a client sends, unless the gateway stops first. Racing it against one promise for all would do, but that would hold on
-   * to everything that was ever read, as long as the gateway runs.
+   * What a client sends, unless the gateway stops first. Racing it against one shared promise would do, but that would hold on to
+   * everything ever read while the gateway runs.
    */
   async orStop<T>(sent: Promise<T>): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
@@ -38,7 +38,7 @@ export class Stopping {
         yield next.value;
       }
     } finally {
-      // Not waited for: it comes to an end behind the piece that may never come.
+      // Not waited for: it ends only after a piece that may never come.
       void iterator.return?.();
     }
   }

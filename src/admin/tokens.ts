@@ -5,8 +5,8 @@ import type { AdminToken } from '../config/config.ts';
 export type FindToken = (given: string) => AdminToken | undefined;
 
 /**
- * Compares with every token there is, whichever fits: neither the length nor the content of one, nor which of them it is,
- * shows in the time that it takes.
+ * Compares with every token, whichever fits, so the time it takes shows neither the length nor the content of one, nor which of
+ * them it is.
  */
 export function createTokenFinder(tokens: readonly AdminToken[]): FindToken {
   const known = tokens.map((token) => ({ token, digest: Buffer.from(token.digest, 'hex') }));

@@ -11,7 +11,7 @@ import { checkUsageMethod } from '../stages/show-usage.ts';
 export interface ImaginedRequest {
   /** An address; undefined for any that the key may be used from. */
   readonly client?: string | undefined;
-  /** As a request line has it, with its query if it has one; undefined for none in particular. */
+  /** As in a request line, with its query if it has one; undefined for none in particular. */
   readonly path?: string | undefined;
   readonly method?: string | undefined;
 }
@@ -22,7 +22,7 @@ export interface RequestVerdict extends Verdict {
   readonly answer: { readonly status: number; readonly body: string } | null;
 }
 
-/** Says what the gateway would say to a secret, and if a path is given to a request for it. Nothing is charged or counted. */
+/** Says what the gateway would say to a secret, or, with a path, to a request for it. Nothing is charged or counted. */
 export async function verifyRequest(
   secret: string,
   { client, path, method = 'GET' }: ImaginedRequest,

@@ -15,7 +15,7 @@ interface CheckOptions {
   readonly stderr: NodeJS.WritableStream;
 }
 
-/** Prints what the configuration does, or all that is wrong with it. Returns the exit code: 0, or 1 for a bad file. */
+/** Prints what the configuration does, or everything wrong with it. Returns the exit code: 0, or 1 for a bad file. */
 export function check({ file, env, stdout, stderr }: CheckOptions): 0 | 1 {
   try {
     stdout.write(summary(loadConfig(file, env), stdout));

@@ -12,11 +12,11 @@ interface Place {
 interface Word {
   readonly word: string;
   readonly description: string;
-  /** Such as `--config`, behind which a file can stand. */
+  /** Such as `--config`, which a file can follow. */
   readonly takesValue?: boolean;
 }
 
-/** A script that teaches a shell the commands and options of the program, made from what the program knows itself. */
+/** A script that teaches a shell the commands and options of the program, made from the program's own definitions. */
 export function completionScript(shell: Shell, program: Command): string {
   const places = placesOf(program, '');
   if (shell === 'fish') return fishScript(program.name(), places);
@@ -43,8 +43,8 @@ function placesOf(command: Command, path: string): readonly Place[] {
 }
 
 /**
- * Words that are no option and no command are values; they stand after the command, whose words go on being offered. What is
- * offered for the value of an option are files, as a shell does by itself where nothing else is.
+ * Words that are neither an option nor a command are values; they follow the command, whose words are still offered. For the
+ * value of an option files are offered, as a shell does by itself when it has nothing else.
  */
 function bashScript(name: string, places: readonly Place[]): string {
   const longestFirst = places.toSorted((a, b) => b.path.length - a.path.length);

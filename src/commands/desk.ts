@@ -10,7 +10,7 @@ import { explainConfig } from './explain-config.ts';
 import { flagOf } from './flag-of.ts';
 import { processTerminal, type Terminal } from './terminal.ts';
 
-/** What a command works with that uses the store. */
+/** What a command that uses the store works with. */
 export interface Desk {
   readonly config: Config;
   readonly store: Store;
@@ -19,23 +19,23 @@ export interface Desk {
 
 export interface DeskOptions {
   readonly config: string;
-  /** Whether an SQLite file that is not there is made. Default false. */
+  /** Whether a missing SQLite file is made. Default false. */
   readonly create?: boolean;
   /** Whether the command changes nothing. Default false. */
   readonly readOnly?: boolean;
-  /** Throws for what cannot be done whatever the store holds: no store is made for it. */
+  /** Throws for what cannot be done whatever the store holds: then no store is made either. */
   readonly check?: (config: Config) => void | Promise<void>;
 }
 
-/** Nobody waits for a request here, so a store may take its time, and one that is just started anew may come back. */
+/** No request is waiting here, so a store may take its time, and one that is restarting may come back. */
 const deadlineMs = 10_000;
 const askAgainAfterMs = 200;
-/** Somebody who sees nothing happen for longer wonders why. */
+/** People who see nothing happen for longer wonder why. */
 const sayNothingForMs = 1500;
 
 /**
  * Opens the store of a configuration, lets the command work, and says in one line why it could not. Only a command that makes
- * keys may make the store as well, and says so: somebody may stand in the wrong folder.
+ * keys may make the store as well, and says so: the user may be in the wrong folder.
  */
 export async function atDesk(
   { config: file, create = false, readOnly = false, check }: DeskOptions,
@@ -62,7 +62,7 @@ export async function atDesk(
   }
 }
 
-/** Nothing has been asked of the store yet, so to ask again repeats nothing. */
+/** Nothing has been asked of the store yet, so asking again repeats nothing. */
 async function reach(store: Store, until: number, { stderr }: Terminal): Promise<void> {
   let sayAt = until - deadlineMs + sayNothingForMs;
   for (;;) {
@@ -80,7 +80,7 @@ async function reach(store: Store, until: number, { stderr }: Terminal): Promise
   }
 }
 
-/** Says what is wrong, one line for each thing, and gives the exit code for it. */
+/** Says what is wrong, one line per fault, and returns the exit code for it. */
 export function explain(error: unknown, { stderr }: Pick<Terminal, 'stderr'>): number {
   if (error instanceof KeyProblem) {
     const lines = error.faults.map(({ field, message }) => `${flagOf(field)} ${message}`.trim());

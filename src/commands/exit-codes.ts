@@ -1,10 +1,10 @@
-/** What the process says when it ends, after sysexits.h, so that scripts can tell the reasons apart. */
+/** The exit codes of the process, after sysexits.h, so that scripts can tell the reasons apart. */
 export const exitCodes = {
   ok: 0,
   /** A check found errors. */
   failed: 1,
   usage: 64,
-  /** A list lacks what of the store could not be read, and has all the rest. */
+  /** A list lacks what could not be read in the store, and has all the rest. */
   unreadable: 65,
   /** A file could not be read. */
   noInput: 66,
@@ -20,5 +20,5 @@ export const exitCodes = {
   config: 78,
 } as const;
 
-/** What a shell says of a process that a signal ended: 128 and its number. */
+/** What a shell reports of a process that a signal ended: 128 plus its number. */
 export const endedBy = { SIGINT: 130, SIGTERM: 143, SIGPIPE: 141 } as const;

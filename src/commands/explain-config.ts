@@ -1,7 +1,7 @@
 import { ConfigErrors, ConfigUnreadable } from '../config/problems.ts';
 import { exitCodes } from './exit-codes.ts';
 
-/** Says on standard error what is wrong with the configuration and what came of it, and gives the exit code for it. */
+/** Says on standard error what is wrong with the configuration and what came of it, and returns the exit code for it. */
 export function explainConfig(
   error: unknown,
   { undone, stderr }: { readonly undone: 'started' | 'done'; readonly stderr: NodeJS.WritableStream },

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Config } from '../config/config.ts';
 
-/** What is no connection of a caller or to an upstream: sockets that listen, the store, the log, uploads on disk. */
+/** Files other than connections of callers and to upstreams: listening sockets, the store, the log, uploads on disk. */
 const othersMax = 200;
 
 /** How many files the system lets a process have open, and how many it may come to need. */
@@ -11,8 +11,8 @@ export interface FileShortage {
 }
 
 /**
- * Set when a process may have fewer files open than its connections may need: under load it would turn callers away. Node has raised
- * what it may by itself. Where the limit is not told, as outside Linux, none is found.
+ * Set when a process may open fewer files than its connections may need: under load it would turn callers away. Node has already
+ * raised the limit as far as it may. Where it cannot be read, as outside Linux, no shortage is found.
  */
 export function findFileShortage(
   { limits, upstreams }: Pick<Config, 'limits' | 'upstreams'>,

@@ -1,4 +1,4 @@
-/** Options that are not called like the field of a key that they give. */
+/** Options whose names differ from the field of a key that they give. */
 const flags: ReadonlyMap<string, string> = new Map([
   ['expiresAt', '--expires'],
   ['labels', '--label'],
@@ -8,7 +8,7 @@ const flags: ReadonlyMap<string, string> = new Map([
   ['scopes', '--scope'],
 ]);
 
-/** How a field was given on the command line: `--quota limit` for `quotas[0].limit`. What is an option, or nothing, stays as it is. */
+/** How a field was given on the command line: `--quota limit` for `quotas[0].limit`. An option, or nothing, stays as it is. */
 export function flagOf(field: string): string {
   const [, name, below = ''] = /^(\w+)(?:\[\d+\])?(?:\.(.+))?$/.exec(field) ?? [];
   if (name === undefined) return field;

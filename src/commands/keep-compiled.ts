@@ -23,10 +23,10 @@ const others = [
 const imports = others.flatMap((file) => ['--import', pathOf(file)]);
 
 /**
- * Run by `npm ci`, with the folder of the compile cache in NODE_COMPILE_CACHE, so that the first start finds it filled, also where
- * it can add nothing: what compiles TypeScript takes 10 MB for the life of a process. V8 takes what was compiled with the same flags
- * only, so it is done once for the commands and once for `serve`. A worker loads nearly all that there is, and ends because nobody
- * leads it.
+ * Run by `npm ci`, with the folder of the compile cache in NODE_COMPILE_CACHE, so that the first start finds it filled, even
+ * where it can add nothing: the compiler of TypeScript takes 10 MB for the life of a process. V8 accepts only what was compiled
+ * with the same flags, so it is done once for the commands and once for `serve`. A worker loads nearly everything, and ends
+ * because no process leads it.
  */
 for (const flags of [[], memory.flags]) {
   spawnSync(process.execPath, [...flags, ...imports, main, 'worker'], { stdio: 'ignore', timeout: 60_000 });

@@ -8,7 +8,7 @@ import { endPatienceMs } from '../waiting/patience.ts';
 import { StoreUnavailable } from '../stores/ledger.ts';
 import { SpoolUnavailable } from '../uploads/spool.ts';
 
-/** A fault nobody caught leaves the process in an unknown state: it is logged, and the process ends to be started anew. */
+/** A fault nobody caught leaves the process in an unknown state: it is logged, and the process ends, to be started again. */
 export function watchForFaults({ logger, flush }: Log): void {
   let ending = false;
   const end = (cause: unknown): void => {
@@ -20,17 +20,17 @@ export function watchForFaults({ logger, flush }: Log): void {
       .then(flush)
       .then(() => process.exit(exitCodes.internal));
   };
-  // And not once: a fault often comes with others, and one that nobody hears ends the process before the log is out.
+  // `on`, not `once`: faults often come together, and one without a listener would end the process before the log is out.
   process.on('uncaughtException', end);
   process.on('unhandledRejection', end);
 }
 
-/** How long a worker may take from the word to drain to its end. */
+/** How long a worker may take from being told to drain until it ends. */
 export function drainPatienceMs({ drain }: Config): number {
   return drain.delayMs + drain.timeoutMs + endPatienceMs;
 }
 
-/** Says once that the gateway is up, and where, with what is doubtful in its configuration and in the system under it. */
+/** Says once that the gateway is up, and where, with warnings about its configuration and the system under it. */
 export function announce(up: { listen: Address; admin: Address }, config: Config, { logger }: Log): void {
   const [listen, admin] = [printAddress(up.listen), printAddress(up.admin)];
   const shortage = findFileShortage(config);
@@ -49,13 +49,13 @@ export class CannotStart extends Error {
 
   constructor(code: number | null, signal: string | null) {
     super('A worker could not start');
-    // Ctrl-C reaches all processes of a terminal, those too that have not learnt yet to leave it to the leading one.
+    // Ctrl-C reaches all processes of a terminal, including workers that do not yet leave it to the leading one.
     this.exitCode = code ?? (signal === 'SIGINT' ? endedBy.SIGINT : exitCodes.internal);
     this.signal = signal;
   }
 }
 
-/** Says on standard error why the gateway cannot start, and gives the exit code for it. */
+/** Says on standard error why the gateway cannot start, and returns the exit code for it. */
 export function explainStart(error: unknown, config: Config): number {
   if (error instanceof SpoolUnavailable) {
     process.stderr.write(`gatehouse: ${error.message}\n`);
@@ -84,7 +84,7 @@ export function explainStart(error: unknown, config: Config): number {
   throw error;
 }
 
-/** A worker is told by the process that leads it that the address cannot be bound. */
+/** A worker learns from its leading process that the address cannot be bound. */
 const listenCalls = new Set<unknown>(['listen', 'bind', 'getaddrinfo']);
 
 const listenReasons: Readonly<Record<string, string>> = {
@@ -98,7 +98,7 @@ function busyAddress(error: Error, config: Config): string {
   const host = 'hostname' in error ? error.hostname : 'address' in error ? error.address : undefined;
   const port = 'port' in error ? error.port : undefined;
   const { listen, admin } = config;
-  // The system calls an address by its numbers, whatever name the configuration has for it, so the port tells more.
+  // The system names an address by its numbers, whatever the configuration calls it, so the port tells more.
   const isOfCallers =
     port === undefined || listen.port === admin.listen.port ? listen.host === host : listen.port === port;
   const [option, address] = isOfCallers ? ['listen', listen] : ['admin.listen', admin.listen];

@@ -26,7 +26,7 @@ export interface Listing<T> {
   readonly idOf: (item: T) => string;
   /** What an id is the id of. */
   readonly noun: string;
-  /** What is said of an empty list that began at its beginning. */
+  /** What is said when a list from the beginning is empty. */
   readonly nothing: string;
 }
 

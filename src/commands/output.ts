@@ -8,7 +8,7 @@ interface Output {
 
 /**
  * Ends the process when standard output cannot be written, in one place for all commands. A reader that has gone, as `head` does,
- * has what it wanted: nothing is said, and the code is that of a program that SIGPIPE ends.
+ * has what it wanted: nothing is said, and the exit code is that of SIGPIPE.
  */
 export function watchOutput({ stdout, stderr }: Output): void {
   stdout.on('error', (error) => {
@@ -20,7 +20,7 @@ export function watchOutput({ stdout, stderr }: Output): void {
   stderr.on('error', () => undefined);
 }
 
-/** Writes a secret that is shown this once. When nobody could see it that is said, also where its reader has gone. */
+/** Writes a secret that is shown only this once. When it could not be shown that is said, even if its reader has gone. */
 export function writeSecret(text: string, keyId: string, { stdout, stderr }: Output): void {
   stdout.write(text, (error) => {
     if (!error) return;

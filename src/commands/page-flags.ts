@@ -11,5 +11,5 @@ export function withPages(command: Command): Command {
 
 function wholeNumber(text: string): number {
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('It is no whole number from 1 to 999999999.');
+  throw new InvalidArgumentError('It is not a whole number from 1 to 999999999.');
 }

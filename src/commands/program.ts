@@ -33,7 +33,7 @@ export async function runCommand(): Promise<void> {
     .addOption(configOption())
     .addHelpText('after', '\nExample:\n  $ gatehouse serve --config config/gateway.yaml')
     .action(async ({ config }: { config: string }) => {
-      // Heard before the rest is loaded: the first process of a container would never get a signal that nobody listens for.
+      // Signals are heard before the rest is loaded: the first process of a container never gets one it has no listener for.
       const stop = nextStop();
       const { serve } = await import('./serve.ts');
       process.exit(await serve(config, stop));
@@ -66,14 +66,14 @@ export async function runCommand(): Promise<void> {
     await program.parseAsync(mendHelp(process.argv, program));
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    // And no exit at once: whether the help could be written shows a moment later.
+    // Not an exit at once: whether the help could be written shows a moment later.
     process.exitCode = error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
   }
 }
 
 /**
- * `help keys create` as `keys help create`, because a `help` of commander's looks one level deep; and `help nonsense` as `nonsense`,
- * because it then says nothing of what it does not know.
+ * Turns `help keys create` into `keys help create`, because commander's `help` looks only one level deep, and `help nonsense`
+ * into `nonsense`, because `help` does not complain about words it does not know.
  */
 function mendHelp(argv: readonly string[], { commands }: Command): readonly string[] {
   const [first = '', second, ...rest] = argv.slice(2);
@@ -150,7 +150,7 @@ Examples:
 
 function configOption(): Option {
   const option = new Option('-c, --config <file>', 'the configuration file').default('config/gateway.yaml');
-  // Whoever empties a variable means to have none.
+  // An empty variable is meant as none.
   return process.env['GATEHOUSE_CONFIG'] === '' ? option : option.env('GATEHOUSE_CONFIG');
 }
 

@@ -17,15 +17,15 @@ export interface ReloaderOptions {
   readonly load: () => Loaded;
   /** What is in force now. */
   readonly present: Config;
-  /** Has the gateway go by another configuration. */
+  /** Makes the gateway use another configuration. */
   readonly apply: (loaded: Loaded) => void | Promise<void>;
   readonly count: (outcome: 'done' | 'refused') => void;
   readonly logger: Logger;
 }
 
 /**
- * Reads the configuration anew when it is asked to, once at a time. A configuration that is not in order, or changes what lasts as
- * long as the process, is refused as a whole: the log says why, and the one from before stays in force.
+ * Reads the configuration again when asked, one reload at a time. A configuration that is not valid, or changes what is fixed for
+ * the life of the process, is refused as a whole: the log says why, and the previous one stays in force.
  */
 export class Reloader {
   readonly #options: Omit<ReloaderOptions, 'present'>;
@@ -38,7 +38,7 @@ export class Reloader {
     this.#present = present;
   }
 
-  /** Who asks while one is under way may have changed the file since it was read, so another follows. */
+  /** The file may have changed since the reload under way read it, so another follows. */
   ask(): void {
     this.#asked = true;
     if (!this.#isRunning) void this.#run();

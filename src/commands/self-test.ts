@@ -20,7 +20,7 @@ import { createRouteTable } from '../stages/find-route.ts';
 import { createSpoolRoom } from '../uploads/spool.ts';
 import { OpenSockets } from '../upstream/open-sockets.ts';
 
-/** Without a route nobody gets as far as the limits, which know ids alone. */
+/** Without a route no request gets as far as the limits, which know only ids. */
 const unreached: Pick<Quotas, 'reserve' | 'read'> = {
   reserve: () => {
     throw new Error('a limit was asked by a request that has no route');
@@ -38,8 +38,8 @@ interface Way {
 }
 
 /**
- * Whether a key that is sent shows in a log, an answer or a metric. A canary takes every way through the stages that see
- * keys, by the loggers and the answerer of the gateway, without a port and with memory in place of all outputs.
+ * Whether a key that is sent shows up in a log, an answer or a metric. A canary takes every path through the stages that see
+ * keys, with the gateway's own loggers and answerer, without a port and with all outputs in memory.
  */
 export async function leaksSecrets(makeLogger: typeof createLogger): Promise<boolean> {
   const canary = createKeyFormat('canary').create();
@@ -119,7 +119,7 @@ async function send(canary: string, { find, status }: Way, logger: Logger): Prom
   return [once, twice, await metrics.registry.metrics()];
 }
 
-/** One request over a connection in memory. Answered by another stage, it would tell nothing of the one it is meant for. */
+/** One request over a connection in memory. Answered by another stage, it would not test the one it is meant for. */
 async function exchange({ handle, messages }: App, keys: readonly string[], status: number): Promise<string> {
   const [client, server] = duplexPair();
   http.createServer(messages, handle).emit('connection', server);

@@ -13,8 +13,8 @@ import { announce, explainStart, watchForFaults } from './lifecycle.ts';
 import type { Stop } from './stop-signals.ts';
 
 /**
- * `gatehouse serve`: runs the gateway until it is to stop, and resolves with the exit code. One that is to stop while it starts
- * starts first: its workers may already be at work.
+ * `gatehouse serve`: runs the gateway until it is told to stop, and resolves with the exit code. Told while it starts, it
+ * finishes starting first: its workers may already be at work.
  */
 export async function serve(file: string, stop: Stop): Promise<number> {
   let loaded: Loaded;
@@ -40,7 +40,7 @@ export async function serve(file: string, stop: Stop): Promise<number> {
     gateway = await start(loaded, log, stop);
   } catch (error) {
     const code = explainStart(error, config);
-    await log.flush(); // it may tell of a store that was made all the same
+    await log.flush(); // it may mention a store that was made all the same
     return code;
   }
   announce(gateway, config, log);
@@ -63,7 +63,7 @@ interface Served extends Pick<Gateway, 'listen' | 'admin' | 'countReload'> {
   readonly drain: () => Promise<void>;
 }
 
-/** Apart from what runs as long as the process does, which would keep the secrets as they were read. */
+/** Separate, because code that runs for the life of the process would hold on to the secrets as they were read. */
 function load(file: string): Loaded {
   const read = readConfig(file, process.env);
   const config = resolveConfig(read);

@@ -4,21 +4,21 @@ import { endedBy } from './exit-codes.ts';
 
 export type StopSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
 
-/** npm hands on what a terminal has sent to all already. */
+/** npm forwards what the terminal has already sent to every process. */
 const echoMs = 500;
 
 export interface Stop {
   /** Resolves with the first signal that asks the process to stop. */
   readonly asked: Promise<StopSignal>;
-  /** Is waited for before a second signal ends the process: there may be something left to say. It must not take long. */
+  /** Awaited before a second signal ends the process: there may be something left to say. It must not take long. */
   lastly: () => Promise<void>;
-  /** Has it called by a SIGHUP that asks for the configuration to be read anew: at once if one came while nobody listened. */
+  /** Sets what a SIGHUP that asks for a reload calls; it is called at once if one came while nobody listened. */
   whenReload: (reload: () => void) => void;
 }
 
 /**
- * Listens for what asks the process to stop. A SIGINT or SIGTERM after that ends it at once: who asks twice, in whatever way, does
- * not want to wait. A SIGHUP asks it to stop when its terminal was closed, and to reload otherwise.
+ * Listens for signals that ask the process to stop. A SIGINT or SIGTERM after that ends it at once: asking twice, in whatever
+ * way, means not wanting to wait. A SIGHUP asks it to stop when its terminal has been closed, and to reload otherwise.
  */
 export function nextStop(hasTerminal = canOpenTerminal): Stop {
   const { promise: asked, resolve } = Promise.withResolvers<StopSignal>();
@@ -40,7 +40,7 @@ export function nextStop(hasTerminal = canOpenTerminal): Stop {
     first ??= { signal, at };
     resolve(first.signal);
     const isEcho = signal === first.signal && at - first.at < echoMs;
-    // A terminal that is closed often says so twice, once by its shell, and nobody there is in a hurry.
+    // A terminal that is closed often says so twice, once through its shell, and nobody there is in a hurry.
     if (!isEcho && signal !== 'SIGHUP') void stop.lastly().finally(() => process.exit(endedBy[signal]));
   };
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => hear(signal));
@@ -51,7 +51,7 @@ export function nextStop(hasTerminal = canOpenTerminal): Stop {
   return stop;
 }
 
-/** A terminal that was closed is taken away from its processes before they hear of it: there is none to open then (ENXIO). */
+/** A closed terminal is taken from its processes before they hear of it: there is none to open then (ENXIO). */
 function canOpenTerminal(): boolean {
   try {
     closeSync(openSync('/dev/tty', constants.O_RDONLY | constants.O_NOCTTY));

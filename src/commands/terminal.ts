@@ -21,7 +21,7 @@ export function processTerminal(): Terminal {
   return { stdin: process.stdin, stdout: process.stdout, stderr: process.stderr };
 }
 
-/** True, or the exit code with which to end: nothing is destroyed that nobody agreed to. */
+/** True, or the exit code to end with: nothing is destroyed without consent. */
 export async function agree(
   question: string,
   { yes }: { readonly yes?: boolean },
@@ -39,7 +39,7 @@ export async function agree(
   return answer === ctrlC ? endedBy.SIGINT : exitCodes.failed;
 }
 
-/** What was typed; Ctrl-C or Ctrl-D where that was struck instead. */
+/** What was typed; Ctrl-C or Ctrl-D if that was pressed instead. */
 async function ask(question: string, { stdin, stderr }: Terminal): Promise<string> {
   const lines = createInterface({ input: stdin, output: stderr });
   const answer = await new Promise<string>((resolve) => {
@@ -51,9 +51,7 @@ async function ask(question: string, { stdin, stderr }: Terminal): Promise<strin
   return answer;
 }
 
-/**
- * Undefined for Ctrl-C. A key never stands on a command line, where other users and the history of the shell can see it.
- */
+/** Undefined for Ctrl-C. A key never goes on a command line, where other users and the shell history can see it. */
 export async function readSecret({ stdin, stderr }: Terminal): Promise<string | undefined> {
   if (!stdin.isTTY) return (await wholeText(stdin)).trim();
   stderr.write('Key (it is not shown): ');
@@ -83,7 +81,7 @@ export function paint(
   return styleText(colour, text, { stream });
 }
 
-/** Rows with their cells under each other, without blanks at the ends. */
+/** Rows with their cells aligned, without trailing blanks. */
 export function alignRows(rows: readonly (readonly string[])[]): readonly string[] {
   const widths: number[] = [];
   for (const row of rows) {

@@ -1,4 +1,4 @@
-/** Takes text in pieces, and hands its lines on as soon as they are whole. */
+/** Takes text in pieces, and passes its lines on once they are whole. */
 export function wholeLines(handOn: (lines: string) => void): (piece: string) => void {
   let rest = '';
   return function take(piece) {

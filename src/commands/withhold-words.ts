@@ -1,6 +1,6 @@
 /**
- * What the library of the command line says of a wrong word, with what is left of it here. A word may stand as it was typed where it
- * is near to a command, short and plain, or written as options are.
+ * What the command-line library says about a wrong word, and what is left of it here. A word may stay as typed where it is close
+ * to a command, short and plain, or written like an option.
  */
 const repetitions: readonly (readonly [said: RegExp, left: string])[] = [
   [/^(error: too many arguments.*? but got \d+): [^]*$/, '$1.\n'],
@@ -10,7 +10,7 @@ const repetitions: readonly (readonly [said: RegExp, left: string])[] = [
   [/^(error: (?:option '[^']*' argument|command-argument value)) '[^]*'( is invalid)/, '$1$2'],
 ];
 
-/** A complaint about the command line without those words of it that may be a secret in the wrong place. */
+/** A complaint about the command line, without words that may be a secret in the wrong place. */
 export function withholdWords(complaint: string): string {
   return repetitions.reduce((text, [said, left]) => text.replace(said, left), complaint);
 }

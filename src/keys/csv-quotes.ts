@@ -2,7 +2,7 @@
 export interface Quotes {
   take(piece: string): void;
   /**
-   * Whether what was taken ends within a quoted cell, or holds one that goes on behind its last quote: where such a record ends
+   * Whether what was taken ends within a quoted cell, or holds one that goes on after its last quote: where such a record ends
    * cannot be known.
    */
   state(): 'closed' | 'open' | 'torn';
@@ -33,11 +33,11 @@ function next(place: Place, character: string): Place {
   if (place === 'behind') return behind(character);
   if (place === 'return' || place === 'torn') return 'torn';
   if (character === ',') return 'start';
-  // In the middle of a cell a quote is a character like others.
+  // In the middle of a cell a quote is a character like any other.
   return place === 'start' && character === '"' ? 'quoted' : 'plain';
 }
 
-/** Behind a quote that ends a cell or is the first of two. The end of the line may be CRLF. */
+/** After a quote that ends a cell or is the first of two. The end of the line may be CRLF. */
 function behind(character: string): Place {
   if (character === '"') return 'quoted';
   if (character === ',') return 'start';

@@ -8,11 +8,11 @@ import { liveSecrets } from './secrets.ts';
 /** A key as a line of an import, its secret as a digest. */
 export interface ExportedKey {
   readonly line: Readonly<Record<string, unknown>>;
-  /** Secrets that work beside the newest stay behind, because a line has one. */
+  /** Secrets that work beside the newest are left out, because a line has only one. */
   readonly leavesSecrets: boolean;
 }
 
-/** The line that makes a key again in another store. Undefined for one that was revoked or whose last secret has expired. */
+/** The line that recreates a key in another store. Undefined for one that was revoked or whose last secret has expired. */
 export function exportKey(
   record: KeyRecord,
   { plans, now }: Pick<KeyRules, 'plans'> & { readonly now: number },

@@ -3,7 +3,7 @@ import { BoundedMap } from '../collections/bounded-map.ts';
 
 /** Counts the keys that were not valid, for each network of clients, in bounded memory. */
 export interface FailedKeys {
-  /** Counts one. Once there were too many within the interval, says when it ends. */
+  /** Counts one. Once there are too many in the interval, says when it ends. */
   count(client: string): { readonly retryInSeconds: number } | undefined;
 }
 
@@ -11,7 +11,7 @@ export interface FailedKeysOptions {
   /** How many a network may have in an interval before it is told to slow down; undefined = any number. */
   readonly failuresMax: number | undefined;
   readonly perMs: number;
-  /** Monotonic milliseconds: nobody is held for longer because the wall clock was set back. */
+  /** Monotonic milliseconds: nobody has to wait longer because the wall clock was set back. */
   readonly mono: () => number;
   /** Told when networks went over the limit, at most once in an interval. */
   readonly report: (report: GuessingReport) => void;
@@ -20,7 +20,7 @@ export interface FailedKeysOptions {
 export interface GuessingReport {
   /** The network that was over the limit just now. */
   readonly network: string;
-  /** How many other networks have gone over it since the report before. */
+  /** How many other networks have gone over it since the last report. */
   readonly otherNetworks: number;
 }
 

@@ -1,7 +1,7 @@
 import type { StaticKey } from '../config/config.ts';
 import type { KeyRecord } from '../stores/key-store.ts';
 
-/** What a request is judged by: a key, as it was found by one of its secrets. There may be 50,000 in memory, so the rest is left out. */
+/** What a request is judged by: a key, as found by one of its secrets. There may be 50,000 in memory, so the rest is left out. */
 export interface FoundKey extends Pick<
   KeyRecord,
   | 'id'
@@ -22,7 +22,7 @@ export interface FoundKey extends Pick<
   readonly secretExpiresAt: number | undefined;
 }
 
-/** The key by that of its secrets that has the digest. */
+/** The key as found by the secret that has the digest. */
 export function foundIn(record: KeyRecord | undefined, digest: string): FoundKey | undefined {
   const secret = record?.secrets.find((one) => one.digest === digest);
   if (record === undefined || secret === undefined) return undefined;
@@ -44,7 +44,7 @@ export function foundIn(record: KeyRecord | undefined, digest: string): FoundKey
   };
 }
 
-/** A key of the YAML in the form of the others. Nothing of it is ever written to the store. */
+/** A key of the YAML in the form of the others. It is never written to the store. */
 export function recordOf({ id, plan, digest, enabled, expiresAt }: StaticKey): KeyRecord {
   const secret = { number: 0, digest, start: '', createdAt: 0, expiresAt: undefined };
   const nothingElse = { name: '', owner: '', quotas: [], scopes: [], labels: {}, networks: [], requests: [] };

@@ -12,7 +12,7 @@ import type { Candidate } from './read-candidate.ts';
 /** What became of a line. */
 export type LineOutcome = 'added' | 'updated' | 'skipped' | { readonly refused: string };
 
-/** A line, and what the store said to it; or why it can make no key, where no key has its secret. */
+/** A line and what the store said to it; or why it cannot make a key, where no key has its secret. */
 interface Answered {
   readonly candidate: Candidate;
   readonly answer: AddAnswer | KeyProblem | Unreadable;
@@ -40,9 +40,9 @@ export class BatchImporter {
     this.#parts = parts;
   }
 
-  /** Notes what becomes of each line, also of those that were done when it rejects. */
+  /** Notes what becomes of each line, including those already done when it rejects. */
   async run(candidates: readonly Candidate[], outcomes: Map<Candidate, LineOutcome>): Promise<void> {
-    // Looked for first: what a line is about was there before it.
+    // Looked for first: the key that a line is about was there before it.
     const found = await this.#find(candidates);
     const answered = [...found, ...(await this.#add(candidates))].toSorted(inOrder);
     await forEachKey(answered, async (line) => {
@@ -50,7 +50,7 @@ export class BatchImporter {
     });
   }
 
-  /** Lines that can make no key may be about one that is there, or that an earlier line of the batch makes. */
+  /** Lines that cannot make a key may be about one that exists, or that an earlier line of the batch makes. */
   async #find(candidates: readonly Candidate[]): Promise<readonly Answered[]> {
     const answered: Answered[] = [];
     const partial = candidates.filter((one) => one.kind === 'partial');
@@ -103,7 +103,7 @@ export class BatchImporter {
     return this.#parts.update && (await this.#update(answer.id, fields)) ? 'updated' : 'skipped';
   }
 
-  /** Updates a key to match a line. False when it is that already, or was revoked. */
+  /** Updates a key to match a line. False when it does already, or was revoked. */
   async #update(id: string, fields: Partial<KeyFields>): Promise<boolean> {
     const { rules, actor } = this.#parts;
     for (let attempt = 0; attempt < 3; attempt += 1) {
@@ -118,7 +118,7 @@ export class BatchImporter {
     throw new KeyProblem('conflict', 'somebody else keeps changing the key');
   }
 
-  /** A store that worked a moment ago gets another chance: what a lost answer has done is seen in the keys. */
+  /** A store that worked a moment ago gets another chance: what a call with a lost answer has done shows in the keys. */
   async #again<Answer>(ask: (store: KeyStore) => Promise<Answer>): Promise<Answer> {
     for (let attempt = 0; ; attempt += 1) {
       try {
@@ -133,7 +133,7 @@ export class BatchImporter {
   }
 }
 
-/** A line that turns out to be wrong; throws what is no fault of the line. */
+/** A line that turns out to be wrong; throws what is not the line's fault. */
 export function refusedFor(error: unknown): { readonly refused: string } {
   if (error instanceof KeyProblem || error instanceof Unreadable) return { refused: error.message };
   throw error;
@@ -152,8 +152,8 @@ function keyOf({ candidate, answer }: Answered): string {
 }
 
 /**
- * Does the work for each line: of some keys at once, of one key in the order of the lines, so that the last one has the last word.
- * Nothing is under way any more when it rejects.
+ * Does the work for each line: several keys at once, one key's in the order of the lines, so that the last one has the last word.
+ * Nothing is still under way when it rejects.
  */
 async function forEachKey(
   lines: readonly Answered[],

@@ -5,7 +5,7 @@ import type { KeyTools } from './key-rules.ts';
 import { BrokenFile } from './key-problem.ts';
 import { readCandidate, type Candidate } from './read-candidate.ts';
 
-/** One line of a file: the fields of a key, its `secret` or `hash`, and its `id` to choose one (`null` = unsaid); or its fault. */
+/** One line of a file: the fields of a key, its `secret` or `hash`, and an `id` to choose it (`null` = none); or its fault. */
 export type ImportLine = { readonly number: number } & (
   | { readonly fields: WrittenFields }
   | { readonly fault: string }
@@ -16,9 +16,9 @@ export interface ImportOptions {
   readonly update: boolean;
   /** For lines that name no plan. */
   readonly plan?: string | undefined;
-  /** Told of each line that is refused. The message never repeats what stands in it. */
+  /** Told of each line that is refused. The message never repeats its content. */
   readonly onFault: (line: number, message: string) => void;
-  /** Told of each key that was added although its secret can be guessed, or with a scope of no route. */
+  /** Told of each key that was added although its secret can be guessed, or with a scope that is not among the routes. */
   readonly onWarning?: ((line: number, message: string) => void) | undefined;
   /** Told after each batch. */
   readonly onProgress?: ((report: ImportReport) => void) | undefined;
@@ -33,15 +33,15 @@ export interface ImportReport {
   readonly refused: number;
 }
 
-/** What an import has come to before its first line. */
+/** The report of an import before its first line. */
 export const nothingImported: ImportReport = { lines: 0, added: 0, updated: 0, skipped: 0, refused: 0 };
 
-/** A batch is one step of the store, so it must stay well below what a request can wait for. */
+/** A batch is one step of the store, so it must take far less time than a request can wait. */
 const batchSize = 250;
 
 /**
- * Takes keys over from a file. It can be run again, after a failure or with a longer file: what is there is recognised by
- * its secret. A line that is wrong is reported and the others go on, unless where it ends cannot be known (`BrokenFile`).
+ * Takes over keys from a file. It can be run again, after a failure or with a longer file: existing keys are recognised by their
+ * secrets. A wrong line is reported and the others go on, unless where it ends cannot be known (`BrokenFile`).
  */
 export async function importKeys(
   lines: AsyncIterable<ImportLine>,
@@ -90,7 +90,7 @@ export async function importKeys(
     }
   }
 
-  // It would be told of every line.
+  // Otherwise every line would report it.
   readKeyFields({ plan: options.plan }, by.rules);
   try {
     for await (const line of lines) {
@@ -99,7 +99,7 @@ export async function importKeys(
       if (batch.length >= batchSize) await flush();
     }
   } catch (error) {
-    // What stands before it was read.
+    // The lines before it were read.
     if (error instanceof BrokenFile) await flush();
     throw error;
   }

@@ -3,22 +3,22 @@ import { filled, none } from '../collections/filled.ts';
 import type { FoundKey } from './found-key.ts';
 import { RecordRing } from '../collections/record-ring.ts';
 
-/** A key as the store told of it, and when it was asked. */
+/** A key as the store returned it, and when it was asked. */
 export interface KeptKey {
   readonly found: FoundKey;
   readonly readAt: number;
   readonly asOf: number;
 }
 
-/** There is room for as many keys that have little beside their plan, and for fewer that have much. */
+/** There is room for this many keys with little beside their plan, and for fewer with much. */
 export const keptKeysMax = 50_000;
 const bytesMax = 6 * 1024 * 1024;
-/** Keys that were asked for again lately, ready to be used. */
+/** Keys recently asked for again, ready for use. */
 const unpackedMax = 2000;
 
 /**
- * Keys by their digests, as texts. 50,000 objects would take 25 MB, which the collector marks and moves: with a million keys in use
- * this is 22 MB less, and p99 31 ms where it was 40. They are unpacked only once they are asked for again.
+ * Keys by their digests, as text. 50,000 objects would take 25 MB, which the collector marks and moves: with a million keys in
+ * use this is 22 MB less, with a p99 of 31 ms instead of 40. They are unpacked only when asked for again.
  */
 export class KeptKeys {
   readonly #packed = new RecordRing({ recordsMax: keptKeysMax, bytesMax });
@@ -54,7 +54,7 @@ export class KeptKeys {
   }
 }
 
-/** Fields that few keys have stand last, and by name. */
+/** Fields that few keys have come last, by name. */
 type Packed = readonly [
   id: string,
   readAt: number,
@@ -85,7 +85,7 @@ function unpack(digest: string, text: string): KeptKey {
   return { found: { id, version, plan, ...limits, secret, digest, secretExpiresAt }, readAt, asOf };
 }
 
-/** Undefined for one that is longer than any of ours, or has other signs: a store may hold such. */
+/** Undefined for one that is longer than any of ours, or has other characters: a store may hold one. */
 function idIn(start: string): string | undefined {
   return plainId.exec(start)?.[1];
 }

@@ -29,14 +29,14 @@ export interface By {
   readonly versions?: readonly number[] | undefined;
 }
 
-/** A key with a secret that was made for it. This is the only time that the secret is seen. */
+/** A key with a secret made for it. This is the only time that the secret is seen. */
 export interface FreshSecret {
   readonly key: KeyView;
   readonly secret: string;
 }
 
 export interface Rotation extends FreshSecret {
-  /** Until when the secrets before this one work, in ISO 8601; null when they do not any more. */
+  /** Until when the secrets before this one work, in ISO 8601; null when they no longer do. */
   readonly othersUntil: string | null;
 }
 
@@ -54,15 +54,15 @@ export interface KeyBook {
   /** Makes a key with a secret. Fields are those of `KeyFields`, and `id` to choose it. */
   create(fields: WrittenFields, by: By): Promise<FreshSecret>;
   /**
-   * The same under a name that the caller chose: a repeat, on whichever gateway, makes no second key. The id comes from
-   * the name, so it cannot be chosen.
+   * The same under a name that the caller chose: a repeat, on any gateway, makes no second key. The id comes from the name, so it
+   * cannot be chosen.
    */
   createOnce(fields: WrittenFields, by: By, request: RequestMark): Promise<FreshSecret | Repeat>;
   list(query: KeyQuery): Promise<KeyPage>;
   show(id: string): Promise<KeyView>;
   /** Changes the fields that are written; `null` empties one. */
   update(id: string, fields: WrittenFields, by: By): Promise<KeyView>;
-  /** Makes a new secret. Those before it work for `overlapMs` longer at most, 0 = not at all. Usage belongs to the key and stays. */
+  /** Makes a new secret. Earlier ones work for at most `overlapMs` longer, 0 = not at all. Usage belongs to the key and stays. */
   rotate(id: string, options: { readonly overlapMs: number }, by: By): Promise<Rotation>;
   /** The same under a name that the caller chose: a repeat makes no second secret, unless seven others came between. */
   rotateOnce(
@@ -84,11 +84,11 @@ export interface KeyBook {
 /** The longest that old secrets may go on working beside a new one. */
 export const overlapMsMax = 90 * 86_400_000;
 /**
- * When somebody else changes the key meanwhile, and no version was asked for, the change is made anew this often, so that nobody
- * keeps an exposed key alive by changing it. Twenty that never pause leave one attempt of sixteen its chance.
+ * When somebody else changes the key meanwhile, and no version was asked for, the change is retried this often, so that nobody
+ * can keep an exposed key alive by changing it. Twenty that never pause leave one attempt in sixteen a chance.
  */
 const attemptsMax = 200;
-/** Before another attempt: those that came together do not meet again. */
+/** Before another attempt, so that those that came together do not meet again. */
 const pauseMaxMs = 10;
 
 /** Opens the book on a store. */
@@ -115,8 +115,8 @@ export function createKeyBook({ store, rules, now }: KeyTools): KeyBook {
   }
 
   /**
-   * Reads a key, changes it and writes it. A change that comes to nothing is neither written nor audited. A revoked key can
-   * be revoked once more, and nothing else.
+   * Reads a key, changes it and writes it. A change that comes to nothing is neither written nor audited. A revoked key can only
+   * be revoked again.
    */
   async function change<Made>(id: string, act: Act, edit: Edit<Made>): Promise<Changed<Made>> {
     for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
@@ -231,7 +231,7 @@ interface Act extends By {
   readonly action: string;
 }
 
-/** What becomes of a key, the very same record for no change; and what was made of which the record tells nothing. */
+/** What becomes of a key, the very same record for no change; and what was made that the record does not hold. */
 type Edit<Made> = (record: KeyRecord) => { readonly record: KeyRecord; readonly made: Made };
 
 interface Changed<Made> {

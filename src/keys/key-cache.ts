@@ -2,11 +2,11 @@ import { BoundedMap } from '../collections/bounded-map.ts';
 import type { FoundKey } from './found-key.ts';
 import { KeptKeys, type KeptKey } from './kept-keys.ts';
 
-/** What the store said of a digest. */
+/** What the store said about a digest. */
 export interface CachedKey {
   readonly found: FoundKey | undefined;
   readonly readAt: number;
-  /** False once something may have changed: then it only serves while the store is away. */
+  /** False once something may have changed: then it serves only while the store is away. */
   readonly isFresh: boolean;
 }
 
@@ -24,15 +24,15 @@ export interface KeyCache {
   /** Forgets one key, and everything that was unknown. */
   forgetKey(keyId: string): void;
   forgetUnknown(): void;
-  /** Asks anew about everything. */
+  /** Makes everything be asked for again. */
   doubtAll(): void;
   /** Counts what was forgotten or doubted. */
   readonly changes: number;
 }
 
-/** They are kept apart from the known, so that guessing cannot push real keys out. */
+/** They are kept apart from known keys, so that guessing cannot push real keys out. */
 export const unknownKeysMax = 10_000;
-/** Once so many keys have changed all that is known is looked through, which takes some 15 ms. */
+/** Once this many keys have changed all known ones are looked through, which takes some 15 ms. */
 export const changedKeysMax = 1000;
 
 /** Creates an empty cache. */
@@ -40,13 +40,13 @@ export function createKeyCache(): KeyCache {
   const known = new KeptKeys();
   const unknown = new BoundedMap<string, number>(unknownKeysMax);
   /**
-   * Where `changes` stood when keys changed last, by their ids: what was read before is outdated, whichever secret it was read for.
-   * What is known is not listed by the ids of keys, which would take as much again.
+   * Where `changes` stood when each key last changed, by id: what was read before is outdated, whichever secret it was read for.
+   * Known keys are not also listed by id, which would take as much memory again.
    */
   const changed = new Map<string, number>();
   let changes = 0;
   let doubtedAt = 0;
-  /** Which keys changed up to then has been forgotten. */
+  /** Which keys changed up to this point has been forgotten. */
   let sweptAt = 0;
 
   function isOutdated({ found, asOf }: KeptKey): boolean {
@@ -81,7 +81,7 @@ export function createKeyCache(): KeyCache {
     keep(digest, found, { readAt, asOf }) {
       if (found === undefined) {
         known.delete(digest);
-        // Since it was asked for it may have been added.
+        // It may have been added since it was asked for.
         if (asOf === changes) unknown.set(digest, readAt);
         else unknown.delete(digest);
         return;

@@ -20,7 +20,7 @@ export type KeyFields = Pick<
   | 'enabled'
 >;
 
-/** What a new key has unless it is said otherwise. A plan has to be said. */
+/** What a new key has unless told otherwise. A plan must be given. */
 export const emptyFields: Omit<KeyFields, 'plan'> = {
   name: '',
   owner: '',
@@ -51,7 +51,7 @@ export function checkSpan({ notBefore, expiresAt }: Pick<KeyFields, 'notBefore' 
   }
 }
 
-/** Refuses quotas that would not mean in the plan what was meant. */
+/** Refuses quotas that would not do in the plan what was meant. */
 export function checkQuotas({ plan, quotas }: Pick<KeyFields, 'plan' | 'quotas'>, { plans }: KeyRules): void {
   const rule = plans.get(plan);
   if (rule === undefined) return;
@@ -62,7 +62,7 @@ export function checkQuotas({ plan, quotas }: Pick<KeyFields, 'plan' | 'quotas'>
   if (faults.length > 0) throw invalidFields(faults);
 }
 
-/** Without a period a quota of a key has that of the plan's quota of its name, if there is one. */
+/** A key's quota without a period has that of the plan's quota of the same name, if there is one. */
 export function lacksPeriod({ name, per }: Pick<OwnQuota, 'name' | 'per'>, { quotas }: PlanRule): boolean {
   return per === undefined && !quotas.some((quota) => quota.name === name);
 }

@@ -2,16 +2,16 @@ import { randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 /**
- * The secret of a key made here: `<prefix>_<27 characters>_<6 characters>`, all letters, digits and underscores, so
- * that a double click selects the whole of it. The middle holds 160.7 random bits; the end is a checksum of what stands
- * before it, by which a mistyped key is told without asking the store.
+ * The secret of a key made here: `<prefix>_<27 characters>_<6 characters>`, all letters, digits and underscores, so that a double
+ * click selects all of it. The middle holds 160.7 random bits; the end is a checksum of what comes before it, which shows a
+ * mistyped key without asking the store.
  */
 export interface KeyFormat {
   /** A new secret. */
   create(): string;
-  /** Whether the text is one of ours, one of ours with a mistake in it, or of some other format, which may begin as ours do. */
+  /** Whether the text is a secret made here, one with a mistake in it, or of another format, which may begin the same way. */
   judge(secret: string): 'sound' | 'mistyped' | 'foreign';
-  /** What may be shown of a secret so that people tell it from others. */
+  /** What may be shown of a secret so that people can tell it from others. */
   start(secret: string): string;
   /** A regular expression for secret scanners: POSIX extended, PCRE, RE2 and JavaScript read it alike. */
   readonly pattern: string;
@@ -31,7 +31,7 @@ const anyWhole = new RegExp(`^[A-Za-z]\\w{0,31}${behindPrefix}$`);
 /** To the end of the word: a prefix may look like the first half of what follows it. */
 const anywhere = new RegExp(`${behindPrefix}\\w*`, 'g');
 
-/** A text without the secrets made here that somebody has put into it, whatever their prefix: it may have been another once. */
+/** A text without any secrets made here, whatever their prefix: it may have been another once. */
 export function withholdSecrets(text: string): string {
   return text.replace(anywhere, '_…');
 }
@@ -46,7 +46,7 @@ export function createKeyFormat(prefix: string): KeyFormat {
   const head = `${prefix}_`;
   const pattern = `${prefix}${behindPrefix}`;
   const whole = new RegExp(`^${pattern}$`);
-  /** With a character too many or too few. It needs both of its parts: keys of others are a prefix and a middle as well. */
+  /** With a character too many or too few. Both parts are needed: keys made elsewhere are a prefix and a middle, too. */
   const near = new RegExp(`^${head}${aboutAsLong(randomLength)}_${aboutAsLong(checksumLength)} ?$`);
   const isOurs = (secret: string): boolean => whole.test(secret) && hasItsChecksum(secret);
   return {
@@ -60,7 +60,7 @@ export function createKeyFormat(prefix: string): KeyFormat {
       return near.test(secret) ? 'mistyped' : 'foreign';
     },
     start(secret) {
-      // Others may begin so too, and be so short that this is all of them.
+      // Others may begin like this too, and be short enough that this is all of them.
       if (isOurs(secret)) return secret.slice(0, head.length + shownLength);
       return secret.length < foreignLengthToShow ? '' : secret.slice(0, shownLength);
     },
@@ -85,7 +85,7 @@ function randomText(length: number): string {
   return text;
 }
 
-/** CRC-32 (RFC 1952) in base 62: it tells every mistake in one place, and all others but one in four thousand million. */
+/** CRC-32 (RFC 1952) in base 62: it catches every mistake in one place, and all others but one in four thousand million. */
 function checksum(body: string): string {
   let rest = crc32(body);
   let text = '';

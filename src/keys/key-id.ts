@@ -23,7 +23,7 @@ export function keyIdOf(name: string): string {
   return `key_${letters.map((byte) => alphabet.charAt(byte % alphabet.length)).join('')}`;
 }
 
-/** What an id may look like: it stands in headers, logs and paths as it is. */
+/** What an id may look like: it appears in headers, logs and paths as it is. */
 export function isKeyId(text: unknown): text is string {
   return typeof text === 'string' && keyId.test(text);
 }

@@ -1,13 +1,13 @@
 export { namePattern as keyIdPattern } from '../config/name-pattern.ts';
 
-/** What people may write about a key. Fields are read by these numbers, and the admin API tells of them. */
+/** What people may write about a key. Fields are read by these limits, and the admin API publishes them. */
 export const lineLengthMax = 200;
 export const labelsMax = 32;
 export const labelPattern = '^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$';
 export const quotasMax = 16;
 export const scopesMax = 64;
 export const networksMax = 64;
-/** What a key may take as JSON: one with all that it may have is far below. */
+/** What a key may take as JSON: one with everything it may have takes far less. */
 export const keyJsonBounds = { depthMax: 8, valuesMax: 10_000 };
 
 /** Whether a text has more characters than this: code points, as JSON Schema counts them, and not units of UTF-16. */

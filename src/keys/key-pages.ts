@@ -3,7 +3,7 @@ import { isKeyId } from './key-id.ts';
 import { invalidFields } from './key-problem.ts';
 import { viewKey, type KeyView } from './key-view.ts';
 
-/** Which keys to list; what is undefined does not matter. */
+/** Which keys to list; undefined filters do not count. */
 export interface KeyQuery {
   readonly plan?: string | undefined;
   readonly owner?: string | undefined;
@@ -15,7 +15,7 @@ export interface KeyQuery {
   /** Revoked keys are listed only when asked for. */
   readonly revoked?: boolean | undefined;
   readonly cursor?: string | undefined;
-  /** 1 to 1000; 100 unless told. */
+  /** 1 to 1000; 100 by default. */
   readonly limit?: number | undefined;
 }
 
@@ -30,7 +30,7 @@ export interface KeyPage {
 export interface AuditQuery {
   readonly keyId?: string | undefined;
   readonly cursor?: string | undefined;
-  /** 1 to 1000; 100 unless told. */
+  /** 1 to 1000; 100 by default. */
   readonly limit?: number | undefined;
 }
 
@@ -48,13 +48,13 @@ export type AuditView = Omit<AuditEntry, 'at' | 'keyId'> & {
   readonly keyId: string | null;
 };
 
-/** How many a page may have, and has unless told. */
+/** How many a page may have, and has by default. */
 export const limitMax = 1000;
 export const limitDefault = 100;
 const scanStep = 200;
 /** One call looks at no more keys than this: a filter that fits none of a million must not hold a gateway up. */
 const scanMax = 5000;
-/** The ids of audit entries in both stores. Redis takes zero and what exceeds 64 bits for an error. */
+/** The ids of audit entries in both stores. Redis treats zero and more than 64 bits as an error. */
 const auditCursor = /^[1-9]\d{0,14}(-\d{1,15})?$/;
 
 /** Lists keys in the order of their ids. */
@@ -83,13 +83,13 @@ export async function listAudit(store: KeyStore, query: AuditQuery): Promise<Aud
 
 /** How a list is looked through. */
 interface Scan<Found, View> {
-  /** Reads what comes behind the cursor, `scanStep` at most. */
+  /** Reads what comes after the cursor, at most `scanStep`. */
   readonly read: (cursor: string | undefined) => Promise<readonly Listed<Found>[]>;
   /** Undefined for what does not fit. */
   readonly view: (found: Found) => View | undefined;
 }
 
-/** Looks through a list from a cursor on, until so many fit or enough was looked at. */
+/** Looks through a list from a cursor on, until `limit` fit or `scanMax` were looked at. */
 async function scan<Found, View>(from: string | undefined, limit: number, { read, view }: Scan<Found, View>) {
   const items: View[] = [];
   const unreadable: string[] = [];
@@ -136,7 +136,7 @@ function readLimit(limit = limitDefault): number {
   throw invalidFields([{ field: 'limit', message: `must be a whole number from 1 to ${limitMax}` }]);
 }
 
-/** What is said of a cursor that no list gave out. */
+/** What is said about a cursor that no list gave out. */
 export function badCursor(): Error {
-  return invalidFields([{ field: 'cursor', message: 'is none that a page ended with' }]);
+  return invalidFields([{ field: 'cursor', message: 'is not one that a page ended with' }]);
 }

@@ -8,7 +8,7 @@ export type KeyProblemCode =
   /** The caller has used this name for another request. */
   | 'reused';
 
-/** One field that is not as it must be. */
+/** One invalid field. */
 export interface FieldFault {
   /** As the field is written: `quotas[0].limit`. */
   readonly field: string;
@@ -16,7 +16,7 @@ export interface FieldFault {
   readonly message: string;
 }
 
-/** Thrown by the key book: the caller asked for what cannot be, and nothing was changed. */
+/** Thrown by the key book: the caller asked for what cannot be done, and nothing was changed. */
 export class KeyProblem extends Error {
   readonly code: KeyProblemCode;
   readonly faults: readonly FieldFault[];
@@ -38,7 +38,7 @@ export class BrokenFile extends KeyProblem {
   }
 }
 
-/** The problem of fields that are not as they must be, with all of them in one sentence. */
+/** The problem of invalid fields, with all of them in one sentence. */
 export function invalidFields(faults: readonly FieldFault[]): KeyProblem {
   const text = faults
     .map(({ field, message }) => (field === '' ? message : `${field} ${message}`))

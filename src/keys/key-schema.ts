@@ -16,7 +16,7 @@ import type { KeyView, SecretView } from './key-view.ts';
 /** JSON Schema (draft 2020-12), as far as it is used here. */
 export type Schema = Readonly<Record<string, unknown>>;
 
-/** One schema for each field of T, and none besides: the compiler keeps the two alike. */
+/** One schema for each field of T, and no others: the compiler keeps the two in step. */
 type SchemaOf<T> = { readonly [Field in keyof T]-?: Schema };
 
 const line = { type: 'string', maxLength: lineLengthMax };
@@ -73,7 +73,7 @@ export const fieldSchemas: SchemaOf<KeyFields> = {
     maxItems: networksMax,
     items: { type: 'string' },
   },
-  notBefore: { description: 'From when it is valid; null for ever since.', ...moment },
+  notBefore: { description: 'From when it is valid; null for always.', ...moment },
   expiresAt: { description: 'From when it is refused; null for never.', ...moment },
   enabled: { description: 'false refuses it until it is enabled.', type: 'boolean' },
 };
@@ -112,7 +112,7 @@ const keyProperties: SchemaOf<KeyView> = {
     enum: ['good', 'revoked', 'disabled', 'not_yet_valid', 'expired'],
   },
   ...fieldSchemas,
-  revokedAt: { description: 'Since when it is revoked for ever; null for not.', ...moment },
+  revokedAt: { description: 'Since when it is revoked for ever; null when it is not.', ...moment },
   createdAt: { description: 'null for a key of the configuration file.', ...moment },
   lastUsedAt: { description: 'Written about once a minute; null for never.', ...moment },
   secrets: {

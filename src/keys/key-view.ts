@@ -6,8 +6,8 @@ import { hasExpired, standingOfKey, type Standing } from './standing.ts';
 type Moment = string | null;
 
 /**
- * A key as operators see it, ready to be written as JSON: instants in ISO 8601, `null` for what is not set. It has no
- * digests either: that of a weak secret can be tried out until it fits.
+ * A key as operators see it, ready to be written as JSON: instants in ISO 8601, `null` for what is not set. It has no digests
+ * either: a weak secret could be guessed from its digest.
  */
 export type KeyView = Omit<KeyRecord, InstantsOfKey | 'createdAt' | 'secrets' | 'requests'> &
   Readonly<Record<InstantsOfKey, Moment>> & {
@@ -50,7 +50,7 @@ export function viewKey({ record, usedAt }: KnownKey, now: number): KeyView {
   };
 }
 
-/** Shows a key of the configuration file, which tells neither when it was made nor anything of its secret. */
+/** Shows a key of the configuration file, which shows neither when it was made nor anything about its secret. */
 export function viewFixedKey(record: KeyRecord, now: number): KeyView {
   return { ...viewKey({ record, usedAt: new Map() }, now), createdAt: null, secrets: [] };
 }

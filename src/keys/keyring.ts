@@ -12,7 +12,7 @@ export interface KeyFinder {
   find(secret: string): FoundKey | undefined | Promise<FoundKey | undefined>;
 }
 
-/** What the store said lately, for whatever configuration it is asked. */
+/** What the store said lately, whatever configuration asks for it. */
 export interface Keyring {
   under(rules: KeyringRules): KeyFinder;
   close(): void;
@@ -22,7 +22,7 @@ export interface Keyring {
 export interface KeyringRules {
   readonly staticKeys: readonly StaticKey[];
   readonly format: Pick<KeyFormat, 'judge'>;
-  /** What the store said is asked again after this, should the change feed have failed. */
+  /** The store is asked again after this, in case the change feed has failed. */
   readonly cacheForMs: number;
   /** A store that is down does not lock out a key it vouched for this recently. */
   readonly graceOnOutageMs: number;
@@ -44,7 +44,7 @@ export function createKeyring({ store, mono }: KeyringOptions): Keyring {
     if (event.kind === 'changed') cache.forgetKey(event.keyId);
     else if (event.kind === 'added') cache.forgetUnknown();
     else cache.doubtAll();
-    // An answer that is under way may be from before the change: whoever comes from now on asks anew.
+    // An answer that is under way may be from before the change: later requests ask again.
     asked.clear();
   });
 
@@ -59,7 +59,7 @@ export function createKeyring({ store, mono }: KeyringOptions): Keyring {
       if (last?.found !== undefined && mono() - last.readAt < graceOnOutageMs) return last.found;
       throw error;
     } finally {
-      // Since a change it is that of somebody else.
+      // After a change the entry may be another request's.
       if (asOf === cache.changes) asked.delete(digest);
     }
   }
@@ -78,7 +78,7 @@ export function createKeyring({ store, mono }: KeyringOptions): Keyring {
       const fixed = new Map(staticKeys.map((key) => [key.digest, foundOf(key)]));
       return {
         find(secret) {
-          // Only the digest is ever looked up or kept, so neither memory nor timing tells anything of the secret itself.
+          // Only the digest is ever looked up or kept, so neither memory nor timing tells anything about the secret itself.
           const digest = hash('sha256', secret, 'hex');
           const found = fixed.get(digest);
           if (found !== undefined) return found;

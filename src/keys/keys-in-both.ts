@@ -23,7 +23,7 @@ export async function findKeysInBoth(
   return [...found];
 }
 
-/** A spoilt record says nothing of the others. */
+/** A damaged record says nothing about the others. */
 async function ifReadable(record: Promise<KeyRecord | undefined>): Promise<KeyRecord | undefined> {
   try {
     return await record;

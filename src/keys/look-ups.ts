@@ -11,8 +11,8 @@ interface LookUp {
 const slots = 256;
 
 /**
- * The look-ups that are under way, by digest. A `Map` would keep those that stood in it when V8 last packed it (see `Line`): with a
- * million keys in use a quarter of all that outlived its request. Here nothing leads to one that is over.
+ * The look-ups that are under way, by digest. A `Map` would keep those that it held when V8 last packed it (see `Line`): with a
+ * million keys in use, a quarter of all that outlived their requests. Here nothing refers to one that is over.
  */
 export class LookUps {
   readonly #first: (LookUp | undefined)[] = Array.from({ length: slots }, () => undefined);
@@ -23,7 +23,7 @@ export class LookUps {
     return one?.answer;
   }
 
-  /** Adds one of a digest that has none. */
+  /** Adds one for a digest that has none. */
   add(digest: string, answer: Promise<FoundKey | undefined>): void {
     const slot = slotOf(digest);
     this.#first[slot] = { digest, answer, next: this.#first[slot] };

@@ -3,14 +3,14 @@ import { readKeyFields, readKeyId } from './read-key-fields.ts';
 import { invalidFields, KeyProblem, readTogether } from './key-problem.ts';
 import type { KeyRules } from './key-rules.ts';
 
-/** What a new key is to be. */
+/** A new key as it was asked for. */
 export interface NewKey {
   /** Undefined when none was chosen. */
   readonly id: string | undefined;
   readonly fields: KeyFields;
 }
 
-/** Reads what a new key is to be, as far as that needs no store, and throws a `KeyProblem` with what is wrong in it. */
+/** Reads a new key, as far as that needs no store, and throws a `KeyProblem` with what is wrong in it. */
 export function readNewKey({ id, ...written }: WrittenFields, rules: KeyRules): NewKey {
   const [chosen, given] = readTogether(
     () => (id === undefined ? undefined : readId(id, rules)),
@@ -19,7 +19,7 @@ export function readNewKey({ id, ...written }: WrittenFields, rules: KeyRules): 
   return { id: chosen, fields: completeFields(given, given.plan ?? onlyPlan(rules), rules) };
 }
 
-/** Where there is one plan only, nobody has to name it. */
+/** Where there is only one plan, it need not be named. */
 function onlyPlan({ plans }: KeyRules): string {
   const names = [...plans.keys()];
   const [plan] = names;

@@ -13,7 +13,7 @@ export type Candidate = ReadLine &
   (
     | /** It makes a key, if there is none with its secret. */
       { readonly kind: 'whole'; readonly record: KeyRecord }
-    /** It can make none, for this reason: that is no fault of a line about a key that is there. */
+    /** It cannot make one, for this reason: that is no fault in a line about an existing key. */
     | { readonly kind: 'partial'; readonly problem: KeyProblem }
   );
 
@@ -23,7 +23,7 @@ interface ReadLine {
   readonly digest: string;
   /** The id that the line asks for. */
   readonly id: string | undefined;
-  /** What it says of a key that is there. */
+  /** What it says about an existing key. */
   readonly fields: Partial<KeyFields>;
   readonly warning: string | undefined;
 }
@@ -39,7 +39,7 @@ export function readCandidate(
   { id: wanted, secret, hash: digest, ...written }: WrittenFields,
   { rules, now, plan }: Surroundings,
 ): Candidate {
-  // A plan that the line does not name is for a key that is new: one that is there keeps its own.
+  // A plan that the line does not name is for new keys only: an existing one keeps its own.
   const named = { ...written, plan: written['plan'] ?? undefined };
   // A hash comes from another store, where the key may have outlived a route. Its other scopes still say what it may do.
   const anyScope = typeof digest === 'string';
@@ -47,11 +47,11 @@ export function readCandidate(
     () => readKeyFields(named, rules, { besides: ['id', 'secret', 'hash'], anyScope, mayName: false }),
     () => readId(wanted ?? undefined, rules),
   );
-  // Not before: whoever misspells `secret` is told that there is no such field.
+  // Not before: a misspelt `secret` is reported as an unknown field.
   const given = readSecret(secret ?? undefined, digest ?? undefined, rules);
   const at = now();
   const kept = { number: 1, ...given, createdAt: at, expiresAt: undefined };
-  // The one in the file would be found first, and this one once that is taken out.
+  // The one in the file would be found first, and this one once that is removed.
   if (rules.staticKeys.some((key) => key.digest === kept.digest)) {
     const field = secret === undefined ? 'hash' : 'secret';
     throw invalidFields([{ field, message: 'is that of a key in the configuration file' }]);

@@ -9,8 +9,8 @@ import { BrokenFile, invalidFields, KeyProblem } from './key-problem.ts';
 import { splitRecords, type ImportForm, type TextRecord } from './split-records.ts';
 
 /**
- * Reads keys from CSV with a heading, or from JSON lines. Lines are counted from 1. One that makes no sense is passed on as a fault;
- * none of its text is.
+ * Reads keys from CSV with a heading, or from JSON lines. Lines are counted from 1. One that makes no sense is passed on as a
+ * fault, without any of its text.
  */
 export async function* readImport(
   chunks: AsyncIterable<Uint8Array>,
@@ -27,7 +27,7 @@ export async function* readImport(
 
 type Reader = (text: string) => WrittenFields;
 
-/** No other line would be a heading, whatever it holds. */
+/** No later line can be the heading, whatever it holds. */
 function readHeading(record: TextRecord): Reader {
   const { number } = record;
   if ('fault' in record) throw new BrokenFile(number, record.fault);
@@ -57,7 +57,7 @@ function readJson(line: string): WrittenFields {
   } catch (error) {
     if (!(error instanceof JsonProblem)) throw error;
   }
-  throw malformed('is no JSON object, or holds a field twice');
+  throw malformed('is not a JSON object, or holds a field twice');
 }
 
 const listOf = (cell: string): string[] => cell.split(';').map((item) => item.trim());
@@ -86,7 +86,7 @@ function createCsvReader(heading: string): Reader {
   const known = Object.keys(columns);
   const unknown = names.find((name) => !known.includes(name));
   if (unknown !== undefined) {
-    // A file without a heading has a key in its first line, so what stands there is not repeated.
+    // A file without a heading has a key in its first line, so its content is not repeated.
     const cure = suggest(/^[A-Za-z_]{1,16}$/.test(unknown) ? unknown : '', known);
     const separators = /[;\t]/.test(unknown) ? '; columns are separated by commas' : '';
     throw malformed(`must name the columns, and one of its names is not known${cure}${separators}`);

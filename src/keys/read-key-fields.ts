@@ -24,17 +24,17 @@ import { isOfUse } from './scopes.ts';
 import { createUnknownNames } from './unknown-names.ts';
 
 export interface ReadOptions {
-  /** Fields that may be written as well, and that somebody else reads. */
+  /** Further fields that may be written, which other code reads. */
   readonly besides?: readonly string[];
-  /** Whether scopes are taken that are of no use on any route. Default false. */
+  /** Whether scopes are accepted that are of no use on any route. Default false. */
   readonly anyScope?: boolean;
   /** Whether unknown fields are named. Default true. */
   readonly mayName?: boolean;
 }
 
 /**
- * Reads the fields that are written, and throws a `KeyProblem` with all that is wrong in them. `null` empties a field.
- * Instants are ISO 8601. No value that is written is repeated in what is said of it.
+ * Reads the written fields, and throws a `KeyProblem` with everything wrong in them. `null` empties a field. Instants are ISO
+ * 8601. No message repeats a written value.
  */
 export function readKeyFields(
   written: WrittenFields,
@@ -66,17 +66,17 @@ export function readKeyFields(
   return fields;
 }
 
-/** The id that somebody has chosen for a key, which is none that is a secret. */
+/** The id chosen for a key, which must not be a secret. */
 export function readKeyId(id: unknown): string {
   if (!isKeyId(id)) {
-    const message = 'is no id, use up to 64 letters, digits, ".", "_" and "-"';
+    const message = 'is not an id, use up to 64 letters, digits, ".", "_" and "-"';
     throw invalidFields([{ field: 'id', message }]);
   }
   if (isSecret(id)) throw invalidFields([{ field: 'id', message: isSecretFault }]);
   return id;
 }
 
-/** Notes what is wrong. There is no value then. */
+/** Notes what is wrong; then there is no value. */
 type Say = (message: string, at?: string) => undefined;
 type ReaderRules = KeyRules & { readonly anyScope: boolean };
 type Reader<T> = (value: unknown, say: Say, rules: ReaderRules) => T | undefined;
@@ -107,7 +107,7 @@ const quotaName = new RegExp(quotaNamePattern);
 const quotaFields = ['name', 'limit', 'per', 'timezone'];
 
 function readLine(value: unknown, say: Say): string | undefined {
-  if (typeof value !== 'string') return say('is no text');
+  if (typeof value !== 'string') return say('is not text');
   if (isSecret(value)) return say(isSecretFault);
   if (!printable.test(value)) return say('holds characters that cannot be seen');
   return isLongerThan(value, lineLengthMax)
@@ -117,13 +117,13 @@ function readLine(value: unknown, say: Say): string | undefined {
 
 const isSecretFault = 'is a secret of a key, which belongs nowhere else';
 
-/** In a column that was mistaken for another, say. Whatever is no secret of a key is shown in lists, logs and headers. */
+/** As when columns are mixed up. Any other text is shown in lists, logs and headers. */
 function isSecret(text: string): boolean {
   return isMadeHere(text.trim());
 }
 
 function readPlan(value: unknown, say: Say, { plans }: KeyRules): string | undefined {
-  if (typeof value !== 'string') return say('is no text');
+  if (typeof value !== 'string') return say('is not text');
   if (plans.has(value)) return value;
   const names = [...plans.keys()];
   return say(
@@ -132,7 +132,7 @@ function readPlan(value: unknown, say: Say, { plans }: KeyRules): string | undef
 }
 
 function readScope(value: unknown, say: Say, { routes, anyScope }: ReaderRules): string | undefined {
-  if (typeof value !== 'string') return say('is no text');
+  if (typeof value !== 'string') return say('is not text');
   const fault = value.startsWith('/') ? pathFault(value) : undefined;
   if (fault !== undefined) return say(fault);
   if (isOfUse(value, routes)) return value;
@@ -143,47 +143,47 @@ function readScope(value: unknown, say: Say, { routes, anyScope }: ReaderRules):
 
 function readNetwork(value: unknown, say: Say): string | undefined {
   if (typeof value === 'string' && isNetwork(value)) return value;
-  return say('is no network, write an address or a CIDR such as 10.0.0.0/8');
+  return say('is not a network, write an address or a CIDR such as 10.0.0.0/8');
 }
 
 function readInstant(value: unknown, say: Say): number | undefined {
   const at = typeof value === 'string' ? parseInstant(value) : undefined;
   if (at !== undefined && at > 0) return at;
-  return say('is no date, write 2026-12-31 or 2026-12-31T18:00:00Z');
+  return say('is not a date, write 2026-12-31 or 2026-12-31T18:00:00Z');
 }
 
 function readLabels(value: unknown, say: Say): Readonly<Record<string, string>> | undefined {
-  if (!isObject(value)) return say('is no mapping of names to texts');
+  if (!isObject(value)) return say('is not a mapping of names to texts');
   const labels = Object.entries(value);
   if (labels.length > labelsMax) return say(`has more than ${labelsMax} labels`);
   for (const [name, text] of labels) {
     if (!labelName.test(name)) say('has a name that is not made of letters, digits, ".", "_", "/" and "-"');
     else if (typeof text !== 'string' || !printable.test(text) || isLongerThan(text, lineLengthMax)) {
-      say(`is no text of up to ${lineLengthMax} characters`, `.${name}`);
+      say(`is not text of up to ${lineLengthMax} characters`, `.${name}`);
     } else if (isSecret(text)) say(isSecretFault, `.${name}`);
   }
   return Object.fromEntries(labels.map(([name, text]) => [name, String(text)]));
 }
 
 function readQuota(value: unknown, say: Say): OwnQuota | undefined {
-  if (!isObject(value)) return say('is no mapping of name, limit, per and timezone');
+  if (!isObject(value)) return say('is not a mapping of name, limit, per and timezone');
   const { name, limit, per, timezone } = value;
   const unknown = Object.keys(value).some((field) => !quotaFields.includes(field));
   if (unknown) say(`has a field other than ${quotaFields.join(', ')}`);
   if (typeof name !== 'string' || !quotaName.test(name)) {
-    return say('is no name of a quota, use a-z, 0-9, "_" and "-"', '.name');
+    return say('is not a name of a quota, use a-z, 0-9, "_" and "-"', '.name');
   }
   if (typeof limit !== 'number' || !Number.isSafeInteger(limit) || limit < 1) {
-    return say('is no whole number of at least 1', '.limit');
+    return say('is not a whole number of at least 1', '.limit');
   }
   if (per !== undefined && !isPeriodUnit(per)) {
-    return say(`is no period, choose from ${periodUnits.join(', ')}`, '.per');
+    return say(`is not a period, choose from ${periodUnits.join(', ')}`, '.per');
   }
   if (
     timezone !== undefined &&
     !(typeof timezone === 'string' && per !== undefined && isTimeZone(timezone))
   ) {
-    return say('is no time zone of a period, write UTC or a name such as Europe/Berlin', '.timezone');
+    return say('is not a time zone of a period, write UTC or a name such as Europe/Berlin', '.timezone');
   }
   return { name, limit, per, timezone };
 }
@@ -195,7 +195,7 @@ interface ListRule<T> {
 }
 
 function readList<T>(value: unknown, say: Say, { most, read, distinct }: ListRule<T>): T[] | undefined {
-  if (!Array.isArray(value)) return say('is no list');
+  if (!Array.isArray(value)) return say('is not a list');
   if (value.length > most) return say(`has more than ${most} entries`);
   const items = value.flatMap((item: unknown, index) => {
     const one = read(item, (message, at = '') => say(message, `[${index}]${at}`));

@@ -1,17 +1,17 @@
 import type { KeyRecord, RequestMark } from '../stores/key-store.ts';
 import { KeyProblem } from './key-problem.ts';
 
-/** Named requests of one key that are remembered. */
+/** How many named requests of a key are remembered. */
 const requestsMax = 8;
 
-/** Whether the request has been made before. Throws when another one was, under its name. */
+/** Whether the request has been made before. Throws when its name was used for another one. */
 export function isMarked({ requests }: KeyRecord, { name, content }: RequestMark): boolean {
   const mark = requests.find((one) => one.name === name);
   if (mark === undefined || mark.content === content) return mark !== undefined;
   throw new KeyProblem('reused', 'this idempotency key belongs to another request');
 }
 
-/** The key with the request among those that it knows. The first is kept for good: it may be the one that made the key. */
+/** The key with the request added to those that it knows. The first is kept for good: it may be the one that made the key. */
 export function remember(record: KeyRecord, request: RequestMark): KeyRecord {
   const { requests } = record;
   const kept = requests.length < requestsMax ? requests : requests.toSpliced(1, 1);

@@ -3,20 +3,20 @@ import { compareSegments, fits, segmentsOf, type Segment } from '../config/route
 
 /**
  * Whether the scopes of a key cover a request. A scope is the name of a route, or a pattern of paths as routes have them:
- * `/v1/voice/*`. It is held against the canonical path to the letter: another letter case, an escape or a final slash
- * more is not covered.
+ * `/v1/voice/*`. It is compared with the canonical path to the letter: another letter case, an escape or an extra final slash is
+ * not covered.
  */
 export function covers(scopes: readonly string[], { name }: Pick<Route, 'name'>, path: string): boolean {
   if (scopes.length === 0 || (isChosen(name) && scopes.includes(name))) return true;
   return patternsOf(scopes).some((pattern) => matches(pattern, path));
 }
 
-/** A route without a name is called by its path, and that is no name by which a scope could mean it: there it is a pattern. */
+/** A route without a name goes by its path, which a scope cannot use as a name: there it is a pattern. */
 function isChosen(name: string): boolean {
   return !name.startsWith('/');
 }
 
-/** Whether some request on one of the routes could be covered by this scope. */
+/** Whether this scope could cover some request on one of the routes. */
 export function isOfUse(scope: string, routes: readonly Pick<Route, 'name' | 'path'>[]): boolean {
   const pattern = scope.startsWith('/') ? segmentsOf(scope) : undefined;
   return routes.some(
@@ -35,7 +35,7 @@ function patternsOf(scopes: readonly string[]): readonly (readonly Segment[])[] 
   return patterns;
 }
 
-/** A `*` takes no empty segment here: a lax upstream would serve `/a/` as `/a`, which `/a/*` does not cover. */
+/** A `*` matches no empty segment here: a lax upstream would serve `/a/` as `/a`, which `/a/*` does not cover. */
 function matches(pattern: readonly Segment[], path: string): boolean {
   const parts = path === '/' ? [] : path.slice(1).split('/');
   return parts[pattern.length - 1] !== '' && fits(pattern, parts);

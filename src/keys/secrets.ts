@@ -7,7 +7,7 @@ import { hasExpired } from './standing.ts';
 
 const secretsMax = 8;
 
-/** Makes a secret. It is seen here alone: what is kept is its hash. */
+/** Makes a secret. It is seen only here: what is kept is its hash. */
 export function createSecret(
   { format }: KeyRules,
   number: number,
@@ -29,13 +29,13 @@ export function liveSecrets(secrets: readonly KeySecret[], at: number): readonly
   return secrets.filter(({ expiresAt }) => !hasExpired(expiresAt, at));
 }
 
-/** A secret, and until when those before it work at the latest: null when they do not any more. */
+/** A secret, and until when those before it work at the latest: null when they no longer do. */
 export interface NewSecret {
   readonly secret: string;
   readonly othersUntil: string | null;
 }
 
-/** Gives a key a new secret, beside which those that it has go on working for a while. */
+/** Gives a key a new secret; those that it has go on working for a while. */
 export function rotateSecrets(
   record: KeyRecord,
   rules: KeyRules,
@@ -50,7 +50,7 @@ export function rotateSecrets(
   };
 }
 
-/** None works for longer than it would have. Throws when they are too many. */
+/** None works for longer than it would have. Throws when there are too many. */
 function outlive(
   secrets: readonly KeySecret[],
   at: number,

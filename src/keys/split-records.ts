@@ -7,16 +7,16 @@ export type ImportForm = 'csv' | 'json';
 /** A line of a file, or as many lines of CSV as a quoted cell holds together. Its number is that of its first line. */
 export type TextRecord = {
   readonly number: number;
-  /** Undefined as long as there was nothing but blanks. */
+  /** Undefined while there has been nothing but blanks. */
   readonly form: ImportForm | undefined;
 } & ({ readonly text: string } | { readonly fault: string });
 
 const recordBytesMax = 64 * 1024;
 
 /**
- * Splits bytes into records, and never holds more than one of them and one chunk. The form is the one that is said, or whichever
- * the first character that is no blank says. Throws at a quote that is not closed: what stands behind it may be the text of a cell,
- * and whoever chose that would choose keys.
+ * Splits bytes into records, and never holds more than one of them and one chunk. The form is the given one, or the one that the
+ * first non-blank character shows. Throws at a quote that is not closed: what follows may be the text of a cell, and its author
+ * would choose keys.
  */
 export async function* splitRecords(
   chunks: AsyncIterable<Uint8Array>,
@@ -51,7 +51,7 @@ class Splitter {
   /** Takes a piece of a line. */
   take(piece: string): void {
     if (this.#form !== 'json') this.#quotes.take(piece);
-    // One byte too many is kept of a record that is too long: it is told by that at its end.
+    // Of a record that is too long one byte too many is kept, which shows at its end.
     const room = recordBytesMax + 1 - this.#taken.length;
     this.#taken += piece.slice(0, room);
   }
@@ -67,13 +67,13 @@ class Splitter {
     return this.#finish();
   }
 
-  /** Ends the file: its last record, if it has no line break behind it. */
+  /** Ends the file: its last record, if no line break follows it. */
   end(): TextRecord | undefined {
     this.#begin();
     return this.#taken === '' ? undefined : this.#finish();
   }
 
-  /** Looks at the first character that is no blank. A list is no file of lines, however it is printed. */
+  /** Looks at the first non-blank character. A list is not a file of lines, however it is printed. */
   #begin(): void {
     if (this.#hasBegun) return;
     const [first] = this.#taken.replace(/^\u00EF\u00BB\u00BF/, '').trimStart();
@@ -102,7 +102,7 @@ class Splitter {
   }
 }
 
-/** Latin-1 has a character for each byte, so what is not UTF-8 spoils its own record and no other. */
+/** Latin-1 has a character for each byte, so what is not UTF-8 spoils only its own record. */
 function latin1Of({ buffer, byteOffset, byteLength }: Uint8Array): string {
   return Buffer.from(buffer, byteOffset, byteLength).toString('latin1');
 }

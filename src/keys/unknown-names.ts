@@ -5,8 +5,8 @@ import type { FieldFault } from './key-problem.ts';
 const harmless = /^[A-Za-z_]\w{0,14}$/;
 
 /**
- * Says of names that there is nothing of the kind, among these: one after another, so that neither a sentence nor the names to
- * choose from are said twice. Where a secret may be as short as a name, none is repeated (`mayName`).
+ * Says, name by name, that there is no such field or parameter among these, so that neither a sentence nor the names to choose
+ * from appear twice. Where a secret may be as short as a name, none is repeated (`mayName`).
  */
 export function createUnknownNames(
   kind: 'field' | 'parameter',
@@ -19,7 +19,7 @@ export function createUnknownNames(
     const cure = suggest(/^\w{1,32}$/.test(name) ? name : '', names);
     const isNews = !said.has(cure);
     said.add(cure);
-    if (field !== '') return [{ field, message: `is no ${kind}${isNews ? cure : ''}` }];
+    if (field !== '') return [{ field, message: `is not a ${kind}${isNews ? cure : ''}` }];
     return isNews ? [{ field, message: `there is no such ${kind}${cure}` }] : [];
   };
 }

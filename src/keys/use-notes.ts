@@ -12,15 +12,15 @@ export interface UseNotes {
   close(): Promise<void>;
 }
 
-/** Each secret is written once in this time at most, unless more are used in it than are gathered. */
+/** Each secret is written at most once in this time, unless more are used in it than are gathered. */
 const flushEveryMs = 60_000;
-/** Once there are so many they are written at once: a million keys in use must not take memory until the minute is over. */
+/** Once there are this many they are written at once: a million keys in use must not take memory until the minute is over. */
 export const gatheredMax = 10_000;
 const usesPerWrite = 500;
-/** A gateway that stops has little time, and needs it for what is owed. */
+/** A stopping gateway has little time, and needs it for what is owed. */
 const closingMs = 1000;
 
-/** Starts gathering. What cannot be written is dropped: it is no reason to burden a store that struggles. */
+/** Starts gathering. What cannot be written is dropped: a struggling store must not be burdened with it. */
 export function createUseNotes(store: Pick<KeyStore, 'noteUses'>, everyMs = flushEveryMs): UseNotes {
   /** When each secret was used last, by a name: an object for each would take twice as much, and there may be thousands at any time. */
   let gathered = new Map<string, number>();

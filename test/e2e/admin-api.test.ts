@@ -246,9 +246,9 @@ function apiRules({ ask, other, gateways }: Scene): void {
         [
           422,
           [
-            { field: 'nonsense', problem: `is no field, choose from ${names}` },
-            { field: 'owners', problem: 'is no field, did you mean "owner"?' },
-            { field: 'rubbish', problem: 'is no field' },
+            { field: 'nonsense', problem: `is not a field, choose from ${names}` },
+            { field: 'owners', problem: 'is not a field, did you mean "owner"?' },
+            { field: 'rubbish', problem: 'is not a field' },
           ],
         ],
       );
@@ -268,7 +268,8 @@ function apiRules({ ask, other, gateways }: Scene): void {
     );
     const line = { headers: { 'content-type': 'application/jsonl' }, body: JSON.stringify(body) };
     const problem = (await ask('POST', '/v1/import', line)).body.faults[0]?.problem ?? '';
-    for (const part of ['id is no id', 'plan ', 'networks[0] ']) assert.ok(problem.includes(part), problem);
+    for (const part of ['id is not an id', 'plan ', 'networks[0] '])
+      assert.ok(problem.includes(part), problem);
   });
 
   test('a chosen id is taken once', async () => {

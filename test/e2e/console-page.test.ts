@@ -125,7 +125,7 @@ test('what the API tells is text, whatever it looks like', async (t) => {
 
 test('a link to what is no id asks for nothing', async (t) => {
   const visitor = await signedIn(t, { at: '#../verify' });
-  await visitor.sees('This is no id of a key');
+  await visitor.sees('This is not the id of a key');
 });
 
 test('a change is refused when somebody else was faster, in the words of the API', async (t) => {
@@ -163,7 +163,7 @@ test('faults of fields are told, and the fields are marked', async (t) => {
   await visitor.fill('Plan', 'fre');
   await visitor.fill('Valid until', 'tomorrow');
   await visitor.click('Create');
-  await visitor.sees(/plan is not among the plans.*expiresAt is no date/);
+  await visitor.sees(/plan is not among the plans.*expiresAt is not a date/);
   const faulty = [...visitor.window.document.querySelectorAll('[aria-invalid="true"]')];
   assert.deepEqual(
     faulty.map((input) => input.getAttribute('name')),

@@ -376,12 +376,12 @@ test('the command line leads a key through its life, and shows each secret once'
     [['create', '--plan', 'fre'], /^gatehouse: --plan is not among the plans, did you mean "free"\?\n$/],
     [
       ['create', '--plan', 'free', '--expires', '99999999d'],
-      /^gatehouse: --expires is no moment, .* never\n$/,
+      /^gatehouse: --expires is not a moment, .* never\n$/,
     ],
-    [['create', '--plan', 'free', '--quota', 'm=0'], /^gatehouse: --quota limit is no whole number/],
+    [['create', '--plan', 'free', '--quota', 'm=0'], /^gatehouse: --quota limit is not a whole number/],
     [['create', '--plan', 'free', '--quota', 'm'], /^gatehouse: --quota is written monthly=5000 or/],
     [['create', '--plan', 'free', '--scope', '/x', '--network', 'x'], /--scope is .*\n.*: --network is no/],
-    [['update', 'k1', '--not-before', 'soon'], /^gatehouse: --not-before is no moment/],
+    [['update', 'k1', '--not-before', 'soon'], /^gatehouse: --not-before is not a moment/],
     [['update', 'k1', '--clear', 'expires'], /Choose from name, .*, expiresAt\./],
     [['update', 'k1', '--clear', 'plan'], /Choose from name, /],
     [
@@ -416,8 +416,8 @@ test('no store is made for a key that cannot be one', async (t) => {
   const mistakes = [
     [[], 64, /^gatehouse: --plan is needed, choose from free, paid\n$/],
     [['--plan', 'fre'], 64, /^gatehouse: --plan is not among the plans/],
-    [['--plan', 'free', '--expires', 'soon'], 64, /^gatehouse: --expires is no moment/],
-    [['--plan', 'free', '--id', 'a b'], 64, /^gatehouse: --id is no id/],
+    [['--plan', 'free', '--expires', 'soon'], 64, /^gatehouse: --expires is not a moment/],
+    [['--plan', 'free', '--id', 'a b'], 64, /^gatehouse: --id is not an id/],
     [
       ['--plan', 'free', '--id', 'demo'],
       1,

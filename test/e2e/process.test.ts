@@ -196,11 +196,11 @@ describe('a start that fails, or is not one', { concurrency: 3 }, () => {
     { args: ['check', '--wait=5'], stderr: /unknown option '--wait'$/m },
     {
       args: ['usage', 'show', '--limit', 'five'],
-      stderr: /'--limit <number>' argument is invalid\. It is no whole number from 1 to 999999999\.$/m,
+      stderr: /'--limit <number>' argument is invalid\. It is not a whole number from 1 to 999999999\.$/m,
     },
     {
       args: ['keys', 'list', '--limit', '99999999999'],
-      stderr: /It is no whole number from 1 to 999999999\.$/m,
+      stderr: /It is not a whole number from 1 to 999999999\.$/m,
     },
     { args: [], stderr: /Usage: gatehouse/ },
   ]) {

@@ -5,11 +5,11 @@ import { commonHeaders } from '../send-answer.ts';
 
 /** The page from which people administer keys in a browser. */
 export interface Console {
-  /** Answers a request for a file of the page, and says whether it was one. Throws for a method that reads nothing. */
+  /** Answers a request for a file of the page; false when it is not for one. Throws for a method that does not read. */
   serve(req: IncomingMessage, res: ServerResponse): boolean;
 }
 
-/** All files of the page by their paths. What is not named here is not served, whatever lies in the folder. */
+/** All files of the page, by path. Nothing else is served, whatever is in the folder. */
 const names: Readonly<Record<string, string>> = {
   '/': 'page.html',
   '/console/page.css': 'page.css',
@@ -33,9 +33,9 @@ const types: Readonly<Record<string, string>> = {
 };
 
 /**
- * The page holds the token of an operator, so it runs its own scripts alone, asks nobody but this listener, and stands in no
- * frame. Trusted Types make the browser refuse markup that is made of text, should a script ever try. Nothing of it is kept
- * (`no-store`, as all of this listener): page and scripts are always those of one release.
+ * The page holds an operator's token, so it runs only its own scripts, calls only this listener, and cannot be framed. Trusted
+ * Types make the browser refuse markup made from text, should a script ever try. None of it is cached (`no-store`, as everywhere
+ * on this listener): page and scripts always come from one release.
  */
 const pageHeaders = {
   'Content-Security-Policy': [
@@ -56,7 +56,7 @@ const pageHeaders = {
   'Referrer-Policy': 'no-referrer',
 } as const;
 
-/** Creates the console: its files are read now, and held. */
+/** Creates the console. Its files are read now and kept in memory. */
 export function createConsole(): Console {
   const files = new Map(Object.entries(names).map(([path, name]) => [path, readFile(name)]));
   return {
@@ -75,7 +75,7 @@ export function createConsole(): Console {
         'Content-Type': file.type,
         'Content-Length': file.bytes.length,
       });
-      // Of an answer to HEAD Node sends the headers alone.
+      // For HEAD, Node sends only the headers.
       res.end(file.bytes);
       return true;
     },

@@ -15,7 +15,7 @@ export const importOperations: readonly Operation[] = [
     role: 'write',
     summary: 'take over keys from CSV or JSON lines, plain or hashed',
     description:
-      'Each line is a key: the fields of `NewKey` and its `secret` or its `hash` (sha256:…). CSV begins with a line that names the columns; lists are separated by `;`, labels are `name=value`, quotas `monthly=5000`. Lines that are wrong are reported and the others go on; a quote of CSV that is not closed ends the import. Beside a `hash`, scopes may stand that are among no route. A key that is there is known by its secret and passed over, so an import that broke off can be sent again.',
+      'Each line is a key: the fields of `NewKey` and its `secret` or its `hash` (sha256:…). CSV begins with a line that names the columns; lists are separated by `;`, labels are `name=value`, quotas `monthly=5000`. Lines that are wrong are reported and the others go on; a quote of CSV that is not closed ends the import. With a `hash`, scopes may be given that are not among the routes. A key that is there is known by its secret and passed over, so an import that broke off can be sent again.',
     query: {
       plan: { description: 'The plan of new keys whose lines name none.', type: 'string', maxLength: 200 },
       update: {
@@ -59,7 +59,7 @@ export const importOperations: readonly Operation[] = [
 
 const workMs = 5;
 
-/** Rests for as long as the store has worked: it may be this process that serves the callers, and a million lines are long. */
+/** Rests as long as the store has worked: this process may also serve the callers, and a million lines take long. */
 async function* paced(lines: AsyncIterable<ImportLine>): AsyncGenerator<ImportLine> {
   let workedMs = 0;
   for await (const line of lines) {

@@ -7,7 +7,7 @@ import { pageQuery } from './page-query.ts';
 const aKey = { status: 200, description: 'The key.', schema: 'Key', headers: ['ETag'] } as const;
 const tag = 'Keys';
 
-/** What can be asked of keys, and the making and changing of one. */
+/** Listing and showing keys, and making and changing one. */
 export const keyOperations: readonly Operation[] = [
   operation({
     id: 'listKeys',

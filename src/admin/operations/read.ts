@@ -5,7 +5,7 @@ import { verifyRequest } from '../verify-request.ts';
 import { operation, type Operation } from '../operation.ts';
 import { pageQuery } from './page-query.ts';
 
-/** What is told of secrets and of changes. */
+/** What can be read about secrets and changes. */
 export const readOperations: readonly Operation[] = [
   operation({
     id: 'verifyKey',
@@ -44,7 +44,7 @@ export const readOperations: readonly Operation[] = [
     answers: [{ status: 200, description: 'The verdict, good or bad.', schema: 'Verdict' }],
     async handle({ body: { secret = '', from: client, path, method } }, desk) {
       if (client !== undefined && isIP(client) === 0) {
-        throw invalidFields([{ field: 'from', message: 'is no IP address' }]);
+        throw invalidFields([{ field: 'from', message: 'is not an IP address' }]);
       }
       return { status: 200, body: await verifyRequest(secret, { client, path, method }, desk) };
     },

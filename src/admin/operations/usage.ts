@@ -3,7 +3,7 @@ import { operation, type Operation } from '../operation.ts';
 
 const tag = 'Usage';
 
-/** What keys have used of their quotas, those of the configuration file too. */
+/** What keys have used of their quotas, including keys of the configuration file. */
 export const usageOperations: readonly Operation[] = [
   operation({
     id: 'showUsage',

@@ -114,7 +114,7 @@ export function switchKey(
   });
 }
 
-/** While a key is moved from the file to the store it is in both, and who ends it there may mean to end it. */
+/** While a key moves from the file to the store it is in both, and ending it in the store may be meant to end it altogether. */
 function twinWarning(id: string): string {
   return `warning: the configuration file has a key ${id} as well, which goes on working until it is taken out there\n`;
 }
@@ -127,12 +127,12 @@ function readOverlap({ overlap, now }: { readonly overlap?: string; readonly now
   if (overlap === undefined) return 0;
   const overlapMs = parseDuration(overlap);
   if (overlapMs === undefined || overlapMs === 0) {
-    throw invalidFields([{ field: '--overlap', message: 'is no duration, write 30m, 24h or 7d' }]);
+    throw invalidFields([{ field: '--overlap', message: 'is not a duration, write 30m, 24h or 7d' }]);
   }
   return overlapMs;
 }
 
-/** The secret stands alone on standard output, so that a script can take it; what people are told goes beside it. */
+/** Standard output gets only the secret, so that a script can take it; what people are told goes to standard error. */
 function showSecret(
   fresh: FreshSecret,
   { json, quiet }: KeysOptions,

@@ -3,7 +3,7 @@ import { atDesk } from '../desk.ts';
 import { listPages } from '../list-pages.ts';
 import type { KeysOptions } from './open-book.ts';
 
-/** `gatehouse keys export`: the keys of a store as `keys import` takes them into another. */
+/** `gatehouse keys export`: the keys of a store, in the form that `keys import` takes into another. */
 export function exportKeys({ config }: KeysOptions): Promise<number> {
   return atDesk({ config, readOnly: true }, async ({ config: { plans }, store, terminal }) => {
     const rotating: string[] = [];

@@ -36,7 +36,7 @@ export async function importKeys(file: string, options: KeysOptions & ImportFlag
   }
 }
 
-/** Reads none of it yet: of a pipe that would be lost. */
+/** Reads nothing yet: from a pipe, that would be lost. */
 async function requireReadable(file: string): Promise<void> {
   await access(file, constants.R_OK);
   if (!(await stat(file)).isDirectory()) return;
@@ -95,7 +95,7 @@ async function takeOver(
   }
 }
 
-/** Opened when the first of it is asked for, and that may never be. */
+/** Opened only when its first chunk is asked for, which may be never. */
 async function* chunksOf(file: string): AsyncGenerator<Uint8Array> {
   yield* createReadStream(file);
 }
@@ -104,7 +104,7 @@ function summary({ lines, added, updated, skipped, refused }: ImportReport): str
   return `${lines} ${lines === 1 ? 'line' : 'lines'}: ${added} added, ${updated} updated, ${skipped} skipped, ${refused} refused`;
 }
 
-/** Says what there is to say of lines, as far as anybody would read it. */
+/** Prints remarks about lines, as many as anybody would read. */
 function createRemarks(progress: ReturnType<typeof createProgress>, kind: string) {
   let count = 0;
   return {
@@ -118,7 +118,7 @@ function createRemarks(progress: ReturnType<typeof createProgress>, kind: string
   };
 }
 
-/** A line that is written over, where somebody watches. */
+/** A line that is overwritten, on a terminal only. */
 export function createProgress({ stderr }: Pick<Terminal, 'stderr'>) {
   let shownAt = -Infinity;
   const clear = (): void => void (stderr.isTTY && stderr.write('\r\u001B[K'));
@@ -127,7 +127,7 @@ export function createProgress({ stderr }: Pick<Terminal, 'stderr'>) {
       if (!stderr.isTTY || performance.now() - shownAt < progressEveryMs) return;
       shownAt = performance.now();
       clear();
-      // In more than one row it could not be written over. Some terminals do not know their width, and say 0.
+      // In more than one row it could not be overwritten. Some terminals do not know their width, and say 0.
       stderr.write(summary(report).slice(0, (stderr.columns || 80) - 1));
     },
     say(line: string): void {

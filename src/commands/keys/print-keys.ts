@@ -22,7 +22,7 @@ export function printTable(keys: readonly KeyView[], stream: NodeJS.WritableStre
   return `${[paint('dim', first, stream), ...rest].join('\n')}\n`;
 }
 
-/** One key with all that is known of it. */
+/** One key with all that is known about it. */
 export function printKey(key: KeyView, stream: NodeJS.WritableStream): string {
   const facts = [
     ['key', key.id],

@@ -68,7 +68,7 @@ export function showKey(id: string, options: KeysOptions): Promise<number> {
   });
 }
 
-/** What the configuration makes of a key that its operator may not have meant: plans and their quotas may have been renamed. */
+/** What the configuration does to a key that the operator may not have meant: plans and their quotas may have been renamed. */
 function warningsOf({ plan: name, quotas }: KeyView, plans: Config['plans']): readonly string[] {
   const plan = plans.get(name);
   if (plan === undefined)

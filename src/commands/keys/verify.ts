@@ -30,7 +30,7 @@ const reasons = {
 export function verifyKey(options: KeysOptions & VerifyFlags): Promise<number> {
   return openBook({ ...options, readOnly: true }, async (open) => {
     if (options.from !== undefined && isIP(options.from) === 0) {
-      throw invalidFields([{ field: '--from', message: 'is no IP address' }]);
+      throw invalidFields([{ field: '--from', message: 'is not an IP address' }]);
     }
     const secret = await readSecret(open.terminal);
     if (secret === undefined) return endedBy.SIGINT;

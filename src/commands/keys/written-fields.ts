@@ -4,7 +4,7 @@ import type { WrittenFields } from '../../keys/key-fields.ts';
 import { readLabels, readQuota } from '../../keys/compact-fields.ts';
 import { invalidFields } from '../../keys/key-problem.ts';
 
-/** The flags by which the fields of a key are given. */
+/** The flags that give the fields of a key. */
 export interface FieldFlags {
   readonly plan?: string;
   readonly name?: string;
@@ -17,7 +17,7 @@ export interface FieldFlags {
   readonly expires?: string;
 }
 
-/** Flags → fields as the key book reads them. What no flag says is not in it. */
+/** Flags → fields as the key book reads them. A field without a flag is undefined. */
 export function readFlags(flags: FieldFlags, now: number): WrittenFields {
   return {
     plan: flags.plan,
@@ -39,6 +39,6 @@ function readMoment(flag: string, text: string | undefined, now: number): string
   const at = now + (parseDuration(text) ?? Infinity);
   if (at <= lastInstant) return new Date(at).toISOString();
   if (parseInstant(text) !== undefined) return text;
-  const message = 'is no moment, write 2026-12-31, 2026-12-31T18:00:00Z, 7d or never';
+  const message = 'is not a moment, write 2026-12-31, 2026-12-31T18:00:00Z, 7d or never';
   throw invalidFields([{ field: flag, message }]);
 }

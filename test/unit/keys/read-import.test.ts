@@ -115,8 +115,8 @@ test('a heading that cannot be read has no other line in its place', async () =>
 test('JSON lines are read one by one', async () => {
   assert.deepEqual(await read('{"secret":"a"}\n[1]\n{"secret":\n{"hash":"b"}\n'), [
     { number: 1, fields: { secret: 'a' } },
-    { number: 2, fault: 'is no JSON object, or holds a field twice' },
-    { number: 3, fault: 'is no JSON object, or holds a field twice' },
+    { number: 2, fault: 'is not a JSON object, or holds a field twice' },
+    { number: 3, fault: 'is not a JSON object, or holds a field twice' },
     { number: 4, fields: { hash: 'b' } },
   ]);
 });
@@ -194,7 +194,7 @@ test('a heading with other separators is told which there are', async () => {
 test('what is said to be of one form is not taken for the other', async () => {
   await assert.rejects(read('{"secret":"a"}\n', 7, 'csv'), /must name the columns/);
   assert.deepEqual(await read('secret\na\n', 7, 'json'), [
-    { number: 1, fault: 'is no JSON object, or holds a field twice' },
-    { number: 2, fault: 'is no JSON object, or holds a field twice' },
+    { number: 1, fault: 'is not a JSON object, or holds a field twice' },
+    { number: 2, fault: 'is not a JSON object, or holds a field twice' },
   ]);
 });

@@ -7,10 +7,12 @@ const longest = 'abcdefghijklmn1';
 
 test('a name is told if it is too short for a secret, and what there is instead is told once', () => {
   const tell = createUnknownNames('parameter', ['owner', 'plan']);
-  assert.deepEqual(tell(longest), [{ field: longest, message: 'is no parameter, choose from owner, plan' }]);
+  assert.deepEqual(tell(longest), [
+    { field: longest, message: 'is not a parameter, choose from owner, plan' },
+  ]);
   assert.deepEqual(tell(`${longest}6`), []);
-  assert.deepEqual(tell('_x'), [{ field: '_x', message: 'is no parameter' }]);
-  assert.deepEqual(tell('ownr'), [{ field: 'ownr', message: 'is no parameter, did you mean "owner"?' }]);
+  assert.deepEqual(tell('_x'), [{ field: '_x', message: 'is not a parameter' }]);
+  assert.deepEqual(tell('ownr'), [{ field: 'ownr', message: 'is not a parameter, did you mean "owner"?' }]);
   assert.equal(weaknessOf(longest), 'is shorter than 16 characters and can be guessed');
   assert.equal(weaknessOf(`${longest}6`), undefined);
 });

@@ -1,7 +1,7 @@
 // @ts-check
 
 /**
- * What the admin API says when it does not do something, in its own words.
+ * What the admin API says when it refuses something, in its own words.
  *
  * @typedef {{ error?: unknown, code?: unknown, fields?: readonly { field: string, problem: string }[] }} Refused
  */
@@ -18,12 +18,12 @@ export class Problem extends Error {
   }
 }
 
-/** An import of a million keys is nothing for a page; whatever this asks for is answered sooner, or not at all. */
+/** A page never imports a million keys: whatever it asks for is answered sooner, or not at all. */
 const patienceMs = 30_000;
 
 /**
- * The token of the operator, and what ends its requests. It is kept in this variable alone and goes with the page: what is in
- * sessionStorage browsers write to the disk, to restore a session after a crash.
+ * The operator's token, and what ends its requests. It is kept only in this variable and goes with the page: browsers write
+ * sessionStorage to disk, to restore a session after a crash.
  *
  * @type {{ token: string, ended: AbortController } | undefined}
  */
@@ -46,7 +46,7 @@ export function signIn(token) {
   session = { token, ended: new AbortController() };
 }
 
-/** Forgets the token, and lets nothing come of what is still being asked. */
+/** Forgets the token, and abandons requests under way. */
 export function signOut() {
   session?.ended.abort();
   session = undefined;
@@ -57,7 +57,7 @@ export function isSignedIn() {
 }
 
 /**
- * Asks the admin API. Paths are relative, so that the page works behind a prefix, too.
+ * Asks the admin API. Paths are relative, so that the page also works behind a prefix.
  *
  * @template T
  * @param {'GET' | 'POST' | 'PATCH'} method
@@ -90,7 +90,7 @@ export async function ask(method, path, { body, etag, mark } = {}) {
   throw problem;
 }
 
-/** Names a request, so that asking for it again is asking for the same. Without TLS browsers have no `randomUUID`. */
+/** Names a request, so that a repeat counts as the same one. Without TLS browsers have no `randomUUID`. */
 export function newMark() {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
     byte.toString(16).padStart(2, '0'),
@@ -102,14 +102,14 @@ export function newMark() {
  * @param {RequestInit} request
  */
 async function send(path, request) {
-  // Nothing but the header says who asks, and the header goes to nobody else.
+  // Only the header identifies the caller, and it goes nowhere else.
   const answer = await fetch(path, { ...request, credentials: 'omit', redirect: 'error', cache: 'no-store' });
   const { ok, status } = answer;
   return { ok, status, body: parse(await answer.text()), etag: answer.headers.get('etag') ?? '' };
 }
 
 /**
- * Something in between may have answered, in its own way.
+ * Something in between may have answered, in another format.
  *
  * @param {string} text
  */

@@ -3,8 +3,8 @@ import { Problem } from './api.js';
 import { button, element, explained, onSubmit } from './elements.js';
 
 /**
- * Opens a form, and resolves with what came of it; undefined when it was given up. While it is under way it cannot be given up:
- * a secret that comes of it would be lost.
+ * Opens a form, and resolves with its result; undefined when it was cancelled. While its action runs it cannot be cancelled: a
+ * new secret would be lost.
  *
  * @template T
  * @param {{ title: string, content: readonly Node[], action: string, danger?: boolean, act: () => Promise<T> }} form
@@ -25,7 +25,7 @@ export function askInDialog({ title, content, action, danger = false, act }) {
     busy = now;
     submit.disabled = now;
     cancel.disabled = now;
-    // Who presses Escape twice is asked no more by some browsers.
+    // On a second Escape some browsers close the dialog without asking.
     dialog.setAttribute('closedby', now ? 'none' : 'closerequest');
   }
   onSubmit(form, async () => {
@@ -51,7 +51,7 @@ export function askInDialog({ title, content, action, danger = false, act }) {
 }
 
 /**
- * Shows a secret, the only time that it can be. Nothing but the button takes it away, and then it is gone from the page.
+ * Shows a secret, the only time that it can be shown. Only the button closes it, and then it is gone from the page.
  *
  * @param {string} keyId
  * @param {string} secret
@@ -86,20 +86,20 @@ export function showSecret(keyId, secret, note = '') {
   return promise;
 }
 
-/** Closes the forms that are open. A secret stays: nobody could ask for it again. */
+/** Closes the open forms. A secret stays: it cannot be shown again. */
 export function closeForms() {
   for (const form of document.querySelectorAll('dialog > form')) form.closest('dialog')?.close();
 }
 
 /**
- * Marks the inputs of fields that are not as they must be; what is wrong with them has been said.
+ * Marks the inputs of invalid fields; what is wrong with them has already been said.
  *
  * @param {HTMLFormElement} form
  * @param {unknown} error
  */
 function markFaults(form, error) {
   const faults = error instanceof Problem ? error.fields : [];
-  // That of a quota is called quotas[0].limit.
+  // A fault in a quota names quotas[0].limit.
   const names = new Set(faults.map(({ field }) => /^\w*/.exec(field)?.[0]));
   for (const input of form.querySelectorAll('[name]')) {
     input.setAttribute('aria-invalid', String(names.has(input.getAttribute('name') ?? '')));
@@ -112,7 +112,7 @@ function openDialog(...content) {
   dialog.setAttribute('aria-label', dialog.querySelector('h2')?.textContent ?? '');
   dialog.addEventListener('close', () => {
     dialog.remove();
-    // The button that opened it may be gone with what was shown before.
+    // The button that opened it may have been replaced since.
     if (document.activeElement === document.body) document.querySelector('main')?.focus();
   });
   document.body.append(dialog);
@@ -121,7 +121,7 @@ function openDialog(...content) {
 }
 
 /**
- * Browsers give scripts no clipboard without TLS, but for loopback.
+ * Without TLS browsers give scripts no clipboard, except on loopback.
  *
  * @param {string} secret
  * @param {Element} shown

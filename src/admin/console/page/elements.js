@@ -1,7 +1,7 @@
 // @ts-check
 
 /**
- * Makes an element. Whatever is text becomes a text node, so nothing that the API tells can be markup.
+ * Makes an element. Strings become text nodes, so nothing that the API returns can be markup.
  *
  * @template {keyof HTMLElementTagNameMap} Name
  * @param {Name} name
@@ -27,7 +27,7 @@ export function button(label, act, className = '') {
 }
 
 /**
- * What a form is for is done here: nothing is ever sent by the browser itself.
+ * Does what the form is for: the browser itself never submits anything.
  *
  * @param {HTMLFormElement} form
  * @param {() => unknown} act
@@ -40,7 +40,7 @@ export function onSubmit(form, act) {
 }
 
 /**
- * A label with what it names, and a word of help.
+ * A label around its input, with a word of help.
  *
  * @param {string} label
  * @param {HTMLElement} input
@@ -67,7 +67,7 @@ export function moment(instant, none) {
 }
 
 /**
- * A table whose cells know their column, so that they can stand below each other where there is no room.
+ * A table whose cells know their column, so that they can be stacked where there is no room.
  *
  * @param {string} caption
  * @param {readonly string[]} heads
@@ -88,7 +88,7 @@ export function table(caption, heads, rows) {
 }
 
 /**
- * What went wrong, in the words of who says so.
+ * What went wrong, in the error's own words.
  *
  * @param {unknown} error
  */

@@ -7,17 +7,17 @@ import { createKeyForm } from './key-form.js';
 /**
  * @typedef {import('../../../keys/key-view.ts').KeyView} KeyView
  *
- * A key, and the version of it that is on the screen: a change of any other is refused, so nobody undoes what they never saw.
+ * A key, and its version on the screen: a change to any other is refused, so nobody undoes what they never saw.
  * @typedef {{ key: KeyView, etag: string }} Seen
  *
- * A secret that was made; null when the request had been made before, and its answer was lost.
+ * A new secret; null when the request had been made before and its answer was lost.
  * @typedef {{ key: KeyView, secret: string | null, othersUntil?: string | null }} Fresh
  */
 
 /** Makes a key, shows its secret, and then the key. */
 export async function createKey() {
   const form = createKeyForm();
-  // One name for as long as the form is open: who loses the answer and asks again makes no second key.
+  // One name while the form is open: asking again after a lost answer makes no second key.
   const mark = newMark();
   const fresh = await askInDialog({
     title: 'Create a key',

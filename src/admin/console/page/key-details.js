@@ -12,7 +12,7 @@ import { stateOf } from './key-list.js';
  */
 
 /**
- * All that is known of a key, and what can be done to it.
+ * All that is known about a key, and what can be done with it.
  *
  * @param {string} id
  * @param {() => unknown} reload
@@ -30,7 +30,7 @@ export async function keyDetails(id, reload) {
 }
 
 /**
- * A key of the configuration file has usage and nothing else to show, so the two are asked for apart.
+ * A key of the configuration file has usage and nothing else to show, so the two are requested separately.
  *
  * @param {string} id
  * @returns {Promise<Seen | Error>}
@@ -61,7 +61,7 @@ function buttonsOf(seen, reload) {
   /** @param {(seen: Seen) => Promise<void>} change */
   const then = (change) => async () => {
     await change(seen);
-    // Done, refused or given up: somebody else may have changed the key meanwhile.
+    // Done, refused or cancelled: somebody else may have changed the key meanwhile.
     await reload();
   };
   const changes = [
@@ -71,7 +71,7 @@ function buttonsOf(seen, reload) {
     button('Revoke', then(revokeKey), 'change danger'),
   ];
   const refresh = button('Refresh', reload);
-  // Nothing can be done to a key that was revoked.
+  // Nothing can be done with a revoked key.
   return element('div', { className: 'buttons' }, ...(seen.key.revokedAt === null ? changes : []), refresh);
 }
 

@@ -5,7 +5,7 @@ import { element, labelled } from './elements.js';
  * @typedef {import('../../../keys/key-view.ts').KeyView} KeyView
  * @typedef {KeyView['quotas'][number]} Quota
  *
- * How one field of a key is written as text, and read again. What is wrong with it is for the API to say.
+ * How one field of a key is written as text, and read back. The API says what is wrong with it.
  * @typedef {object} Field
  * @property {string} label
  * @property {string} hint
@@ -16,7 +16,7 @@ import { element, labelled } from './elements.js';
 
 const instantHint = '2027-12-31 or 2027-12-31T12:00:00Z; empty for none';
 
-/** Plans that keys of this gateway have: the API lists none. @type {Set<string>} */
+/** Plans seen on keys of this gateway: the API lists none. @type {Set<string>} */
 const plansSeen = new Set();
 
 /** @param {Iterable<KeyView>} keys */
@@ -76,14 +76,14 @@ const fields = {
 };
 
 /**
- * Inputs for the fields of a key, and what was changed in them: what was not touched is not sent, and stays as it is.
+ * Inputs for the fields of a key, and what was changed in them: untouched fields are not sent, and stay as they are.
  *
  * @param {KeyView} [key]
  */
 export function createKeyForm(key) {
   const inputs = Object.entries(fields).map(([name, field]) => {
     const before = key === undefined ? '' : field.write(key);
-    // The type of an input is set before its value.
+    // An input's type is set before its value.
     const input = field.long
       ? element('textarea', { name, rows: 2, value: before })
       : element('input', { name, type: 'text', autocomplete: 'off', value: before });

@@ -11,21 +11,21 @@ import { rememberPlans } from './key-form.js';
 
 const perPage = 50;
 
-/** Filters by the names of their parameters; what is empty does not matter. */
+/** Filters by the names of their parameters; empty ones do not count. */
 const noFilters = { name: '', owner: '', plan: '', label: '', enabled: '', revoked: '' };
 let filters = { ...noFilters };
 
-/** Where the pages up to this one began: a page tells of the next one alone. */
+/** Where the pages up to this one began: a page names only the next one. */
 let cursors = [''];
 
-/** Forgets what was looked for. */
+/** Forgets the filters and the page. */
 export function forgetList() {
   filters = { ...noFilters };
   cursors = [''];
 }
 
 /**
- * The page of keys that is looked at.
+ * The page of keys being looked at.
  *
  * @param {() => unknown} reload
  */
@@ -47,7 +47,7 @@ export async function keyList(reload) {
 }
 
 /**
- * What the filters find, or what is wrong with them: they stay, to be mended.
+ * What the filters find, or what is wrong with them: they stay, to be corrected.
  *
  * @param {() => unknown} reload
  */
@@ -105,7 +105,7 @@ function filterForm(reload) {
   return form;
 }
 
-/** Of a million keys one is found by its id alone. */
+/** Among a million keys, one is found by its id. */
 function openForm() {
   const id = element('input', { type: 'text', autocomplete: 'off', required: true });
   const form = element(

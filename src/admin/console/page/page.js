@@ -7,13 +7,13 @@ import { forgetPlans } from './key-form.js';
 import { forgetList, keyList } from './key-list.js';
 import { watchReadiness } from './readiness.js';
 
-/** As the gateway has it. What stands behind the # of a link is part of a request only if it is one. */
+/** As in the gateway. What follows the # of a link goes into a request only if it is an id. */
 const keyId = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
 const main = find('main');
 const leave = find('sign-out');
 
-/** Counts what was asked to be shown: an answer that comes late is not shown over a newer one. */
+/** Counts the views asked for: a late answer is not shown over a newer one. */
 let turn = 0;
 
 start();
@@ -26,7 +26,7 @@ function start() {
   void greet();
 }
 
-/** Where the API is off no token would help, and its words say what does. */
+/** Where the API is off no token helps, and its message says what does. */
 async function greet() {
   try {
     await ask('GET', 'v1/pattern');
@@ -51,7 +51,7 @@ function askForToken(problem) {
   const warning = 'This connection is not encrypted: whoever is in between can read the token.';
   const form = element(
     'form',
-    // Nothing in it has a name, so that no browser could put it into a URL by itself.
+    // Nothing in it has a name, so no browser can put it into a URL by itself.
     { className: 'sign-in' },
     element('h1', {}, 'Sign in'),
     ...(window.isSecureContext ? [] : [element('p', { className: 'warning' }, warning)]),
@@ -70,7 +70,7 @@ function askForToken(problem) {
       leave.hidden = false;
       await show();
     } catch (error) {
-      // A token that is not valid has been heeded, and the form is another one.
+      // For an invalid token `heed` has already shown a new form.
       signOut();
       place.replaceChildren(explained(error));
     }
@@ -80,7 +80,7 @@ function askForToken(problem) {
 }
 
 /**
- * Forgets the token, and all that it has shown.
+ * Forgets the token, and everything shown with it.
  *
  * @param {Problem} [problem]
  */
@@ -98,7 +98,7 @@ function end(problem) {
 }
 
 /**
- * The API tells nobody what a token may do before it is tried. Once it has refused a change, there are no buttons for others.
+ * The API does not say in advance what a token may do. Once it has refused a change, the buttons for changes go.
  *
  * @param {Problem} problem
  */
@@ -128,7 +128,7 @@ async function show() {
 async function viewOf(id) {
   if (id === '') return await keyList(show);
   if (keyId.test(id)) return await keyDetails(id, show);
-  throw new Error('This is no id of a key');
+  throw new Error('This is not the id of a key');
 }
 
 /** @param {string} id */

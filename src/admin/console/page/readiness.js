@@ -5,7 +5,7 @@ const everyMs = 10_000;
 const patienceMs = 5_000;
 
 /**
- * Shows whether the gateway is ready, and its reasons, for as long as the page is open.
+ * Shows whether the gateway is ready, with its reasons, while the page is open.
  *
  * @param {Element} place
  */
@@ -14,7 +14,7 @@ export async function watchReadiness(place) {
   for (;;) {
     const { className, words, reasons } = await look();
     const now = [words, ...reasons].join('\n');
-    // What has not changed is not told again to those who listen to the page.
+    // What has not changed is not read out again by screen readers.
     if (now !== shown) {
       const list =
         reasons.length === 0
