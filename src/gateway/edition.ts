@@ -8,8 +8,8 @@ import type { Parts } from './open-parts.ts';
 import { provisionsOf, type Terms } from './provisions.ts';
 
 /**
- * What requests are served by under one configuration, on top of the parts that last. A reload puts another in its place, for
- * requests that begin afterwards; those before travel to their end under the one that they began with.
+ * What serves requests under one configuration, on top of the parts that last. A reload puts another in its place for requests
+ * that begin afterwards; earlier ones finish under the one that they began with.
  */
 export interface Edition extends Terms {
   readonly findOrigin: FindOrigin;
@@ -17,8 +17,8 @@ export interface Edition extends Terms {
 }
 
 /**
- * Makes an edition. What is written as before is taken over from the one before: plans with the units that are held of them, upstreams
- * with their connections. Nothing of it leads to that edition, or each would keep all that came before.
+ * Makes an edition. What is written as before is taken over from the previous one: plans with the units held of them, upstreams
+ * with their connections. Nothing in it refers to that edition, or each would keep all before it alive.
  */
 export function openEdition(written: Config, parts: Parts, before?: Edition): Edition {
   const config = {
@@ -37,7 +37,7 @@ export function openEdition(written: Config, parts: Parts, before?: Edition): Ed
   };
 }
 
-/** Closes the upstreams that the next edition has not taken over, or all of the last. */
+/** Closes the upstreams that the next edition has not taken over, or all of them for the last. */
 export function closeEdition({ upstreams }: Edition, next?: Edition): void {
   for (const [name, upstream] of upstreams) {
     if (next?.upstreams.get(name) !== upstream) upstream.close();
@@ -53,7 +53,7 @@ function createUpstreams(config: Config, { upstreamEvents }: Parts, before?: Edi
   );
 }
 
-/** What is written as before, as the very object that it was: leases hold on to a plan by that. */
+/** What is written as before stays the very same object: leases recognise a plan by that. */
 function keepEqual<Value>(
   values: ReadonlyMap<string, Value>,
   before?: ReadonlyMap<string, Value>,

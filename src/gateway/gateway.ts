@@ -20,29 +20,29 @@ export interface Gateway {
   /** Which database it works with, if that can be told from others. */
   readonly storeIdentity: string | undefined;
   /**
-   * Goes by another configuration from now on, for all that it says but what lasts as long as the process (`fixed-options.ts`).
-   * Its spool has been checked.
+   * Uses another configuration from now on, except for what is fixed for the life of the process (`fixed-options.ts`). Its spool
+   * has been checked.
    */
   reload(config: Config): void;
   readonly countReload: Metrics['countReload'];
   /**
-   * Stops accepting after `drain.delay`, or after the delay that is given, lets what is in flight end within `drain.timeout`, and
+   * Stops accepting after `drain.delay`, or after the given delay, lets what is in flight finish within `drain.timeout`, and
    * closes everything, whatever callers and operators do meanwhile.
    */
   drain(delayMs?: number): Promise<void>;
 }
 
-/** How the operators' side is reached. A worker has none of its own: the process that leads it asks. */
+/** How the operators' side is reached. A worker has no port of its own for it: its leading process asks. */
 export type OpenAdmin = (parts: OperatorParts, address: Address) => Promise<AdminListener>;
 
-/** Where the gateway finds itself: alone, or among the workers of one port. */
+/** Whether the gateway is alone, or one of the workers on a port. */
 export interface Setting {
   readonly openAdmin: OpenAdmin;
   readonly listen: Address;
   readonly sharesPort: boolean;
-  /** Whether it says for all what is doubtful in the store. */
+  /** Whether it reports, for all workers, what is doubtful in the store. */
   readonly isFirst: boolean;
-  /** The database that the others work with. */
+  /** The database that the other workers use. */
   readonly storeIdentity?: string | undefined;
 }
 
@@ -89,7 +89,7 @@ export async function startGateway(
 /** What is in force now. */
 interface Current {
   edition: Edition;
-  /** Resolves when it has been told which keys stand in the file and in the store. The start does not wait for it. */
+  /** Resolves once the log says which keys are in both the file and the store. The start does not wait for it. */
   toldKeys: Promise<void> | undefined;
 }
 
@@ -149,8 +149,8 @@ interface DrainOptions {
 }
 
 /**
- * First whoever sends requests here hears that it is over; then, after the delay that this takes, nobody is let in any more and
- * what is in flight ends. The store is closed when nobody can need it, and operators see it all until the end.
+ * First the senders of requests learn that it is over; then, after the delay that this takes, nothing more is let in and what is
+ * in flight finishes. The store is closed once nothing can need it, and operators can watch until the end.
  */
 async function drain(parts: Parts, { current, readiness, ports, delayMs }: DrainOptions): Promise<void> {
   const { admin, listener } = ports;

@@ -32,7 +32,7 @@ export function openKeyChecks({ store, countFailure, logger }: KeyCheckParts): K
   return {
     under(rules) {
       const { guessing } = rules.auth;
-      // Whoever has tried too often is not forgiven by a reload.
+      // A reload does not forgive clients that have tried too often.
       if (guesses === undefined || !isDeepStrictEqual(guesses.guessing, guessing))
         guesses = { guessing, failed: countFailed(guessing, logger) };
       const { failed } = guesses;
@@ -54,7 +54,7 @@ export function openKeyChecks({ store, countFailure, logger }: KeyCheckParts): K
   };
 }
 
-/** The keys that were not valid, and by which rule they are counted. */
+/** The invalid keys counted, and the rule that counts them. */
 interface Guesses {
   readonly guessing: AuthConfig['guessing'];
   readonly failed: FailedKeys;

@@ -18,7 +18,7 @@ import { within } from '../waiting/patience.ts';
 import { openKeyChecks, type KeyChecks } from './key-check.ts';
 import { checkSpool, openSpoolRoom } from './spool-room.ts';
 
-/** What a gateway works with as long as it runs, whatever it is configured to do. */
+/** What a gateway works with all its life, whatever its configuration. */
 export interface Parts {
   readonly logger: Logger;
   readonly metrics: Metrics;
@@ -56,7 +56,7 @@ export async function openParts({ config, logger, storeIdentity }: PartsOptions)
     countFailure: metrics.countKeyFailure,
     logger,
   });
-  // Only for the log: a store that is away is no reason not to start, it may come later.
+  // Only for the log: a store that is away does not prevent the start, it may come later.
   await store.ping().catch(() => undefined);
   return {
     logger,
@@ -72,12 +72,12 @@ export async function openParts({ config, logger, storeIdentity }: PartsOptions)
   };
 }
 
-/** What is only for the log may still ask the store for so long: it waits for a silent one as long as `storeDeadline` says. */
+/** How long a look for the log may still take at the end: for a silent store it would wait all of `storeDeadline`. */
 const lastLookMs = 1000;
 
 /**
- * Gives back what is held of quotas, tells of what could not be given back, and closes the store last. A look into it that is
- * under way has a moment to end.
+ * Gives back what is held of quotas, logs what could not be given back, and closes the store last. A look into it under way has a
+ * moment to finish.
  */
 export async function closeParts(
   { quotas, keyChecks, store, logger }: Parts,

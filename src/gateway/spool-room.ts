@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import type { Config } from '../config/config.ts';
 import { createSpoolRoom, type SpoolRoom, SpoolUnavailable } from '../uploads/spool.ts';
 
-/** A larger upload waits in a file: the system keeps it in memory as long as there is room, and takes it back when not. */
+/** A larger upload waits in a file: the system keeps it in memory while there is room, and frees that when there is not. */
 const spoolMemoryEachMax = 128 * 1024;
 
-/** Found out at the start and not by the first upload: the folder has to take files. Rejects with `SpoolUnavailable`. */
+/** Checks at the start, not at the first upload, that the folder takes files. Rejects with `SpoolUnavailable`. */
 export async function checkSpool({ spool, routes }: Config): Promise<void> {
   const used = routes.some(({ body }) => body.kind === 'upload' && body.upload.forward === 'whole');
   if (!used) return;

@@ -4,7 +4,7 @@ import { StoreUnavailable } from '../stores/ledger.ts';
 import type { Store } from '../stores/store.ts';
 import type { Logger } from '../telemetry/log.ts';
 
-/** Tells in the log which keys stand in the file and in the store. A store that is away is no reason to wait for it. */
+/** Logs which keys are in both the file and the store. A store that is away is not waited for. */
 export async function tellKeysInBoth({ keys }: Config, store: Store, logger: Logger): Promise<void> {
   const keyIds = await findKeysInBoth(keys, store.keys).catch((error: unknown) => {
     if (error instanceof StoreUnavailable) return [];
