@@ -12,7 +12,7 @@ import type {
 } from './key-store.ts';
 import { Unreadable } from './ledger.ts';
 
-/** Writes a key the way both stores keep it: short, because there may be a million. What is empty is left out. */
+/** Writes a key the way both stores keep it: short, because there may be a million. Empty fields are left out. */
 export function encodeKeyRecord(record: KeyRecord): string {
   const { id: _id, version: _version, secrets, quotas, scopes, labels, networks, requests, ...rest } = record;
   return JSON.stringify({
@@ -55,7 +55,7 @@ export function decodeKeyRecord(id: string, version: number, text: string): KeyR
   }));
 }
 
-/** The key, if the secret by which it was found is one that it still has. */
+/** The key, if it still has the secret by which it was found. */
 export function stillHolding(record: KeyRecord | undefined, digest: string): KeyRecord | undefined {
   return record?.secrets.some((secret) => secret.digest === digest) === true ? record : undefined;
 }
@@ -75,7 +75,7 @@ export function usesOf(uses: readonly (readonly [secret: number, at: unknown])[]
   return new Map(told.filter(([, at]) => at > 0 && at <= momentMax));
 }
 
-/** Writes what the audit log keeps beside the moment and the number of keys. */
+/** Writes what the audit log keeps besides the moment and the number of keys. */
 export function encodeAuditNote({ actor, action, keyId, changes }: AuditNote): string {
   return JSON.stringify({ actor, action, keyId, changes });
 }
@@ -96,7 +96,7 @@ export function decodeAuditEntry(
   }));
 }
 
-/** A record as a list has it. */
+/** A record as an entry of a list. */
 export function listed<T>(id: string, decode: () => T): Listed<T> {
   try {
     return { id, found: decode() };

@@ -1,26 +1,26 @@
 /**
- * Keys as both stores keep them, by rules that one test suite holds against both:
+ * Keys as both stores keep them, by rules that one test suite checks in both:
  * - Secrets rest as SHA-256 only. A digest belongs to one key at most, also when that key no longer has it.
  * - Every change of a key, its entry in the audit log and its mention in the change feed are one atomic step.
  * - A change names the version it was made from; if the key has moved on, nothing happens.
  * - Looking up an unknown digest writes nothing.
  */
 export interface KeyStore {
-  /** Finds a key by the SHA-256 of one of its secrets. Rejects only when the store itself fails. */
+  /** Finds a key by the SHA-256 of one of its secrets. Rejects only when the store fails or the record is unreadable. */
   findKey(digest: string): Promise<KeyRecord | undefined>;
   readKey(id: string): Promise<KnownKey | undefined>;
   /** Up to `limit` keys whose ids come after the given one, in the order of ids. */
   listKeys(after: string, limit: number): Promise<readonly Listed<KnownKey>[]>;
   changeKey(change: KeyChange): Promise<ChangeAnswer>;
-  /** Adds many new keys with one entry in the audit log. Those that are there stay as they are. */
+  /** Adds many new keys with one entry in the audit log. Existing ones stay as they are. */
   addKeys(records: readonly KeyRecord[], note: AuditNote): Promise<readonly AddAnswer[]>;
-  /** Notes when secrets were used last. It is no change: neither version nor feed moves. */
+  /** Notes when secrets were used last. This is not a change: neither version nor feed moves. */
   noteUses(uses: readonly KeyUse[]): Promise<void>;
   /** Up to `limit` entries older than the one with that id, newest first. */
   listAudit(before: string | undefined, limit: number): Promise<readonly Listed<AuditEntry>[]>;
   /**
-   * Tells of every change by any process within a second, and of all it may have missed. Returns how to stop it. Each reading of
-   * the feed goes through `through`.
+   * Reports every change by any process within a second, and when some may have been missed. Returns a function that stops it.
+   * Each reading of the feed goes through `through`.
    */
   watch(onEvent: (event: KeyEvent) => void, through?: Through): () => void;
 }
@@ -48,12 +48,12 @@ export interface KeyRecord {
   readonly notBefore: number | undefined;
   readonly expiresAt: number | undefined;
   readonly enabled: boolean;
-  /** Set for ever: a revoked key never works again, and neither it nor its secrets can be made anew. */
+  /** Set for ever: a revoked key never works again, and neither it nor its secrets can be made again. */
   readonly revokedAt: number | undefined;
   readonly createdAt: number;
   /** Oldest first. */
   readonly secrets: readonly KeySecret[];
-  /** The requests that made or rotated it under a name that their caller chose, by which a repeat is known. */
+  /** The requests that made or rotated it under a name that their caller chose, by which a repeat is recognised. */
   readonly requests: readonly RequestMark[];
 }
 
@@ -90,11 +90,11 @@ export interface KeyUse {
 
 export interface KnownKey {
   readonly record: KeyRecord;
-  /** When each of its latest secrets was used last, by its number, also if it has that no longer; without those never used. */
+  /** When each of its latest secrets was last used, by number, even if it no longer has it; without those never used. */
   readonly usedAt: ReadonlyMap<number, number>;
 }
 
-/** What a list has in one place. A record that is gone or cannot be read is no reason to end the list, or to tell no other. */
+/** One entry of a list. A record that is gone or cannot be read must not end the list or hide the others. */
 export interface Listed<T> {
   readonly id: string;
   readonly found: T | undefined;
@@ -114,7 +114,7 @@ export type AddAnswer =
   | { readonly kind: 'added' }
   /** The secret is, or was, one of the key with this id. */
   | { readonly kind: 'known'; readonly id: string }
-  /** The same, but the record of that key is gone: it may have been revoked, so its secret makes no other. */
+  /** The same, but the record of that key is gone: it may have been revoked, so its secret must not make another. */
   | { readonly kind: 'lost'; readonly id: string }
   /** The id belongs to another key. */
   | { readonly kind: 'id_taken' };
@@ -147,5 +147,5 @@ export type KeyEvent =
 /** The audit log keeps this many entries and this long, whichever is less. */
 export const auditEntriesMax = 100_000;
 export const auditKeptMs = 400 * 86_400_000;
-/** The change feed keeps this many; who slept through more is told that it missed some. */
+/** The change feed keeps this many; a reader that slept through more is told that it missed some. */
 export const feedEntriesMax = 10_000;

@@ -1,22 +1,22 @@
 /**
  * The ledger is where quotas are counted for all processes together. Each call is one atomic step in the store.
  *
- * Rules that both stores keep, and that one test suite holds against both:
+ * Rules that both stores keep, and that one test suite checks in both:
  * - A draw takes the same number of units from every counter it names, or nothing from any.
  * - `used` never exceeds `limit` through a draw, and never falls below zero.
- * - Every step carries an id, unique for its key and holder, that ends in `.` and a number; the numbers of a holder go
- *   up. A step that is repeated with the same id answers what it answered first and changes nothing, so a step whose
- *   answer was lost can be repeated or cancelled. A draw that took nothing is not remembered: repeated, it is judged
- *   anew. Steps are remembered for ten minutes (SQLite), or for an hour unless sixteen others of the same key and holder
- *   follow, and then for ten seconds at least (Redis). A draw or units given back that arrive in Redis still later, as
- *   from a connection that stood still, are not taken. SQLite takes no step late.
+ * - Every step carries an id, unique for its key and holder, that ends in `.` and a number; the numbers of a holder go up. A step
+ *   that is repeated with the same id answers what it answered first and changes nothing, so a step whose answer was lost can be
+ *   repeated or cancelled. A draw that took nothing is not remembered: repeated, it is judged again. Steps are remembered for ten
+ *   minutes (SQLite), or for an hour unless sixteen others of the same key and holder follow, and then for ten seconds at least
+ *   (Redis). A draw or a return of units that arrives in Redis even later, as from a stalled connection, is not taken. SQLite
+ *   takes no step late.
  * - Counters are named by key id and quota name. A limit is an argument, never stored: editing it keeps the usage.
  * - The store's clock decides which period is current. A step for a period that is not is answered `not_current`.
  * - A call answers within the store's deadline or rejects with `StoreUnavailable`.
  */
 export interface Ledger {
   draw(order: DrawOrder): Promise<DrawAnswer>;
-  /** Gives units back to the very periods they came from; a period that has ended long ago takes nothing. */
+  /** Gives units back to the very periods they came from; a period that ended long ago takes nothing. */
   giveBack(order: UnitsOrder): Promise<void>;
   /** Counts units whatever the limits say: they were spent already, during an outage or above the price that was drawn. */
   charge(order: UnitsOrder): Promise<void>;
@@ -32,7 +32,7 @@ export interface Ledger {
   /** Keeps a place for another `expiresInMs`. One that was lost is taken again whatever the limit: it is in flight. */
   stay(order: PlaceOrder): Promise<void>;
   leave(keyId: string, placeId: string): Promise<void>;
-  /** What the clock shows that decides the periods of this key: in a cluster each node has its own. */
+  /** The time on the clock that decides this key's periods: in a cluster each node has its own. */
   readTime(keyId: string): Promise<number>;
   readUsage(keyId: string, counters: readonly Counter[]): Promise<readonly Usage[]>;
   /** Sets the counters to zero. Units that processes hold at that moment stay theirs to spend. */
@@ -129,7 +129,7 @@ export class StoreUnavailable extends Error {
   readonly code = 'STORE_UNAVAILABLE';
   /** False when the call surely changed nothing: it was never sent, or the store refused it. */
   readonly mayHaveHappened: boolean;
-  /** True when it may answer in a moment, as a server does that is just started anew. */
+  /** True when it may answer in a moment, as a restarting server does. */
   readonly mayPass: boolean;
 
   constructor(
@@ -149,14 +149,14 @@ export function withNothingChanged(error: unknown): unknown {
   return new StoreUnavailable(error.message, { cause: error, mayHaveHappened: false });
 }
 
-/** The store answered, but what it holds there is not of our making. Other keys are not concerned. */
+/** The store answered, but what it holds there was not written by us. Other keys are not affected. */
 export class Unreadable extends StoreUnavailable {
   constructor(message: string) {
     super(message, { mayHaveHappened: false });
   }
 }
 
-/** What is spoilt of one key says nothing of the others. */
+/** A damaged record of one key says nothing about the others. */
 export function isOutage(error: unknown): boolean {
   return error instanceof StoreUnavailable && !(error instanceof Unreadable);
 }

@@ -3,8 +3,8 @@ import { openSqlite } from './sqlite/open-sqlite.ts';
 import type { Store, StoreOptions } from './store.ts';
 
 /**
- * Opens the store behind an address. A file that cannot be used rejects; a Redis that is not there yet does not, its
- * calls reject until it is.
+ * Opens the store at an address. A file that cannot be used rejects; a Redis that is not there yet does not: its calls reject
+ * until it is.
  */
 export async function openStore(address: StoreAddress, options: StoreOptions = {}): Promise<Store> {
   if (address.kind === 'sqlite') return openSqlite(address.path, options);

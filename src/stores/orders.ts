@@ -1,15 +1,15 @@
 import type { Counter, DrawOrder, CellsOrder, PlaceOrder, UnitsOrder } from './ledger.ts';
 
-/** A counter outlives its period by so many more, within these bounds: those of short periods would pile up in a day. */
+/** A counter outlives its period by this many more, within these bounds: counters of short periods would pile up in a day. */
 const periodsKept = 24;
 const counterKeptMinMs = 60_000;
 const counterKeptMaxMs = 86_400_000;
-/** A process that has told nothing of its lease for so long has died; what it told is not shown any more. */
+/** A process that has said nothing about its lease for this long has died; the lease is no longer shown. */
 export const leaseToldMs = 3_600_000;
 
 /**
- * Until when a counter is kept, so that late steps still find it, and whoever comes when the store's clock has been ahead
- * for a moment: `Number.MAX_SAFE_INTEGER` for a lifetime.
+ * Until when a counter is kept, so that late steps still find it, as do requests after the store's clock was briefly ahead:
+ * `Number.MAX_SAFE_INTEGER` for a lifetime.
  */
 export function keptUntil({ periodStart, periodEnd }: Counter): number {
   if (periodEnd === Number.MAX_SAFE_INTEGER) return periodEnd;
@@ -17,7 +17,7 @@ export function keptUntil({ periodStart, periodEnd }: Counter): number {
   return periodEnd + Math.max(keptMs, counterKeptMinMs);
 }
 
-/** A place that expires later than this is from a clock that was ahead: none is taken for so long. */
+/** A place that expires later than this is from a clock that was ahead: none is taken for longer. */
 export const placeExpiresMaxMs = 60_000;
 
 /** Refuses numbers that no store could count exactly. They are the gateway's mistake, not the store's. */

@@ -1,7 +1,7 @@
 import type { KeyStore } from './key-store.ts';
 import type { Ledger } from './ledger.ts';
 
-/** One database behind the gateway. What fails rejects: nothing of it throws at once. */
+/** One database behind the gateway. What fails rejects: nothing throws synchronously. */
 export interface Store {
   readonly keys: KeyStore;
   readonly ledger: Ledger;
@@ -18,16 +18,16 @@ export interface Store {
 export interface StoreOptions {
   /** How long a call may take before it rejects with `StoreUnavailable`. Default 250. */
   readonly deadlineMs?: number;
-  /** Whether an SQLite file that is not there is made. Default true. */
+  /** Whether a missing SQLite file is made. Default true. */
   readonly create?: boolean;
-  /** The SQLite database that it must be, which is not made then. */
+  /** The identity that the SQLite database must have, which is not made then. */
   readonly identity?: string | undefined;
   /** Hears of a file that was made. */
   readonly onCreate?: (path: string) => void;
-  /** Hears why what was written beside an SQLite file cannot be copied into it, so that the log of it grows. */
+  /** Hears why the log of an SQLite file cannot be copied into it, so that the log grows. */
   readonly onLogStuck?: (reason: string) => void;
   /** Hears that a Redis whose keys are watched is empty, and was not before. */
   readonly onEmptied?: () => void;
-  /** Hears by which policy (`allkeys-lru`) a Redis would throw keys and usage away. */
+  /** Hears the policy (`allkeys-lru`) by which a Redis would throw keys and usage away. */
   readonly onEvicting?: (policy: string) => void;
 }

@@ -1,9 +1,9 @@
 import type { KeyEvent, Through } from './key-store.ts';
 
-/** One reading answers so many events at most. A full one is followed by the next at once. */
+/** One reading answers at most this many events. A full one is followed by the next at once. */
 export const eventsPerReading = 1000;
 
-/** What the feed of a store answers to one reading of it. */
+/** What a store's feed answers to one reading. */
 export interface FeedAnswer {
   /** Where the next reading goes on. */
   readonly cursor: string;
@@ -14,14 +14,14 @@ export interface FeedAnswer {
 export interface Feed {
   /** Reads what came after the cursor; without one, only where the feed stands now. */
   read(cursor: string | undefined): Promise<FeedAnswer>;
-  /** Hears that there is something to read, as long as the way it comes by works. Returns how to stop. */
+  /** Hears that there is something to read, while the channel it comes by works. Returns a function that stops it. */
   listen(onNews: () => void): () => void;
   readonly pollMs: number;
 }
 
 /**
- * Follows a feed. What is listened to only makes it quick: the feed is read several times a second all the same, so a
- * message that is lost delays a change and never hides it.
+ * Follows a feed. Listening only makes it quick: the feed is read several times a second anyway, so a lost message delays a
+ * change and never hides it.
  */
 export function watchChanges(
   feed: Feed,

@@ -235,7 +235,7 @@ for (const { path, why } of [
   { path: '/dev/null/g.db', why: 'a part of its path is not a directory' },
   { path: '/proc/g.db', why: 'its folder takes no files' },
   { path: join(tmpdir(), 'x'.repeat(300)), why: 'its name is too long' },
-  { path: '/dev/null', why: 'it is no regular file' },
+  { path: '/dev/null', why: 'it is not a regular file' },
   { path: tmpdir(), why: 'it is a directory' },
 ]) {
   test(`that no database can be at ${path.slice(0, 20)} is said in one sentence: ${why}`, () => {

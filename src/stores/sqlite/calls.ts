@@ -10,13 +10,13 @@ import { transact, transactAll, type Outcome } from './transact.ts';
 export interface Calls extends KeyCalls, UnitsCalls, RateCalls, PlaceCalls {
   ping(): void;
   probe(): void;
-  /** Runs several as one transaction, in which one that fails fails alone. Throws when all of them have. */
+  /** Runs several as one transaction, in which a failing one fails alone. Throws when the whole transaction failed. */
   together<T>(works: readonly ((calls: Calls) => T)[]): readonly Outcome<T>[];
 }
 
 /** Prepares every statement on an open database. */
 export function prepareCalls(database: DatabaseSync): Calls {
-  // The tables that every request needs, so a damaged one is noticed: the version alone rests in the first page.
+  // The tables that every request needs, so a damaged one is noticed: only the version is in the first page.
   const tables = ['secrets', 'keys', 'counters'];
   const pings = tables.map((table) => database.prepare(`SELECT 1 FROM ${table} LIMIT 1`));
   const calls: Calls = {

@@ -3,7 +3,7 @@ import { existing, SQLITE_BUSY } from './database.ts';
 
 /** Copies the write-ahead log back into the file now and then. */
 export interface Checkpointer {
-  /** To be told of each call that may write, and of one that writes like many as so many. */
+  /** Must be told of each call that may write; one that writes as much as many counts as that many. */
   noteCalls(count: number): void;
   /** Begins one now, unless one is running. */
   readonly begin: () => void;
@@ -12,24 +12,24 @@ export interface Checkpointer {
 
 /** A call writes three or four pages, so the log grows by some 14 MB in between. */
 export const callsPerCheckpoint = 1024;
-/** Each process counts its own calls. Beyond this the log is copied as well if it grows, whoever writes: four processes filled 24 MB. */
+/** Each process counts only its own calls. Beyond this a growing log is copied too, whoever writes: four of them filled 24 MB. */
 export const logBytesUncopied = 16_777_216;
 /** From this many pages on (64 MB) the log is started again even if that makes writers wait for a moment. */
 const logPagesMax = 16_384;
 /** How often that is tried before it is left to the next checkpoint: four processes that never rest brought the log to 400 MB. */
 const restartsMax = 3;
-/** What the log has grown to beyond this is cut off. It is no less, because to cut makes writers wait for longer. */
+/** A log beyond this is cut back to it. It is not lower, because cutting makes writers wait longer. */
 export const logBytesKept = 134_217_728;
 
 /**
- * Runs on a thread of its own, for each message, for as long as it takes. It is JavaScript in a string so that the thread loads
+ * Runs on a thread of its own, once per message, for as long as it takes. It is JavaScript in a string so that the thread loads
  * nothing. PASSIVE holds nobody up, but the log starts again only if nobody has written meanwhile: under steady writes that takes
- * RESTART, which has little left to copy. It is tried again where others were faster, and not where somebody reads for long:
- * writers wait while it does, for 50 ms each time. Whoever writes first after a complete checkpoint waits for another sync, and
- * cuts the log: the empty transaction does that here. It reads the version that it writes again under the lock, because
- * a newer Gatehouse may be migrating the file. It tells why it could not, '' when it could, and undefined where others had the
- * lock, so that the next one will, or there is no file any more, which every call says. The file is opened
- * each time, for by then another may lie in its place.
+ * RESTART, which has little left to copy. It is retried where other writers were faster, but not where a long read is in the way:
+ * writers wait during it, 50 ms each time. The first write after a complete checkpoint waits for another sync, and cuts the log:
+ * the empty transaction here is that write. It reads the version that it writes again under the lock, because a newer Gatehouse
+ * may be migrating the file. It returns why it failed, '' when it did not, and undefined where others had the lock, so that the
+ * next one will do it, or where the file is gone, which every call reports. The file is opened each time, because another may be
+ * in its place by then.
  */
 const checkpointSource = `
   const { existsSync } = require('node:fs');
@@ -65,7 +65,7 @@ const checkpointSource = `
   }
 `;
 
-/** A checkpoint that fails is tried again after as many calls, and told of unless the one before failed alike. */
+/** A failed checkpoint is tried again after as many calls, and reported unless the previous one failed the same way. */
 export function createCheckpointer(
   path: string,
   onFailure: (reason: string) => void,
@@ -84,7 +84,7 @@ export function createCheckpointer(
   function tellError(error: unknown): void {
     tell(error instanceof Error ? error.message : String(error));
   }
-  /** It stays for the next time: to start one takes 9 ms of CPU, as much as the calls in between take for their commits. */
+  /** It stays for the next time: starting one takes 9 ms of CPU, as much as the commits of the calls in between. */
   function openThread(): Worker {
     const opened = startThread(path);
     opened.on('message', tell);
@@ -94,7 +94,7 @@ export function createCheckpointer(
       thread = undefined;
     });
     // A process that has nothing else to do need not wait: the log is read again when the file is next opened. Last, because a
-    // listener for messages would hold the process after all.
+    // listener for messages would keep the process alive after all.
     opened.unref();
     return opened;
   }
@@ -106,7 +106,7 @@ export function createCheckpointer(
       thread.postMessage(undefined);
       running = true;
     } catch (error) {
-      // There is no room for a thread, as in a container that may have so many of them. The call itself is none the worse.
+      // No thread can be started, as in a container that limits them. The call itself is unaffected.
       tellError(error);
     }
   }
@@ -117,7 +117,7 @@ export function createCheckpointer(
       if (calls >= callsPerCheckpoint) begin();
     },
     close() {
-      // One that is stopped at work may take it for a failure, and nobody else should.
+      // A thread stopped at work may take that for a failure; it must not be reported.
       thread?.removeAllListeners('message');
       void thread?.terminate();
     },

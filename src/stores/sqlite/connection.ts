@@ -21,9 +21,9 @@ export interface Connection {
   readonly identity: string;
   /** Runs a call. Throws `Locked` when another process holds the lock, with nothing changed; else `StoreUnavailable`. */
   run<T>(call: (calls: Calls) => T): T;
-  /** The same for several, as one transaction in which one that fails fails alone. Throws when nothing of any was done. */
+  /** The same for several, as one transaction in which a failing one fails alone. Throws when nothing of any was done. */
   runAll<T>(works: readonly ((calls: Calls) => T)[]): readonly Outcome<T>[];
-  /** Closes the file if what lies at the path is not it any more. False when the next call must open another. */
+  /** Closes the file if it is no longer the one at the path. False when the next call must open another. */
   checkPlace(): boolean;
   close(): void;
 }
@@ -34,7 +34,7 @@ export class Locked extends Error {}
 /** How long a file that could not be opened again is left alone. */
 const reopenAfterMs = 100;
 
-/** How often a file in use is looked for in its place. */
+/** How often a file in use is checked to be in its place. */
 const lookEveryMs = 1000;
 
 interface Open {
@@ -46,8 +46,8 @@ interface Open {
 }
 
 /**
- * Opens the file. Later it is opened again, but never made, and never another in its place. `copyLog` is asked for, at most
- * once a second, when there is no room, and when the log was seen to grow beyond what it should.
+ * Opens the file. Later it may be opened again, but never made, nor another in its place. `copyLog` is called, at most once a
+ * second, when there is no room, and when the log has grown beyond what it should.
  */
 export function openConnection(
   path: string,
@@ -92,7 +92,7 @@ export function openConnection(
       if (!isSame(now.file, seen.file)) return false;
       if (hasOutgrown(now.log, seen.log)) copyLog();
       seen = now;
-      // Its own `.restore` copies another database into the same file.
+      // SQLite's own `.restore` copies another database into the same file.
       return readIdentity() === identity;
     } catch (error) {
       return isBusy(error);
@@ -128,8 +128,8 @@ export function openConnection(
 
   function failed(error: unknown): StoreUnavailable {
     if (isFull(error)) askForRoom();
-    // After an error of the disk or the file it is opened anew: it may have been mended or mounted again. Not after each,
-    // because the last to close a file copies all of its log first, and the first to open it reads it again.
+    // After an error of the disk or the file it is opened again: it may have been repaired or remounted. Not after each, because
+    // the last to close a file copies all of its log first, and the first to open it reads it again.
     const openForMs = performance.now() - (open?.openedAt ?? Infinity);
     if (isOfTheFile(error) && openForMs >= lookEveryMs) close();
     return describeFailure(error, 'the database cannot answer');
@@ -159,7 +159,7 @@ function openFirst(path: string, how: Omit<Connecting, 'patient'>): Open {
 }
 
 interface Connecting extends Opening {
-  /** The identity of the database that it must be; undefined when any will do. */
+  /** The identity that the database must have; undefined when any will do. */
   readonly identity: string | undefined;
 }
 
@@ -179,8 +179,8 @@ function connect(path: string, how: Connecting): Open {
 }
 
 /**
- * SQLite leaves the log of a file that was moved away or deleted where it is, and whoever opens the file that came in its place
- * would copy that log into it: nothing in a log says whose it is. It is left to people, because the file may come back.
+ * When a file is moved away or deleted SQLite leaves its log in place, and opening the file that replaced it would copy that log
+ * into it: nothing in a log says which file it belongs to. Removing it is left to people, because the file may come back.
  */
 function refuseForeignLog(path: string, seen: Seen): void {
   const now = lookAt(path);
@@ -191,7 +191,7 @@ function refuseForeignLog(path: string, seen: Seen): void {
   );
 }
 
-/** One that begins anew after it was copied keeps its size, and does not grow. */
+/** A log that starts again after it was copied keeps its size, and does not grow. */
 function hasOutgrown(now: Stats | undefined, before: Stats | undefined): boolean {
   return now !== undefined && now.size > Math.max(logBytesUncopied, before?.size ?? 0);
 }
@@ -211,8 +211,8 @@ function lookAt(path: string): Seen {
 }
 
 /**
- * Whether a file is still the one that it was. Its number comes again on another volume, and when the file is gone: then the time of
- * its birth tells, unless it is that of the last change, which Node gives where the other cannot be had.
+ * Whether a file is still the same one. Its inode number can recur on another volume, and once the file is gone: then its birth
+ * time tells, unless it equals the last change, which Node gives where there is no birth time.
  */
 function isSame(now: Stats | undefined, before: Stats | undefined): boolean {
   if (now === undefined || before === undefined) return false;

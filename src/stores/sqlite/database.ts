@@ -26,7 +26,7 @@ export function createDatabase(path: string): boolean {
   }
 }
 
-/** In words: what the system says of it names calls of its own, and the path once more. */
+/** In words: the system's own message names its calls, and the path once more. */
 function whyNotMade(error: unknown): unknown {
   const why = reasonsNotMade.get(codeOf(error) ?? '');
   return why === undefined ? error : new Error(why);
@@ -35,7 +35,7 @@ function whyNotMade(error: unknown): unknown {
 const reasonsNotMade: ReadonlyMap<string, string> = new Map([
   ['EACCES', 'it may not be made there'],
   ['EPERM', 'it may not be made there'],
-  ['ENOENT', 'its folder takes no files'], // as those below /proc
+  ['ENOENT', 'its folder takes no files'], // such as those below /proc
   ['ENOTDIR', 'a part of its path is not a directory'],
   ['ENAMETOOLONG', 'its name is too long'],
   ['EROFS', 'its folder is read-only'],
@@ -50,8 +50,9 @@ const reasonsNotMade: ReadonlyMap<string, string> = new Map([
 export function openDatabase(path: string, { patient, create }: Opening): DatabaseSync {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined) throw new Error('there is no such file');
-  if (!found.isFile()) throw new Error(found.isDirectory() ? 'it is a directory' : 'it is no regular file');
-  // As a failed copy leaves behind. Made a database, it would be another one, with every quota unspent.
+  if (!found.isFile())
+    throw new Error(found.isDirectory() ? 'it is a directory' : 'it is not a regular file');
+  // A failed copy leaves this behind. Made into a database, it would be another one, with every quota unspent.
   if (found.size === 0 && !create) throw new Error('it is empty');
   refuseReadOnly(path);
   return patient ? connectPatiently(path) : connect(path, 0);
@@ -63,13 +64,13 @@ export interface Opening {
   readonly create: boolean;
 }
 
-/** Prepares the reading of what tells a database from another that came in its place. */
+/** Prepares to read what tells a database from another that took its place. */
 export function prepareIdentity(database: DatabaseSync): () => string {
   const find = database.prepare('SELECT id FROM identity');
   return () => String(find.get()?.['id']);
 }
 
-/** Writes into the first page that the file is ours. Done again it changes nothing, and is written all the same. */
+/** Writes into the first page that the file is ours. Repeated, it changes nothing but is still written. */
 export function markAsOurs(database: DatabaseSync): void {
   database.exec(`PRAGMA application_id = ${applicationId}`);
 }
@@ -85,7 +86,7 @@ export function isFull(error: unknown): boolean {
   return isSqliteError(error) && (error.errcode & 0xff) === SQLITE_FULL;
 }
 
-/** True when the file or its disk may be at fault, so that opening it anew may help. */
+/** True when the file or its disk may be at fault, so that opening it again may help. */
 export function isOfTheFile(error: unknown): boolean {
   return isSqliteError(error) && !isFull(error);
 }
@@ -101,7 +102,7 @@ export function describeFailure(error: unknown, what: string): StoreUnavailable 
   return new StoreUnavailable(`${what}: ${reason}`, { mayHaveHappened: false });
 }
 
-/** What `node:sqlite` says of an integer beyond 2^53, which nothing here writes. */
+/** What `node:sqlite` says about an integer beyond 2^53, which nothing here writes. */
 function isOutOfRange(error: unknown): boolean {
   return error instanceof RangeError && codeOf(error) === 'ERR_OUT_OF_RANGE';
 }
@@ -118,8 +119,8 @@ function isSqliteError(error: unknown): error is SqliteError {
 function createFile(path: string): boolean {
   makeFolder(dirname(path));
   try {
-    // Only a new file is opened here. Closing a descriptor of a file that this process has open in SQLite would drop
-    // SQLite's POSIX locks (https://sqlite.org/howtocorrupt.html §2.2). The -wal and -shm files take over this mode.
+    // Only a new file is opened here. Closing a descriptor of a file that this process has open in SQLite would drop SQLite's
+    // POSIX locks (https://sqlite.org/howtocorrupt.html §2.2). The -wal and -shm files inherit this mode.
     closeSync(openSync(path, 'wx', 0o600));
     return true;
   } catch (error) {
@@ -128,14 +129,14 @@ function createFile(path: string): boolean {
   }
 }
 
-/** One level after the other: `recursive` never returns for a folder below /proc. */
+/** One level at a time: `recursive` never returns for a folder below /proc. */
 function makeFolder(folder: string): void {
   if (existsSync(folder)) return;
   makeFolder(dirname(folder));
   mkdirSync(folder, { mode: 0o700 });
 }
 
-/** SQLite does not wait where two turn a new file to WAL at once: one of them is told at once that it is locked. */
+/** SQLite does not wait when two switch a new file to WAL at once: one is told straight away that it is locked. */
 function connectPatiently(path: string): DatabaseSync {
   const giveUpAt = performance.now() + openTimeoutMs;
   for (;;) {
@@ -177,7 +178,7 @@ export function existing(path: string): URL {
 }
 
 function refuseForeignFile(database: DatabaseSync, path: string): void {
-  // Read as one: another process may be making the tables at this moment.
+  // Read in one transaction: another process may be making the tables at this moment.
   database.exec('BEGIN');
   const id = pragma(database, 'application_id');
   const tables = database.prepare('SELECT count(*) AS tables FROM sqlite_schema').get();

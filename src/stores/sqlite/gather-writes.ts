@@ -5,7 +5,7 @@ import type { Connection } from './connection.ts';
 import type { Patience } from './patience.ts';
 import type { Outcome } from './transact.ts';
 
-/** Runs a call that writes, in time. One that writes as much as many others says as how many. */
+/** Runs a call that writes, before the deadline. One that writes as much as many others says how many. */
 export type Write = <T>(call: (calls: Calls) => T, worth?: number) => Promise<T>;
 
 export interface WritesOptions {
@@ -15,19 +15,19 @@ export interface WritesOptions {
   readonly onWritten: (worth: number) => void;
 }
 
-/** So many share a transaction at most: while it runs neither the event loop nor another process has its turn. */
+/** At most this many share a transaction: while it runs neither the event loop nor another process gets a turn. */
 const togetherMax = 64;
 
 interface Gathered {
-  /** Runs the call, and returns what tells its answer, for when that is written. */
+  /** Runs the call, and returns what delivers its answer, once that is written. */
   readonly run: (calls: Calls) => () => void;
   readonly worth: number;
   readonly reject: (error: unknown) => void;
 }
 
 /**
- * What is to be written in one turn of the event loop is one transaction: a commit costs as much as all else of a call, and many calls
- * change the same pages. Nobody is answered before the commit, and a call that fails fails alone.
+ * All writes of one turn of the event loop are one transaction: a commit costs as much as the rest of a call, and many calls
+ * change the same pages. No call is answered before the commit, and a failing call fails alone.
  */
 export function gatherWrites({ connection, patience, onWritten }: WritesOptions): Write {
   let gathered: Gathered[] = [];

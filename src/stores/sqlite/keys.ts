@@ -62,7 +62,7 @@ export function prepareKeys(database: DatabaseSync, clock: () => number): KeyCal
     sql.pruneChanges.run(Number(told) - feedEntriesMax);
   }
 
-  /** A secret that the key no longer has stays its own: an import of an old file must not make it work again. */
+  /** A secret that the key no longer has stays reserved for it: importing an old file must not make it work again. */
   function write(record: KeyRecord): void {
     sql.put.run(record.id, record.version, encodeKeyRecord(record));
     for (const { digest } of record.secrets) sql.own.run(blob(digest), record.id);
@@ -124,7 +124,7 @@ export function prepareKeys(database: DatabaseSync, clock: () => number): KeyCal
       const [oldest, newest] = [Number(first ?? 1), Number(last ?? 0)];
       if (cursor === undefined) return { cursor: String(newest), events: [] };
       const since = Number(cursor);
-      // Behind what is still there, or ahead of all that is: then this is another file than before.
+      // Older than what is still there, or ahead of all of it: then this is another file than before.
       if (since > newest || since < oldest - 1) return { cursor: String(newest), events: undefined };
       const rows = since === newest ? [] : sql.changes.all(since);
       const events = rows.map(({ key }) =>

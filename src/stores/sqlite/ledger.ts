@@ -22,11 +22,11 @@ export interface UnitsCalls {
   resetUsage(keyId: string, counters: readonly Counter[]): void;
 }
 
-/** How long a step is remembered: far longer than anybody goes on repeating or cancelling it. */
+/** How long a step is remembered: far longer than any process repeats or cancels it. */
 const stepKeptMs = 600_000;
-/** Old rows go a few at a time, in every so many steps, so that no step takes long. */
+/** Old rows are deleted a few at a time, once in this many steps, so that no step takes long. */
 const stepsPerPruning = 16;
-/** The answer kept for a step that is no draw. */
+/** The answer kept for a step that is not a draw. */
 const noAnswer = '';
 
 /** Prepares the units ledger. The clock is the machine's, which all processes on one file share. */
@@ -50,7 +50,7 @@ export function prepareUnits(database: DatabaseSync, clock: () => number): Units
     stepsSincePruning += 1;
     if (stepsSincePruning < stepsPerPruning) return;
     stepsSincePruning = 0;
-    // Those of a time to come are from a clock that was ahead; they stand before all that follow.
+    // Steps of the future are from a clock that was ahead; they come before all that follow.
     sql.pruneSteps.run(now - stepKeptMs, now + stepKeptMs);
     sql.pruneLeases.run(order.keyId, now - leaseToldMs);
     for (const { key, name, period_start: start } of sql.pruneCounters.all(now)) {
@@ -127,7 +127,7 @@ function undoDraw(sql: Statements, order: CancelOrder, answer: unknown): void {
   }
 }
 
-/** Most counters are there and live long enough. In the index of their ends nothing is written for those. */
+/** Most counters exist and live long enough. For those nothing is written in the index of their ends. */
 function addUnits(sql: Statements, keyId: string, counter: Counter, units: number): number {
   const [at, until] = [place(keyId, counter), keptUntil(counter)];
   const row = sql.raiseCounter.get(units, ...at, until) ?? sql.addUnits.get(...at, until, units);

@@ -62,7 +62,7 @@ export const migrations: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX places_by_expiry ON places (expires);
   `,
-  // No command ever wrote to the tables that go here, so they are empty.
+  // No command ever wrote to the tables dropped here, so they are empty.
   `
   DROP TABLE secrets;
   DROP TABLE keys;
@@ -97,7 +97,7 @@ export const migrations: readonly string[] = [
     key TEXT
   ) STRICT;
   `,
-  // Tells this file from another that comes in its place. A copy of it is the same.
+  // Tells this file from another that takes its place. A copy of it is the same.
   `
   CREATE TABLE identity (id TEXT NOT NULL) STRICT;
   INSERT INTO identity VALUES (lower(hex(randomblob(16))));

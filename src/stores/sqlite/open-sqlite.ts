@@ -11,10 +11,10 @@ import { openConnection } from './connection.ts';
 import { gatherWrites, type Write } from './gather-writes.ts';
 import { createPatience } from './patience.ts';
 
-/** Runs a call that only reads, in time. */
+/** Runs a call that only reads, before the deadline. */
 type Read = <T>(call: (calls: Calls) => T) => Promise<T>;
 
-/** Opens the embedded store. Throws when the file cannot be used: not a database, of another program, too new. */
+/** Opens the embedded store. Throws when the file cannot be used: not a database, another program's, too new. */
 export function openSqlite(path: string, options: StoreOptions = {}): Store {
   const file = resolve(path);
   const checkpointer = createCheckpointer(file, (reason) => options.onLogStuck?.(reason));
@@ -28,7 +28,7 @@ export function openSqlite(path: string, options: StoreOptions = {}): Store {
   const onWritten = (worth: number): void => checkpointer.noteCalls(worth);
   const write = gatherWrites({ connection, patience, onWritten });
 
-  /** In a file that was deleted or replaced no key is unknown: it is looked up once more, in the one at the path. */
+  /** A file that was deleted or replaced proves no key unknown: it is looked up again, in the one at the path. */
   async function findKey(digest: string): Promise<KeyRecord | undefined> {
     const found = await read((calls) => calls.findKey(digest));
     if (found !== undefined || connection.checkPlace()) return found;
@@ -62,7 +62,7 @@ export function openSqlite(path: string, options: StoreOptions = {}): Store {
 
 /** Several times within the second in which a change must be seen; each look costs some ten microseconds. */
 const pollMs = 200;
-/** Some hundred keys that are added, or whose use is noted, write as many pages as so many other calls. */
+/** Adding some hundred keys, or noting their use, writes as many pages as this many other calls. */
 const callsPerBatch = 256;
 
 function createKeys(read: Read, write: Write): Omit<KeyStore, 'findKey'> {

@@ -3,15 +3,15 @@ import { Locked } from './connection.ts';
 
 /** Runs calls at once, or as soon as the lock is free, and gives up at the deadline. It never blocks the thread. */
 export interface Patience {
-  /** For work that needs the lock: it stands in line behind the others. */
+  /** For work that needs the lock: it waits in line behind the others. */
   run<T>(work: () => T): Promise<T>;
-  /** For work that only reads: locks of writers do not concern it, so it passes by the line. */
+  /** For work that only reads: writers' locks do not affect it, so it bypasses the line. */
   pass<T>(work: () => T): Promise<T>;
 }
 
-/** So many calls may wait for the lock; further ones are refused at once. */
+/** At most this many calls wait for the lock; further ones are refused at once. */
 const waitingMax = 1000;
-/** Calls that had to wait run together for so long at most before the event loop has its turn. */
+/** Calls that had to wait run together for at most this long before the event loop gets its turn. */
 const turnMs = 2;
 
 interface Waiting {
@@ -21,7 +21,7 @@ interface Waiting {
   readonly giveUp: () => void;
 }
 
-/** Creates a line of calls with one deadline for each. */
+/** Creates a line of calls, each with its own deadline. */
 export function createPatience(deadlineMs: number): Patience {
   const line: Waiting[] = [];
 
@@ -45,7 +45,7 @@ export function createPatience(deadlineMs: number): Patience {
     setTimeout(takeTurn, 1 + Math.random() * 3);
   }
 
-  /** Behind a look at the lock, so that nobody is refused because this thread was held up until it was too late. */
+  /** Comes after a try for the lock, so that no call is refused only because this thread was held up too long. */
   function giveUpLate(): void {
     const now = performance.now();
     for (let first = line[0]; first !== undefined && now >= first.deadline; first = line[0]) {

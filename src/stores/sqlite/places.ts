@@ -19,7 +19,7 @@ export function preparePlaces(database: DatabaseSync, clock: () => number): Plac
     'INSERT INTO places VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET expires = excluded.expires',
   );
   const leave = database.prepare('DELETE FROM places WHERE key = ? AND place = ?');
-  // Two go for each one that comes, so those of crashed processes and of keys that are gone do not pile up.
+  // Two are deleted for each one that comes, so those of crashed processes and of keys that are gone do not pile up.
   const prune = database.prepare(`
     DELETE FROM places WHERE (key, place) IN (SELECT key, place FROM places WHERE expires <= ? LIMIT 2)`);
 

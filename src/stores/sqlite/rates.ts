@@ -15,7 +15,7 @@ export function prepareRates(database: DatabaseSync, clock: () => number): RateC
     INSERT INTO rates VALUES (?, ?, ?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET
       base = excluded.base, cells = excluded.cells, interval = excluded.interval, rested = excluded.rested`);
-  // A rate that has rested is the same as none; two go for each one that may have come.
+  // A rate that has rested is the same as none; two are deleted for each one that may have come.
   const prune = database.prepare(`
     DELETE FROM rates WHERE (key, name) IN (SELECT key, name FROM rates WHERE rested < ? LIMIT 2)`);
 

@@ -15,8 +15,8 @@ export function prepareStatements(database: DatabaseSync) {
     raiseCounter: database.prepare(`
       UPDATE counters SET used = min(used + ?, ${Number.MAX_SAFE_INTEGER})
       WHERE ${counter} AND period_end >= ? RETURNING used`),
-    // `period_end` is until when the counter is kept, as long as the longest
-    // period that was counted in it: a new name would lock out whoever shares the file until all are upgraded.
+    // `period_end` is until when the counter is kept, by the longest period counted in it: a new name would lock out others on
+    // the file until all are upgraded.
     addUnits: database.prepare(`
       INSERT INTO counters VALUES (?, ?, ?, ?, ?)
       ON CONFLICT DO UPDATE SET

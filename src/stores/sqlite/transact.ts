@@ -4,8 +4,8 @@ import type { DatabaseSync } from 'node:sqlite';
 export type Outcome<T> = { readonly answer: T } | { readonly error: unknown };
 
 /**
- * Runs the work as one transaction that has the write lock from its start, so it never fails halfway for a lock. Within another it is
- * a part of that.
+ * Runs the work as one transaction that has the write lock from its start, so it never fails halfway for a lock. Within another
+ * transaction it is part of that.
  */
 export function transact<T>(database: DatabaseSync, work: () => T): T {
   if (database.isTransaction) return work();
@@ -21,12 +21,12 @@ export function transact<T>(database: DatabaseSync, work: () => T): T {
   }
 }
 
-/** Runs several as one transaction. Of those nothing is left that fail; nothing is left of any when it throws. */
+/** Runs several as one transaction. Those that fail leave nothing behind; when it throws, none does. */
 export function transactAll<T>(database: DatabaseSync, works: readonly (() => T)[]): readonly Outcome<T>[] {
   try {
     return transact(database, () => works.map((work) => ({ answer: work() })));
   } catch {
-    // Seldom, so only now each is set apart from the others, which costs it copies of pages.
+    // Rare, so only now is each isolated from the others, which costs copies of pages.
     return transact(database, () => works.map((work) => runApart(database, work)));
   }
 }
@@ -36,7 +36,7 @@ function runApart<T>(database: DatabaseSync, work: () => T): Outcome<T> {
   try {
     return { answer: work() };
   } catch (error) {
-    // With the whole transaction all that ran before it has gone.
+    // The whole transaction is gone, with all that ran before.
     if (!database.isTransaction) throw error;
     database.exec('ROLLBACK TO apart');
     return { error };
