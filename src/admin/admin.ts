@@ -12,6 +12,7 @@ import { createDocument } from './document.ts';
 import { createGuard } from './guard.ts';
 import { AdminProblem, internalProblem } from './problem.ts';
 import type { Readiness } from './readiness.ts';
+import { excludesStore } from './readyz.ts';
 import { hasBody } from './read-request.ts';
 import { commonHeaders, endSoon, sendAnswer } from './send-answer.ts';
 
@@ -57,8 +58,10 @@ export function createAdmin(parts: AdminParts): Admin {
   app.get('/livez', function livez(_req: Request, res: Response) {
     res.json({ status: 'live' });
   });
-  app.get('/readyz', async function readyz(_req: Request, res: Response) {
-    const { ready, reasons } = await readiness.check();
+  app.get('/readyz', async function readyz(req: Request, res: Response) {
+    const withoutStore = excludesStore(req.url);
+    const { reasons, ...verdict } = await readiness.check();
+    const ready = withoutStore ? verdict.readyWithoutStore : verdict.ready;
     res.status(ready ? 200 : 503).json({ status: ready ? 'ready' : 'not ready', reasons });
   });
   app.use(function checkHost(req: Request, _res: Response, next: NextFunction) {

@@ -5,6 +5,7 @@ import { problemStatuses, type ProblemCode } from './problem.ts';
 import type { Fields } from './read-values.ts';
 import { keyIdPattern } from '../keys/key-limits.ts';
 import type { Schema } from '../keys/key-schema.ts';
+import { readyzPath } from './readyz.ts';
 import { ref, schemas } from './schemas.ts';
 
 /** Version of the API. Additions raise the second number, breaking changes the first. */
@@ -70,8 +71,9 @@ export function createDocument(): Readonly<Record<string, unknown>> {
       { name: 'Keys', description: 'The life of keys that are in the store.' },
       { name: 'Usage', description: 'What keys have used of their quotas.' },
       { name: 'Audit', description: 'Who has changed what.' },
+      { name: 'Health', description: 'Whether the gateway should be sent traffic.' },
     ],
-    paths,
+    paths: { ...paths, '/readyz': readyzPath },
     components: {
       securitySchemes: {
         token: { type: 'http', scheme: 'bearer', description: 'One of `admin.token` and `admin.tokens`.' },

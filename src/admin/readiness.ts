@@ -11,6 +11,8 @@ export interface Readiness {
 
 export interface Verdict {
   readonly ready: boolean;
+  /** The same for those who leave the store out of it: while it is away there is much that works. */
+  readonly readyWithoutStore: boolean;
   /** What is wrong, one sentence each; a ready gateway may still have something to tell. */
   readonly reasons: readonly string[];
 }
@@ -53,12 +55,12 @@ export function createReadiness(store: Pick<Store, 'probe'>, upstreams: () => It
     ]);
     const reasons = [storeReason, ...upstreamReasons].filter((reason) => reason !== undefined);
     const reachable = upstreamReasons.some((reason) => reason === undefined);
-    return { ready: storeReason === undefined && reachable, reasons };
+    return { ready: storeReason === undefined && reachable, readyWithoutStore: reachable, reasons };
   }
 
   return {
     async check() {
-      if (draining) return { ready: false, reasons: ['the gateway is stopping'] };
+      if (draining) return stopping;
       const now = performance.now();
       if (last === undefined || now - last.at > keptForMs) last = { at: now, verdict: judge() };
       return await last.verdict;
@@ -68,6 +70,13 @@ export function createReadiness(store: Pick<Store, 'probe'>, upstreams: () => It
     },
   };
 }
+
+/** What is said from the beginning of a drain on. */
+export const stopping: Verdict = {
+  ready: false,
+  readyWithoutStore: false,
+  reasons: ['the gateway is stopping'],
+};
 
 type Look = () => Promise<string | undefined>;
 

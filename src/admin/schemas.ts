@@ -202,6 +202,18 @@ export const schemas: Readonly<Record<string, Schema>> = {
     ...strict({ pattern: { type: 'string' } }),
     examples: [{ pattern: '\\bgh_[0-9A-Za-z]{27}_[0-9A-Za-z]{6}\\b' }],
   },
+  Readiness: {
+    description: 'Whether the gateway should be sent traffic.',
+    ...strict({
+      status: { type: 'string', enum: ['ready', 'not ready'] },
+      reasons: {
+        description: 'What is wrong, one sentence each. A ready gateway may still have something to tell.',
+        type: 'array',
+        items: { type: 'string' },
+      },
+    }),
+    examples: [{ status: 'not ready', reasons: ['the store does not answer'] }],
+  },
   Problem: {
     description: 'Why something was not done.',
     type: 'object',

@@ -246,6 +246,19 @@ test('when the SQLite file is deleted, an unknown key is 500, never 401, and the
   assert.deepEqual((await readyz(gateway)).reasons, ['the store does not answer']);
 });
 
+for (const workers of [1, 2]) {
+  test(`whose readiness leaves out the store is sent traffic without it, with ${workers} processes`, async (t) => {
+    const redis = await startRedisServer(t);
+    const scene = await openQuotaScene(t, { plans, keys }, redis.url);
+    const gateway = await scene.start({ workers });
+    await redis.stop();
+    await until(async () => (await readyz(gateway)).status === 503);
+    const answer = await readyz(gateway, '?exclude=store');
+    assert.deepEqual(answer, { status: 200, reasons: ['the store does not answer'] });
+    assert.equal((await call(gateway, { key: 'gus' })).status, 200);
+  });
+}
+
 test('no command gives a gateway whose SQLite file was deleted an empty one in its place', async (t) => {
   const folder = tempFolder(t);
   const file = `${folder}/gatehouse.db`;
@@ -327,8 +340,8 @@ function says(gateway: Gateway, sentence: string): boolean {
   return gateway.logs().some(({ msg }) => msg === sentence);
 }
 
-async function readyz({ adminUrl }: Gateway): Promise<{ status: number; reasons: string[] }> {
-  const answer = await fetch(`${adminUrl}/readyz`);
+async function readyz({ adminUrl }: Gateway, query = ''): Promise<{ status: number; reasons: string[] }> {
+  const answer = await fetch(`${adminUrl}/readyz${query}`);
   const { reasons } = (await answer.json()) as { reasons: string[] };
   return { status: answer.status, reasons };
 }

@@ -2,7 +2,7 @@ import cluster, { type Worker } from 'node:cluster';
 import { setImmediate as turn } from 'node:timers/promises';
 import { claimPort, type Claim } from '../../door/acceptors.ts';
 import { createAdmin, listenAdmin } from '../../admin/admin.ts';
-import type { Readiness, Verdict } from '../../admin/readiness.ts';
+import { stopping, type Readiness, type Verdict } from '../../admin/readiness.ts';
 import type { Address, Config } from '../../config/config.ts';
 import type { HandedConfig } from '../../config/hand-over.ts';
 import { endedBy } from '../exit-codes.ts';
@@ -159,13 +159,17 @@ function readinessOf(crew: Crew, count: number): Pick<Readiness, 'check' | 'drai
       draining = true;
     },
     async check(): Promise<Verdict> {
-      if (draining) return { ready: false, reasons: ['the gateway is stopping'] };
+      if (draining) return stopping;
       const verdicts: Verdict[] = [];
       await crew.ask('readiness', (verdict) => verdicts.push(verdict));
       const missing = count - verdicts.length;
       const reasons = new Set(verdicts.flatMap((verdict) => verdict.reasons));
       if (missing > 0) reasons.add(`${missing} of ${count} workers do not answer`);
-      return { ready: verdicts.some(({ ready }) => ready), reasons: [...reasons] };
+      return {
+        ready: verdicts.some(({ ready }) => ready),
+        readyWithoutStore: verdicts.some(({ readyWithoutStore }) => readyWithoutStore),
+        reasons: [...reasons],
+      };
     },
   };
 }

@@ -9,7 +9,9 @@ import type { OpenApi, Part } from '../../helpers/admin-client.ts';
 
 const document = JSON.parse(JSON.stringify(createDocument())) as OpenApi & Readonly<Record<string, unknown>>;
 const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'];
-const told = Object.entries(document.paths).flatMap(([path, item]) =>
+/** The probe is described beside them. */
+const { '/readyz': readyz, ...paths } = document.paths;
+const told = Object.entries(paths).flatMap(([path, item]) =>
   Object.entries(item).flatMap(([method, operation]) =>
     methods.includes(method) ? [{ path, method, operation }] : [],
   ),
@@ -93,6 +95,13 @@ test('every status of a problem but that of a wrong method is a response of the 
   const answered = new Set(told.flatMap(({ operation }) => Object.keys(operation.responses).map(Number)));
   const missing = Object.values(problemStatuses).filter((status) => !answered.has(status));
   assert.deepEqual(missing, [405]);
+});
+
+test('the readiness is described with what it can leave out, and takes no token', () => {
+  const { security, parameters, responses } = (readyz as Part)['get'] as Part;
+  const asked = (parameters as Part[]).map(({ name, schema }) => [name, (schema as Part)['enum']]);
+  assert.deepEqual([security, asked], [[], [['exclude', ['store']]]]);
+  assert.deepEqual(Object.keys(responses as Part), ['200', '400', '503']);
 });
 
 test('it is an OpenAPI 3.1 document with a bearer token', () => {

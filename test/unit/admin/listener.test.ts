@@ -17,6 +17,8 @@ upstreams: { a: { targets: ["http://127.0.0.1:9000"] } }
 routes: [{ path: /x, methods: [GET], upstream: a }]
 `;
 
+const away = 'the store does not answer';
+
 async function listen(t: TestContext, admin: string) {
   const config = loadConfig(writeTemporary(t, `admin: ${admin}\n${rest}`), {});
   const store = await openStore({ kind: 'sqlite', path: join(tempFolder(t), 'g.db') });
@@ -25,7 +27,7 @@ async function listen(t: TestContext, admin: string) {
       configInForce: () => config,
       store: config.admin.tokens.length === 0 ? undefined : store,
       logger: createLogger('silent', { write: () => undefined }),
-      readiness: { check: async () => ({ ready: true, reasons: [] }) },
+      readiness: { check: async () => ({ ready: false, readyWithoutStore: true, reasons: [away] }) },
       metrics: {
         registry: {
           contentType: 'text/plain; version=0.0.4; charset=utf-8',
@@ -84,6 +86,27 @@ test('on any other address than loopback any Host will do: probes and load balan
       .end();
   });
   assert.equal(status, 200);
+});
+
+test('the readiness leaves out the store for those who say so, and what is misspelt is refused', async (t) => {
+  const { get } = await listen(t, '{ listen: "127.0.0.1:9090" }');
+  const told = async (path: string): Promise<unknown> => {
+    const answer = await get(path);
+    return [answer.status, await answer.json()];
+  };
+  assert.deepEqual(await told('/readyz'), [503, { status: 'not ready', reasons: [away] }]);
+  const without = [200, { status: 'ready', reasons: [away] }];
+  for (const query of ['exclude=store', 'exclude=store&exclude=store'])
+    assert.deepEqual(await told(`/readyz?${query}`), without);
+  const refused = [400, { error: 'The only parameter of /readyz is exclude=store', code: 'malformed' }];
+  for (const query of [
+    'exclude=redis',
+    'exclude=store&exclude=upstreams',
+    'exclude=',
+    'exclude',
+    'exlude=store',
+  ])
+    assert.deepEqual(await told(`/readyz?${query}`), refused, query);
 });
 
 for (const target of ['GET /livez', 'POST /livez', 'GET /metrics', 'GET /openapi.json', 'GET /v1/keys']) {

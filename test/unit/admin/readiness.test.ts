@@ -16,6 +16,9 @@ function createTarget() {
 }
 
 const works = async (): Promise<void> => undefined;
+const fails = async (): Promise<void> => {
+  throw new Error('no connection');
+};
 
 test('what takes long keeps nobody waiting: it counts as it last turned out', async () => {
   const slow = createTarget();
@@ -24,11 +27,19 @@ test('what takes long keeps nobody waiting: it counts as it last turned out', as
     { name: 'slow', probe: slow.attempt },
   ];
   const readiness = createReadiness({ probe: works }, () => upstreams);
-  const unknown = { ready: true, reasons: ['no target of upstream slow has been reached yet'] };
+  const unknown = {
+    ready: true,
+    readyWithoutStore: true,
+    reasons: ['no target of upstream slow has been reached yet'],
+  };
   // It has not answered yet, and would never: who waited for it would wait for ever.
   assert.deepEqual(await readiness.check(), unknown);
 
-  const failed = { ready: true, reasons: ['no target of upstream slow can be reached'] };
+  const failed = {
+    ready: true,
+    readyWithoutStore: true,
+    reasons: ['no target of upstream slow can be reached'],
+  };
   slow.attempts[0]?.reject(new Error('no connection'));
   await until(async () => (await readiness.check()).reasons[0] !== unknown.reasons[0]);
   assert.deepEqual(await readiness.check(), failed);
@@ -38,12 +49,24 @@ test('what takes long keeps nobody waiting: it counts as it last turned out', as
   slow.attempts[1]?.resolve();
   await until(async () => (await readiness.check()).reasons.length === 0);
   await until(async () => (await readiness.check()) && slow.attempts.length === 3);
-  assert.deepEqual(await readiness.check(), { ready: true, reasons: [] });
+  assert.deepEqual(await readiness.check(), { ready: true, readyWithoutStore: true, reasons: [] });
 });
 
 test('a store that has never answered is no ground to send traffic', async () => {
   const near = { name: 'near', probe: works };
   const readiness = createReadiness({ probe: createTarget().attempt }, () => [near]);
-  const verdict = { ready: false, reasons: ['the store has not answered yet'] };
+  const verdict = { ready: false, readyWithoutStore: true, reasons: ['the store has not answered yet'] };
   assert.deepEqual(await readiness.check(), verdict);
+});
+
+test('without its store a gateway is as ready as its upstreams and its drain leave it', async () => {
+  const away = 'the store does not answer';
+  const far = createReadiness({ probe: fails }, () => [{ name: 'far', probe: fails }]);
+  const reasons = [away, 'no target of upstream far can be reached'];
+  assert.deepEqual(await far.check(), { ready: false, readyWithoutStore: false, reasons });
+  const near = createReadiness({ probe: fails }, () => [{ name: 'near', probe: works }]);
+  assert.deepEqual(await near.check(), { ready: false, readyWithoutStore: true, reasons: [away] });
+  near.drain();
+  const verdict = { ready: false, readyWithoutStore: false, reasons: ['the gateway is stopping'] };
+  assert.deepEqual(await near.check(), verdict);
 });
