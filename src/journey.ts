@@ -45,7 +45,7 @@ export function createJourney(by: Provisions): Travel {
       visit.path = head.path;
 
       // Awaited even with nothing to wait for: by then a body that came with its head has been read, and takes the quick way.
-      const caller = await authenticate(head, visit.origin.client, by.keyCheck); // 401 429 500
+      const caller = await authenticate(head, visit, by.keyCheck); // 401 429 500
       visit.keyId = caller.keyId;
       visit.plan = caller.plan;
 

@@ -19,6 +19,9 @@ export class Visit {
   route: string | undefined;
   upstream: string | undefined;
   refusal: RefusalCode | undefined;
+  /** Why a key was not valid, and which it was where one was found: for the log, never for the client. */
+  keyProblem: string | undefined;
+  refusedKeyId: string | undefined;
   /** Whose fault the refusal is, when the catalogue's answer does not apply. */
   fault: Fault | undefined;
   /** What was behind the refusal, for the log. */

@@ -8,8 +8,8 @@ import { LookUps } from './look-ups.ts';
 
 /** Finds the key behind a secret: first among the keys of the YAML, then in the store, through a bounded cache. */
 export interface KeyFinder {
-  /** Rejects only when the store cannot answer and the key was not seen lately. */
-  find(secret: string): FoundKey | undefined | Promise<FoundKey | undefined>;
+  /** undefined = nobody's. Rejects only when the store cannot answer and the key was not seen lately. */
+  find(secret: string): FoundKey | 'mistyped' | undefined | Promise<FoundKey | undefined>;
 }
 
 /** What the store said lately, whatever configuration asks for it. */
@@ -82,7 +82,7 @@ export function createKeyring({ store, mono }: KeyringOptions): Keyring {
           const digest = hash('sha256', secret, 'hex');
           const found = fixed.get(digest);
           if (found !== undefined) return found;
-          if (format.judge(secret) === 'mistyped') return undefined;
+          if (format.judge(secret) === 'mistyped') return 'mistyped';
           const cached = cache.get(digest);
           if (cached?.isFresh === true && mono() - cached.readAt < cacheForMs) return cached.found;
           return askOnce(digest, graceOnOutageMs);

@@ -39,4 +39,15 @@ export function allowsAddress({ networks }: Pick<KeyRecord, 'networks'>, address
   return known.has(address);
 }
 
+/** Why a key that was found is no good; undefined when it is. Without an address only its standing counts. */
+export function problemOf(
+  found: FoundKey,
+  address: string | undefined,
+  now: number,
+): Exclude<Standing, 'good'> | 'wrong_network' | undefined {
+  const standing = standingOf(found, now);
+  if (standing !== 'good') return standing;
+  return address === undefined || allowsAddress(found, address) ? undefined : 'wrong_network';
+}
+
 const lists = new WeakMap<readonly string[], Networks>();

@@ -3,7 +3,7 @@ import type { RefusalCode } from '../refusals.ts';
 import { foundIn, recordOf, type FoundKey } from './found-key.ts';
 import type { KeyTools } from './key-rules.ts';
 import { viewFixedKey, viewKey, type KeyView } from './key-view.ts';
-import { allowsAddress, standingOf, type Standing } from './standing.ts';
+import { problemOf, type Standing } from './standing.ts';
 
 /** What the gateway would say to a key, and the reason, which it would keep to itself. */
 export interface Verdict {
@@ -47,8 +47,5 @@ function judge(
   client: string | undefined,
   { rules, now }: Pick<KeyTools, 'rules' | 'now'>,
 ): Verdict['reason'] {
-  const standing = standingOf(found, now());
-  if (standing !== 'good') return standing;
-  if (client !== undefined && !allowsAddress(found, client)) return 'wrong_network';
-  return rules.plans.has(found.plan) ? 'good' : 'plan_unknown';
+  return problemOf(found, client, now()) ?? (rules.plans.has(found.plan) ? 'good' : 'plan_unknown');
 }

@@ -1,6 +1,6 @@
 import type { FoundKey } from '../keys/found-key.ts';
 import type { KeyFinder } from '../keys/keyring.ts';
-import { allowsAddress, standingOf } from '../keys/standing.ts';
+import { problemOf } from '../keys/standing.ts';
 import { Refusal } from '../refusals.ts';
 import type { OwnQuota } from '../stores/key-store.ts';
 import type { Head } from './check-request.ts';
@@ -24,6 +24,14 @@ export interface KeyCheck {
   readonly now: () => number;
 }
 
+/** Where a request comes from, and what the log alone is told of a key that is not let in. */
+interface Visitor {
+  readonly origin: { readonly client: string };
+  /** In the words of `keys verify`. */
+  keyProblem: string | undefined;
+  refusedKeyId: string | undefined;
+}
+
 const challenge = Object.freeze({ 'WWW-Authenticate': 'ApiKey realm="gatehouse"' });
 
 /** Nothing of a request is in them, so each is made once: an error that is made anew was a tenth of what a refusal costs. */
@@ -36,35 +44,48 @@ const keyInvalid = new Refusal('key_invalid', { headers: challenge });
  * elsewhere; after too many it is 429 for these, never for a key that is in order. A store that fails is never "invalid key".
  * Answers at once for a key that is known here.
  */
-export function authenticate(head: Head, client: string, by: KeyCheck): Caller | Promise<Caller> {
+export function authenticate(head: Head, visitor: Visitor, by: KeyCheck): Caller | Promise<Caller> {
   if (head.key === undefined || (head.keyCount === 1 && head.key === '')) {
     throw keyMissing;
   }
-  const found = head.keyCount === 1 ? by.keyring.find(head.key) : undefined;
-  return found instanceof Promise ? waitFor(found, client, by) : welcome(found, client, by);
+  const found = head.keyCount === 1 ? by.keyring.find(head.key) : 'given_twice';
+  return found instanceof Promise ? waitFor(found, visitor, by) : welcome(found, visitor, by);
 }
 
-async function waitFor(asked: Promise<FoundKey | undefined>, client: string, by: KeyCheck): Promise<Caller> {
+async function waitFor(
+  asked: Promise<FoundKey | undefined>,
+  visitor: Visitor,
+  by: KeyCheck,
+): Promise<Caller> {
   let found: FoundKey | undefined;
   try {
     found = await asked;
   } catch (cause) {
     throw new Refusal('keys_unavailable', { cause });
   }
-  return welcome(found, client, by);
+  return welcome(found, visitor, by);
 }
 
-function welcome(found: FoundKey | undefined, client: string, by: KeyCheck): Caller {
+function welcome(
+  found: FoundKey | 'given_twice' | 'mistyped' | undefined,
+  visitor: Visitor,
+  by: KeyCheck,
+): Caller {
+  if (typeof found !== 'object') throw refuse(found ?? 'unknown', visitor, by);
   const now = by.now();
-  if (found === undefined || standingOf(found, now) !== 'good' || !allowsAddress(found, client)) {
-    throw refuse(by.noteFailure(client));
+  const problem = problemOf(found, visitor.origin.client, now);
+  if (problem !== undefined) {
+    visitor.refusedKeyId = found.id;
+    throw refuse(problem, visitor, by);
   }
   by.noteUse(found, now);
   const { id, plan, quotas, scopes } = found;
   return { keyId: id, plan, quotas, scopes };
 }
 
-function refuse(tooMany: { readonly retryInSeconds: number } | undefined): Refusal {
+function refuse(problem: string, visitor: Visitor, by: KeyCheck): Refusal {
+  visitor.keyProblem = problem;
+  const tooMany = by.noteFailure(visitor.origin.client);
   if (tooMany === undefined) return keyInvalid;
   return new Refusal('too_many_failures', { headers: { 'Retry-After': String(tooMany.retryInSeconds) } });
 }

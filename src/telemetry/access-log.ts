@@ -68,6 +68,8 @@ export function accessLine(req: IncomingMessage, res: ServerResponse, withhold: 
     path: visit.path && withhold(visit.path),
     status: statusOf(visit, res),
     refusal: visit.refusal,
+    keyProblem: visit.keyProblem,
+    refusedKeyId: visit.refusedKeyId,
     cut: visit.cut,
     bytesIn: visit.bytesIn,
     bytesOut: visit.bytesOut,

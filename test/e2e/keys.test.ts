@@ -11,6 +11,7 @@ import type { ImportLine } from '../../src/keys/import-keys.ts';
 import { createKeyBook, type KeyBook } from '../../src/keys/key-book.ts';
 import type { KeyPage } from '../../src/keys/key-pages.ts';
 import { createKeyRules } from '../../src/keys/key-rules.ts';
+import type { Verdict } from '../../src/keys/verify-key.ts';
 import { openStore } from '../../src/stores/open-store.ts';
 import { digestOf } from '../helpers/a-key.ts';
 import { writeTemporary } from '../helpers/config-file.ts';
@@ -18,6 +19,7 @@ import { until, type Scene } from '../helpers/poll.ts';
 import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
 import { startRedisServer } from '../helpers/redis-server.ts';
 import { runCli } from '../helpers/run-cli.ts';
+import { exchange, requestBytes } from '../helpers/raw-socket.ts';
 import { spoilKey } from '../helpers/spoil-key.ts';
 import { demoKey, namePath, startGateway, type Gateway, type Yaml } from '../helpers/start-gateway.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
@@ -139,6 +141,49 @@ test('a key works from its networks and on its scopes only', async () => {
   assert.equal(refused.status, 403);
   assert.deepEqual(await refused.json(), { error: 'This API key may not call this endpoint' });
   assert.equal(upstream.requests.length, before);
+});
+
+test('the log says why a key was not valid, and which it was, and the client gets the very same answer', async (t) => {
+  const { gateways, book } = onSqlite;
+  const [gateway] = gateways;
+  const make = async (id: string, fields: object): Promise<string> =>
+    (await book.create({ id, plan: 'free', ...fields }, by)).secret;
+  const revoked = await make('p-revoked', {});
+  await book.revoke('p-revoked', by);
+  const rotated = await make('p-rotated', {});
+  const { othersUntil } = await book.rotate('p-rotated', { overlapMs: 1 }, by);
+  await until(() => Date.now() >= Date.parse(String(othersUntil)));
+  const disabled = await make('p-disabled', { enabled: false });
+  const early = await make('p-early', { notBefore: '9999-01-01' });
+  const late = await make('p-late', { expiresAt: '2020-01-01' });
+  const elsewhere = await make('p-elsewhere', { networks: ['10.0.0.0/8'] });
+  const cases: [problem: Verdict['reason'] | 'given_twice', id: string | undefined, secrets: string[]][] = [
+    ['unknown', undefined, ['nobody-has-this-key']],
+    ['mistyped', undefined, [`gh_${'x'.repeat(27)}_000000`]],
+    ['given_twice', undefined, [disabled, disabled]],
+    ['revoked', 'p-revoked', [revoked]],
+    ['secret_expired', 'p-rotated', [rotated]],
+    ['disabled', 'p-disabled', [disabled]],
+    ['not_yet_valid', 'p-early', [early]],
+    ['expired', 'p-late', [late]],
+    ['wrong_network', 'p-elsewhere', [elsewhere]],
+  ];
+  const answers = new Set<string>();
+  for (const [problem, id, secrets] of cases) {
+    const keys = secrets.map((secret) => ['apiKey', secret] as const);
+    const answer = await exchange(t, gateway.port, requestBytes(`POST ${namePath}`, keys));
+    const requestId = answer.headers['x-request-id'];
+    const line = await until(() => gateway.logs().find((one) => one['requestId'] === requestId));
+    const { refusal, keyProblem, refusedKeyId, keyId } = line;
+    assert.deepEqual([refusal, keyProblem, refusedKeyId, keyId], ['key_invalid', problem, id, undefined]);
+    const text = JSON.stringify(line);
+    assert.ok(!secrets.some((secret) => text.includes(secret) || text.includes(digestOf(secret))), problem);
+    const headers = answer.rawHeaders.map(([name, value]) =>
+      /^(?:date|x-request-id)$/i.test(name) ? name : `${name}: ${value}`,
+    );
+    answers.add([answer.status, answer.reason, ...headers, answer.text].join('\n'));
+  }
+  assert.equal(answers.size, 1, [...answers].join('\n\n'));
 });
 
 test('who tries keys is slowed down, and a valid key from the same address is not', async (t) => {
