@@ -2,6 +2,7 @@ import { createServer, Server, type AddressInfo, type ListenOptions, type Socket
 import { platform } from 'node:os';
 import { setImmediate as turnOver } from 'node:timers/promises';
 import type { Address } from '../config/config.ts';
+import type { Connections } from './connections.ts';
 
 /** Takes the connections of a server. */
 export interface Acceptors {
@@ -16,8 +17,8 @@ export interface AcceptorsOptions {
   readonly address: Address;
   /** The process that leads this one has claimed the port for all of its workers. */
   readonly sharesPort: boolean;
-  /** Asked before a connection is handed to the server; one for which there is no room is closed. */
-  readonly hasRoom: () => boolean;
+  /** Asked before a connection is handed to the server. */
+  readonly connections: Pick<Connections, 'hasRoom' | 'refuse'>;
 }
 
 /**
@@ -36,7 +37,7 @@ const socketsPerPort = 64;
 
 /** Opens the port of a server. Rejects when somebody else has it. */
 export async function openAcceptors(server: Server, options: AcceptorsOptions): Promise<Acceptors> {
-  const { address, sharesPort, hasRoom } = options;
+  const { address, sharesPort, connections } = options;
   if (!kernelDeals) {
     await listening(server, address);
     return acceptorsOf([server]);
@@ -47,8 +48,8 @@ export async function openAcceptors(server: Server, options: AcceptorsOptions): 
     createServer({ allowHalfOpen: true, noDelay: true }, take),
   );
   function take(socket: Socket): void {
-    if (hasRoom()) server.emit('connection', socket);
-    else socket.destroy();
+    if (connections.hasRoom) server.emit('connection', socket);
+    else connections.refuse(socket);
   }
   const servers = [server, ...others] as const;
   try {

@@ -15,6 +15,7 @@ export class Connections {
   readonly #heldMax: number;
   readonly #open = new Map<Socket, Connection>();
   #inFlight = 0;
+  #refused = 0;
   readonly #leave = (): void => {
     this.#inFlight -= 1;
   };
@@ -34,6 +35,20 @@ export class Connections {
 
   get inFlight(): number {
     return this.#inFlight;
+  }
+
+  /** How many there was no room for so far. */
+  get refused(): number {
+    return this.#refused;
+  }
+
+  get hasRoom(): boolean {
+    return this.#open.size < this.#limits.connections;
+  }
+
+  refuse(socket: Socket): void {
+    this.#refused += 1;
+    socket.destroy();
   }
 
   opened(socket: Socket): void {

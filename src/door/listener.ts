@@ -38,17 +38,16 @@ const onTheWayMs = 250;
  * requests that cannot be parsed) is led through the same handler, so there is one door and no side entrance.
  */
 export async function listen(options: ListenerOptions): Promise<Listener> {
-  const { address, sharesPort, limits, connections } = options;
+  const { address, sharesPort, connections } = options;
   const server = createServer(options);
-  const hasRoom = (): boolean => connections.count < limits.connections;
   server.on('connection', (socket: Socket) => {
-    if (hasRoom()) connections.opened(socket);
-    else socket.destroy();
+    if (connections.hasRoom) connections.opened(socket);
+    else connections.refuse(socket);
   });
   leadToHandler(server, options);
   const timer = setInterval(() => whenAllIsRead(() => lookAround(options)), lookEveryMs);
   timer.unref();
-  const acceptors = await openAcceptors(server, { address, sharesPort, hasRoom });
+  const acceptors = await openAcceptors(server, { address, sharesPort, connections });
   return {
     address: acceptors.address,
     close: async (timeoutMs) => {

@@ -30,9 +30,11 @@ export interface Metrics {
 interface Clients {
   readonly count: number;
   readonly inFlight: number;
+  /** Connections that there was no room for so far. */
+  readonly refused: number;
 }
 
-const nobody: Clients = { count: 0, inFlight: 0 };
+const nobody: Clients = { count: 0, inFlight: 0, refused: 0 };
 
 /** Sizes of what the quotas keep in memory. */
 interface LeaseCounts {
@@ -144,6 +146,11 @@ function showClients(registry: Registry, clients: Clients): void {
     registers: [registry],
     collect: (): void => connections.set(clients.count),
   });
+  showCounter(registry, {
+    name: 'gatehouse_connections_refused_total',
+    help: 'Client connections closed at once, as there were as many as limits.connections allows.',
+    read: () => clients.refused,
+  });
   const inFlight: Gauge = new Gauge({
     name: 'gatehouse_requests_in_flight',
     help: 'Requests being worked on.',
@@ -176,14 +183,10 @@ function limitMetrics(registry: Registry): Pick<Metrics, 'countDecision' | 'coun
       for (const [part, name, help] of leaseGauges) {
         const gauge: Gauge = new Gauge({ name, help, registers, collect: () => gauge.set(read()[part]) });
       }
-      const dropped: Counter = new Counter({
+      showCounter(registry, {
         name: 'gatehouse_quota_dropped_steps_total',
         help: 'Steps that the store never took.',
-        registers,
-        collect() {
-          dropped.reset();
-          dropped.inc(read().droppedSteps);
-        },
+        read: () => read().droppedSteps,
       });
     },
   };
@@ -227,6 +230,22 @@ function gatheredCounter(
   const tally = new CounterTally((labels, count) => counter.labels(...labels).inc(count));
   const counter = new Counter({ ...about, registers: [registry], collect: () => tally.handOn() });
   return tally;
+}
+
+/** A counter of what something else counts, read when the metrics are. */
+function showCounter(
+  registry: Registry,
+  { name, help, read }: { readonly name: string; readonly help: string; readonly read: () => number },
+): void {
+  const counter: Counter = new Counter({
+    name,
+    help,
+    registers: [registry],
+    collect() {
+      counter.reset();
+      counter.inc(read());
+    },
+  });
 }
 
 /** The seconds that something takes that happens in every request, by one label. */

@@ -242,7 +242,7 @@ test('clients without a key cannot use up what may be in flight', async (t) => {
   await door.stillServes();
 });
 
-test('more connections than may be open are closed at once', async (t) => {
+test('more connections than may be open are closed at once, and counted', async (t) => {
   const undo: (() => void)[] = [];
   const scene = { after: (action: () => void) => undo.push(action) };
   t.after(() => undo.forEach((action) => action()));
@@ -250,6 +250,8 @@ test('more connections than may be open are closed at once', async (t) => {
   for (const raw of all) raw.write('G');
   // Who is closed for being slow is answered first.
   await until(() => all.filter((raw) => raw.closed && raw.received().length === 0).length >= 30);
+  const counted = /^gatehouse_connections_refused_total (\d+)$/m;
+  await until(async () => Number(counted.exec(await gateway.metrics())?.[1]) >= 30);
   undo.forEach((action) => action());
   await until(() =>
     door.stillServes().then(

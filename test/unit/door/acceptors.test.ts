@@ -9,8 +9,9 @@ import { until } from '../../helpers/poll.ts';
 import { refuses } from '../../helpers/refuses.ts';
 
 const local = { host: '127.0.0.1', port: 0 };
+const roomy = { hasRoom: true, refuse: () => assert.fail('there is room') };
 const open = (server: Server, address = local) =>
-  openAcceptors(server, { address, sharesPort: false, hasRoom: () => true });
+  openAcceptors(server, { address, sharesPort: false, connections: roomy });
 
 describe('acceptors', () => {
   it('take several connections in one turn of the event loop', async (t) => {
@@ -68,11 +69,17 @@ describe('acceptors', () => {
       handed += 1;
       socket.destroy();
     });
-    const full = { address: local, sharesPort: false, hasRoom: () => false };
-    const acceptors = await openAcceptors(server, full);
+    let refused = 0;
+    const refuse = (socket: Socket): void => {
+      refused += 1;
+      socket.destroy();
+    };
+    const connections = { hasRoom: false, refuse };
+    const acceptors = await openAcceptors(server, { address: local, sharesPort: false, connections });
     t.after(() => acceptors.close());
     const clients = Array.from({ length: 64 }, () => connect(acceptors.address.port, local.host).resume());
     await Promise.all(clients.map((client) => once(client, 'close')));
+    assert.equal(handed + refused, clients.length);
     // The server's own socket does not ask.
     if (platform() === 'linux') assert.ok(handed < clients.length / 2, `${handed} were handed on`);
   });

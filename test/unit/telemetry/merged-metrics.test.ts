@@ -5,7 +5,7 @@ import { createMetrics } from '../../../src/telemetry/metrics.ts';
 
 /** A process that has one connection and has made so many store calls, each of which failed. */
 async function snapshotOf(calls: number) {
-  const metrics = createMetrics({ count: 1, inFlight: 0 });
+  const metrics = createMetrics({ count: 1, inFlight: 0, refused: 1 });
   for (let call = 0; call < calls; call += 1) metrics.observeStore('draw', 0.004, false);
   return await metrics.registry.getMetricsAsJSON();
 }
@@ -14,7 +14,9 @@ const figures = (page: string): string[] =>
   page
     .split('\n')
     .filter((line) =>
-      /^gatehouse_(?:connections |store_errors_total|store_duration_seconds_count)/.test(line),
+      /^gatehouse_(?:connections |connections_refused_total |store_errors_total|store_duration_seconds_count)/.test(
+        line,
+      ),
     );
 
 test('what a process counted stays counted once when it has ended, and what it measured of itself goes', async () => {
@@ -23,6 +25,7 @@ test('what a process counted stays counted once when it has ended, and what it m
   merged.note(1, await snapshotOf(3));
   merged.note(2, await snapshotOf(5));
   const counted = [
+    'gatehouse_connections_refused_total 2',
     'gatehouse_store_errors_total{operation="draw"} 8',
     'gatehouse_store_duration_seconds_count{operation="draw"} 8',
   ];

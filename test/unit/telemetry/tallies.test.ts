@@ -44,7 +44,7 @@ async function asJson(registry: Registry): Promise<unknown> {
 }
 
 test('a page of metrics holds every request that is over, and those under way', async () => {
-  const metrics = createMetrics({ count: 3, inFlight: 1 });
+  const metrics = createMetrics({ count: 3, inFlight: 1, refused: 2 });
   for (let i = 0; i < 2; i += 1) {
     const visit = new Visit(`request-${i}`, { peer: '192.0.2.1', client: '192.0.2.1', trusted: false });
     Object.assign(visit, { route: 'names', upstream: 'backend', upstreamMs: 4 });
@@ -56,6 +56,7 @@ test('a page of metrics holds every request that is over, and those under way', 
     assert.match(page, /^gatehouse_requests_total\{route="names",status="2xx",refusal="none"\} 1$/m);
     assert.match(page, /^gatehouse_requests_total\{route="names",status="5xx",refusal="none"\} 1$/m);
     assert.match(page, /^gatehouse_connections 3$/m);
+    assert.match(page, /^gatehouse_connections_refused_total 2$/m);
     assert.match(page, /^gatehouse_requests_in_flight 1$/m);
     assert.match(page, /^gatehouse_request_duration_seconds_count\{route="names"\} 2$/m);
     assert.match(page, /^gatehouse_upstream_duration_seconds_bucket\{le="0.005",upstream="backend"\} 2$/m);
