@@ -1,7 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import { Registry } from 'prom-client';
 import { operations } from '../src/admin/operations.ts';
 import { schema } from '../src/config/schema.ts';
-import { createMetrics } from '../src/telemetry/metrics.ts';
+import { createGatewayMetrics } from '../src/telemetry/metrics.ts';
 
 type Part = Readonly<Record<string, unknown>>;
 
@@ -33,20 +34,18 @@ function optionsTable(): string {
 
 /** One row per metric of our own; those that every Node process has are left out. */
 function metricsTable(): string {
-  const metrics = createMetrics();
+  const registry = new Registry();
+  const metrics = createGatewayMetrics(undefined, registry);
   metrics.showLeases(() => ({ leases: 0, owingKeys: 0, waitingSteps: 0, droppedSteps: 0 }));
-  const rows = metrics.registry
-    .getMetricsAsArray()
-    .filter(({ name }) => name.startsWith('gatehouse_'))
-    .map((metric) => {
-      const labels = 'labelNames' in metric && Array.isArray(metric.labelNames) ? metric.labelNames : [];
-      return [
-        code(metric.name),
-        String(metric.type),
-        labels.map((label) => code(String(label))).join(', '),
-        metric.help,
-      ];
-    });
+  const rows = registry.getMetricsAsArray().map((metric) => {
+    const labels = 'labelNames' in metric && Array.isArray(metric.labelNames) ? metric.labelNames : [];
+    return [
+      code(metric.name),
+      String(metric.type),
+      labels.map((label) => code(String(label))).join(', '),
+      metric.help,
+    ];
+  });
   return table([['metric', 'type', 'labels', 'what it counts'], ...rows]);
 }
 

@@ -28,6 +28,8 @@ export function openEdition(written: Config, parts: Parts, before?: Edition): Ed
   };
   const upstreams = createUpstreams(config, parts, before);
   const wording = createWording(config.errors);
+  for (const name of config.upstreams.keys()) parts.metrics.expectUpstream(name);
+  for (const [name, plan] of config.plans) parts.metrics.expectPlan(name, plan);
   return {
     config,
     upstreams,

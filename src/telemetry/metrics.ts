@@ -1,25 +1,44 @@
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
+import type { PlanRule } from '../config/plan-rule.ts';
 import { noRoute } from '../config/route-names.ts';
 import { CounterTally, HistogramTally, type HistogramAbout } from './tallies.ts';
 import type { Visit } from '../visit.ts';
 
 /** Where the numbers are read. */
-export type MetricsSource = Pick<
-  Registry,
-  'contentType' | 'metrics' | 'getMetricsAsArray' | 'getMetricsAsJSON'
->;
+export type MetricsSource = Pick<Registry, 'contentType' | 'metrics' | 'getMetricsAsJSON'>;
 
-/** Counts what happens. Labels come from the configuration and the code only, so clients cannot make series grow. */
+/** What failed towards an upstream; cut = broken off after its answer had begun. */
+const upstreamErrors = ['unreachable', 'timeout', 'broken', 'cut'] as const;
+
+/** What came of asking a caller's limits. */
+const decisions = [
+  'granted',
+  'owed',
+  'quota_exhausted',
+  'rate_exceeded',
+  'too_many_in_flight',
+  'quota_unavailable',
+  'client_gone',
+] as const;
+
+/**
+ * Counts what happens. Labels come from the configuration and the code only, so clients cannot make series grow. What an alarm may wait
+ * for is shown before there is any of it, as `increase()` sees no first one in a series that begins with it: whoever may come to count
+ * it says so by `expect…`.
+ */
 export interface Metrics {
   readonly registry: MetricsSource;
   /** Counts a request that is over. */
   countRequest(visit: Visit, status: number): void;
   /** Counts a request that could not even be parsed. */
   countUnreadable(status: number, refusal: string): void;
-  readonly countUpstreamError: (upstream: string, kind: string) => void;
+  readonly countUpstreamError: (upstream: string, kind: (typeof upstreamErrors)[number]) => void;
+  expectUpstream(upstream: string): void;
   observeStore(operation: string, seconds: number, ok: boolean): void;
-  readonly countDecision: (plan: string, outcome: string) => void;
+  expectOperation(operation: string): void;
+  readonly countDecision: (plan: string, outcome: (typeof decisions)[number]) => void;
   countNearLimit(plan: string, quota: string): void;
+  expectPlan(plan: string, rule: Pick<PlanRule, 'quotas'>): void;
   /** Shows sizes that something else keeps, read when the metrics are. */
   showLeases(read: () => LeaseCounts): void;
   readonly countKeyFailure: (slowed: boolean) => void;
@@ -45,7 +64,7 @@ interface LeaseCounts {
 }
 
 const leaseGauges: readonly (readonly [part: keyof LeaseCounts, name: string, help: string])[] = [
-  ['leases', 'gatehouse_quota_leases', 'Keys whose quota this process holds or has just held ahead.'],
+  ['leases', 'gatehouse_quota_leases', 'Keys for which this process holds, or has just held, leased quota.'],
   ['owingKeys', 'gatehouse_quota_owing_keys', 'Keys with requests that the store has yet to count.'],
   ['waitingSteps', 'gatehouse_quota_waiting_steps', 'Units on their way back to the store, in steps.'],
 ];
@@ -78,7 +97,7 @@ export function createGatewayMetrics(clients: Clients = nobody, registry = new R
 
 function requestMetrics(
   registry: Registry,
-): Pick<Metrics, 'countRequest' | 'countUnreadable' | 'countUpstreamError'> {
+): Pick<Metrics, 'countRequest' | 'countUnreadable' | 'countUpstreamError' | 'expectUpstream'> {
   const requests = gatheredCounter(registry, {
     name: 'gatehouse_requests_total',
     help: 'Requests by route, status class and refusal code ("none" when answered).',
@@ -94,9 +113,9 @@ function requestMetrics(
     help: 'From the request sent to the upstream to the head of its answer.',
     label: 'upstream',
   });
-  const upstreamErrors = new Counter({
+  const errors = new Counter({
     name: 'gatehouse_upstream_errors_total',
-    help: 'Upstream exchanges that failed, by kind: unreachable, timeout, broken, cut.',
+    help: `Upstream exchanges that failed, by kind: ${upstreamErrors.join(', ')}.`,
     labelNames: ['upstream', 'kind'],
     registers: [registry],
   });
@@ -113,12 +132,15 @@ function requestMetrics(
       requests.count(noRoute, classOf(status), refusal);
     },
     countUpstreamError(upstream, kind) {
-      upstreamErrors.labels(upstream, kind).inc();
+      errors.labels(upstream, kind).inc();
+    },
+    expectUpstream(upstream) {
+      for (const kind of upstreamErrors) errors.labels(upstream, kind).inc(0);
     },
   };
 }
 
-function storeMetrics(registry: Registry): Pick<Metrics, 'observeStore'> {
+function storeMetrics(registry: Registry): Pick<Metrics, 'observeStore' | 'expectOperation'> {
   const errors = new Counter({
     name: 'gatehouse_store_errors_total',
     help: 'Store calls that failed or came too late.',
@@ -134,6 +156,9 @@ function storeMetrics(registry: Registry): Pick<Metrics, 'observeStore'> {
     observeStore(operation, seconds, ok) {
       duration.measure(operation, seconds);
       if (!ok) errors.labels(operation).inc();
+    },
+    expectOperation(operation) {
+      errors.labels(operation).inc(0);
     },
   };
 }
@@ -159,9 +184,11 @@ function showClients(registry: Registry, clients: Clients): void {
   });
 }
 
-function limitMetrics(registry: Registry): Pick<Metrics, 'countDecision' | 'countNearLimit' | 'showLeases'> {
+function limitMetrics(
+  registry: Registry,
+): Pick<Metrics, 'countDecision' | 'countNearLimit' | 'expectPlan' | 'showLeases'> {
   const registers = [registry];
-  const decisions = gatheredCounter(registry, {
+  const outcomes = gatheredCounter(registry, {
     name: 'gatehouse_quota_decisions_total',
     help: 'Requests that reached their limits, by plan and outcome: granted, owed (let through though a limit could not be asked), client_gone or the refusal code.',
     labelNames: ['plan', 'outcome'],
@@ -174,10 +201,14 @@ function limitMetrics(registry: Registry): Pick<Metrics, 'countDecision' | 'coun
   });
   return {
     countDecision(plan, outcome) {
-      decisions.count(plan, outcome);
+      outcomes.count(plan, outcome);
     },
     countNearLimit(plan, quota) {
       nearLimit.labels(plan, quota).inc();
+    },
+    expectPlan(plan, { quotas }) {
+      for (const outcome of decisions) outcomes.expect(plan, outcome);
+      for (const { name, warnAt } of quotas) if (warnAt !== undefined) nearLimit.labels(plan, name).inc(0);
     },
     showLeases(read) {
       for (const [part, name, help] of leaseGauges) {
@@ -199,6 +230,7 @@ function keyMetrics(registry: Registry): Pick<Metrics, 'countKeyFailure'> {
     labelNames: ['slowed'],
     registers: [registry],
   });
+  for (const slowed of ['yes', 'no']) failures.labels(slowed).inc(0);
   return {
     countKeyFailure(slowed) {
       failures.labels(slowed ? 'yes' : 'no').inc();
@@ -209,11 +241,10 @@ function keyMetrics(registry: Registry): Pick<Metrics, 'countKeyFailure'> {
 function reloadMetrics(registry: Registry): Pick<Metrics, 'countReload'> {
   const reloads = new Counter({
     name: 'gatehouse_config_reloads_total',
-    help: 'Times the configuration file was read anew, by outcome: done, or refused, with the one from before still in force.',
+    help: 'Configuration reloads, by outcome.',
     labelNames: ['outcome'],
     registers: [registry],
   });
-  // Who watches for the first that is refused needs to have seen none.
   for (const outcome of ['done', 'refused']) reloads.labels(outcome).inc(0);
   return {
     countReload(outcome) {

@@ -19,6 +19,11 @@ export class CounterTally {
     branch.count += 1;
   }
 
+  /** Shows a series before anything is counted in it. */
+  expect(...labels: readonly string[]): void {
+    this.#take(labels, 0);
+  }
+
   handOn(): void {
     this.#root.empty([], this.#take);
   }

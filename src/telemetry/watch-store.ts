@@ -16,6 +16,7 @@ export function watchStore(store: Store, metrics: Metrics, logger?: Logger): Sto
     call: (...args: Args) => Promise<Answer>,
   ): (...args: Args) => Promise<Answer> {
     const part = partOf(operation);
+    metrics.expectOperation(operation);
     function measure(startedAt: number, ok: boolean): void {
       metrics.observeStore(operation, (performance.now() - startedAt) / 1000, ok);
     }

@@ -86,6 +86,40 @@ for (const workers of [1, 2]) {
     assert.equal((await gateway.stop()).code, 0);
   });
 
+  test(`what an alarm waits for is shown before there is any, also of what a reload brings: ${title}`, async (t) => {
+    const quotas = [
+      { name: 'warned', limit: 9, per: 'day', warnAt: '80%' },
+      { name: 'silent', limit: 9, per: 'hour' },
+    ];
+    const gateway = await startGateway(t, { ...over, workers });
+    const missing = async (...expected: readonly string[]): Promise<readonly string[]> => {
+      const page = await gateway.metrics();
+      return expected.filter((series) => !page.includes(`\ngatehouse_${series} 0\n`));
+    };
+    const zeros = [
+      'upstream_errors_total{upstream="recognition",kind="unreachable"}',
+      'upstream_errors_total{upstream="recognition",kind="cut"}',
+      'store_errors_total{operation="find_key"}',
+      'store_errors_total{operation="draw"}',
+      'quota_decisions_total{plan="free",outcome="quota_unavailable"}',
+      'key_failures_total{slowed="yes"}',
+      'key_failures_total{slowed="no"}',
+      'config_reloads_total{outcome="refused"}',
+      'connections_refused_total',
+      'quota_dropped_steps_total',
+    ];
+    assert.deepEqual(await missing(...zeros), []);
+    const targets = ['http://127.0.0.1:9'];
+    await reload(gateway, { plans: { new: { quotas } }, upstreams: { new: { targets } } });
+    const brought = [
+      'upstream_errors_total{upstream="new",kind="timeout"}',
+      'quota_decisions_total{plan="new",outcome="granted"}',
+      'quota_near_limit_total{plan="new",quota="warned"}',
+    ];
+    assert.deepEqual(await missing(...zeros, ...brought), []);
+    assert.ok(!(await gateway.metrics()).includes('silent'), 'no warning is expected of this quota');
+  });
+
   test(`a configuration that is not in order changes nothing, and the log says why: ${title}`, async (t) => {
     const upstream = await startRecordingUpstream(t);
     const gateway = await startGateway(t, { ...over, workers }, { upstream: upstream.url });

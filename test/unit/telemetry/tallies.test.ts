@@ -18,6 +18,16 @@ test('each series is handed on once with what was counted since the last time', 
   assert.deepEqual(taken, ['a x: 2', 'a y: 1', 'b x: 1']);
 });
 
+test('a series that is expected is there before anything is counted in it, and counts on', () => {
+  const taken: string[] = [];
+  const tally = new CounterTally((labels, count) => taken.push(`${labels.join(' ')}: ${count}`));
+  tally.expect('a', 'x');
+  tally.count('a', 'x');
+  tally.expect('a', 'x');
+  tally.handOn();
+  assert.deepEqual(taken, ['a x: 0', 'a x: 0', 'a x: 1']);
+});
+
 test('what is measured reads as a histogram of prom-client would have it, as text and as JSON', async () => {
   const about = { name: 'seconds', help: 'How long it took.', label: 'what' };
   const buckets = [0.5, 1, 2.5];
