@@ -36,6 +36,8 @@ function optionsTable(): string {
 function metricsTable(): string {
   const registry = new Registry();
   const metrics = createGatewayMetrics(undefined, registry);
+  metrics.showReadiness(async () => true);
+  metrics.showSpool({ memoryBytes: () => 0, diskBytes: () => 0 });
   metrics.showLeases(() => ({ leases: 0, owingKeys: 0, waitingSteps: 0, droppedSteps: 0 }));
   const rows = registry.getMetricsAsArray().map((metric) => {
     const labels = 'labelNames' in metric && Array.isArray(metric.labelNames) ? metric.labelNames : [];

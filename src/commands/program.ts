@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { Argument, Command, CommanderError, Option } from 'commander';
+import { version } from '../telemetry/build.ts';
 import { exitCodes } from './exit-codes.ts';
 import type { Shell } from './completion.ts';
 import { addKeysCommands } from './keys/program.ts';
@@ -22,7 +22,7 @@ export async function runCommand(): Promise<void> {
     .description(
       'An authenticating gateway: API keys, quotas and checked bodies in front of an HTTP service.',
     )
-    .version(readVersion())
+    .version(version)
     .showHelpAfterError('(add --help for what is understood)')
     .configureOutput({ outputError: (complaint, write) => write(withholdWords(complaint)) })
     .exitOverride();
@@ -152,12 +152,4 @@ function configOption(): Option {
   const option = new Option('-c, --config <file>', 'the configuration file').default('config/gateway.yaml');
   // An empty variable is meant as none.
   return process.env['GATEHOUSE_CONFIG'] === '' ? option : option.env('GATEHOUSE_CONFIG');
-}
-
-function readVersion(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
-  const parsed: unknown = JSON.parse(text);
-  return typeof parsed === 'object' && parsed !== null && 'version' in parsed
-    ? String(parsed.version)
-    : 'unknown';
 }

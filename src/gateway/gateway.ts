@@ -95,7 +95,9 @@ interface Current {
 
 const alone = { openAdmin: openAdminPort, sharesPort: false, isFirst: true };
 
-function openAdminPort(parts: AdminParts, address: Address): Promise<AdminListener> {
+function openAdminPort(parts: OperatorParts, address: Address): Promise<AdminListener> {
+  const { metrics, readiness } = parts;
+  metrics.showReadiness(async () => (await readiness.check()).ready);
   return listenAdmin(createAdmin(parts), address);
 }
 

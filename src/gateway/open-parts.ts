@@ -56,6 +56,8 @@ export async function openParts({ config, logger, storeIdentity }: PartsOptions)
     countFailure: metrics.countKeyFailure,
     logger,
   });
+  const spools = openSpoolRoom(config);
+  metrics.showSpool(spools);
   // Only for the log: a store that is away does not prevent the start, it may come later.
   await store.ping().catch(() => undefined);
   return {
@@ -68,7 +70,7 @@ export async function openParts({ config, logger, storeIdentity }: PartsOptions)
     upstreamEvents: upstreamEventsOf({ metrics, logger }),
     sockets: new OpenSockets(),
     bodyMemory: new BodyMemory(config.limits.bodyMemory),
-    spools: openSpoolRoom(config),
+    spools,
   };
 }
 

@@ -1,6 +1,7 @@
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 import type { PlanRule } from '../config/plan-rule.ts';
 import { noRoute } from '../config/route-names.ts';
+import { node, version } from './build.ts';
 import { CounterTally, HistogramTally, type HistogramAbout } from './tallies.ts';
 import type { Visit } from '../visit.ts';
 
@@ -43,6 +44,10 @@ export interface Metrics {
   showLeases(read: () => LeaseCounts): void;
   readonly countKeyFailure: (slowed: boolean) => void;
   readonly countReload: (outcome: 'done' | 'refused') => void;
+  /** Shows what `/readyz` says: by whoever answers there, and so once for all workers. */
+  showReadiness(isReady: () => Promise<boolean>): void;
+  showSpool(room: SpoolBytes): void;
+  readonly countWorkerEnd: () => void;
 }
 
 /** Who is connected, and what is worked on for them: what `limits` bounds. */
@@ -61,6 +66,12 @@ interface LeaseCounts {
   readonly owingKeys: number;
   readonly waitingSteps: number;
   readonly droppedSteps: number;
+}
+
+/** What uploads take while they wait. */
+interface SpoolBytes {
+  readonly memoryBytes: () => number;
+  readonly diskBytes: () => number;
 }
 
 const leaseGauges: readonly (readonly [part: keyof LeaseCounts, name: string, help: string])[] = [
@@ -85,6 +96,7 @@ export function createGatewayMetrics(clients: Clients = nobody, registry = new R
   const ofRequests = requestMetrics(registry);
   const ofStore = storeMetrics(registry);
   showClients(registry, clients);
+  showBuild(registry);
   return {
     registry,
     ...ofRequests,
@@ -92,6 +104,8 @@ export function createGatewayMetrics(clients: Clients = nobody, registry = new R
     ...limitMetrics(registry),
     ...keyMetrics(registry),
     ...reloadMetrics(registry),
+    ...processMetrics(registry),
+    showSpool: (room) => showSpool(registry, room),
   };
 }
 
@@ -251,6 +265,55 @@ function reloadMetrics(registry: Registry): Pick<Metrics, 'countReload'> {
       reloads.labels(outcome).inc();
     },
   };
+}
+
+function processMetrics(registry: Registry): Pick<Metrics, 'showReadiness' | 'countWorkerEnd'> {
+  const registers = [registry];
+  const ends = new Counter({
+    name: 'gatehouse_worker_ends_total',
+    help: 'Workers that ended though nobody had asked them to.',
+    registers,
+  });
+  return {
+    countWorkerEnd: () => ends.inc(),
+    showReadiness(isReady) {
+      const ready: Gauge = new Gauge({
+        name: 'gatehouse_ready',
+        help: 'What /readyz says when nothing is excluded: 1 for 200, 0 for 503.',
+        registers,
+        collect: async () => ready.set((await isReady()) ? 1 : 0),
+      });
+    },
+  };
+}
+
+/** Processes of one gateway have one build. */
+function showBuild(registry: Registry): void {
+  new Gauge({
+    name: 'gatehouse_build_info',
+    help: 'Always 1; the labels are the versions of the gateway and of Node.',
+    labelNames: ['version', 'node'],
+    registers: [registry],
+    aggregator: 'first',
+  })
+    .labels(version, node)
+    .set(1);
+}
+
+function showSpool(registry: Registry, { memoryBytes, diskBytes }: SpoolBytes): void {
+  const registers = [registry];
+  const memory: Gauge = new Gauge({
+    name: 'gatehouse_spool_memory_bytes',
+    help: 'Bytes of uploads that wait in memory.',
+    registers,
+    collect: () => memory.set(memoryBytes()),
+  });
+  const disk: Gauge = new Gauge({
+    name: 'gatehouse_spool_disk_bytes',
+    help: 'Bytes of uploads that wait in files.',
+    registers,
+    collect: () => disk.set(diskBytes()),
+  });
 }
 
 /** A counter of what happens in every request, by labels in their order. */

@@ -106,6 +106,9 @@ for (const workers of [1, 2]) {
       'key_failures_total{slowed="no"}',
       'config_reloads_total{outcome="refused"}',
       'connections_refused_total',
+      'worker_ends_total',
+      'spool_memory_bytes',
+      'spool_disk_bytes',
       'quota_dropped_steps_total',
     ];
     assert.deepEqual(await missing(...zeros), []);

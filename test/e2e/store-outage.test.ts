@@ -256,6 +256,10 @@ for (const workers of [1, 2]) {
     const answer = await readyz(gateway, '?exclude=store');
     assert.deepEqual(answer, { status: 200, reasons: ['the store does not answer'] });
     assert.equal((await call(gateway, { key: 'gus' })).status, 200);
+    assert.match(await gateway.metrics(), /^gatehouse_ready 0$/m);
+    await redis.start();
+    await until(async () => (await readyz(gateway)).status === 200);
+    assert.match(await gateway.metrics(), /^gatehouse_ready 1$/m);
   });
 }
 

@@ -462,7 +462,8 @@ for (const [name, leave] of [
     const made = await runCli(['keys', 'create', '--plan', 'free', '--quiet', '--config', slow.configFile]);
     const known = ['apiKey', made.stdout.trim()] as const;
     const bytes = Buffer.from(handshakeWith(known).toString('latin1').replace(rawPath, '/v1/one/live'));
-    proxy.answers = { lateByMs: 300 };
+    // Longer than the metrics wait for the store, as they tell of the readiness.
+    proxy.answers = { lateByMs: 1500 };
     const hasty = await openRaw(t, slow.port);
     hasty.write(bytes);
     await until(async () => (await slow.inFlight()) === 1);

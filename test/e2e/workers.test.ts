@@ -161,6 +161,7 @@ test('a worker that is killed under load costs what it had in flight and nothing
   assert.ok(lives(survivor));
   const [loss] = gateway.logs().filter(({ msg }) => String(msg).startsWith('a worker ended'));
   assert.deepEqual([loss?.['level'], loss?.['pid'], loss?.['signal']], ['error', victim, 'SIGKILL']);
+  assert.match(await gateway.metrics(), /^gatehouse_worker_ends_total 1$/m);
   assert.equal((await fetch(`${gateway.adminUrl}/readyz`)).status, 200);
 });
 

@@ -50,6 +50,7 @@ const guarded: Readonly<Record<string, RegExp>> = {
 /** The process belongs to main and the commands. Others touch this of it, and nothing else. */
 const processUses: readonly string[] = [
   'door/connections.ts: process.nextTick', // schedules, and changes nothing
+  'telemetry/build.ts: process.versions', // what it runs on
   'telemetry/log.ts: process.stdout', // what the log looks like
   'telemetry/standard-output.ts: process.stdout', // where the log goes
 ];

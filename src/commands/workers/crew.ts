@@ -18,6 +18,8 @@ export interface CrewOptions {
   readonly note: (pid: number, metrics: Snapshot) => void;
   /** Called when a worker has ended and all that it said has been heard. */
   readonly ended: (pid: number) => void;
+  /** Told of one that ended though nobody had asked it to, while the gateway goes on. */
+  readonly died: () => void;
 }
 
 /** How a process ended. */
@@ -183,6 +185,7 @@ export class Crew {
     const failed = !asked && livedMs < steadyMs;
     // A worker that was asked to end says nothing about the others.
     if (!asked && !failed) this.#shortLives = 0;
+    if (!asked) this.#options.died();
     const afterMs = this.#replaceLater(failed);
     this.#options.logger[asked ? 'info' : 'error'](
       { pid: member.pid, ...end, livedMs: Math.round(livedMs), afterMs },

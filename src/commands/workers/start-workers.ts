@@ -42,6 +42,7 @@ export async function startWorkers(
     fork: () => relayed(cluster.fork(), log),
     note: (pid, snapshot) => metrics.note(pid, snapshot),
     ended: (pid) => metrics.retire(pid),
+    died: own.countWorkerEnd,
   });
   // Somebody who asks twice does not want to wait. A fault of this process costs callers nothing: the workers finish what they have
   // in flight, as they do when it is killed.
@@ -54,6 +55,7 @@ export async function startWorkers(
     await log.flush();
   };
   const readiness = readinessOf(crew, config.workers);
+  own.showReadiness(async () => (await readiness.check()).ready);
   const store = await openAdminStore(config, own, log);
   let current = config;
   const parts = {

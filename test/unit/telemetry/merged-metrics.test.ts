@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { createMergedMetrics } from '../../../src/telemetry/merged-metrics.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
@@ -44,6 +45,23 @@ test('what a process counted stays counted once when it has ended, and what it m
     figures(await merged.print()).toSorted(),
     ['gatehouse_connections 0', ...counted].toSorted(),
   );
+});
+
+test('several processes are one build, and as ready as the leading one says', async () => {
+  const own = createMetrics();
+  let isReady = true;
+  own.showReadiness(async () => isReady);
+  const merged = createMergedMetrics(own.registry);
+  for (const pid of [1, 2]) merged.note(pid, await snapshotOf(0));
+  const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
+    version: string;
+  };
+  const build = `gatehouse_build_info{version="${version}",node="${process.versions.node}"} 1`;
+  assert.match(await merged.print(), /^gatehouse_ready 1$/m);
+  isReady = false;
+  const page = await merged.print();
+  assert.match(page, /^gatehouse_ready 0$/m);
+  assert.ok(page.split('\n').includes(build));
 });
 
 test('the time of the start is that of the leading process', async () => {

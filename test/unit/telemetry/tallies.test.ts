@@ -61,6 +61,7 @@ test('a page of metrics holds every request that is over, and those under way', 
     metrics.countRequest(visit, i === 0 ? 200 : 502);
   }
   metrics.countDecision('free', 'granted');
+  metrics.showSpool({ memoryBytes: () => 3, diskBytes: () => 5 });
   for (let reading = 0; reading < 2; reading += 1) {
     const page = await metrics.registry.metrics();
     assert.match(page, /^gatehouse_requests_total\{route="names",status="2xx",refusal="none"\} 1$/m);
@@ -68,6 +69,8 @@ test('a page of metrics holds every request that is over, and those under way', 
     assert.match(page, /^gatehouse_connections 3$/m);
     assert.match(page, /^gatehouse_connections_refused_total 2$/m);
     assert.match(page, /^gatehouse_requests_in_flight 1$/m);
+    assert.match(page, /^gatehouse_spool_memory_bytes 3$/m);
+    assert.match(page, /^gatehouse_spool_disk_bytes 5$/m);
     assert.match(page, /^gatehouse_request_duration_seconds_count\{route="names"\} 2$/m);
     assert.match(page, /^gatehouse_upstream_duration_seconds_bucket\{le="0.005",upstream="backend"\} 2$/m);
     assert.match(page, /^gatehouse_quota_decisions_total\{plan="free",outcome="granted"\} 1$/m);

@@ -85,6 +85,7 @@ function makeCrew(count: number, forked: (worker: StandIn) => void) {
     },
     note: (pid) => void told.push(`numbers of ${pid}`),
     ended: (pid) => void told.push(`end of ${pid}`),
+    died: () => void told.push('a death'),
   });
   return { crew, told, log, workers, machine };
 }
@@ -98,7 +99,7 @@ test('what a worker said is told before its end is, however late others answer',
   second.end(null, 'SIGKILL');
   first.answer();
   await asked;
-  assert.deepEqual(told, ['answer of 2', 'numbers of 2', 'end of 2', 'answer of 1']);
+  assert.deepEqual(told, ['answer of 2', 'numbers of 2', 'end of 2', 'a death', 'answer of 1']);
 });
 
 const said = (log: readonly Record<string, unknown>[]) =>
@@ -139,7 +140,7 @@ test('who asks does not wait for a worker that has ended', async (t) => {
   first.end(null, 'SIGKILL');
   second.answer();
   await asked;
-  assert.deepEqual(told, ['numbers of 1', 'end of 1', 'answer of 2']);
+  assert.deepEqual(told, ['numbers of 1', 'end of 1', 'a death', 'answer of 2']);
 });
 
 test('a worker that goes on not answering is killed and replaced', async (t) => {
@@ -152,7 +153,7 @@ test('a worker that goes on not answering is killed and replaced', async (t) => 
   }
   assert.equal(told.length, 0);
   crew.beginRound();
-  assert.deepEqual(told, ['numbers of 2', 'end of 2']);
+  assert.deepEqual(told, ['numbers of 2', 'end of 2', 'a death']);
   t.mock.timers.runAll();
   assert.equal(workers.length, 3);
   assert.deepEqual(said(log), [
@@ -214,7 +215,7 @@ test('answers that lie there when this process was held up are heard', async () 
 
 test('a worker that was asked to end is replaced at once, however young, and what fails waits longer and longer', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
-  const { log, workers } = await startCrew(2);
+  const { log, workers, told } = await startCrew(2);
   for (const code of [0, 70, 0, 70]) {
     workers.at(-1)?.end(code);
     t.mock.timers.runAll();
@@ -230,6 +231,7 @@ test('a worker that was asked to end is replaced at once, however young, and wha
       ['error', 70, 200],
     ],
   );
+  assert.equal(told.filter((one) => one === 'a death').length, 2, 'who was asked to end has not died');
 });
 
 test('what fails waits ten seconds at most, and not at all when one before it has lived', async (t) => {
