@@ -70,16 +70,13 @@ export class Reloader {
       return this.#refuse({ cause: describeCause(error) }, 'a fault of the gateway itself, please report it');
     }
     for (const warning of this.#present.warnings) logger.warn(warning);
-    logger.info('the configuration was read anew and is in force');
+    logger.info('the configuration was reloaded');
     count('done');
   }
 
   #refuse(about: object, why: string): void {
     const { count, logger } = this.#options;
-    logger.error(
-      about,
-      `the configuration was read anew and is refused, the one from before stays in force: ${why}`,
-    );
+    logger.error(about, `the reload is refused, the configuration from before stays in force: ${why}`);
     count('refused');
   }
 }

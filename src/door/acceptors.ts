@@ -2,6 +2,7 @@ import { createServer, Server, type AddressInfo, type ListenOptions, type Socket
 import { platform } from 'node:os';
 import { setImmediate as turnOver } from 'node:timers/promises';
 import type { Address } from '../config/config.ts';
+import { codeOf } from '../content/error-code.ts';
 import type { Connections } from './connections.ts';
 
 /** Takes the connections of a server. */
@@ -89,13 +90,17 @@ export async function claimPort(address: Address): Promise<Claim> {
   }
 }
 
-/** The lock is named by what the kernel calls the address, which can be written in several ways. */
-async function takeLock({ address, port }: AddressInfo): Promise<Server> {
+/**
+ * The lock is named by what the kernel calls the address, which can be written in several ways. A process that may not have such a
+ * socket (as under systemd's RestrictAddressFamilies without AF_UNIX) does without.
+ */
+async function takeLock({ address, port }: AddressInfo): Promise<Server | undefined> {
   const host = address.replace(/^::ffff:/, '');
   const lock = createServer((socket) => socket.destroy()).unref();
   try {
     await listening(lock, { path: `\0gatehouse ${host}:${port}` });
   } catch (cause) {
+    if (codeOf(cause) !== 'EADDRINUSE') return undefined;
     const taken = new Error(`listen EADDRINUSE ${host}:${port}`, { cause });
     throw Object.assign(taken, { code: 'EADDRINUSE', syscall: 'listen', address: host, port });
   }

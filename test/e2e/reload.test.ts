@@ -21,8 +21,8 @@ const over: Yaml = {
   ],
   routes: [{ path: '/v1/*', methods: ['GET'], body: 'none' }],
 };
-const taken = 'the configuration was read anew and is in force';
-const refused = 'the configuration was read anew and is refused';
+const taken = 'the configuration was reloaded';
+const refused = 'the reload is refused';
 const get = (path: string, key = demoKey): Buffer => requestBytes(`GET ${path}`, [['apiKey', key]]);
 
 function count(gateway: Gateway, sentence: string): number {

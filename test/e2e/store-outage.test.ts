@@ -307,7 +307,7 @@ test('workers that stop while Redis is silent say what is lost before their time
   redis.signal('SIGSTOP');
   // A reload asks the store for the keys of the file, and waits for that as well.
   gateway.child.kill('SIGHUP');
-  await until(() => says(gateway, 'the configuration was read anew and is in force'));
+  await until(() => says(gateway, 'the configuration was reloaded'));
   // Requests that still wait for the store when their connections are cut.
   const waiting = callMany();
   await until(async () => (await gateway.inFlight()) >= 20);
