@@ -41,7 +41,7 @@ export interface Setting {
   readonly listen: Address;
   readonly sharesPort: boolean;
   /** Whether it reports, for all workers, what is doubtful in the store. */
-  readonly isFirst: boolean;
+  readonly speaksForAll: boolean;
   /** The database that the other workers use. */
   readonly storeIdentity?: string | undefined;
 }
@@ -61,7 +61,7 @@ export async function startGateway(
   const current: Current = { edition: openEdition(config, parts), toldKeys: undefined };
   const readiness = createReadiness(parts.store, () => current.edition.upstreams.values());
   const tellKeys = (): void => {
-    if (setting.isFirst) current.toldKeys = tellKeysInBoth(current.edition.config, parts.store, logger);
+    if (setting.speaksForAll) current.toldKeys = tellKeysInBoth(current.edition.config, parts.store, logger);
   };
   try {
     const ports = await openPorts(parts, { current, readiness, setting });
@@ -93,7 +93,7 @@ interface Current {
   toldKeys: Promise<void> | undefined;
 }
 
-const alone = { openAdmin: openAdminPort, sharesPort: false, isFirst: true };
+const alone = { openAdmin: openAdminPort, sharesPort: false, speaksForAll: true };
 
 function openAdminPort(parts: OperatorParts, address: Address): Promise<AdminListener> {
   const { metrics, readiness } = parts;

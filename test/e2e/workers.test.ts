@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { Agent, request } from 'node:http';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { spawn } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -244,7 +244,7 @@ test('there is one ready line, and every line of the log is whole, however long'
   assert.equal(gateway.logs().filter(({ msg }) => String(msg).startsWith('ready')).length, 1);
 });
 
-test('keys that are in the file and in the store are told of once, but for revoked ones', async (t) => {
+test('keys that are in the file and in the store are told of once at the start and by each reload, but for revoked ones', async (t) => {
   const file = join(tempFolder(t), 'keys.db');
   const store = await openStore(parseStoreAddress(`sqlite:${file}`));
   const renamed = aKey({ id: 'renamed', secrets: [aSecret({ digest: digestOf(demoKey) })] });
@@ -258,11 +258,20 @@ test('keys that are in the file and in the store are told of once, but for revok
   }
   await store.close();
   const twice = await startGateway(t, overlay(over, { store: `sqlite:${file}` }), { upstream: upstream.url });
-  const told = twice.logs().filter(({ msg }) => String(msg).startsWith('keys of the file are in the store'));
-  assert.deepEqual(
-    told.map(({ level, keyIds }) => [level, keyIds]),
-    [['warn', ['demo', 'renamed']]],
-  );
+  const told = () =>
+    twice
+      .logs()
+      .filter(({ msg }) => String(msg).startsWith('keys of the file are in the store'))
+      .map(({ level, keyIds }) => [level, keyIds]);
+  const line = ['warn', ['demo', 'renamed']];
+  assert.deepEqual(told(), [line]);
+  // Another worker speaks for all when the first has been replaced.
+  process.kill(workersOf(twice)[0] ?? 0, 'SIGTERM');
+  await until(() => workersOf(twice).length === 3 && told().length === 2);
+  appendFileSync(twice.configFile, '\n');
+  twice.child.kill('SIGHUP');
+  await until(() => told().length === 3);
+  assert.deepEqual(told(), [line, line, line]);
 });
 
 test('a worker that hangs is told of, and so is its next answer', async () => {

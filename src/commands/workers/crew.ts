@@ -44,6 +44,8 @@ export class Crew {
   readonly #members = new Set<Member>();
   readonly #questions = new Questions<Member>(answerPatienceMs);
   #beginning: Beginning | undefined;
+  /** Reports, for all workers, what is doubtful in the store: at its start and after each reload. */
+  #speaker: Member | undefined;
   /** Workers in a row that ended soon after their start, or before it. */
   #shortLives = 0;
   #state: 'starting' | 'running' | 'ending' = 'starting';
@@ -56,10 +58,10 @@ export class Crew {
    * Starts them all. What keeps the first from starting would keep all of them, so that is the end, with its exit code. Each of the
    * others is replaced when it ends, and from then on so is the first.
    */
-  async start(beginning: Omit<Beginning, 'isFirst'>): Promise<Address> {
-    this.#beginning = { ...beginning, isFirst: true };
+  async start(beginning: Beginning): Promise<Address> {
+    this.#beginning = beginning;
     const { listen, storeIdentity } = await this.#begin();
-    this.#beginning = { ...beginning, isFirst: false, storeIdentity };
+    this.#beginning = { ...beginning, storeIdentity };
     this.#state = 'running';
     await Promise.all(Array.from({ length: this.#options.count - 1 }, () => this.#add()));
     return listen;
@@ -144,7 +146,7 @@ export class Crew {
       this.#members.add(member);
       worker.on('error', () => undefined); // a message to a worker that is gone; its exit says the rest
       worker.on('message', (report: Report) => {
-        if (report.kind === 'awake' && this.#beginning !== undefined) member.begin(this.#beginning);
+        if (report.kind === 'awake') this.#brief(member);
         if (report.kind === 'farewell') note(member.pid, report.metrics);
         if (report.kind === 'answer') this.#hear(member, report);
         if (report.kind !== 'ready') return;
@@ -159,6 +161,12 @@ export class Crew {
     });
   }
 
+  #brief(member: Member): void {
+    if (this.#beginning === undefined) return;
+    this.#speaker ??= member;
+    member.begin({ beginning: this.#beginning, speaksForAll: this.#speaker === member });
+  }
+
   /** An answer that comes too late for its question still shows that the worker lives. */
   #hear(member: Member, { id, answer }: Extract<Report, { kind: 'answer' }>): void {
     member.heard();
@@ -168,6 +176,7 @@ export class Crew {
   #leave(member: Member, end: End): void {
     this.#members.delete(member);
     this.#questions.drop(member);
+    if (this.#speaker === member) this.#speaker = undefined;
     this.#options.ended(member.pid);
     if (this.#state === 'running') this.#replaceEnded(member, end);
     else if (this.#state === 'ending') this.#tellUnfinished(member, end);

@@ -1,7 +1,7 @@
 import type { Worker } from 'node:cluster';
 import type { HandedConfig } from '../../config/hand-over.ts';
 import type { Logger } from '../../telemetry/log.ts';
-import type { Beginning, Order } from './worker-messages.ts';
+import type { Begin, Order } from './worker-messages.ts';
 
 /**
  * A silent worker is reported after the first number of rounds and killed after the second, 30 s, longer than any honest pause.
@@ -53,9 +53,9 @@ export class Member {
     if (this.#worker.isConnected()) this.#worker.send(order);
   }
 
-  begin(beginning: Beginning): void {
-    this.#config = beginning.config;
-    this.send({ kind: 'begin', beginning });
+  begin(begin: Begin): void {
+    this.#config = begin.beginning.config;
+    this.send({ kind: 'begin', ...begin });
   }
 
   reload(id: number, config: HandedConfig): void {

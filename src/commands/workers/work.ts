@@ -6,7 +6,7 @@ import { startGateway, type Gateway, type OperatorParts } from '../../gateway/ga
 import { createLog, type Log } from '../../telemetry/log.ts';
 import { settleSoon } from '../settle-heap.ts';
 import { drainPatienceMs, explainStart, watchForFaults } from '../lifecycle.ts';
-import type { Beginning, Order, Question, Report } from './worker-messages.ts';
+import type { Begin, Order, Question, Report } from './worker-messages.ts';
 
 /** One of the processes that `workers` asks for. It serves; the process that started it leads it and speaks for it. */
 export async function work(): Promise<number> {
@@ -17,7 +17,8 @@ export async function work(): Promise<number> {
   }
   const stop = nextStop(worker);
   const takeOrders = holdOrders(worker);
-  const { config: handed, logFormat, port, isFirst, storeIdentity } = await nextBeginning(worker);
+  const { beginning, speaksForAll } = await nextBeginning(worker);
+  const { config: handed, logFormat, port, storeIdentity } = beginning;
   const config = takeOver(handed);
   const log = await createLog(config.log.level, logFormat);
   watchForFaults(log);
@@ -27,7 +28,7 @@ export async function work(): Promise<number> {
     gateway = await startGateway(config, log.logger, {
       listen: { host: config.listen.host, port },
       sharesPort: true,
-      isFirst,
+      speaksForAll,
       storeIdentity,
       openAdmin: async (given, address) => {
         parts = given;
@@ -52,10 +53,10 @@ export async function work(): Promise<number> {
   return exitCodes.ok;
 }
 
-async function nextBeginning(worker: Worker): Promise<Beginning> {
+async function nextBeginning(worker: Worker): Promise<Begin> {
   return await new Promise((resolve) => {
     worker.on('message', (order: Order) => {
-      if (order.kind === 'begin') resolve(order.beginning);
+      if (order.kind === 'begin') resolve(order);
     });
     void report(worker, { kind: 'awake' });
   });

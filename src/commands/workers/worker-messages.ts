@@ -10,18 +10,22 @@ export interface Beginning {
   readonly logFormat: Log['format'];
   /** The actual one where the file says 0. */
   readonly port: number;
-  /** Whether there is no other worker yet. */
-  readonly isFirst: boolean;
   /** The database that the first worker has opened: those that come later take no other. */
   readonly storeIdentity?: string | undefined;
 }
 
 /** What the leading process says to a worker. */
 export type Order =
-  | { readonly kind: 'begin'; readonly beginning: Beginning }
+  | ({ readonly kind: 'begin' } & Begin)
   | { readonly kind: 'drain' }
   | { readonly kind: 'reload'; readonly id: number; readonly config: HandedConfig }
   | ({ readonly kind: 'ask' } & Question);
+
+export interface Begin {
+  readonly beginning: Beginning;
+  /** Whether it reports, for all workers, what is doubtful in the store. */
+  readonly speaksForAll: boolean;
+}
 
 /** What is asked, and the number that its answer is known by. */
 export interface Question {

@@ -322,6 +322,30 @@ test('a worker for which no process can be made keeps the others from nothing', 
   assert.equal(workers.length, 2);
 });
 
+test('one worker speaks for all, and when it has ended the next that begins does', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { crew, workers } = makeCrew(3, (worker) => {
+    worker.emit('message', { kind: 'awake' });
+    worker.ready();
+  });
+  await crew.start(beginning);
+  const speakers = (): boolean[] =>
+    workers.flatMap(({ orders }) =>
+      orders.flatMap((order) => (order.kind === 'begin' ? order.speaksForAll : [])),
+    );
+  const replace = async (worker: StandIn | undefined): Promise<void> => {
+    worker?.end(70);
+    t.mock.timers.runAll();
+    await new Promise(setImmediate);
+  };
+  assert.deepEqual(speakers(), [true, false, false]);
+  await replace(workers[1]);
+  assert.deepEqual(speakers().slice(3), [false]);
+  await replace(workers[0]);
+  await replace(workers[2]);
+  assert.deepEqual(speakers().slice(4), [true, false]);
+});
+
 test('what keeps the first worker from starting is the end of all', async () => {
   const { crew, workers } = makeCrew(2, (worker) => worker.end(69));
   await assert.rejects(crew.start(beginning), { exitCode: 69 });
