@@ -323,6 +323,42 @@ test('a drain waits for what every worker has in flight, and all of them end', a
   assert.equal(gateway.logs().filter(({ path, status }) => path === '/v1/slow' && status === 200).length, 4);
 });
 
+test('a drain waits for a worker that is still starting and serves already', async (t) => {
+  const waiting: (() => void)[] = [];
+  upstream.handler = (_, res) => void waiting.push(() => res.end('late'));
+  const replacing = await startGateway(t, over, {
+    upstream: upstream.url,
+    env: { NODE_OPTIONS: isReadyLate },
+  });
+  await until(() => workersOf(replacing).length === 2);
+  process.kill(workersOf(replacing)[0] ?? 0, 'SIGTERM');
+  await until(() => replacing.logText().split('serves already').length === 4);
+  // So many that the one that starts is given some.
+  const clients = await Promise.all(Array.from({ length: 16 }, () => openRaw(t, replacing.port)));
+  for (const client of clients) client.write(get('/v1/slow'));
+  await until(() => waiting.length === clients.length);
+  replacing.child.kill('SIGTERM');
+  await until(() => refuses(replacing.port));
+  for (const answer of waiting) answer();
+  for (const client of clients) assert.equal((await client.responses(1))[0]?.text, 'late');
+  assert.deepEqual(await replacing.exited, { code: 0, signal: null });
+  assert.deepEqual(
+    replacing.logs().filter(({ level }) => level === 'error'),
+    [],
+  );
+});
+
+const isReadyLate = `--import=data:text/javascript,${encodeURIComponent(`
+  const { send } = process;
+  if (process.argv[2] === 'worker')
+    process.send = (message, ...more) => {
+      const sendNow = () => send.call(process, message, ...more);
+      if (message.kind !== 'ready') return sendNow();
+      process.stderr.write('serves already\\n');
+      setTimeout(sendNow, 1500);
+    };
+`)}`;
+
 test('a worker that does not come to the end of its drain is told of', async (t) => {
   let arrived = 0;
   upstream.handler = () => void (arrived += 1);

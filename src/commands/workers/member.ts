@@ -11,6 +11,9 @@ const toldRounds = 3;
 const killedRounds = 16;
 /** One that does not become ready is killed after a minute: a start takes seconds, on a slow disk or processor some more. */
 const startRounds = 30;
+/** During a drain it is killed sooner: a worker becomes ready milliseconds after it opens its first socket. */
+const drainedStartMs = 2000;
+const tooSlow = 'a worker takes too long to start and is killed';
 
 /** One worker of the crew. */
 export class Member {
@@ -79,7 +82,7 @@ export class Member {
   missRound(): void {
     this.#silentRounds += 1;
     if (!this.isReady) {
-      if (this.#silentRounds === startRounds) this.giveUp('a worker takes too long to start and is killed');
+      if (this.#silentRounds === startRounds) this.giveUp(tooSlow);
       return;
     }
     if (this.#silentRounds === toldRounds) this.#tell('a worker does not answer');
@@ -87,12 +90,19 @@ export class Member {
       this.giveUp('a worker has not answered for too long and is killed');
   }
 
-  /** Lets it finish what it has in flight, and resolves when it has ended. One that is still starting has nothing and is killed. */
+  /**
+   * Lets it finish what it has in flight, and resolves when it has ended. One without a configuration serves nothing and is
+   * killed. One that is still starting may already accept connections: it begins to drain when it is ready.
+   */
   async drain(): Promise<void> {
     const closed = new Promise((resolve) => this.#worker.process.once('close', resolve));
-    if (this.isReady) this.send({ kind: 'drain' });
-    else this.kill();
+    if (this.#config === undefined) this.kill();
+    else this.send({ kind: 'drain' });
+    const timer = setTimeout(() => {
+      if (!this.isReady && !this.isGivenUp) this.giveUp(tooSlow);
+    }, drainedStartMs);
     await closed;
+    clearTimeout(timer);
   }
 
   giveUp(sentence: string): void {

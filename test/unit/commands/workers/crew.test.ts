@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Worker } from 'node:cluster';
 import { EventEmitter } from 'node:events';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { Crew } from '../../../../src/commands/workers/crew.ts';
 import type { Order } from '../../../../src/commands/workers/worker-messages.ts';
 import type { HandedConfig } from '../../../../src/config/hand-over.ts';
@@ -28,7 +28,13 @@ class StandIn extends EventEmitter {
     this.orders.push(order);
   }
 
+  /** It listens to orders, and is told what to serve. */
+  awake(): void {
+    this.emit('message', { kind: 'awake' });
+  }
+
   ready(): void {
+    if (!this.orders.some(({ kind }) => kind === 'begin')) this.awake();
     this.emit('message', { kind: 'ready', listen });
   }
 
@@ -102,6 +108,7 @@ test('what a worker said is told before its end is, however late others answer',
   assert.deepEqual(told, ['answer of 2', 'numbers of 2', 'end of 2', 'a death', 'answer of 1']);
 });
 
+const kinds = ({ orders }: StandIn): string[] => orders.map(({ kind }) => kind);
 const said = (log: readonly Record<string, unknown>[]) =>
   log.map(({ level, pid, msg }) => [level, pid, msg].join(' '));
 
@@ -324,10 +331,7 @@ test('a worker for which no process can be made keeps the others from nothing', 
 
 test('one worker speaks for all, and when it has ended the next that begins does', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
-  const { crew, workers } = makeCrew(3, (worker) => {
-    worker.emit('message', { kind: 'awake' });
-    worker.ready();
-  });
+  const { crew, workers } = makeCrew(3, (worker) => worker.ready());
   await crew.start(beginning);
   const speakers = (): boolean[] =>
     workers.flatMap(({ orders }) =>
@@ -395,7 +399,7 @@ test('a drain waits for every worker that is at work, and none is judged or repl
   const drained = crew.drain(60_000);
   t.mock.timers.tick(59_999);
   for (let rounds = 0; rounds < 40; rounds += 1) crew.beginRound();
-  assert.deepEqual(second.orders, [{ kind: 'drain' }]);
+  assert.deepEqual(kinds(second), ['begin', 'drain']);
   assert.deepEqual(told, ['numbers of 1', 'end of 1']);
   second.end(0);
   await drained;
@@ -404,7 +408,7 @@ test('a drain waits for every worker that is at work, and none is judged or repl
   assert.deepEqual(said(log), ['info 1 a worker ended, another takes its place']);
 });
 
-test('a drain ends with its patience, and at once for a worker that is not at work yet', async (t) => {
+test('a drain ends with its patience, and at once for a worker that has nothing to serve by yet', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const { crew, told, workers } = makeCrew(2, (worker) => {
     if (worker.process.pid !== 3) worker.ready();
@@ -418,4 +422,46 @@ test('a drain ends with its patience, and at once for a worker that is not at wo
   t.mock.timers.tick(60_000);
   assert.deepEqual(told.slice(2), ['numbers of 2', 'end of 2']);
   await drained;
+});
+
+/** A crew of one that is being replaced: the next has been told to begin, and may have opened some of its sockets. */
+async function startReplacing(t: TestContext) {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { crew, log, told, workers } = makeCrew(1, (worker) => {
+    worker.awake();
+    if (worker.process.pid === 1) worker.ready();
+  });
+  await crew.start(beginning);
+  workers[0]?.end(0);
+  t.mock.timers.runAll();
+  await new Promise(setImmediate);
+  log.length = told.length = 0;
+  return { crew, log, told, starting: workers[1] as StandIn };
+}
+
+test('a drain lets a worker that may serve already come to work, and finish', async (t) => {
+  const { crew, log, told, starting } = await startReplacing(t);
+  const drained = crew.drain(60_000);
+  assert.deepEqual(kinds(starting), ['begin', 'drain']);
+  t.mock.timers.tick(1999);
+  starting.ready();
+  t.mock.timers.tick(58_000);
+  assert.deepEqual(told, []);
+  starting.end(0);
+  await drained;
+  assert.deepEqual(
+    log.map(({ msg }) => msg),
+    ['a worker has taken the place'],
+  );
+});
+
+test('a drain does not wait long for a worker that may serve already to come to work', async (t) => {
+  const { crew, log, told } = await startReplacing(t);
+  const drained = crew.drain(60_000);
+  t.mock.timers.tick(1999);
+  assert.deepEqual(told, []);
+  t.mock.timers.tick(1);
+  assert.deepEqual(told, ['numbers of 2', 'end of 2']);
+  await drained;
+  assert.deepEqual(said(log), ['error 2 a worker takes too long to start and is killed']);
 });
