@@ -6,6 +6,7 @@ import { describeCause, type Logger } from '../../telemetry/log.ts';
 import type { Snapshot } from '../../telemetry/merged-metrics.ts';
 import { within } from '../../waiting/patience.ts';
 import { CannotStart } from '../lifecycle.ts';
+import { Backoff } from './backoff.ts';
 import { Member } from './member.ts';
 import { Questions } from './questions.ts';
 import type { Answers, Beginning, Question, Report, Ready } from './worker-messages.ts';
@@ -30,8 +31,6 @@ interface End {
 
 /** A worker that lived this long did not fail to start: the next one comes at once. */
 const steadyMs = 10_000;
-const backoffMinMs = 100;
-const backoffMaxMs = 10_000;
 /** Longer than a worker takes to report its readiness, and shorter than the wait of those who ask about all of them. */
 const answerPatienceMs = 700;
 
@@ -46,8 +45,8 @@ export class Crew {
   #beginning: Beginning | undefined;
   /** Reports, for all workers, what is doubtful in the store: at its start and after each reload. */
   #speaker: Member | undefined;
-  /** Workers in a row that ended soon after their start, or before it. */
-  #shortLives = 0;
+  /** Waits for longer and longer while workers end soon after their start, or before it. */
+  readonly #backoff = new Backoff();
   #state: 'starting' | 'running' | 'ending' = 'starting';
 
   constructor(options: CrewOptions) {
@@ -174,6 +173,7 @@ export class Crew {
   }
 
   #leave(member: Member, end: End): void {
+    if (this.#isSteady()) this.#backoff.forget();
     this.#members.delete(member);
     this.#questions.drop(member);
     if (this.#speaker === member) this.#speaker = undefined;
@@ -192,8 +192,6 @@ export class Crew {
     const livedMs = member.readyMs;
     const asked = end.code === exitCodes.ok;
     const failed = !asked && livedMs < steadyMs;
-    // A worker that was asked to end says nothing about the others.
-    if (!asked && !failed) this.#shortLives = 0;
     if (!asked) this.#options.died();
     const afterMs = this.#replaceLater(failed);
     this.#options.logger[asked ? 'info' : 'error'](
@@ -202,12 +200,18 @@ export class Crew {
     );
   }
 
+  /** All places are taken, and have been for a while. */
+  #isSteady(): boolean {
+    const members = [...this.#members];
+    return members.length === this.#options.count && members.every(({ readyMs }) => readyMs >= steadyMs);
+  }
+
   /** Has another worker take the place, later and later while one after another fails. Returns after how long. */
   #replaceLater(failed: boolean): number {
-    const afterMs = failed ? Math.min(backoffMaxMs, backoffMinMs * 2 ** this.#shortLives) : 0;
-    if (failed) this.#shortLives += 1;
-    setTimeout(() => void this.#replace(), afterMs);
-    return afterMs;
+    const replace = (): void => void this.#replace();
+    if (failed) return this.#backoff.retry(replace);
+    setTimeout(replace, 0);
+    return 0;
   }
 
   async #replace(): Promise<void> {

@@ -255,8 +255,43 @@ test('what fails waits ten seconds at most, and not at all when one before it ha
   for (let ends = 0; ends < 9; ends += 1) await end(9999);
   await end(10_000);
   await end(9999);
-  const waits = log.flatMap(({ afterMs }) => afterMs ?? []);
-  assert.deepEqual(waits, [100, 200, 400, 800, 1600, 3200, 6400, 10_000, 10_000, 0, 100]);
+  assert.deepEqual(waits(log), [100, 200, 400, 800, 1600, 3200, 6400, 10_000, 10_000, 0, 100]);
+});
+
+const waits = (log: readonly Record<string, unknown>[]) => log.flatMap(({ afterMs }) => afterMs ?? []);
+
+test('workers that fail together fail once', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { log, workers } = await startCrew(16);
+  for (const worker of workers.slice(0, 16)) worker.end(70);
+  assert.deepEqual(waits(log), Array(16).fill(100));
+  t.mock.timers.tick(100);
+  await new Promise(setImmediate);
+  for (const worker of workers.slice(16)) worker.end(70);
+  assert.deepEqual(waits(log).slice(16), Array(16).fill(200));
+});
+
+test('a storm is forgotten once all places have been taken for a while, and not by one worker that lived', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  let now = 0;
+  t.mock.method(performance, 'now', () => now);
+  const { first, log, workers } = await startCrew(3);
+  const end = async (worker: StandIn | undefined, code: number): Promise<void> => {
+    worker?.end(code);
+    t.mock.timers.runAll();
+    await new Promise(setImmediate);
+  };
+  for (let ends = 0; ends < 3; ends += 1) await end(workers.at(-1), 70);
+  now = 9999;
+  await end(workers[1], 0);
+  await end(workers.at(-1), 70);
+  now = 15_000;
+  await end(first, 70);
+  await end(workers.at(-1), 70);
+  now = 25_000;
+  await end(workers.at(-1), 0);
+  await end(workers.at(-1), 70);
+  assert.deepEqual(waits(log), [100, 200, 400, 0, 800, 0, 1600, 0, 100]);
 });
 
 for (const lack of ['hasMemory', 'hasFiles'] as const) {
