@@ -34,6 +34,9 @@ const steadyMs = 10_000;
 /** Longer than a worker takes to report its readiness, and shorter than the wait of those who ask about all of them. */
 const answerPatienceMs = 700;
 
+/** A worker that is killed ends well within this, however much memory the system has to take back. */
+const deathPatienceMs = 2000;
+
 /** How long the next worker waits at most while one reads a configuration. */
 const reloadTurnMs = 2000;
 
@@ -116,14 +119,22 @@ export class Crew {
     for (const member of this.#members) member.missRound();
   }
 
-  /** Lets every worker finish what it has in flight, and resolves when all have ended; after `patienceMs` they are killed. */
+  /**
+   * Lets every worker finish what it has in flight, and resolves when all have ended; after `patienceMs` they are killed. One that
+   * SIGKILL does not end, because it waits in the kernel for a disk that does not answer, is left behind.
+   */
   async drain(patienceMs: number): Promise<void> {
     this.#state = 'ending';
-    const timer = setTimeout(() => {
+    const { promise: overdue, resolve: leaveBehind } = Promise.withResolvers<void>();
+    const killing = setTimeout(() => {
       for (const member of this.#members) member.giveUp('a worker has not finished in time and is killed');
     }, patienceMs);
-    await Promise.all([...this.#members].map((member) => member.drain()));
-    clearTimeout(timer);
+    const leaving = setTimeout(leaveBehind, patienceMs + deathPatienceMs);
+    await Promise.race([Promise.all([...this.#members].map((member) => member.drain())), overdue]);
+    clearTimeout(killing);
+    clearTimeout(leaving);
+    for (const { pid } of this.#members)
+      this.#options.logger.error({ pid }, 'a worker that was killed has not ended and is left behind');
   }
 
   /** Ends them at once, whatever they are doing. */

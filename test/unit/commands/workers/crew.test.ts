@@ -500,3 +500,21 @@ test('a drain does not wait long for a worker that may serve already to come to 
   await drained;
   assert.deepEqual(said(log), ['error 2 a worker takes too long to start and is killed']);
 });
+
+test('a drain goes on without a worker that cannot die, and tells of it', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { crew, log, first, second } = await startCrew(2);
+  second.process.kill = () => undefined;
+  let isOver = false;
+  const drained = crew.drain(60_000).then(() => (isOver = true));
+  first.end(0);
+  t.mock.timers.tick(61_999);
+  await new Promise(setImmediate);
+  assert.ok(!isOver);
+  t.mock.timers.tick(1);
+  await drained;
+  assert.deepEqual(said(log), [
+    'error 2 a worker has not finished in time and is killed',
+    'error 2 a worker that was killed has not ended and is left behind',
+  ]);
+});
