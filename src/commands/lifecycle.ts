@@ -46,12 +46,15 @@ const tooFewFiles =
 export class CannotStart extends Error {
   readonly exitCode: number;
   readonly signal: string | null;
+  readonly wasTooSlow: boolean;
 
-  constructor(code: number | null, signal: string | null) {
+  /** A worker that was too slow was killed by its leading process. */
+  constructor(code: number | null, signal: string | null, wasTooSlow = false) {
     super('A worker could not start');
     // Ctrl-C reaches all processes of a terminal, including workers that do not yet leave it to the leading one.
     this.exitCode = code ?? (signal === 'SIGINT' ? endedBy.SIGINT : exitCodes.internal);
     this.signal = signal;
+    this.wasTooSlow = wasTooSlow;
   }
 }
 
@@ -62,8 +65,10 @@ export function explainStart(error: unknown, config: Config): number {
     return exitCodes.unavailable;
   }
   if (error instanceof CannotStart) {
-    const { signal, exitCode } = error;
-    if (signal !== null && signal !== 'SIGINT') {
+    const { signal, exitCode, wasTooSlow } = error;
+    if (wasTooSlow) {
+      process.stderr.write('gatehouse: the first worker took too long to start and was killed\n');
+    } else if (signal !== null && signal !== 'SIGINT') {
       const doubt = signal === 'SIGKILL' ? ': is there enough memory for it?' : '';
       process.stderr.write(`gatehouse: the first worker was ended by ${signal} while it started${doubt}\n`);
     }

@@ -166,7 +166,7 @@ export class Crew {
       // Not 'exit', after which there may still be something to hear.
       worker.process.once('close', (code: number | null, signal: string | null) => {
         this.#leave(member, { code, signal });
-        reject(new CannotStart(code, signal));
+        reject(new CannotStart(code, signal, member.isGivenUp));
       });
     });
   }

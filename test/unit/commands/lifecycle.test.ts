@@ -51,6 +51,10 @@ test('a worker that said why it cannot start is not spoken for, nor is one that 
   const [code, said] = explained(t, new CannotStart(null, 'SIGKILL'));
   assert.equal(code, 70);
   assert.match(said, /ended by SIGKILL while it started: is there enough memory/);
+  assert.deepEqual(explained(t, new CannotStart(null, 'SIGKILL', true)), [
+    70,
+    'gatehouse: the first worker took too long to start and was killed\n',
+  ]);
   assert.match(explained(t, new CannotStart(null, 'SIGSEGV'))[1], /ended by SIGSEGV while it started\n$/);
 });
 
