@@ -6,7 +6,7 @@ import type { DrawOrder } from '../../src/stores/ledger.ts';
 import { aCounter, aDraw, usedOf } from '../helpers/ledger-orders.ts';
 import { listen } from '../helpers/listen.ts';
 import { startRedisSentinel } from '../helpers/redis-sentinel.ts';
-import type { RedisServer } from '../helpers/redis-server.ts';
+import { startRedisServer, type RedisServer } from '../helpers/redis-server.ts';
 import { failureOf, openWithDeadline, outcomeOf } from '../helpers/store-faults.ts';
 import { until } from '../helpers/poll.ts';
 
@@ -88,15 +88,44 @@ test('who is led back to the old master by a sentinel that has not heard of the 
   assert.ok(stale.asked > 0, 'it was led back');
 });
 
-/** A sentinel as far as a client asks one, that goes on naming the same master. `asked` counts how often. */
+for (const [title, after] of [
+  ['a master that has become the master again', { epoch: 6 }],
+  ['the only master that is left, named by sentinels that were set up anew', { epoch: 0 }],
+] as const) {
+  test(`who is at ${title} stays there`, async (t) => {
+    const [first, second] = [await startRedisServer(t), await startRedisServer(t)];
+    const sentinel = await startStaleSentinel(t, first.port);
+    const store = await openWithDeadline(t, `redis+sentinel://127.0.0.1:${sentinel.port}/main/1`);
+    await store.ping();
+    await until(() => sentinel.looks > 0);
+    Object.assign(sentinel, { masterPort: second.port, epoch: 5 });
+    await until(async () => (await clientsOf(second)).length > 0);
+    Object.assign(sentinel, { masterPort: first.port, ...after });
+    await second.stop();
+    await until(async () => (await outcomeOf(store.ping())) === undefined);
+    const [clients, looks] = [await clientsOf(first), sentinel.looks];
+    assert.ok(clients.length > 0);
+    await until(() => sentinel.looks >= looks + 4);
+    assert.deepEqual(await clientsOf(first), clients, 'it was taken off');
+  });
+}
+
+/** Ids of the connections that have chosen the database. */
+async function clientsOf(server: RedisServer): Promise<readonly string[]> {
+  const lines = (await server.say('CLIENT', 'LIST')).split('\n').filter((line) => line.includes(' db=1 '));
+  return lines.map((line) => /id=(\d+)/.exec(line)?.[1] ?? '').toSorted();
+}
+
+/** A sentinel as far as a client asks one, that goes on naming the same master. It counts who asks it where to connect to, and looks. */
 async function startStaleSentinel(t: TestContext, masterPort: number) {
-  const stale = { port: 0, asked: 0 };
-  const [ip, port] = ['127.0.0.1', String(masterPort)];
+  const sentinel = { port: 0, masterPort, epoch: 0, asked: 0, looks: 0 };
   const answer = (command: string): string => {
-    const asksWhere = /get-master-addr-by-name/i.test(command);
-    if (asksWhere) stale.asked += 1;
-    else if (!/master/i.test(command)) return '+OK\r\n';
-    return asksWhere ? listOf(ip, port) : listOf('ip', ip, 'port', port, 'config-epoch', '0');
+    const [ip, port] = ['127.0.0.1', String(sentinel.masterPort)];
+    if (command.includes('get-master-addr-by-name')) sentinel.asked += 1;
+    if (/get-master-addr-by-name/i.test(command)) return listOf(ip, port);
+    if (!/master/i.test(command)) return '+OK\r\n';
+    sentinel.looks += 1;
+    return listOf('ip', ip, 'port', port, 'config-epoch', String(sentinel.epoch));
   };
   const server = createServer((socket) => {
     socket.on('error', () => socket.destroy());
@@ -108,8 +137,8 @@ async function startStaleSentinel(t: TestContext, masterPort: number) {
         socket.write(answer(command));
     });
   });
-  stale.port = await listen(t, server);
-  return stale;
+  sentinel.port = await listen(t, server);
+  return sentinel;
 }
 
 function listOf(...words: readonly string[]): string {

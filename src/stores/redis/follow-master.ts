@@ -15,43 +15,49 @@ interface Master {
  */
 export function followMaster(client: Redis, sentinel: Redis, name: string): () => void {
   let known: Master | undefined;
-  /** Where the one before was. */
+  /** The master that a failover has replaced. */
   let former: string | undefined;
   /** When the sentinels last named another, and when the client last asked them. */
   let movedAt = -Infinity;
   let askedAt = -Infinity;
+  /** The client was at the former master when last looked at. */
+  let wasBack = false;
   client.on('connecting', () => (askedAt = performance.now()));
   // That a sentinel is away is no failure: another is asked next.
   sentinel.on('error', () => undefined);
   const timer = setInterval(() => void look(), lookEveryMs);
 
   async function look(): Promise<void> {
-    const answer: unknown = await sentinel.call('SENTINEL', 'MASTER', name).catch(() => undefined);
-    learn(readMaster(answer));
-    // One that is connecting is left to it, and looked at the next time.
-    if (client.status !== 'ready' || !isAstray()) return;
-    client.disconnect(true);
-    // Should it be this sentinel that has heard of nothing, another says so.
-    sentinel.disconnect(true);
+    const named = await askFor(name, sentinel);
+    if (named === undefined) return;
+    if (known !== undefined && named.epoch < known.epoch) {
+      // It has not heard of the failover. Another may have.
+      sentinel.disconnect(true);
+      return;
+    }
+    learn(named);
+    // While the client is connecting it is left to itself, and looked at the next time.
+    if (client.status === 'ready') judge(`${client.stream.remoteAddress} ${client.stream.remotePort}`, named);
   }
 
-  function learn(named: Master | undefined): void {
-    if (named === undefined || (known !== undefined && named.epoch < known.epoch)) return;
+  function learn(named: Master): void {
     if (known !== undefined && named.address !== known.address) {
-      former = known.address;
+      former = named.epoch > known.epoch ? known.address : undefined;
       movedAt = performance.now();
     }
     known = named;
   }
 
   /**
-   * Whether the client has not found the way by itself, as after the death of a master, or was led back by a sentinel that has not
-   * heard of the failover. Where sentinels say names it is not known where it is: it is led anew after each move, once.
+   * After a move the client is led anew if it has not found the way by itself, as it does after the death of a master. Only once, for
+   * where sentinels say names it is not known where it is. One at the former master may have been led back by a sentinel that has not
+   * heard of the failover; or this sentinel has not heard that the former is the master again, so another is asked first.
    */
-  function isAstray(): boolean {
-    const { remoteAddress, remotePort } = client.stream;
-    const address = `${remoteAddress} ${remotePort}`;
-    return address === former || (askedAt < movedAt && address !== known?.address);
+  function judge(address: string, { address: master }: Master): void {
+    const isBack = address === former;
+    if ((askedAt < movedAt && address !== master) || (isBack && wasBack)) client.disconnect(true);
+    if (isBack) sentinel.disconnect(true);
+    wasBack = isBack;
   }
 
   return () => {
@@ -60,9 +66,22 @@ export function followMaster(client: Redis, sentinel: Redis, name: string): () =
   };
 }
 
-function readMaster(answer: unknown): Master | undefined {
-  if (!Array.isArray(answer)) return undefined;
-  const words = answer.map(String);
-  const valueOf = (field: string): string => words[words.indexOf(field) + 1] ?? '';
-  return { address: `${valueOf('ip')} ${valueOf('port')}`, epoch: Number(valueOf('config-epoch')) };
+/** Undefined when there is no answer. A sentinel that leads a failover knows the new address before it lists it among the fields. */
+async function askFor(name: string, sentinel: Redis): Promise<Master | undefined> {
+  try {
+    const [address, fields] = await Promise.all([
+      sentinel.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', name),
+      sentinel.call('SENTINEL', 'MASTER', name),
+    ]);
+    return readMaster(address, fields);
+  } catch {
+    return undefined;
+  }
+}
+
+function readMaster(address: unknown, fields: unknown): Master | undefined {
+  if (!Array.isArray(address) || !Array.isArray(fields)) return undefined;
+  const words = fields.map(String);
+  const epoch = Number(words[words.indexOf('config-epoch') + 1]);
+  return Number.isNaN(epoch) ? undefined : { address: address.join(' '), epoch };
 }
