@@ -31,7 +31,7 @@ export interface OutboxOptions {
 const inFlightMax = 64;
 
 /**
- * Takes steps to the store in order, a bounded number at once. What the store does not take is kept, bounded, and
+ * Takes steps to the store, those not tried yet in order, a bounded number at once. What the store does not take is kept, bounded, and
  * tried again; while the store is away one step at a time asks whether it is back. A part of it may be away alone, as a
  * node of a cluster is: no step of others waits for those of that part, and they cost the others little.
  */
@@ -62,6 +62,11 @@ export class Outbox {
     return this.size < this.#options.stepsMax;
   }
 
+  /** For what can as well wait elsewhere, and must not keep out what cannot. */
+  get hasRoomToSpare(): boolean {
+    return this.size < this.#options.stepsMax / 2;
+  }
+
   get down(): boolean {
     return this.#down;
   }
@@ -80,6 +85,7 @@ export class Outbox {
   /** The store has answered somebody: what waits goes now, beginning with one step after a failure. */
   storeAnswered(): void {
     this.#down = false;
+    if (this.size === 0) this.#wary = false;
     if (this.#wary && this.#running.size < inFlightMax) this.#startNext();
   }
 
@@ -138,8 +144,9 @@ export class Outbox {
       this.#endOutage();
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) return this.#options.onError(error);
-      // A counter that is spoilt concerns no other step.
-      if (!(error instanceof Unreadable)) this.storeFailed();
+      // A counter that is spoilt concerns no other step: the store is there.
+      if (error instanceof Unreadable) this.#endOutage();
+      else this.storeFailed();
       if (error.mayHaveHappened) posted.triedAt ??= now;
       this.#failed.push(posted);
     }

@@ -114,7 +114,7 @@ export class LeaseDraws {
         inVain = (await this.#drawOnce(lease)) ? 0 : inVain + 1;
         if (lease.waiting === undefined) return;
         // Two answers tell what time it is in the store, also if the first was read late. Then it has to go on.
-        if (inVain > 2) await this.#pause(inVain);
+        if (inVain > 2 && inVain < drawsInVainMax) await this.#pause(inVain);
       }
       this.#failLine(lease, new StoreUnavailable('The periods never settled', { mayHaveHappened: false }));
     } catch (error) {

@@ -105,12 +105,15 @@ export class LeaseSteps {
     });
   }
 
-  /** Charges what keys owe, as far as there is room. */
+  /**
+   * Charges what keys owe, as far as there is room to spare. What is owed adds up where it is; steps for it could fill the outbox while
+   * only a part of the store is away.
+   */
   chargeOwed(): void {
-    if (!this.outbox.hasRoom) return;
+    if (!this.outbox.hasRoomToSpare) return;
     for (const { keyId, counter, units } of this.owed.collect()) {
       this.charge(keyId, [counter], units);
-      if (!this.outbox.hasRoom) return;
+      if (!this.outbox.hasRoomToSpare) return;
     }
   }
 

@@ -87,8 +87,8 @@ export class LeaseSweep {
   }
 
   /**
-   * While the store is away, nobody has any use for what is held but the key itself, and it would be lost to it on its way back. That
-   * no step waits must keep nobody from hearing that the store is there again: one that gives nothing back asks.
+   * While the store is away only the key itself has a use for what is held, and on its way back it would be lost to it. With no step
+   * waiting nobody would hear that the store is there again, so one that gives nothing back asks.
    */
   #askWith(lease: Lease): void {
     if (this.#steps.outbox.size === 0) this.#steps.sendBack(lease, lease.counters, 0);

@@ -46,6 +46,27 @@ test('what the store did not take is tried one at a time, and all of it once the
   assert.equal(outbox.dropped, 0);
 });
 
+test('after an outage that left nothing waiting, what is posted goes at once', async () => {
+  const { scene, outbox, step } = createScene();
+  outbox.storeFailed();
+  outbox.storeAnswered();
+  outbox.post(step('a'));
+  await runReady();
+  assert.deepEqual(scene.taken, ['a']);
+});
+
+test('a counter that cannot be read shows that the store is there', async () => {
+  const { outbox, step } = createScene();
+  const spoilt = { ...step('spoilt'), run: () => Promise.reject(new Unreadable('this is no number')) };
+  outbox.post(spoilt);
+  await runReady();
+  outbox.storeFailed();
+  outbox.retry();
+  await runReady();
+  assert.ok(!outbox.down);
+  assert.equal(outbox.size, 1);
+});
+
 test('a full outbox drops units that would come back, never units that are owed', async () => {
   const { scene, outbox, step } = createScene(1);
   scene.isDown = true;

@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { LeaseSteps } from '../../../../src/quota/leases/lease-steps.ts';
+import { StoreUnavailable, type Ledger } from '../../../../src/stores/ledger.ts';
+import { aCounter } from '../../../helpers/ledger-orders.ts';
+import { createTurnableClock, settle as runReady } from '../../../helpers/turnable-clock.ts';
+
+test('what keys owe leaves half of the outbox to units that are on their way back', async () => {
+  const steps = new LeaseSteps({
+    ledger: { charge: isAway } as unknown as Ledger,
+    clock: createTurnableClock(),
+    holder: 'one',
+    book: new Map(),
+    onError: assert.fail,
+    stepsMax: 10,
+    owingKeysMax: 100,
+    onStep: () => undefined,
+  });
+  for (let n = 0; n < 20; n += 1) {
+    steps.owed.open(`k${n}`);
+    steps.owed.close(`k${n}`, [aCounter({})], 3);
+  }
+  for (let sweep = 0; sweep < 4; sweep += 1) {
+    steps.chargeOwed();
+    steps.outbox.retry();
+    await runReady();
+  }
+  assert.equal(steps.outbox.size, 5);
+  assert.equal([...steps.owed.collect()].length, 15, 'nothing of the rest is lost');
+});
+
+function isAway(): Promise<never> {
+  return Promise.reject(new StoreUnavailable('away', { mayHaveHappened: false }));
+}
