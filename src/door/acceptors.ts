@@ -100,12 +100,17 @@ async function takeLock({ address, port }: AddressInfo): Promise<Server | undefi
   try {
     await listening(lock, { path: `\0gatehouse ${host}:${port}` });
   } catch (cause) {
-    if (codeOf(cause) !== 'EADDRINUSE') return undefined;
+    const code = codeOf(cause) ?? '';
+    if (mayNot.has(code)) return undefined;
+    if (code !== 'EADDRINUSE') throw cause;
     const taken = new Error(`listen EADDRINUSE ${host}:${port}`, { cause });
     throw Object.assign(taken, { code: 'EADDRINUSE', syscall: 'listen', address: host, port });
   }
   return lock;
 }
+
+/** How the system says that a process may not have such a socket. */
+const mayNot = new Set(['EAFNOSUPPORT', 'EPERM', 'EACCES']);
 
 function acceptorsOf(servers: readonly [Server, ...Server[]], claim?: Claim): Acceptors {
   const { address: host, port } = servers[0].address() as AddressInfo;
