@@ -24,10 +24,13 @@ export interface KeyCheck {
   readonly now: () => number;
 }
 
+/** In the words of `keys verify`, and one for what that cannot be given. */
+type KeyProblem = NonNullable<ReturnType<typeof problemOf>> | 'unknown' | 'mistyped' | 'given_twice';
+
 /** Where a request comes from, and what the log alone is told of a key that is not let in. */
 interface Visitor {
   readonly origin: { readonly client: string };
-  /** In the words of `keys verify`. */
+  /** A `KeyProblem`. */
   keyProblem: string | undefined;
   refusedKeyId: string | undefined;
 }
@@ -83,7 +86,7 @@ function welcome(
   return { keyId: id, plan, quotas, scopes };
 }
 
-function refuse(problem: string, visitor: Visitor, by: KeyCheck): Refusal {
+function refuse(problem: KeyProblem, visitor: Visitor, by: KeyCheck): Refusal {
   visitor.keyProblem = problem;
   const tooMany = by.noteFailure(visitor.origin.client);
   if (tooMany === undefined) return keyInvalid;
