@@ -11,7 +11,7 @@ test('what keys owe leaves half of the outbox to units that are on their way bac
     clock: createTurnableClock(),
     holder: 'one',
     book: new Map(),
-    onError: assert.fail,
+    onError: () => assert.fail(),
     stepsMax: 10,
     owingKeysMax: 100,
     onStep: () => undefined,
