@@ -36,7 +36,7 @@ test('the configuration in the Kubernetes example is one that the gateway takes'
 
 test('a backup that is made without sqlite3, as operations.md shows, has all keys and can be put in place', async (t) => {
   const operations = await readFile(fileHere('../../docs/operations.md'), 'utf8');
-  const [, script = ''] = /^node -e "(.*node:sqlite.*)"$/m.exec(operations) ?? [];
+  const [, script = ''] = /^\S*\bnode -e "(.*node:sqlite.*)"$/m.exec(operations) ?? [];
   const gateway = await startGateway(t, { store: 'sqlite:./data/gatehouse.db' });
   const file = join(gateway.folder, 'data/gatehouse.db');
   const keys = async (...words: string[]) => {
