@@ -129,7 +129,7 @@ test('the alert rules in operations.md ask for labels and metrics that exist', (
     const metrics = [...expr.matchAll(/gatehouse_[a-z_]+?(?=(?:_bucket)?\W)/g)].map(([name]) => name);
     assert.ok(metrics.length > 0 || expr.startsWith('up{'), alert);
     const known = new Set([...given, ...metrics.flatMap((name) => labelsOf.get(name) ?? assert.fail(name))]);
-    const asked = [...expr.matchAll(/by \(([^)]*)\)|(\w+)="/g)].flatMap(
+    const asked = [...expr.matchAll(/by \(([^)]*)\)|(\w+)(?:[!=]~|!?=)"/g)].flatMap(
       ([, by, equal]) => by?.split(', ') ?? [equal],
     );
     assert.deepEqual(
