@@ -12,6 +12,7 @@ import { forward, type Forwarding } from './stages/forward.ts';
 import { readBody, type BodyRooms } from './stages/read-body.ts';
 import { settle } from './stages/settle.ts';
 import { showUsage, type UsageDesk } from './stages/show-usage.ts';
+import { allIsRead } from './waiting/when-all-is-read.ts';
 
 /** What the stages work with under one configuration. */
 export interface Provisions {
@@ -41,6 +42,8 @@ export function createJourney(by: Provisions): Travel {
       leave = by.connections.enter(req, res); //                        503
       const turn = by.connections.turn(req, res);
       if (turn !== undefined) await turn; //                            499 503
+      // Requests that came together take each stage together; one that is alone waits for nobody.
+      if (by.connections.inFlight > 1) await allIsRead();
       const head = checkRequest(req, by.headRules); //                  400 417 431
       visit.path = head.path;
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setImmediate as endOfTurn } from 'node:timers/promises';
-import { whenAllIsRead } from '../../../src/waiting/when-all-is-read.ts';
+import { allIsRead, whenAllIsRead } from '../../../src/waiting/when-all-is-read.ts';
 
 describe('what is sent in one turn of the event loop', () => {
   it('waits for what is still read in that turn, and goes out in its order before the next', async () => {
@@ -23,5 +23,46 @@ describe('what is sent in one turn of the event loop', () => {
     assert.deepEqual(order, ['sent']);
     await endOfTurn();
     assert.deepEqual(order, ['sent', 'sent by it']);
+  });
+});
+
+describe('those who wait until all is read', () => {
+  it('go on together, stage after stage, before what comes of them is sent', async () => {
+    const order: string[] = [];
+    const travel = async (name: string): Promise<void> => {
+      await allIsRead();
+      whenAllIsRead(() => order.push(`${name} is sent`));
+      order.push(`${name} is checked`);
+      await Promise.resolve();
+      order.push(`${name} is passed on`);
+    };
+    whenAllIsRead(() => order.push('an earlier one is sent'));
+    void travel('a');
+    process.nextTick(() => void travel('b'));
+    await endOfTurn();
+    assert.deepEqual(order, [
+      'a is checked',
+      'b is checked',
+      'a is passed on',
+      'b is passed on',
+      'an earlier one is sent',
+      'a is sent',
+      'b is sent',
+    ]);
+  });
+
+  it('are not forgotten when they come after the others have gone on', async () => {
+    const order: string[] = [];
+    const travel = async (): Promise<void> => {
+      await allIsRead();
+      order.push('first');
+      await allIsRead();
+      order.push('second');
+    };
+    void travel();
+    await endOfTurn();
+    await endOfTurn();
+    await endOfTurn();
+    assert.deepEqual(order, ['first', 'second']);
   });
 });
