@@ -4,12 +4,12 @@ import type { Store } from '../stores/store.ts';
 
 /** Whether this process should be sent traffic, and why not. */
 export interface Readiness {
-  check(): Promise<Verdict>;
+  check(): Promise<ReadinessReport>;
   /** From now on the answer is no: the process is about to stop. */
   drain(): void;
 }
 
-export interface Verdict {
+export interface ReadinessReport {
   readonly ready: boolean;
   /** The same for those who leave the store out of it: while it is away there is much that works. */
   readonly readyWithoutStore: boolean;
@@ -46,9 +46,9 @@ export function createReadiness(store: Pick<Store, 'probe'>, upstreams: () => It
   }
 
   let draining = false;
-  let last: { at: number; verdict: Promise<Verdict> } | undefined;
+  let last: { at: number; report: Promise<ReadinessReport> } | undefined;
 
-  async function judge(): Promise<Verdict> {
+  async function judge(): Promise<ReadinessReport> {
     const [storeReason, ...upstreamReasons] = await Promise.all([
       lookAtStore(),
       ...[...upstreams()].map((upstream) => lookAt(upstream)()),
@@ -62,8 +62,8 @@ export function createReadiness(store: Pick<Store, 'probe'>, upstreams: () => It
     async check() {
       if (draining) return stopping;
       const now = performance.now();
-      if (last === undefined || now - last.at > keptForMs) last = { at: now, verdict: judge() };
-      return await last.verdict;
+      if (last === undefined || now - last.at > keptForMs) last = { at: now, report: judge() };
+      return await last.report;
     },
     drain() {
       draining = true;
@@ -72,7 +72,7 @@ export function createReadiness(store: Pick<Store, 'probe'>, upstreams: () => It
 }
 
 /** What is said from the beginning of a drain on. */
-export const stopping: Verdict = {
+export const stopping: ReadinessReport = {
   ready: false,
   readyWithoutStore: false,
   reasons: ['the gateway is stopping'],

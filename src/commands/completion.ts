@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 export type Shell = 'bash' | 'zsh' | 'fish';
 
 /** What can be written after the words of a command. */
-interface Place {
+interface CommandWords {
   /** `keys list`; '' for the program itself. */
   readonly path: string;
   readonly words: readonly Word[];
@@ -18,14 +18,14 @@ interface Word {
 
 /** A script that teaches a shell the commands and options of the program, made from the program's own definitions. */
 export function completionScript(shell: Shell, program: Command): string {
-  const places = placesOf(program, '');
-  if (shell === 'fish') return fishScript(program.name(), places);
+  const commands = wordsOf(program, '');
+  if (shell === 'fish') return fishScript(program.name(), commands);
   // zsh runs the completions of bash.
   const start = shell === 'zsh' ? 'autoload -U +X bashcompinit && bashcompinit\n' : '';
-  return start + bashScript(program.name(), places);
+  return start + bashScript(program.name(), commands);
 }
 
-function placesOf(command: Command, path: string): readonly Place[] {
+function wordsOf(command: Command, path: string): readonly CommandWords[] {
   const all = command.createHelp().visibleCommands(command);
   const visible = all.filter((child) => child.name() !== 'help');
   const commands = visible.map((child) => ({ word: child.name(), description: child.description() }));
@@ -39,21 +39,21 @@ function placesOf(command: Command, path: string): readonly Place[] {
     path,
     words: [...commands, ...choices, ...options, { word: '--help', description: 'explain the command' }],
   };
-  return [here, ...visible.flatMap((child) => placesOf(child, `${path} ${child.name()}`.trim()))];
+  return [here, ...visible.flatMap((child) => wordsOf(child, `${path} ${child.name()}`.trim()))];
 }
 
 /**
  * Words that are neither an option nor a command are values; they follow the command, whose words are still offered. For the
  * value of an option files are offered, as a shell does by itself when it has nothing else.
  */
-function bashScript(name: string, places: readonly Place[]): string {
-  const longestFirst = places.toSorted((a, b) => b.path.length - a.path.length);
+function bashScript(name: string, commands: readonly CommandWords[]): string {
+  const longestFirst = commands.toSorted((a, b) => b.path.length - a.path.length);
   const cases = longestFirst.map(({ path, words }) => {
     const pattern = path === '' ? '*' : `" ${path}"*`;
     return `    ${pattern}) words="${words.map(({ word }) => word).join(' ')}" ;;`;
   });
   const valued = new Set(
-    places.flatMap(({ words }) => words.filter((each) => each.takesValue)).map(({ word }) => word),
+    commands.flatMap(({ words }) => words.filter((each) => each.takesValue)).map(({ word }) => word),
   );
   return `_${name}() {
   local word words path=""
@@ -71,9 +71,9 @@ complete -o default -F _${name} ${name}
 `;
 }
 
-function fishScript(name: string, places: readonly Place[]): string {
-  const lines = places.flatMap(({ path, words }) => {
-    const deeper = places.filter((place) => place.path !== '' && parentOf(place.path) === path).map(lastOf);
+function fishScript(name: string, commands: readonly CommandWords[]): string {
+  const lines = commands.flatMap(({ path, words }) => {
+    const deeper = commands.filter((each) => each.path !== '' && parentOf(each.path) === path).map(lastOf);
     const seen = path
       .split(' ')
       .filter(Boolean)
@@ -93,7 +93,7 @@ function parentOf(path: string): string {
   return path.split(' ').slice(0, -1).join(' ');
 }
 
-function lastOf({ path }: Place): string {
+function lastOf({ path }: CommandWords): string {
   return path.split(' ').at(-1) ?? '';
 }
 

@@ -8,37 +8,37 @@ export interface Quotes {
   state(): 'closed' | 'open' | 'torn';
 }
 
-type Place = 'start' | 'plain' | 'quoted' | 'behind' | 'return' | 'torn';
+type State = 'start' | 'plain' | 'quoted' | 'afterQuote' | 'return' | 'torn';
 
 /** Follows a record from its beginning. */
 export function createQuotes(): Quotes {
-  let place: Place = 'start';
+  let state: State = 'start';
   return {
     take(piece) {
-      if (piece.includes('"') || place === 'behind' || place === 'return') {
-        for (const character of piece) place = next(place, character);
-      } else if (piece !== '' && (place === 'start' || place === 'plain')) {
-        place = piece.endsWith(',') ? 'start' : 'plain';
+      if (piece.includes('"') || state === 'afterQuote' || state === 'return') {
+        for (const character of piece) state = next(state, character);
+      } else if (piece !== '' && (state === 'start' || state === 'plain')) {
+        state = piece.endsWith(',') ? 'start' : 'plain';
       }
     },
     state() {
-      if (place === 'quoted') return 'open';
-      return place === 'torn' ? 'torn' : 'closed';
+      if (state === 'quoted') return 'open';
+      return state === 'torn' ? 'torn' : 'closed';
     },
   };
 }
 
-function next(place: Place, character: string): Place {
-  if (place === 'quoted') return character === '"' ? 'behind' : 'quoted';
-  if (place === 'behind') return behind(character);
-  if (place === 'return' || place === 'torn') return 'torn';
+function next(state: State, character: string): State {
+  if (state === 'quoted') return character === '"' ? 'afterQuote' : 'quoted';
+  if (state === 'afterQuote') return afterQuote(character);
+  if (state === 'return' || state === 'torn') return 'torn';
   if (character === ',') return 'start';
   // In the middle of a cell a quote is a character like any other.
-  return place === 'start' && character === '"' ? 'quoted' : 'plain';
+  return state === 'start' && character === '"' ? 'quoted' : 'plain';
 }
 
 /** After a quote that ends a cell or is the first of two. The end of the line may be CRLF. */
-function behind(character: string): Place {
+function afterQuote(character: string): State {
   if (character === '"') return 'quoted';
   if (character === ',') return 'start';
   return character === '\r' ? 'return' : 'torn';

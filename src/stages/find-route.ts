@@ -5,7 +5,7 @@ import { Refusal } from '../refusals.ts';
 import type { Head } from './check-request.ts';
 
 /** All routes that share one path, by method. */
-interface Place {
+interface Endpoint {
   readonly path: string;
   readonly segments: readonly Segment[];
   readonly routes: Map<string, Route>;
@@ -14,11 +14,11 @@ interface Place {
 
 /** The routes of the configuration, ready to be searched. */
 export interface RouteTable {
-  readonly exact: ReadonlyMap<string, Place>;
+  readonly exact: ReadonlyMap<string, Endpoint>;
   /** Most specific first. */
-  readonly patterns: readonly Place[];
+  readonly patterns: readonly Endpoint[];
   /** All of them in that order, to find a request that only nearly matches one. */
-  readonly all: readonly Place[];
+  readonly all: readonly Endpoint[];
 }
 
 /**
@@ -28,10 +28,10 @@ export interface RouteTable {
  * other one, whose rules it would have escaped.
  */
 export function findRoute(head: Pick<Head, 'path' | 'method'>, table: RouteTable, now: number): Route {
-  const place = findPlace(head.path, table);
-  if (place === undefined) throw new Refusal('route_unknown');
-  const route = place.routes.get(head.method);
-  if (route === undefined) throw new Refusal('method_not_allowed', { headers: { Allow: place.allow } });
+  const endpoint = findEndpoint(head.path, table);
+  if (endpoint === undefined) throw new Refusal('route_unknown');
+  const route = endpoint.routes.get(head.method);
+  if (route === undefined) throw new Refusal('method_not_allowed', { headers: { Allow: endpoint.allow } });
   const version = route.version;
   if (version?.afterSunset === 'gone' && version.sunsetAt !== undefined && version.sunsetAt <= now) {
     throw new Refusal('version_gone', { headers: Object.fromEntries(versionHeaders(version)) });
@@ -40,43 +40,43 @@ export function findRoute(head: Pick<Head, 'path' | 'method'>, table: RouteTable
 }
 
 export function createRouteTable(routes: readonly Route[]): RouteTable {
-  const places = new Map<string, Place>();
+  const endpoints = new Map<string, Endpoint>();
   for (const route of routes) {
     const shape = route.path.replace(/\/:[^/]+/g, '/:');
-    const place = places.get(shape) ?? createPlace(route.path);
-    for (const method of route.methods) place.routes.set(method, route);
-    place.allow = [...place.routes.keys()].join(', ');
-    places.set(shape, place);
+    const endpoint = endpoints.get(shape) ?? createEndpoint(route.path);
+    for (const method of route.methods) endpoint.routes.set(method, route);
+    endpoint.allow = [...endpoint.routes.keys()].join(', ');
+    endpoints.set(shape, endpoint);
   }
-  const sorted = [...places.values()].toSorted((a, b) => byExactness(a.segments, b.segments));
+  const sorted = [...endpoints.values()].toSorted((a, b) => byExactness(a.segments, b.segments));
   return {
-    exact: new Map(sorted.filter(isExact).map((place) => [place.path, place])),
-    patterns: sorted.filter((place) => !isExact(place)),
+    exact: new Map(sorted.filter(isExact).map((endpoint) => [endpoint.path, endpoint])),
+    patterns: sorted.filter((endpoint) => !isExact(endpoint)),
     all: sorted,
   };
 }
 
-function findPlace(path: string, table: RouteTable): Place | undefined {
+function findEndpoint(path: string, table: RouteTable): Endpoint | undefined {
   const exact = table.exact.get(path);
   if (exact !== undefined) return exact;
   if (table.patterns.length === 0) return undefined;
   const segments = path.slice(1).split('/').map(decode);
-  const place = table.patterns.find((candidate) => fits(candidate.segments, segments));
-  if (place === undefined) return undefined;
+  const endpoint = table.patterns.find((candidate) => fits(candidate.segments, segments));
+  if (endpoint === undefined) return undefined;
   const bare = segments.at(-1) === '' ? segments.slice(0, -1) : segments;
   const nearest = table.all.find((candidate) => fits(candidate.segments, bare, sameFolded));
-  if (nearest === undefined || nearest === place) return place;
+  if (nearest === undefined || nearest === endpoint) return endpoint;
   // The `*` takes nothing but a final slash: the path without it is an endpoint of its own, unless another `*` takes it too.
-  if (bare.length < place.segments.length && nearest.segments.at(-1)?.kind !== 'rest') return undefined;
-  return byExactness(nearest.segments, place.segments) >= 0 ? place : undefined;
+  if (bare.length < endpoint.segments.length && nearest.segments.at(-1)?.kind !== 'rest') return undefined;
+  return byExactness(nearest.segments, endpoint.segments) >= 0 ? endpoint : undefined;
 }
 
-function createPlace(path: string): Place {
+function createEndpoint(path: string): Endpoint {
   return { path, segments: segmentsOf(path), routes: new Map(), allow: '' };
 }
 
-function isExact(place: Place): boolean {
-  return place.segments.every((segment) => segment.kind === 'literal');
+function isExact(endpoint: Endpoint): boolean {
+  return endpoint.segments.every((segment) => segment.kind === 'literal');
 }
 
 /** Canonical paths hide no slash in an escape, so a segment can be decoded on its own. */

@@ -22,7 +22,7 @@ export interface FileClaims {
   readonly fileName: string | undefined;
 }
 
-type Verdict = 'pending' | 'signature' | 'text';
+type State = 'pending' | 'signature' | 'text';
 
 /**
  * Checks that the declared type, the extension and the first bytes of a file agree on one allowed type. A claim that is absent is
@@ -37,7 +37,7 @@ export class FileTypeCheck {
   readonly #sample = new CollectedBytes();
   #ended = false;
   #isText = true;
-  #verdict: Verdict = 'pending';
+  #state: State = 'pending';
 
   constructor(allowed: readonly string[], claims: FileClaims) {
     this.#allowed = allowed;
@@ -45,10 +45,10 @@ export class FileTypeCheck {
   }
 
   write(chunk: Buffer): void {
-    if (this.#verdict === 'signature') return;
+    if (this.#state === 'signature') return;
     if (this.#isText) this.#isText = this.#text.write(chunk);
-    if (this.#verdict === 'text' && !this.#isText) throw this.#unsupported('not text');
-    if (this.#verdict === 'pending' && this.#sample.length < sampleBytesMax) {
+    if (this.#state === 'text' && !this.#isText) throw this.#unsupported('not text');
+    if (this.#state === 'pending' && this.#sample.length < sampleBytesMax) {
       this.#sample.add(chunk.subarray(0, sampleBytesMax - this.#sample.length));
     }
   }
@@ -56,12 +56,12 @@ export class FileTypeCheck {
   end(): void {
     this.#ended = true;
     if (this.#isText) this.#isText = this.#text.end();
-    if (this.#verdict === 'text' && !this.#isText) throw this.#unsupported('not text');
+    if (this.#state === 'text' && !this.#isText) throw this.#unsupported('not text');
   }
 
   /** Whether the file's type has passed; text must still hold to its end. */
   settled(): boolean {
-    return this.#verdict !== 'pending';
+    return this.#state !== 'pending';
   }
 
   /** Decides once enough of the file has been seen, and does nothing before. */
@@ -76,13 +76,13 @@ export class FileTypeCheck {
       claimed.every((types) => types.includes(candidate)),
     );
     if (agreed.some((each) => !isTextType(each) && isProven(each, { signature, provable, claimed }))) {
-      this.#verdict = 'signature';
+      this.#state = 'signature';
     } else if (
       claimed.length > 0 &&
       agreed.some((each) => isTextType(each) && mayBeText(each, { signature, sample }))
     ) {
       if (!this.#isText || !isUtf8Charset(this.#claims.charset)) throw this.#unsupported('not UTF-8 text');
-      this.#verdict = 'text';
+      this.#state = 'text';
     } else {
       throw this.#noneAgreed(signature ? [...claims, { by: 'its content', types: signature }] : claims);
     }

@@ -2,7 +2,7 @@ import cluster, { type Worker } from 'node:cluster';
 import { setImmediate as turn } from 'node:timers/promises';
 import { claimPort, type Claim } from '../../door/acceptors.ts';
 import { createAdmin, listenAdmin } from '../../admin/admin.ts';
-import { stopping, type Readiness, type Verdict } from '../../admin/readiness.ts';
+import { stopping, type Readiness, type ReadinessReport } from '../../admin/readiness.ts';
 import type { Address, Config } from '../../config/config.ts';
 import type { HandedConfig } from '../../config/hand-over.ts';
 import { endedBy } from '../exit-codes.ts';
@@ -160,16 +160,16 @@ function readinessOf(crew: Crew, count: number): Pick<Readiness, 'check' | 'drai
     drain() {
       draining = true;
     },
-    async check(): Promise<Verdict> {
+    async check(): Promise<ReadinessReport> {
       if (draining) return stopping;
-      const verdicts: Verdict[] = [];
-      await crew.ask('readiness', (verdict) => verdicts.push(verdict));
-      const missing = count - verdicts.length;
-      const reasons = new Set(verdicts.flatMap((verdict) => verdict.reasons));
+      const reports: ReadinessReport[] = [];
+      await crew.ask('readiness', (report) => reports.push(report));
+      const missing = count - reports.length;
+      const reasons = new Set(reports.flatMap((report) => report.reasons));
       if (missing > 0) reasons.add(`${missing} of ${count} workers do not answer`);
       return {
-        ready: verdicts.some(({ ready }) => ready),
-        readyWithoutStore: verdicts.some(({ readyWithoutStore }) => readyWithoutStore),
+        ready: reports.some(({ ready }) => ready),
+        readyWithoutStore: reports.some(({ readyWithoutStore }) => readyWithoutStore),
         reasons: [...reasons],
       };
     },

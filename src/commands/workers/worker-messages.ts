@@ -1,4 +1,4 @@
-import type { Verdict } from '../../admin/readiness.ts';
+import type { ReadinessReport } from '../../admin/readiness.ts';
 import type { Address } from '../../config/config.ts';
 import type { HandedConfig } from '../../config/hand-over.ts';
 import type { Log } from '../../telemetry/log.ts';
@@ -51,7 +51,7 @@ export type Report =
 /** What can be asked of a worker, and the form of its answer. */
 export interface Answers {
   readonly metrics: Snapshot;
-  readonly readiness: Verdict;
+  readonly readiness: ReadinessReport;
   /** It serves by the configuration that it was sent. */
   readonly reloaded: true;
   /** All that it has logged has left it. */
