@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 export const endPatienceMs = 4500;
 
 /** Resolves when the work is done, or when time is up. */
-export async function within(ms: number, work: Promise<void>): Promise<void> {
+export async function within(ms: number, work: Promise<unknown>): Promise<void> {
   const ending = new AbortController();
   await Promise.race([work, pause(ms, undefined, { signal: ending.signal }).catch(() => undefined)]);
   ending.abort();

@@ -125,14 +125,12 @@ export class Crew {
    */
   async drain(patienceMs: number): Promise<void> {
     this.#state = 'ending';
-    const { promise: overdue, resolve: leaveBehind } = Promise.withResolvers<void>();
     const killing = setTimeout(() => {
       for (const member of this.#members) member.giveUp('a worker has not finished in time and is killed');
     }, patienceMs);
-    const leaving = setTimeout(leaveBehind, patienceMs + deathPatienceMs);
-    await Promise.race([Promise.all([...this.#members].map((member) => member.drain())), overdue]);
+    const drained = Promise.all([...this.#members].map((member) => member.drain()));
+    await within(patienceMs + deathPatienceMs, drained);
     clearTimeout(killing);
-    clearTimeout(leaving);
     for (const { pid } of this.#members)
       this.#options.logger.error({ pid }, 'a worker that was killed has not ended and is left behind');
   }
