@@ -15,6 +15,11 @@ export interface Clock {
   whenAllIsRead(callback: () => void): void;
 }
 
+/** Resolves after that time. */
+export function pause(clock: Pick<Clock, 'after'>, delayMs: number): Promise<void> {
+  return new Promise((resolve) => void clock.after(delayMs, resolve));
+}
+
 /** The real clocks. */
 export const systemClock: Clock = {
   wall: () => Date.now(),

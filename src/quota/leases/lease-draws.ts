@@ -6,7 +6,7 @@ import {
   type DrawOrder,
   type Ledger,
 } from '../../stores/ledger.ts';
-import type { Clock } from '../../waiting/clock.ts';
+import { type Clock, pause } from '../../waiting/clock.ts';
 import { LeaseLines } from './lease-lines.ts';
 import type { LeaseSteps } from './lease-steps.ts';
 import { type Denial, Hold, type Lease, type ReserveOrder, type Waiter } from './lease.ts';
@@ -114,7 +114,7 @@ export class LeaseDraws {
         inVain = (await this.#drawOnce(lease)) ? 0 : inVain + 1;
         if (lease.waiting === undefined) return;
         // Two answers tell what time it is in the store, also if the first was read late. Then it has to go on.
-        if (inVain > 2 && inVain < drawsInVainMax) await this.#pause(inVain);
+        if (inVain > 2 && inVain < drawsInVainMax) await pause(this.#clock, inVain);
       }
       this.#failLine(lease, new StoreUnavailable('The periods never settled', { mayHaveHappened: false }));
     } catch (error) {
@@ -127,10 +127,6 @@ export class LeaseDraws {
       this.#running -= 1;
       if (this.#running === 0) this.#becomeQuiet();
     }
-  }
-
-  #pause(ms: number): Promise<void> {
-    return new Promise((resolve) => void this.#clock.after(ms, resolve));
   }
 
   /** True when the line got its answer or part of it; false when the store and the process disagree on the time. */

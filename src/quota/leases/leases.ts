@@ -1,6 +1,6 @@
 import type { PlanRule } from '../../config/plan-rule.ts';
 import type { Ledger } from '../../stores/ledger.ts';
-import type { Clock } from '../../waiting/clock.ts';
+import { type Clock, pause } from '../../waiting/clock.ts';
 import { LeaseDraws } from './lease-draws.ts';
 import { isNearEnd } from './lease-size.ts';
 import { LeaseSteps } from './lease-steps.ts';
@@ -139,7 +139,7 @@ export class Leases {
       // While the store takes something, what is left or found no room follows.
       if (outbox.size < before) until = this.#clock.mono() + lastTriesMs;
       else if (this.#clock.mono() >= until) break;
-      else await new Promise<void>((resolve) => void this.#clock.after(lastTriesEveryMs, resolve));
+      else await pause(this.#clock, lastTriesEveryMs);
     }
     for (const lease of this.#book.values()) this.#steps.abandon(lease);
   }
