@@ -179,22 +179,20 @@ function storeMetrics(registry: Registry): Pick<Metrics, 'observeStore' | 'expec
 
 /** Read when the metrics are. */
 function showClients(registry: Registry, clients: Clients): void {
-  const connections: Gauge = new Gauge({
+  showGauge(registry, {
     name: 'gatehouse_connections',
     help: 'Open client connections.',
-    registers: [registry],
-    collect: (): void => connections.set(clients.count),
+    read: () => clients.count,
   });
   showCounter(registry, {
     name: 'gatehouse_connections_refused_total',
     help: 'Client connections closed at once, as there were as many as limits.connections allows.',
     read: () => clients.refused,
   });
-  const inFlight: Gauge = new Gauge({
+  showGauge(registry, {
     name: 'gatehouse_requests_in_flight',
     help: 'Requests being worked on.',
-    registers: [registry],
-    collect: (): void => inFlight.set(clients.inFlight),
+    read: () => clients.inFlight,
   });
 }
 
@@ -225,9 +223,8 @@ function limitMetrics(
       for (const { name, warnAt } of quotas) if (warnAt !== undefined) nearLimit.labels(plan, name).inc(0);
     },
     showLeases(read) {
-      for (const [part, name, help] of leaseGauges) {
-        const gauge: Gauge = new Gauge({ name, help, registers, collect: () => gauge.set(read()[part]) });
-      }
+      for (const [part, name, help] of leaseGauges)
+        showGauge(registry, { name, help, read: () => read()[part] });
       showCounter(registry, {
         name: 'gatehouse_quota_dropped_steps_total',
         help: 'Steps that the store never took.',
@@ -268,20 +265,18 @@ function reloadMetrics(registry: Registry): Pick<Metrics, 'countReload'> {
 }
 
 function processMetrics(registry: Registry): Pick<Metrics, 'showReadiness' | 'countWorkerEnd'> {
-  const registers = [registry];
   const ends = new Counter({
     name: 'gatehouse_worker_ends_total',
     help: 'Workers that ended though nobody had asked them to.',
-    registers,
+    registers: [registry],
   });
   return {
     countWorkerEnd: () => ends.inc(),
     showReadiness(isReady) {
-      const ready: Gauge = new Gauge({
+      showGauge(registry, {
         name: 'gatehouse_ready',
         help: 'What /readyz says when nothing is excluded: 1 for 200, 0 for 503.',
-        registers,
-        collect: async () => ready.set((await isReady()) ? 1 : 0),
+        read: async () => ((await isReady()) ? 1 : 0),
       });
     },
   };
@@ -301,18 +296,15 @@ function showBuild(registry: Registry): void {
 }
 
 function showSpool(registry: Registry, { memoryBytes, diskBytes }: SpoolBytes): void {
-  const registers = [registry];
-  const memory: Gauge = new Gauge({
+  showGauge(registry, {
     name: 'gatehouse_spool_memory_bytes',
     help: 'Bytes of uploads that wait in memory.',
-    registers,
-    collect: () => memory.set(memoryBytes()),
+    read: memoryBytes,
   });
-  const disk: Gauge = new Gauge({
+  showGauge(registry, {
     name: 'gatehouse_spool_disk_bytes',
     help: 'Bytes of uploads that wait in files.',
-    registers,
-    collect: () => disk.set(diskBytes()),
+    read: diskBytes,
   });
 }
 
@@ -326,11 +318,24 @@ function gatheredCounter(
   return tally;
 }
 
+interface Shown<Read> {
+  readonly name: string;
+  readonly help: string;
+  readonly read: () => Read;
+}
+
+/** A size that something else keeps, read when the metrics are. */
+function showGauge(registry: Registry, { name, help, read }: Shown<number | Promise<number>>): void {
+  const gauge: Gauge = new Gauge({
+    name,
+    help,
+    registers: [registry],
+    collect: async () => gauge.set(await read()),
+  });
+}
+
 /** A counter of what something else counts, read when the metrics are. */
-function showCounter(
-  registry: Registry,
-  { name, help, read }: { readonly name: string; readonly help: string; readonly read: () => number },
-): void {
+function showCounter(registry: Registry, { name, help, read }: Shown<number>): void {
   const counter: Counter = new Counter({
     name,
     help,
