@@ -13,6 +13,8 @@ interface Goal {
 interface Comparison extends Goal {
   readonly figure: Figure;
   readonly of: Where;
+  /** Without this line the load was a guess. */
+  readonly needs?: Where;
   /** If several, the highest figure counts. If none, the figure itself. */
   readonly against?: readonly Where[];
 }
@@ -75,6 +77,7 @@ const comparisons: readonly Comparison[] = [
     more: false,
     figure: 'p99Ms',
     of: ['half-load', 'gatehouse'],
+    needs: gatehouse,
     against: [['half-load', 'node + undici']],
   },
   {
@@ -121,10 +124,14 @@ export function judge(lines: readonly Line[]): readonly (readonly string[])[] {
 }
 
 /** The ratio of the medians, and those of the rounds, one by one. */
-function compare({ figure, of, against }: Comparison, find: Find): [value?: number, rounds?: number[]] {
+function compare(
+  { figure, of, against, needs }: Comparison,
+  find: Find,
+): [value?: number, rounds?: number[]] {
   const line = find(of);
   const other = against === undefined ? undefined : mostOf(figure, against.map(find));
   if (line === undefined || (against !== undefined && other === undefined)) return [];
+  if (needs !== undefined && find(needs) === undefined) return [];
   const inRound = figures[figure];
   const rounds = line.rounds.map((round, at) => {
     const beside = other?.rounds[at];

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { request as send, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { once } from 'node:events';
+import { CannotRun } from './cannot-run.ts';
 import { spawnHere } from './processes.ts';
 
 /** What is sent, and the status that answers it. */
@@ -55,21 +56,24 @@ export async function runLoad(load: Load, { port, seconds, cores, folder }: Load
   await once(child, 'close');
   clearTimeout(timer);
   const line = /^SEEN (.*)$/m.exec(output)?.[1];
-  if (line === undefined) throw new Error(`wrk did not finish:\n${output.slice(-1000)}`);
+  if (line === undefined) throw new CannotRun(`the load did not finish: ${output.trim().slice(-300)}`);
   return readSeen(load, JSON.parse(line) as Counts);
 }
 
 /** Sends each request of a load once. Returns the first that was not answered as it should be, and how; undefined if all were. */
 export async function findWrongAnswer({ requests }: Load, port: number): Promise<string | undefined> {
   for (const request of new Set(requests)) {
-    const status = await statusOf(request, port);
-    if (status !== request.status)
-      return `${request.method} ${request.path} was answered ${status}, not ${request.status}`;
+    const answer = await answerTo(request, port);
+    if (answer !== String(request.status))
+      return `${request.method} ${request.path} was answered ${answer}, not ${request.status}`;
   }
   return undefined;
 }
 
-async function statusOf({ method, path, headers, body }: Request, port: number): Promise<number | undefined> {
+const answerPatienceMs = 10_000;
+
+/** The status, or why there is none. */
+async function answerTo({ method, path, headers, body }: Request, port: number): Promise<string> {
   const bytes = Buffer.from(body?.() ?? '', 'latin1');
   const length = bytes.length === 0 ? {} : { 'Content-Length': bytes.length };
   const sent = send({
@@ -79,12 +83,19 @@ async function statusOf({ method, path, headers, body }: Request, port: number):
     path,
     headers: { ...headers, ...length },
     agent: false,
+    signal: AbortSignal.timeout(answerPatienceMs),
   });
+  // An answer may come before all of a body is sent, and then what is left of it fails.
+  sent.on('error', () => undefined);
   sent.end(bytes);
-  const [answer] = (await once(sent, 'response')) as [IncomingMessage];
-  answer.resume();
-  await once(answer, 'close');
-  return answer.statusCode;
+  try {
+    const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+    answer.resume();
+    await once(answer, 'close');
+    return String(answer.statusCode);
+  } catch (error) {
+    return `by nothing (${error instanceof Error ? error.message : String(error)})`;
+  }
 }
 
 interface Counts {

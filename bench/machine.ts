@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
 import { availableParallelism, cpus } from 'node:os';
 import { join } from 'node:path';
@@ -10,14 +11,27 @@ export const here = fileURLToPath(new URL('.', import.meta.url));
 /** What runs where: the measured subject has a core of its own. */
 export const cores = chooseCores(allowedCores());
 
+interface Cores {
+  readonly subject: string;
+  readonly load: string;
+  readonly all: string;
+  /** The two are threads of one core. */
+  readonly areOne: boolean;
+}
+
 /** The first core, and the first that is not another thread of it. All but that of the load, if there are more than two. */
-function chooseCores(allowed: readonly number[]): { subject: string; load: string; all: string } {
+function chooseCores(allowed: readonly number[]): Cores {
   const [subject = 0, ...others] = allowed;
   const siblings = coresIn(readOr('', `/sys/devices/system/cpu/cpu${subject}/topology/thread_siblings_list`));
   const load = others.find((core) => !siblings.includes(core)) ?? others[0] ?? subject;
   const rest = allowed.filter((core) => core !== load);
   const all = rest.length > 1 ? rest : allowed;
-  return { subject: String(subject), load: String(load), all: all.join(',') };
+  return {
+    subject: String(subject),
+    load: String(load),
+    all: all.join(','),
+    areOne: siblings.includes(load),
+  };
 }
 
 /** The cores this process may run on. */
@@ -44,11 +58,12 @@ function readOr(otherwise: string, path: string): string {
 
 /** Why nothing can be measured on this machine; undefined when it can. */
 export function whyNotHere(): string | undefined {
+  if (process.platform !== 'linux' || allowedCores().length < 2)
+    return 'The bench needs Linux and two cores: one for what is measured, one for the load.';
   const missing = ['wrk', 'taskset'].filter((name) => findProgram(name) === undefined);
-  if (missing.length > 0)
-    return missing.map((name) => `${name} is not installed; ${adviceFor(name)}`).join('\n');
-  if (process.platform === 'linux' && allowedCores().length >= 2) return undefined;
-  return 'The bench needs Linux and two cores: one for what is measured, one for the load.';
+  return missing.length === 0
+    ? undefined
+    : missing.map((name) => `${name} is not installed; ${adviceFor(name)}`).join('\n');
 }
 
 const packages: Readonly<Record<string, string>> = {
@@ -92,5 +107,24 @@ function luaModulesIn(folder: string): readonly string[] {
 
 /** What the figures were taken on. */
 export function describeMachine(): string {
-  return `${availableParallelism()} cores, ${cpus()[0]?.model.trim() ?? 'unknown'}, Node ${process.version}, Linux`;
+  const shared = cores.areOne ? ', of which the two in use are threads of one' : '';
+  return `${availableParallelism()} cores${shared}, ${cpus()[0]?.model.trim() ?? 'unknown'}, Linux`;
+}
+
+/** The versions of what is measured, and of what measures it. */
+export function describePrograms(): string {
+  const asked: readonly (readonly [string, string])[] = [
+    ['nginx', '-v'],
+    ['haproxy', '-v'],
+    ['redis-server', '--version'],
+    ['wrk', '-v'],
+  ];
+  return [`Node ${process.version}`, ...asked.map(versionOf)].join(', ');
+}
+
+function versionOf([name, flag]: readonly [string, string]): string {
+  const path = findProgram(name);
+  if (path === undefined) return `no ${name}`;
+  const { stdout, stderr } = spawnSync(path, [flag], { encoding: 'utf8' });
+  return `${name} ${/\d+\.\d+[.\w]*/.exec(stdout + stderr)?.[0] ?? 'of unknown version'}`;
 }

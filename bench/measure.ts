@@ -15,7 +15,7 @@ export const warmSeconds = 16;
 export interface Pace {
   readonly rounds: number;
   readonly seconds: number;
-  /** For what warms up, at full load. Anything else gets one second. */
+  /** For what warms up, at full load. */
   readonly warmSeconds: number;
   /** Before each round: what has waited for its turn has cooled down. At the pace of the round. */
   readonly leadInSeconds: number;
@@ -60,6 +60,18 @@ export interface MeasureOptions {
   readonly requestsPerSecond: number | undefined;
   readonly progress: (text: string) => void;
 }
+
+/** How long a scenario takes, in seconds. */
+export function secondsOf({ startsAnew, keys }: Scenario, names: readonly string[], pace: Pace): number {
+  const warm = subjects.filter(({ name, warmsUp }) => warmsUp && names.includes(name)).length;
+  const starts = startsAnew === true ? pace.rounds : 1;
+  const rounds = names.length * pace.rounds * (pace.leadInSeconds + pace.seconds);
+  return starts * (names.length * startSeconds + warm * pace.warmSeconds) + rounds + keys * secondsPerKey;
+}
+
+/** About. */
+const startSeconds = 1;
+const secondsPerKey = 60e-6;
 
 /** What is known of one subject of a scenario. */
 interface Measured {
@@ -175,10 +187,17 @@ async function runOn(
   seconds: number,
   { folder }: Pick<MeasureOptions, 'folder'>,
 ): Promise<Seen> {
-  const seen = await runLoad(load, { port: started.port, seconds, cores: cores.load, folder });
-  if (started.hasEnded()) throw new CannotRun(`it ended under load: ${lastWords(started.log)}`);
+  const where = { port: started.port, seconds, cores: cores.load, folder };
+  const seen = await runLoad(load, where).catch((error: unknown) => {
+    throw started.hasEnded() ? endedUnderLoad(started) : error;
+  });
+  if (started.hasEnded()) throw endedUnderLoad(started);
   emptyLog(started);
   return seen;
+}
+
+function endedUnderLoad({ log }: Started): CannotRun {
+  return new CannotRun(`it ended under load: ${lastWords(log)}`);
 }
 
 /** The load with the pauses that bring it to this many requests per second, found in the lead-in. */
@@ -198,10 +217,11 @@ async function findPace(
   return { ...load, pauseMs: Math.max(0, everyMs - tookMs) };
 }
 
-/** So that no subject always comes after the same other one. */
+/** So that no subject always comes after the same other one: each round begins with another, and every other one goes backwards. */
 function inTurn<T>(all: readonly T[], round: number): T[] {
   const first = round % Math.max(1, all.length);
-  return [...all.slice(first), ...all.slice(0, first)];
+  const turned = [...all.slice(first), ...all.slice(0, first)];
+  return round % 2 === 0 ? turned : turned.toReversed();
 }
 
 /** The median of the rounds of one subject. */

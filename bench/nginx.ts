@@ -56,6 +56,7 @@ export function nginxLua(port: number, folder: string, gate: Gate): string {
       }
       location = /v1/voice-gender-recognition/api/voice {
         access_by_lua_block { gate.admit(false) }
+        proxy_request_buffering off;
         proxy_pass http://sink;
       }
       location / {
@@ -84,8 +85,8 @@ const passing = `client_max_body_size 12m;
       proxy_set_header Connection '';
       proxy_set_header apiKey '';
       proxy_buffer_size 16k;
-      proxy_buffers 64 16k;
-      proxy_busy_buffers_size 64k;
+      proxy_buffers 16 128k;
+      proxy_busy_buffers_size 256k;
       proxy_max_temp_file_size 0;`;
 
 function pools({ upstream, sink }: Urls): string {

@@ -13,7 +13,8 @@ export interface Started {
   /** Its standard output and error. */
   readonly log: string;
   hasEnded(): boolean;
-  stop(): Promise<void>;
+  /** Ends it after so much patience, a few seconds by default. */
+  stop(patienceMs?: number): Promise<void>;
 }
 
 export interface StartOptions {
@@ -37,10 +38,14 @@ process.once('exit', () => {
 for (const [signal, number] of [
   ['SIGHUP', 1],
   ['SIGINT', 2],
+  ['SIGQUIT', 3],
   ['SIGTERM', 15],
 ] as const) {
   process.once(signal, () => process.exit(128 + number));
 }
+
+// Whoever reads no further, such as `head`, ends the bench, as a pipe would end another program.
+process.stdout.once('error', () => process.exit(128 + 13));
 
 /** Spawns a process in a group of its own, which a Ctrl-C in the terminal does not reach: this process ends it. */
 export function spawnHere(
@@ -88,14 +93,20 @@ export async function start({
     }
     await pause(20);
   }
-  return { pid: child.pid ?? 0, port, log, hasEnded: () => hasEnded(child), stop: () => stopChild(child) };
+  return {
+    pid: child.pid ?? 0,
+    port,
+    log,
+    hasEnded: () => hasEnded(child),
+    stop: (patienceMs) => stopChild(child, patienceMs),
+  };
 }
 
-async function stopChild(child: ChildProcess): Promise<void> {
+async function stopChild(child: ChildProcess, patienceMs = stopPatienceMs): Promise<void> {
   if (!living.has(child)) return;
   const ended = once(child, 'exit');
   child.kill('SIGTERM');
-  const timer = setTimeout(() => signalGroup(child, 'SIGKILL'), stopPatienceMs);
+  const timer = setTimeout(() => signalGroup(child, 'SIGKILL'), patienceMs);
   await ended;
   clearTimeout(timer);
 }
@@ -125,11 +136,11 @@ export function emptyLog({ log }: Started): void {
 
 const tickMs = 10; // USER_HZ is 100 on every Linux that Node runs on
 
-/** CPU time that the process and its living children have used, in milliseconds. */
+/** CPU time that the process and its children have used, in milliseconds; those that have ended count too. */
 export function cpuMs(pid: number): number {
   return familyOf(pid).reduce((sum, one) => {
-    const fields = statOf(one);
-    return sum + (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) * tickMs;
+    const [user = 0, system = 0, usersOfEnded = 0, systemOfEnded = 0] = statOf(one).slice(11, 15).map(Number);
+    return sum + (user + system + usersOfEnded + systemOfEnded) * tickMs;
   }, 0);
 }
 

@@ -3,41 +3,49 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { gatewayYaml } from './gateway-yaml.ts';
 import { importKeys } from './import-keys.ts';
+import { CannotRun, orUnavailable } from './cannot-run.ts';
 import { choiceOf, countOf, orUsage } from './flags.ts';
 import { runLoad } from './load.ts';
-import { cores, here, root, whyNotHere } from './machine.ts';
+import { cores, findProgram, here, root, whyNotHere } from './machine.ts';
 import { warmSeconds } from './measure.ts';
 import { memory } from '../src/commands/relaunch.ts';
 import { freePort } from '../test/helpers/free-port.ts';
 import { start } from './processes.ts';
 import { byFunction, byPackage, readProfile, type Share } from './read-profile.ts';
 import { scenarios } from './scenarios.ts';
+import { need, whyNoGateway } from './subjects.ts';
 import { closeSurroundings, openSurroundings } from './surroundings.ts';
 
 const help = `npm run bench:profile -- [--scenario name-64] [--seconds 8] [--top 40] [--store sqlite|redis] [--quotas leased|strict|none]
 
-Loads the gateway while its CPU is sampled, and says where the time went. The profile is kept as
+Loads the gateway while its CPU is sampled, and says where the time went: with leased quotas in Redis where it is installed,
+otherwise in SQLite. The profile is kept as
 bench/data/gatehouse.cpuprofile, which the developer tools of a browser open.
 `;
 
 const choices = { store: ['sqlite', 'redis'], quotas: ['leased', 'strict', 'none'] } as const;
 
+/** The profile is written when the gateway ends. */
+const writePatienceMs = 60_000;
+
 const data = join(here, 'data');
 const flags = readFlags();
-const scenario = scenarios.find(({ name }) => name === flags.scenario);
-const whyNot = whyNotHere();
+/** At full load and in one process. */
+const profiled = scenarios.filter(({ name, partOfPeak }) => partOfPeak === undefined && name !== 'workers');
+const scenario = profiled.find(({ name }) => name === flags.scenario);
+const whyNot = whyNotHere() ?? whyNoGateway();
 if (flags.help) {
   process.stdout.write(help);
 } else if (scenario === undefined) {
   process.stderr.write(
-    `There is no scenario ${flags.scenario}; there are ${scenarios.map(({ name }) => name).join(', ')}\n`,
+    `There is no scenario ${flags.scenario} to profile; there are ${profiled.map(({ name }) => name).join(', ')}\n`,
   );
   process.exitCode = 64;
 } else if (whyNot !== undefined) {
   process.stderr.write(`${whyNot}\n`);
   process.exitCode = 69;
 } else {
-  await profile(scenario);
+  process.exitCode = await orUnavailable(() => profile(scenario));
 }
 
 function readFlags() {
@@ -47,8 +55,8 @@ function readFlags() {
         scenario: { type: 'string', default: 'name-64' },
         seconds: { type: 'string' },
         top: { type: 'string' },
-        store: { type: 'string', default: 'sqlite' },
-        quotas: { type: 'string', default: 'none' },
+        store: { type: 'string', default: findProgram('redis-server') === undefined ? 'sqlite' : 'redis' },
+        quotas: { type: 'string', default: 'leased' },
         help: { type: 'boolean', short: 'h', default: false },
       },
     });
@@ -60,7 +68,8 @@ function readFlags() {
   });
 }
 
-async function profile({ name: scene, keys, load }: (typeof scenarios)[number]): Promise<void> {
+async function profile({ name: scene, keys, load }: (typeof scenarios)[number]): Promise<number> {
+  if (flags.store === 'redis') need('redis-server');
   const folder = join(data, 'profile');
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
@@ -89,10 +98,11 @@ async function profile({ name: scene, keys, load }: (typeof scenarios)[number]):
     const fromUs = nowUs();
     const seen = await runLoad(load, { ...where, seconds });
     const toUs = nowUs();
-    await gateway.stop();
+    await gateway.stop(writePatienceMs);
     const kept = join(data, 'gatehouse.cpuprofile');
     const [written] = readdirSync(folder).filter((name) => name.endsWith('.cpuprofile'));
-    const text = readFileSync(join(folder, written ?? ''), 'utf8');
+    if (written === undefined) throw new CannotRun('The gateway wrote no profile; fewer --seconds may help.');
+    const text = readFileSync(join(folder, written), 'utf8');
     writeFileSync(kept, text);
     const taken = readProfile(text, root, { fromUs, toUs });
     const rate = Math.round(seen.requests / seen.seconds);
@@ -102,6 +112,7 @@ async function profile({ name: scene, keys, load }: (typeof scenarios)[number]):
     process.stdout.write(print('by package', byPackage(taken), 30));
     process.stdout.write(print('by function', byFunction(taken), flags.top));
     process.stdout.write(`Kept as ${kept}.\n`);
+    return 0;
   } finally {
     await closeSurroundings(around);
     rmSync(folder, { recursive: true, force: true });

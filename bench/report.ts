@@ -1,15 +1,26 @@
 import { judge } from './bar.ts';
 import type { LeftOut, Line, Outcome, Pace } from './measure.ts';
-import { describeMachine } from './machine.ts';
-import { scenarios } from './scenarios.ts';
+import { describeMachine, describePrograms } from './machine.ts';
+import { scenarios, type Scenario } from './scenarios.ts';
 
 const head = ['', 'requests/s', 'from–to', 'p50 ms', 'p99 ms', 'CPU µs/request', 'peak MB', 'errors'];
 
 const barHead = ['measure', 'value', 'in the rounds', 'must', 'aim', 'reached'];
 
 /** The lines of one scenario, for a terminal. */
-export function printScenario(title: string, lines: readonly Line[]): string {
-  return printRows([[title, ...head.slice(1)], ...lines.map(cells)]);
+export function printScenario({ name, title }: Scenario, lines: readonly Line[]): string {
+  const notes = tooSlow(name, lines).map((note) => `  ${note}\n`);
+  return `${printRows([[title, ...head.slice(1)], ...lines.map(cells)])}${notes.join('')}`;
+}
+
+/** Where the load is set, who could not take it: its latency is that of full load. */
+function tooSlow(scenario: string, lines: readonly Line[]): readonly string[] {
+  if (scenarios.find(({ name }) => name === scenario)?.partOfPeak === undefined) return [];
+  const set = Math.max(...lines.map(({ requestsPerSecond }) => requestsPerSecond));
+  const slow = lines.filter(({ requestsPerSecond }) => requestsPerSecond < 0.95 * set);
+  return slow.map(
+    ({ subject }) => `${subject.name} could not take this load: its latency is that of its peak`,
+  );
 }
 
 /** What has been measured of the bar, for a terminal. */
@@ -35,18 +46,23 @@ export function printLeftOut(leftOut: readonly LeftOut[]): string {
 export function printPage({ lines, leftOut }: Outcome, pace: Pace): string {
   const measured = scenarios.filter(({ name }) => lines.some((line) => line.scenario === name));
   const parts = measured.map(({ name, title }) => {
-    const rows = lines.filter(({ scenario }) => scenario === name).map(cells);
+    const rows = lines.filter(({ scenario }) => scenario === name);
     const missing = leftOut.filter(({ scenario }) => scenario === name);
-    const notes = missing.map(({ subject, reason }) => `- left out: ${subject}: ${reason}`);
-    return [`## ${title}`, '', table([head, ...rows]), ...(notes.length > 0 ? ['', ...notes] : [])].join(
-      '\n',
-    );
+    const reasons = missing.map(({ subject, reason }) => `left out: ${subject}: ${reason}`);
+    const notes = [...tooSlow(name, rows), ...reasons].map((note) => `- ${note}`);
+    return [
+      `## ${title}`,
+      '',
+      table([head, ...rows.map(cells)]),
+      ...(notes.length > 0 ? ['', ...notes] : []),
+    ].join('\n');
   });
   const about = new Map(lines.map(({ subject }) => [subject.name, subject.about]));
   return [
     '# Results',
     '',
-    `Written by \`npm run bench -- --rounds ${pace.rounds} --seconds ${pace.seconds}\`. ${describeMachine()}. What is measured has one core, load (wrk), upstream and Redis another.`,
+    `Written by \`npm run bench -- --rounds ${pace.rounds} --seconds ${pace.seconds}\`. ${describeMachine()}. ${describePrograms()}.`,
+    'What is measured has one core, load (wrk), upstream and Redis another.',
     `Medians of ${pace.rounds} rounds of ${pace.seconds} s, in turn, after ${pace.warmSeconds} s at full load for what Node compiles on its way, and ${pace.leadInSeconds} s before each round. CPU is that of`,
     'the process and its children, memory the peak of the scenario. The name call with 64 connections, that at half load and the missing',
     'key have processes of their own in each round, since those of the same code differ by a third. Compare lines with each other, not',

@@ -3,13 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { drawChart } from './chart.ts';
+import { orUnavailable } from './cannot-run.ts';
 import { countOf, orUsage } from './flags.ts';
 import { installPeers } from './install-peers.ts';
 import { here, whyNotHere } from './machine.ts';
-import { measure, warmSeconds, type LeftOut, type Line, type Pace } from './measure.ts';
+import { measure, secondsOf, warmSeconds, type LeftOut, type Line, type Pace } from './measure.ts';
 import { printBar, printLeftOut, printPage, printScenario } from './report.ts';
 import { scenarios, type Scenario } from './scenarios.ts';
-import { subjects } from './subjects.ts';
+import { subjects, whyNoGateway } from './subjects.ts';
 
 const help = `npm run bench -- [--quick] [--only name]… [--subject name]… [--rounds n] [--seconds n]
 
@@ -25,6 +26,9 @@ Scenarios: ${scenarios.map(({ name }) => name).join(', ')}
 Subjects: ${subjects.map(({ name }) => name).join(', ')}
 `;
 
+const coldNote =
+  'Node had not finished compiling: these figures are low for the gateway, and for fastify and express.\n';
+
 /** The assumed peak of the gateway, if it was not measured. */
 const peakAssumed = 10_000;
 
@@ -37,7 +41,7 @@ const pace: Pace = {
   leadInSeconds: flags.quick ? 1 : 2,
 };
 
-process.exitCode = flags.help ? showHelp() : await bench();
+process.exitCode = flags.help ? showHelp() : await orUnavailable(bench);
 
 function readFlags() {
   return orUsage(() => {
@@ -71,31 +75,41 @@ function showHelp(): number {
 
 async function bench(): Promise<number> {
   const chosen = scenarios.filter((scenario) => isChosen(scenario) && namesOf(scenario).length > 0);
-  const whyNot = whyNotHere();
+  if (chosen.length === 0) {
+    process.stderr.write('Nothing to measure: none of these scenarios has such a subject.\n');
+    return 64;
+  }
+  const whyNot = whyNotHere() ?? whyNoGateway();
   if (whyNot !== undefined) process.stderr.write(`${whyNot}\n`);
   if (whyNot !== undefined || !installPeers()) return 69;
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-bench-'));
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
   const lines: Line[] = [];
   const leftOut: LeftOut[] = [];
-  for (const scenario of chosen) {
+  for (const [at, scenario] of chosen.entries()) {
+    const place = `${at + 1} of ${chosen.length}, ${minutesOf(chosen.slice(at))} left: `;
     const requestsPerSecond = paceOf(scenario, lines);
     const outcome = await measure(scenario, {
       names: namesOf(scenario),
       pace,
       folder,
       requestsPerSecond,
-      progress,
+      progress: (text) => progress(`${place}${text}`),
     });
     progress('');
-    process.stdout.write(`${printScenario(scenario.title, outcome.lines)}${printLeftOut(outcome.leftOut)}\n`);
+    process.stdout.write(`${printScenario(scenario, outcome.lines)}${printLeftOut(outcome.leftOut)}\n`);
     lines.push(...outcome.lines);
     leftOut.push(...outcome.leftOut);
   }
   process.stdout.write(`${printBar(lines)}\n`);
   if (chosen.length < scenarios.length || flags.quick || flags.subject.length > 0) {
+    if (flags.quick) process.stdout.write(coldNote);
     process.stdout.write('Only a whole run is written to bench/results.md.\n');
     return 0;
+  }
+  if (!lines.some(isJudged)) {
+    process.stderr.write('The gateway itself was left out, so nothing is written to bench/results.md.\n');
+    return 70;
   }
   writeFileSync(join(here, 'results.md'), printPage({ lines, leftOut }, pace));
   const [first] = scenarios;
@@ -123,13 +137,23 @@ function namesOf({ subjects: all, quick }: Scenario): readonly string[] {
 /** Requests per second; undefined for as many as it can take. */
 function paceOf({ partOfPeak }: Scenario, lines: readonly Line[]): number | undefined {
   if (partOfPeak === undefined) return undefined;
-  const line = lines.find(({ scenario, subject }) => scenario === 'name-64' && subject.name === 'gatehouse');
+  const line = lines.find(isJudged);
   if (line === undefined) {
     process.stdout.write(
       `The peak of the gateway (name-64) was not measured; it is taken to be ${peakAssumed}/s.\n`,
     );
   }
   return (line?.requestsPerSecond ?? peakAssumed) * partOfPeak;
+}
+
+/** The line that most of the bar is about. */
+function isJudged({ scenario, subject }: Line): boolean {
+  return scenario === 'name-64' && subject.name === 'gatehouse';
+}
+
+function minutesOf(left: readonly Scenario[]): string {
+  const seconds = left.reduce((sum, one) => sum + secondsOf(one, namesOf(one), pace), 0);
+  return seconds < 90 ? `${Math.round(seconds)} s` : `${Math.round(seconds / 60)} min`;
 }
 
 /** One line that is overwritten, if somebody is watching. */

@@ -101,6 +101,12 @@ function gateway(name: string, about: string, over: Partial<Variant>, pin: strin
   };
 }
 
+/** Why the gateway of this checkout does not run at all; undefined when it does. */
+export function whyNoGateway(): string | undefined {
+  const { status, stderr } = spawnSync(process.execPath, [main, '--version'], { encoding: 'utf8' });
+  return status === 0 ? undefined : `The gateway does not start here; after \`npm ci\` it should.\n${stderr}`;
+}
+
 /** A checkout that does not know an option yet leaves out the lines that need it. */
 function checkConfig(file: string): void {
   const { status, stderr } = spawnSync(process.execPath, [main, 'check', '--config', file], {
@@ -196,7 +202,8 @@ async function startWith(name: 'nginx' | 'haproxy', { folder, port, page }: Conf
   return await start({ command, args, cores: cores.subject, port, log: `${file}.log` });
 }
 
-function need(name: string): string {
+/** The path of a program that something cannot do without. */
+export function need(name: string): string {
   const path = findProgram(name);
   if (path === undefined) throw new CannotRun(`${name} is not installed; ${adviceFor(name)}`);
   return path;

@@ -11,7 +11,13 @@ const redis = new Redis(redisPort, '127.0.0.1', { enableAutoPipelining: true });
 const quotas = new Map(
   [1_000_000_000, 1].map((points) => [
     points,
-    new RateLimiterRedis({ storeClient: redis, keyPrefix: 'express', points, duration: 30 * 86_400 }),
+    new RateLimiterRedis({
+      storeClient: redis,
+      keyPrefix: 'express',
+      points,
+      duration: 30 * 86_400,
+      inMemoryBlockOnConsumed: points + 1, // who has spent all is refused without asking Redis again
+    }),
   ]),
 );
 const app = express();
@@ -24,7 +30,14 @@ app.use(
       req: ({ id, method, url, remoteAddress }) => ({ id, method, url, remoteAddress }),
       res: ({ statusCode }) => ({ statusCode }),
     },
-    customProps: (req) => ({ keyId: req.caller?.id, userAgent: req.headers['user-agent'] }),
+    customProps: (req, res) => ({
+      keyId: req.caller?.id,
+      plan: req.caller?.plan,
+      route: req.route?.path,
+      bytesIn: Number(req.headers['content-length'] ?? 0),
+      bytesOut: Number(res.getHeader('content-length') ?? 0),
+      userAgent: req.headers['user-agent'],
+    }),
   }),
 );
 

@@ -32,10 +32,13 @@ app.addHook('onResponse', async (request, reply) => {
     {
       requestId: request.id,
       keyId: request.caller?.id,
+      plan: request.caller?.plan,
       route: request.routeOptions.url,
       method: request.method,
       path: request.url,
       status: reply.statusCode,
+      bytesIn: Number(request.headers['content-length'] ?? 0),
+      bytesOut: Number(reply.getHeader('content-length') ?? 0),
       ms: reply.elapsedTime,
       client: request.ip,
       userAgent: request.headers['user-agent'],

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { Ajv } from 'ajv';
 
 /** What every peer is told, as the gateway is by its YAML. */
@@ -13,8 +13,8 @@ export const logTo = { dest: 1, sync: false, minLength: 65_536, maxWrite: 131_07
 const keyCount = Number(process.env.BENCH_KEYS ?? 1000);
 const limit = 1_000_000_000;
 const callers = new Map();
-for (let n = 0; n < keyCount; n += 1) callers.set(digest(keyOf(n)), { id: `k${n}`, limit });
-callers.set(digest('bench-key-spent-0000'), { id: 'spent', limit: 1 });
+for (let n = 0; n < keyCount; n += 1) callers.set(digest(keyOf(n)), { id: `k${n}`, plan: 'bench', limit });
+callers.set(digest('bench-key-spent-0000'), { id: 'spent', plan: 'spent', limit: 1 });
 
 /** The caller whose key this is: keys rest as SHA-256 here too. */
 export function callerOf(key) {
@@ -26,7 +26,7 @@ function keyOf(n) {
 }
 
 function digest(key) {
-  return createHash('sha256').update(key).digest('hex');
+  return hash('sha256', key, 'hex');
 }
 
 const name = { type: 'string', pattern: '\\S', maxLength: 256 };

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { judge } from '../../../bench/bar.ts';
 import { readSeen, type Request } from '../../../bench/load.ts';
-import { lineOf, type Round } from '../../../bench/measure.ts';
+import { lineOf, secondsOf, type Round } from '../../../bench/measure.ts';
+import { printScenario } from '../../../bench/report.ts';
 import { scenarios } from '../../../bench/scenarios.ts';
 import { subjects } from '../../../bench/subjects.ts';
 
@@ -67,4 +68,40 @@ test('the bar compares medians, tells how far the rounds lie apart, and takes th
   ]);
   const memory = rows.get('peak resident memory, one process, any scenario but uploads');
   assert.deepEqual(memory, ['170 MB', '', '150 MB', '110 MB', 'missed'], 'uploads aside');
+});
+
+function latencyAtHalfLoad(lines: Parameters<typeof judge>[0]): string | undefined {
+  return judge(lines).find(([title = '']) => title.startsWith('p99'))?.[1];
+}
+
+test('latency at half of a peak that nobody measured is not judged', () => {
+  const half = [line('half-load', 'gatehouse', [round({})]), line('half-load', 'node + undici', [round({})])];
+  assert.equal(latencyAtHalfLoad(half), 'not measured');
+  assert.equal(latencyAtHalfLoad([...half, line('name-64', 'gatehouse', [round({})])]), '1.00×');
+});
+
+function tooSlowIn(name: string): readonly string[] {
+  const scenario = scenarios.find((one) => one.name === name);
+  assert.ok(scenario);
+  const lines = [
+    line(name, 'gatehouse', [round({ requests: 3000 })]),
+    line(name, 'fastify', [round({ requests: 2960 })]),
+    line(name, 'express', [round({ requests: 2000 })]),
+  ];
+  return printScenario(scenario, lines).match(/\w+ could not take .*/g) ?? [];
+}
+
+test('who cannot take a load that is set is named, and at full load nobody is', () => {
+  assert.deepEqual(tooSlowIn('half-load'), [
+    'express could not take this load: its latency is that of its peak',
+  ]);
+  assert.deepEqual(tooSlowIn('name-64'), []);
+});
+
+test('how long a scenario takes is known before', () => {
+  const pace = { rounds: 5, seconds: 3, warmSeconds: 16, leadInSeconds: 2 };
+  const scene = { name: 'x', title: '', load: { connections: 1, requests: [] }, keys: 0, subjects: [] };
+  const names = ['nginx', 'gatehouse'];
+  assert.equal(secondsOf(scene, names, pace), 2 + 16 + 2 * 5 * 5, 'one process of each');
+  assert.equal(secondsOf({ ...scene, startsAnew: true }, names, pace), 5 * (2 + 16) + 2 * 5 * 5);
 });
