@@ -32,6 +32,7 @@ function write(res: ServerResponse, status: number, headers: string[], parts: An
   const { raw, ourHeaders } = parts;
   copyHeaders(raw, headers, status === 204 || status === 101 ? passesWithoutLength : responseHeaderPasses);
   addOwn(headers, ourHeaders);
+  if (headers.some(isDisposition)) putLengthLast(headers);
   try {
     res.writeHead(status, headers);
   } catch (cause) {
@@ -42,3 +43,17 @@ function write(res: ServerResponse, status: number, headers: string[], parts: An
 /** RFC 9110 §8.6 forbids a length on a 101 or 204; an upstream that sends one with a body must not confuse the client. */
 const passesWithoutLength: Passes = (name) =>
   name.toLowerCase() !== 'content-length' && responseHeaderPasses(name);
+
+function isDisposition(text: string): boolean {
+  return text.length === 19 && text.toLowerCase() === 'content-disposition';
+}
+
+/**
+ * Node takes a `Content-Disposition` that follows a length for UTF-8 (`processHeader` in its _http_outgoing), though ours is the bytes
+ * themselves: a file name beyond ASCII would be changed, or refused as one that cannot be sent.
+ */
+function putLengthLast(headers: string[]): void {
+  for (let at = headers.length - 2; at >= 0; at -= 2) {
+    if (headers[at]?.toLowerCase() === 'content-length') headers.push(...headers.splice(at, 2));
+  }
+}

@@ -662,3 +662,17 @@ function mutate(text: string, random: () => number): Buffer {
   }
   return Buffer.from(bytes, 'latin1');
 }
+
+for (const name of ['日.txt', 'ä.txt', 'ä.txt in Latin-1', 'plain.txt']) {
+  test(`the name of a file passes byte for byte: ${name}`, async (t) => {
+    const bytes = Buffer.from(name, name.endsWith('Latin-1') ? 'latin1' : 'utf8');
+    const disposition = `Content-Disposition: attachment; filename="${bytes.toString('latin1')}"`;
+    const head = Buffer.from(`${head200}Content-Length: 2\r\n${disposition}\r\n\r\nok`, 'latin1');
+    upstream.script = (socket) => void socket.write(head);
+    const raw = await openRaw(t, gateway.port);
+    raw.write(requestBytes('GET /v1/thing', [['apiKey', demoKey]]));
+    const [answer] = await raw.responses(1);
+    assert.deepEqual([answer?.status, answer?.text], [200, 'ok']);
+    assert.ok(raw.received().includes(Buffer.from(disposition, 'latin1')), raw.received().toString('latin1'));
+  });
+}

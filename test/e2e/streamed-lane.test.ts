@@ -584,3 +584,12 @@ function answerAtOnce(socket: Socket): void {
     );
   });
 }
+
+test('the name of a file passes byte for byte to the upstream too', async (t) => {
+  for (const framing of ['chunked', 'declared'] as const) {
+    const name = Buffer.from('attachment; filename="日ä.txt"').toString('latin1');
+    const headers = [['Content-Disposition', name]] as const;
+    assert.equal((await answerTo(t, gateway.port, { ...upload, framing, headers })).status, 200);
+    assert.equal(recording.requests.at(-1)?.headers['content-disposition'], name, framing);
+  }
+});
