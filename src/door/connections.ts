@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Limits } from '../config/config.ts';
@@ -108,6 +108,17 @@ export class Connections {
     this.#endsEach = true;
     this.#drainingSince = performance.now();
     for (const connection of this.#open.values()) connection.end();
+  }
+
+  /**
+   * Has the server end the connections on which nothing is under way: whether a head has begun, only it knows. But to Node a
+   * connection is idle as soon as the last piece of its answer is written, with all that a slow reader has yet to take.
+   */
+  endIdle(server: Pick<Server, 'closeIdleConnections'>): void {
+    const busy = [...this.#open].filter(([, connection]) => connection.isBusy).map(([socket]) => socket);
+    for (const socket of busy) socket.destroy = () => socket;
+    server.closeIdleConnections();
+    for (const socket of busy) Reflect.deleteProperty(socket, 'destroy');
   }
 
   /**

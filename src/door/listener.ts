@@ -56,7 +56,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
       const hardStop = setInterval(() => connections.cut(), timeoutMs);
       await acceptors.takeWaiting();
       // Not earlier: a connection that was taken a moment ago is idle until its request is read.
-      const stopWaiting = afterReading(onTheWayMs, () => server.closeIdleConnections());
+      const stopWaiting = afterReading(onTheWayMs, () => connections.endIdle(server));
       await acceptors.close();
       clearInterval(hardStop);
       stopWaiting();

@@ -208,3 +208,23 @@ for (const [what, begin, status] of unreadable) {
 function standStill(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
+
+test('the end of an answer that its reader has not taken yet is no idle connection to a drain', async (t) => {
+  const big = 32 * 1024 * 1024;
+  const { port, listener } = await listenWith(t, {
+    answer: ({ url }, res) => void res.end(Buffer.alloc(url === '/big' ? big : 2, 'x')),
+    unreadable: ({ refusal }) => assert.fail(refusal),
+  });
+  const slow = await openRaw(t, port);
+  const idle = await openRaw(t, port);
+  slow.socket.pause();
+  slow.write(requestBytes('GET /big', []));
+  idle.write(requestBytes('GET /small', []));
+  await idle.responses(1);
+  const closed = listener.close(minute);
+  await idle.receivedUntilClose();
+  slow.socket.resume();
+  const [answer] = await slow.responses(1);
+  assert.deepEqual([answer?.complete, answer?.text.length], [true, big]);
+  await closed;
+});
