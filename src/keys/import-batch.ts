@@ -89,7 +89,7 @@ export class BatchImporter {
     const answers = await this.#again((store) => store.addKeys(records, note));
     return whole.flatMap((candidate, at) => {
       const answer = answers[at];
-      return answer === undefined ? [] : { candidate, answer };
+      return answer === undefined ? [] : { candidate, answer: isMade(candidate, answer) ? added : answer };
     });
   }
 
@@ -131,6 +131,13 @@ export class BatchImporter {
       }
     }
   }
+}
+
+const added: AddAnswer = { kind: 'added' };
+
+/** Whether an earlier attempt, whose answer was lost, has made the key: nobody else knows the id that it was given here. */
+function isMade({ id, record }: Candidate & { readonly kind: 'whole' }, answer: AddAnswer): boolean {
+  return id === undefined && answer.kind === 'known' && answer.id === record.id;
 }
 
 /** A line that turns out to be wrong; throws what is not the line's fault. */

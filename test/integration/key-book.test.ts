@@ -170,7 +170,7 @@ function bookRules(address: StoreKind['address']): void {
     const options = { update: false, onFault: () => undefined };
     const lines = Array.from({ length: 600 }, (_, at) => ({ plan: 'free', secret: `retried-${at}-secret` }));
     const report = await book.importKeys(linesOf(lines), options, by);
-    assert.deepEqual([report.lines, report.added + report.skipped, calls], [600, 600, 5]);
+    assert.deepEqual([report.lines, report.added, report.skipped, calls], [600, 600, 0, 5]);
     failing.add(6);
     await assert.rejects(book.importKeys(linesOf(lines), options, by), lost);
     assert.equal(calls, 6);
