@@ -1,4 +1,5 @@
 import { BoundedMap } from '../collections/bounded-map.ts';
+import type { PeriodRule } from '../config/plan-rule.ts';
 import type { QuotaReading } from './quota-reading.ts';
 import type { Lease } from './leases/lease.ts';
 
@@ -8,7 +9,7 @@ export interface Warnings {
   findNew(lease: Lease, readings: readonly QuotaReading[]): readonly QuotaReading[];
 }
 
-/** Creates the memory of warnings. It is bounded to 10 MB: when it is full the oldest is forgotten, and may be given again. */
+/** Creates the memory of warnings. It is bounded to 12 MB: when it is full the oldest is forgotten, and may be given again. */
 export function createWarnings(keptMax = 100_000): Warnings {
   const given = new BoundedMap<string, number>(keptMax);
   return {
@@ -16,8 +17,10 @@ export function createWarnings(keptMax = 100_000): Warnings {
       let found: QuotaReading[] | undefined;
       for (const [index, reading] of readings.entries()) {
         const periodStart = lease.counters[index]?.periodStart;
-        if (!reading.isNearLimit || periodStart === undefined) continue;
-        const id = `${reading.name}:${lease.keyId}`;
+        const period = lease.plan.quotas[index]?.period;
+        if (!reading.isNearLimit || periodStart === undefined || period === undefined) continue;
+        // Only periods of one rule follow one another: after a change of plan the month begins before the day that has been told of.
+        const id = `${reading.name}:${wordsOf(period)}:${lease.keyId}`;
         // A request that ran past the end of its period tells of that one, after others have told of the next.
         const last = given.get(id);
         if (last !== undefined && last >= periodStart) continue;
@@ -27,6 +30,11 @@ export function createWarnings(keptMax = 100_000): Warnings {
       return found ?? none;
     },
   };
+}
+
+/** The same for rules that say the same: a reload makes each of them anew. */
+function wordsOf({ per, timezone, anchorMonth, anchorDay, anchorMinute }: PeriodRule): string {
+  return `${per}:${timezone}:${anchorMonth}:${anchorDay}:${anchorMinute}`;
 }
 
 const none: readonly QuotaReading[] = Object.freeze([]);

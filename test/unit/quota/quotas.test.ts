@@ -126,6 +126,18 @@ test('a request that took past the end of its period warns of nothing anew', asy
   assert.equal(warned, 1);
 });
 
+test('each kind of period warns once, also where plans of one key call their quotas the same', async () => {
+  const { options } = createQuotaScene();
+  const quotas = new Quotas(options);
+  const warned: number[] = [];
+  for (const per of ['day', 'month', 'lifetime', 'day', 'month'] as const) {
+    // Another plan each time, as after a reload.
+    const plan = aPlan({ quotas: [aQuota(100, per, { name: 'calls', warnAt: 1 })] });
+    warned.push((await grant(quotas, plan)).describe().newWarnings.length);
+  }
+  assert.deepEqual(warned, [1, 1, 1, 0, 0]);
+});
+
 test('each percentage of a limit warns at its very unit', async () => {
   const { options } = createQuotaScene();
   const quotas = new Quotas(options);
