@@ -55,8 +55,8 @@ export class Owed {
   /** Takes the debts out, one key after another, for as long as the taker has room. */
   *collect(): Generator<Debt, void> {
     for (const [keyId, account] of this.#accounts) {
-      for (const [name, { counter, units }] of account.sums) {
-        account.sums.delete(name);
+      for (const [id, { counter, units }] of account.sums) {
+        account.sums.delete(id);
         yield { keyId, counter, units };
       }
       if (account.open <= 0) this.#accounts.delete(keyId);
@@ -64,11 +64,21 @@ export class Owed {
   }
 }
 
-function addTo(account: Account, counter: Counter, units: number): void {
-  const sum = account.sums.get(counter.name);
-  if (sum === undefined || sum.counter.periodStart < counter.periodStart) {
-    account.sums.set(counter.name, { counter, units });
-  } else if (sum.counter.periodStart === counter.periodStart) {
+/**
+ * Two plans of a key may count different periods under one name, a day and the month around it: both are kept. Only what has ended
+ * before another begins makes room for it, so there is one sum for each kind of period.
+ */
+function addTo({ sums }: Account, counter: Counter, units: number): void {
+  const id = `${counter.name}:${counter.periodStart}:${counter.periodEnd}`;
+  const sum = sums.get(id);
+  if (sum !== undefined) {
     sum.units += units;
+    return;
   }
+  for (const [otherId, { counter: other }] of sums) {
+    if (other.name !== counter.name) continue;
+    if (counter.periodEnd <= other.periodStart) return;
+    if (other.periodEnd <= counter.periodStart) sums.delete(otherId);
+  }
+  sums.set(id, { counter, units });
 }

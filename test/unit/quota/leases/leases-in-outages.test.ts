@@ -329,6 +329,26 @@ test('of an outage that lasts into another period, that one is charged what was 
   assert.equal(scene.ledger.used('ada', 'minute', noon + 60_000), 3);
 });
 
+test('of an outage in which a key comes under two plans, the day and the month of one name are both charged', async () => {
+  for (const order of [['day', 'month'] as const, ['month', 'day'] as const]) {
+    const scene = createQuotaScene();
+    const leases = new Leases(scene.options);
+    scene.weather.refuses = true;
+    for (const per of [...order, ...order]) {
+      const quotas = [aQuota(10, per, { name: 'calls' })];
+      const hold = await take(leases, aPlan({ quotas, onStoreFailure: 'allow' }));
+      leases.settle(hold, per === 'day' ? 1 : 2);
+    }
+    scene.weather.refuses = false;
+    await scene.clock.pass(1000);
+    const today = Date.UTC(2026, 4, 5);
+    assert.deepEqual(
+      [scene.ledger.used('ada', 'calls', today), scene.ledger.used('ada', 'calls', may)],
+      [2, 4],
+    );
+  }
+});
+
 test('a fault of the program lets nobody through, whatever the plan says of outages', async () => {
   const scene = createQuotaScene();
   const ledger = { ...scene.ledger, draw: () => Promise.reject(new TypeError('a bug')) };
