@@ -42,7 +42,7 @@ export class Outbox {
   #firsts = 0;
   /** What the store did not take waits here until all is tried again. */
   readonly #failed: Posted[] = [];
-  readonly #running = new Set<Promise<void>>();
+  readonly #running = new Map<Promise<void>, Posted>();
   /** True from a failure until the next answer. */
   #down = false;
   /** True from a failure until a step is taken: the answer may have come from where no step fails. */
@@ -56,6 +56,12 @@ export class Outbox {
 
   get size(): number {
     return this.#queue.length + this.#failed.length + this.#running.size;
+  }
+
+  /** How many of them move units. The rest is missed by nobody, so it is nothing to tell people of. */
+  get sizeWithUnits(): number {
+    const all = [...this.#queue, ...this.#failed, ...this.#running.values()];
+    return all.filter(({ step }) => step.expendable !== 'first').length;
   }
 
   get hasRoom(): boolean {
@@ -106,7 +112,7 @@ export class Outbox {
     this.#endOutage();
     this.#queueFailed();
     this.#pump();
-    while (this.#running.size > 0) await Promise.all(this.#running);
+    while (this.#running.size > 0) await Promise.all(this.#running.keys());
   }
 
   #endOutage(): void {
@@ -130,7 +136,7 @@ export class Outbox {
       this.#running.delete(running);
       if (!this.#wary) this.#pump();
     });
-    this.#running.add(running);
+    this.#running.set(running, next);
   }
 
   async #run(posted: Posted): Promise<void> {

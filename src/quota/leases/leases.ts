@@ -62,7 +62,7 @@ export class Leases {
     return {
       leases: this.#book.size,
       owingKeys: this.#steps.owed.size,
-      waitingSteps: this.#steps.outbox.size,
+      waitingSteps: this.#steps.outbox.sizeWithUnits,
       droppedSteps: this.#steps.outbox.dropped,
     };
   }

@@ -157,12 +157,28 @@ test('what is held when an outage begins is spent however seldom the key calls, 
     spent += 1;
   }
   await scene.clock.pass(5000);
-  assert.equal(leases.counts.waitingSteps, 1, 'one asks whether the store is back');
+  assert.equal(leases.counts.waitingSteps, 0, 'what only asks whether the store is back moves no units');
   scene.weather.refuses = false;
   await scene.clock.pass(2000);
   assert.equal(scene.ledger.used('ada', 'month', may), spent);
   assert.deepEqual([leases.counts.leases, leases.counts.waitingSteps, scene.clock.timers], [0, 0, 0]);
 });
+
+for (const [name, weather] of [
+  ['refuses', { refuses: true }],
+  ['is silent', { takesMs: 8000 }],
+] as const) {
+  test(`a drain that cannot tell a store that ${name} of units that were spent has lost nothing`, async () => {
+    const scene = createQuotaScene();
+    const leases = new Leases(scene.options);
+    await Promise.all([1, 1, 1, 1].map((cost) => take(leases, plan, cost)));
+    await take(leases, plan, 2);
+    Object.assign(scene.weather, weather);
+    const countsThen = leases.drain().then(() => leases.counts);
+    await scene.clock.pass(4000);
+    assert.deepEqual(await countsThen, { leases: 0, owingKeys: 0, waitingSteps: 0, droppedSteps: 0 });
+  });
+}
 
 test('units of a period that has ended go back, though the store is away', async () => {
   const minute = aPlan({ quotas: [aQuota(100_000, 'minute')] });
