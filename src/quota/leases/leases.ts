@@ -108,10 +108,8 @@ export class Leases {
    * spent. Rejects with `StoreUnavailable`.
    */
   async read(keyId: string, plan: PlanRule): Promise<readonly UsageReading[]> {
-    if (!this.time.isKnown) {
-      const askedAt = this.time.tick();
-      this.time.learn(await this.#ledger.readTime(keyId), askedAt);
-    }
+    const askedAt = this.time.tick();
+    if (!this.time.isKnown) this.time.learn(await this.#ledger.readTime(keyId), askedAt);
     const at = this.time.latest(this.time.tick());
     const before = this.#heldAt(keyId, plan, at);
     const readings = await readUsage(this.#ledger, { keyId, plan, at });

@@ -13,7 +13,12 @@ export class StoreTime {
   #drift: number;
   #ahead: number;
   #behind: number;
-  /** Whether the store has answered. Until then the wall clock is all there is, and may be wrong. */
+  /** When a jump was last noticed, by the monotonic clock. */
+  #jumpedAt = 0;
+  /**
+   * Whether the store has answered what it was asked since a clock last jumped. Until then there is only the wall clock, or an
+   * answer that the jump has made old, and both may be wrong.
+   */
   isKnown = false;
   /**
    * Goes up when one of the clocks has jumped: the machine slept or its clock was set, and nothing here can tell
@@ -35,6 +40,8 @@ export class StoreTime {
     if (Math.abs(drift - this.#drift) > driftMaxMs) {
       this.trust += 1;
       this.#drift = drift;
+      this.#jumpedAt = mono;
+      this.isKnown = false;
     }
     return mono;
   }
@@ -56,7 +63,7 @@ export class StoreTime {
 
   /** Learns from an answer: the store showed `now` at some moment since it was asked, and was nearly at the next millisecond at most. */
   learn(now: number, askedAt: number): void {
-    this.isKnown = true;
+    this.isKnown = askedAt >= this.#jumpedAt;
     this.#ahead = now + 1 - askedAt;
     this.#behind = now - this.#clock.mono();
   }

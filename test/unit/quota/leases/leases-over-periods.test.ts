@@ -139,6 +139,40 @@ test("usage is that of the store's period, also before anything was drawn here",
   assert.equal(day?.used, 7);
 });
 
+test("usage after a sleep of the machine is that of the store's period, though nothing was drawn since", async () => {
+  const scene = createQuotaScene(Date.UTC(2026, 4, 5, 22, 30));
+  const leases = new Leases(scene.options);
+  const daily = aPlan({ quotas: [aQuota(10, 'day')] });
+  await take(leases, daily, 7);
+  scene.clock.jump(3 * 3_600_000);
+  scene.jumpStore(3 * 3_600_000);
+  for (let turn = 0; turn < 3; turn += 1) {
+    const [day] = await leases.read('ada', daily);
+    assert.deepEqual([day?.used, day?.resetsAt], [0, Date.UTC(2026, 4, 7)]);
+  }
+  assert.equal(scene.ledger.calls.get('readTime'), 1, 'the store is asked for its time once');
+});
+
+test('a time that the store told before the machine slept is not trusted for long', async () => {
+  const scene = createQuotaScene(Date.UTC(2026, 4, 5, 22, 30));
+  const arrives = Promise.withResolvers<void>();
+  const readTime: typeof scene.ledger.readTime = async (keyId) => {
+    const answer = await scene.ledger.readTime(keyId);
+    await arrives.promise;
+    return answer;
+  };
+  const leases = new Leases({ ...scene.options, ledger: { ...scene.ledger, readTime } });
+  const daily = aPlan({ quotas: [aQuota(10, 'day')] });
+  const early = leases.read('ada', daily);
+  await scene.clock.pass(10);
+  scene.clock.jump(3 * 3_600_000);
+  scene.jumpStore(3 * 3_600_000);
+  leases.time.tick();
+  arrives.resolve();
+  await early;
+  assert.equal((await leases.read('ada', daily))[0]?.resetsAt, Date.UTC(2026, 4, 7));
+});
+
 test('units that are held of the minute before make the usage of this one no less', async () => {
   const scene = createQuotaScene(Date.UTC(2026, 4, 5, 12, 0, 58, 800));
   const leases = new Leases(scene.options);
