@@ -180,7 +180,7 @@ export function createKeyBook({ store, rules, now }: KeyTools): KeyBook {
         return await make(readNewKey(written, rules).fields, by, { id, requests: [request] });
       } catch (error) {
         // Of several that come at once, one is the first.
-        const meanwhile = isConflict(error) ? await store.readKey(id) : undefined;
+        const meanwhile = isProblem(error, 'conflict') ? await store.readKey(id) : undefined;
         if (meanwhile === undefined) throw error;
         return repeatOf(meanwhile, request);
       }
@@ -206,13 +206,20 @@ export function createKeyBook({ store, rules, now }: KeyTools): KeyBook {
       if (isMarked(before.record, request)) return repeatOf(before, request);
       checkOverlap(overlapMs);
       const at = now();
-      const { key, made } = await change(id, { ...by, action: 'rotate' }, (record) =>
-        // Of several that come at once, one is the first.
-        isMarked(record, request)
-          ? { record, made: undefined }
-          : rotateSecrets(remember(record, request), rules, { at, overlapMs }),
-      );
-      return made === undefined ? { key, secret: null } : { key, ...made };
+      try {
+        const { key, made } = await change(id, { ...by, action: 'rotate' }, (record) =>
+          // Of several that come at once, one is the first.
+          isMarked(record, request)
+            ? { record, made: undefined }
+            : rotateSecrets(remember(record, request), rules, { at, overlapMs }),
+        );
+        return made === undefined ? { key, secret: null } : { key, ...made };
+      } catch (error) {
+        // The first of them ended the version that all of them asked for.
+        const meanwhile = isProblem(error, 'outdated') ? await find(id) : undefined;
+        if (meanwhile === undefined || !isMarked(meanwhile.record, request)) throw error;
+        return repeatOf(meanwhile, request);
+      }
     },
     revoke: (id, by) =>
       set(id, { ...by, action: 'revoke' }, (record) =>
@@ -244,8 +251,8 @@ function checkOverlap(overlapMs: number): void {
   throw invalidFields([{ field: 'overlap', message: 'must be between nothing and 90 days' }]);
 }
 
-function isConflict(error: unknown): boolean {
-  return error instanceof KeyProblem && error.code === 'conflict';
+function isProblem(error: unknown, code: KeyProblem['code']): boolean {
+  return error instanceof KeyProblem && error.code === code;
 }
 
 function outdated(): KeyProblem {

@@ -414,6 +414,43 @@ function bookRules(address: StoreKind['address']): void {
     assert.equal((await book.listAudit({ keyId: key.id })).entries.length, 9);
   });
 
+  for (const turn of ['readKey', 'changeKey'] as const) {
+    test(`a named rotation does not make its own repeat outdated, which is at ${turn} meanwhile`, async (t) => {
+      const store = await openStore(address(t), { deadlineMs: 2_000 });
+      t.after(() => store.close());
+      const first = createKeyBook({ store: store.keys, rules, now: Date.now });
+      const { key } = await first.create({ plan: 'free' }, by);
+      const rotate = (book: KeyBook, name: string) =>
+        book.rotateOnce(key.id, { overlapMs: 0 }, { ...by, versions: [1] }, { name, content: '' });
+      let meets = true;
+      /** The first comes and is through while the second waits for the store. */
+      const meet = async (): Promise<void> => {
+        if (!meets) return;
+        meets = false;
+        assert.notEqual((await rotate(first, 'r')).secret, null);
+      };
+      const second = createKeyBook({
+        store: {
+          ...store.keys,
+          async readKey(id) {
+            const known = await store.keys.readKey(id);
+            if (turn === 'readKey') await meet();
+            return known;
+          },
+          async changeKey(change) {
+            if (turn === 'changeKey') await meet();
+            return store.keys.changeKey(change);
+          },
+        },
+        rules,
+        now: Date.now,
+      });
+      const repeat = await rotate(second, 'r');
+      assert.deepEqual([repeat.secret, repeat.key.version], [null, 2]);
+      await assert.rejects(rotate(second, 'another'), isProblem('outdated'));
+    });
+  }
+
   test('an update changes what is written, empties what is null, and minds the version', async (t) => {
     const { book } = await open(t);
     const { key } = await book.create({ plan: 'free', owner: 'acme', expiresAt: '2026-09-01' }, by);
