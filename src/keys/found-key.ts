@@ -16,7 +16,7 @@ export interface FoundKey extends Pick<
   | 'revokedAt'
 > {
   /** The number of the secret. */
-  readonly secret: number;
+  readonly secretNumber: number;
   /** SHA-256 of the secret, 64 lower-case hex digits. */
   readonly digest: string;
   readonly secretExpiresAt: number | undefined;
@@ -38,7 +38,7 @@ export function foundIn(record: KeyRecord | undefined, digest: string): FoundKey
     expiresAt,
     enabled,
     revokedAt,
-    secret: secret.number,
+    secretNumber: secret.number,
     digest: secret.digest,
     secretExpiresAt: secret.expiresAt,
   };

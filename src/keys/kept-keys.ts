@@ -61,12 +61,12 @@ type Packed = readonly [
   asOf: number,
   version: number,
   plan: string,
-  secret: number,
+  secretNumber: number,
   more: Partial<FoundKey>,
 ];
 
 function pack({ found, readAt, asOf }: KeptKey): string {
-  const { id, version, plan, secret, digest: _digest, quotas, scopes, networks, enabled, ...dates } = found;
+  const { id, version, plan, secretNumber, digest: _, quotas, scopes, networks, enabled, ...dates } = found;
   const more = {
     ...dates,
     enabled: enabled ? undefined : false,
@@ -74,15 +74,15 @@ function pack({ found, readAt, asOf }: KeptKey): string {
     scopes: filled(scopes),
     networks: filled(networks),
   };
-  return JSON.stringify([id, Math.floor(readAt), asOf, version, plan, secret, more]);
+  return JSON.stringify([id, Math.floor(readAt), asOf, version, plan, secretNumber, more]);
 }
 
 function unpack(digest: string, text: string): KeptKey {
-  const [id, readAt, asOf, version, plan, secret, more] = JSON.parse(text) as Packed;
+  const [id, readAt, asOf, version, plan, secretNumber, more] = JSON.parse(text) as Packed;
   const { quotas = none, scopes = none, networks = none, enabled = true } = more;
   const { notBefore, expiresAt, revokedAt, secretExpiresAt } = more;
   const limits = { quotas, scopes, networks, notBefore, expiresAt, enabled, revokedAt };
-  return { found: { id, version, plan, ...limits, secret, digest, secretExpiresAt }, readAt, asOf };
+  return { found: { id, version, plan, ...limits, secretNumber, digest, secretExpiresAt }, readAt, asOf };
 }
 
 /** Undefined for one that is longer than any of ours, or has other characters: a store may hold one. */

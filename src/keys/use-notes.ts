@@ -46,11 +46,11 @@ export function createUseNotes(store: Pick<KeyStore, 'noteUses'>, everyMs = flus
 
   const timer = setInterval(() => void flush(), everyMs).unref();
   return {
-    note({ id, version, secret }, now) {
+    note({ id, version, secretNumber }, now) {
       // Keys of the YAML are not in the store, and nothing about them is.
       if (version === 0) return;
       if (gathered.size >= gatheredMax && writes === 0) void flush();
-      const name = `${secret}:${id}`;
+      const name = `${secretNumber}:${id}`;
       if (gathered.size >= gatheredMax && !gathered.has(name)) return;
       gathered.set(name, now);
     },
@@ -66,5 +66,5 @@ type Gathered = ReadonlyMap<string, number>;
 
 function useOf([name, at]: [name: string, at: number]): KeyUse {
   const end = name.indexOf(':');
-  return { keyId: name.slice(end + 1), secret: Number(name.slice(0, end)), at };
+  return { keyId: name.slice(end + 1), secretNumber: Number(name.slice(0, end)), at };
 }

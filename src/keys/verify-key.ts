@@ -39,7 +39,7 @@ export async function verifyKey(
   const verdict = { valid, reason, refusal: valid ? null : refusal } as const;
   if (fixed !== undefined) return { ...verdict, key: viewFixedKey(record, now()), secret: null };
   const known = (await store.readKey(record.id)) ?? { record, usedAt: new Map() };
-  return { ...verdict, key: viewKey(known, now()), secret: found.secret };
+  return { ...verdict, key: viewKey(known, now()), secret: found.secretNumber };
 }
 
 function judge(

@@ -70,8 +70,8 @@ export function secretsTold({ secrets }: KeyRecord): readonly number[] {
 }
 
 /** When secrets were used last, by their numbers. A time that no date can hold was written by somebody else, and tells nothing. */
-export function usesOf(uses: readonly (readonly [secret: number, at: unknown])[]): KnownKey['usedAt'] {
-  const told = uses.map(([secret, at]) => [secret, Number(at)] as const);
+export function usesOf(uses: readonly (readonly [secretNumber: number, at: unknown])[]): KnownKey['usedAt'] {
+  const told = uses.map(([secretNumber, at]) => [secretNumber, Number(at)] as const);
   return new Map(told.filter(([, at]) => at > 0 && at <= momentMax));
 }
 

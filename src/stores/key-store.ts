@@ -84,7 +84,7 @@ export interface OwnQuota {
 
 export interface KeyUse {
   readonly keyId: string;
-  readonly secret: number;
+  readonly secretNumber: number;
   readonly at: number;
 }
 

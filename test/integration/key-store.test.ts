@@ -155,10 +155,10 @@ function keyRules(address: StoreKind['address']): void {
   test('uses are kept for each secret, and are no change of the key', async (t) => {
     const keys = await open(t);
     const key = await create(keys, aKey({ secrets: [aSecret(), aSecret({ number: 2 })] }));
-    await keys.noteUses([{ keyId: key.id, secret: 2, at: 77 }]);
+    await keys.noteUses([{ keyId: key.id, secretNumber: 2, at: 77 }]);
     await keys.noteUses([]);
     // Written later by another gateway.
-    await keys.noteUses([{ keyId: key.id, secret: 2, at: 76 }]);
+    await keys.noteUses([{ keyId: key.id, secretNumber: 2, at: 76 }]);
     const known = await keys.readKey(key.id);
     assert.deepEqual([...(known?.usedAt ?? [])], [[2, 77]]);
     assert.equal(known?.record.version, 1);
@@ -168,7 +168,7 @@ function keyRules(address: StoreKind['address']): void {
   test('a use at a time that no date can hold tells nothing', async (t) => {
     const keys = await open(t);
     const key = await create(keys, aKey());
-    await keys.noteUses([{ keyId: key.id, secret: 1, at: 8.64e15 + 1 }]);
+    await keys.noteUses([{ keyId: key.id, secretNumber: 1, at: 8.64e15 + 1 }]);
     assert.equal((await keys.readKey(key.id))?.usedAt.size, 0);
     assert.equal((await keys.listKeys('', 9))[0]?.found?.usedAt.size, 0);
   });
@@ -177,7 +177,9 @@ function keyRules(address: StoreKind['address']): void {
     const keys = await open(t);
     const key = await create(keys, aKey());
     assert.equal(await change(keys, key, { secrets: [aSecret({ number: 17 })] }), 'done');
-    await keys.noteUses([1, 2, 16].map((secret) => ({ keyId: key.id, secret, at: secret })));
+    await keys.noteUses(
+      [1, 2, 16].map((secretNumber) => ({ keyId: key.id, secretNumber, at: secretNumber })),
+    );
     const used = new Map([2, 16].map((secret) => [secret, secret]));
     assert.deepEqual(new Map((await keys.readKey(key.id))!.usedAt), used);
     assert.deepEqual(new Map((await keys.listKeys('', 9))[0]!.found!.usedAt), used);

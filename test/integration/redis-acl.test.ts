@@ -26,7 +26,7 @@ test('the user of the README is permitted all that a store does', async (t) => {
   assert.equal(await create(store, key), 'done');
   await keys.changeKey({ from: key, to: { ...key, version: key.version + 1, name: 'new' }, note: aNote() });
   await keys.addKeys([aKey()], aNote());
-  await keys.noteUses([{ keyId: key.id, secret: 1, at: 1 }]);
+  await keys.noteUses([{ keyId: key.id, secretNumber: 1, at: 1 }]);
   await keys.findKey(key.secrets[0]?.digest ?? '');
   assert.equal((await keys.readKey(key.id))?.record.name, 'new');
   assert.equal((await keys.listKeys('', 10)).length, 2);

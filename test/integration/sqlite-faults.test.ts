@@ -159,7 +159,7 @@ test('an empty file is made a database by nobody who may make none', async (t) =
 test('the log is copied back soon where only the use of keys is written', async (t) => {
   const { path, store } = openScene(t);
   const before = statSync(path).size;
-  const uses = Array.from({ length: 500 }, (_, i) => ({ keyId: `key-${i}`, secret: 1, at: 1 }));
+  const uses = Array.from({ length: 500 }, (_, i) => ({ keyId: `key-${i}`, secretNumber: 1, at: 1 }));
   for (let i = 0; i < 4; i += 1) await store.keys.noteUses(uses);
   await until(() => statSync(path).size > before);
 });

@@ -134,7 +134,7 @@ export function createRedisKeys(
       return strings(answer).map(addAnswerOf);
     },
     async noteUses(uses) {
-      const fields = uses.flatMap(({ keyId, secret, at }) => [useOf(keyId, secret), String(at)]);
+      const fields = uses.flatMap(({ keyId, secretNumber, at }) => [useOf(keyId, secretNumber), String(at)]);
       if (fields.length > 0) await link.run(scripts.noteUses, [names.uses], fields);
     },
     async listAudit(before, limit) {
@@ -171,8 +171,8 @@ function nameAll(prefix: string) {
   };
 }
 
-function useOf(id: string, secret: number): string {
-  return `${secret}:${id}`;
+function useOf(id: string, secretNumber: number): string {
+  return `${secretNumber}:${id}`;
 }
 
 function encode(record: KeyRecord): string {

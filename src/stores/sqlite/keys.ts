@@ -111,7 +111,7 @@ export function prepareKeys(database: DatabaseSync, clock: () => number): KeyCal
       }),
     noteUses: (uses) =>
       transact(database, () => {
-        for (const { keyId, secret, at } of uses) sql.use.run(keyId, secret, at);
+        for (const { keyId, secretNumber, at } of uses) sql.use.run(keyId, secretNumber, at);
       }),
     listAudit: (before, limit) => {
       const from = before === undefined ? Number.MAX_SAFE_INTEGER : Number(before);
