@@ -1,6 +1,6 @@
 import { writeInstant } from '../config/instants.ts';
 import type { KeyRecord, KeySecret, KnownKey } from '../stores/key-store.ts';
-import { hasExpired, standingOfKey, type Standing } from './standing.ts';
+import { hasExpired, standingOf, type Standing } from './standing.ts';
 
 /** An instant in ISO 8601; `null` for none. */
 type Moment = string | null;
@@ -11,7 +11,7 @@ type Moment = string | null;
  */
 export type KeyView = Omit<KeyRecord, InstantsOfKey | 'createdAt' | 'secrets' | 'requests'> &
   Readonly<Record<InstantsOfKey, Moment>> & {
-    readonly state: Exclude<Standing, 'secret_expired'>;
+    readonly state: Standing;
     /** Null for a key of the configuration file. */
     readonly createdAt: Moment;
     readonly lastUsedAt: Moment;
@@ -33,7 +33,7 @@ export function viewKey({ record, usedAt }: KnownKey, now: number): KeyView {
   const last = Math.max(...usedAt.values());
   return {
     ...shown,
-    state: standingOfKey(record, now),
+    state: standingOf(record, now),
     notBefore: writeInstant(notBefore),
     expiresAt: writeInstant(expiresAt),
     revokedAt: writeInstant(revokedAt),

@@ -2,25 +2,20 @@ import { networksOf, type Networks } from '../wire/networks.ts';
 import type { KeyRecord } from '../stores/key-store.ts';
 import type { FoundKey } from './found-key.ts';
 
-/** Whether a key may be used at a moment, and if not, why. Callers are never told the reason, operators are. */
-export type Standing = 'good' | 'revoked' | 'disabled' | 'not_yet_valid' | 'expired' | 'secret_expired';
+/** Whether a key may be used at a moment, whichever of its secrets is used, and if not, why. */
+export type Standing = 'good' | 'revoked' | 'disabled' | 'not_yet_valid' | 'expired';
 
-/** The standing of a key as a whole, whichever of its secrets is used. */
-export function standingOfKey(
+/** Why a key that was found is not let in. Callers are never told the reason, operators are. */
+export type KeyFlaw = Exclude<Standing, 'good'> | 'secret_expired' | 'wrong_network';
+
+export function standingOf(
   record: Pick<KeyRecord, 'revokedAt' | 'enabled' | 'notBefore' | 'expiresAt'>,
   now: number,
-): Exclude<Standing, 'secret_expired'> {
+): Standing {
   if (record.revokedAt !== undefined) return 'revoked';
   if (!record.enabled) return 'disabled';
   if (record.notBefore !== undefined && now < record.notBefore) return 'not_yet_valid';
   return hasExpired(record.expiresAt, now) ? 'expired' : 'good';
-}
-
-/** The standing of a key when this secret of it is used. */
-export function standingOf(found: FoundKey, now: number): Standing {
-  const standing = standingOfKey(found, now);
-  if (standing !== 'good') return standing;
-  return hasExpired(found.secretExpiresAt, now) ? 'secret_expired' : 'good';
 }
 
 /** From the moment of its expiry on, a key or a secret is refused. */
@@ -39,14 +34,11 @@ export function allowsAddress({ networks }: Pick<KeyRecord, 'networks'>, address
   return known.has(address);
 }
 
-/** Why a key that was found is no good; undefined when it is. Without an address only its standing counts. */
-export function problemOf(
-  found: FoundKey,
-  address: string | undefined,
-  now: number,
-): Exclude<Standing, 'good'> | 'wrong_network' | undefined {
+/** What is wrong with a key when this secret of it comes from this address; undefined for nothing. Without one, networks do not count. */
+export function flawOf(found: FoundKey, address: string | undefined, now: number): KeyFlaw | undefined {
   const standing = standingOf(found, now);
   if (standing !== 'good') return standing;
+  if (hasExpired(found.secretExpiresAt, now)) return 'secret_expired';
   return address === undefined || allowsAddress(found, address) ? undefined : 'wrong_network';
 }
 

@@ -3,12 +3,12 @@ import type { RefusalCode } from '../refusals.ts';
 import { foundIn, recordOf, type FoundKey } from './found-key.ts';
 import type { KeyTools } from './key-rules.ts';
 import { viewFixedKey, viewKey, type KeyView } from './key-view.ts';
-import { problemOf, type Standing } from './standing.ts';
+import { flawOf, type KeyFlaw } from './standing.ts';
 
 /** What the gateway would say to a key, and the reason, which it would keep to itself. */
 export interface Verdict {
   readonly valid: boolean;
-  readonly reason: Standing | 'missing' | 'mistyped' | 'unknown' | 'wrong_network' | 'plan_unknown';
+  readonly reason: 'good' | KeyFlaw | 'missing' | 'mistyped' | 'unknown' | 'plan_unknown';
   /** How the request would be refused; null when it would not. */
   readonly refusal: RefusalCode | null;
   /** The key that the secret belongs to; null for none. */
@@ -47,5 +47,5 @@ function judge(
   client: string | undefined,
   { rules, now }: Pick<KeyTools, 'rules' | 'now'>,
 ): Verdict['reason'] {
-  return problemOf(found, client, now()) ?? (rules.plans.has(found.plan) ? 'good' : 'plan_unknown');
+  return flawOf(found, client, now()) ?? (rules.plans.has(found.plan) ? 'good' : 'plan_unknown');
 }

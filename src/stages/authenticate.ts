@@ -1,6 +1,6 @@
 import type { FoundKey } from '../keys/found-key.ts';
 import type { KeyFinder } from '../keys/keyring.ts';
-import { problemOf } from '../keys/standing.ts';
+import { flawOf, type KeyFlaw } from '../keys/standing.ts';
 import { Refusal } from '../refusals.ts';
 import type { OwnQuota } from '../stores/key-store.ts';
 import type { Head } from './check-request.ts';
@@ -24,13 +24,13 @@ export interface KeyCheck {
   readonly now: () => number;
 }
 
-/** In the words of `keys verify`, and one for what that cannot be given. */
-type KeyProblem = NonNullable<ReturnType<typeof problemOf>> | 'unknown' | 'mistyped' | 'given_twice';
+/** Why a key is not let in, in the words of `keys verify`, which cannot be given two keys at once. */
+type WhyNotLetIn = KeyFlaw | 'unknown' | 'mistyped' | 'given_twice';
 
 /** Where a request comes from, and what the log alone is told of a key that is not let in. */
 interface Visitor {
   readonly origin: { readonly client: string };
-  /** A `KeyProblem`. */
+  /** A `WhyNotLetIn`. */
   keyProblem: string | undefined;
   refusedKeyId: string | undefined;
 }
@@ -76,18 +76,18 @@ function welcome(
 ): Caller {
   if (typeof found !== 'object') throw refuse(found ?? 'unknown', visitor, by);
   const now = by.now();
-  const problem = problemOf(found, visitor.origin.client, now);
-  if (problem !== undefined) {
+  const flaw = flawOf(found, visitor.origin.client, now);
+  if (flaw !== undefined) {
     visitor.refusedKeyId = found.id;
-    throw refuse(problem, visitor, by);
+    throw refuse(flaw, visitor, by);
   }
   by.noteUse(found, now);
   const { id, plan, quotas, scopes } = found;
   return { keyId: id, plan, quotas, scopes };
 }
 
-function refuse(problem: KeyProblem, visitor: Visitor, by: KeyCheck): Refusal {
-  visitor.keyProblem = problem;
+function refuse(why: WhyNotLetIn, visitor: Visitor, by: KeyCheck): Refusal {
+  visitor.keyProblem = why;
   const tooMany = by.noteFailure(visitor.origin.client);
   if (tooMany === undefined) return keyInvalid;
   return new Refusal('too_many_failures', { headers: { 'Retry-After': String(tooMany.retryInSeconds) } });
