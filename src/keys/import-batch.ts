@@ -46,7 +46,7 @@ export class BatchImporter {
     const found = await this.#find(candidates);
     const answered = [...found, ...(await this.#add(candidates))].toSorted(inOrder);
     await forEachKey(answered, async (line) => {
-      outcomes.set(line.candidate, await this.#settle(line).catch(refusedFor));
+      outcomes.set(line.candidate, await this.#outcomeOf(line).catch(refusedFor));
     });
   }
 
@@ -93,7 +93,7 @@ export class BatchImporter {
     });
   }
 
-  async #settle({ candidate: { id, fields }, answer }: Answered): Promise<LineOutcome> {
+  async #outcomeOf({ candidate: { id, fields }, answer }: Answered): Promise<LineOutcome> {
     if (answer instanceof Error) return { refused: answer.message };
     if (answer.kind === 'added') return 'added';
     if (answer.kind === 'id_taken') return { refused: 'the id belongs to another key' };

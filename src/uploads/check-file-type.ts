@@ -60,13 +60,13 @@ export class FileTypeCheck {
   }
 
   /** Whether the file's type has passed; text must still hold to its end. */
-  settled(): boolean {
+  isDecided(): boolean {
     return this.#state !== 'pending';
   }
 
   /** Decides once enough of the file has been seen, and does nothing before. */
-  async settle(): Promise<void> {
-    if (this.settled() || (!this.#ended && this.#sample.length < sampleBytesMax)) return;
+  async decide(): Promise<void> {
+    if (this.isDecided() || (!this.#ended && this.#sample.length < sampleBytesMax)) return;
     const sample = this.#sample.take();
     const signature = await readSignature(sample);
     const provable = await typesWithSignature();

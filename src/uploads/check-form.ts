@@ -39,7 +39,7 @@ export class FormCheck implements PartHandler {
   readonly #values = new Map<string, string[]>();
   #partCount = 0;
   #fieldCount = 0;
-  #unsettled: FileTypeCheck[] = [];
+  #undecided: FileTypeCheck[] = [];
   #filesBegun = 0;
   #fact: PartFact | undefined;
   #part: OpenFile | OpenField | undefined;
@@ -92,13 +92,13 @@ export class FormCheck implements PartHandler {
 
   /** Whether a file has begun and the type of every file that has begun is known to be allowed. */
   typesPassed(): boolean {
-    return this.#filesBegun > 0 && this.#unsettled.length === 0;
+    return this.#filesBegun > 0 && this.#undecided.length === 0;
   }
 
   /** Decides the types that can be decided. Await it after every chunk. */
-  async settle(): Promise<void> {
-    for (const check of this.#unsettled) await check.settle();
-    this.#unsettled = this.#unsettled.filter((check) => !check.settled());
+  async decide(): Promise<void> {
+    for (const check of this.#undecided) await check.decide();
+    this.#undecided = this.#undecided.filter((check) => !check.isDecided());
   }
 
   /** What only the end can show: nothing required is missing, and the text fields satisfy their schema. */
@@ -146,7 +146,7 @@ export class FormCheck implements PartHandler {
     this.#counts.set(name, count);
     checkFileName(fileName, name, rule);
     const types = rule.types && new FileTypeCheck(rule.types, { label: name, type, charset, fileName });
-    if (types) this.#unsettled.push(types);
+    if (types) this.#undecided.push(types);
     this.#filesBegun += 1;
     return { kind: 'file', field: name, rule, types };
   }

@@ -79,7 +79,7 @@ async function openForm({ contentType }: UploadRequest, rule: FormRule): Promise
   return {
     write: async (chunk) => {
       reader.write(chunk);
-      await form.settle();
+      await form.decide();
       await second.write(chunk);
     },
     typesPassed: () => form.typesPassed(),
@@ -100,9 +100,9 @@ function openRawFile({ contentType }: UploadRequest, rule: RawFileRule): BodyChe
     write: async (chunk) => {
       bytes += chunk.length;
       types?.write(chunk);
-      await types?.settle();
+      await types?.decide();
     },
-    typesPassed: () => types?.settled() ?? true,
+    typesPassed: () => types?.isDecided() ?? true,
     end: async () => {
       if (bytes === 0) throw new Refusal('file_missing', { message: 'The file is missing' });
       if (bytes < rule.sizeMin) {
@@ -111,7 +111,7 @@ function openRawFile({ contentType }: UploadRequest, rule: RawFileRule): BodyChe
         });
       }
       types?.end();
-      await types?.settle();
+      await types?.decide();
     },
     close: () => {},
   };

@@ -5,7 +5,7 @@ import { writeAnswerHead } from './answer-head.ts';
 import { AnswerClock, type AnswerTimes } from './answer-clock.ts';
 import { GatheringWriter } from './gathering-writer.ts';
 import { takeHeader } from '../wire/headers.ts';
-import { type AnswerParts, ExchangeFailed, type Progress, type Settle } from './exchange.ts';
+import { type AnswerParts, ExchangeFailed, type ExchangeListener, type Progress } from './exchange.ts';
 import { ClientGone, errorOf, ResponseTimeout } from './failures.ts';
 import { Refusal } from '../refusals.ts';
 import type { Guest, Seats } from './seats.ts';
@@ -15,7 +15,7 @@ import { whenAllIsRead } from '../waiting/when-all-is-read.ts';
 /** What a lane is given for each exchange. */
 export interface LaneParts extends AnswerParts {
   readonly progress: Progress;
-  readonly settle: Settle;
+  readonly listener: ExchangeListener;
 }
 
 /** What all exchanges of a lane share. */
@@ -56,7 +56,7 @@ export class Relay implements AnswerListener, Guest {
   readonly #whenWhole: (() => void) | undefined;
   readonly #progress: Progress;
   readonly #seats: Seats;
-  readonly #settle: Settle;
+  readonly #listener: ExchangeListener;
   readonly #clock: AnswerClock;
   /** Every response closes, mostly after its end: an error made for each took 3 % of the CPU of a name call. */
   readonly #onClose = (): void => {
@@ -76,7 +76,7 @@ export class Relay implements AnswerListener, Guest {
   #body: GatheringWriter | undefined;
 
   constructor(res: ServerResponse, parts: LaneParts, { timeouts, seats }: LaneBounds) {
-    const { ourHeaders, costHeader, whenWhole, progress, settle } = parts;
+    const { ourHeaders, costHeader, whenWhole, progress, listener } = parts;
     this.#res = res;
     this.#ourHeaders = ourHeaders;
     this.#costHeader = costHeader;
@@ -84,7 +84,7 @@ export class Relay implements AnswerListener, Guest {
     this.#progress = progress;
     this.#clock = new AnswerClock(timeouts, this);
     this.#seats = seats;
-    this.#settle = settle;
+    this.#listener = listener;
     res.on('close', this.#onClose);
   }
 
@@ -128,7 +128,7 @@ export class Relay implements AnswerListener, Guest {
     this.#head = { status, raw };
     this.#clock.noteHead();
     this.#progress.upstreamMs = this.#clock.elapsedMs;
-    this.#settle.begin();
+    this.#listener.begin();
     // The head of a stream must not wait for its first event; with a body in the same packet one write carries both.
     whenAllIsRead(() => {
       if (this.#stage !== 'whole') this.#startFlowing();
@@ -172,7 +172,7 @@ export class Relay implements AnswerListener, Guest {
     this.#body?.flush();
     if (this.#held === undefined) this.#res.end();
     else this.#res.end(this.#held.toString('latin1'), 'latin1');
-    this.#settle.resolve();
+    this.#listener.resolve();
   }
 
   /** Gives the head to the client's response, once. False when there is none to give; until it is given there can still be a refusal. */
@@ -209,7 +209,7 @@ export class Relay implements AnswerListener, Guest {
   /** The client's connection is no longer this relay's: its protocol was switched, and that switch was the answer. */
   handOver(): void {
     this.#progress.upstreamMs = this.#clock.elapsedMs;
-    this.#settle.begin();
+    this.#listener.begin();
     this.#progress.answered = 101;
     this.#stop();
   }
@@ -259,7 +259,7 @@ export class Relay implements AnswerListener, Guest {
     if (cut !== 'gateway') this.#progress.cause = error;
     this.#stop();
     breakOff(this.#res);
-    this.#settle.resolve();
+    this.#listener.resolve();
   }
 
   /** The client has seen nothing, so another try or a refusal can follow. */
@@ -272,7 +272,7 @@ export class Relay implements AnswerListener, Guest {
     const inLine = this.#seats.giveUp(this);
     const inTime = inLine || this.seat === 'after a wait';
     const waited = !sent && !silent && inTime && error instanceof ResponseTimeout;
-    this.#settle.reject(new ExchangeFailed(error, { sent, silent, inLine, waited }));
+    this.#listener.reject(new ExchangeFailed(error, { sent, silent, inLine, waited }));
   }
 
   #stop(): void {

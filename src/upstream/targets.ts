@@ -1,7 +1,7 @@
 import type { UpstreamConfig } from '../config/config.ts';
 import { type BufferedLane, createBufferedLane } from './buffered/buffered-lane.ts';
 import { type Connector, createConnector, createTrust, type Trust } from './connect.ts';
-import type { ExchangeFailed, Settle } from './exchange.ts';
+import type { ExchangeFailed, ExchangeListener } from './exchange.ts';
 import { ResponseTimeout } from './failures.ts';
 import { Seats } from './seats.ts';
 import { createStreamedLane, type StreamedLane } from './streamed/streamed-lane.ts';
@@ -40,11 +40,11 @@ export function createTargets(config: UpstreamConfig, events: TargetEvents): Tar
   return { all, next: all.length === 1 ? () => only as Target : next };
 }
 
-/** How an exchange settles. */
-type Ending = Pick<Settle, 'resolve' | 'reject'>;
+/** How an exchange ends. */
+type Ending = Pick<ExchangeListener, 'resolve' | 'reject'>;
 
 /** One request at one target. */
-class Attempt implements Settle {
+class Attempt implements ExchangeListener {
   readonly #target: Target;
   /** How many answers its target had begun before this, and how often it had been set aside. */
   readonly answersBefore: number;
@@ -130,7 +130,7 @@ export class Target {
   }
 
   /** A silent target is tried by one request, and by no other while that one may still be answered. */
-  attempt(ending: Ending): Settle {
+  attempt(ending: Ending): ExchangeListener {
     const isTrial = this.#state === 'silent';
     const { connectMs, responseMs } = this.#parts.config.timeouts;
     if (isTrial) this.#asideUntil = performance.now() + connectMs + responseMs + asideMs;

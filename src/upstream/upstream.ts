@@ -144,8 +144,8 @@ function exchange(
     }
     const { method, path, headers, body, switching, ourHeaders, costHeader, whenWhole } = request;
     const host = config.preserveHost ? request.host : target.url.host;
-    const settle = target.attempt({ resolve, reject });
-    const parts = { ourHeaders, costHeader, whenWhole, progress, settle };
+    const listener = target.attempt({ resolve, reject });
+    const parts = { ourHeaders, costHeader, whenWhole, progress, listener };
     const alone = repeats || (hasBytes(body) && methodsWithoutBody.has(method));
     if (body.kind === 'bytes' && body.bytes.length <= wholeBytesMax && switching === undefined) {
       const head = new RequestHead({ method, path, host, headers });

@@ -6,7 +6,7 @@ type AnyAnswer = Answers[keyof Answers];
 /** One whose answer is awaited. */
 interface Waiting<Asked> {
   readonly asked: Asked;
-  readonly settle: (answer: AnyAnswer | undefined) => void;
+  readonly resolve: (answer: AnyAnswer | undefined) => void;
 }
 
 /** Questions that are not answered yet. Those asked may answer late, or leave. */
@@ -33,7 +33,7 @@ export class Questions<Asked> {
         patienceMs === Infinity ? undefined : afterReading(patienceMs, () => resolve(undefined));
       this.#waiting.set(id, {
         asked,
-        settle: (given) => {
+        resolve: (given) => {
           stopWaiting?.();
           resolve(given);
         },
@@ -46,13 +46,13 @@ export class Questions<Asked> {
 
   /** An answer has come. Nobody waits for one that comes too late. */
   hear(id: number, answer: AnyAnswer): void {
-    this.#waiting.get(id)?.settle(answer);
+    this.#waiting.get(id)?.resolve(answer);
   }
 
   /** The one asked has left: nobody waits for its answers any more. */
   drop(asked: Asked): void {
     for (const waiting of this.#waiting.values()) {
-      if (waiting.asked === asked) waiting.settle(undefined);
+      if (waiting.asked === asked) waiting.resolve(undefined);
     }
   }
 }

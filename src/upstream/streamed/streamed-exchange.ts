@@ -82,20 +82,20 @@ export class StreamedExchange implements AnswerSource {
     this.#res = res;
     this.#timeouts = timeouts;
     this.#seats = seats;
-    const settle = {
-      begin: () => parts.settle.begin(),
+    const listener = {
+      begin: () => parts.listener.begin(),
       resolve: () => {
         this.#stop();
-        parts.settle.resolve();
+        parts.listener.resolve();
       },
       reject: (failure: ExchangeFailed) => {
         this.#stop();
-        parts.settle.reject(failure);
+        parts.listener.reject(failure);
       },
     };
     // The relay would time the head while the body is still arriving; here that time starts once the body has been sent.
     const { idleMs } = timeouts;
-    this.#relay = new Relay(res, { ...parts, settle }, { seats, timeouts: { idleMs } });
+    this.#relay = new Relay(res, { ...parts, listener }, { seats, timeouts: { idleMs } });
   }
 
   begin(open: OpenRequest): void {
@@ -199,7 +199,7 @@ export class StreamedExchange implements AnswerSource {
 
   async #switch(answer: IncomingMessage, upstream: Duplex): Promise<void> {
     const switching = this.#switching;
-    const { ourHeaders, progress, settle } = this.#parts;
+    const { ourHeaders, progress, listener } = this.#parts;
     try {
       if (this.#relay.isOver) throw new ClientGone();
       if (switching === undefined) throw new NonsenseAnswer(switchedUnasked);
@@ -210,7 +210,7 @@ export class StreamedExchange implements AnswerSource {
       this.#relay.handOver();
       const { client, handshake } = switching;
       await joinSockets({ client, upstream, idleMs: handshake.idleMs, progress });
-      settle.resolve();
+      listener.resolve();
     } catch (error) {
       upstream.destroy();
       this.#fail(errorOf(error));

@@ -231,7 +231,7 @@ describe('the check of a file type', () => {
     );
   });
 
-  it('settles a large file on its first bytes', async () => {
+  it('decides about a large file by its first bytes', async () => {
     const types = new FileTypeCheck(['audio/wav'], {
       label: 'file',
       type: 'audio/wav',
@@ -239,11 +239,11 @@ describe('the check of a file type', () => {
       fileName: 'a.wav',
     });
     types.write(wav(16_000));
-    await types.settle();
-    assert.equal(types.settled(), false);
+    await types.decide();
+    assert.equal(types.isDecided(), false);
     types.write(Buffer.alloc(1000));
-    await types.settle();
-    assert.equal(types.settled(), true);
+    await types.decide();
+    assert.equal(types.isDecided(), true);
   });
 
   it('names the field and the types, and nothing of the file', async () => {
@@ -300,7 +300,7 @@ async function checkCharset(charset: string): Promise<void> {
   });
   types.write(samples.csv);
   types.end();
-  await types.settle();
+  await types.decide();
 }
 
 interface Options {
@@ -319,11 +319,11 @@ async function check(bytes: Buffer, { fileName, type, allowed, chunk = 65_536 }:
   });
   for (let at = 0; at < bytes.length; at += chunk) {
     types.write(bytes.subarray(at, at + chunk));
-    await types.settle();
+    await types.decide();
   }
   types.end();
-  await types.settle();
-  assert.equal(types.settled(), true);
+  await types.decide();
+  assert.equal(types.isDecided(), true);
 }
 
 function isUnsupported(error: unknown): boolean {
@@ -340,5 +340,5 @@ it('a type that cannot be told in time is no word against the file', async (t) =
   });
   late.write(samples.wav);
   late.end();
-  await assert.rejects(late.settle(), { code: 'spool_full' });
+  await assert.rejects(late.decide(), { code: 'spool_full' });
 });

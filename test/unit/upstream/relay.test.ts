@@ -43,10 +43,10 @@ async function openRelay(
   const writes = t.mock.method(res, 'write').mock;
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const progress = noProgress();
-  const settle = { begin: () => undefined, resolve, reject };
+  const listener = { begin: () => undefined, resolve, reject };
   const relay = new Relay(
     res,
-    { ourHeaders: () => [], costHeader: 'x-cost', whenWhole, progress, settle },
+    { ourHeaders: () => [], costHeader: 'x-cost', whenWhole, progress, listener },
     { timeouts: { responseMs: 60_000, idleMs }, seats: new Seats(1) },
   );
   const source = new Source();

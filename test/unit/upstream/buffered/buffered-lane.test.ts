@@ -57,7 +57,7 @@ async function openLane(
     createServer((_req, res) => {
       const { request, resolve } = coming.shift()!;
       const { leaves, ...asked } = request;
-      const settle = {
+      const listener = {
         begin: ignore,
         resolve,
         reject: (failure: Error) => (resolve(failure), res.destroy()),
@@ -68,7 +68,7 @@ async function openLane(
         costHeader: undefined,
         whenWhole: undefined,
         progress: noProgress(),
-        settle,
+        listener,
       };
       const head = new RequestHead({ method: 'POST', path: '/', host: 'a', headers });
       lane.send({ head, ...asked }, res, parts);
