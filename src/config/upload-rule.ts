@@ -13,7 +13,7 @@ export interface FormRule {
   readonly fields: FieldsRule;
   /** What becomes of files in fields that `files` does not name. */
   readonly others: 'refuse' | 'allow';
-  readonly forward: Forwarding;
+  readonly forward: ForwardWay;
 }
 
 /** A body that is the bare file, described by the request's own Content-Type. */
@@ -22,7 +22,7 @@ export interface RawFileRule {
   readonly sizeMax: number;
   readonly sizeMin: number;
   readonly types: AllowedTypes;
-  readonly forward: Forwarding;
+  readonly forward: ForwardWay;
 }
 
 /** One file field of a form. */
@@ -52,7 +52,7 @@ export interface FieldsRule {
 }
 
 /** `whole`: the upstream sees nothing until all of it passes. `stream`: it is forwarded while it is checked. */
-export type Forwarding = 'whole' | 'stream';
+export type ForwardWay = 'whole' | 'stream';
 
 /** MIME types such as `audio/wav` or `audio/*`; undefined takes a file of any type. */
 export type AllowedTypes = readonly string[] | undefined;

@@ -5,13 +5,13 @@ import { createWording } from '../refusals.ts';
 import { createUpstream } from '../upstream/upstream.ts';
 import { originFinder, type FindOrigin } from '../wire/client-address.ts';
 import type { Parts } from './open-parts.ts';
-import { provisionsOf, type Terms } from './provisions.ts';
+import { provisionsOf, type EditionBasis } from './provisions.ts';
 
 /**
  * What serves requests under one configuration, on top of the parts that last. A reload puts another in its place for requests
  * that begin afterwards; earlier ones finish under the one that they began with.
  */
-export interface Edition extends Terms {
+export interface Edition extends EditionBasis {
   readonly findOrigin: FindOrigin;
   readonly travel: Travel;
 }

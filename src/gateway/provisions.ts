@@ -9,14 +9,14 @@ import type { Upstream } from '../upstream/upstream.ts';
 import type { Parts } from './open-parts.ts';
 
 /** A configuration, and what was made of it. */
-export interface Terms {
+export interface EditionBasis {
   readonly config: Config;
   readonly upstreams: ReadonlyMap<string, Upstream>;
   readonly wording: Wording;
 }
 
 /** What the stages of the journey work with under one configuration. */
-export function provisionsOf(parts: Parts, { config, upstreams, wording }: Terms): Provisions {
+export function provisionsOf(parts: Parts, { config, upstreams, wording }: EditionBasis): Provisions {
   const { connections, keyChecks, quotas, sockets, bodyMemory, spools } = parts;
   const { auth, limits } = config;
   return {

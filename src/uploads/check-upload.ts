@@ -64,14 +64,14 @@ function all(waiting: CollectedBytes, last: Buffer): Buffer[] {
   return [waiting.take(), last].filter(({ length }) => length > 0);
 }
 
-interface BodyCheck {
+interface UploadCheck {
   readonly write: (chunk: Buffer) => Promise<void>;
   readonly typesPassed: () => boolean;
   readonly end: () => Promise<void>;
   readonly close: () => void;
 }
 
-async function openForm({ contentType }: UploadRequest, rule: FormRule): Promise<BodyCheck> {
+async function openForm({ contentType }: UploadRequest, rule: FormRule): Promise<UploadCheck> {
   const boundary = readBoundary(contentType);
   const second = await createSecondReading(boundary);
   const form = new FormCheck(rule, (fact) => second.expect(fact));
@@ -92,7 +92,7 @@ async function openForm({ contentType }: UploadRequest, rule: FormRule): Promise
   };
 }
 
-function openRawFile({ contentType }: UploadRequest, rule: RawFileRule): BodyCheck {
+function openRawFile({ contentType }: UploadRequest, rule: RawFileRule): UploadCheck {
   const claims = { label: 'The file', fileName: undefined, ...readOwnType(contentType) };
   const types = rule.types && new FileTypeCheck(rule.types, claims);
   let bytes = 0;

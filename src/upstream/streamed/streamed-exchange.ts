@@ -53,7 +53,7 @@ interface StreamedBounds extends LaneBounds {
 }
 
 /** Opens the outgoing request, and reports its failure. */
-type OpenRequest = (onError: (error: Error) => void) => ClientRequest;
+type OpenOutgoing = (onError: (error: Error) => void) => ClientRequest;
 
 /** One request and its answer: its connection, its times, and how it ends. */
 export class StreamedExchange implements AnswerSource {
@@ -98,14 +98,14 @@ export class StreamedExchange implements AnswerSource {
     this.#relay = new Relay(res, { ...parts, listener }, { seats, timeouts: { idleMs } });
   }
 
-  begin(open: OpenRequest): void {
+  begin(open: OpenOutgoing): void {
     this.#arm(this.#timeouts.responseMs, (ms) => new ResponseTimeout(ms));
     // One turn of the loop before a kept connection is taken: by then anything the upstream sent on it unasked has been noticed,
     // and is not taken for the answer (CVE-2026-48931).
     this.#seats.take(this.#relay, () => setImmediate(() => this.#open(open)));
   }
 
-  #open(open: OpenRequest): void {
+  #open(open: OpenOutgoing): void {
     if (this.#relay.isOver) return;
     try {
       this.#outgoing = open((error) => this.#fail(error));
