@@ -91,7 +91,7 @@ async function send(canary: string, { find, status }: Way, logger: Logger): Prom
     connections: new Connections({ ...limits, ...timeouts, bodyMemory: 0 }),
     headRules: { keyHeader: 'apikey' },
     keyCheck: {
-      keyring: { find },
+      finder: { find },
       noteUse: () => undefined,
       noteFailure: () => undefined,
       now: Date.now,

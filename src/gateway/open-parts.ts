@@ -15,7 +15,7 @@ import type { UpstreamEvents } from '../upstream/upstream.ts';
 import { OpenSockets } from '../upstream/open-sockets.ts';
 import { systemClock } from '../waiting/clock.ts';
 import { within } from '../waiting/patience.ts';
-import { openKeyChecks, type KeyChecks } from './key-check.ts';
+import { openKeyChecks, type KeyChecks } from './key-checks.ts';
 import { checkSpool, openSpoolRoom } from './spool-room.ts';
 
 /** What a gateway works with all its life, whatever its configuration. */

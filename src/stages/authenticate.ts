@@ -16,7 +16,7 @@ export interface Caller {
 }
 
 export interface KeyCheck {
-  readonly keyring: KeyFinder;
+  readonly finder: KeyFinder;
   /** Notes that a secret was used. */
   readonly noteUse: (found: FoundKey, now: number) => void;
   /** Counts a key that is not valid against the client; says for how long it has tried too often, if it has. */
@@ -51,7 +51,7 @@ export function authenticate(head: Head, visitor: Visitor, by: KeyCheck): Caller
   if (head.key === undefined || (head.keyCount === 1 && head.key === '')) {
     throw keyMissing;
   }
-  const found = head.keyCount === 1 ? by.keyring.find(head.key) : 'given_twice';
+  const found = head.keyCount === 1 ? by.finder.find(head.key) : 'given_twice';
   return found instanceof Promise ? waitFor(found, visitor, by) : welcome(found, visitor, by);
 }
 

@@ -50,7 +50,7 @@ function scene(rules: Partial<KeyringRules> = {}) {
   };
   return {
     under,
-    keyring: under(rules),
+    finder: under(rules),
     state,
     put,
     records,
@@ -61,134 +61,134 @@ function scene(rules: Partial<KeyringRules> = {}) {
 const key = aKey({ id: 'k', secrets: [aSecret({ digest: digestOf(secret) })] });
 
 test('a key is looked up once, until its time in the cache is over', async () => {
-  const { keyring, state, put } = scene();
+  const { finder, state, put } = scene();
   put(key);
-  for (let round = 0; round < 3; round += 1) assert.equal((await keyring.find(secret))?.id, 'k');
+  for (let round = 0; round < 3; round += 1) assert.equal((await finder.find(secret))?.id, 'k');
   assert.equal(state.asked, 1);
   state.now += 60_000;
-  await keyring.find(secret);
+  await finder.find(secret);
   assert.equal(state.asked, 2);
 });
 
 test('requests that come at the same time share one look-up', async () => {
-  const { keyring, state, put } = scene();
+  const { finder, state, put } = scene();
   put(key);
-  await Promise.all(Array.from({ length: 50 }, async () => keyring.find(secret)));
+  await Promise.all(Array.from({ length: 50 }, async () => finder.find(secret)));
   assert.equal(state.asked, 1);
 });
 
 test('a change is asked for anew, for its key and for what was unknown, and not for others', async () => {
-  const { keyring, state, put, tell } = scene();
+  const { finder, state, put, tell } = scene();
   const other = aKey({ secrets: [aSecret({ digest: digestOf('other') })] });
   put(key);
   put(other);
-  for (const one of [secret, 'other', 'unknown']) await keyring.find(one);
+  for (const one of [secret, 'other', 'unknown']) await finder.find(one);
   tell({ kind: 'changed', keyId: 'k' });
   put({ ...key, enabled: false });
-  for (const one of [secret, 'other', 'unknown']) await keyring.find(one);
+  for (const one of [secret, 'other', 'unknown']) await finder.find(one);
   assert.equal(state.asked, 5);
-  assert.equal((await keyring.find(secret))?.enabled, false);
+  assert.equal((await finder.find(secret))?.enabled, false);
   tell({ kind: 'added' });
-  for (const one of [secret, 'other', 'unknown']) await keyring.find(one);
+  for (const one of [secret, 'other', 'unknown']) await finder.find(one);
   assert.equal(state.asked, 6);
   tell({ kind: 'missed' });
-  for (const one of [secret, 'other']) await keyring.find(one);
+  for (const one of [secret, 'other']) await finder.find(one);
   assert.equal(state.asked, 8);
 });
 
 test('an answer from before a change is not kept after it', async () => {
-  const { keyring, state, put, tell } = scene();
+  const { finder, state, put, tell } = scene();
   put(key);
   const { promise, resolve } = Promise.withResolvers<undefined>();
   state.gate = promise.then(() => undefined);
-  const early = keyring.find(secret);
+  const early = finder.find(secret);
   put({ ...key, enabled: false });
   tell({ kind: 'changed', keyId: 'k' });
   state.gate = Promise.resolve();
-  const late = await keyring.find(secret);
+  const late = await finder.find(secret);
   assert.equal(late?.enabled, false, 'who came after the change sees it');
   resolve(undefined);
   assert.equal((await early)?.enabled, true);
-  assert.equal((await keyring.find(secret))?.enabled, false);
+  assert.equal((await finder.find(secret))?.enabled, false);
 });
 
 test('a key that was found while others changed goes on working in an outage', async () => {
   for (const kind of ['added', 'missed'] as const) {
-    const { keyring, state, put, tell } = scene();
+    const { finder, state, put, tell } = scene();
     put(key);
-    const early = keyring.find(secret);
+    const early = finder.find(secret);
     tell({ kind });
     await early;
     state.isAway = true;
-    assert.equal((await keyring.find(secret))?.id, 'k');
+    assert.equal((await finder.find(secret))?.id, 'k');
   }
 });
 
 test('while the store is away a key that was seen goes on working for the grace, even if changes were missed', async () => {
-  const { keyring, state, put, tell } = scene();
+  const { finder, state, put, tell } = scene();
   put(key);
-  await keyring.find(secret);
+  await finder.find(secret);
   state.isAway = true;
   tell({ kind: 'missed' });
   state.now += 899_999;
-  assert.equal((await keyring.find(secret))?.id, 'k');
+  assert.equal((await finder.find(secret))?.id, 'k');
   state.now += 1;
-  await assert.rejects(async () => keyring.find(secret), StoreUnavailable);
+  await assert.rejects(async () => finder.find(secret), StoreUnavailable);
 });
 
 test('while the store is away an unknown key is not judged, nor one that was changed', async () => {
-  const { keyring, state, put, tell } = scene();
+  const { finder, state, put, tell } = scene();
   put(key);
-  await keyring.find(secret);
-  await keyring.find('unknown');
+  await finder.find(secret);
+  await finder.find('unknown');
   state.isAway = true;
-  await assert.rejects(async () => keyring.find('never seen'), StoreUnavailable);
+  await assert.rejects(async () => finder.find('never seen'), StoreUnavailable);
   state.now += 60_000;
-  await assert.rejects(async () => keyring.find('unknown'), StoreUnavailable);
+  await assert.rejects(async () => finder.find('unknown'), StoreUnavailable);
   tell({ kind: 'changed', keyId: 'k' });
-  await assert.rejects(async () => keyring.find(secret), StoreUnavailable);
+  await assert.rejects(async () => finder.find(secret), StoreUnavailable);
 });
 
 test('a key that is added while its secret is looked up is found at the next request', async () => {
-  const { keyring, state, put, tell } = scene();
+  const { finder, state, put, tell } = scene();
   const { promise, resolve } = Promise.withResolvers<void>();
   state.gate = promise;
-  const early = keyring.find(secret);
+  const early = finder.find(secret);
   put(key);
   tell({ kind: 'added' });
   resolve();
   assert.equal(await early, undefined, 'it was asked for before');
-  assert.equal((await keyring.find(secret))?.id, 'k');
+  assert.equal((await finder.find(secret))?.id, 'k');
 });
 
 test('a secret that the store has forgotten does not come back in an outage', async () => {
-  const { keyring, state, put, records } = scene();
+  const { finder, state, put, records } = scene();
   put(key);
-  await keyring.find(secret);
+  await finder.find(secret);
   records.clear();
   state.now += 60_000;
-  assert.equal(await keyring.find(secret), undefined);
+  assert.equal(await finder.find(secret), undefined);
   state.isAway = true;
   state.now += 60_000;
-  await assert.rejects(async () => keyring.find(secret), StoreUnavailable);
+  await assert.rejects(async () => finder.find(secret), StoreUnavailable);
 });
 
 for (const gone of ['first', 'second', 'third']) {
   test(`a change of a key concerns all of its secrets, also when the ${gone} has gone before`, async () => {
-    const { keyring, state, put, records, tell } = scene();
+    const { finder, state, put, records, tell } = scene();
     const all = ['first', 'second', 'third'];
     put(aKey({ id: 'k', secrets: all.map((one) => aSecret({ digest: digestOf(one) })) }));
-    for (const one of all) await keyring.find(one);
+    for (const one of all) await finder.find(one);
     records.delete(digestOf(gone));
     tell({ kind: 'missed' });
-    await keyring.find(gone);
+    await finder.find(gone);
     const others = all.filter((one) => one !== gone);
-    for (const one of others) await keyring.find(one);
+    for (const one of others) await finder.find(one);
     const { asked } = state;
-    for (const one of others) await keyring.find(one);
+    for (const one of others) await finder.find(one);
     assert.equal(state.asked, asked, 'they are known');
     tell({ kind: 'changed', keyId: 'k' });
-    for (const one of others) await keyring.find(one);
+    for (const one of others) await finder.find(one);
     assert.equal(state.asked, asked + 2, 'and are asked for anew');
   });
 }
@@ -201,31 +201,31 @@ test('keys of the file and mistyped keys need no store', async () => {
     enabled: true,
     expiresAt: undefined,
   };
-  const { keyring, state } = scene({ staticKeys: [fixed] });
+  const { finder, state } = scene({ staticKeys: [fixed] });
   state.isAway = true;
-  assert.equal((await keyring.find('gh_demo'))?.id, 'demo');
-  assert.equal(await keyring.find(`gh_${'x'.repeat(27)}_000000`), 'mistyped');
+  assert.equal((await finder.find('gh_demo'))?.id, 'demo');
+  assert.equal(await finder.find(`gh_${'x'.repeat(27)}_000000`), 'mistyped');
   assert.equal(state.asked, 0);
 });
 
 test('neither guesses nor keys make the cache grow without end, and guesses push no key out', async () => {
-  const { keyring, state, put } = scene();
+  const { finder, state, put } = scene();
   put(key);
-  await keyring.find(secret);
-  for (let guess = 0; guess < unknownKeysMax + 5; guess += 1) await keyring.find(`guess ${guess}`);
+  await finder.find(secret);
+  for (let guess = 0; guess < unknownKeysMax + 5; guess += 1) await finder.find(`guess ${guess}`);
   const asked = state.asked;
-  await keyring.find(secret);
+  await finder.find(secret);
   assert.equal(state.asked, asked);
-  await keyring.find('guess 0');
+  await finder.find('guess 0');
   assert.equal(state.asked, asked + 1, 'the oldest guess was forgotten');
   for (let at = 0; at <= keptKeysMax; at += 1) {
     put(aKey({ id: `key ${at}`, secrets: [aSecret({ digest: digestOf(`key ${at}`) })] }));
-    await keyring.find(`key ${at}`);
+    await finder.find(`key ${at}`);
   }
   const before = state.asked;
-  await keyring.find(`key ${keptKeysMax}`);
+  await finder.find(`key ${keptKeysMax}`);
   assert.equal(state.asked, before);
-  await keyring.find('key 0');
+  await finder.find('key 0');
   assert.equal(state.asked, before + 1, 'the oldest key was forgotten');
 });
 
@@ -234,14 +234,14 @@ function inFile(id: string): StaticKey {
 }
 
 test('under other rules there are other keys of the file, and what the store said lately is known under all', async () => {
-  const { under, keyring, state, put } = scene({ staticKeys: [inFile('before')] });
+  const { under, finder, state, put } = scene({ staticKeys: [inFile('before')] });
   put(aKey({ id: 'stored', secrets: [aSecret({ digest: digestOf(secret) })] }));
-  await keyring.find(secret);
+  await finder.find(secret);
   const other = under({ staticKeys: [inFile('after')] });
   state.isAway = true;
   assert.equal((await other.find('after'))?.id, 'after');
   assert.equal((await other.find(secret))?.id, 'stored');
   await assert.rejects(async () => other.find('before'), StoreUnavailable);
   // A request that began before the reload ends as it began.
-  assert.equal((await keyring.find('before'))?.id, 'before');
+  assert.equal((await finder.find('before'))?.id, 'before');
 });

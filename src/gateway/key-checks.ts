@@ -37,7 +37,7 @@ export function openKeyChecks({ store, countFailure, logger }: KeyCheckParts): K
         guesses = { guessing, failed: countFailed(guessing, logger) };
       const { failed } = guesses;
       return {
-        keyring: keyring.under(keyringRules(rules)),
+        finder: keyring.under(keyringRules(rules)),
         noteUse: (found, now) => uses.note(found, now),
         noteFailure(client) {
           const tooMany = failed.count(client);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { createLogger } from '../../../src/telemetry/log.ts';
-import { openKeyChecks } from '../../../src/gateway/key-check.ts';
+import { openKeyChecks } from '../../../src/gateway/key-checks.ts';
 import type { KeyStore } from '../../../src/stores/key-store.ts';
 import { aKey, aSecret, digestOf } from '../../helpers/a-key.ts';
 import { until } from '../../helpers/poll.ts';
@@ -35,10 +35,10 @@ function openCheck(t: TestContext) {
 
 test('a key is kept for no longer because the clock was set back', async (t) => {
   const { keyCheck, state, setBack } = openCheck(t);
-  await keyCheck.keyring.find(secret);
+  await keyCheck.finder.find(secret);
   setBack();
   await until(async () => {
-    await keyCheck.keyring.find(secret);
+    await keyCheck.finder.find(secret);
     return state.asked > 1;
   });
 });
