@@ -1,4 +1,5 @@
 import type { PeriodRule } from '../config/plan-rule.ts';
+import { endOfTime } from '../stores/ledger.ts';
 
 /** Half-open: `start` belongs to the period, `end` to the next one. Milliseconds since the epoch. */
 export interface Period {
@@ -7,7 +8,7 @@ export interface Period {
 }
 
 /** The period of a key's whole life, with the bounds that the ledger expects. */
-export const lifetime: Period = Object.freeze({ start: 0, end: Number.MAX_SAFE_INTEGER });
+export const lifetime: Period = Object.freeze({ start: 0, end: endOfTime });
 
 /**
  * The period that contains the instant. The periods of a rule tile the line: none overlaps another and no instant is left out.
@@ -63,7 +64,7 @@ function findSpan(rule: PeriodRule, atMs: number): OffsetSpan {
   const span = {
     offsetMs: at.offsetNanoseconds / 1_000_000,
     start: previous?.epochMilliseconds ?? Number.MIN_SAFE_INTEGER,
-    end: next?.epochMilliseconds ?? Number.MAX_SAFE_INTEGER,
+    end: next?.epochMilliseconds ?? endOfTime,
   };
   knownSpans.set(rule, span);
   return span;

@@ -1,3 +1,4 @@
+import { endOfTime } from '../stores/ledger.ts';
 import type { Lease } from './leases/lease.ts';
 import type { StoreTime } from './leases/store-time.ts';
 
@@ -24,7 +25,7 @@ export function readQuotas(lease: Lease, time: StoreTime, mono: number): readonl
   return lease.counters.map(({ name, limit, periodStart, periodEnd }, index) => {
     const spent = Math.max(0, (used[index] ?? limit) - lease.units);
     const warnAt = lease.plan.quotas[index]?.warnAt;
-    const endless = periodEnd === Number.MAX_SAFE_INTEGER;
+    const endless = periodEnd === endOfTime;
     return {
       name,
       limit,

@@ -1,4 +1,4 @@
-import { StoreUnavailable, type Ledger } from '../stores/ledger.ts';
+import { endOfTime, StoreUnavailable, type Ledger } from '../stores/ledger.ts';
 import { writeLimitHeaders, type RateReading } from './answer-headers.ts';
 import type { Clock } from '../waiting/clock.ts';
 import { Concurrency, type Full, type Place } from './concurrency.ts';
@@ -167,7 +167,7 @@ export class Quotas {
     const { leases, warnings, clock } = this.#office;
     const mono = clock.mono();
     const quotas = readQuotas(lease, leases.time, mono);
-    const inVain = until === Number.MAX_SAFE_INTEGER;
+    const inVain = until === endOfTime;
     const wait = inVain ? undefined : Math.max(1, secondsUntil(until, leases.time.earliest(mono)));
     const readings = { quotas, rate: draft.rate, concurrency: draft.place?.reading };
     const refusal = refuse('quota_exhausted', wait, writeLimitHeaders(readings));

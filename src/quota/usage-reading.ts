@@ -1,5 +1,5 @@
 import type { PlanRule } from '../config/plan-rule.ts';
-import type { Counter, Ledger } from '../stores/ledger.ts';
+import { endOfTime, type Counter, type Ledger } from '../stores/ledger.ts';
 import { countersAt } from './counters.ts';
 
 /** What the store says about one quota of a key. */
@@ -42,6 +42,6 @@ export function withoutHeld(reading: UsageReading, held: number): UsageReading {
 }
 
 function createReading({ name, limit, periodEnd }: Counter, used: number, leased: number): UsageReading {
-  const resetsAt = periodEnd === Number.MAX_SAFE_INTEGER ? undefined : periodEnd;
+  const resetsAt = periodEnd === endOfTime ? undefined : periodEnd;
   return { name, limit, used, leased, remaining: Math.max(0, limit - used), resetsAt };
 }

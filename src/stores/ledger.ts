@@ -39,6 +39,9 @@ export interface Ledger {
   resetUsage(keyId: string, counters: readonly Counter[]): Promise<void>;
 }
 
+/** Where a period ends that never does: later than any clock can show, and a number that both stores count exactly. */
+export const endOfTime = Number.MAX_SAFE_INTEGER;
+
 /** One quota of a key in one period. */
 export interface Counter {
   /** The quota's name, unique in the key. */
@@ -46,7 +49,7 @@ export interface Counter {
   readonly limit: number;
   /** Milliseconds since the epoch; 0 for a lifetime. */
   readonly periodStart: number;
-  /** First millisecond after the period; `Number.MAX_SAFE_INTEGER` for a lifetime. */
+  /** First millisecond after the period; `endOfTime` for a lifetime. */
   readonly periodEnd: number;
 }
 

@@ -1,4 +1,11 @@
-import type { Counter, DrawOrder, CellsOrder, PlaceOrder, UnitsOrder } from './ledger.ts';
+import {
+  endOfTime,
+  type CellsOrder,
+  type Counter,
+  type DrawOrder,
+  type PlaceOrder,
+  type UnitsOrder,
+} from './ledger.ts';
 
 /** A counter outlives its period by this many more, within these bounds: counters of short periods would pile up in a day. */
 const periodsKept = 24;
@@ -9,10 +16,10 @@ export const leaseToldMs = 3_600_000;
 
 /**
  * Until when a counter is kept, so that late steps still find it, as do requests after the store's clock was briefly ahead:
- * `Number.MAX_SAFE_INTEGER` for a lifetime.
+ * `endOfTime` for a lifetime.
  */
 export function keptUntil({ periodStart, periodEnd }: Counter): number {
-  if (periodEnd === Number.MAX_SAFE_INTEGER) return periodEnd;
+  if (periodEnd === endOfTime) return periodEnd;
   const keptMs = Math.min(periodsKept * (periodEnd - periodStart), counterKeptMaxMs);
   return periodEnd + Math.max(keptMs, counterKeptMinMs);
 }

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
-import { StoreUnavailable, type DrawAnswer } from '../../src/stores/ledger.ts';
+import { endOfTime, StoreUnavailable, type DrawAnswer } from '../../src/stores/ledger.ts';
 import { openStore } from '../../src/stores/open-store.ts';
 import { startDrawers } from './drawers.ts';
 import { aCounter, aDraw, HOUR, someUnits, usedOf } from './ledger-orders.ts';
 import { until } from './poll.ts';
 import type { StoreKind } from './store-kinds.ts';
 
-const LIFETIME = { periodStart: 0, periodEnd: Number.MAX_SAFE_INTEGER };
+const LIFETIME = { periodStart: 0, periodEnd: endOfTime };
 
 /** The rules of ledger.ts, held against one kind of store. */
 export function testLedger(kind: StoreKind): void {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { StoreUnavailable, type Counter, type Ledger } from '../../src/stores/ledger.ts';
+import { endOfTime, StoreUnavailable, type Counter, type Ledger } from '../../src/stores/ledger.ts';
 import { nameKeys } from '../../src/stores/redis/names.ts';
 import { aCounter, aDraw, HOUR, someUnits, usedOf } from '../helpers/ledger-orders.ts';
 import { until } from '../helpers/poll.ts';
@@ -15,7 +15,7 @@ const many = [aCounter({ limit: 1_000 })];
 test('everything expires by itself, except the usage of a lifetime', async (t) => {
   const redis = await startRedisServer(t);
   const { ledger } = await openWithDeadline(t, redis.url);
-  const lifetime = aCounter({ name: 'lifetime', periodStart: 0, periodEnd: Number.MAX_SAFE_INTEGER });
+  const lifetime = aCounter({ name: 'lifetime', periodStart: 0, periodEnd: endOfTime });
   const counters = [aCounter({}), lifetime];
   await ledger.draw(aDraw({ counters }));
   await ledger.charge(someUnits({ counters: [aCounter({ name: 'charged' })], holder: 'b' }));

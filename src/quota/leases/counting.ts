@@ -1,5 +1,5 @@
 import type { PlanRule } from '../../config/plan-rule.ts';
-import type { Counter } from '../../stores/ledger.ts';
+import { endOfTime, type Counter } from '../../stores/ledger.ts';
 import { countersAt } from '../counters.ts';
 
 /** What a lease counts in: a counter for each quota of its plan, and the span in which the periods of all of them run. */
@@ -23,7 +23,7 @@ export function countingAt(plan: PlanRule, at: number, trust: number): Counting 
   if (known !== undefined && known.trust === trust && runsAt(known, at)) return known;
   const counters = countersAt(plan, at);
   const from = Math.max(0, ...counters.map(({ periodStart }) => periodStart));
-  const until = Math.min(Number.MAX_SAFE_INTEGER, ...counters.map(({ periodEnd }) => periodEnd));
+  const until = Math.min(endOfTime, ...counters.map(({ periodEnd }) => periodEnd));
   const found = { counters, from, until, trust };
   latest.set(plan, found);
   return found;

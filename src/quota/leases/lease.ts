@@ -1,6 +1,6 @@
 import type { Line, Spot } from '../../collections/line.ts';
 import type { RoomSpot } from '../../waiting/waiting-room.ts';
-import type { Counter } from '../../stores/ledger.ts';
+import { endOfTime, type Counter } from '../../stores/ledger.ts';
 import { countingAt, runsAt, type Counting } from './counting.ts';
 import type { PlanRule } from '../../config/plan-rule.ts';
 import { sizeLease } from './lease-size.ts';
@@ -260,7 +260,7 @@ export class Lease {
       const left = limit - (this.#used?.[index] ?? 0) + this.#units;
       if (left >= cost) continue;
       // A request for more than a quota ever has waits in vain, as does one on a lifetime that is used up.
-      until = Math.max(until, limit < cost ? Number.MAX_SAFE_INTEGER : periodEnd);
+      until = Math.max(until, limit < cost ? endOfTime : periodEnd);
     }
     return { kind: 'exhausted', lease: this, until: until === 0 ? this.#counting.until : until };
   }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
-import type { Counter } from '../../../src/stores/ledger.ts';
+import { endOfTime, type Counter } from '../../../src/stores/ledger.ts';
 import { createDatabase, openDatabase } from '../../../src/stores/sqlite/database.ts';
 import { prepareUnits, type UnitsCalls } from '../../../src/stores/sqlite/ledger.ts';
 import { preparePlaces } from '../../../src/stores/sqlite/places.ts';
@@ -24,7 +24,7 @@ test('the clock of the machine decides to the millisecond which period is curren
 
 test('a process that has told nothing for an hour holds nothing any more', (t) => {
   const { units, clock } = scene(t);
-  const counters = [aCounter({ periodStart: 0, periodEnd: Number.MAX_SAFE_INTEGER })];
+  const counters = [aCounter({ periodStart: 0, periodEnd: endOfTime })];
   units.draw(aDraw({ counters, want: 4 }));
   clock.now += HOUR - 1;
   assert.equal(units.readUsage('key', counters)[0]?.leased, 4);
@@ -34,7 +34,7 @@ test('a process that has told nothing for an hour holds nothing any more', (t) =
 
 test('a process that tells again within the hour goes on holding', (t) => {
   const { units, clock } = scene(t);
-  const counters = [aCounter({ periodStart: 0, periodEnd: Number.MAX_SAFE_INTEGER })];
+  const counters = [aCounter({ periodStart: 0, periodEnd: endOfTime })];
   units.draw(aDraw({ counters, want: 4 }));
   clock.now += HOUR - 1;
   units.draw(aDraw({ counters, want: 1, held: 4 }));
@@ -91,7 +91,7 @@ test('a used-up counter lives as long as the longest period that is asked of it'
 
 test('steps of a clock that was ahead do not keep those that follow', (t) => {
   const { units, clock, database } = scene(t);
-  const counters = [aCounter({ limit: 1_000_000, periodStart: 0, periodEnd: Number.MAX_SAFE_INTEGER })];
+  const counters = [aCounter({ limit: 1_000_000, periodStart: 0, periodEnd: endOfTime })];
   clock.now = START + 365 * 24 * HOUR;
   for (let draw = 0; draw < 80; draw += 1) units.draw(aDraw({ counters }));
   clock.now = START;
