@@ -49,14 +49,14 @@ interface Draft {
 }
 
 /** Takes one part of what a request needs into its draft, or refuses it. */
-type Step = (draft: Draft) => QuotaRefusal | undefined | Promise<QuotaRefusal | undefined>;
+type Take = (draft: Draft) => QuotaRefusal | undefined | Promise<QuotaRefusal | undefined>;
 
 /** All limits of all keys, as a request meets them. */
 export class Quotas {
   readonly #office: GrantOffice;
   readonly #rates: Rates;
   readonly #concurrency: Concurrency;
-  readonly #steps: readonly Step[] = [
+  readonly #takes: readonly Take[] = [
     (draft) => this.#takePlace(draft),
     (draft) => this.#takeCell(draft),
     (draft) => this.#takeUnits(draft),
@@ -88,11 +88,11 @@ export class Quotas {
     return this.#take({ request, place: undefined, rate: undefined, hold: undefined, unasked: false }, 0);
   }
 
-  /** Takes one step after another: at once, up to the first that has to wait. */
+  /** Goes through the parts one after another: at once, up to the first that has to wait. */
   #take(draft: Draft, from: number): Decision | Promise<Decision> {
     try {
-      for (let at = from; at < this.#steps.length; at += 1) {
-        const refusal = this.#steps[at]?.(draft);
+      for (let at = from; at < this.#takes.length; at += 1) {
+        const refusal = this.#takes[at]?.(draft);
         if (refusal instanceof Promise) return this.#takeAfter(refusal, draft, at + 1);
         if (refusal !== undefined) return this.#giveUp(draft, refusal);
       }
@@ -113,14 +113,14 @@ export class Quotas {
     return this.#take(draft, next);
   }
 
-  #takePlace(draft: Draft): ReturnType<Step> {
+  #takePlace(draft: Draft): ReturnType<Take> {
     const { keyId, plan } = draft.request;
     if (plan.concurrency === undefined) return undefined;
     const place = this.#concurrency.enter(keyId, plan.concurrency, plan.onStoreFailure);
     return place instanceof Promise ? place.then((one) => keepPlace(draft, one)) : keepPlace(draft, place);
   }
 
-  #takeCell(draft: Draft): ReturnType<Step> {
+  #takeCell(draft: Draft): ReturnType<Take> {
     const { keyId, plan } = draft.request;
     if (plan.rate === undefined) return undefined;
     const cell = this.#rates.take(keyId, plan.rate);
@@ -129,7 +129,7 @@ export class Quotas {
     return plan.onStoreFailure === 'allow' ? asked.catch((error) => passOutage(draft, error)) : asked;
   }
 
-  #takeUnits(draft: Draft): ReturnType<Step> {
+  #takeUnits(draft: Draft): ReturnType<Take> {
     const { plan, cost } = draft.request;
     if (plan.quotas.length === 0 || cost === 0) return undefined;
     const hold = this.#office.leases.reserve(draft.request);
