@@ -66,11 +66,11 @@ export const tokensAreDistinct: Rule = ({ config: { admin } }, report) => {
 /** A holder of the key would hold the token, and vice versa. */
 export const tokensAreNoKeys: Rule = ({ config: { admin, keys } }, report) => {
   const owners = new Map(keys.map((key) => [digestOf(key), key]));
-  function compare(place: object, token: Parameters<typeof tokenDigest>[0]): void {
+  function compare(holder: object, token: Parameters<typeof tokenDigest>[0]): void {
     const digest = tokenDigest(token);
     const key = digest === undefined ? undefined : owners.get(digest);
     const option = token.token === undefined ? 'hash' : 'token';
-    if (key !== undefined) report.problem(place, option, `is the secret of ${report.mention(key)} too`);
+    if (key !== undefined) report.problem(holder, option, `is the secret of ${report.mention(key)} too`);
   }
   compare(admin, { token: admin.token });
   for (const one of admin.tokens) compare(one, one);
@@ -116,9 +116,9 @@ export const secretsAreNoVariables: Rule = ({ config }, report) => {
 
 export const secretsAreHardToGuess: Rule = ({ config }, report) => {
   const { admin, keys } = config;
-  function judge(place: object, field: string, secret: string | undefined): void {
+  function judge(holder: object, option: string, secret: string | undefined): void {
     const weakness = secret === undefined ? undefined : weaknessOf(secret);
-    if (weakness !== undefined) report.warning(place, field, weakness);
+    if (weakness !== undefined) report.warning(holder, option, weakness);
   }
   // A token that is too short is a mistake already.
   for (const one of [admin, ...admin.tokens]) {

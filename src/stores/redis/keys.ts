@@ -86,10 +86,10 @@ export function createRedisKeys(
     const answer = await link.ask(
       callOf(scripts.keyChanges, [names.changes], [cursor ?? '', eventsPerReading, feedEntriesMax]),
     );
-    const [place = '', ...keys] = strings(answer);
-    if (place === '?0-0') onEmptied?.();
-    if (place.startsWith('?')) return { cursor: place.slice(1), events: undefined };
-    return { cursor: place, events: keys.map(eventOf) };
+    const [next = '', ...keys] = strings(answer);
+    if (next === '?0-0') onEmptied?.();
+    if (next.startsWith('?')) return { cursor: next.slice(1), events: undefined };
+    return { cursor: next, events: keys.map(eventOf) };
   }
 
   return {

@@ -69,7 +69,8 @@ export function prepareUnits(database: DatabaseSync, clock: () => number): Units
       }),
     giveBack: (order) =>
       takeStep(order, () => {
-        for (const counter of order.counters) sql.takeUnits.run(order.units, ...place(order.keyId, counter));
+        for (const counter of order.counters)
+          sql.takeUnits.run(order.units, ...counterKey(order.keyId, counter));
       }),
     charge: (order) =>
       takeStep(order, () => {
@@ -88,7 +89,7 @@ export function prepareUnits(database: DatabaseSync, clock: () => number): Units
     readUsage: (keyId, counters) => counters.map((counter) => readCounter(sql, keyId, counter, clock())),
     resetUsage: (keyId, counters) =>
       transact(database, () => {
-        for (const counter of counters) sql.resetCounter.run(...place(keyId, counter));
+        for (const counter of counters) sql.resetCounter.run(...counterKey(keyId, counter));
       }),
   };
 }
@@ -99,7 +100,7 @@ function judgeDraw(sql: Statements, order: DrawOrder, now: number): DrawAnswer {
     return { kind: 'not_current', now };
   }
   const used = counters.map((counter) =>
-    Number(sql.readCounter.get(...place(keyId, counter))?.['used'] ?? 0),
+    Number(sql.readCounter.get(...counterKey(keyId, counter))?.['used'] ?? 0),
   );
   const left = counters.map((counter, index) => Math.max(counter.limit - (used[index] ?? 0), 0));
   if (left.some((units) => units < need)) {
@@ -122,22 +123,22 @@ function undoDraw(sql: Statements, order: CancelOrder, answer: unknown): void {
   const drawn = JSON.parse(answer) as DrawAnswer;
   if (drawn.kind !== 'drawn') return;
   for (const counter of order.counters) {
-    sql.takeUnits.run(drawn.units, ...place(order.keyId, counter));
-    sql.lowerLease.run(drawn.units, ...place(order.keyId, counter), order.holder);
+    sql.takeUnits.run(drawn.units, ...counterKey(order.keyId, counter));
+    sql.lowerLease.run(drawn.units, ...counterKey(order.keyId, counter), order.holder);
   }
 }
 
 /** Most counters exist and live long enough. For those nothing is written in the index of their ends. */
 function addUnits(sql: Statements, keyId: string, counter: Counter, units: number): number {
-  const [at, until] = [place(keyId, counter), keptUntil(counter)];
-  const row = sql.raiseCounter.get(units, ...at, until) ?? sql.addUnits.get(...at, until, units);
+  const [key, until] = [counterKey(keyId, counter), keptUntil(counter)];
+  const row = sql.raiseCounter.get(units, ...key, until) ?? sql.addUnits.get(...key, until, units);
   return Number(row?.['used']);
 }
 
 /** The period may have been made longer since units were last taken, and they count in all of it. */
 function keepCounter(sql: Statements, keyId: string, counter: Counter): void {
   const until = keptUntil(counter);
-  sql.keepCounter.run(until, ...place(keyId, counter), until);
+  sql.keepCounter.run(until, ...counterKey(keyId, counter), until);
 }
 
 function tellLease(
@@ -146,17 +147,17 @@ function tellLease(
   counter: Counter,
   { units, now }: { units: number; now: number },
 ): void {
-  const at = [...place(order.keyId, counter), order.holder] as const;
-  if (units > 0) sql.tellLease.run(...at, units, now);
-  else sql.endLease.run(...at);
+  const key = [...counterKey(order.keyId, counter), order.holder] as const;
+  if (units > 0) sql.tellLease.run(...key, units, now);
+  else sql.endLease.run(...key);
 }
 
 function readCounter(sql: Statements, keyId: string, counter: Counter, now: number): Usage {
-  const used = Number(sql.readCounter.get(...place(keyId, counter))?.['used'] ?? 0);
-  const leased = Number(sql.readLeases.get(...place(keyId, counter), now - leaseToldMs)?.['units'] ?? 0);
+  const used = Number(sql.readCounter.get(...counterKey(keyId, counter))?.['used'] ?? 0);
+  const leased = Number(sql.readLeases.get(...counterKey(keyId, counter), now - leaseToldMs)?.['units'] ?? 0);
   return { name: counter.name, used, leased: Math.min(leased, used) };
 }
 
-function place(keyId: string, counter: Counter): [string, string, number] {
+function counterKey(keyId: string, counter: Counter): [string, string, number] {
   return [keyId, counter.name, counter.periodStart];
 }
