@@ -5,19 +5,12 @@ import type { Grant } from '../quota/grants.ts';
 import { requirePlan } from '../quota/plan-of.ts';
 import type { QuotaReading } from '../quota/quota-reading.ts';
 import type { WhenLeft } from '../quota/leases/lease.ts';
-import type { Decision, Quotas } from '../quota/quotas.ts';
+import type { Decision, QuotaRefusal, Quotas } from '../quota/quotas.ts';
 import { Refusal } from '../refusals.ts';
 import type { Caller } from './authenticate.ts';
 
 /** What came of asking a caller's limits. */
-export type AdmissionOutcome =
-  | 'granted'
-  | 'owed'
-  | 'quota_exhausted'
-  | 'rate_exceeded'
-  | 'too_many_in_flight'
-  | 'quota_unavailable'
-  | 'client_gone';
+export type AdmissionOutcome = 'granted' | 'owed' | 'client_gone' | QuotaRefusal['code'];
 
 export interface Admission {
   readonly plans: ReadonlyMap<string, PlanRule>;
