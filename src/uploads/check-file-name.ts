@@ -7,32 +7,32 @@ import type { FileRule } from '../config/upload-rule.ts';
 export type FileNameRule = Pick<FileRule, 'required' | 'extensions' | 'nameLengthMax'>;
 
 /**
- * Refuses a file name that could be a path, hide its extension or be stored under another name than it is shown with. `field` is
+ * Refuses a file name that could be a path, hide its extension or be stored under another name than it is shown with. `label` is
  * what a sentence calls the file.
  */
-export function checkFileName(fileName: string, field: string, rule: FileNameRule): void {
+export function checkFileName(fileName: string, label: string, rule: FileNameRule): void {
   // busboy 1 takes a part with an empty file name for a text field, others for a file. Browsers send it for an empty input.
   if (fileName === '') {
     if (rule.required)
-      throw new Refusal('file_missing', { message: `${field} is missing`, detail: 'empty file name' });
+      throw new Refusal('file_missing', { message: `${label} is missing`, detail: 'empty file name' });
     throw ambiguous('a file has an empty file name');
   }
   if (isUnsafe(fileName)) {
     throw new Refusal('file_unsupported', {
-      message: `${field} must have a plain file name`,
+      message: `${label} must have a plain file name`,
       detail: 'unsafe file name',
     });
   }
   if (Array.from(fileName).length > rule.nameLengthMax) {
     throw new Refusal('body_invalid', {
-      message: `${field} must have a file name of at most ${rule.nameLengthMax} characters`,
+      message: `${label} must have a file name of at most ${rule.nameLengthMax} characters`,
     });
   }
   const extension = readExtension(fileName);
   if (rule.extensions && (extension === undefined || !rule.extensions.includes(extension))) {
     const allowed = rule.extensions.map((each) => `.${each}`).join(', ');
     throw new Refusal('file_unsupported', {
-      message: `${field} must have a file name that ends in one of ${allowed}`,
+      message: `${label} must have a file name that ends in one of ${allowed}`,
     });
   }
 }

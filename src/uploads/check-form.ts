@@ -20,7 +20,7 @@ const byteOrderMark = Buffer.from('\ufeff');
 
 interface OpenFile {
   readonly kind: 'file';
-  readonly field: string;
+  readonly label: string;
   /** Undefined for a file that `others: allow` lets through. */
   readonly rule: FileRule | undefined;
   readonly types: FileTypeCheck | undefined;
@@ -66,7 +66,7 @@ export class FormCheck implements PartHandler {
     if (part.kind === 'file') {
       if (part.rule && fact.bytes > part.rule.sizeMax) {
         throw new Refusal('file_too_large', {
-          message: `${part.field} must be at most ${printSize(part.rule.sizeMax)}`,
+          message: `${part.label} must be at most ${printSize(part.rule.sizeMax)}`,
         });
       }
       part.types?.write(data);
@@ -136,7 +136,7 @@ export class FormCheck implements PartHandler {
         throw ambiguous('a file that no rule names has a name with text after brackets');
       checkFileName(fileName, 'Every file', otherNames);
       this.#filesBegun += 1;
-      return { kind: 'file', field: 'The file', rule: undefined, types: undefined };
+      return { kind: 'file', label: 'The file', rule: undefined, types: undefined };
     }
     const count = (this.#counts.get(name) ?? 0) + 1;
     if (count > rule.countMax) {
@@ -148,7 +148,7 @@ export class FormCheck implements PartHandler {
     const types = rule.types && new FileTypeCheck(rule.types, { label: name, type, charset, fileName });
     if (types) this.#undecided.push(types);
     this.#filesBegun += 1;
-    return { kind: 'file', field: name, rule, types };
+    return { kind: 'file', label: name, rule, types };
   }
 
   #openField(name: string): OpenField {
@@ -167,10 +167,10 @@ export class FormCheck implements PartHandler {
     return { kind: 'field', value: new CollectedBytes() };
   }
 
-  #checkSizeMin({ field, rule }: OpenFile, bytes: number): void {
+  #checkSizeMin({ label, rule }: OpenFile, bytes: number): void {
     if (!rule || bytes >= rule.sizeMin) return;
-    if (bytes === 0) throw new Refusal('file_missing', { message: `${field} is empty` });
-    throw new Refusal('body_invalid', { message: `${field} must be at least ${printSize(rule.sizeMin)}` });
+    if (bytes === 0) throw new Refusal('file_missing', { message: `${label} is empty` });
+    throw new Refusal('body_invalid', { message: `${label} must be at least ${printSize(rule.sizeMin)}` });
   }
 
   #checkValue(name: string, value: Buffer): void {
