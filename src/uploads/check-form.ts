@@ -31,6 +31,9 @@ interface OpenField {
   readonly value: CollectedBytes;
 }
 
+/** A part that is being read, and what is told of it at its end. */
+type OpenPart = (OpenFile | OpenField) & { readonly fact: PartFact };
+
 /** Checks the parts of a form against its rule as they arrive, and reports each part it has read to its end. */
 export class FormCheck implements PartHandler {
   readonly #rule: FormRule;
@@ -41,8 +44,7 @@ export class FormCheck implements PartHandler {
   #fieldCount = 0;
   #undecided: FileTypeCheck[] = [];
   #filesBegun = 0;
-  #fact: PartFact | undefined;
-  #part: OpenFile | OpenField | undefined;
+  #part: OpenPart | undefined;
 
   constructor(rule: FormRule, partRead: (fact: PartFact) => void) {
     this.#rule = rule;
@@ -55,13 +57,14 @@ export class FormCheck implements PartHandler {
       throw new Refusal('body_invalid', { message: `The form must have at most ${partsMax} parts` });
     }
     const { name, fileName, type } = header;
-    const kind = fileName === undefined ? 'field' : 'file';
-    this.#part = fileName === undefined ? this.#openField(name) : this.#openFile(header, fileName);
-    this.#fact = { kind, name, fileName, type: type ?? 'text/plain', bytes: 0 };
+    const part = fileName === undefined ? this.#openField(name) : this.#openFile(header, fileName);
+    const fact = { kind: part.kind, name, fileName, type: type ?? 'text/plain', bytes: 0 };
+    this.#part = { ...part, fact };
   }
 
   partData(data: Buffer): void {
-    const [part, fact] = this.#current();
+    const part = this.#current();
+    const { fact } = part;
     fact.bytes += data.length;
     if (part.kind === 'file') {
       if (part.rule && fact.bytes > part.rule.sizeMax) {
@@ -80,7 +83,8 @@ export class FormCheck implements PartHandler {
   }
 
   partEnds(): void {
-    const [part, fact] = this.#current();
+    const part = this.#current();
+    const { fact } = part;
     if (part.kind === 'file') {
       this.#checkSizeMin(part, fact.bytes);
       part.types?.end();
@@ -120,9 +124,9 @@ export class FormCheck implements PartHandler {
     if (fault !== undefined) throw new Refusal('body_invalid', { message: fault });
   }
 
-  #current(): [OpenFile | OpenField, PartFact] {
-    if (!this.#part || !this.#fact) throw new Error('the reader reported data before a part');
-    return [this.#part, this.#fact];
+  #current(): OpenPart {
+    if (!this.#part) throw new Error('the reader reported data before a part');
+    return this.#part;
   }
 
   #openFile({ name, type, charset }: PartHeader, fileName: string): OpenFile {
