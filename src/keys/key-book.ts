@@ -85,7 +85,7 @@ export interface KeyBook {
 export const overlapMsMax = 90 * 86_400_000;
 /**
  * When somebody else changes the key meanwhile, and no version was asked for, the change is retried this often, so that nobody
- * can keep an exposed key alive by changing it. Twenty that never pause leave one attempt in sixteen a chance.
+ * can keep an exposed key alive by changing it. With twenty writers that never pause, one attempt in sixteen succeeds.
  */
 const attemptsMax = 200;
 /** Before another attempt, so that those that came together do not meet again. */

@@ -83,7 +83,10 @@ async function* bounded(chunks: AsyncIterable<Buffer>, sizeMax: number): AsyncGe
   }
 }
 
-/** The parts that came first, of which only the last is not counted. Each is held until the next one is asked for. */
+/**
+ * What came of a body before it proved too large to be buffered: what was collected, counted until the next part is asked for, and
+ * the chunk that was too much, which never is.
+ */
 class Beginning {
   readonly #parts: Buffer[];
   readonly #memory: BodyMemory;

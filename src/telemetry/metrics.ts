@@ -23,9 +23,9 @@ const decisions = [
 ] as const;
 
 /**
- * Counts what happens. Labels come from the configuration and the code only, so clients cannot make series grow. What an alarm may wait
- * for is shown before there is any of it, as `increase()` sees no first one in a series that begins with it: whoever may come to count
- * it says so by `expect…`.
+ * Counts what happens. Labels come from the configuration and the code only, so clients cannot make series grow. What an
+ * alert watches is shown at 0 before it first happens (`expect…`), because `increase()` does not see the first event of a series
+ * that begins with it.
  */
 export interface Metrics {
   readonly registry: MetricsSource;

@@ -2,8 +2,8 @@ import { StoreUnavailable, Unreadable } from '../stores/ledger.ts';
 import type { Logger } from './log.ts';
 
 /**
- * What fails, and comes back, by itself: writing, in a store without room; reading the changes of keys, without the right to. All else
- * fails with the whole of it.
+ * The parts of a store that fail alone: `writes` when it has no room, `changes` when our user may not read the feed of changed keys.
+ * Anything else is `all`.
  */
 export type StorePart = 'all' | 'writes' | 'changes';
 

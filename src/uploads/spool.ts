@@ -159,7 +159,10 @@ export class Spool {
     }
   }
 
-  /** One after another; one that still finds no room leaves its own to the next: all at once, all would fail. */
+  /**
+   * Second tries go one after another. A spool that still finds no room drops its file, which makes room for the next; all at
+   * once, all would fail.
+   */
   async #tryAgain(write: () => Promise<void>, error: unknown): Promise<void> {
     if (lackOf(error) !== diskFull) throw error;
     const tried = this.#usage.secondTries.then(write).catch(async (failure: unknown) => {

@@ -72,7 +72,7 @@ export class NonsenseAnswer extends Error {
   }
 }
 
-/** What both lanes say of a 101 for who did not ask to switch. */
+/** What both lanes say of a 101 that the client did not ask for. */
 export const switchedUnasked = 'it switched protocols and was not asked to';
 
 /** The upstream closed a connection on which it still owed an answer. */

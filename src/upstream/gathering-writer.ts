@@ -12,8 +12,8 @@ export class GatheringWriter {
   #length = 0;
   #gathers = false;
   /**
-   * Of our own, as a response takes back that it needs to drain only while Node listens to its socket: behind an upgrade that is
-   * answered in HTTP it goes on to say so.
+   * Kept here, not read from `writableNeedDrain`: Node clears that only while it listens to the response's socket, which it does
+   * not behind an upgrade that is answered in HTTP.
    */
   #isFull = false;
 

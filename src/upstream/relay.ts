@@ -168,9 +168,9 @@ export class Relay implements AnswerListener, Guest {
   #finish(): void {
     if (!this.#giveHead()) return;
     this.#stop();
-    // Head and body as one string cost one write of text, much less than the write of a list of buffers.
     this.#body?.flush();
     if (this.#held === undefined) this.#res.end();
+    // Head and body as one string cost one write of text, much less than the write of a list of buffers.
     else this.#res.end(this.#held.toString('latin1'), 'latin1');
     this.#listener.resolve();
   }

@@ -87,8 +87,8 @@ export class LeaseSweep {
   }
 
   /**
-   * While the store is away only the key itself has a use for what is held, and on its way back it would be lost to it. With no step
-   * waiting nobody would hear that the store is there again, so one that gives nothing back asks.
+   * While the store is away, units stay with their key, the only one that can spend them. If no step waits, one that gives nothing
+   * back is sent, or nobody would notice the store's return.
    */
   #askWith(lease: Lease): void {
     if (this.#steps.outbox.size === 0) this.#steps.sendBack(lease, lease.counters, 0);
@@ -103,7 +103,7 @@ export class LeaseSweep {
     if (surplus > 0) this.#steps.sendBack(lease, lease.counters, surplus);
   }
 
-  /** Where so many keys were just turned away, or hold too much for others to stay, what tells nothing waits for no second. */
+  /** With so many leases in the book, one that tells nothing goes before its second of rest is over. */
   #mayGoEarly(lease: Lease, mono: number): boolean {
     return this.#book.size > 2 * manyLeases && lease.isBare(mono);
   }
