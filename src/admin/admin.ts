@@ -60,8 +60,8 @@ export function createAdmin(parts: AdminParts): Admin {
   });
   app.get('/readyz', async function readyz(req: Request, res: Response) {
     const withoutStore = excludesStore(req.url);
-    const { reasons, ...verdict } = await readiness.check();
-    const ready = withoutStore ? verdict.readyWithoutStore : verdict.ready;
+    const { reasons, ...report } = await readiness.check();
+    const ready = withoutStore ? report.readyWithoutStore : report.ready;
     res.status(ready ? 200 : 503).json({ status: ready ? 'ready' : 'not ready', reasons });
   });
   app.use(function checkHost(req: Request, _res: Response, next: NextFunction) {

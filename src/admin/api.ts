@@ -86,15 +86,15 @@ export function createApi({ configInForce, store, logger }: ApiParts): Api {
     { operation, actor, id }: Asked,
     work: () => Promise<Answer>,
   ): Promise<Answer> {
-    const write = (status: number, keyId: string | undefined): void =>
+    const logChange = (status: number, keyId: string | undefined): void =>
       logger.info({ actor, action: operation.id, keyId, status }, 'an operator asked for a change');
     try {
       const result = await work();
-      write(result.status, id === '' ? result.headers?.['Location']?.split('/').at(-1) : id);
+      logChange(result.status, id === '' ? result.headers?.['Location']?.split('/').at(-1) : id);
       return result;
     } catch (error) {
       const status = hasLeft(req) ? statusOfGone : (problemOf(error) ?? internalProblem()).status;
-      write(status, id !== '' && statusesOfKnown.has(status) ? id : undefined);
+      logChange(status, id !== '' && statusesOfKnown.has(status) ? id : undefined);
       throw error;
     }
   }

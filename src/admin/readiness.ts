@@ -60,7 +60,7 @@ export function createReadiness(store: Pick<Store, 'probe'>, upstreams: () => It
 
   return {
     async check() {
-      if (draining) return stopping;
+      if (draining) return stoppingReport;
       const now = performance.now();
       if (last === undefined || now - last.at > keptForMs) last = { at: now, report: judge() };
       return await last.report;
@@ -72,7 +72,7 @@ export function createReadiness(store: Pick<Store, 'probe'>, upstreams: () => It
 }
 
 /** What is said from the beginning of a drain on. */
-export const stopping: ReadinessReport = {
+export const stoppingReport: ReadinessReport = {
   ready: false,
   readyWithoutStore: false,
   reasons: ['the gateway is stopping'],

@@ -12,7 +12,7 @@ export class Stopping {
 
   /** Throws when it is. */
   check(): void {
-    if (this.#begun) throw stopping();
+    if (this.#begun) throw stoppingProblem();
   }
 
   /**
@@ -21,7 +21,7 @@ export class Stopping {
    */
   async orStop<T>(sent: Promise<T>): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
-    const giveUp = (): void => reject(stopping());
+    const giveUp = (): void => reject(stoppingProblem());
     sent.then(resolve, reject);
     if (this.#begun) giveUp();
     else this.#waiting.add(giveUp);
@@ -44,6 +44,6 @@ export class Stopping {
   }
 }
 
-function stopping(): AdminProblem {
+function stoppingProblem(): AdminProblem {
   return new AdminProblem('stopping', 'The gateway is stopping', { headers: { 'Retry-After': '1' } });
 }

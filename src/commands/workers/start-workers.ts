@@ -2,7 +2,7 @@ import cluster, { type Worker } from 'node:cluster';
 import { setImmediate as turn } from 'node:timers/promises';
 import { claimPort, type Claim } from '../../door/acceptors.ts';
 import { createAdmin, listenAdmin } from '../../admin/admin.ts';
-import { stopping, type Readiness, type ReadinessReport } from '../../admin/readiness.ts';
+import { stoppingReport, type Readiness, type ReadinessReport } from '../../admin/readiness.ts';
 import type { Address, Config } from '../../config/config.ts';
 import type { HandedConfig } from '../../config/hand-over.ts';
 import { endedBy } from '../exit-codes.ts';
@@ -161,7 +161,7 @@ function readinessOf(crew: Crew, count: number): Pick<Readiness, 'check' | 'drai
       draining = true;
     },
     async check(): Promise<ReadinessReport> {
-      if (draining) return stopping;
+      if (draining) return stoppingReport;
       const reports: ReadinessReport[] = [];
       await crew.ask('readiness', (report) => reports.push(report));
       const missing = count - reports.length;
