@@ -34,7 +34,7 @@ export function parseStoreAddress(text: string): StoreAddress {
   const ca = parameters.get('ca');
   if (ca === '') throw new StoreAddressError('ca needs a file, for example ?ca=/etc/ssl/redis-ca.pem');
   if (ca !== undefined && !secure) throw new StoreAddressError('ca needs TLS: write rediss instead of redis');
-  const shape = match[2] ?? 'single';
+  const shape = (match[2] ?? 'single') as Shape;
   const idle = sentinelParameters.find((name) => parameters.has(name));
   if (idle !== undefined && shape !== 'sentinel')
     throw new StoreAddressError(`${idle} needs ${match[1]}+sentinel`);
@@ -72,12 +72,13 @@ function readPrefix(prefix: string): string {
   return prefix;
 }
 
+type Shape = RedisServers['kind'];
 type Query = ReadonlyMap<string, string>;
 type Rest = { readonly path: string; readonly parameters: Query };
 
 function readAuthority(
   authority: string,
-  shape: string,
+  shape: Shape,
   { path, parameters }: Rest,
 ): Pick<RedisAddress, 'servers' | 'username' | 'password' | 'db'> {
   const at = authority.lastIndexOf('@');
@@ -99,7 +100,7 @@ function readAuthority(
 }
 
 function readServers(
-  shape: string,
+  shape: Shape,
   addresses: readonly Address[],
   { master, parameters }: { master: string | undefined; parameters: Query },
 ): RedisServers {
@@ -139,7 +140,7 @@ function readServer(text: string, defaultPort: number): Address {
   return { host, port };
 }
 
-function readDb(text: string, shape: string): number {
+function readDb(text: string, shape: Shape): number {
   if (text === '') return 0;
   if (!/^\d{1,5}$/.test(text)) throw new StoreAddressError('the number of a database is a whole number');
   if (shape === 'cluster' && Number(text) !== 0)

@@ -235,7 +235,7 @@ export function createKeyBook({ store, rules, now }: KeyTools): KeyBook {
 }
 
 interface Act extends By {
-  readonly action: string;
+  readonly action: 'create' | 'update' | 'rotate' | 'enable' | 'disable' | 'revoke';
 }
 
 /** What becomes of a key, the very same record for no change; and what was made that the record does not hold. */

@@ -3,6 +3,7 @@ import type { PlanRule } from '../config/plan-rule.ts';
 import { noRoute } from '../config/route-names.ts';
 import { node, version } from './build.ts';
 import { CounterTally, HistogramTally, type HistogramAbout } from './tallies.ts';
+import type { RefusalCode } from '../refusals.ts';
 import type { Visit } from '../visit.ts';
 
 /** Where the numbers are read. */
@@ -32,7 +33,7 @@ export interface Metrics {
   /** Counts a request that is over. */
   countRequest(visit: Visit, status: number): void;
   /** Counts a request that could not even be parsed. */
-  countUnreadable(status: number, refusal: string): void;
+  countUnreadable(status: number, refusal: RefusalCode): void;
   readonly countUpstreamError: (upstream: string, kind: (typeof upstreamErrors)[number]) => void;
   expectUpstream(upstream: string): void;
   observeStore(operation: string, seconds: number, ok: boolean): void;
