@@ -9,7 +9,8 @@ import { createLog, createLogger, type Log } from '../telemetry/log.ts';
 import { settleSoon } from './settle-heap.ts';
 import { explainConfig } from './explain-config.ts';
 import { Reloader, type Loaded, type ReloaderOptions } from './reload.ts';
-import { announce, explainStart, watchForFaults } from './lifecycle.ts';
+import { explainStart } from './explain-start.ts';
+import { announce, watchForFaults } from './lifecycle.ts';
 import type { Stop } from './stop-signals.ts';
 
 /**

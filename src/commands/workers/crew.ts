@@ -5,7 +5,7 @@ import { exitCodes } from '../exit-codes.ts';
 import { describeCause, type Logger } from '../../telemetry/log.ts';
 import type { Snapshot } from '../../telemetry/merged-metrics.ts';
 import { within } from '../../waiting/patience.ts';
-import { CannotStart } from '../lifecycle.ts';
+import { CannotStart } from '../explain-start.ts';
 import { Backoff } from './backoff.ts';
 import { Member } from './member.ts';
 import { Questions } from './questions.ts';

@@ -5,7 +5,8 @@ import { exitCodes } from '../exit-codes.ts';
 import { startGateway, type Gateway, type OperatorParts } from '../../gateway/gateway.ts';
 import { createLog, type Log } from '../../telemetry/log.ts';
 import { settleSoon } from '../settle-heap.ts';
-import { drainPatienceMs, explainStart, watchForFaults } from '../lifecycle.ts';
+import { explainStart } from '../explain-start.ts';
+import { drainPatienceMs, watchForFaults } from '../lifecycle.ts';
 import type { Begin, Order, Question, Report } from './worker-messages.ts';
 
 /** One of the processes that `workers` asks for. It serves; the process that started it leads it and speaks for it. */

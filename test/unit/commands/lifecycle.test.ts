@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { test, type TestContext } from 'node:test';
+import { test } from 'node:test';
 import type { Config } from '../../../src/config/config.ts';
-import { CannotStart, drainPatienceMs, explainStart } from '../../../src/commands/lifecycle.ts';
+import { drainPatienceMs } from '../../../src/commands/lifecycle.ts';
 
 const lifecycle = new URL('../../../src/commands/lifecycle.ts', import.meta.url).href;
 const log = new URL('../../../src/telemetry/log.ts', import.meta.url).href;
@@ -24,86 +24,6 @@ test('faults that come together are all in the log, and the process ends with th
   assert.deepEqual(told, ['first', 'second', 'third']);
   assert.equal(ended.stderr, '');
   assert.equal(ended.status, 70);
-});
-
-const config = {
-  listen: { host: '127.0.0.1', port: 8080 },
-  admin: { listen: { host: 'admin.test', port: 9090 }, tokens: [] },
-} as unknown as Config;
-
-function explained(t: TestContext, error: unknown): readonly [number, string] {
-  const said: string[] = [];
-  const { mock } = t.mock.method(process.stderr, 'write', (text: string) => void said.push(text));
-  try {
-    return [explainStart(error, config), said.join('')];
-  } finally {
-    mock.restore();
-  }
-}
-
-function failedTo(syscall: string, over: object): Error {
-  return Object.assign(new Error('the system says why'), { syscall, ...over });
-}
-
-test('a worker that said why it cannot start is not spoken for, nor is one that Ctrl-C ended', (t) => {
-  assert.deepEqual(explained(t, new CannotStart(78, null)), [78, '']);
-  assert.deepEqual(explained(t, new CannotStart(null, 'SIGINT')), [130, '']);
-  const [code, said] = explained(t, new CannotStart(null, 'SIGKILL'));
-  assert.equal(code, 70);
-  assert.match(said, /ended by SIGKILL while it started: is there enough memory/);
-  assert.deepEqual(explained(t, new CannotStart(null, 'SIGKILL', true)), [
-    70,
-    'gatehouse: the first worker took too long to start and was killed\n',
-  ]);
-  assert.match(explained(t, new CannotStart(null, 'SIGSEGV'))[1], /ended by SIGSEGV while it started\n$/);
-});
-
-const busy: readonly (readonly [string, object, string])[] = [
-  [
-    'the port of callers',
-    { code: 'EADDRINUSE', address: '127.0.0.1', port: 8080 },
-    '127.0.0.1:8080 (listen): another process uses it',
-  ],
-  [
-    'a port of callers at a name, which the system calls by its address,',
-    { code: 'EADDRINUSE', address: '127.0.0.9', port: 8080 },
-    '127.0.0.1:8080 (listen): another process uses it',
-  ],
-  [
-    'a host without its port',
-    { code: 'EACCES', address: '127.0.0.1' },
-    '127.0.0.1:8080 (listen): this user may not open it',
-  ],
-  [
-    'the port of operators',
-    { code: 'EADDRINUSE', address: '127.0.0.1', port: 9090 },
-    'admin.test:9090 (admin.listen): another process uses it',
-  ],
-  [
-    'a name of operators',
-    { code: 'ENOTFOUND', hostname: 'admin.test' },
-    'admin.test:9090 (admin.listen): the host name is unknown',
-  ],
-  [
-    'an address that is none for a reason of its own',
-    { code: 'EAFNOSUPPORT', address: '127.0.0.1', port: 8080 },
-    '127.0.0.1:8080 (listen): the system says why',
-  ],
-];
-for (const [name, over, says] of busy) {
-  test(`${name} that cannot be opened is named as the configuration has it`, (t) => {
-    assert.deepEqual(explained(t, failedTo('listen', over)), [69, `gatehouse: cannot listen on ${says}\n`]);
-  });
-}
-
-test('a process that cannot be made is told of, and what is no failure of a start is thrown on', (t) => {
-  const [code, said] = explained(t, failedTo('spawn node', {}));
-  assert.deepEqual(
-    [code, said],
-    [69, 'gatehouse: no process can be made for a worker: the system says why\n'],
-  );
-  const fault = failedTo('read', {});
-  assert.throws(() => explained(t, fault), fault);
 });
 
 test('a worker may take its delay, its time and a little more from the word to drain to its end', () => {
