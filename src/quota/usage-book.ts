@@ -62,7 +62,7 @@ export interface UsageBookParts {
 }
 
 /** A key, of the configuration or of the store. */
-interface Holder extends Entitlement {
+interface EntitledKey extends Entitlement {
   readonly id: string;
 }
 
@@ -75,16 +75,16 @@ interface StoredPage {
 export function createUsageBook({ config, store }: UsageBookParts): UsageBook {
   const inFile = new Set(config.keys.map(({ id }) => id));
 
-  async function find(id: string): Promise<Holder> {
+  async function find(id: string): Promise<EntitledKey> {
     const key = config.keys.find((one) => one.id === id);
-    if (key !== undefined) return holderOf(key);
+    if (key !== undefined) return entitledKeyOf(key);
     const known = await store.keys.readKey(id);
     if (known !== undefined) return known.record;
     const ids = config.keys.map((one) => one.id);
     throw new KeyProblem('not_found', `there is no such key${suggestNear(id, ids)}`);
   }
 
-  function rulesOf(key: Holder): PlanRule {
+  function rulesOf(key: EntitledKey): PlanRule {
     const plan = planOf(key, config.plans);
     if (plan !== undefined) return plan;
     const message = `the configuration has no plan ${key.plan}, which key ${key.id} has`;
@@ -99,14 +99,14 @@ export function createUsageBook({ config, store }: UsageBookParts): UsageBook {
     throw new KeyProblem('conflict', `plan ${key.plan} of key ${key.id} has no quotas`);
   }
 
-  async function usageOf(key: Holder, plan: PlanRule): Promise<KeyUsage> {
+  async function usageOf(key: EntitledKey, plan: PlanRule): Promise<KeyUsage> {
     const at = await store.ledger.readTime(key.id);
     const quotas = await readUsage(store.ledger, { keyId: key.id, plan, at });
     return { key: key.id, plan: key.plan, quotas };
   }
 
   /** A key whose plan is gone has no quotas. */
-  async function usageIn({ id, found: key }: Listed<Holder>): Promise<Listed<KeyUsage>> {
+  async function usageIn({ id, found: key }: Listed<EntitledKey>): Promise<Listed<KeyUsage>> {
     if (key === undefined) return { id, found: undefined };
     const plan = planOf(key, config.plans);
     if (plan === undefined) return { id, found: { key: id, plan: key.plan, quotas: [] } };
@@ -118,7 +118,7 @@ export function createUsageBook({ config, store }: UsageBookParts): UsageBook {
     }
   }
 
-  async function readIn(list: readonly Listed<Holder>[]): Promise<Omit<UsagePage, 'next'>> {
+  async function readIn(list: readonly Listed<EntitledKey>[]): Promise<Omit<UsagePage, 'next'>> {
     const items: KeyUsage[] = [];
     const unreadable: string[] = [];
     for (const some of slicesOf(list, keysAtOnce)) {
@@ -158,10 +158,10 @@ export function createUsageBook({ config, store }: UsageBookParts): UsageBook {
       const own = startsInFile ? config.keys.slice(at + 1, at + 1 + limit).map(listedOf) : [];
       if (own.length === limit) return { ...(await readIn(own)), next: own.at(-1)?.id ?? null };
       const { keys, next } = await listStored(startsInFile ? '' : cursor, limit - own.length);
-      const held = keys
+      const stored = keys
         .map(({ id, found }) => ({ id, found: found?.record }))
         .filter(({ found }) => found?.revokedAt === undefined);
-      return { ...(await readIn([...own, ...held])), next };
+      return { ...(await readIn([...own, ...stored])), next };
     },
     async planReset(id, quota) {
       const { key, quotas } = await chooseCounters(id, quota);
@@ -178,12 +178,12 @@ export function createUsageBook({ config, store }: UsageBookParts): UsageBook {
 const keysAtOnce = 32;
 
 /** A key of the configuration has only the quotas of its plan. */
-function holderOf({ id, plan }: Config['keys'][number]): Holder {
+function entitledKeyOf({ id, plan }: Config['keys'][number]): EntitledKey {
   return { id, plan, quotas: [] };
 }
 
-function listedOf(key: Config['keys'][number]): Listed<Holder> {
-  return { id: key.id, found: holderOf(key) };
+function listedOf(key: Config['keys'][number]): Listed<EntitledKey> {
+  return { id: key.id, found: entitledKeyOf(key) };
 }
 
 /** What was used, as JSON shows it. */
