@@ -24,7 +24,7 @@ export interface AppParts {
 export interface App {
   readonly handle: (req: IncomingMessage, res: ServerResponse) => void;
   /** What the server makes its requests and responses with. The handler takes no other requests. */
-  readonly messages: Pick<ServerOptions, 'IncomingMessage' | 'ServerResponse'>;
+  readonly messageClasses: Pick<ServerOptions, 'IncomingMessage' | 'ServerResponse'>;
 }
 
 /**
@@ -67,7 +67,7 @@ export function createApp({ travel, findOrigin, logger, metrics, withhold }: App
   function handle(req: IncomingMessage, res: ServerResponse): void {
     app(req as Request, res as Response, neverReached);
   }
-  return { handle, messages: messagesFor(app, accessLog.shared) };
+  return { handle, messageClasses: messageClassesFor(app, accessLog.shared) };
 }
 
 /**
@@ -75,7 +75,7 @@ export function createApp({ travel, findOrigin, logger, metrics, withhold }: App
  * it from the start stay as they are, which saves some 4 µs of a request. What Express and pino-http would add to each of them,
  * and nobody reads, is on the prototypes.
  */
-function messagesFor(app: Express, shared: AccessLog['shared']): App['messages'] {
+function messageClassesFor(app: Express, shared: AccessLog['shared']): App['messageClasses'] {
   const AppRequest = gatheringRequest();
   class AppResponse<R extends IncomingMessage> extends http.ServerResponse<R> {}
   Object.setPrototypeOf(AppRequest.prototype, app.request);

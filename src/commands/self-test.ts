@@ -120,9 +120,13 @@ async function send(canary: string, { find, status }: Way, logger: Logger): Prom
 }
 
 /** One request over a connection in memory. Answered by another stage, it would not test the one it is meant for. */
-async function exchange({ handle, messages }: App, keys: readonly string[], status: number): Promise<string> {
+async function exchange(
+  { handle, messageClasses }: App,
+  keys: readonly string[],
+  status: number,
+): Promise<string> {
   const [client, server] = duplexPair();
-  http.createServer(messages, handle).emit('connection', server);
+  http.createServer(messageClasses, handle).emit('connection', server);
   const headers = keys.map((key) => `apiKey: ${key}\r\n`).join('');
   client.write(`GET /canary HTTP/1.1\r\nHost: canary\r\nConnection: close\r\n${headers}\r\n`);
   const closed = event(server, 'close');

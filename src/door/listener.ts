@@ -25,7 +25,7 @@ export interface ListenerOptions extends UnreadableOptions {
   readonly limits: Limits;
   readonly handle: Handle;
   /** What requests and responses are made with. */
-  readonly messages: Pick<ServerOptions, 'IncomingMessage' | 'ServerResponse'>;
+  readonly messageClasses: Pick<ServerOptions, 'IncomingMessage' | 'ServerResponse'>;
 }
 
 /** How often Node looks for headers that are too slow, and we for readers that are and for what idle connections keep. */
@@ -66,9 +66,9 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   };
 }
 
-function createServer({ limits, messages }: ListenerOptions): Server {
+function createServer({ limits, messageClasses }: ListenerOptions): Server {
   const server = http.createServer({
-    ...messages,
+    ...messageClasses,
     maxHeaderSize: limits.headerBytes,
     headersTimeout: limits.headerTimeoutMs,
     requestTimeout: 0, // who reads a body holds it to its time, and knows when it was not the client who kept it waiting

@@ -20,14 +20,14 @@ for (const [name, how] of [
   test(`a request that cannot even be refused as it ${name} ends its connection, and only the log tells why`, async (t) => {
     const lines: string[] = [];
     const logger = createLogger('info', { write: (line) => void lines.push(line) });
-    const { handle, messages } = createApp({
+    const { handle, messageClasses } = createApp({
       ...how,
       findOrigin: originFinder([]),
       logger,
       metrics: createMetrics(),
       withhold: String,
     });
-    const socket = connect(await listen(t, createServer(messages, handle)), '127.0.0.1');
+    const socket = connect(await listen(t, createServer(messageClasses, handle)), '127.0.0.1');
     socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
     assert.equal(await text(socket), '');
     assert.match(lines.join(''), /"level":"error".*"status":500,"refusal":"internal".*secret words/);
@@ -35,14 +35,14 @@ for (const [name, how] of [
 }
 
 test('a fault before anything is known of a request ends its connection and nothing else', async (t) => {
-  const { handle, messages } = createApp({
+  const { handle, messageClasses } = createApp({
     travel: async () => undefined,
     findOrigin: fails,
     logger: createLogger('info', { write: assert.fail }),
     metrics: createMetrics(),
     withhold: String,
   });
-  const port = await listen(t, createServer(messages, handle));
+  const port = await listen(t, createServer(messageClasses, handle));
   for (let turn = 0; turn < 2; turn += 1) {
     const socket = connect(port, '127.0.0.1');
     socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
@@ -51,7 +51,7 @@ test('a fault before anything is known of a request ends its connection and noth
 });
 
 test('a fault of a request whose connection cannot even be reset ends that connection and nothing else', async (t) => {
-  const { handle, messages } = createApp({
+  const { handle, messageClasses } = createApp({
     travel: async (req) => {
       t.mock.method(req.socket, 'resetAndDestroy', fails);
       fails();
@@ -61,7 +61,7 @@ test('a fault of a request whose connection cannot even be reset ends that conne
     metrics: createMetrics(),
     withhold: String,
   });
-  const socket = connect(await listen(t, createServer(messages, handle)), '127.0.0.1');
+  const socket = connect(await listen(t, createServer(messageClasses, handle)), '127.0.0.1');
   socket.write('GET / HTTP/1.0\r\nHost: a\r\n\r\n');
   assert.equal(await text(socket), '');
 });

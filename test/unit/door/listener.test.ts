@@ -49,7 +49,7 @@ async function listenWith(
     sharesPort: false,
     limits: all,
     connections,
-    messages: {},
+    messageClasses: {},
     wording: createWording(new Map()),
     unreadable: own.unreadable,
     handle: (req, res) => {
