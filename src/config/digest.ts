@@ -5,7 +5,7 @@ import type { RawKey, RawToken } from './schema.ts';
 export const plainTokenName = 'admin';
 
 /** SHA-256 of a key's secret in lower-case hex; undefined when the YAML gives neither secret nor hash. */
-export function digestOf({ secret, hash: written }: Pick<RawKey, 'secret' | 'hash'>): string | undefined {
+export function keyDigest({ secret, hash: written }: Pick<RawKey, 'secret' | 'hash'>): string | undefined {
   return secret === undefined ? writtenDigest(written) : hash('sha256', secret);
 }
 

@@ -1,6 +1,6 @@
 import { compileCheckedBodies } from './body-schema/compile-bodies.ts';
 import type { Config } from './config.ts';
-import { digestOf, plainTokenName, tokenDigest } from './digest.ts';
+import { keyDigest, plainTokenName, tokenDigest } from './digest.ts';
 import { checked } from './checked.ts';
 import { resolveConfig, type CheckedConfig } from './resolve-config.ts';
 import type { RawConfig, RawToken } from './schema.ts';
@@ -21,7 +21,7 @@ export function handOver({ file, raw }: CheckedConfig): HandedConfig {
       ...raw,
       keys: raw.keys.map((key) => {
         const { secret: _, ...rest } = key;
-        return { ...rest, hash: written(digestOf(key)) };
+        return { ...rest, hash: written(keyDigest(key)) };
       }),
       admin: {
         ...raw.admin,

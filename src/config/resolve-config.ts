@@ -12,7 +12,7 @@ import type {
   UpstreamConfig,
   Version,
 } from './config.ts';
-import { digestOf, plainTokenName, tokenDigest } from './digest.ts';
+import { keyDigest, plainTokenName, tokenDigest } from './digest.ts';
 import { parseInstant } from './instants.ts';
 import { parseStoreAddress } from './parse-store-address.ts';
 import { resolvePlan } from './resolve-plan.ts';
@@ -92,7 +92,7 @@ function resolveKey(key: RawKey): StaticKey {
   return {
     id: key.id,
     plan: key.plan,
-    digest: checked(digestOf(key)),
+    digest: checked(keyDigest(key)),
     enabled: key.enabled,
     expiresAt: instant(key.expires),
   };

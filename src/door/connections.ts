@@ -70,11 +70,11 @@ export class Connections {
     if (connection === undefined) return ignore;
     const crowded =
       this.#inFlight >= this.#limits.inFlight || connection.inFlight >= this.#limits.inFlightPerConnection;
-    const refused = crowded || connection.isEnding;
+    const isRefused = crowded || connection.isEnding;
     connection.enter(req, res);
     // Refusals that nobody reads pile up too. To stop reading would not do: nobody would hear the client leave.
     if (connection.inFlight >= this.#heldMax) connection.cutOff();
-    if (refused) {
+    if (isRefused) {
       res.shouldKeepAlive = false;
       throw overloaded();
     }
@@ -149,8 +149,8 @@ export class Connections {
 
   /** Resolves when every connection is gone and every request has ended, or has had time to. */
   async gone(): Promise<void> {
-    const patience = performance.now() + gonePatienceMs;
-    while ((this.#open.size > 0 || this.#inFlight > 0) && performance.now() < patience) await pause(10);
+    const deadline = performance.now() + gonePatienceMs;
+    while ((this.#open.size > 0 || this.#inFlight > 0) && performance.now() < deadline) await pause(10);
   }
 }
 

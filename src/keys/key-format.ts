@@ -12,7 +12,7 @@ export interface KeyFormat {
   /** Whether the text is a secret made here, one with a mistake in it, or of another format, which may begin the same way. */
   judge(secret: string): 'sound' | 'mistyped' | 'foreign';
   /** What may be shown of a secret so that people can tell it from others. */
-  start(secret: string): string;
+  startOf(secret: string): string;
   /** A regular expression for secret scanners: POSIX extended, PCRE, RE2 and JavaScript read it alike. */
   readonly pattern: string;
 }
@@ -59,7 +59,7 @@ export function createKeyFormat(prefix: string): KeyFormat {
       if (isOurs(secret)) return 'sound';
       return near.test(secret) ? 'mistyped' : 'foreign';
     },
-    start(secret) {
+    startOf(secret) {
       // Others may begin like this too, and be short enough that this is all of them.
       if (isOurs(secret)) return secret.slice(0, head.length + shownLength);
       return secret.length < foreignLengthToShow ? '' : secret.slice(0, shownLength);

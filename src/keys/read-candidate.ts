@@ -123,5 +123,5 @@ function readSecret(
   if (format.judge(secret) === 'mistyped') {
     throw invalidFields([{ field: 'secret', message: 'begins as our keys do and has a mistake in it' }]);
   }
-  return { digest: hash('sha256', secret), start: format.start(secret) };
+  return { digest: hash('sha256', secret), start: format.startOf(secret) };
 }

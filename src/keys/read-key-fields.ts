@@ -72,7 +72,7 @@ export function readKeyId(id: unknown): string {
     const message = 'is not an id, use up to 64 letters, digits, ".", "_" and "-"';
     throw invalidFields([{ field: 'id', message }]);
   }
-  if (isSecret(id)) throw invalidFields([{ field: 'id', message: isSecretFault }]);
+  if (isSecret(id)) throw invalidFields([{ field: 'id', message: secretFault }]);
   return id;
 }
 
@@ -108,14 +108,14 @@ const quotaFields = ['name', 'limit', 'per', 'timezone'];
 
 function readLine(value: unknown, say: Say): string | undefined {
   if (typeof value !== 'string') return say('is not text');
-  if (isSecret(value)) return say(isSecretFault);
+  if (isSecret(value)) return say(secretFault);
   if (!printable.test(value)) return say('holds characters that cannot be seen');
   return isLongerThan(value, lineLengthMax)
     ? say(`is longer than ${lineLengthMax} characters`)
     : value.trim();
 }
 
-const isSecretFault = 'is a secret of a key, which belongs nowhere else';
+const secretFault = 'is a secret of a key, which belongs nowhere else';
 
 /** As when columns are mixed up. Any other text is shown in lists, logs and headers. */
 function isSecret(text: string): boolean {
@@ -160,7 +160,7 @@ function readLabels(value: unknown, say: Say): Readonly<Record<string, string>> 
     if (!labelName.test(name)) say('has a name that is not made of letters, digits, ".", "_", "/" and "-"');
     else if (typeof text !== 'string' || !printable.test(text) || isLongerThan(text, lineLengthMax)) {
       say(`is not text of up to ${lineLengthMax} characters`, `.${name}`);
-    } else if (isSecret(text)) say(isSecretFault, `.${name}`);
+    } else if (isSecret(text)) say(secretFault, `.${name}`);
   }
   return Object.fromEntries(labels.map(([name, text]) => [name, String(text)]));
 }

@@ -7,8 +7,11 @@ const requestsMax = 8;
 /** Whether the request has been made before. Throws when its name was used for another one. */
 export function isMarked({ requests }: KeyRecord, { name, content }: RequestMark): boolean {
   const mark = requests.find((one) => one.name === name);
-  if (mark === undefined || mark.content === content) return mark !== undefined;
-  throw new KeyProblem('reused', 'this idempotency key belongs to another request');
+  if (mark === undefined) return false;
+  if (mark.content !== content) {
+    throw new KeyProblem('reused', 'this idempotency key belongs to another request');
+  }
+  return true;
 }
 
 /** The key with the request added to those that it knows. The first is kept for good: it may be the one that made the key. */

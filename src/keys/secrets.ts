@@ -17,7 +17,7 @@ export function createSecret(
   const kept = {
     number,
     digest: hash('sha256', secret),
-    start: format.start(secret),
+    start: format.startOf(secret),
     createdAt,
     expiresAt: undefined,
   };

@@ -30,12 +30,12 @@ export function printKey(key: KeyView, stream: NodeJS.WritableStream): string {
     ['owner', key.owner],
     ['state', stateOf(key)],
     ['plan', key.plan],
-    ['own quotas', none(key.quotas.map(quotaText), 'none')],
-    ['scopes', none(key.scopes, 'every endpoint')],
-    ['networks', none(key.networks, 'from anywhere')],
+    ['own quotas', joinedOr(key.quotas.map(quotaText), 'none')],
+    ['scopes', joinedOr(key.scopes, 'every endpoint')],
+    ['networks', joinedOr(key.networks, 'from anywhere')],
     [
       'labels',
-      none(
+      joinedOr(
         Object.entries(key.labels).map((label) => label.join('=')),
         '',
       ),
@@ -92,7 +92,7 @@ function changesText({ changes }: AuditView): string {
     .join(', ');
 }
 
-function none(items: readonly string[], otherwise: string): string {
+function joinedOr(items: readonly string[], otherwise: string): string {
   return items.join(', ') || otherwise;
 }
 

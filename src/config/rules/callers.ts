@@ -1,5 +1,5 @@
 import { addressesCollide, isLoopback, parseAddress } from '../addresses.ts';
-import { digestOf, plainTokenName, tokenDigest } from '../digest.ts';
+import { keyDigest, plainTokenName, tokenDigest } from '../digest.ts';
 import { parseInstant } from '../instants.ts';
 import { checked } from '../checked.ts';
 import { isVariable, weaknessOf } from '../weak-secret.ts';
@@ -65,7 +65,7 @@ export const tokensAreDistinct: Rule = ({ config: { admin } }, report) => {
 
 /** A holder of the key would hold the token, and vice versa. */
 export const tokensAreNoKeys: Rule = ({ config: { admin, keys } }, report) => {
-  const owners = new Map(keys.map((key) => [digestOf(key), key]));
+  const owners = new Map(keys.map((key) => [keyDigest(key), key]));
   function compare(holder: object, token: Parameters<typeof tokenDigest>[0]): void {
     const digest = tokenDigest(token);
     const key = digest === undefined ? undefined : owners.get(digest);
@@ -143,7 +143,7 @@ export const keysAreDistinct: Rule = ({ config }, report) => {
     const sameId = ids.get(key.id);
     if (sameId === undefined) ids.set(key.id, key);
     else report.problem(key, 'id', `is the id of ${report.mention(sameId)} too`);
-    const digest = digestOf(key);
+    const digest = keyDigest(key);
     const sameSecret = digest === undefined ? undefined : digests.get(digest);
     if (sameSecret !== undefined)
       report.problem(

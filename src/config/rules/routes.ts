@@ -92,7 +92,7 @@ export const bodiesFitMemory: Rule = ({ config: { routes, limits } }, report) =>
       report.problem(json, 'maxSize', 'is more than limits.bodyMemory');
     if (any !== undefined && Math.min(sizeOrZero(any.maxSize), bufferedBytesMax) > most)
       report.problem(any, 'maxSize', 'is more than limits.bodyMemory, which must hold its first 64 KB');
-    const texts = upload === undefined ? 0 : textBytesMax(upload);
+    const texts = upload === undefined ? 0 : textFieldsBytesMax(upload);
     if (upload !== undefined && texts > most)
       report.problem(upload, 'fields', `may hold ${printSize(texts)}, more than limits.bodyMemory`);
   }
@@ -113,7 +113,7 @@ export const costHeadersCorrectACost: Rule = ({ config: { routes } }, report) =>
   }
 };
 
-function textBytesMax({ maxSize, fields }: RawUpload): number {
+function textFieldsBytesMax({ maxSize, fields }: RawUpload): number {
   return Math.min(fieldsBytesMax(fields.maxCount, sizeOrZero(fields.maxSize)), sizeOrZero(maxSize));
 }
 

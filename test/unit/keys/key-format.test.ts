@@ -80,8 +80,8 @@ test('a secret is known and withheld whatever its prefix was when it was made', 
 });
 
 test('what is shown of a secret leaves its strength', () => {
-  assert.match(format.start(format.create()), /^gh_.{4}$/);
-  assert.equal(format.start('short-foreign-secret'), '');
-  assert.equal(format.start('gh_abcd'), '', 'one of others that begins as ours do');
-  assert.equal(format.start('a-foreign-secret-that-is-long'), 'a-fo');
+  assert.match(format.startOf(format.create()), /^gh_.{4}$/);
+  assert.equal(format.startOf('short-foreign-secret'), '');
+  assert.equal(format.startOf('gh_abcd'), '', 'one of others that begins as ours do');
+  assert.equal(format.startOf('a-foreign-secret-that-is-long'), 'a-fo');
 });
