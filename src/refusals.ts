@@ -134,7 +134,8 @@ export interface RefusalWording {
 /** Gives a refusal the status and the JSON body that the client gets. */
 export type Wording = (refusal: Refusal) => Worded;
 
-interface Worded {
+/** As the client gets it. */
+export interface Worded {
   readonly status: number;
   readonly body: string;
 }

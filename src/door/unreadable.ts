@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
-import { Refusal, type RefusalCode, type Wording } from '../refusals.ts';
+import { Refusal, type RefusalCode, type Worded, type Wording } from '../refusals.ts';
 import { whenAllIsRead } from '../waiting/when-all-is-read.ts';
 import { breakBody } from '../wire/broken-body.ts';
 import { peerOf } from '../wire/client-address.ts';
@@ -103,7 +103,7 @@ export function report(refusal: Refusal, socket: Socket, { wording, unreadable }
   return requestId;
 }
 
-function bareAnswer(requestId: string, code: RefusalCode, { status, body }: ReturnType<Wording>): string {
+function bareAnswer(requestId: string, code: RefusalCode, { status, body }: Worded): string {
   return [
     `HTTP/1.1 ${status} ${http.STATUS_CODES[status] ?? ''}`,
     'Content-Type: application/json; charset=utf-8',

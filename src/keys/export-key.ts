@@ -1,4 +1,5 @@
 import { filled } from '../collections/filled.ts';
+import { writeInstant } from '../config/instants.ts';
 import type { PlanRule } from '../config/plan-rule.ts';
 import type { KeyRecord, OwnQuota } from '../stores/key-store.ts';
 import { lacksPeriod } from './key-fields.ts';
@@ -31,8 +32,8 @@ export function exportKey(
     scopes: filled(scopes),
     labels: filled(labels),
     networks: filled(networks),
-    notBefore: instant(notBefore),
-    expiresAt: instant(expiresAt),
+    notBefore: writeInstant(notBefore) ?? undefined,
+    expiresAt: writeInstant(expiresAt) ?? undefined,
     enabled: enabled ? undefined : false,
   };
   return { line, leavesSecrets: live.length > 1 };
@@ -42,8 +43,4 @@ export function exportKey(
 function withPeriods(quotas: readonly OwnQuota[], plan: PlanRule | undefined): readonly OwnQuota[] {
   if (plan === undefined) return quotas;
   return quotas.map((quota) => (lacksPeriod(quota, plan) ? { ...quota, per: 'lifetime' } : quota));
-}
-
-function instant(at: number | undefined): string | undefined {
-  return at === undefined ? undefined : new Date(at).toISOString();
 }

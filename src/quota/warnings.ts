@@ -1,4 +1,5 @@
 import { BoundedMap } from '../collections/bounded-map.ts';
+import { none } from '../collections/filled.ts';
 import type { PeriodRule } from '../config/plan-rule.ts';
 import type { QuotaReading } from './quota-reading.ts';
 import type { Lease } from './leases/lease.ts';
@@ -36,5 +37,3 @@ export function createWarnings(keptMax = 100_000): Warnings {
 function wordsOf({ per, timezone, anchorMonth, anchorDay, anchorMinute }: PeriodRule): string {
   return `${per}:${timezone}:${anchorMonth}:${anchorDay}:${anchorMinute}`;
 }
-
-const none: readonly QuotaReading[] = Object.freeze([]);

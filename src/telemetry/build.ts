@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { isObject } from '../content/is-object.ts';
 
 /** Which gateway this is. */
 export const version = readVersion();
@@ -9,7 +10,5 @@ export const node = process.versions.node;
 function readVersion(): string {
   const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
   const parsed: unknown = JSON.parse(text);
-  return typeof parsed === 'object' && parsed !== null && 'version' in parsed
-    ? String(parsed.version)
-    : 'unknown';
+  return isObject(parsed) && 'version' in parsed ? String(parsed['version']) : 'unknown';
 }
