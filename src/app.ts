@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerOptions, ServerResponse } from 'node:http';
 import express, { type Express, type Request, type Response } from 'express';
 import { breakOff } from './wire/break-off.ts';
 import type { FindOrigin, Origin } from './wire/client-address.ts';
-import { gatheringRequest } from './wire/gathering-request.ts';
+import { createRequestClass } from './wire/gathering-request.ts';
 import { http } from './wire/http.ts';
 import type { Travel } from './journey.ts';
 import { createAccessLog, type AccessLog, type Withhold } from './telemetry/access-log.ts';
@@ -76,7 +76,7 @@ export function createApp({ travel, findOrigin, logger, metrics, withhold }: App
  * and nobody reads, is on the prototypes.
  */
 function messageClassesFor(app: Express, shared: AccessLog['shared']): App['messageClasses'] {
-  const AppRequest = gatheringRequest();
+  const AppRequest = createRequestClass();
   class AppResponse<R extends IncomingMessage> extends http.ServerResponse<R> {}
   Object.setPrototypeOf(AppRequest.prototype, app.request);
   Object.setPrototypeOf(AppResponse.prototype, app.response);

@@ -48,7 +48,7 @@ export interface ApiParts {
 
 /** Creates the API on a store. */
 export function createApi({ configInForce, store, logger }: ApiParts): Api {
-  const findDesk = store && deskFinder(configInForce, store);
+  const findDesk = store && createDeskFinder(configInForce, store);
   const underWay = new Set<Promise<void>>();
   const stopping = new Stopping();
 
@@ -142,7 +142,7 @@ export function isApiPath(target: string): boolean {
 }
 
 /** Opens a new desk when a new configuration has come into force. */
-function deskFinder(configInForce: () => Config, store: DeskStore): () => Desk {
+function createDeskFinder(configInForce: () => Config, store: DeskStore): () => Desk {
   let desk = openDesk(configInForce(), store);
   return () => {
     const config = configInForce();

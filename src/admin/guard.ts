@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { originFinder } from '../wire/client-address.ts';
+import { createOriginFinder } from '../wire/client-address.ts';
 import { isLoopback, parseAddress } from '../config/addresses.ts';
 import type { Address, AdminToken, Config } from '../config/config.ts';
 import { createFailedKeys } from '../keys/failed-keys.ts';
@@ -22,7 +22,7 @@ const perMs = 60_000;
 /** Creates a guard. The address is the configured one; its port may be 0. */
 export function createGuard({ admin }: Pick<Config, 'admin'>, logger: Logger): Guard {
   const findToken = createTokenFinder(admin.tokens);
-  const findOrigin = originFinder([]);
+  const findOrigin = createOriginFinder([]);
   const failed = createFailedKeys({
     failuresMax,
     perMs,

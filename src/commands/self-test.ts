@@ -5,9 +5,9 @@ import { text } from 'node:stream/consumers';
 import { BodyMemory } from '../bodies/body-memory.ts';
 import { createAnswerer } from '../answer.ts';
 import { type App, createApp } from '../app.ts';
-import { originFinder } from '../wire/client-address.ts';
+import { createOriginFinder } from '../wire/client-address.ts';
 import { Connections } from '../door/connections.ts';
-import { requestHeaderFilter } from '../wire/headers.ts';
+import { createRequestHeaderFilter } from '../wire/headers.ts';
 import { http } from '../wire/http.ts';
 import { createJourney } from '../journey.ts';
 import { foundOf, type FoundKey } from '../keys/found-key.ts';
@@ -106,13 +106,19 @@ async function send(canary: string, { find, status }: Way, logger: Logger): Prom
     },
     forwarding: {
       upstreams: new Map(),
-      passes: requestHeaderFilter('apiKey', false),
+      passes: createRequestHeaderFilter('apiKey', false),
       forwarded: false,
       sockets: new OpenSockets(),
     },
     answer: createAnswerer(wording),
   });
-  const app = createApp({ travel, findOrigin: originFinder([]), logger, metrics, withhold: withholdSecrets });
+  const app = createApp({
+    travel,
+    findOrigin: createOriginFinder([]),
+    logger,
+    metrics,
+    withhold: withholdSecrets,
+  });
   const once = await exchange(app, [canary], status);
   // Sent twice, a key is refused without being looked up.
   const twice = await exchange(app, [canary, canary], 401);

@@ -21,7 +21,7 @@ export interface UnreadableOptions {
   readonly connections: Connections;
   readonly wording: Wording;
   /** Told of each of them. */
-  readonly unreadable: (unread: Unread) => void;
+  readonly onUnreadable: (unread: Unread) => void;
 }
 
 /** Answers what Node's parser cannot read, or what came too late for it. */
@@ -95,11 +95,15 @@ function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket, options:
 }
 
 /** Tells of a request that never became one. Returns the id it was given. */
-export function report(refusal: Refusal, socket: Socket, { wording, unreadable }: UnreadableOptions): string {
+export function report(
+  refusal: Refusal,
+  socket: Socket,
+  { wording, onUnreadable }: UnreadableOptions,
+): string {
   const requestId = randomUUID();
   const client = peerOf(socket);
   const { status } = wording(refusal);
-  unreadable({ requestId, client, status, refusal: refusal.code, cause: refusal.cause });
+  onUnreadable({ requestId, client, status, refusal: refusal.code, cause: refusal.cause });
   return requestId;
 }
 

@@ -3,7 +3,7 @@ import type { Config } from '../config/config.ts';
 import { createJourney, type Travel } from '../journey.ts';
 import { createWording } from '../refusals.ts';
 import { createUpstream } from '../upstream/upstream.ts';
-import { originFinder, type FindOrigin } from '../wire/client-address.ts';
+import { createOriginFinder, type FindOrigin } from '../wire/client-address.ts';
 import type { Parts } from './open-parts.ts';
 import { provisionsOf, type EditionBasis } from './provisions.ts';
 
@@ -34,7 +34,7 @@ export function openEdition(written: Config, parts: Parts, before?: Edition): Ed
     config,
     upstreams,
     wording,
-    findOrigin: originFinder(config.trustProxy),
+    findOrigin: createOriginFinder(config.trustProxy),
     travel: createJourney(provisionsOf(parts, { config, upstreams, wording })),
   };
 }

@@ -134,7 +134,7 @@ async function openPorts(parts: Parts, { current, readiness, setting }: PortsOpt
       connections,
       wording: (refusal) => current.edition.wording(refusal),
       ...app,
-      unreadable: unreadableReporter(logger, metrics),
+      onUnreadable: createUnreadableReporter(logger, metrics),
     });
     return { admin, listener };
   } catch (error) {
@@ -174,7 +174,7 @@ async function close(parts: Parts, { edition, toldKeys }: Readonly<Current>): Pr
 }
 
 /** A request that could not be parsed has no visit and no response to hang a log line on, so it gets its own. */
-function unreadableReporter(logger: Logger, metrics: Metrics) {
+function createUnreadableReporter(logger: Logger, metrics: Metrics) {
   return function report({ requestId, client, status, refusal, cause }: Unread): void {
     metrics.countUnreadable(status, refusal);
     logger.info({ requestId, status, refusal, client, cause: describeCause(cause) }, 'refused');

@@ -7,7 +7,7 @@ import type { LeaseCounts } from '../quota/leases/leases.ts';
 import { Quotas } from '../quota/quotas.ts';
 import { openStore } from '../stores/open-store.ts';
 import type { Store } from '../stores/store.ts';
-import { describeCause, storeReporter, type Logger } from '../telemetry/log.ts';
+import { describeCause, createStoreReporter, type Logger } from '../telemetry/log.ts';
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
 import { watchStore } from '../telemetry/watch-store.ts';
 import type { SpoolRoom } from '../uploads/spool.ts';
@@ -47,7 +47,7 @@ export async function openParts({ config, logger, storeIdentity }: PartsOptions)
   const opened = await openStore(config.store, {
     deadlineMs: config.storeDeadlineMs,
     identity: storeIdentity,
-    ...storeReporter(logger),
+    ...createStoreReporter(logger),
   });
   const store = watchStore(opened, metrics, logger);
   const quotas = startQuotas(config, store, { metrics, logger });

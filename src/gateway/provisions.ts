@@ -3,7 +3,7 @@ import type { Config } from '../config/config.ts';
 import type { Provisions } from '../journey.ts';
 import type { Admission } from '../stages/admit.ts';
 import { createRouteTable } from '../stages/find-route.ts';
-import { requestHeaderFilter } from '../wire/headers.ts';
+import { createRequestHeaderFilter } from '../wire/headers.ts';
 import type { Wording } from '../refusals.ts';
 import type { Upstream } from '../upstream/upstream.ts';
 import type { Parts } from './open-parts.ts';
@@ -29,7 +29,7 @@ export function provisionsOf(parts: Parts, { config, upstreams, wording }: Editi
     bodyRooms: { memory: bodyMemory, spools, requestMs: limits.requestTimeoutMs },
     forwarding: {
       upstreams,
-      passes: requestHeaderFilter(auth.header, auth.forwardKey),
+      passes: createRequestHeaderFilter(auth.header, auth.forwardKey),
       forwarded: config.forwarded,
       sockets,
     },

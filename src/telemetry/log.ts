@@ -74,7 +74,7 @@ function messageIn(cause: Error): string {
 }
 
 /** Tells of a store that was made, because the old one may be somewhere else, and of one that will fill its disk or throws keys away. */
-export function storeReporter(logger: Logger) {
+export function createStoreReporter(logger: Logger) {
   return {
     onCreate(file: string): void {
       logger.info({ file }, 'a new store was made');

@@ -18,7 +18,7 @@ export type FindOrigin = (req: IncomingMessage) => Origin;
  * Reads `X-Forwarded-For` from the right, past proxies that are trusted, to the first address that is not. The leftmost
  * entries are whatever the client chose to write, and are never used.
  */
-export function originFinder(trustProxy: readonly string[]): FindOrigin {
+export function createOriginFinder(trustProxy: readonly string[]): FindOrigin {
   const trusted = networksOf(trustProxy);
 
   return function findOrigin(req) {

@@ -5,7 +5,7 @@ import { http } from './http.ts';
 import { Refusal } from '../refusals.ts';
 
 /** A class of requests whose bodies take little more memory than their bytes, and come in pieces of some size. */
-export function gatheringRequest(): typeof IncomingMessage {
+export function createRequestClass(): typeof IncomingMessage {
   return class extends http.IncomingMessage {
     readonly #waiting = new GatheredPieces(this);
     #pieces = 0;

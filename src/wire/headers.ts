@@ -57,7 +57,7 @@ export function isStripped(folded: string): boolean {
 export type Passes = (name: string) => boolean;
 
 /** Decides, once per spelling of a name, whether a request header passes to the upstream. */
-export function requestHeaderFilter(keyHeader: string, forwardKey: boolean): Passes {
+export function createRequestHeaderFilter(keyHeader: string, forwardKey: boolean): Passes {
   const key = fold(keyHeader);
   const spelt = keyHeader.toLowerCase();
   return remember(

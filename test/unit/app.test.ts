@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { createApp } from '../../src/app.ts';
-import { originFinder } from '../../src/wire/client-address.ts';
+import { createOriginFinder } from '../../src/wire/client-address.ts';
 import { createLogger } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { listen } from '../helpers/listen.ts';
@@ -22,7 +22,7 @@ for (const [name, how] of [
     const logger = createLogger('info', { write: (line) => void lines.push(line) });
     const { handle, messageClasses } = createApp({
       ...how,
-      findOrigin: originFinder([]),
+      findOrigin: createOriginFinder([]),
       logger,
       metrics: createMetrics(),
       withhold: String,
@@ -56,7 +56,7 @@ test('a fault of a request whose connection cannot even be reset ends that conne
       t.mock.method(req.socket, 'resetAndDestroy', fails);
       fails();
     },
-    findOrigin: originFinder([]),
+    findOrigin: createOriginFinder([]),
     logger: createLogger('info', { write: () => undefined }),
     metrics: createMetrics(),
     withhold: String,

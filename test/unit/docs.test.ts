@@ -10,7 +10,7 @@ import { parse } from 'yaml';
 import { madePages, renewTables } from '../../docs/write-tables.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { endedBy, exitCodes } from '../../src/commands/exit-codes.ts';
-import { requestHeaderFilter } from '../../src/wire/headers.ts';
+import { createRequestHeaderFilter } from '../../src/wire/headers.ts';
 import { accessLine } from '../../src/telemetry/access-log.ts';
 import { catalogue, refusalCodes } from '../../src/refusals.ts';
 import { auditEntriesMax, auditKeptMs } from '../../src/stores/key-store.ts';
@@ -198,7 +198,7 @@ test('the README has every exit code, and no other', () => {
 });
 
 test('the headers that the README says are stripped are stripped, and all of them are named', () => {
-  const passes = requestHeaderFilter('apiKey', false);
+  const passes = createRequestHeaderFilter('apiKey', false);
   const told = rowsOf('stripped').flatMap(([names]) => codesIn(names).map((name) => name.toLowerCase()));
   for (const name of told) assert.equal(passes(name.replace('*', 'anything')), false, name);
   const source = read('src/wire/headers.ts');

@@ -16,11 +16,11 @@ export interface CrewOptions {
   readonly logger: Logger;
   readonly fork: () => Worker;
   /** Given the last metrics of a worker that ends in good order. */
-  readonly note: (pid: number, metrics: Snapshot) => void;
+  readonly onFarewell: (pid: number, metrics: Snapshot) => void;
   /** Called when a worker has ended and all that it said has been heard. */
-  readonly ended: (pid: number) => void;
+  readonly onEnded: (pid: number) => void;
   /** Told of one that ended though nobody had asked it to, while the gateway goes on. */
-  readonly died: () => void;
+  readonly onDied: () => void;
 }
 
 /** How a process ended. */
@@ -142,7 +142,7 @@ export class Crew {
 
   /** Starts one, and resolves when it is ready. */
   #begin(): Promise<Ready> {
-    const { fork, note, logger } = this.#options;
+    const { fork, onFarewell, logger } = this.#options;
     return new Promise((resolve, reject) => {
       const worker = fork();
       const { pid } = worker.process;
@@ -155,7 +155,7 @@ export class Crew {
       worker.on('error', () => undefined); // a message to a worker that is gone; its exit says the rest
       worker.on('message', (report: Report) => {
         if (report.kind === 'awake') this.#brief(member);
-        if (report.kind === 'farewell') note(member.pid, report.metrics);
+        if (report.kind === 'farewell') onFarewell(member.pid, report.metrics);
         if (report.kind === 'answer') this.#hear(member, report);
         if (report.kind !== 'ready') return;
         member.markReady();
@@ -186,7 +186,7 @@ export class Crew {
     this.#members.delete(member);
     this.#questions.drop(member);
     if (this.#speaker === member) this.#speaker = undefined;
-    this.#options.ended(member.pid);
+    this.#options.onEnded(member.pid);
     if (this.#state === 'running') this.#replaceEnded(member, end);
     else if (this.#state === 'ending') this.#tellUnfinished(member, end);
   }
@@ -201,7 +201,7 @@ export class Crew {
     const livedMs = member.readyMs;
     const asked = end.code === exitCodes.ok;
     const failed = !asked && livedMs < steadyMs;
-    if (!asked) this.#options.died();
+    if (!asked) this.#options.onDied();
     const afterMs = this.#replaceLater(failed);
     this.#options.logger[asked ? 'info' : 'error'](
       { pid: member.pid, ...end, livedMs: Math.round(livedMs), afterMs },

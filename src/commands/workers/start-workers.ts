@@ -7,7 +7,7 @@ import type { Address, Config } from '../../config/config.ts';
 import type { HandedConfig } from '../../config/hand-over.ts';
 import { endedBy } from '../exit-codes.ts';
 import type { Gateway } from '../../gateway/gateway.ts';
-import { storeReporter, type Log } from '../../telemetry/log.ts';
+import { createStoreReporter, type Log } from '../../telemetry/log.ts';
 import { createMergedMetrics, type MergedMetrics } from '../../telemetry/merged-metrics.ts';
 import { createMetrics, type Metrics } from '../../telemetry/metrics.ts';
 import { endPatienceMs, within } from '../../waiting/patience.ts';
@@ -40,9 +40,9 @@ export async function startWorkers(
     count: config.workers,
     logger: log.logger,
     fork: () => relayed(cluster.fork(), log),
-    note: (pid, snapshot) => metrics.note(pid, snapshot),
-    ended: (pid) => metrics.retire(pid),
-    died: own.countWorkerEnd,
+    onFarewell: (pid, snapshot) => metrics.note(pid, snapshot),
+    onEnded: (pid) => metrics.retire(pid),
+    onDied: own.countWorkerEnd,
   });
   // Somebody who asks twice does not want to wait. A fault of this process costs callers nothing: the workers finish what they have
   // in flight, as they do when it is killed.
@@ -121,7 +121,7 @@ async function openAdminStore(
   { logger }: Log,
 ): Promise<Store | undefined> {
   if (admin.tokens.length === 0) return undefined;
-  return watchStore(await openStore(store, { deadlineMs, ...storeReporter(logger) }), metrics);
+  return watchStore(await openStore(store, { deadlineMs, ...createStoreReporter(logger) }), metrics);
 }
 
 /**

@@ -29,7 +29,7 @@ const limits = {
 };
 
 type Answer = Parameters<typeof listen>[0]['handle'];
-type Told = Parameters<typeof listen>[0]['unreadable'];
+type Told = Parameters<typeof listen>[0]['onUnreadable'];
 
 /** Listens, and has each request counted in and answered. */
 async function listenWith(
@@ -38,7 +38,7 @@ async function listenWith(
     readonly headerTimeoutMs?: number;
     readonly requestTimeoutMs?: number;
     readonly answer: Answer;
-    readonly unreadable: Told;
+    readonly onUnreadable: Told;
   },
 ): Promise<{ readonly port: number; readonly listener: Listener }> {
   const { headerTimeoutMs = minute, requestTimeoutMs = minute } = own;
@@ -51,7 +51,7 @@ async function listenWith(
     connections,
     messageClasses: {},
     wording: createWording(new Map()),
-    unreadable: own.unreadable,
+    onUnreadable: own.onUnreadable,
     handle: (req, res) => {
       req.visit = new Visit('id', { peer: '127.0.0.1', client: '127.0.0.1', trusted: false });
       const leave = connections.enter(req, res);
@@ -68,7 +68,7 @@ test('the rest of a body that nobody reads has the time of its request, and no m
   const { port } = await listenWith(t, {
     requestTimeoutMs: 1000,
     answer: (_, res) => res.end('answered'),
-    unreadable: ({ refusal }) => told.push(refusal),
+    onUnreadable: ({ refusal }) => told.push(refusal),
   });
   const whole = await openRaw(t, port);
   whole.write(requestBytes('POST /', [], 'mine'));
@@ -86,7 +86,7 @@ test('a connection on which nothing was asked is closed without a word, and nobo
   const { port } = await listenWith(t, {
     headerTimeoutMs: 500,
     answer: (_, res) => res.end('answered'),
-    unreadable: ({ refusal }) => assert.fail(refusal),
+    onUnreadable: ({ refusal }) => assert.fail(refusal),
   });
   const silent = await openRaw(t, port);
   assert.equal((await silent.receivedUntilClose()).length, 0);
@@ -96,7 +96,7 @@ test('a head of too many lines is refused before it ends, and takes no memory', 
   const told: string[] = [];
   const { port } = await listenWith(t, {
     answer: (_, res) => res.end('answered'),
-    unreadable: ({ refusal }) => told.push(refusal),
+    onUnreadable: ({ refusal }) => told.push(refusal),
   });
   const clients = await Promise.all(Array.from({ length: 50 }, () => openRaw(t, port)));
   const lines = Buffer.from(`GET / HTTP/1.1\r\nHost: a\r\n${'a:b\r\n'.repeat(3100)}`);
@@ -117,7 +117,7 @@ test('an idle connection does not keep the request that was answered on it', asy
       // As soon as all of the body is there, which is before Node has read on to its end.
       queueMicrotask(() => res.end(takeArrived(req, 4, memory)));
     },
-    unreadable: ({ cause }) => assert.fail(String(cause)),
+    onUnreadable: ({ cause }) => assert.fail(String(cause)),
   });
   const client = await openRaw(t, port);
   client.write(requestBytes('POST /', [], 'mine'));
@@ -134,7 +134,7 @@ test('an idle connection does not keep the request that was answered on it', asy
 test('who asks once more on a kept connection while it closes is answered, and who asks nothing more is let go', async (t) => {
   const { port, listener } = await listenWith(t, {
     answer: (_, res) => res.end('answered'),
-    unreadable: ({ cause }) => assert.fail(String(cause)),
+    onUnreadable: ({ cause }) => assert.fail(String(cause)),
   });
   const [asking, silent] = [await openRaw(t, port), await openRaw(t, port)];
   for (const client of [asking, silent]) {
@@ -159,7 +159,7 @@ test('who was taken last before the port closes is answered, though the process 
       stoodStill = true;
       res.end('answered');
     },
-    unreadable: ({ cause }) => assert.fail(String(cause)),
+    onUnreadable: ({ cause }) => assert.fail(String(cause)),
   });
   const clients = Array.from({ length: 200 }, () => connect(port, '127.0.0.1'));
   for (const client of clients) client.write(requestBytes('GET /', [['Connection', 'close']]));
@@ -187,7 +187,7 @@ for (const [what, begin, status] of unreadable) {
         if (req.url === '/later') setImmediate(() => res.end('answered'));
         else res.end('answered');
       },
-      unreadable: () => undefined,
+      onUnreadable: () => undefined,
     });
     const client = connect(port, '127.0.0.1');
     t.after(() => client.destroy());

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
 import { test } from 'node:test';
-import { originFinder, type Origin } from '../../../src/wire/client-address.ts';
+import { createOriginFinder, type Origin } from '../../../src/wire/client-address.ts';
 
 function originOf(
   remoteAddress: string | undefined,
@@ -9,7 +9,7 @@ function originOf(
   trustProxy: readonly string[],
 ): Origin {
   const headers = forwardedFor === undefined ? {} : { 'x-forwarded-for': forwardedFor };
-  return originFinder(trustProxy)({ socket: { remoteAddress }, headers } as unknown as IncomingMessage);
+  return createOriginFinder(trustProxy)({ socket: { remoteAddress }, headers } as unknown as IncomingMessage);
 }
 
 const proxies = ['10.0.0.0/8', '2001:db8:1::/48'];

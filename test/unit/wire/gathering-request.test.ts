@@ -6,10 +6,10 @@ import { text } from 'node:stream/consumers';
 import { describe, it, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { brokenBy } from '../../../src/wire/broken-body.ts';
-import { gatheringRequest } from '../../../src/wire/gathering-request.ts';
+import { createRequestClass } from '../../../src/wire/gathering-request.ts';
 import { listen } from '../../helpers/listen.ts';
 
-const GatheringRequest = gatheringRequest();
+const GatheringRequest = createRequestClass();
 
 /** The pieces in which what is left of a body is read. */
 async function readOn(req: IncomingMessage): Promise<string[]> {

@@ -4,13 +4,13 @@ import {
   addOwn,
   copyHeaders,
   nominated,
-  requestHeaderFilter,
+  createRequestHeaderFilter,
   responseHeaderPasses,
   takeHeader,
 } from '../../../src/wire/headers.ts';
 import { collectGarbage } from '../../helpers/collect-garbage.ts';
 
-const passes = requestHeaderFilter('apiKey', false);
+const passes = createRequestHeaderFilter('apiKey', false);
 
 const pass = [
   'Accept',
@@ -59,7 +59,7 @@ const stay = [
   'X-Original-URL',
 ];
 
-describe('requestHeaderFilter', () => {
+describe('createRequestHeaderFilter', () => {
   for (const name of pass) it(`lets ${name} pass`, () => assert.equal(passes(name), true));
 
   it('does not keep the names that clients make up', () => {
@@ -75,13 +75,13 @@ describe('requestHeaderFilter', () => {
   for (const name of stay) it(`keeps ${name}`, () => assert.equal(passes(name), false));
 
   it('keeps the key in every spelling of its header', () => {
-    const other = requestHeaderFilter('X-Api_Key', false);
+    const other = createRequestHeaderFilter('X-Api_Key', false);
     for (const name of ['X-Api-Key', 'x_api_key', 'X.API.KEY', 'x!api~key']) assert.equal(other(name), false);
   });
 
   it('lets the key pass only when asked', () => {
-    assert.equal(requestHeaderFilter('apiKey', true)('apikey'), true);
-    const forwards = requestHeaderFilter('X-Api-Key', true);
+    assert.equal(createRequestHeaderFilter('apiKey', true)('apikey'), true);
+    const forwards = createRequestHeaderFilter('X-Api-Key', true);
     assert.equal(forwards('x-API-key'), true);
     for (const name of ['X_Api_Key', 'x.api.key', 'X-Api!Key'])
       assert.equal(forwards(name), false, `nobody has looked at the key in ${name}`);

@@ -89,9 +89,9 @@ function makeCrew(count: number, forked: (worker: StandIn) => void) {
       queueMicrotask(() => forked(worker));
       return worker as unknown as Worker;
     },
-    note: (pid) => void told.push(`numbers of ${pid}`),
-    ended: (pid) => void told.push(`end of ${pid}`),
-    died: () => void told.push('a death'),
+    onFarewell: (pid) => void told.push(`numbers of ${pid}`),
+    onEnded: (pid) => void told.push(`end of ${pid}`),
+    onDied: () => void told.push('a death'),
   });
   return { crew, told, log, workers, machine };
 }
