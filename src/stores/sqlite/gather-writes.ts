@@ -2,7 +2,7 @@ import { slicesOf } from '../../collections/slices.ts';
 import { whenAllIsRead } from '../../waiting/when-all-is-read.ts';
 import type { Calls } from './calls.ts';
 import type { Connection } from './connection.ts';
-import type { Patience } from './patience.ts';
+import type { LockLine } from './lock-line.ts';
 import type { Outcome } from './transact.ts';
 
 /** Runs a call that writes, before the deadline. One that writes as much as many others says how many. */
@@ -10,7 +10,7 @@ export type Write = <T>(call: (calls: Calls) => T, worth?: number) => Promise<T>
 
 export interface WritesOptions {
   readonly connection: Pick<Connection, 'runAll'>;
-  readonly patience: Pick<Patience, 'run'>;
+  readonly lockLine: Pick<LockLine, 'wait'>;
   /** Told of what was written. */
   readonly onWritten: (worth: number) => void;
 }
@@ -29,7 +29,7 @@ interface Gathered {
  * All writes of one turn of the event loop are one transaction: a commit costs as much as the rest of a call, and many calls
  * change the same pages. No call is answered before the commit, and a failing call fails alone.
  */
-export function gatherWrites({ connection, patience, onWritten }: WritesOptions): Write {
+export function gatherWrites({ connection, lockLine, onWritten }: WritesOptions): Write {
   let gathered: Gathered[] = [];
 
   function write<T>(call: (calls: Calls) => T, worth = 1): Promise<T> {
@@ -51,7 +51,7 @@ export function gatherWrites({ connection, patience, onWritten }: WritesOptions)
 
   async function writeTogether(some: readonly Gathered[]): Promise<void> {
     try {
-      const outcomes = await patience.run(() => connection.runAll(some.map(({ run }) => run)));
+      const outcomes = await lockLine.wait(() => connection.runAll(some.map(({ run }) => run)));
       for (const [index, outcome] of outcomes.entries()) tell(some[index] as Gathered, outcome);
     } catch (error) {
       for (const { reject } of some) reject(error);

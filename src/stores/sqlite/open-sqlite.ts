@@ -9,7 +9,7 @@ import type { Calls } from './calls.ts';
 import { createCheckpointer } from './checkpoint.ts';
 import { openConnection } from './connection.ts';
 import { gatherWrites, type Write } from './gather-writes.ts';
-import { createPatience } from './patience.ts';
+import { createLockLine } from './lock-line.ts';
 
 /** Runs a call that only reads, before the deadline. */
 type Read = <T>(call: (calls: Calls) => T) => Promise<T>;
@@ -19,14 +19,14 @@ export function openSqlite(path: string, options: StoreOptions = {}): Store {
   const file = resolve(path);
   const checkpointer = createCheckpointer(file, (reason) => options.onLogStuck?.(reason));
   const connection = openConnection(file, options, checkpointer.begin);
-  const patience = createPatience(options.deadlineMs ?? 250);
+  const lockLine = createLockLine(options.deadlineMs ?? 250);
 
   function read<T>(call: (calls: Calls) => T): Promise<T> {
-    return patience.pass(() => connection.run(call));
+    return lockLine.bypass(() => connection.run(call));
   }
 
   const onWritten = (worth: number): void => checkpointer.noteCalls(worth);
-  const write = gatherWrites({ connection, patience, onWritten });
+  const write = gatherWrites({ connection, lockLine, onWritten });
 
   /** A file that was deleted or replaced proves no key unknown: it is looked up again, in the one at the path. */
   async function findKey(digest: string): Promise<KeyRecord | undefined> {

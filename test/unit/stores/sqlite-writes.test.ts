@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { gatherWrites } from '../../../src/stores/sqlite/gather-writes.ts';
 import { openSqlite } from '../../../src/stores/sqlite/open-sqlite.ts';
-import { createPatience } from '../../../src/stores/sqlite/patience.ts';
+import { createLockLine } from '../../../src/stores/sqlite/lock-line.ts';
 import { transact, transactAll, type Outcome } from '../../../src/stores/sqlite/transact.ts';
 import type { Calls } from '../../../src/stores/sqlite/calls.ts';
 import { Unreadable } from '../../../src/stores/ledger.ts';
@@ -74,7 +74,7 @@ test('what is asked for in one turn is written together, at most 64 at once, and
   let written = 0;
   const write = gatherWrites({
     connection: { runAll },
-    patience: createPatience(250),
+    lockLine: createLockLine(250),
     onWritten: (worth) => (written += worth),
   });
   const first = Array.from({ length: 70 }, (_, index) => write(() => index, 2));

@@ -1,12 +1,15 @@
 import { StoreUnavailable } from '../ledger.ts';
 import { Locked } from './connection.ts';
 
-/** Runs calls at once, or as soon as the lock is free, and gives up at the deadline. It never blocks the thread. */
-export interface Patience {
+/**
+ * Where calls stand in line for the lock of the file. Each runs at once, or as soon as the lock is free, and gives up at the
+ * deadline. It never blocks the thread.
+ */
+export interface LockLine {
   /** For work that needs the lock: it waits in line behind the others. */
-  run<T>(work: () => T): Promise<T>;
+  wait<T>(work: () => T): Promise<T>;
   /** For work that only reads: writers' locks do not affect it, so it bypasses the line. */
-  pass<T>(work: () => T): Promise<T>;
+  bypass<T>(work: () => T): Promise<T>;
 }
 
 /** At most this many calls wait for the lock; further ones are refused at once. */
@@ -22,14 +25,14 @@ interface Waiting {
 }
 
 /** Creates a line of calls, each with its own deadline. */
-export function createPatience(deadlineMs: number): Patience {
+export function createLockLine(deadlineMs: number): LockLine {
   const line: Waiting[] = [];
 
-  function start<T>(work: () => T, mayPass: boolean): Promise<T> {
+  function start<T>(work: () => T, mayBypass: boolean): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const attempt = (): boolean => settles(work, resolve, reject);
     // Only the first in line tries, or a thousand calls would ask for the same lock a thousand times.
-    if ((mayPass || line.length === 0) && attempt()) return promise;
+    if ((mayBypass || line.length === 0) && attempt()) return promise;
     const giveUp = (): void => reject(unavailable(`the database was locked for ${deadlineMs} ms`));
     if (line.length >= waitingMax) {
       reject(unavailable('too many calls wait for the database'));
@@ -67,7 +70,7 @@ export function createPatience(deadlineMs: number): Patience {
     if (line.length > 0) tryLater();
   }
 
-  return { run: (work) => start(work, false), pass: (work) => start(work, true) };
+  return { wait: (work) => start(work, false), bypass: (work) => start(work, true) };
 }
 
 /** False while the lock is held by another, and nothing has been done. */
