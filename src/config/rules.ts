@@ -2,37 +2,41 @@ import * as bodies from './rules/bodies.ts';
 import * as callers from './rules/callers.ts';
 import type { Rule } from './rules/draft.ts';
 import * as errors from './rules/errors.ts';
+import * as limits from './rules/limits.ts';
+import * as listeners from './rules/listeners.ts';
 import * as plans from './rules/plans.ts';
+import * as processRules from './rules/process.ts';
 import * as routes from './rules/routes.ts';
-import * as services from './rules/services.ts';
+import * as secrets from './rules/secrets.ts';
 import * as uploads from './rules/uploads.ts';
+import * as upstreams from './rules/upstreams.ts';
 
 /** Everything that must hold between the fields of a configuration, beyond what the schema says about each. */
 export const rules: readonly Rule[] = [
-  callers.listenersDiffer,
-  callers.adminIsGuarded,
+  listeners.listenersDiffer,
+  listeners.adminIsGuarded,
   callers.graceIsNotCutShort,
-  callers.tokensHaveOneSecret,
-  callers.tokensAreDistinct,
-  callers.tokensAreNoKeys,
+  listeners.tokensHaveOneSecret,
+  listeners.tokensAreDistinct,
+  secrets.tokensAreNoKeys,
   callers.keysNamePlans,
   callers.keysHaveOneSecret,
   callers.keysAreDistinct,
   callers.keysAreStillValid,
   callers.secretsAreNoVariables,
-  callers.secretsAreHardToGuess,
+  secrets.secretsAreHardToGuess,
   plans.quotaNamesAreDistinct,
   plans.periodsStartWhereTheyCan,
   plans.costsFitQuotas,
-  services.versionsNameUpstreams,
-  services.targetsAreDistinct,
-  services.sunsetsAreInOrder,
-  services.authoritiesAreCertificates,
-  services.storeAuthoritiesAreThere,
-  services.headersAreBounded,
-  services.clientsHaveTime,
-  services.keepAliveIsTold,
-  services.drainFitsATimer,
+  upstreams.versionsNameUpstreams,
+  upstreams.targetsAreDistinct,
+  upstreams.sunsetsAreInOrder,
+  upstreams.authoritiesAreCertificates,
+  processRules.storeAuthoritiesAreThere,
+  limits.headersAreBounded,
+  limits.clientsHaveTime,
+  limits.keepAliveIsTold,
+  processRules.drainFitsATimer,
   routes.routesHaveUpstreams,
   routes.routesAreDistinct,
   routes.routeNamesAreDistinct,

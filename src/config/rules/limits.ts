@@ -1,0 +1,40 @@
+import { printSize } from '../units.ts';
+import { durationOrZero, sizeOrZero } from './amounts.ts';
+import type { Rule } from './draft.ts';
+
+const headerBytesMax = 1024 ** 2;
+const headerBytesMin = 1024;
+const patienceMsMin = 100;
+
+/** Every connection may make the gateway hold this much before anything is known of its client. */
+export const headersAreBounded: Rule = ({ config: { limits } }, report) => {
+  if (report.isBroken(limits, 'headerSize')) return;
+  const bytes = sizeOrZero(limits.headerSize);
+  if (bytes > headerBytesMax) {
+    report.problem(limits, 'headerSize', `is more than ${printSize(headerBytesMax)}`);
+  } else if (bytes < headerBytesMin) {
+    const least = printSize(headerBytesMin);
+    report.warning(limits, 'headerSize', `is less than ${least} and refuses what honest clients send`);
+  }
+};
+
+export const clientsHaveTime: Rule = ({ config: { limits } }, report) => {
+  for (const option of ['headerTimeout', 'requestTimeout', 'stalledReader'] as const) {
+    if (report.isBroken(limits, option) || durationOrZero(limits[option]) >= patienceMsMin) continue;
+    report.warning(
+      limits,
+      option,
+      `is less than ${patienceMsMin}ms and cuts honest clients on slow networks`,
+    );
+  }
+};
+
+/** Clients are told whole seconds. */
+export const keepAliveIsTold: Rule = ({ config: { limits } }, report) => {
+  if (report.isBroken(limits, 'keepAlive') || durationOrZero(limits.keepAlive) >= 1000) return;
+  report.warning(
+    limits,
+    'keepAlive',
+    'is less than 1s, so clients are told Keep-Alive: timeout=0 and connect again for each request',
+  );
+};

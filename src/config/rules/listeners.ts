@@ -1,0 +1,57 @@
+import { addressesCollide, isLoopback, parseAddress } from '../addresses.ts';
+import { checked } from '../checked.ts';
+import { plainTokenName, tokenDigest } from '../digest.ts';
+import { isVariable } from '../weak-secret.ts';
+import type { Report, Rule } from './draft.ts';
+import { checkOneSecret, notReplaced, tokenLengthMin } from './secrets.ts';
+
+export const listenersDiffer: Rule = ({ config }, report) => {
+  if (report.isBroken(config, 'listen') || report.isBroken(config.admin, 'listen')) return;
+  const one = parseAddress(config.listen);
+  const other = parseAddress(config.admin.listen);
+  if (one !== undefined && other !== undefined && addressesCollide(one, other)) {
+    report.problem(config, 'listen', 'is the address of admin.listen too, they must differ');
+  }
+};
+
+/** A second listener that can be reached from elsewhere needs a strong token. */
+export const adminIsGuarded: Rule = ({ config: { admin } }, report) => {
+  const isGuarded =
+    admin.token !== '' || admin.tokens.length > 0 || report.isBroken(admin, 'token', 'tokens');
+  const address = parseAddress(admin.listen);
+  if (admin.token !== '') checkToken(admin, admin.token, report);
+  if (!isGuarded && address !== undefined && !isLoopback(address)) {
+    report.problem(admin, 'listen', 'is not a loopback address, so admin.token or admin.tokens is needed');
+  }
+};
+
+export const tokensHaveOneSecret: Rule = ({ config: { admin } }, report) => {
+  for (const one of admin.tokens) {
+    checkOneSecret(one, 'token', report);
+    if (one.token !== undefined) checkToken(one, one.token, report);
+  }
+};
+
+function checkToken(holder: object, token: string, report: Report): void {
+  if (isVariable(token)) report.problem(holder, 'token', notReplaced);
+  else if (token.length < tokenLengthMin)
+    report.problem(holder, 'token', `is shorter than ${tokenLengthMin} characters`);
+}
+
+/** The audit log knows tokens by their names, so each belongs to one token, and each token has one. */
+export const tokensAreDistinct: Rule = ({ config: { admin } }, report) => {
+  const names = new Map<string, string>();
+  const digests = new Map<string, string>();
+  if (admin.token !== '' || report.isBroken(admin, 'token')) names.set(plainTokenName, 'admin.token');
+  if (admin.token !== '') digests.set(checked(tokenDigest({ token: admin.token })), 'admin.token');
+  for (const one of admin.tokens) {
+    const sameName = names.get(one.name);
+    if (sameName !== undefined) report.problem(one, 'name', `is the name of ${sameName} too`);
+    else names.set(one.name, report.mention(one));
+    const digest = tokenDigest(one);
+    const sameToken = digest === undefined ? undefined : digests.get(digest);
+    const option = one.token === undefined ? 'hash' : 'token';
+    if (sameToken !== undefined) report.problem(one, option, `is the token of ${sameToken} too`);
+    else if (digest !== undefined) digests.set(digest, report.mention(one));
+  }
+};

@@ -1,0 +1,43 @@
+import { keyDigest, tokenDigest } from '../digest.ts';
+import { weaknessOf } from '../weak-secret.ts';
+import type { RawKey, RawToken } from '../schema.ts';
+import type { Report, Rule } from './draft.ts';
+
+export const tokenLengthMin = 16;
+
+export const notReplaced = 'looks like a variable that was not replaced, write ${NAME}';
+
+/** A key or a token is written plainly or as a hash. A value in a wrong form is there all the same. */
+export function checkOneSecret(holder: RawKey | RawToken, plain: 'secret' | 'token', report: Report): void {
+  const hasPlain = plain in holder || report.isBroken(holder, plain);
+  const hasHash = 'hash' in holder || report.isBroken(holder, 'hash');
+  if (!hasPlain && !hasHash) report.problem(holder, '', `needs a ${plain} or a hash`);
+  else if (hasPlain && hasHash)
+    report.problem(holder, 'hash', `stands beside a ${plain}, only one of them can`);
+}
+
+/** A holder of the key would hold the token, and vice versa. */
+export const tokensAreNoKeys: Rule = ({ config: { admin, keys } }, report) => {
+  const owners = new Map(keys.map((key) => [keyDigest(key), key]));
+  function compare(holder: object, token: Parameters<typeof tokenDigest>[0]): void {
+    const digest = tokenDigest(token);
+    const key = digest === undefined ? undefined : owners.get(digest);
+    const option = token.token === undefined ? 'hash' : 'token';
+    if (key !== undefined) report.problem(holder, option, `is the secret of ${report.mention(key)} too`);
+  }
+  compare(admin, { token: admin.token });
+  for (const one of admin.tokens) compare(one, one);
+};
+
+export const secretsAreHardToGuess: Rule = ({ config }, report) => {
+  const { admin, keys } = config;
+  function judge(holder: object, option: string, secret: string | undefined): void {
+    const weakness = secret === undefined ? undefined : weaknessOf(secret);
+    if (weakness !== undefined) report.warning(holder, option, weakness);
+  }
+  // A token that is too short is a mistake already.
+  for (const one of [admin, ...admin.tokens]) {
+    if ((one.token ?? '').length >= tokenLengthMin) judge(one, 'token', one.token);
+  }
+  for (const key of keys) judge(key, 'secret', key.secret);
+};

@@ -1,0 +1,61 @@
+import { areCertificates, notCertificates } from '../certificates.ts';
+import { parseInstant } from '../instants.ts';
+import { noSuch, type Rule } from './draft.ts';
+
+export const versionsNameUpstreams: Rule = ({ config, declared }, report) => {
+  const { upstreams } = declared;
+  if (upstreams === undefined) return;
+  for (const version of Object.values(config.versions)) {
+    if (upstreams.includes(version.upstream)) continue;
+    const name = { text: version.upstream, hidden: report.isHidden(version, 'upstream') };
+    report.problem(version, 'upstream', noSuch('upstream', name, upstreams));
+  }
+};
+
+/** One written in two ways would get twice its share. */
+export const targetsAreDistinct: Rule = ({ config }, report) => {
+  for (const upstream of Object.values(config.upstreams)) {
+    if (report.isBroken(upstream, 'targets')) continue;
+    const { targets } = upstream;
+    const origins = targets.map((target) => new URL(target).origin);
+    for (const [at, origin] of origins.entries()) {
+      const first = origins.indexOf(origin);
+      if (first < at) report.problem(targets, String(at), `is the origin of [${first}] too`);
+    }
+  }
+};
+
+export const sunsetsAreInOrder: Rule = ({ config }, report) => {
+  for (const version of Object.values(config.versions)) {
+    const { deprecated, sunset, link, afterSunset } = version;
+    if (
+      deprecated !== undefined &&
+      sunset !== undefined &&
+      (parseInstant(sunset) ?? 0) < (parseInstant(deprecated) ?? 0)
+    ) {
+      report.problem(version, 'sunset', 'is before deprecated');
+    }
+    const hasSunset = sunset !== undefined || report.isBroken(version, 'sunset');
+    const hasDate = hasSunset || deprecated !== undefined || report.isBroken(version, 'deprecated');
+    if (afterSunset === 'gone' && !hasSunset)
+      report.problem(version, 'afterSunset', 'gone needs a sunset date');
+    if (link !== undefined && !hasDate) {
+      report.problem(version, 'link', 'is sent only with a date, give deprecated or sunset');
+    }
+  }
+};
+
+export const authoritiesAreCertificates: Rule = ({ config }, report) => {
+  for (const upstream of Object.values(config.upstreams)) {
+    if (upstream.ca === undefined) continue;
+    if (
+      !report.isBroken(upstream, 'targets') &&
+      !upstream.targets.some((target) => target.startsWith('https:'))
+    ) {
+      report.problem(upstream, 'ca', 'is for https targets, and there is none');
+    }
+    if (areCertificates(upstream.ca)) continue;
+    const cure = /^\.{0,2}\//.test(upstream.ca) ? ', for a file write ${file:/path}' : '';
+    report.problem(upstream, 'ca', `${notCertificates}${cure}`);
+  }
+};
