@@ -213,7 +213,7 @@ test('the end of an answer that its reader has not taken yet is no idle connecti
   const big = 32 * 1024 * 1024;
   const { port, listener } = await listenWith(t, {
     answer: ({ url }, res) => void res.end(Buffer.alloc(url === '/big' ? big : 2, 'x')),
-    unreadable: ({ refusal }) => assert.fail(refusal),
+    onUnreadable: ({ refusal }) => assert.fail(refusal),
   });
   const slow = await openRaw(t, port);
   const idle = await openRaw(t, port);
