@@ -7,11 +7,10 @@ import {
   type Options,
 } from 'ajv/dist/2020.js';
 import names from 'ajv/dist/compile/names.js';
-import addFormats from 'ajv-formats';
-import { isObject } from '../../content/is-object.ts';
+import { isContainer, isObject } from '../../content/is-object.ts';
+import { addBodyFormats } from './body-formats.ts';
 import { leadsToWhole } from './subschemas.ts';
 import { collectEvaluated } from './unevaluated.ts';
-import { isUrl } from './url-format.ts';
 
 /**
  * A JSON Schema 2020-12 compiler with every format. Each schema gets its own, so that two routes may use the same `$id`.
@@ -31,14 +30,13 @@ export function createAjv(options: {
     // Bodies come by the thousand; a schema comes once, and optimizing the meta-schema would cost 20 ms of every start.
     code: { optimize: !options.meta },
   });
-  addFormats.default(ajv);
-  ajv.addFormat('url', isUrl);
-  ajv.addFormat('byte', isBase64);
+  addBodyFormats(ajv);
   // Ajv resolves anchors and yet calls the keyword unknown.
   ajv.addKeyword('$anchor');
-  boundFormats(ajv);
   boundErrors(ajv);
   checkWhatIsAbsent(ajv);
+  takeWhatAsksForNothing(ajv);
+  compareAsJson(ajv);
   if (!options.meta) readDynamicReferences(ajv);
   if (options.onReference !== undefined) announceReferences(ajv, options.onReference);
   for (const keyword of [uniqueItems, multipleOf]) {
@@ -61,42 +59,6 @@ const ajvOptions: Options = {
   unicodeRegExp: true,
   logger: false,
 };
-
-/**
- * No string of a format may be longer, so that none takes long. `maxLength` and `pattern` are checked before `format`, so a
- * schema can be stricter.
- */
-const formatLengthMax = 2048;
-
-const formatLengthMaxes: Readonly<Record<string, number>> = {
-  // Base64 and opaque text are long by nature.
-  byte: Infinity,
-  binary: Infinity,
-  password: Infinity,
-  // The engine takes cubic time to read `(?<a>a)|(?<a>a)|…`: 7 ms for 2 KB, and a body can hold many.
-  regex: 512,
-};
-
-/**
- * RFC 4648 §4, as OpenAPI means `byte`. The expression of ajv-formats looks at one line of several, and 4 MB overflow its stack.
- */
-function isBase64(text: string): boolean {
-  return text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text);
-}
-
-function boundFormats(ajv: Ajv2020): void {
-  for (const [name, format] of Object.entries(ajv.formats)) {
-    const lengthMax = formatLengthMaxes[name] ?? formatLengthMax;
-    const test = testOf(format);
-    if (test) ajv.addFormat(name, (text: string) => text.length <= lengthMax && test(text));
-  }
-}
-
-function testOf(format: unknown): ((text: string) => boolean) | undefined {
-  if (format instanceof RegExp) return (text) => format.test(text);
-  if (typeof format === 'function') return (text) => Boolean(format(text));
-  return isObject(format) && format['type'] !== 'number' ? testOf(format['validate']) : undefined;
-}
 
 /**
  * Ajv keeps each error of alternatives that all failed. Where a schema refers to itself in two, errors double with every level of
@@ -128,6 +90,14 @@ function boundErrors(ajv: Ajv2020): void {
       context.reset();
       return checked;
     };
+  });
+}
+
+/** Ajv's strict mode refuses a `contains` that asks for nothing, though what it fits is evaluated. */
+function takeWhatAsksForNothing(ajv: Ajv2020): void {
+  changeCode(ajv, 'contains', (write) => (context) => {
+    const { minContains, maxContains } = context.parentSchema;
+    if (minContains !== 0 || maxContains !== undefined) write(context);
   });
 }
 
@@ -179,13 +149,34 @@ function announceReferences(ajv: Ajv2020, onReference: () => void): void {
 
 /** Makes a keyword write its code as before, once its context is prepared. */
 function prepareCode(ajv: Ajv2020, keyword: string, prepare: (context: KeywordCxt) => void): void {
-  const rule = ajv.getKeyword(keyword) as CodeKeywordDefinition;
-  const code: CodeKeywordDefinition['code'] = (context) => {
+  changeCode(ajv, keyword, (write) => (context) => {
     prepare(context);
-    rule.code(context);
-  };
+    write(context);
+  });
+}
+
+type WriteCode = CodeKeywordDefinition['code'];
+
+function changeCode(ajv: Ajv2020, keyword: string, change: (write: WriteCode) => WriteCode): void {
+  const rule = ajv.getKeyword(keyword) as CodeKeywordDefinition;
   ajv.removeKeyword(keyword);
-  ajv.addKeyword({ ...rule, code });
+  ajv.addKeyword({ ...rule, code: change((context) => rule.code(context)) });
+}
+
+/**
+ * Ajv asks the values themselves whether they are equal: a body with a `valueOf` or `toString` of its own would break the check, and
+ * one with a `constructor` would never be equal.
+ */
+function compareAsJson(ajv: Ajv2020): void {
+  for (const keyword of ['const', 'enum']) {
+    changeCode(ajv, keyword, (write) => (context) => {
+      const allowed: readonly unknown[] = keyword === 'const' ? [context.schema] : context.schema;
+      if (!allowed.some(isContainer)) return write(context);
+      const texts = new Set(allowed.map(canonical));
+      const isAllowed = (value: unknown): boolean => texts.has(canonical(value));
+      return context.pass(_`${context.gen.scopeValue('func', { ref: isAllowed })}(${context.data})`);
+    });
+  }
 }
 
 /** Ajv compares every pair of items, which takes minutes for a megabyte; this takes linear time. */
