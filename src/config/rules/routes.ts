@@ -52,15 +52,15 @@ export const routesAreDistinct: Rule = ({ config }, report) => {
 
 export const routeNamesAreDistinct: Rule = ({ config }, report) => {
   const names = new Map<string, RawRoute>();
-  const unnamed = config.routes.filter(({ name }) => name === undefined);
   for (const route of config.routes) {
-    if (route.name === undefined) continue;
-    const same = names.get(route.name);
-    const called = unnamed.find(({ path }) => pathBelow(config.basePath, path) === route.name);
+    const { name, path } = route;
+    if (name === undefined) continue;
+    const same = names.get(name);
     if (same !== undefined) report.problem(route, 'name', `is the name of ${report.mention(same)} too`);
-    else if (called !== undefined)
-      report.problem(route, 'name', `is the path of ${report.mention(called)}, which has no other name`);
-    else names.set(route.name, route);
+    // A scope that begins so is a pattern of paths: it would not mean this route.
+    else if (name.startsWith('/') && name !== pathBelow(config.basePath, path))
+      report.problem(route, 'name', 'begins with "/", as only a path does: leave it out, or choose another');
+    else names.set(name, route);
   }
 };
 

@@ -913,9 +913,9 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     says: ['5:36: routes[1].name: is the name of routes[0] (line 4) too'],
   },
   {
-    name: 'a name that is the path of a route without one',
+    name: 'a name that could be a path, and is that of another route',
     text: `basePath: /b\n${routes('{ path: /v1/x, methods: [GET], name: /b/v1/y }', '{ path: /v1/y, methods: [GET] }')}`,
-    says: ['5:36: routes[0].name: is the path of routes[1] (line 6), which has no other name'],
+    says: ['5:36: routes[0].name: begins with "/", as only a path does: leave it out, or choose another'],
   },
   {
     name: 'a name that metrics give to requests without a route',
