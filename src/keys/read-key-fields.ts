@@ -156,13 +156,15 @@ function readLabels(value: unknown, say: Say): Readonly<Record<string, string>> 
   if (!isObject(value)) return say('is not a mapping of names to texts');
   const labels = Object.entries(value);
   if (labels.length > labelsMax) return say(`has more than ${labelsMax} labels`);
+  const texts: [name: string, text: string][] = [];
   for (const [name, text] of labels) {
     if (!labelName.test(name)) say('has a name that is not made of letters, digits, ".", "_", "/" and "-"');
     else if (typeof text !== 'string' || !printable.test(text) || isLongerThan(text, lineLengthMax)) {
       say(`is not text of up to ${lineLengthMax} characters`, `.${name}`);
     } else if (isSecret(text)) say(secretFault, `.${name}`);
+    else texts.push([name, text]);
   }
-  return Object.fromEntries(labels.map(([name, text]) => [name, String(text)]));
+  return Object.fromEntries(texts);
 }
 
 function readQuota(value: unknown, say: Say): OwnQuota | undefined {

@@ -26,6 +26,7 @@ const refused: readonly (readonly [string, unknown, string])[] = [
   ['notBefore', '1969-12-31', 'notBefore is not a date, write 2026-12-31 or 2026-12-31T18:00:00Z'],
   ['notBefore', 86_400_000, 'notBefore is not a date, write 2026-12-31 or 2026-12-31T18:00:00Z'],
   ['labels', ['a'], 'labels is not a mapping of names to texts'],
+  ['labels', { a: { toString: 1 } }, 'labels.a is not text of up to 200 characters'],
   ['labels', { a: 'x\u202e' }, 'labels.a is not text of up to 200 characters'],
   ['quotas', ['monthly'], 'quotas[0] is not a mapping of name, limit, per and timezone'],
   ['quotas', [{ name: 'q', limit: 2 ** 53 }], 'quotas[0].limit is not a whole number of at least 1'],
