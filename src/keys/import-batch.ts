@@ -106,12 +106,15 @@ export class BatchImporter {
   /** Updates a key to match a line. False when it does already, or was revoked. */
   async #update(id: string, fields: Partial<KeyFields>): Promise<boolean> {
     const { rules, actor } = this.#parts;
+    let tried: number | undefined;
     for (let attempt = 0; attempt < 3; attempt += 1) {
       const from = (await this.#again((store) => store.readKey(id)))?.record;
       if (from === undefined || from.revokedAt !== undefined) return false;
       const amended = amendKey(from, fields, rules);
-      if (amended === from) return false;
+      // An attempt whose answer was lost has made it so.
+      if (amended === from) return from.version === tried;
       const to = { ...amended, version: from.version + 1 };
+      tried = to.version;
       const note = { actor, action: 'import', keyId: id, changes: differences(from, to) };
       if ((await this.#again((store) => store.changeKey({ from, to, note }))) === 'done') return true;
     }

@@ -297,7 +297,13 @@ function bookRules(address: StoreKind['address']): void {
       if (failing.has((calls += 1))) throw lost;
       return store.keys.readKey(id);
     };
-    const book = createKeyBook({ store: { ...store.keys, readKey }, rules, now: Date.now });
+    let changes = 0;
+    const changeKey: typeof store.keys.changeKey = async (change) => {
+      const answer = await store.keys.changeKey(change);
+      if ((changes += 1) === 7) throw lost;
+      return answer;
+    };
+    const book = createKeyBook({ store: { ...store.keys, readKey, changeKey }, rules, now: Date.now });
     const options = { update: true, onFault: () => assert.fail() };
     const lines = linesOfKeys(20);
     await book.importKeys(linesOf(lines), options, by);
