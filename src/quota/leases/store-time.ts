@@ -63,7 +63,9 @@ export class StoreTime {
 
   /** Learns from an answer: the store showed `now` at some moment since it was asked, and was nearly at the next millisecond at most. */
   learn(now: number, askedAt: number): void {
-    this.isKnown = askedAt >= this.#jumpedAt;
+    const isOld = askedAt < this.#jumpedAt;
+    if (isOld && this.isKnown) return; // a newer answer came first
+    this.isKnown = !isOld;
     this.#ahead = now + 1 - askedAt;
     this.#behind = now - this.#clock.mono();
   }
