@@ -85,8 +85,9 @@ export async function closeParts(
   { quotas, keyChecks, store, logger }: Parts,
   look: Promise<void> | undefined,
 ): Promise<void> {
+  const { droppedSteps } = quotas.counts;
   await Promise.all([quotas.drain(), keyChecks.close(), look && within(lastLookMs, look)]);
-  tellLosses(quotas.counts, logger);
+  tellLosses(quotas.counts, droppedSteps, logger);
   await store.close();
 }
 
@@ -117,7 +118,11 @@ function startQuotas(config: Config, { ledger }: Store, { metrics, logger }: Wit
   return quotas;
 }
 
-function tellLosses({ owingKeys, waitingSteps, droppedSteps }: LeaseCounts, logger: Logger): void {
-  if (owingKeys + waitingSteps === 0) return;
+function tellLosses(
+  { owingKeys, waitingSteps, droppedSteps }: LeaseCounts,
+  droppedBefore: number,
+  logger: Logger,
+): void {
+  if (owingKeys + waitingSteps + droppedSteps === droppedBefore) return;
   logger.error({ owingKeys, waitingSteps, droppedSteps }, 'the store is still away: what was owed is lost');
 }
