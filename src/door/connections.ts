@@ -112,13 +112,17 @@ export class Connections {
 
   /**
    * Has the server end the connections on which nothing is under way: whether a head has begun, only it knows. But to Node a
-   * connection is idle as soon as the last piece of its answer is written, with all that a slow reader has yet to take.
+   * connection is idle as soon as the last piece of its answer is written, with all that a slow reader has yet to take. So those
+   * with an answer under way cannot be destroyed while it looks.
    */
   endIdle(server: Pick<Server, 'closeIdleConnections'>): void {
     const busy = [...this.#open].filter(([, connection]) => connection.isBusy).map(([socket]) => socket);
     for (const socket of busy) socket.destroy = () => socket;
-    server.closeIdleConnections();
-    for (const socket of busy) Reflect.deleteProperty(socket, 'destroy');
+    try {
+      server.closeIdleConnections();
+    } finally {
+      for (const socket of busy) Reflect.deleteProperty(socket, 'destroy');
+    }
   }
 
   /**

@@ -14,8 +14,8 @@ interface Account {
 }
 
 /**
- * What keys owe: units they spent without the store's word, added up per key and quota until the store answers. The
- * number of keys is bounded, and of each quota only the newest period is kept: an ended one limits nobody any more.
+ * What keys owe: units they spent without the store's word, added up per key, quota and period until the store answers. The number
+ * of keys is bounded, and so are the periods: one that ended before another of its name begins is dropped, as it limits nobody.
  */
 export class Owed {
   readonly #keysMax: number;

@@ -156,7 +156,10 @@ test('what is held when an outage begins is spent however seldom the key calls, 
     await take(leases);
     spent += 1;
   }
+  const askedBefore = scene.ledger.calls.get('giveBack') ?? 0;
   await scene.clock.pass(5000);
+  const asked = (scene.ledger.calls.get('giveBack') ?? 0) - askedBefore;
+  assert.ok(asked > 0 && asked <= 20, `one at a time asks whether the store is back, ${asked} did`);
   assert.equal(leases.counts.waitingSteps, 0, 'what only asks whether the store is back moves no units');
   scene.weather.refuses = false;
   await scene.clock.pass(2000);
