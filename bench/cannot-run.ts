@@ -8,6 +8,6 @@ export async function orUnavailable(program: () => Promise<number>): Promise<num
   } catch (error) {
     if (!(error instanceof CannotRun)) throw error;
     process.stderr.write(`${error.message}\n`);
-    return 69;
+    return process.exit(69); // what was started would hold this process up, and ends with it
   }
 }

@@ -56,7 +56,7 @@ export async function runLoad(load: Load, { port, seconds, cores, folder }: Load
   await once(child, 'close');
   clearTimeout(timer);
   const line = /^SEEN (.*)$/m.exec(output)?.[1];
-  if (line === undefined) throw new CannotRun(`the load did not finish: ${output.trim().slice(-300)}`);
+  if (line === undefined) throw new CannotRun(`the load did not finish: ${lastLine(output)}`);
   return readSeen(load, JSON.parse(line) as Counts);
 }
 
@@ -96,6 +96,10 @@ async function answerTo({ method, path, headers, body }: Request, port: number):
   } catch (error) {
     return `by nothing (${error instanceof Error ? error.message : String(error)})`;
   }
+}
+
+function lastLine(output: string): string {
+  return output.trim().split('\n').at(-1) || 'it said nothing';
 }
 
 interface Counts {

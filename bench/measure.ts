@@ -217,9 +217,9 @@ async function findPace(
   return { ...load, pauseMs: Math.max(0, everyMs - tookMs) };
 }
 
-/** So that no subject always comes after the same other one: each round begins with another, and every other one goes backwards. */
+/** So that no subject always comes after the same other one: each order is followed by its reverse, and that by another. */
 function inTurn<T>(all: readonly T[], round: number): T[] {
-  const first = round % Math.max(1, all.length);
+  const first = Math.floor(round / 2) % Math.max(1, all.length);
   const turned = [...all.slice(first), ...all.slice(0, first)];
   return round % 2 === 0 ? turned : turned.toReversed();
 }

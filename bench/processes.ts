@@ -13,7 +13,7 @@ export interface Started {
   /** Its standard output and error. */
   readonly log: string;
   hasEnded(): boolean;
-  /** Ends it after so much patience, a few seconds by default. */
+  /** Asks it to end, and kills it after so much patience, a few seconds by default. */
   stop(patienceMs?: number): Promise<void>;
 }
 

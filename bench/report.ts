@@ -17,7 +17,7 @@ export function printScenario({ name, title }: Scenario, lines: readonly Line[])
 function tooSlow(scenario: string, lines: readonly Line[]): readonly string[] {
   if (scenarios.find(({ name }) => name === scenario)?.partOfPeak === undefined) return [];
   const set = Math.max(...lines.map(({ requestsPerSecond }) => requestsPerSecond));
-  const slow = lines.filter(({ requestsPerSecond }) => requestsPerSecond < 0.95 * set);
+  const slow = lines.filter(({ requestsPerSecond }) => requestsPerSecond < 0.9 * set);
   return slow.map(
     ({ subject }) => `${subject.name} could not take this load: its latency is that of its peak`,
   );

@@ -26,8 +26,7 @@ Scenarios: ${scenarios.map(({ name }) => name).join(', ')}
 Subjects: ${subjects.map(({ name }) => name).join(', ')}
 `;
 
-const coldNote =
-  'Node had not finished compiling: these figures are low for the gateway, and for fastify and express.\n';
+const coldNote = 'Node had not finished compiling: these figures are low for all that runs on it.\n';
 
 /** The assumed peak of the gateway, if it was not measured. */
 const peakAssumed = 10_000;

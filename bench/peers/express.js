@@ -30,14 +30,18 @@ app.use(
       req: ({ id, method, url, remoteAddress }) => ({ id, method, url, remoteAddress }),
       res: ({ statusCode }) => ({ statusCode }),
     },
-    customProps: (req, res) => ({
-      keyId: req.caller?.id,
-      plan: req.caller?.plan,
-      route: req.route?.path,
-      bytesIn: Number(req.headers['content-length'] ?? 0),
-      bytesOut: Number(res.getHeader('content-length') ?? 0),
-      userAgent: req.headers['user-agent'],
-    }),
+    // Asked for when a request comes, too; what is told then would be told twice.
+    customProps: (req, res) =>
+      res.headersSent
+        ? {
+            keyId: req.caller?.id,
+            plan: req.caller?.plan,
+            route: req.route?.path,
+            bytesIn: Number(req.headers['content-length'] ?? 0),
+            bytesOut: Number(res.getHeader('content-length') ?? 0),
+            userAgent: req.headers['user-agent'],
+          }
+        : undefined,
   }),
 );
 
