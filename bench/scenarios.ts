@@ -166,15 +166,14 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: 'keys-1000',
-    title: '1,000 keys called at random, 64 connections; the gateway has them in its store, peers in memory',
+    title: '1,000 keys called at random, 64 connections',
     load: { ...full(64, name), keysAtRandom: 1000 },
     subjects: [...peers, 'gatehouse stored keys', 'gatehouse sqlite stored keys'],
     keys: 1000,
   },
   {
     name: 'keys-1000000',
-    title:
-      '1,000,000 keys called at random, 64 connections; the gateway has them in its store, peers in memory',
+    title: '1,000,000 keys called at random, 64 connections',
     load: { ...full(64, name), keysAtRandom: 1_000_000 },
     subjects: [...peers, 'gatehouse stored keys', 'gatehouse sqlite stored keys'],
     keys: 1_000_000,
