@@ -360,7 +360,7 @@ test('under steady load no request is lost: each gets its answer, or was never t
 for (const workers of [1, 2]) {
   test(`a request that was sent before the drain begins is answered, with ${workers} at work`, async (t) => {
     const upstream = await startRecordingUpstream(t, (_, res) => void res.end('ok'));
-    const config = { ...over, workers, log: { level: 'debug' } };
+    const config = { ...over, drain: { timeout: '20s' }, workers, log: { level: 'debug' } };
     const gateway = await startGateway(t, config, { upstream: upstream.url });
     await until(() => workersOf(gateway).length === (workers === 1 ? 0 : workers));
     const connect = (): Promise<RawSocket> => openRaw(t, gateway.port);
