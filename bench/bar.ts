@@ -23,7 +23,8 @@ type Where = readonly [scenario: string, subject: string];
 type Figure = 'requestsPerSecond' | 'p99Ms' | 'cpuUs';
 type Find = (where: Where) => Line | undefined;
 
-const gatehouse: Where = ['name-64', 'gatehouse'];
+/** The line that most of the bar is about. */
+export const gatehouse: Where = ['name-64', 'gatehouse'];
 
 /** What the gateway has to reach, in one run on one core. */
 const comparisons: readonly Comparison[] = [
@@ -118,9 +119,12 @@ const figures: Readonly<Record<Figure, (round: Round) => number>> = {
 
 /** The bar as measured: rows of measure, value, lowest and highest of the rounds, must, aim, verdict. */
 export function judge(lines: readonly Line[]): readonly (readonly string[])[] {
-  const find: Find = ([scenario, subject]) =>
-    lines.find((line) => line.scenario === scenario && line.subject.name === subject);
+  const find: Find = (where) => findLine(lines, where);
   return [...comparisons.map((one) => rowOf(one, ...compare(one, find))), rowOf(memory, peakOf(lines))];
+}
+
+export function findLine(lines: readonly Line[], [scenario, subject]: Where): Line | undefined {
+  return lines.find((line) => line.scenario === scenario && line.subject.name === subject);
 }
 
 /** The ratio of the medians, and those of the rounds, one by one. */

@@ -139,8 +139,8 @@ const tickMs = 10; // USER_HZ is 100 on every Linux that Node runs on
 /** CPU time that the process and its children have used, in milliseconds; those that have ended count too. */
 export function cpuMs(pid: number): number {
   return familyOf(pid).reduce((sum, one) => {
-    const [user = 0, system = 0, usersOfEnded = 0, systemOfEnded = 0] = statOf(one).slice(11, 15).map(Number);
-    return sum + (user + system + usersOfEnded + systemOfEnded) * tickMs;
+    const [user = 0, system = 0, userOfEnded = 0, systemOfEnded = 0] = statOf(one).slice(11, 15).map(Number);
+    return sum + (user + system + userOfEnded + systemOfEnded) * tickMs;
   }, 0);
 }
 

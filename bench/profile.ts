@@ -19,8 +19,7 @@ import { closeSurroundings, openSurroundings } from './surroundings.ts';
 const help = `npm run bench:profile -- [--scenario name-64] [--seconds 8] [--top 40] [--store sqlite|redis] [--quotas leased|strict|none]
 
 Loads the gateway while its CPU is sampled, and says where the time went: with leased quotas in Redis where it is installed,
-otherwise in SQLite. The profile is kept as
-bench/data/gatehouse.cpuprofile, which the developer tools of a browser open.
+otherwise in SQLite. The profile is kept as bench/data/gatehouse.cpuprofile, which the developer tools of a browser open.
 `;
 
 const choices = { store: ['sqlite', 'redis'], quotas: ['leased', 'strict', 'none'] } as const;
@@ -33,7 +32,6 @@ const flags = readFlags();
 /** At full load and in one process. */
 const profiled = scenarios.filter(({ name, partOfPeak }) => partOfPeak === undefined && name !== 'workers');
 const scenario = profiled.find(({ name }) => name === flags.scenario);
-const whyNot = whyNotHere() ?? whyNoGateway();
 if (flags.help) {
   process.stdout.write(help);
 } else if (scenario === undefined) {
@@ -41,9 +39,6 @@ if (flags.help) {
     `There is no scenario ${flags.scenario} to profile; there are ${profiled.map(({ name }) => name).join(', ')}\n`,
   );
   process.exitCode = 64;
-} else if (whyNot !== undefined) {
-  process.stderr.write(`${whyNot}\n`);
-  process.exitCode = 69;
 } else {
   process.exitCode = await orUnavailable(() => profile(scenario));
 }
@@ -69,6 +64,8 @@ function readFlags() {
 }
 
 async function profile({ name: scene, keys, load }: (typeof scenarios)[number]): Promise<number> {
+  const whyNot = whyNotHere() ?? whyNoGateway();
+  if (whyNot !== undefined) throw new CannotRun(whyNot);
   if (flags.store === 'redis') need('redis-server');
   const folder = join(data, 'profile');
   rmSync(folder, { recursive: true, force: true });

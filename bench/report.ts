@@ -8,14 +8,14 @@ const head = ['', 'requests/s', 'from–to', 'p50 ms', 'p99 ms', 'CPU µs/reques
 const barHead = ['measure', 'value', 'in the rounds', 'must', 'aim', 'reached'];
 
 /** The lines of one scenario, for a terminal. */
-export function printScenario({ name, title }: Scenario, lines: readonly Line[]): string {
-  const notes = tooSlow(name, lines).map((note) => `  ${note}\n`);
-  return `${printRows([[title, ...head.slice(1)], ...lines.map(cells)])}${notes.join('')}`;
+export function printScenario(scenario: Scenario, lines: readonly Line[]): string {
+  const notes = tooSlow(scenario, lines).map((note) => `  ${note}\n`);
+  return `${printRows([[scenario.title, ...head.slice(1)], ...lines.map(cells)])}${notes.join('')}`;
 }
 
 /** Where the load is set, who could not take it: its latency is that of full load. */
-function tooSlow(scenario: string, lines: readonly Line[]): readonly string[] {
-  if (scenarios.find(({ name }) => name === scenario)?.partOfPeak === undefined) return [];
+function tooSlow({ partOfPeak }: Scenario, lines: readonly Line[]): readonly string[] {
+  if (partOfPeak === undefined) return [];
   const set = Math.max(...lines.map(({ requestsPerSecond }) => requestsPerSecond));
   const slow = lines.filter(({ requestsPerSecond }) => requestsPerSecond < 0.9 * set);
   return slow.map(
@@ -45,11 +45,12 @@ export function printLeftOut(leftOut: readonly LeftOut[]): string {
 /** The page of results. */
 export function printPage({ lines, leftOut }: Outcome, pace: Pace): string {
   const measured = scenarios.filter(({ name }) => lines.some((line) => line.scenario === name));
-  const parts = measured.map(({ name, title }) => {
+  const parts = measured.map((one) => {
+    const { name, title } = one;
     const rows = lines.filter(({ scenario }) => scenario === name);
     const missing = leftOut.filter(({ scenario }) => scenario === name);
     const reasons = missing.map(({ subject, reason }) => `left out: ${subject}: ${reason}`);
-    const notes = [...tooSlow(name, rows), ...reasons].map((note) => `- ${note}`);
+    const notes = [...tooSlow(one, rows), ...reasons].map((note) => `- ${note}`);
     return [
       `## ${title}`,
       '',

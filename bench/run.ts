@@ -2,8 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { findLine, gatehouse } from './bar.ts';
+import { CannotRun, orUnavailable } from './cannot-run.ts';
 import { drawChart } from './chart.ts';
-import { orUnavailable } from './cannot-run.ts';
 import { countOf, orUsage } from './flags.ts';
 import { installPeers } from './install-peers.ts';
 import { here, whyNotHere } from './machine.ts';
@@ -79,8 +80,8 @@ async function bench(): Promise<number> {
     return 64;
   }
   const whyNot = whyNotHere() ?? whyNoGateway();
-  if (whyNot !== undefined) process.stderr.write(`${whyNot}\n`);
-  if (whyNot !== undefined || !installPeers()) return 69;
+  if (whyNot !== undefined) throw new CannotRun(whyNot);
+  if (!installPeers()) return 69;
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-bench-'));
   process.once('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
   const lines: Line[] = [];
@@ -106,7 +107,7 @@ async function bench(): Promise<number> {
     process.stdout.write('Only a whole run is written to bench/results.md.\n');
     return 0;
   }
-  if (!lines.some(isJudged)) {
+  if (findLine(lines, gatehouse) === undefined) {
     process.stderr.write('The gateway itself was left out, so nothing is written to bench/results.md.\n');
     return 70;
   }
@@ -136,18 +137,13 @@ function namesOf({ subjects: all, quick }: Scenario): readonly string[] {
 /** Requests per second; undefined for as many as it can take. */
 function paceOf({ partOfPeak }: Scenario, lines: readonly Line[]): number | undefined {
   if (partOfPeak === undefined) return undefined;
-  const line = lines.find(isJudged);
+  const line = findLine(lines, gatehouse);
   if (line === undefined) {
     process.stdout.write(
       `The peak of the gateway (name-64) was not measured; it is taken to be ${peakAssumed}/s.\n`,
     );
   }
   return (line?.requestsPerSecond ?? peakAssumed) * partOfPeak;
-}
-
-/** The line that most of the bar is about. */
-function isJudged({ scenario, subject }: Line): boolean {
-  return scenario === 'name-64' && subject.name === 'gatehouse';
 }
 
 function minutesOf(left: readonly Scenario[]): string {
