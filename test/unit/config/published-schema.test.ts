@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { parse } from 'yaml';
+import { formats } from '../../../src/config/formats.ts';
 import { schema } from '../../../src/config/schema.ts';
 import { publishedAt, publishedSchema } from '../../../src/config/write-schema.ts';
 
@@ -11,6 +12,12 @@ const fits = new Ajv2020({ strict: true, strictTypes: false, allErrors: true }).
 const example = new URL('../../../config/gateway.yaml', import.meta.url);
 
 test('the published schema is current (npm run schema)', () => assert.equal(text, publishedSchema()));
+
+test('the schema of every start has no word that its compiler would ignore', () => {
+  const strict = new Ajv2020({ strict: true, allowUnionTypes: true });
+  for (const name of Object.keys(formats)) strict.addFormat(name, true);
+  assert.doesNotThrow(() => strict.compile(schema));
+});
 
 test('the published schema is valid and accepts the example', () => {
   assert.ok(fits(parse(readFileSync(example, 'utf8'))), JSON.stringify(fits.errors, undefined, 2));
