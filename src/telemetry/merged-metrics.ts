@@ -1,12 +1,23 @@
-import { AggregatorRegistry } from 'prom-client';
+import { AggregatorRegistry, Counter, Histogram, type Registry } from 'prom-client';
 import type { MetricsSource } from './metrics.ts';
 
 /** All numbers of one process at one moment. */
 export type Snapshot = Awaited<ReturnType<MetricsSource['getMetricsAsJSON']>>;
 
+/**
+ * What a process has counted, which can be read at any time. Some of what it measures of itself, such as the longest pause of its
+ * event loop, is what has been since it was last read: that is for whoever asks for the page.
+ */
+export async function readCounts(source: Pick<Registry, 'getMetricsAsArray'>): Promise<Snapshot> {
+  const counted = source
+    .getMetricsAsArray()
+    .filter((metric) => metric instanceof Counter || metric instanceof Histogram);
+  return await Promise.all(counted.map((metric) => metric.get()));
+}
+
 /** The numbers of several processes as if they were one. */
 export interface MergedMetrics {
-  /** Takes the newest snapshot of a process. */
+  /** Takes the newest numbers of a process, or some of them. */
   note(pid: number, snapshot: Snapshot): void;
   /** The process has ended: what it counted stays counted, or a counter that falls would look like a jump. */
   retire(pid: number): void;
@@ -16,20 +27,23 @@ export interface MergedMetrics {
 }
 
 export function createMergedMetrics(own: MetricsSource): MergedMetrics {
-  const latest = new Map<number, Snapshot>();
+  const latest = new Map<number, Map<string, Snapshot[number]>>();
+  const latestOf = (pid: number): Snapshot => [...(latest.get(pid)?.values() ?? [])];
   let retired: Promise<Snapshot> = Promise.resolve([]);
   return {
     contentType: own.contentType,
     note(pid, snapshot) {
-      latest.set(pid, snapshot);
+      const known = latest.get(pid) ?? new Map<string, Snapshot[number]>();
+      for (const metric of snapshot) known.set(metric.name, metric);
+      latest.set(pid, known);
     },
     retire(pid) {
-      const counted = (latest.get(pid) ?? []).filter(({ type }) => lasting.has(String(type)));
+      const counted = latestOf(pid).filter(({ type }) => lasting.has(String(type)));
       latest.delete(pid);
       retired = addTo(retired, counted);
     },
     async print() {
-      const living = [...latest.values()];
+      const living = [...latest.keys()].map(latestOf);
       return await AggregatorRegistry.aggregate([
         await retired,
         (await own.getMetricsAsJSON()).map(speakForAll),

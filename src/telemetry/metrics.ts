@@ -7,7 +7,10 @@ import type { RefusalCode } from '../refusals.ts';
 import type { Visit } from '../visit.ts';
 
 /** Where the numbers are read. */
-export type MetricsSource = Pick<Registry, 'contentType' | 'metrics' | 'getMetricsAsJSON'>;
+export type MetricsSource = Pick<
+  Registry,
+  'contentType' | 'metrics' | 'getMetricsAsJSON' | 'getMetricsAsArray'
+>;
 
 /** What failed towards an upstream; cut = broken off after its answer had begun. */
 const upstreamErrors = ['unreachable', 'timeout', 'broken', 'cut'] as const;

@@ -274,7 +274,7 @@ test('keys that are in the file and in the store are told of once at the start a
   assert.deepEqual(told(), [line, line, line]);
 });
 
-test('a worker that hangs is told of, and so is its next answer', async () => {
+test('a worker that hangs is told of, and so is its next answer, and the next page shows the pause', async () => {
   const hung = workersOf(gateway).find(lives) ?? 0;
   const told = (msg: string): Promise<unknown> =>
     until(() => gateway.logs().some((line) => line['msg'] === msg && line['pid'] === hung));
@@ -283,6 +283,9 @@ test('a worker that hangs is told of, and so is its next answer', async () => {
   assert.ok((await reasonsInTime()).includes('1 of 2 workers do not answer'));
   process.kill(hung, 'SIGCONT');
   await told('a worker answers again');
+  const page = await gateway.metrics();
+  const pauseSeconds = Number(/^nodejs_eventloop_lag_max_seconds (.+)$/m.exec(page)?.[1]);
+  assert.ok(pauseSeconds > 1, `the longest pause since the last page is one of ${pauseSeconds} s`);
 });
 
 test('what a worker had counted is kept when it is killed, though nobody asked for it', async (t) => {

@@ -15,8 +15,8 @@ export interface CrewOptions {
   readonly count: number;
   readonly logger: Logger;
   readonly fork: () => Worker;
-  /** Given the last metrics of a worker that ends in good order. */
-  readonly onFarewell: (pid: number, metrics: Snapshot) => void;
+  /** Given what a worker that ends in good order has counted. */
+  readonly onFarewell: (pid: number, counts: Snapshot) => void;
   /** Called when a worker has ended and all that it said has been heard. */
   readonly onEnded: (pid: number) => void;
   /** Told of one that ended though nobody had asked it to, while the gateway goes on. */
@@ -155,7 +155,7 @@ export class Crew {
       worker.on('error', () => undefined); // a message to a worker that is gone; its exit says the rest
       worker.on('message', (report: Report) => {
         if (report.kind === 'awake') this.#brief(member);
-        if (report.kind === 'farewell') onFarewell(member.pid, report.metrics);
+        if (report.kind === 'farewell') onFarewell(member.pid, report.counts);
         if (report.kind === 'answer') this.#hear(member, report);
         if (report.kind !== 'ready') return;
         member.markReady();

@@ -40,7 +40,7 @@ export async function startWorkers(
     count: config.workers,
     logger: log.logger,
     fork: () => relayed(cluster.fork(), log),
-    onFarewell: (pid, snapshot) => metrics.note(pid, snapshot),
+    onFarewell: (pid, counts) => metrics.note(pid, counts),
     onEnded: (pid) => metrics.retire(pid),
     onDied: own.countWorkerEnd,
   });
@@ -75,7 +75,7 @@ export async function startWorkers(
   }
   const rounds = setInterval(() => {
     crew.beginRound();
-    void collect(crew, metrics);
+    void collect(crew, 'counts', metrics);
   }, roundMs);
   let claim: Claim | undefined;
   let listen: Address;
@@ -136,15 +136,15 @@ function relayed(worker: Worker, log: Log): Worker {
   return worker;
 }
 
-async function collect(crew: Crew, metrics: MergedMetrics): Promise<void> {
-  await crew.ask('metrics', (snapshot, pid) => metrics.note(pid, snapshot));
+async function collect(crew: Crew, about: 'metrics' | 'counts', metrics: MergedMetrics): Promise<void> {
+  await crew.ask(about, (snapshot, pid) => metrics.note(pid, snapshot));
 }
 
 function metricsOf(crew: Crew, metrics: MergedMetrics) {
   return {
     contentType: metrics.contentType,
     metrics: async () => {
-      await collect(crew, metrics);
+      await collect(crew, 'metrics', metrics);
       return await metrics.print();
     },
   };

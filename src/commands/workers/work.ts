@@ -4,6 +4,7 @@ import { takeOver } from '../../config/hand-over.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { startGateway, type Gateway, type OperatorParts } from '../../gateway/gateway.ts';
 import { createLog, type Log } from '../../telemetry/log.ts';
+import { readCounts } from '../../telemetry/merged-metrics.ts';
 import { settleSoon } from '../settle-heap.ts';
 import { explainStart } from '../explain-start.ts';
 import { drainPatienceMs, watchForFaults } from '../lifecycle.ts';
@@ -49,8 +50,8 @@ export async function work(): Promise<number> {
   // With nobody left to say 503 a delay is of no use, and the next leading process needs the port.
   await gateway.drain(worker.isConnected() ? config.drain.delayMs : 0);
   await log.flush();
-  const metrics = await parts?.metrics.registry.getMetricsAsJSON();
-  if (metrics !== undefined) await report(worker, { kind: 'farewell', metrics });
+  if (parts !== undefined)
+    await report(worker, { kind: 'farewell', counts: await readCounts(parts.metrics.registry) });
   return exitCodes.ok;
 }
 
@@ -112,6 +113,7 @@ function seeToOrders(worker: Worker, { gateway, parts, log }: AtWork): (order: O
   const { metrics, readiness } = parts;
   const answers = {
     metrics: () => metrics.registry.getMetricsAsJSON(),
+    counts: () => readCounts(metrics.registry),
     readiness: () => readiness.check(),
     reloaded: async () => true as const,
     logged: () => log.flush().then(() => true as const),

@@ -45,12 +45,14 @@ export type Report =
   | { readonly kind: 'awake' }
   | ({ readonly kind: 'ready' } & Ready)
   | { readonly kind: 'answer'; readonly id: number; readonly answer: Answers[keyof Answers] }
-  /** The last metrics of a worker that is about to end. */
-  | { readonly kind: 'farewell'; readonly metrics: Snapshot };
+  /** What a worker that is about to end has counted. */
+  | { readonly kind: 'farewell'; readonly counts: Snapshot };
 
 /** What can be asked of a worker, and the form of its answer. */
 export interface Answers {
   readonly metrics: Snapshot;
+  /** Of the metrics only what outlives the worker. */
+  readonly counts: Snapshot;
   readonly readiness: ReadinessReport;
   /** It serves by the configuration that it was sent. */
   readonly reloaded: true;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { createMergedMetrics } from '../../../src/telemetry/merged-metrics.ts';
+import { createMergedMetrics, readCounts } from '../../../src/telemetry/merged-metrics.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
 
 /** A process that has one connection and has made so many store calls, each of which failed. */
@@ -44,6 +44,25 @@ test('what a process counted stays counted once when it has ended, and what it m
   assert.deepEqual(
     figures(await merged.print()).toSorted(),
     ['gatehouse_connections 0', ...counted].toSorted(),
+  );
+});
+
+test('what is read of the counts alone is newer than the last snapshot, and leaves the rest of it', async () => {
+  const counting = createMetrics({ count: 1, inFlight: 0, refused: 1 });
+  const merged = createMergedMetrics(createMetrics().registry);
+  merged.note(1, await counting.registry.getMetricsAsJSON());
+  counting.observeStore('draw', 0.004, false);
+  const counts = await readCounts(counting.registry);
+  assert.deepEqual(new Set(counts.map(({ type }) => String(type))), new Set(['counter', 'histogram']));
+  merged.note(1, counts);
+  assert.deepEqual(
+    figures(await merged.print()).toSorted(),
+    [
+      'gatehouse_connections 1',
+      'gatehouse_connections_refused_total 1',
+      'gatehouse_store_duration_seconds_count{operation="draw"} 1',
+      'gatehouse_store_errors_total{operation="draw"} 1',
+    ].toSorted(),
   );
 });
 
