@@ -34,7 +34,7 @@ export function createMergedMetrics(own: MetricsSource): MergedMetrics {
     contentType: own.contentType,
     note(pid, snapshot) {
       const known = latest.get(pid) ?? new Map<string, Snapshot[number]>();
-      for (const metric of snapshot) known.set(metric.name, metric);
+      for (const metric of snapshot) known.set(metric.name, asMeasured(metric));
       latest.set(pid, known);
     },
     retire(pid) {
@@ -56,6 +56,11 @@ export function createMergedMetrics(own: MetricsSource): MergedMetrics {
 /** What cannot be added up, as the time of the start, is left out of sums: there the leading process, the first, tells its own. */
 function speakForAll(metric: Snapshot[number]): Snapshot[number] {
   return metric.aggregator === 'omit' ? { ...metric, aggregator: 'first' } : metric;
+}
+
+/** A process that has measured nothing yet, as one that has just begun, says so with NaN, and would make an average of all one, too. */
+function asMeasured(metric: Snapshot[number]): Snapshot[number] {
+  return { ...metric, values: metric.values.filter(({ value }) => !Number.isNaN(value)) };
 }
 
 /** What a process counted outlives it; what it measured of itself does not. */
