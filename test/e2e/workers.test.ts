@@ -80,6 +80,10 @@ async function reasonsInTime(): Promise<string[]> {
   return ((await answer.json()) as { reasons: string[] }).reasons;
 }
 
+async function whoStops(): Promise<string[]> {
+  return (await reasonsInTime()).filter((reason) => reason.includes('stopping'));
+}
+
 /** One connection for each client, which asks and asks again until it is told to stop. */
 function startLoad(t: TestContext, clients: number, apiKey = demoKey) {
   const agent = new Agent({ keepAlive: true, maxSockets: clients });
@@ -217,6 +221,22 @@ test('SIGTERM to one worker lets it finish, and another takes its place', async 
   await load.stop();
   assert.deepEqual(load.seen.wrong, []);
   assert.equal((await answeredSoFar()) - before, load.seen.answered);
+});
+
+test('a worker that ends alone is not taken for the whole gateway', async (t) => {
+  const waiting: (() => void)[] = [];
+  upstream.handler = (_, res) => void waiting.push(() => res.end('ok'));
+  const retiring = workersOf(gateway).find(lives) ?? 0;
+  const clients = await Promise.all(Array.from({ length: 20 }, () => openRaw(t, gateway.port)));
+  for (const client of clients) client.write(get('/v1/x'));
+  await until(() => waiting.length === clients.length);
+  process.kill(retiring, 'SIGTERM');
+  await until(async () => (await whoStops()).length > 0);
+  assert.deepEqual(await whoStops(), ['1 of 2 workers are stopping']);
+  for (const answer of waiting) answer();
+  await Promise.all(clients.map((client) => client.responses(1)));
+  await until(() => !lives(retiring));
+  assert.deepEqual(await whoStops(), []);
 });
 
 test('workers share a port with each other, and with no other gateway', async (t) => {

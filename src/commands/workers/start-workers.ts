@@ -163,9 +163,14 @@ function readinessOf(crew: Crew, count: number): Pick<Readiness, 'check' | 'drai
     async check(): Promise<ReadinessReport> {
       if (draining) return stoppingReport;
       const reports: ReadinessReport[] = [];
-      await crew.ask('readiness', (report) => reports.push(report));
-      const missing = count - reports.length;
+      let stopping = 0;
+      await crew.ask('readiness', (report) => {
+        if (report === 'stopping') stopping += 1;
+        else reports.push(report);
+      });
+      const missing = count - reports.length - stopping;
       const reasons = new Set(reports.flatMap((report) => report.reasons));
+      if (stopping > 0) reasons.add(`${stopping} of ${count} workers are stopping`);
       if (missing > 0) reasons.add(`${missing} of ${count} workers do not answer`);
       return {
         ready: reports.some(({ ready }) => ready),

@@ -1,4 +1,5 @@
 import cluster, { type Worker } from 'node:cluster';
+import { stoppingReport, type ReadinessReport } from '../../admin/readiness.ts';
 import type { Config } from '../../config/config.ts';
 import { takeOver } from '../../config/hand-over.ts';
 import { exitCodes } from '../exit-codes.ts';
@@ -114,7 +115,7 @@ function seeToOrders(worker: Worker, { gateway, parts, log }: AtWork): (order: O
   const answers = {
     metrics: () => metrics.registry.getMetricsAsJSON(),
     counts: () => readCounts(metrics.registry),
-    readiness: () => readiness.check(),
+    readiness: () => readiness.check().then(sayIfStopping),
     reloaded: async () => true as const,
     logged: () => log.flush().then(() => true as const),
   };
@@ -128,6 +129,11 @@ function seeToOrders(worker: Worker, { gateway, parts, log }: AtWork): (order: O
     gateway.reload(takeOver(order.config));
     void answer({ id: order.id, about: 'reloaded' });
   };
+}
+
+/** That this worker stops is for the leading process to put into words: the gateway may go on. */
+function sayIfStopping(state: ReadinessReport): ReadinessReport | 'stopping' {
+  return state === stoppingReport ? 'stopping' : state;
 }
 
 /** Resolves when the message has left, or there is nobody to take it. */

@@ -53,7 +53,7 @@ export interface Answers {
   readonly metrics: Snapshot;
   /** Of the metrics only what outlives the worker. */
   readonly counts: Snapshot;
-  readonly readiness: ReadinessReport;
+  readonly readiness: ReadinessReport | 'stopping';
   /** It serves by the configuration that it was sent. */
   readonly reloaded: true;
   /** All that it has logged has left it. */
