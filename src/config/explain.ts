@@ -10,8 +10,14 @@ import { missingSpace, show, showName, suggest } from './wording.ts';
 export function explain(error: ShapeError, hidden: boolean): string | undefined {
   // The name itself is judged by `propertyNames`, which brings its own error for the mapping.
   if (error.propertyName !== undefined) return undefined;
+  // That half a number is none is said by `type`.
+  if (isRange(error) && !Number.isInteger(error.data)) return undefined;
   const subject = hidden || part(error)['writeOnly'] === true ? hiddenSubject : show(error.data);
   return (sentences[error.keyword] ?? otherwise)(error, subject);
+}
+
+function isRange({ keyword }: ShapeError): boolean {
+  return keyword === 'minimum' || keyword === 'maximum';
 }
 
 /** What a sentence calls a value that it must not show. */

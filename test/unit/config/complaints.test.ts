@@ -212,6 +212,16 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     says: ['3:11: limits.connections: must be a whole number, not Infinity'],
   },
   {
+    name: 'half a limit, which is below the least too',
+    text: `${least}limits: { connections: 0.5 }\n`,
+    says: ['3:11: limits.connections: must be a whole number, not 0.5'],
+  },
+  {
+    name: 'a half above the most',
+    text: `${least}workers: 256.5\n`,
+    says: ['3:1: workers: 256.5 is not a number of workers, write 1, 2, … or auto'],
+  },
+  {
     name: 'yes',
     text: `${least}forwarded: yes\n`,
     says: ['3:1: forwarded: must be true or false, not "yes"'],
