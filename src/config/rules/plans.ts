@@ -53,13 +53,14 @@ const starts = {
 function checkStart(quota: RawQuota, report: Report): void {
   const { per, anchor, at, timezone } = quota;
   const start = per in starts ? starts[per as keyof typeof starts] : undefined;
+  const unit = per === 'hour' ? 'an hour' : `a ${per}`;
   if (per === 'lifetime' && timezone !== undefined)
     report.problem(quota, 'timezone', 'has no meaning for a lifetime, which never starts again');
   if (at !== undefined && start === undefined)
-    report.problem(quota, 'at', `has no meaning for a ${per}, only for a day, week, month or year`);
+    report.problem(quota, 'at', `has no meaning for ${unit}, only for a day, week, month or year`);
   if (anchor === undefined || report.isBroken(quota, 'anchor')) return;
   if (start === undefined)
-    report.problem(quota, 'anchor', `has no meaning for a ${per}, only for a week, month or year`);
+    report.problem(quota, 'anchor', `has no meaning for ${unit}, only for a week, month or year`);
   else if (parseAnchor(anchor)?.kind !== start.kind)
     report.problem(quota, 'anchor', `does not fit per: ${per}, ${start.cure}`);
 }

@@ -830,6 +830,14 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     ],
   },
   {
+    name: 'the start of an hour',
+    text: plan('{ quotas: [{ name: q, limit: 1, per: hour, at: "06:00", anchor: 1 }] }'),
+    says: [
+      '3:56: plans.p.quotas[0].at: has no meaning for an hour, only for a day, week, month or year',
+      '3:69: plans.p.quotas[0].anchor: has no meaning for an hour, only for a week, month or year',
+    ],
+  },
+  {
     name: 'a time that no clock shows',
     text: plan('{ quotas: [{ name: q, limit: 1, per: day, at: "24:00" }] }'),
     says: ['3:55: plans.p.quotas[0].at: "24:00" is not a time of the day, write "06:00"'],
