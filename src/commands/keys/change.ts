@@ -126,9 +126,10 @@ function readOverlap({ overlap, now }: { readonly overlap?: string; readonly now
   }
   if (overlap === undefined) return 0;
   const overlapMs = parseDuration(overlap);
-  if (overlapMs === undefined || overlapMs === 0) {
+  if (overlapMs === 0)
+    throw invalidFields([{ field: '--overlap', message: 'is no time at all, say --now instead' }]);
+  if (overlapMs === undefined)
     throw invalidFields([{ field: '--overlap', message: 'is not a duration, write 30m, 24h or 7d' }]);
-  }
   return overlapMs;
 }
 
