@@ -606,6 +606,8 @@ test('an import of one line speaks of one line', async (t) => {
   const words = ['keys', 'import', '-', '--plan', 'free', '--config', file];
   const { stdout } = await runCli(words, 'secret\nforeign-key-000000001\n');
   assert.equal(stdout, '1 line: 1 added, 0 updated, 0 skipped, 0 refused\n');
+  const audit = await runCli(['keys', 'audit', '--config', file]);
+  assert.match(audit.stdout, / import +1 key$/m);
 });
 
 /** A port that leads to Redis until the list of all keys is read or written. */

@@ -66,7 +66,7 @@ export function printAudit(entries: readonly AuditView[], stream: NodeJS.Writabl
     moment(entry.at),
     entry.actor,
     entry.action,
-    entry.keyId ?? `${entry.keys} keys`,
+    entry.keyId ?? `${entry.keys} ${entry.keys === 1 ? 'key' : 'keys'}`,
     entry.action === 'create' || entry.action === 'rotate' ? '' : changesText(entry),
   ]);
   const [first = '', ...rest] = alignRows([['WHEN', 'WHO', 'ACTION', 'KEY', 'WHAT CHANGED'], ...rows]);
