@@ -15,6 +15,7 @@ import {
 } from './period-words.ts';
 import { basePathFault, pathFault } from './route-path.ts';
 import { durationMsMax, durationPattern, parseDuration, parseSize, sizePattern } from './units.ts';
+import { isFieldName } from '../content/form-names.ts';
 
 interface Format {
   /** What is wrong with the text, to be read after the text itself; undefined when nothing is. It never repeats the text. */
@@ -114,16 +115,8 @@ export const formats = {
     pattern: '^[^/;\\s]+/[^/;\\s]+$',
   },
   extension: matching('^[a-z0-9]{1,16}$', 'is not an extension, write it in lower case without a dot: wav'),
-  'field-name': {
-    fault: (text) =>
-      fieldName.test(text) && text !== '_charset_'
-        ? undefined
-        : 'is not a field name, use up to 256 visible characters without " \\ ; = & % < >',
-  },
+  'field-name': { fault: fieldNameFault },
 } as const satisfies Record<string, Format>;
-
-/** Visible characters that no part header has to escape; the form reader takes no other names. */
-const fieldName = /^(?!.*__proto__)[^\p{C}\s"\\;=&%<>]{1,256}$/u;
 
 export type FormatName = keyof typeof formats;
 
@@ -136,6 +129,13 @@ export function formatOf(name: unknown): Format | undefined {
 function matching(pattern: string, fault: string): Required<Format> {
   const whole = new RegExp(pattern);
   return { fault: (text) => (whole.test(text) ? undefined : fault), pattern };
+}
+
+/** The form reader takes no other names, so every form with one would be refused. */
+function fieldNameFault(text: string): string | undefined {
+  if (!/^[^\p{C}\s"\\;=&%<>]{1,256}$/u.test(text))
+    return 'is not a field name, use up to 256 visible characters without " \\ ; = & % < >';
+  return isFieldName(text) ? undefined : 'is a name that parsers of forms read differently, choose another';
 }
 
 function storeFault(text: string): string | undefined {

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { ambiguous } from './upload-refusals.ts';
+import { isFieldName } from '../content/form-names.ts';
 
 /** What the headers of a part say. A part with a file name is a file, one without is a text field. */
 export interface PartHeader {
@@ -40,29 +41,6 @@ export function readPartHeader(block: Buffer): PartHeader {
   }
   return { name, fileName, ...declared, length: readLength(headers.get('content-length')) };
 }
-
-/** Whether a form field may have this name: what passes is the same to every parser. */
-function isFieldName(name: string): boolean {
-  return (
-    name.length > 0 &&
-    name.length <= 256 &&
-    !/["\\;=&%<>]/.test(name) &&
-    !unsafeText.test(name) &&
-    name.trim() === name &&
-    // The first sets a charset in some parsers, the second a limit in PHP.
-    name !== '_charset_' &&
-    name !== 'MAX_FILE_SIZE' &&
-    !name.includes('__proto__') &&
-    // PHP drops a file with any other name, and those after it.
-    /^[^[\]]+(?:\[[^[\]]*\][^[\]]*)*$/.test(name)
-  );
-}
-
-/**
- * Control characters, lone surrogates, and marks that reorder or hide text on screen. The two joiners are part of some scripts
- * and of many emoji.
- */
-export const unsafeText = /[\p{Cc}\p{Cs}\u2028\u2029\ufff9-\uffff]|(?![\u200c\u200d])\p{Cf}/u;
 
 /** Reads `type/subtype` and its parameters; undefined fields when there is no such header. */
 export function readDeclaredType(value: string | undefined): Pick<PartHeader, 'type' | 'charset'> {

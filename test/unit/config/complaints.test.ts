@@ -996,6 +996,16 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     ],
   },
   {
+    name: 'names of fields that no form may have',
+    text: routes(upload('files: { MAX_FILE_SIZE: {}, "a]": {} }, fields: { names: ["[b]", _charset_] }')),
+    says: [
+      '4:64: routes[0].body.upload.files.MAX_FILE_SIZE: "MAX_FILE_SIZE" is a name that parsers of forms read differently, choose another',
+      '4:83: routes[0].body.upload.files["a…"]: "a…" is a name that parsers of forms read differently, choose another',
+      '4:113: routes[0].body.upload.fields.names[0]: "[b]" is a name that parsers of forms read differently, choose another',
+      '4:120: routes[0].body.upload.fields.names[1]: "_charset_" is a name that parsers of forms read differently, choose another',
+    ],
+  },
+  {
     name: 'an extension of no type that is taken',
     text: routes(
       upload(
