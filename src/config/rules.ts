@@ -34,6 +34,7 @@ export const rules: readonly Rule[] = [
   upstreams.authoritiesAreCertificates,
   processRules.storeAuthoritiesAreThere,
   limits.headersAreBounded,
+  limits.headersAreEnough,
   limits.clientsHaveTime,
   limits.keepAliveIsTold,
   processRules.drainFitsATimer,

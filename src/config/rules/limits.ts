@@ -4,6 +4,8 @@ import type { Rule } from './draft.ts';
 
 const headerBytesMax = 1024 ** 2;
 const headerBytesMin = 1024;
+/** What `fetch` of Node sends with a JSON body. With one line there is no room for a key beside the Host. */
+const headerCountMin = 10;
 const patienceMsMin = 100;
 
 /** Every connection may make the gateway hold this much before anything is known of its client. */
@@ -16,6 +18,15 @@ export const headersAreBounded: Rule = ({ config: { limits } }, report) => {
     const least = printSize(headerBytesMin);
     report.warning(limits, 'headerSize', `is less than ${least} and refuses what honest clients send`);
   }
+};
+
+export const headersAreEnough: Rule = ({ config: { limits } }, report) => {
+  if (report.isBroken(limits, 'headerCount') || limits.headerCount >= headerCountMin) return;
+  report.warning(
+    limits,
+    'headerCount',
+    `is less than ${headerCountMin} and refuses what honest clients send`,
+  );
 };
 
 export const clientsHaveTime: Rule = ({ config: { limits } }, report) => {

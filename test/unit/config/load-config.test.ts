@@ -321,15 +321,16 @@ test('a grace that ends before what is kept of a key is a warning', (t) => {
   assert.match(warningsOf('graceOnOutage: 0s').join(), new RegExp(`:3:9: ${RegExp.escape(says)}$`));
 });
 
-test('headers that may not be as large as those of honest clients are a warning', (t) => {
-  const warningsOf = (size: string): readonly string[] =>
-    loadConfig(writeTemporary(t, `${least}limits: { headerSize: ${size} }\n`), {}).warnings;
-  assert.deepEqual(warningsOf('1KB'), []);
-  const [warning] = warningsOf('1023B');
-  assert.match(
-    warning ?? '',
-    /:3:11: limits\.headerSize: is less than 1 KB and refuses what honest clients send$/,
-  );
+test('headers that may not be as large or as many as those of honest clients are a warning', (t) => {
+  const warningsOf = (limits: string): readonly string[] =>
+    loadConfig(writeTemporary(t, `${least}limits: { ${limits} }\n`), {}).warnings;
+  assert.deepEqual(warningsOf('headerSize: 1KB, headerCount: 10'), []);
+  for (const [limit, says] of [
+    ['headerSize: 1023B', 'limits.headerSize: is less than 1 KB and refuses what honest clients send'],
+    ['headerCount: 9', 'limits.headerCount: is less than 10 and refuses what honest clients send'],
+  ] as const) {
+    assert.match(warningsOf(limit).join(), new RegExp(`:3:11: ${RegExp.escape(says)}$`));
+  }
 });
 
 test('a type that no extension is known for is a warning, unless it is a private one', (t) => {
