@@ -6,6 +6,7 @@ import { authorise } from '../stages/authorise.ts';
 import { checkTarget } from '../stages/check-request.ts';
 import { createRouteTable, findRoute } from '../stages/find-route.ts';
 import { checkUsageMethod } from '../stages/show-usage.ts';
+import { writeAddress } from '../wire/client-address.ts';
 
 /** A request that somebody might send with a key. */
 export interface ImaginedRequest {
@@ -25,10 +26,12 @@ export interface RequestVerdict extends Verdict {
 /** Says what the gateway would say to a secret, or, with a path, to a request for it. Nothing is charged or counted. */
 export async function verifyRequest(
   secret: string,
-  { client, path, method = 'GET' }: ImaginedRequest,
+  { client: from, path, method = 'GET' }: ImaginedRequest,
   { book, config }: { readonly book: Pick<KeyBook, 'verify'>; readonly config: Config },
 ): Promise<RequestVerdict> {
-  const verdict = await book.verify(secret, { client });
+  const client = from === undefined ? undefined : writeAddress(from);
+  // No header has blanks around its value (RFC 9110 §5.5).
+  const verdict = await book.verify(secret.trim(), { client });
   const refusal = refusalOf(verdict, { path, method }, config);
   if (refusal === undefined) return { ...verdict, answer: null };
   const { status, body } = createWording(config.errors)(refusal);

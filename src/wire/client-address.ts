@@ -26,7 +26,7 @@ export function createOriginFinder(trustProxy: readonly string[]): FindOrigin {
     if (trustProxy.length === 0 || !trusted.has(peer)) return { peer, client: peer, trusted: false };
     const hops = String(req.headers['x-forwarded-for'] ?? '')
       .split(',')
-      .map((hop) => plain(asSocketsWrite(withoutPort(hop.trim()))));
+      .map((hop) => writeAddress(withoutPort(hop.trim())));
     let client = peer;
     for (const hop of hops.toReversed()) {
       // A zone (RFC 4007) means something only on its own machine.
@@ -42,6 +42,11 @@ export function createOriginFinder(trustProxy: readonly string[]): FindOrigin {
 function withoutPort(hop: string): string {
   const form = /^(?:\[([^\]]*)\]|([\d.]+))(?::\d{1,5})?$/.exec(hop);
   return form?.[1] ?? form?.[2] ?? hop;
+}
+
+/** An address as clients are known by it, however it was written. */
+export function writeAddress(written: string): string {
+  return plain(asSocketsWrite(written));
 }
 
 /** No zone: `isIPv6` takes any, but `SocketAddress` throws. */

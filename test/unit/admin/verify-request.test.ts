@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import { verifyRequest } from '../../../src/admin/verify-request.ts';
+import type { KeyBook } from '../../../src/keys/key-book.ts';
 import { writeTemporary } from '../../helpers/config-file.ts';
 
 const yaml = `
@@ -24,4 +25,22 @@ test('a plan that has gone refuses what nothing else has refused before, as in t
   assert.equal(await refusalOn('/v1/name'), 'plan_unknown');
   assert.equal(await refusalOn('/v1/nowhere'), 'route_unknown');
   assert.equal(await refusalOn('//'), 'path_malformed');
+});
+
+test('a secret and an address are taken as requests bring them', async (t) => {
+  const config = loadConfig(writeTemporary(t, yaml), {});
+  const verdict = { valid: true, reason: 'good', refusal: null, key: null, secret: 1 } as const;
+  const askedOf = async (secret: string, client?: string): Promise<unknown> => {
+    let asked: unknown;
+    const verify: KeyBook['verify'] = async (...request) => {
+      asked = request;
+      return verdict;
+    };
+    await verifyRequest(secret, { client }, { book: { verify }, config });
+    return asked;
+  };
+  assert.deepEqual(await askedOf(' a b\t'), ['a b', { client: undefined }]);
+  assert.deepEqual(await askedOf('s', '::ffff:192.0.2.1'), ['s', { client: '192.0.2.1' }]);
+  assert.deepEqual(await askedOf('s', '0:0:0:0:0:FFFF:c000:201'), ['s', { client: '192.0.2.1' }]);
+  assert.deepEqual(await askedOf('s', 'fe80::1%eth0'), ['s', { client: 'fe80::1%eth0' }]);
 });
