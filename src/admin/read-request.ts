@@ -60,7 +60,7 @@ export function readIfMatch(req: IncomingMessage): readonly number[] | undefined
     throw new AdminProblem('malformed', 'If-Match must be * or the ETag of a key');
   }
   // A weak tag is never the same as a strong one (RFC 9110, section 13.1.1).
-  return tags.flatMap((tag) => (/^"\d{1,15}"$/.test(tag) ? [Number(tag.slice(1, -1))] : []));
+  return tags.flatMap((tag) => (/^"(?:0|[1-9]\d{0,14})"$/.test(tag) ? [Number(tag.slice(1, -1))] : []));
 }
 
 /**
