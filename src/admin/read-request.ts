@@ -147,7 +147,10 @@ function giveUpLater(req: IncomingMessage): NodeJS.Timeout {
   return setTimeout(() => req.socket.destroy(), patienceMs).unref();
 }
 
-/** Sent only when the body will be read: a client that is refused need not send it. */
-function acceptBody({ headers }: IncomingMessage, res: ServerResponse): void {
-  if (headers.expect !== undefined) res.writeContinue();
+/**
+ * Sent only when the body will be read: a client that is refused need not send it. HTTP/1.0 knows no interim answers (RFC 9110
+ * §15.2).
+ */
+function acceptBody({ headers, httpVersion }: IncomingMessage, res: ServerResponse): void {
+  if (httpVersion === '1.1' && /\b100-continue\b/i.test(headers.expect ?? '')) res.writeContinue();
 }

@@ -188,6 +188,25 @@ for (const { target, type, half } of halves) {
   });
 }
 
+const expectations: readonly [name: string, line: string, expect: string, continues: boolean][] = [
+  ['who expects it', 'HTTP/1.1', '100-Continue', true],
+  ['who expects something else', 'HTTP/1.1', 'something-else', false],
+  // It would take an interim answer for the final one (RFC 9110 §15.2).
+  ['a client of HTTP/1.0', 'HTTP/1.0', '100-continue', false],
+];
+
+for (const [name, version, expect, continues] of expectations) {
+  test(`${name} is ${continues ? '' : 'not '}told to go on with the body`, async (t) => {
+    const { listener } = await listen(t, `{ token: ${token} }`);
+    const client = await openRaw(t, listener.address.port);
+    const headers = ['Host: localhost', `Authorization: Bearer ${token}`, 'Content-Type: application/json'];
+    const head = [`POST /v1/verify ${version}`, ...headers, 'Content-Length: 2', `Expect: ${expect}`];
+    client.write(`${head.join('\r\n')}\r\n\r\n{}`);
+    await client.receivedUntil((bytes) => bytes.includes('HTTP/1.1 422 '));
+    assert.equal(client.received().includes('100 Continue'), continues);
+  });
+}
+
 test('a token of the role read sees the metrics', async (t) => {
   const { get } = await listen(t, `{ tokens: [{ name: prometheus, token: ${token} }] }`);
   assert.equal((await get('/metrics', { authorization: `bearer ${token}` })).status, 200);
