@@ -42,17 +42,11 @@ export async function atDesk(
   work: (desk: Desk) => Promise<number>,
 ): Promise<number> {
   const terminal = processTerminal();
-  const until = performance.now() + deadlineMs;
   try {
     const config = loadConfig(file, process.env);
     await check?.(config);
-    const store = await openStore(config.store, {
-      deadlineMs,
-      create,
-      onCreate: (path) => void terminal.stderr.write(`gatehouse: a new store was made at ${path}\n`),
-    });
+    const store = await openReached(config.store, create, terminal);
     try {
-      await reach(store, until, terminal);
       return await work({ config, store, terminal });
     } finally {
       await store.close();
@@ -62,19 +56,40 @@ export async function atDesk(
   }
 }
 
-/** Nothing has been asked of the store yet, so asking again repeats nothing. */
-async function reach(store: Store, until: number, { stderr }: Terminal): Promise<void> {
-  let sayAt = until - deadlineMs + sayNothingForMs;
+/** Opens a store and waits until it answers. Who has to wait for long is told once, and for what, as far as that is known by then. */
+async function openReached(
+  address: Config['store'],
+  create: boolean,
+  { stderr }: Pick<Terminal, 'stderr'>,
+): Promise<Store> {
+  const until = performance.now() + deadlineMs;
+  let why = '';
+  const notice = setTimeout(() => stderr.write(`gatehouse: waiting for the store${why}\n`), sayNothingForMs);
+  try {
+    const store = await openStore(address, {
+      deadlineMs,
+      create,
+      onCreate: (path) => void stderr.write(`gatehouse: a new store was made at ${path}\n`),
+    });
+    await reach(store, until, (message) => (why = `: ${message}`));
+    return store;
+  } finally {
+    clearTimeout(notice);
+  }
+}
+
+/** Nothing has been asked of the store yet, so asking again repeats nothing. One that cannot be reached is closed. */
+async function reach(store: Store, until: number, onWait: (why: string) => void): Promise<void> {
   for (;;) {
     try {
       return await store.ping();
     } catch (error) {
-      const now = performance.now();
-      if (!(error instanceof StoreUnavailable && error.mayPass) || now >= until) throw error;
-      if (now >= sayAt) {
-        stderr.write(`gatehouse: waiting for the store: ${error.message}\n`);
-        sayAt = Infinity;
+      const mayWait = error instanceof StoreUnavailable && error.mayPass && performance.now() < until;
+      if (!mayWait) {
+        await store.close();
+        throw error;
       }
+      onWait(error.message);
       await pause(askAgainAfterMs);
     }
   }

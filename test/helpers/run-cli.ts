@@ -13,10 +13,14 @@ const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 /** A command that does not end by itself is ended then, with the code null. */
 const LONGEST_MS = 60_000;
 
-/** Runs `gatehouse` with these words; standard input is the text, as soon as it is there, and no terminal. */
+/**
+ * Runs `gatehouse` with these words; standard input is the text, as soon as it is there, and no terminal. Calls back with all
+ * that it has written to standard error, whenever that is more.
+ */
 export async function runCli(
   words: readonly string[],
   input: string | Promise<string> = '',
+  onStderr?: (written: string) => void,
 ): Promise<CliRun> {
   const child = spawn(process.execPath, [main, ...words], {
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -24,7 +28,10 @@ export async function runCli(
   });
   let [stdout, stderr] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => (stdout += chunk));
-  child.stderr.setEncoding('utf8').on('data', (chunk: string) => (stderr += chunk));
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+    stderr += chunk;
+    onStderr?.(stderr);
+  });
   child.stdin.on('error', () => undefined);
   void Promise.resolve(input).then((text) => child.stdin.end(text));
   const code = await new Promise<number | null>((resolve) => child.once('close', resolve));

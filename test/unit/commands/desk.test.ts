@@ -3,7 +3,6 @@ import { connect, createServer } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { writeTemporary } from '../../helpers/config-file.ts';
 import { listen } from '../../helpers/listen.ts';
-import { until } from '../../helpers/poll.ts';
 import { startRedisServer } from '../../helpers/redis-server.ts';
 import { runCli } from '../../helpers/run-cli.ts';
 
@@ -11,15 +10,12 @@ test('a command waits for a Redis that is just started anew, says so, and does i
   const redis = await startRedisServer(t);
   const front = await startFront(t, redis.port);
   const keys = deskOf(t, `redis://127.0.0.1:${front.port}`);
-  assert.equal((await keys('create', '--plan', 'p', '--id', 'exposed')).code, 0);
+  assert.equal((await keys(['create', '--plan', 'p', '--id', 'exposed'])).code, 0);
 
   front.isAway = true;
-  let isOver = false;
-  const revoked = keys('revoke', 'exposed', '--yes').finally(() => (isOver = true));
-  // So many attempts take two seconds.
-  await until(() => isOver || front.turnedAway >= 14);
-  front.isAway = false;
-  const { code, stderr } = await revoked;
+  const { code, stderr } = await keys(['revoke', 'exposed', '--yes'], (written) => {
+    if (written.includes('waiting')) front.isAway = false;
+  });
   assert.match(
     stderr,
     /^gatehouse: waiting for the store: Redis is not connected: [^\n]+\nKey exposed was revoked/,
@@ -27,10 +23,22 @@ test('a command waits for a Redis that is just started anew, says so, and does i
   assert.equal(code, 0);
 });
 
+test('a command that waits for a Redis that is silent says so while it waits', async (t) => {
+  const redis = await startRedisServer(t);
+  const front = await startFront(t, redis.port);
+  const keys = deskOf(t, `redis://127.0.0.1:${front.port}`);
+  front.hold();
+  const { code, stderr } = await keys(['list'], (written) => {
+    if (written.includes('waiting')) front.letGo();
+  });
+  assert.match(stderr, /^gatehouse: waiting for the store\nThe store has no keys yet/);
+  assert.equal(code, 0);
+});
+
 test('a command does not wait for a Redis that does not accept its password', async (t) => {
   const redis = await startRedisServer(t, { args: ['--requirepass', 'right'] });
   const startedAt = performance.now();
-  const { code, stderr } = await deskOf(t, redis.url.replace('//', '//:wrong@'))('list');
+  const { code, stderr } = await deskOf(t, redis.url.replace('//', '//:wrong@'))(['list']);
   assert.match(
     stderr,
     /^gatehouse: the store cannot be used: [^\n]+ does not accept the user or password\n$/,
@@ -48,21 +56,24 @@ function deskOf(t: TestContext, store: string) {
     routes: [{ path: '/v1/name', methods: ['GET'], upstream: 'a' }],
   };
   const file = writeTemporary(t, JSON.stringify(config));
-  return (...words: readonly string[]) => runCli(['keys', ...words, '--config', file]);
+  return (words: readonly string[], onStderr?: (written: string) => void) =>
+    runCli(['keys', ...words, '--config', file], '', onStderr);
 }
 
-/** Stands before a server as what leads to it does: while that is away, connections are closed at once. */
+/** Stands before a server as what leads to it does: while that is away, connections are closed at once, or held. */
 async function startFront(t: TestContext, port: number) {
-  const front = { port: 0, isAway: false, turnedAway: 0 };
+  let { promise: held, resolve: letGo } = Promise.withResolvers<void>();
+  letGo();
+  const hold = (): void => void ({ promise: held, resolve: letGo } = Promise.withResolvers<void>());
+  const front = { port: 0, isAway: false, hold, letGo: () => letGo() };
   const server = createServer((client) => {
     if (front.isAway) {
-      front.turnedAway += 1;
       client.destroy();
       return;
     }
     const behind = connect(port, '127.0.0.1');
     for (const end of [client, behind]) end.on('error', () => undefined);
-    client.pipe(behind).pipe(client);
+    void held.then(() => client.pipe(behind).pipe(client));
   });
   front.port = await listen(t, server);
   return front;
