@@ -131,6 +131,7 @@ export class LeaseDraws {
 
   /** True when the line got its answer or part of it; false when the store and the process disagree on the time. */
   async #drawOnce(lease: Lease): Promise<boolean> {
+    if (this.#steps.isInDoubt(lease.keyId) && !(await this.#undoDoubtful(lease))) return true;
     const askedAt = this.#time.tick();
     this.refresh(lease, askedAt);
     this.serve(lease, askedAt);
@@ -156,6 +157,20 @@ export class LeaseDraws {
     if (answer.kind === 'drawn') this.#drawn(lease, order, answer);
     else this.#exhausted(lease, order, answer);
     return true;
+  }
+
+  /**
+   * The store forgets steps when many follow, and what a forgotten draw took stays used. So no other is made before it is undone:
+   * where answers come too late for hours, they would be thousands.
+   */
+  async #undoDoubtful(lease: Lease): Promise<boolean> {
+    try {
+      await this.#steps.undoDoubtful(lease.keyId);
+      return true;
+    } catch (error) {
+      this.#storeFailed(lease, error);
+      return false;
+    }
   }
 
   #composeDraw(lease: Lease, mono: number): DrawOrder {
@@ -204,10 +219,14 @@ export class LeaseDraws {
   }
 
   #drawFailed(lease: Lease, order: DrawOrder, error: unknown): void {
+    this.#storeFailed(lease, error);
+    if (error instanceof StoreUnavailable && error.mayHaveHappened) this.#steps.cancel(order);
+  }
+
+  #storeFailed(lease: Lease, error: unknown): void {
     lease.drawNoneAhead();
     if (!(error instanceof StoreUnavailable)) throw error;
     if (!(error instanceof Unreadable)) this.#steps.outbox.storeFailed();
-    if (error.mayHaveHappened) this.#steps.cancel(order);
     this.#failLine(lease, error);
   }
 

@@ -1,4 +1,4 @@
-import type { Counter, DrawOrder, Ledger, UnitsOrder } from '../../stores/ledger.ts';
+import { isOutage, type Counter, type DrawOrder, type Ledger, type UnitsOrder } from '../../stores/ledger.ts';
 import type { Clock } from '../../waiting/clock.ts';
 import type { Lease } from './lease.ts';
 import { FreshIds } from '../fresh-ids.ts';
@@ -33,9 +33,13 @@ export class LeaseSteps {
   readonly #holder: string;
   readonly #book: Map<string, Lease>;
   readonly #onStep: () => void;
+  readonly #stepsMax: number;
+  /** The latest draw of each key that may have run unheard. */
+  readonly #inDoubt = new Map<string, DrawOrder>();
 
   constructor(options: LeaseStepsOptions) {
     const { clock, stepsMax, onError } = options;
+    this.#stepsMax = stepsMax;
     this.outbox = new Outbox({ mono: () => clock.mono(), stepsMax, onError });
     this.owed = new Owed(options.owingKeysMax);
     this.#ledger = options.ledger;
@@ -86,13 +90,26 @@ export class LeaseSteps {
     this.#remove(lease);
   }
 
-  cancel({ id, keyId, counters, holder }: DrawOrder): void {
+  /** Undoes a draw that may have run, sooner or later. */
+  cancel(draw: DrawOrder): void {
+    if (this.#inDoubt.size < this.#stepsMax) this.#inDoubt.set(draw.keyId, draw);
     this.#onStep();
     this.outbox.post({
       expendable: 'next',
       repeatableForMs: repeatableForEver,
-      run: () => this.#ledger.cancelDraw({ id, keyId, counters, holder }),
+      run: () => this.#undo(draw),
     });
+  }
+
+  /** Whether a draw of the key may have run, and has not been undone. */
+  isInDoubt(keyId: string): boolean {
+    return this.#inDoubt.has(keyId);
+  }
+
+  /** Undoes that draw now. Rejects with `StoreUnavailable`. */
+  async undoDoubtful(keyId: string): Promise<void> {
+    const draw = this.#inDoubt.get(keyId);
+    if (draw !== undefined) await this.#undo(draw);
   }
 
   charge(keyId: string, counters: readonly Counter[], units: number): void {
@@ -114,6 +131,20 @@ export class LeaseSteps {
     for (const { keyId, counter, units } of this.owed.collect()) {
       this.charge(keyId, [counter], units);
       if (!this.outbox.hasRoomToSpare) return;
+    }
+  }
+
+  async #undo(draw: DrawOrder): Promise<void> {
+    const { id, keyId, counters, holder } = draw;
+    let inDoubt = false;
+    try {
+      await this.#ledger.cancelDraw({ id, keyId, counters, holder });
+    } catch (error) {
+      // What cannot be read may stay so, and holds up no other draw.
+      inDoubt = isOutage(error);
+      throw error;
+    } finally {
+      if (!inDoubt && this.#inDoubt.get(keyId) === draw) this.#inDoubt.delete(keyId);
     }
   }
 

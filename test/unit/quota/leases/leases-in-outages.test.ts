@@ -209,6 +209,28 @@ test('a draw whose answer was lost is cancelled when the store is back, and its 
   assert.equal(leases.counts.waitingSteps, 0);
 });
 
+/*
+ * The store remembers a step for ten seconds at least, and for long only when few follow. A gateway that drew on while every answer
+ * came too late had more draws to cancel than it could in that time, and what they took stayed used: 599 units of a key that
+ * had spent as many, after 45 seconds.
+ */
+test('a key makes no other draw while one of its own may have run, and makes it as soon as that is undone', async () => {
+  const scene = createQuotaScene();
+  const leases = new Leases(scene.options);
+  scene.weather.loses = true;
+  for (let turn = 0; turn < 20; turn += 1) {
+    await assert.rejects(take(leases, plan, 5), StoreUnavailable);
+    await scene.clock.pass(100);
+  }
+  assert.equal(scene.ledger.draws.length, 1);
+  await assert.rejects(async () => await leases.reserve({ keyId: 'bob', plan, cost: 1 }), StoreUnavailable);
+  assert.equal(scene.ledger.draws.length, 2, 'another key has none of that');
+  scene.weather.loses = false;
+  await take(leases, plan, 5);
+  assert.equal(scene.ledger.draws.length, 3);
+  assert.equal(scene.ledger.used('ada', 'month', may), 5);
+});
+
 test('allow lets requests through during an outage and charges them, once, when it is over', async () => {
   const scene = createQuotaScene();
   const allowed = aPlan({ quotas: [aQuota(10)], onStoreFailure: 'allow' });
