@@ -296,7 +296,10 @@ test('a checkpoint leaves the version alone that a newer Gatehouse writes in the
   const newer = sql(path, 'BEGIN IMMEDIATE; PRAGMA user_version = 99');
   t.after(() => newer.close());
   const read = (pragma: string): unknown => newer.prepare(`PRAGMA ${pragma}`).get()?.[pragma];
-  const checkpointer = createCheckpointer(path, () => undefined);
+  const checkpointer = createCheckpointer(path, {
+    fileInUse: () => statSync(path),
+    onFailure: () => undefined,
+  });
   t.after(() => checkpointer.close());
   const copied = statSync(path).size;
   checkpointer.noteCalls(callsPerCheckpoint);
@@ -333,7 +336,11 @@ test('a log that cannot be copied is told of once, and again when it could be in
   t.after(() => store.close());
   const reasons: string[] = [];
   const { start, rest } = watchThreads();
-  const checkpointer = createCheckpointer(path, (reason) => void reasons.push(reason), start);
+  const checkpointer = createCheckpointer(path, {
+    fileInUse: () => statSync(path),
+    onFailure: (reason) => void reasons.push(reason),
+    startThread: start,
+  });
   t.after(() => checkpointer.close());
   const other = sql(path, '');
   t.after(() => other.close());
@@ -363,7 +370,12 @@ test('where the file is gone it is not the log that is told of', async (t) => {
   t.after(() => store.close());
   const reasons: string[] = [];
   const { threads, start, rest } = watchThreads();
-  const checkpointer = createCheckpointer(path, (reason) => void reasons.push(reason), start);
+  const inUse = statSync(path);
+  const checkpointer = createCheckpointer(path, {
+    fileInUse: () => inUse,
+    onFailure: (reason) => void reasons.push(reason),
+    startThread: start,
+  });
   t.after(() => checkpointer.close());
   renameSync(path, `${path}.away`);
   checkpointer.noteCalls(callsPerCheckpoint);
@@ -372,17 +384,50 @@ test('where the file is gone it is not the log that is told of', async (t) => {
   assert.deepEqual(reasons, []);
 });
 
+/*
+ * Until a call has noticed that another file is in the place of the one in use, its log lies beside the other. SQLite deletes the log
+ * of an empty file, and copies it into any other: of a store whose disk was full and whose copy had failed one page was left.
+ */
+for (const [name, make] of [
+  ['an empty file', (other) => writeFileSync(other, '')],
+  ['a backup', (other, path) => sql(path, `VACUUM INTO '${other}'`).close()],
+] satisfies [string, (other: string, path: string) => void][]) {
+  test(`a log is left alone while ${name} is in the place of the file that is in use`, async (t) => {
+    const path = join(tempFolder(t), 'g.db');
+    const store = openSqlite(path);
+    t.after(() => store.close());
+    make(`${path}.other`, path);
+    await store.ledger.draw(aDraw({ counters: [aCounter({})] }));
+    const { start, rest } = watchThreads();
+    const inUse = statSync(path);
+    const checkpointer = createCheckpointer(path, {
+      fileInUse: () => inUse,
+      onFailure: () => undefined,
+      startThread: start,
+    });
+    t.after(() => checkpointer.close());
+    renameSync(`${path}.other`, path);
+    const before = [path, `${path}-wal`].map((file) => readFileSync(file));
+    checkpointer.noteCalls(callsPerCheckpoint);
+    await rest();
+    assert.deepEqual(
+      [path, `${path}-wal`].map((file) => readFileSync(file)),
+      before,
+    );
+  });
+}
+
 test('a checkpoint for which there is no thread fails no call, is told of once, and is tried again', () => {
   let tries = 0;
   const reasons: string[] = [];
-  const checkpointer = createCheckpointer(
-    'g.db',
-    (reason) => void reasons.push(reason),
-    () => {
+  const checkpointer = createCheckpointer('g.db', {
+    fileInUse: () => ({ dev: 1, ino: 1 }),
+    onFailure: (reason) => void reasons.push(reason),
+    startThread: () => {
       tries += 1;
       throw new Error('no thread');
     },
-  );
+  });
   for (const round of [1, 2]) {
     checkpointer.noteCalls(callsPerCheckpoint);
     assert.equal(tries, round);
@@ -398,7 +443,11 @@ test('one thread makes all checkpoints, and another when it has died', async (t)
   const version = (): unknown => other.prepare('PRAGMA data_version').get()?.['data_version'];
   const { threads, start, rest } = watchThreads();
   const reasons: string[] = [];
-  const checkpointer = createCheckpointer(path, (reason) => void reasons.push(reason), start);
+  const checkpointer = createCheckpointer(path, {
+    fileInUse: () => statSync(path),
+    onFailure: (reason) => void reasons.push(reason),
+    startThread: start,
+  });
   t.after(() => checkpointer.close());
   const checkpoint = (): Promise<unknown> => {
     const before = version();
@@ -423,10 +472,12 @@ test('one thread makes all checkpoints, and another when it has died', async (t)
 test('a process that has nothing else to do ends, though its log was copied', async (t) => {
   const path = join(tempFolder(t), 'g.db');
   const source = `
+    const { statSync } = await import('node:fs');
     const { createCheckpointer, callsPerCheckpoint } = await import(process.argv[1]);
     const { openSqlite } = await import(process.argv[2]);
     openSqlite(process.argv[3]);
-    createCheckpointer(process.argv[3], () => undefined).noteCalls(callsPerCheckpoint);`;
+    const fileInUse = () => statSync(process.argv[3]);
+    createCheckpointer(process.argv[3], { fileInUse, onFailure: () => undefined }).noteCalls(callsPerCheckpoint);`;
   const modules = ['checkpoint', 'open-sqlite'].map((name) =>
     fileURLToPath(new URL(`../../src/stores/sqlite/${name}.ts`, import.meta.url)),
   );

@@ -1,3 +1,4 @@
+import type { Stats } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { existing, SQLITE_BUSY } from './database.ts';
 
@@ -28,27 +29,33 @@ export const logBytesKept = 134_217_728;
  * writers wait during it, 50 ms each time. The first write after a complete checkpoint waits for another sync, and cuts the log:
  * the empty transaction here is that write. It reads the version that it writes again under the lock, because a newer Gatehouse
  * may be migrating the file. It returns why it failed, '' when it did not, and undefined where others had the lock, so that the
- * next one will do it, or where the file is gone, which every call reports. The file is opened each time, because another may be
- * in its place by then.
+ * next one will do it, or where the file is no longer in its place, which every call reports. The file is opened each time, for it
+ * may have been opened anew. It is looked at before: SQLite would copy the log into another file that lies there, and delete it.
  */
 const checkpointSource = `
-  const { existsSync } = require('node:fs');
+  const { statSync } = require('node:fs');
   const { DatabaseSync } = require('node:sqlite');
   const { parentPort, workerData: address } = require('node:worker_threads');
-  parentPort.on('message', () => parentPort.postMessage(checkpoint()));
+  parentPort.on('message', (file) => parentPort.postMessage(checkpoint(file)));
 
-  function checkpoint() {
+  function checkpoint(file) {
+    if (!isInPlace(file)) return undefined;
     let database;
     try {
       database = new DatabaseSync(new URL(address), { timeout: 50 });
       copyLog(database);
       return '';
     } catch (error) {
-      const isOthers = (error.errcode & 0xff) === ${SQLITE_BUSY} || !existsSync(new URL(address));
+      const isOthers = (error.errcode & 0xff) === ${SQLITE_BUSY} || !isInPlace(file);
       return isOthers ? undefined : String(error.errstr ?? error.message);
     } finally {
       database?.close();
     }
+  }
+
+  function isInPlace({ dev, ino }) {
+    const now = statSync(new URL(address), { throwIfNoEntry: false });
+    return now?.dev === dev && now?.ino === ino;
   }
 
   function copyLog(database) {
@@ -65,11 +72,17 @@ const checkpointSource = `
   }
 `;
 
+export interface CheckpointOptions {
+  /** The file that calls are using, whatever lies at the path; undefined = none. */
+  readonly fileInUse: () => Pick<Stats, 'dev' | 'ino'> | undefined;
+  readonly onFailure: (reason: string) => void;
+  readonly startThread?: (path: string) => Worker;
+}
+
 /** A failed checkpoint is tried again after as many calls, and reported unless the previous one failed the same way. */
 export function createCheckpointer(
   path: string,
-  onFailure: (reason: string) => void,
-  startThread: (path: string) => Worker = startCheckpoint,
+  { fileInUse, onFailure, startThread = startCheckpoint }: CheckpointOptions,
 ): Checkpointer {
   let calls = 0;
   let running = false;
@@ -99,11 +112,12 @@ export function createCheckpointer(
     return opened;
   }
   function begin(): void {
-    if (running) return;
+    const file = fileInUse();
+    if (running || file === undefined) return;
     calls = 0;
     try {
       thread ??= openThread();
-      thread.postMessage(undefined);
+      thread.postMessage({ dev: file.dev, ino: file.ino });
       running = true;
     } catch (error) {
       // No thread can be started, as in a container that limits them. The call itself is unaffected.

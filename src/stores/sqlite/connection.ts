@@ -19,6 +19,8 @@ import {
 /** The open file, opened again after it has failed. */
 export interface Connection {
   readonly identity: string;
+  /** The file that is open; undefined when the next call must open one. */
+  readonly file: Stats | undefined;
   /** Runs a call. Throws `Locked` when another process holds the lock, with nothing changed; else `StoreUnavailable`. */
   run<T>(call: (calls: Calls) => T): T;
   /** The same for several, as one transaction in which a failing one fails alone. Throws when nothing of any was done. */
@@ -137,6 +139,9 @@ export function openConnection(
 
   return {
     identity,
+    get file() {
+      return open === undefined ? undefined : seen.file;
+    },
     checkPlace,
     run,
     runAll(works) {

@@ -17,8 +17,11 @@ type Read = <T>(call: (calls: Calls) => T) => Promise<T>;
 /** Opens the embedded store. Throws when the file cannot be used: not a database, another program's, too new. */
 export function openSqlite(path: string, options: StoreOptions = {}): Store {
   const file = resolve(path);
-  const checkpointer = createCheckpointer(file, (reason) => options.onLogStuck?.(reason));
-  const connection = openConnection(file, options, checkpointer.begin);
+  const connection = openConnection(file, options, () => checkpointer.begin());
+  const checkpointer = createCheckpointer(file, {
+    fileInUse: () => connection.file,
+    onFailure: (reason) => options.onLogStuck?.(reason),
+  });
   const lockLine = createLockLine(options.deadlineMs ?? 250);
 
   function read<T>(call: (calls: Calls) => T): Promise<T> {
