@@ -33,13 +33,7 @@ export class AnswerReader {
 
   /** How long the connection may be used after this answer; 0 if it may not, undefined if the upstream does not say. */
   get keptMs(): number | undefined {
-    if (this.#head === undefined) return 0;
-    const { framing, keptMs } = this.#head;
-    const ends = hasNoBody(this.#head, this.#method)
-      ? // If its headers speak of a body, that may still come.
-        this.#method === 'HEAD' || (framing !== 'until the end' && framing !== 0)
-      : framing === 'until the end';
-    return ends ? 0 : keptMs;
+    return this.#head === undefined ? 0 : keptMsAfter(this.#head, this.#method);
   }
 
   /** Reads on. Returns how many of the bytes belong to the answer: all, unless it ends before the last. May write to `bytes`. */
@@ -87,6 +81,16 @@ export class AnswerReader {
     if (end > from) listener.answerGoesOn(copyOf(bytes, from, end));
     return end;
   }
+}
+
+/** How long a connection may be used after a whole answer with this head; 0 if it may not, undefined if the upstream does not say. */
+export function keptMsAfter(head: AnswerHead, method: string): number | undefined {
+  const { framing, keptMs } = head;
+  const ends = hasNoBody(head, method)
+    ? // If its headers speak of a body, that may still come.
+      method === 'HEAD' || (framing !== 'until the end' && framing !== 0)
+    : framing === 'until the end';
+  return ends ? 0 : keptMs;
 }
 
 /** RFC 9112 §6.3: whatever its headers say. */

@@ -129,6 +129,23 @@ test('a client that has sent nothing of its body keeps no connection from others
   assert.equal((await idle.responses(1))[1]?.status, 200);
 });
 
+for (const status of [204, 304]) {
+  for (const framing of ['Content-Length: 5', 'Transfer-Encoding: chunked']) {
+    test(`what may yet follow a ${status} with ${framing} is no answer to the next upload`, async (t) => {
+      const connections: number[] = [];
+      raw.script = (socket, _bytes, index) => {
+        connections.push(index);
+        socket.write(`HTTP/1.1 ${status} No\r\n${framing}\r\n\r\n`);
+      };
+      const path = '/v1/raw';
+      for (let turn = 0; turn < 2; turn += 1) {
+        assert.equal((await answerTo(t, gateway.port, { ...upload, path })).status, status);
+      }
+      assert.notEqual(connections[0], connections[1]);
+    });
+  }
+}
+
 test('uploads one after the other share a connection', async (t) => {
   await answerTo(t, gateway.port, upload);
   const { connections } = recording;

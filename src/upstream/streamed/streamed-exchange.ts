@@ -120,7 +120,7 @@ export class StreamedExchange implements AnswerSource {
     outgoing.once('socket', (socket) => {
       const secure = socket instanceof TLSSocket;
       if (outgoing.reusedSocket) this.#kept = new KeptConnection(socket);
-      judgeHead(socket, (reason) => this.#giveUp(reason));
+      judgeHead(outgoing, socket, (reason) => this.#giveUp(reason));
       if (!socket.connecting && !(secure && !outgoing.reusedSocket)) return this.#connected();
       const { connectMs } = this.#timeouts;
       this.#arm(connectMs, (ms) => new ConnectTimeout(ms));
