@@ -116,6 +116,17 @@ function lookAround(options: ListenerOptions): void {
   for (const socket of connections.overdue(now)) answerOverdue(socket, options);
 }
 
+/** An upgrade or CONNECT while its connection still owes an answer. */
+class UntimelyUpgrade extends Error {
+  /** With a code the log takes it for what can happen, and shows no stack. */
+  readonly code = 'UNTIMELY_UPGRADE';
+
+  constructor() {
+    super('an upgrade came behind a request under way');
+    this.name = 'UntimelyUpgrade';
+  }
+}
+
 /**
  * Node hands `Upgrade` and `CONNECT` over as a bare socket, or, as long as a body is still to come (since 26.0), as a stream around it
  * that has nothing of a socket but reading and writing. A response on it lets the same handler refuse them properly.
@@ -125,8 +136,7 @@ function answerOnSocket(req: IncomingMessage, socket: Duplex, options: ListenerO
   socket.on('error', () => socket.destroy());
   if (options.connections.of(req.socket)?.isBusy === true) {
     // It came before the answers to earlier requests were out, which no honest client does: there is no place for one.
-    const cause = new Error('an upgrade came behind a request under way');
-    report(new Refusal('request_malformed', { cause }), req.socket, options);
+    report(new Refusal('request_malformed', { cause: new UntimelyUpgrade() }), req.socket, options);
     socket.destroy();
     return;
   }

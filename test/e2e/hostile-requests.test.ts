@@ -552,6 +552,14 @@ for (const [name, bytes] of bare) {
   });
 }
 
+test('what any client can send is no surprise: the log shows no stack for it', async () => {
+  const text = await until(() => {
+    const soFar = door.gateway.logText();
+    return soFar.includes('an upgrade came behind a request under way') ? soFar : undefined;
+  });
+  assert.doesNotMatch(text, /"stack"/);
+});
+
 for (const [name, bytes, outcome] of [
   ['a GET', get('/v1/files/1', toHttp2), 200],
   ['one with a length', post(`${five}${toHttp2}`, 'hello'), 200],
