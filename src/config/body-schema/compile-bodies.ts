@@ -1,13 +1,14 @@
 import type { AnySchema } from 'ajv/dist/2020.js';
-import { compileBodySchema, compileCheckedSchema, type BodyCheck } from './compile-schema.ts';
+import { size } from '../checked.ts';
+import { fieldsBytesMax } from '../held-bytes.ts';
+import { weightOfAll } from './check-steps.ts';
+import { compileBodySchema, compileCheckedSchema, stepsUsual, type BodyCheck } from './compile-schema.ts';
 import type { Report } from '../rules/draft.ts';
 import { SchemaProblems } from './schema-problem.ts';
-import type { RawRoute } from '../schema.ts';
+import type { RawRoute, RawUpload } from '../schema.ts';
 
-/** References a check may follow per value allowed in a body: more than a check that grows with the body needs. */
-const stepsPerValue = 2;
-/** A small form may have many references for each of its fields. */
-const stepsMin = 10_000;
+/** References for each value, and at each level of it: more than a check that grows with the body needs. */
+const referencesPerValue = 2;
 
 /** The compiled schema of each route that has one. Schemas that do not compile are reported at their own line. */
 export function compileBodies(
@@ -37,16 +38,40 @@ export function compileCheckedBodies(routes: readonly RawRoute[]): ReadonlyMap<R
 interface BodySchema {
   readonly route: RawRoute;
   readonly schema: AnySchema & object;
-  readonly stepsMax: number | undefined;
+  readonly stepsMax: number;
 }
 
 function schemasOf(routes: readonly RawRoute[]): readonly BodySchema[] {
   return routes.flatMap((route) => {
     if (typeof route.body === 'string') return [];
     const { json, upload } = route.body;
-    const schema = json?.schema ?? upload?.fields.schema;
-    if (schema === undefined) return [];
-    const stepsMax = json && Math.max(stepsMin, stepsPerValue * json.maxValues);
-    return [{ route, schema, stepsMax }];
+    if (json?.schema !== undefined) {
+      const { schema, maxValues, maxDepth, maxSize } = json;
+      const bounds = { valuesMax: maxValues, depthMax: maxDepth, bytesMax: size(maxSize) };
+      return [{ route, schema, stepsMax: stepsFor(bounds) }];
+    }
+    const schema = upload?.fields.schema;
+    return upload === undefined || schema === undefined
+      ? []
+      : [{ route, schema, stepsMax: stepsFor(boundsOfFields(upload)) }];
   });
+}
+
+interface BodyBounds {
+  readonly valuesMax: number;
+  readonly depthMax: number;
+  readonly bytesMax: number;
+}
+
+/** A small body may have many references for each of its values. */
+function stepsFor({ valuesMax, depthMax, bytesMax }: BodyBounds): number {
+  // A value takes two bytes of JSON at least.
+  const weightMax = weightOfAll(Math.min(valuesMax, bytesMax / 2), bytesMax);
+  return Math.max(stepsUsual, referencesPerValue * valuesMax) + referencesPerValue * depthMax * weightMax;
+}
+
+/** A form is an object of texts and lists of texts. */
+function boundsOfFields({ fields: { maxCount, maxSize }, maxSize: formSize }: RawUpload): BodyBounds {
+  const bytesMax = Math.min(fieldsBytesMax(maxCount, size(maxSize)), size(formSize));
+  return { valuesMax: 2 * maxCount + 1, depthMax: 3, bytesMax };
 }

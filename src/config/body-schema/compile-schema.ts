@@ -1,5 +1,6 @@
 import type { AnySchema, ValidateFunction } from 'ajv/dist/2020.js';
 import { checkSchema } from './check-schema.ts';
+import { CheckSteps, TooManySteps } from './check-steps.ts';
 import { describeErrors } from './describe-errors.ts';
 import { createAjv } from './json-schema.ts';
 import { SchemaProblems } from './schema-problem.ts';
@@ -11,6 +12,9 @@ import { declaredFields } from './subschemas.ts';
  */
 export type BodyCheck = (value: unknown) => string | undefined;
 
+/** Enough for any body of use that is small. */
+export const stepsUsual = 100_000;
+
 /**
  * Compiles a JSON Schema (2020-12) into a check of bodies, or throws `SchemaProblems`. Checking changes nothing in the
  * body: no coercion, no defaults. References reach no further than the schema itself.
@@ -21,16 +25,13 @@ export function compileBodySchema(schema: unknown, stepsMax?: number): BodyCheck
 
 /** The same for a schema already found well formed: not compiling the meta-schema saves 50 ms. */
 export function compileCheckedSchema(schema: AnySchema, stepsMax = stepsUsual): BodyCheck {
-  let stepsLeft = 0;
-  const validate = compile(schema, () => {
-    stepsLeft -= 1;
-    if (stepsLeft < 0) throw new TooManySteps();
-  });
+  const steps = new CheckSteps(stepsMax);
+  const validate = compile(schema, (value) => steps.follow(value));
   const fields = declaredFields(schema);
   const judge: BodyCheck = (value) =>
     validate(value) ? undefined : describeErrors(validate.errors ?? [], fields, value);
   return (value) => {
-    stepsLeft = stepsMax;
+    steps.begin();
     try {
       return judge(value);
     } catch (error) {
@@ -42,15 +43,7 @@ export function compileCheckedSchema(schema: AnySchema, stepsMax = stepsUsual): 
   };
 }
 
-/**
- * References that a check may follow. Where a schema refers to itself in two alternatives, they double with every level of the
- * body: 500 bytes could take minutes.
- */
-const stepsUsual = 100_000;
-
-class TooManySteps extends Error {}
-
-function compile(schema: AnySchema, onReference: () => void): ValidateFunction {
+function compile(schema: AnySchema, onReference: (value: unknown) => void): ValidateFunction {
   try {
     return createAjv({ meta: false, onReference }).compile(schema);
   } catch (error) {

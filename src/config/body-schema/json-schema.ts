@@ -18,8 +18,8 @@ import { collectEvaluated } from './unevaluated.ts';
  */
 export function createAjv(options: {
   readonly meta: boolean;
-  /** Told of each reference that a check follows. What it throws ends the check. */
-  readonly onReference?: () => void;
+  /** Told of each reference that a check follows, with the value it is for. What it throws ends the check. */
+  readonly onReference?: (value: unknown) => void;
 }): Ajv2020 {
   const ajv = new Ajv2020({
     ...ajvOptions,
@@ -141,9 +141,11 @@ function findWhole(context: KeywordCxt): void {
   if (isOutsidePieces && leadsToWhole(context.schema, schemaEnv.root.schema)) context.schema = '#';
 }
 
-function announceReferences(ajv: Ajv2020, onReference: () => void): void {
+function announceReferences(ajv: Ajv2020, onReference: (value: unknown) => void): void {
   for (const keyword of ['$ref', '$dynamicRef']) {
-    prepareCode(ajv, keyword, ({ gen }) => gen.code(_`${gen.scopeValue('func', { ref: onReference })}()`));
+    prepareCode(ajv, keyword, ({ gen, data }) =>
+      gen.code(_`${gen.scopeValue('func', { ref: onReference })}(${data})`),
+    );
   }
 }
 

@@ -867,6 +867,23 @@ describe('a schema that refers to itself in two alternatives', () => {
     assert.equal(check(nest(8, 'leaf')), undefined);
   });
 
+  it('takes bounded time where a large value is at the end of each', () => {
+    const alternatives = ['all', 'any'].map((kind) => ({
+      required: ['child'],
+      properties: { child: { $ref: '#' }, kind: { const: kind } },
+    }));
+    const list = { type: 'array', items: { type: 'string', maxLength: 9 } };
+    const large = compileBodySchema({ anyOf: [{ type: 'string', maxLength: 9 }, list, ...alternatives] });
+    const words = Array.from({ length: 12_000 }, () => 'ab');
+    for (const end of ['a'.repeat(60_000), [...words, 'too long for it']]) {
+      const bodyOf = (depth: number): unknown =>
+        Array.from({ length: depth }).reduce((child) => ({ kind: 'none', child }), end);
+      assert.notEqual(large(bodyOf(2)), undefined);
+      doesNotHang(() => assert.equal(large(bodyOf(13)), 'the body takes too many steps to check'));
+    }
+    assert.equal(large({ kind: 'any', child: { kind: 'all', child: words } }), undefined);
+  });
+
   it('is not taken for one with an end because its steps are few', () => {
     assert.throws(() => compileBodySchema({ $ref: '#' }, 2), SchemaProblems);
   });
