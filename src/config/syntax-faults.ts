@@ -56,11 +56,10 @@ function placed(
   const open = leftOpen(document, text);
   const commas = lostCommas(errors, text);
   const others = errors.filter(({ pos: [at] }) => !commas.some(({ from, to }) => from <= at && at < to));
+  const deep = deepLines(others, text);
   const faults = [
     ...commas.map(({ fault }) => fault),
-    ...others.map(
-      (error) => (endsOpen.has(error.code) ? open.get(error.pos[0]) : undefined) ?? faultOf(error),
-    ),
+    ...others.map((error) => (endsOpen.has(error.code) ? open : deep).get(error.pos[0]) ?? faultOf(error)),
   ];
   return [...new Map(faults.map((fault) => [`${fault.offset} ${fault.message}`, fault])).values()];
 }
@@ -102,6 +101,21 @@ function openings(document: Document.Parsed, text: string): readonly Opening[] {
 
 const quotes: Readonly<Record<string, string>> = { '"': '"', "'": "'" };
 const brackets: Readonly<Record<string, string>> = { '{': '}', '[': ']' };
+
+/**
+ * A line that is indented too far goes on with the text above it, and both together are taken for a key. The parser says two
+ * things of that, at the beginning of the text: by this place they are told what is wrong further down.
+ */
+function deepLines(errors: readonly YAMLError[], text: string): ReadonlyMap<number, SyntaxFault> {
+  const nested = errors.filter(({ code }) => code === 'BLOCK_AS_IMPLICIT_KEY').map(({ pos: [at] }) => at);
+  const keys = errors.filter(({ code, pos }) => code === 'MULTILINE_IMPLICIT_KEY' && nested.includes(pos[0]));
+  return new Map(
+    keys.map(({ pos: [at, colon] }) => [
+      at,
+      { offset: text.lastIndexOf('\n', colon - 1) + 1, message: tooFarSentence },
+    ]),
+  );
+}
 
 interface LostComma {
   /** Everything the parser says in between is about the comma. */
@@ -150,6 +164,8 @@ function endBefore(at: number, text: string): number {
 const commaSentence = 'a comma is missing here';
 
 const commaOrQuotesSentence = 'a comma is missing here, or quotes around a text with ": " in it';
+
+const tooFarSentence = 'this line is indented too far, or the text above it goes on here and needs quotes';
 
 const unquotedSentence = "inside {} and [] a value with ${…} must be in quotes, such as '${NAME}'";
 

@@ -127,6 +127,14 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     text: `${least}log: {}\nlog: {}\n`,
     says: ['4:1: log: this key is there twice, first on line 3'],
   },
+  {
+    name: 'lines that are indented too far',
+    text: `${least}log:\n  level: info\n   format: json\ndrain:\n  delay: 1s\n    timeout: 2s\n`,
+    says: [
+      '5:1: this line is indented too far, or the text above it goes on here and needs quotes',
+      '8:1: this line is indented too far, or the text above it goes on here and needs quotes',
+    ],
+  },
   { name: 'a list as a key', text: `${least}? [a]\n: b\n`, says: ['3:3: a key must be plain text'] },
   {
     name: 'a merge key',
