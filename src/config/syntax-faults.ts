@@ -10,7 +10,7 @@ export interface SyntaxFault {
 export function syntaxFaults(document: Document.Parsed, text: string): readonly SyntaxFault[] {
   const errors = [...document.errors, ...document.warnings];
   const exhausted = errors.find(({ code }) => code === 'RESOURCE_EXHAUSTION');
-  if (exhausted !== undefined) return [faultOf(exhausted)];
+  if (exhausted !== undefined) return [faultOf(exhausted, text)];
   const last = errors.findIndex((error) => lossOf(error, text) !== undefined);
   const loss = lossOf(errors[last], text);
   const before = loss === undefined ? errors : errors.slice(0, last);
@@ -30,8 +30,11 @@ const reportedMax = 20;
 /** Several may be about one mistake. */
 const lookedAtMax = 200;
 
-function faultOf({ code, pos }: YAMLError): SyntaxFault {
-  return { offset: pos[0], message: sentences[code] };
+function faultOf({ code, pos: [at] }: YAMLError, text: string): SyntaxFault {
+  // What the parser misses where an indented line begins is the "-" of the list above it.
+  const isIndented = text.startsWith(' ', at) && text.lastIndexOf('\n', at - 1) === at - 1;
+  const told = code === 'MISSING_CHAR' && isIndented ? 'BAD_INDENT' : code;
+  return { offset: at, message: sentences[told] };
 }
 
 /** A mistake after which the parser takes everything for something else. */
@@ -59,7 +62,9 @@ function placed(
   const deep = deepLines(others, text);
   const faults = [
     ...commas.map(({ fault }) => fault),
-    ...others.map((error) => (endsOpen.has(error.code) ? open : deep).get(error.pos[0]) ?? faultOf(error)),
+    ...others.map(
+      (error) => (endsOpen.has(error.code) ? open : deep).get(error.pos[0]) ?? faultOf(error, text),
+    ),
   ];
   return [...new Map(faults.map((fault) => [`${fault.offset} ${fault.message}`, fault])).values()];
 }

@@ -135,6 +135,11 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
       '8:1: this line is indented too far, or the text above it goes on here and needs quotes',
     ],
   },
+  {
+    name: 'a line that is indented neither as the item of a list above it nor as the list',
+    text: `${least}keys:\n  - id: a\n   plan: p\n`,
+    says: ['5:1: the indentation is wrong, lines of one mapping or list must start in the same column'],
+  },
   { name: 'a list as a key', text: `${least}? [a]\n: b\n`, says: ['3:3: a key must be plain text'] },
   {
     name: 'a merge key',
