@@ -88,7 +88,7 @@ function mergeRules(first: ErrorObject, errors: readonly ErrorObject[]): string 
   if (keyword === 'type')
     return typeRule(errors.flatMap((error) => error.params['type'] as string | string[]));
   if (keyword !== 'required') return undefined;
-  const missing = new Set(errors.map((error) => String(error.params['missingProperty'])));
+  const missing = new Set(errors.map((error) => fieldName(error.params['missingProperty'])));
   return `${listed('or', [...missing])} is required`;
 }
 
@@ -108,7 +108,7 @@ function placeOf(instancePath: string, fields: ReadonlySet<string>, body: unknow
   for (const name of stepsOf(instancePath)) {
     // Only the body can tell an index from a name made of digits.
     if (Array.isArray(value)) place += `[${name}]`;
-    else place += `${place === '' ? '' : '.'}${fields.has(name) ? name : '*'}`;
+    else place += `${place === '' ? '' : '.'}${fields.has(name) ? fieldName(name) : '*'}`;
     value = isContainer(value) ? Reflect.get(value, name) : undefined;
   }
   return place;
@@ -122,7 +122,7 @@ const combining = new Set(['anyOf', 'oneOf', 'if', 'not']);
 
 const rules: Readonly<Record<string, (params: Params) => string>> = {
   type: ({ type }) => typeRule([type].flat() as string[]),
-  required: ({ missingProperty }) => `${String(missingProperty)} is required`,
+  required: ({ missingProperty }) => `${fieldName(missingProperty)} is required`,
   dependentRequired: neededBeside,
   dependencies: neededBeside,
   additionalProperties: () => 'is not allowed',
@@ -158,8 +158,12 @@ const rules: Readonly<Record<string, (params: Params) => string>> = {
   if: () => 'does not have the form that its other fields ask for',
 };
 
+function fieldName(name: unknown): string {
+  return name === '' ? '""' : String(name);
+}
+
 function neededBeside({ missingProperty, property }: Params): string {
-  return `${String(missingProperty)} is required beside ${String(property)}`;
+  return `${fieldName(missingProperty)} is required beside ${fieldName(property)}`;
 }
 
 function typeRule(types: readonly string[]): string {

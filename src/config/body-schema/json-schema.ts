@@ -1,6 +1,7 @@
 import {
   _,
   Ajv2020,
+  type Code,
   type CodeKeywordDefinition,
   type KeywordCxt,
   type KeywordDefinition,
@@ -36,6 +37,7 @@ export function createAjv(options: {
   boundErrors(ajv);
   checkWhatIsAbsent(ajv);
   takeWhatAsksForNothing(ajv);
+  missEmptyNames(ajv);
   compareAsJson(ajv);
   if (!options.meta) readDynamicReferences(ajv);
   if (options.onReference !== undefined) announceReferences(ajv, options.onReference);
@@ -101,6 +103,34 @@ function takeWhatAsksForNothing(ajv: Ajv2020): void {
   });
 }
 
+/** To Ajv a name that is missing and empty is none, so `required: ['']` would ask for nothing. */
+function missEmptyNames(ajv: Ajv2020): void {
+  prepareCode(ajv, 'required', (context) => {
+    const needed: readonly string[] = context.schema;
+    if (!needed.includes('')) return;
+    context.setParams({ missingProperty: '' });
+    context.fail(lacksEmptyName(context));
+  });
+  for (const keyword of ['dependentRequired', 'dependencies']) {
+    prepareCode(ajv, keyword, (context) => {
+      for (const [property, needed] of Object.entries<unknown>(context.schema)) {
+        if (!Array.isArray(needed) || !needed.includes('')) continue;
+        context.setParams({
+          property,
+          missingProperty: '',
+          depsCount: needed.length,
+          deps: needed.join(', '),
+        });
+        context.fail(_`Object.hasOwn(${context.data}, ${property}) && ${lacksEmptyName(context)}`);
+      }
+    });
+  }
+}
+
+function lacksEmptyName({ data }: KeywordCxt): Code {
+  return _`!Object.hasOwn(${data}, "")`;
+}
+
 /**
  * In a check below a list or map, the variables of Ajv's code still hold what they held for the previous value. A keyword that
  * sets its own only where there is something to look at would get that value's answer.
@@ -159,10 +189,10 @@ function prepareCode(ajv: Ajv2020, keyword: string, prepare: (context: KeywordCx
 
 type WriteCode = CodeKeywordDefinition['code'];
 
+/** In its place: of several faults in a body Ajv tells the one whose keyword comes first. */
 function changeCode(ajv: Ajv2020, keyword: string, change: (write: WriteCode) => WriteCode): void {
   const rule = ajv.getKeyword(keyword) as CodeKeywordDefinition;
-  ajv.removeKeyword(keyword);
-  ajv.addKeyword({ ...rule, code: change((context) => rule.code(context)) });
+  rule.code = change(rule.code.bind(rule));
 }
 
 /**

@@ -50,6 +50,16 @@ const refused: [name: string, schema: unknown, body: unknown, sentence: string][
   ['type of a scalar body', person, 'text', 'the body must be an object'],
   ['type', person, { firstName: 1, lastName: 'b' }, 'firstName must be a string'],
   ['required', person, { firstName: 'a' }, 'lastName is required'],
+  ['an empty name', { required: ['a', ''] }, { a: 1 }, '"" is required'],
+  ['an empty name below', of({ required: [''] }), { a: {} }, 'a."" is required'],
+  [
+    'an empty name beside',
+    { dependentRequired: { a: ['', 'b'] } },
+    { a: 1, b: 1 },
+    '"" is required beside a',
+  ],
+  ['beside an empty name', { dependentRequired: { '': ['a'] } }, { '': 1 }, 'a is required beside ""'],
+  ['a value by an empty name', { properties: { '': { type: 'null' } } }, { '': 1 }, '"" must be null'],
   ['an empty string', person, { firstName: '', lastName: 'b' }, 'firstName must not be empty'],
   ['blank', person, { firstName: ' \t', lastName: 'b' }, 'firstName must not be blank'],
   [
