@@ -14,8 +14,10 @@ export class CannotStart extends Error {
   /** A worker that was too slow was killed by its leading process. */
   constructor(code: number | null, signal: string | null, wasTooSlow = false) {
     super('A worker could not start');
-    // Ctrl-C reaches all processes of a terminal, including workers that do not yet leave it to the leading one.
-    this.exitCode = code ?? (signal === 'SIGINT' ? endedBy.SIGINT : exitCodes.internal);
+    // Ctrl-C reaches all processes of a terminal, and a supervisor may tell all of a group to end: including workers that do not yet
+    // leave that to the leading one.
+    const wasAsked = signal === 'SIGINT' || signal === 'SIGTERM';
+    this.exitCode = code ?? (wasAsked ? endedBy[signal] : exitCodes.internal);
     this.signal = signal;
     this.wasTooSlow = wasTooSlow;
   }

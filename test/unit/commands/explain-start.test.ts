@@ -25,6 +25,10 @@ function failedTo(syscall: string, over: object): Error {
 test('a worker that said why it cannot start is not spoken for, nor is one that Ctrl-C ended', (t) => {
   assert.deepEqual(explained(t, new CannotStart(78, null)), [78, '']);
   assert.deepEqual(explained(t, new CannotStart(null, 'SIGINT')), [130, '']);
+  assert.deepEqual(explained(t, new CannotStart(null, 'SIGTERM')), [
+    143,
+    'gatehouse: the first worker was ended by SIGTERM while it started\n',
+  ]);
   const [code, said] = explained(t, new CannotStart(null, 'SIGKILL'));
   assert.equal(code, 70);
   assert.match(said, /ended by SIGKILL while it started: is there enough memory/);
