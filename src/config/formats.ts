@@ -10,9 +10,9 @@ import {
   parsePercent,
   parseTime,
   percentPattern,
-  quotaNamePattern,
   timePattern,
 } from './period-words.ts';
+import { quotaNameFault, quotaNamePattern } from './quota-names.ts';
 import { basePathFault, pathFault } from './route-path.ts';
 import { durationMsMax, durationPattern, parseDuration, parseSize, sizePattern } from './units.ts';
 import { isFieldName } from '../content/form-names.ts';
@@ -54,10 +54,7 @@ export const formats = {
     fault: storeFault,
     pattern: '^[A-Za-z]+(\\+[A-Za-z]+)?:',
   },
-  'quota-name': matching(
-    quotaNamePattern,
-    'is not the name of a quota, use up to 64 of a-z, 0-9, "_" and "-"',
-  ),
+  'quota-name': { fault: quotaNameFault, pattern: quotaNamePattern },
   timezone: {
     fault: (text) =>
       isTimeZone(text) ? undefined : 'is not a time zone, write UTC or an IANA name such as Europe/Berlin',

@@ -12,7 +12,6 @@ const weekdays = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'satur
 export const anchorPattern = `^(${weekdays.join('|')}|0?[1-9]|[12][0-9]|3[01]|(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01]))$`;
 export const timePattern = '^([01][0-9]|2[0-3]):[0-5][0-9]$';
 export const percentPattern = '^([1-9][0-9]?|100)%$';
-export const quotaNamePattern = '^[a-z0-9_-]{1,64}$';
 
 /** Reads `monday`, `15` or `04-01`; undefined for anything else, including days that no year has. */
 export function parseAnchor(text: string | number): Anchor | undefined {

@@ -7,11 +7,8 @@ import {
 } from './plan-rule.ts';
 import type { Plan } from './config.ts';
 import { parseAnchor, parsePercent, parseTime } from './period-words.ts';
+import { concurrencyName, rateName } from './quota-names.ts';
 import type { RawPlan, RawQuota } from './schema.ts';
-
-/** The names of a plan's rate and concurrency in headers; no quota beside them has the same. */
-const rateName = 'rate';
-const concurrencyName = 'concurrency';
 
 /** Turns a plan as written, which has been checked, into the rules that a request meets. */
 export function resolvePlan(plan: RawPlan, name: string): Plan {
@@ -53,15 +50,4 @@ function resolveRate({ limit, per, burst }: NonNullable<RawPlan['rate']>): RateR
 function resolveConcurrency(concurrency: NonNullable<RawPlan['concurrency']>): ConcurrencyRule {
   if (typeof concurrency === 'number') return { name: concurrencyName, limit: concurrency, shared: false };
   return { name: concurrencyName, limit: concurrency.limit, shared: concurrency.shared };
-}
-
-/** Whether answers use this name for something else in the plan. */
-export function isTaken(
-  plan: { readonly rate?: unknown; readonly concurrency?: unknown },
-  name: string,
-): boolean {
-  return (
-    (name === rateName && plan.rate !== undefined) ||
-    (name === concurrencyName && plan.concurrency !== undefined)
-  );
 }

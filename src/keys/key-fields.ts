@@ -1,4 +1,3 @@
-import { isTaken } from '../config/resolve-plan.ts';
 import type { PlanRule } from '../config/plan-rule.ts';
 import { suggest } from '../config/wording.ts';
 import type { KeyRecord, OwnQuota } from '../stores/key-store.ts';
@@ -68,7 +67,6 @@ export function lacksPeriod({ name, per }: Pick<OwnQuota, 'name' | 'per'>, { quo
 }
 
 function quotaFault({ name, per }: OwnQuota, plan: PlanRule): string | undefined {
-  if (isTaken(plan, name)) return `is how answers call the ${name} of the plan, choose another name`;
   if (!lacksPeriod({ name, per }, plan)) return undefined;
   const names = plan.quotas.map((quota) => quota.name);
   return `has no period, and the plan has no quota of this name${suggest(name, names)}`;

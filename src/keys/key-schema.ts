@@ -1,4 +1,4 @@
-import { quotaNamePattern } from '../config/period-words.ts';
+import { quotaNamePattern } from '../config/quota-names.ts';
 import { periodUnits } from '../config/plan-rule.ts';
 import type { OwnQuota } from '../stores/key-store.ts';
 import type { KeyFields } from './key-fields.ts';

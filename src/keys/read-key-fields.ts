@@ -1,6 +1,7 @@
 import { isNetwork } from '../config/addresses.ts';
 import { parseInstant } from '../config/instants.ts';
-import { isTimeZone, quotaNamePattern } from '../config/period-words.ts';
+import { isTimeZone } from '../config/period-words.ts';
+import { quotaNameFault } from '../config/quota-names.ts';
 import { isPeriodUnit, periodUnits } from '../config/plan-rule.ts';
 import { pathFault } from '../config/route-path.ts';
 import { suggest } from '../config/wording.ts';
@@ -103,7 +104,6 @@ const readers: { readonly [Field in keyof KeyFields]: Reader<KeyFields[Field]> }
 /** Control and formatting characters would play tricks on the terminals and logs that show them. */
 const printable = /^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]*$/u;
 const labelName = new RegExp(labelPattern);
-const quotaName = new RegExp(quotaNamePattern);
 const quotaFields = ['name', 'limit', 'per', 'timezone'];
 
 function readLine(value: unknown, say: Say): string | undefined {
@@ -172,9 +172,9 @@ function readQuota(value: unknown, say: Say): OwnQuota | undefined {
   const { name, limit, per, timezone } = value;
   const unknown = Object.keys(value).some((field) => !quotaFields.includes(field));
   if (unknown) say(`has a field other than ${quotaFields.join(', ')}`);
-  if (typeof name !== 'string' || !quotaName.test(name)) {
-    return say('is not a name of a quota, use a-z, 0-9, "_" and "-"', '.name');
-  }
+  if (typeof name !== 'string') return say('is not text', '.name');
+  const fault = quotaNameFault(name);
+  if (fault !== undefined) return say(fault, '.name');
   if (typeof limit !== 'number' || !Number.isSafeInteger(limit) || limit < 1) {
     return say('is not a whole number of at least 1', '.limit');
   }

@@ -666,11 +666,13 @@ function bookRules(address: StoreKind['address']): void {
       await faultOf(book.create({ plan: 'free', ...own('mnth') }, by)),
       /^quotas\[0\] has no period, and the plan has no quota of this name, did you mean "month"\?$/,
     );
-    assert.match(
-      await faultOf(book.create({ plan: 'paid', ...own('rate', 'day') }, by)),
-      /is how answers call the rate/,
-    );
-    await book.create({ plan: 'free', ...own('rate', 'day') }, by);
+    // The plan has neither, but may get one.
+    for (const name of ['rate', 'concurrency']) {
+      assert.match(
+        await faultOf(book.create({ plan: 'free', ...own(name, 'day') }, by)),
+        /^quotas\[0\]\.name is how answers call the rate or the concurrency of a plan, choose another name$/,
+      );
+    }
     const { key } = await book.create({ plan: 'free', ...own('month') }, by);
     assert.match(await faultOf(book.update(key.id, { plan: 'paid' }, by)), /has no period/);
     await book.update(key.id, { plan: 'paid', ...own('mine', 'day') }, by);

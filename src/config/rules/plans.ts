@@ -1,4 +1,3 @@
-import { isTaken } from '../resolve-plan.ts';
 import { parseAnchor, type Anchor } from '../period-words.ts';
 import type { RawQuota } from '../schema.ts';
 import type { Report, Rule } from './draft.ts';
@@ -10,8 +9,6 @@ export const quotaNamesAreDistinct: Rule = ({ config }, report) => {
       const same = names.get(quota.name);
       if (same === undefined) names.set(quota.name, quota);
       else report.problem(quota, 'name', `is the name of ${report.mention(same)} too`);
-      if (isTaken(plan, quota.name))
-        report.problem(quota, 'name', `is how answers call the ${quota.name} of the plan, choose another`);
     }
   }
 };

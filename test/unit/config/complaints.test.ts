@@ -792,13 +792,17 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
   },
   {
     name: 'a quota called as the rate is',
-    text: plan('{ quotas: [{ name: rate, limit: 1, per: day }], rate: { limit: 1, per: second } }'),
-    says: ['3:26: plans.p.quotas[0].name: is how answers call the rate of the plan, choose another'],
+    text: plan('{ quotas: [{ name: rate, limit: 1, per: day }] }'),
+    says: [
+      '3:26: plans.p.quotas[0].name: "rate" is how answers call the rate or the concurrency of a plan, choose another name',
+    ],
   },
   {
-    name: 'a quota with the name of the concurrency',
+    name: 'a quota with the name of a concurrency',
     text: plan('{ quotas: [{ name: concurrency, limit: 1, per: day }], concurrency: 2 }'),
-    says: ['3:26: plans.p.quotas[0].name: is how answers call the concurrency of the plan, choose another'],
+    says: [
+      '3:26: plans.p.quotas[0].name: "concurrency" is how answers call the rate or the concurrency of a plan, choose another name',
+    ],
   },
   {
     name: 'a zone that is an offset',
