@@ -50,12 +50,12 @@ export class LeaseSteps {
 
   sendBack(lease: Lease, counters: readonly Counter[], units: number): void {
     if (counters === lease.counters) lease.noteUsed(-units);
-    const order = this.#orderUnits(lease.keyId, counters, units);
+    const move = { id: this.ids.next(), keyId: lease.keyId, counters, units };
     this.#onStep();
     this.outbox.post({
       expendable: units > 0 ? 'next' : 'first',
       repeatableForMs: idsLiveMs,
-      run: () => this.#ledger.giveBack(order),
+      run: () => this.#ledger.giveBack(this.#withHeld(move)),
     });
   }
 
@@ -69,8 +69,8 @@ export class LeaseSteps {
    * Takes a lease out of the book and gives back what it holds. Its waiters are still served, with no more than they asked for.
    */
   close(lease: Lease): void {
-    this.retire(lease);
-    this.#tellSpent(lease);
+    if (lease.units > 0) this.retire(lease);
+    else this.#tellSpent(lease);
     this.#remove(lease);
   }
 
@@ -113,12 +113,12 @@ export class LeaseSteps {
   }
 
   charge(keyId: string, counters: readonly Counter[], units: number): void {
-    const order = this.#orderUnits(keyId, counters, units);
+    const move = { id: this.ids.next(), keyId, counters, units };
     this.#onStep();
     this.outbox.post({
       expendable: 'never',
       repeatableForMs: repeatableForEver,
-      run: () => this.#ledger.charge(order),
+      run: () => this.#ledger.charge(this.#withHeld(move)),
     });
   }
 
@@ -155,12 +155,13 @@ export class LeaseSteps {
 
   /** Tells the store that nothing is held, if it still counts spent units as held. */
   #tellSpent(lease: Lease): void {
-    if (lease.told > 0 && lease.units === 0) this.sendBack(lease, lease.counters, 0);
+    if (lease.told > 0) this.sendBack(lease, lease.counters, 0);
   }
 
-  #orderUnits(keyId: string, counters: readonly Counter[], units: number): UnitsOrder {
+  /** Looked up when the store is asked: after an outage steps are taken in any order, and the last would tell what was held once. */
+  #withHeld(move: Omit<UnitsOrder, 'holder' | 'held'>): UnitsOrder {
     // The store keeps one sum per holder, so it is told of the key's current lease, whichever one the units come from.
-    const held = this.#book.get(keyId)?.tellHeld(counters) ?? 0;
-    return { id: this.ids.next(), keyId, counters, units, holder: this.#holder, held };
+    const held = this.#book.get(move.keyId)?.tellHeld(move.counters) ?? 0;
+    return { ...move, holder: this.#holder, held };
   }
 }

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Leases } from '../../../../src/quota/leases/leases.ts';
 import { StoreUnavailable, Unreadable, type Ledger } from '../../../../src/stores/ledger.ts';
-import { may, plan, take, warmUp } from '../../../helpers/lease-callers.ts';
+import { may, plan, readMonth, take, warmUp } from '../../../helpers/lease-callers.ts';
 import { aPlan, aQuota, createQuotaScene } from '../../../helpers/lease-scene.ts';
+import { until } from '../../../helpers/poll.ts';
 import { settle as runReady } from '../../../helpers/turnable-clock.ts';
 
 test('a drain ends although the store does not answer', async () => {
@@ -230,6 +231,30 @@ test('a key makes no other draw while one of its own may have run, and makes it 
   assert.equal(scene.ledger.draws.length, 3);
   assert.equal(scene.ledger.used('ada', 'month', may), 5);
 });
+
+for (const sweeps of [1, 2]) {
+  test(`after an outage the store is told what is held then, whichever step it takes first, ${sweeps}`, async () => {
+    const scene = createQuotaScene();
+    const leases = new Leases(scene.options);
+    await warmUp(scene, leases);
+    scene.weather.refuses = true;
+    await assert.rejects(async () => await leases.reserve({ keyId: 'bob', plan, cost: 1 }), StoreUnavailable);
+    // The step that asks whether the store is back is made while units are held. They are spent afterwards.
+    await scene.clock.pass(500);
+    const spend = async (): Promise<void> => {
+      for (;;) await take(leases);
+    };
+    await assert.rejects(spend, StoreUnavailable);
+    await until(async () => {
+      await scene.clock.pass(10);
+      return leases.counts.leases === 0;
+    });
+    await scene.clock.pass(sweeps * 250);
+    scene.weather.refuses = false;
+    await scene.clock.pass(1000);
+    assert.equal((await readMonth(scene))?.leased, 0);
+  });
+}
 
 test('allow lets requests through during an outage and charges them, once, when it is over', async () => {
   const scene = createQuotaScene();
