@@ -2,15 +2,13 @@ import { hash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isObject } from '../content/is-object.ts';
 import { printSize } from '../config/units.ts';
-import { keyJsonBounds } from '../keys/key-limits.ts';
+import { keyBytesMax, keyJsonBounds } from '../keys/key-limits.ts';
 import { invalidFields } from '../keys/key-problem.ts';
 import type { RequestMark } from '../stores/key-store.ts';
 import { parseStrictJson } from '../content/strict-json.ts';
 import { importTypes, type SentLines } from './body-types.ts';
 import { AdminProblem } from './problem.ts';
 
-/** The largest JSON body: a key with everything it may have is far smaller. */
-const bodyBytesMax = 64 * 1024;
 /** For all of a JSON body, and for any silence within an import. */
 const patienceMs = 30_000;
 
@@ -109,8 +107,8 @@ function isHarmless(parameter: string): boolean {
 }
 
 async function readBytes(req: IncomingMessage, res: ServerResponse): Promise<Buffer> {
-  const tooLarge = new AdminProblem('too_large', `The body must be at most ${printSize(bodyBytesMax)}`);
-  if (Number(req.headers['content-length'] ?? 0) > bodyBytesMax) throw tooLarge;
+  const tooLarge = new AdminProblem('too_large', `The body must be at most ${printSize(keyBytesMax)}`);
+  if (Number(req.headers['content-length'] ?? 0) > keyBytesMax) throw tooLarge;
   const timer = giveUpLater(req);
   try {
     acceptBody(req, res);
@@ -118,7 +116,7 @@ async function readBytes(req: IncomingMessage, res: ServerResponse): Promise<Buf
     let length = 0;
     for await (const chunk of req.iterator({ destroyOnReturn: false })) {
       length += (chunk as Buffer).length;
-      if (length > bodyBytesMax) throw tooLarge;
+      if (length > keyBytesMax) throw tooLarge;
       chunks.push(chunk as Buffer);
     }
     return Buffer.concat(chunks);

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { createQuotes } from './csv-quotes.ts';
+import { keyBytesMax } from './key-limits.ts';
 import { BrokenFile } from './key-problem.ts';
 
 export type ImportForm = 'csv' | 'json';
@@ -10,8 +11,6 @@ export type TextRecord = {
   /** Undefined while there has been nothing but blanks. */
   readonly form: ImportForm | undefined;
 } & ({ readonly text: string } | { readonly fault: string });
-
-const recordBytesMax = 64 * 1024;
 
 /**
  * Splits bytes into records, and never holds more than one of them and one chunk. The form is the given one, or the one that the
@@ -52,7 +51,7 @@ class Splitter {
   take(piece: string): void {
     if (this.#form !== 'json') this.#quotes.take(piece);
     // Of a record that is too long one byte too many is kept, which shows at its end.
-    const room = recordBytesMax + 1 - this.#taken.length;
+    const room = keyBytesMax + 1 - this.#taken.length;
     this.#taken += piece.slice(0, room);
   }
 
@@ -60,7 +59,7 @@ class Splitter {
   breakLine(): TextRecord | undefined {
     this.#number += 1;
     this.#begin();
-    if (this.#form === 'csv' && this.#quotes.state() === 'open' && this.#taken.length <= recordBytesMax) {
+    if (this.#form === 'csv' && this.#quotes.state() === 'open' && this.#taken.length <= keyBytesMax) {
       this.take('\n');
       return undefined;
     }
@@ -91,7 +90,7 @@ class Splitter {
   #finish(): TextRecord {
     const number = this.#first;
     if (this.#form === 'csv' && this.#quotes.state() !== 'closed') {
-      const within = this.#taken.length > recordBytesMax ? ` within ${recordBytesMax} bytes` : '';
+      const within = this.#taken.length > keyBytesMax ? ` within ${keyBytesMax} bytes` : '';
       throw new BrokenFile(number, `has a quote that is not closed${within}; nothing from there on was read`);
     }
     const record = { number, form: this.#form, ...decode(this.#taken, number === 1) };
@@ -108,7 +107,7 @@ function latin1Of({ buffer, byteOffset, byteLength }: Uint8Array): string {
 }
 
 function decode(latin1: string, isFirst: boolean): { readonly text: string } | { readonly fault: string } {
-  if (latin1.length > recordBytesMax) return { fault: `is longer than ${recordBytesMax} bytes` };
+  if (latin1.length > keyBytesMax) return { fault: `is longer than ${keyBytesMax} bytes` };
   const bytes = Buffer.from(latin1, 'latin1');
   if (!isUtf8(bytes)) return { fault: 'is not UTF-8' };
   const text = bytes.toString().replace(/\r$/, '');

@@ -103,7 +103,7 @@ const bodies: readonly (readonly [name: string, body: string | Buffer, status: n
   ['a list', '[]', 422],
   ['a text', '"plan"', 422],
   ['null', 'null', 422],
-  ['more than fits', `{"name":"${'x'.repeat(70_000)}"}`, 413],
+  ['more than fits', `{"name":"${'x'.repeat(140_000)}"}`, 413],
   ['an unknown field', '{"plna":"free"}', 422],
   ['a field of every object', '{"constructor":"free"}', 422],
   ['secrets', '{"secrets":[]}', 422],
@@ -211,7 +211,7 @@ test('a body that is too large is refused before it is sent, and one without a l
   assert.equal(first?.status, 413, 'no 100 comes first');
   const chunked = await openRaw(t, port);
   chunked.write(raw('POST /v1/keys', [json, ['Transfer-Encoding', 'chunked']]));
-  chunked.write(`20000\r\n${'x'.repeat(0x20000)}\r\n`);
+  chunked.write(`40000\r\n${'x'.repeat(0x40000)}\r\n`);
   const [answer] = await chunked.responses(1);
   assert.equal(answer?.status, 413);
   await isCut(chunked);

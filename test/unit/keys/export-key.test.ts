@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
+import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { exportKey } from '../../../src/keys/export-key.ts';
+import { labelsMax, lineLengthMax, networksMax, quotasMax, scopesMax } from '../../../src/keys/key-limits.ts';
 import { readCandidate } from '../../../src/keys/read-candidate.ts';
+import { readImport } from '../../../src/keys/read-import.ts';
 import { createKeyFormat } from '../../../src/keys/key-format.ts';
 import { aKey } from '../../helpers/a-key.ts';
 import { aPlan, aQuota } from '../../helpers/lease-scene.ts';
@@ -31,3 +34,32 @@ test('of a key whose plan is gone the quotas are exported as they are', () => {
   const exported = exportKey(aKey({ plan: 'gone', quotas }), { ...rules, now: 1 });
   assert.deepEqual(exported?.line['quotas'], quotas);
 });
+
+test('a key with everything that it may have can be imported again', async () => {
+  const words = '\u{1F600}'.repeat(lineLengthMax);
+  const key = aKey({
+    plan: 'free',
+    name: words,
+    owner: words,
+    scopes: numbered(scopesMax, (number) => `/${number}`.padEnd(1024, 'x')),
+    networks: numbered(networksMax, (number) => `2001:db8:1111:2222:3333:4444:5555:66${number}/128`),
+    labels: Object.fromEntries(
+      numbered(labelsMax, (number) => number.padEnd(63, 'x')).map((name) => [name, words]),
+    ),
+    quotas: numbered(quotasMax, (number) => number.padStart(32, 'x')).map((name) => ({
+      name,
+      limit: Number.MAX_SAFE_INTEGER,
+      per: 'lifetime',
+      timezone: undefined,
+    })),
+  });
+  const { line } = exportKey(key, { ...rules, now: 1 }) ?? assert.fail();
+  const text = Readable.from([Buffer.from(`${JSON.stringify(line)}\n`)]);
+  assert.deepEqual(await Array.fromAsync(readImport(text)), [
+    { number: 1, fields: JSON.parse(JSON.stringify(line)) as unknown },
+  ]);
+});
+
+function numbered(count: number, write: (number: string) => string): readonly string[] {
+  return Array.from({ length: count }, (_, at) => write(String(at).padStart(2, '0')));
+}

@@ -73,15 +73,15 @@ test('what is not UTF-8 spoils all lines of its record and no other', async () =
   ]);
 });
 
-const x70kB = 'x'.repeat(70_000);
+const x140kB = 'x'.repeat(140_000);
 for (const [what, record, within = ''] of [
   ['a quote that is never closed', 'abc,"x\nchosen,y\n'],
   ['a quote that is never closed, at the very end', 'abc,"'],
   ['a cell that goes on behind its quote', 'abc,"x"y\nchosen,y\n'],
   ['a cell that goes on with a blank and a line break', 'abc,"x" \nchosen,y\n'],
   ['a return in front of another', 'abc,"x"\r\r\nchosen,y\n'],
-  ['a quote that is closed too late', `abc,"${'x\n'.repeat(35_000)}"\nchosen,y\n`, ' within 65536 bytes'],
-  ['a quote that is opened too late', `abc,${x70kB},"x\nchosen,y\n`, ' within 65536 bytes'],
+  ['a quote that is closed too late', `abc,"${'x\n'.repeat(70_000)}"\nchosen,y\n`, ' within 131072 bytes'],
+  ['a quote that is opened too late', `abc,${x140kB},"x\nchosen,y\n`, ' within 131072 bytes'],
 ] as const) {
   test(`${what} ends the reading, and nothing behind it is a record`, async () => {
     for (const chunkBytes of [7, 4096, 1_000_000]) {
@@ -94,21 +94,21 @@ for (const [what, record, within = ''] of [
 }
 
 test('a record of several lines may be as long as a line may', async () => {
-  const name = 'x\n'.repeat(32_000);
-  const fault = 'is longer than 65536 bytes';
-  const text = `secret,name\na,"${name}"\nb,"${name}${x70kB}"\nc,d\n`;
+  const name = 'x\n'.repeat(64_000);
+  const fault = 'is longer than 131072 bytes';
+  const text = `secret,name\na,"${name}"\nb,"${name}${x140kB}"\nc,d\n`;
   assert.deepEqual(await read(text, 4096), [
     { number: 2, fields: { secret: 'a', name } },
-    { number: 32_003, fault },
-    { number: 64_004, fields: { secret: 'c', name: 'd' } },
+    { number: 64_003, fault },
+    { number: 128_004, fields: { secret: 'c', name: 'd' } },
   ]);
 });
 
 test('a heading that cannot be read has no other line in its place', async () => {
-  const heading = `${x70kB}\nsecret,name\nabc,x\n`;
+  const heading = `${x140kB}\nsecret,name\nabc,x\n`;
   assert.deepEqual(await readUntilBroken(heading), {
     lines: [],
-    says: 'line 1 is longer than 65536 bytes',
+    says: 'line 1 is longer than 131072 bytes',
   });
 });
 
@@ -124,7 +124,7 @@ test('JSON lines are read one by one', async () => {
 test('a list of JSON objects is told that they stand alone, each in its line', async () => {
   const says =
     /^BrokenFile: line \d begins a list: write one JSON object per line, without \[ \] around them$/;
-  for (const list of ['[{"secret":"a"}]', '\n \t[\n  {"secret": "a"},\n', `\uFEFF[{"name":"${x70kB}"}`]) {
+  for (const list of ['[{"secret":"a"}]', '\n \t[\n  {"secret": "a"},\n', `\uFEFF[{"name":"${x140kB}"}`]) {
     for (const form of [undefined, 'json'] as const) await assert.rejects(read(list, 4096, form), says);
   }
   await assert.rejects(read('[secret]\n', 7, 'csv'), /^BrokenFile: line 1 must name the columns/);
@@ -141,7 +141,7 @@ test('lines that are malformed or endless are told by number, and the rest is re
   const lines = await read(`secret,plan\na,b,c\n${long}\n${long},"free"\nlabel,free\n`, 4096);
   assert.deepEqual(
     lines.map((line) => ('fault' in line ? [line.number, line.fault] : line.number)),
-    [[2, 'has 3 cells and not 2'], [3, 'is longer than 65536 bytes'], [4, 'is longer than 65536 bytes'], 5],
+    [[2, 'has 3 cells and not 2'], [3, 'is longer than 131072 bytes'], [4, 'is longer than 131072 bytes'], 5],
   );
 });
 
