@@ -54,8 +54,9 @@ async function ask(question: string, { stdin, stderr }: Terminal): Promise<strin
 /** Undefined for Ctrl-C. A key never goes on a command line, where other users and the shell history can see it. */
 export async function readSecret({ stdin, stderr }: Terminal): Promise<string | undefined> {
   if (!stdin.isTTY) return (await wholeText(stdin)).trim();
-  stderr.write('Key (it is not shown): ');
+  // Before the question: what is typed at once would be shown, and Ctrl-C would not be ours.
   stdin.setRawMode(true);
+  stderr.write('Key (it is not shown): ');
   let typed = '';
   try {
     for await (const chunk of stdin) {

@@ -50,6 +50,14 @@ test('a secret is typed unseen, and Ctrl-C is no secret', async () => {
   }
 });
 
+test('a secret is asked for when nothing is echoed any more: a program may type it at once', async (t) => {
+  const { terminal, modes } = typing(`s3cret${enter}`);
+  const modesWhenSaid: boolean[][] = [];
+  t.mock.method(terminal.stderr, 'write', () => modesWhenSaid.push([...modes]) > 0);
+  await readSecret(terminal);
+  assert.deepEqual(modesWhenSaid[0], [true]);
+});
+
 test('a secret that is piped in loses its line break', async () => {
   const { terminal } = typing('');
   const stdin = new PassThrough().end('s3cret\n');
