@@ -68,11 +68,17 @@ export function differences(
 }
 
 function audited(record: KeyRecord): Readonly<Record<string, unknown>> {
-  const view = viewKey({ record, usedAt: new Map() }, 0);
+  // A mapping has no order, and each program writes it in its own.
+  const labels = Object.fromEntries(Object.entries(record.labels).toSorted(byName));
+  const view = viewKey({ record: { ...record, labels }, usedAt: new Map() }, 0);
   const { id: _id, version: _version, state: _state, lastUsedAt: _used, createdAt: _made, ...fields } = view;
   const secrets = view.secrets.map(({ number, start, expiresAt }) => ({ number, start, expiresAt }));
   const all = Object.entries({ ...fields, secrets });
   return Object.fromEntries(all.map(([field, value]) => [field, isEmpty(value) ? undefined : value]));
+}
+
+function byName([one]: readonly [string, unknown], [other]: readonly [string, unknown]): number {
+  return one < other ? -1 : 1;
 }
 
 function isEmpty(value: unknown): boolean {

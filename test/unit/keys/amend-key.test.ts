@@ -36,3 +36,8 @@ test('a key can be changed though its plan is gone, and its quotas are held agai
   const left = aKey({ plan: 'gone', quotas: [] });
   assert.equal(amendKey(left, { quotas: [quota] }, rules).quotas.length, 1);
 });
+
+test('labels in another order are the same labels', () => {
+  const record = aKey({ plan: 'free', labels: { team: 'voice', tier: '2' } });
+  assert.equal(amendKey(record, { labels: { tier: '2', team: 'voice' } }, rules), record);
+});
