@@ -10,7 +10,7 @@ import { GatheringWriter } from './gathering-writer.ts';
 import type { Joined, OpenSocket } from './open-sockets.ts';
 import type { Progress } from './exchange.ts';
 import { sendHead } from '../wire/send-head.ts';
-import { whenAllIsRead } from '../waiting/when-all-is-read.ts';
+import { Countdown } from '../waiting/countdown.ts';
 
 /** What a client asked for with `Upgrade: websocket`, and what the route allows it. */
 export interface Handshake {
@@ -94,7 +94,8 @@ export async function joinSockets({ client, upstream, idleMs, progress }: Join):
   await new Promise<void>((resolve) => {
     const toClient = new GatheringWriter(socket);
     let open = 2;
-    const idle = setTimeout(endIdle, idleMs);
+    const idle = new Countdown(idleMs, closeBoth);
+    idle.start();
     let lastWords: NodeJS.Timeout | undefined;
     function closeBoth(): void {
       toClient.flush(); // a write after the end would cost the client what was written before it
@@ -105,14 +106,7 @@ export async function joinSockets({ client, upstream, idleMs, progress }: Join):
     client.joined = joined;
     function active(): void {
       joined.activeAt = performance.now();
-      idle.refresh();
-    }
-    /** Anything said while the process was held up was said in time. */
-    function endIdle(): void {
-      const { activeAt } = joined;
-      whenAllIsRead(() => {
-        if (activeAt === joined.activeAt) closeBoth();
-      });
+      idle.start();
     }
     function ended(): void {
       lastWords ??= setTimeout(closeBoth, lastWordsMs);
@@ -121,7 +115,7 @@ export async function joinSockets({ client, upstream, idleMs, progress }: Join):
       closeBoth();
       open -= 1;
       if (open > 0) return;
-      clearTimeout(idle);
+      idle.end();
       clearTimeout(lastWords);
       resolve();
     }

@@ -1,5 +1,6 @@
 import type { ClientRequest } from 'node:http';
 import { type Body, chunksOf } from '../../bodies/body.ts';
+import { Countdown } from '../../waiting/countdown.ts';
 import { whenAllIsRead } from '../../waiting/when-all-is-read.ts';
 import { errorOf, NonsenseAnswer, Stalled } from '../failures.ts';
 import type { Relay } from '../relay.ts';
@@ -25,15 +26,12 @@ export class BodySender {
   readonly #outgoing: ClientRequest;
   readonly #kept: KeptConnection | undefined;
   readonly #relay: Relay;
-  readonly #idleMs: number;
-  /** One timer for all chunks, started again with each. */
-  #patience: NodeJS.Timeout | undefined;
+  /** The time of the upstream to take the chunk that waits. */
+  readonly #patience: Countdown;
   /** A chunk waits for the upstream to take it. */
   #isWriting = false;
   /** The client reads nothing of the answer at present. */
   #isHeld = false;
-  /** When the time of the upstream to take what waits started, if it is running. */
-  #waitingSince: number | undefined;
   #state: 'under way' | 'done' | 'unwanted' = 'under way';
 
   constructor({ body, outgoing, kept, relay, idleMs }: Sending) {
@@ -41,7 +39,9 @@ export class BodySender {
     this.#outgoing = outgoing;
     this.#kept = kept;
     this.#relay = relay;
-    this.#idleMs = idleMs;
+    this.#patience = new Countdown(idleMs, () =>
+      this.#breakOff(new Stalled(`took nothing for ${idleMs} ms`)),
+    );
   }
 
   /** Calls `whenSent` once all of it has been written. */
@@ -82,19 +82,18 @@ export class BodySender {
   /** The client reads nothing of the answer. An upstream that cannot send it on may take nothing meanwhile. */
   hold(): void {
     this.#isHeld = true;
-    this.#waitingSince = undefined;
+    this.#patience.pause();
   }
 
   /** The client reads again, and the time of the upstream starts again. */
   goOn(): void {
     this.#isHeld = false;
-    if (this.#isWriting) this.#startPatience();
+    if (this.#isWriting) this.#patience.start();
   }
 
   /** The exchange is over. */
   stop(): void {
-    this.#waitingSince = undefined;
-    clearTimeout(this.#patience);
+    this.#patience.end();
   }
 
   /** Anything a kept connection brought before it was asked may be the start of a farewell, and is no answer. */
@@ -109,28 +108,13 @@ export class BodySender {
   #write(chunk: Buffer): Promise<void> {
     this.#relay.requestLeaves();
     this.#isWriting = true;
-    if (!this.#isHeld) this.#startPatience();
+    if (!this.#isHeld) this.#patience.start();
     return new Promise((resolve) => {
       this.#outgoing.write(chunk, () => {
         this.#isWriting = false;
-        this.#waitingSince = undefined;
+        this.#patience.pause();
         resolve();
       });
-    });
-  }
-
-  #startPatience(): void {
-    this.#waitingSince = performance.now();
-    if (this.#patience === undefined) this.#patience = setTimeout(() => this.#endPatience(), this.#idleMs);
-    else this.#patience.refresh();
-  }
-
-  /** Anything the upstream took while the process was held up was taken in time. */
-  #endPatience(): void {
-    const since = this.#waitingSince;
-    if (since === undefined) return;
-    whenAllIsRead(() => {
-      if (since === this.#waitingSince) this.#breakOff(new Stalled(`took nothing for ${this.#idleMs} ms`));
     });
   }
 
