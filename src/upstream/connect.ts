@@ -1,7 +1,7 @@
 import { connect as connectTcp, type OnReadOpts, type Socket } from 'node:net';
 import { connect as connectTls, createSecureContext, type ConnectionOptions } from 'node:tls';
 import { serverNameOf } from '../config/addresses.ts';
-import { whenAllIsRead } from '../waiting/when-all-is-read.ts';
+import { afterReading } from '../waiting/when-all-is-read.ts';
 import { ConnectionClosed, ConnectTimeout } from './failures.ts';
 import { openByName } from './look-up.ts';
 
@@ -35,9 +35,8 @@ export function createConnector(target: URL, timeoutMs: number, trust: Trust): C
   return function connect(whenConnected, whenFailed, onBytes = ignore) {
     const socket = open(intoOnePiece(onBytes));
     socket.setNoDelay(true).setKeepAlive(true, probeAfterMs);
-    let isSettled = false;
     // A connection that was made in time counts, even if the process was held up and hears of it late.
-    const timer = setTimeout(() => whenAllIsRead(giveUp), timeoutMs);
+    const stopWaiting = afterReading(timeoutMs, () => fail(new ConnectTimeout(timeoutMs)));
     socket
       .once('error', fail)
       .once('close', closed)
@@ -46,13 +45,8 @@ export function createConnector(target: URL, timeoutMs: number, trust: Trust): C
         whenConnected(socket);
       });
 
-    function giveUp(): void {
-      if (!isSettled) fail(new ConnectTimeout(timeoutMs));
-    }
-
     function settle(): void {
-      isSettled = true;
-      clearTimeout(timer);
+      stopWaiting();
       socket.off('error', fail).off('close', closed);
     }
 
