@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Route } from '../config/config.ts';
 import { Refusal } from '../refusals.ts';
-import type { Handshake } from '../upstream/join-sockets.ts';
+import type { Handshake } from '../upstream/handshake.ts';
 import type { Head } from './check-request.ts';
 
 /**

@@ -5,7 +5,7 @@ import { addHeaders, copyHeaders, type Passes } from '../wire/headers.ts';
 import { versionHeaders } from '../wire/version-headers.ts';
 import { overloaded, Refusal } from '../refusals.ts';
 import type { Body } from '../bodies/body.ts';
-import { type Handshake, holdBytes } from '../upstream/join-sockets.ts';
+import { type Handshake, holdBytes } from '../upstream/handshake.ts';
 import type { OpenSockets } from '../upstream/open-sockets.ts';
 import type { AnswerParts, Progress } from '../upstream/exchange.ts';
 import type { Switching } from '../upstream/streamed/streamed-exchange.ts';

@@ -14,7 +14,8 @@ import {
   ResponseTimeout,
   switchedUnasked,
 } from '../failures.ts';
-import { checkSwitch, type Handshake, type HeldBytes, joinSockets, writeSwitch } from '../join-sockets.ts';
+import { checkSwitch, type Handshake, type HeldBytes, writeSwitch } from '../handshake.ts';
+import { joinSockets } from '../join-sockets.ts';
 import { BodySender } from './body-sender.ts';
 import { judgeHead } from './judge-head.ts';
 import { KeptConnection } from './kept-connection.ts';
