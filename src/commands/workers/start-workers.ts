@@ -1,7 +1,7 @@
 import cluster, { type Worker } from 'node:cluster';
 import { setImmediate as turn } from 'node:timers/promises';
 import { claimPort, type Claim } from '../../door/acceptors.ts';
-import { createAdmin, listenAdmin } from '../../admin/admin.ts';
+import { createAdmin, listenAdmin, type AdminListener, type AdminParts } from '../../admin/admin.ts';
 import { stoppingReport, type Readiness, type ReadinessReport } from '../../admin/readiness.ts';
 import type { Address, Config } from '../../config/config.ts';
 import type { HandedConfig } from '../../config/hand-over.ts';
@@ -12,9 +12,9 @@ import { createMergedMetrics, type MergedMetrics } from '../../telemetry/merged-
 import { createMetrics, type Metrics } from '../../telemetry/metrics.ts';
 import { endPatienceMs, within } from '../../waiting/patience.ts';
 import { openStore } from '../../stores/open-store.ts';
-import type { Store } from '../../stores/store.ts';
 import { watchStore } from '../../telemetry/watch-store.ts';
 import { Crew } from './crew.ts';
+import type { Beginning } from './worker-messages.ts';
 import { drainPatienceMs } from '../lifecycle.ts';
 import type { Stop } from '../stop-signals.ts';
 import { wholeLines } from '../whole-lines.ts';
@@ -36,16 +36,70 @@ export async function startWorkers(
 ): Promise<LedGateway> {
   const own = createMetrics();
   const metrics = createMergedMetrics(own.registry);
-  const crew = new Crew({
-    count: config.workers,
+  const crew = createCrew(config, log, { own, metrics });
+  endInGoodOrder(crew, stop, log);
+  const readiness = readinessOf(crew, config.workers);
+  own.showReadiness(async () => (await readiness.check()).ready);
+  let current = config;
+  const admin = await openAdmin(config, own, {
+    configInForce: () => current,
+    logger: log.logger,
+    readiness,
+    metrics: { registry: metricsOf(crew, metrics) },
+  });
+  const rounds = setInterval(() => {
+    crew.beginRound();
+    void collect(crew, 'counts', metrics);
+  }, roundMs);
+  async function close(): Promise<void> {
+    clearInterval(rounds);
+    await admin.close();
+  }
+  try {
+    const { claim, listen } = await openPort(crew, config.listen, { config: handed, logFormat: log.format });
+    return {
+      listen,
+      admin: admin.address,
+      countReload: own.countReload,
+      reload: async (next, handedNext) => {
+        await crew.reload(handedNext);
+        current = next;
+      },
+      drain: async () => {
+        readiness.drain();
+        const changes = within(endPatienceMs, admin.drain());
+        claim.release();
+        await crew.drain(drainPatienceMs(config));
+        await changes;
+        await close();
+      },
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+function createCrew(
+  { workers: count }: Config,
+  log: Log,
+  { own, metrics }: { readonly own: Metrics; readonly metrics: MergedMetrics },
+): Crew {
+  return new Crew({
+    count,
     logger: log.logger,
     fork: () => relayed(cluster.fork(), log),
     onFarewell: (pid, counts) => metrics.note(pid, counts),
     onEnded: (pid) => metrics.retire(pid),
     onDied: own.countWorkerEnd,
   });
-  // Somebody who asks twice does not want to wait. A fault of this process costs callers nothing: the workers finish what they have
-  // in flight, as they do when it is killed.
+}
+
+/**
+ * Ends the workers with this process where somebody has asked twice and does not want to wait, and lets what they have logged out
+ * first. A fault of this process costs callers nothing: the workers finish what they have in flight, as they do when it is killed.
+ */
+function endInGoodOrder(crew: Crew, stop: Stop, log: Log): void {
   process.once('exit', (code) => {
     if (code === endedBy.SIGINT || code === endedBy.SIGTERM) crew.kill();
   });
@@ -54,74 +108,54 @@ export async function startWorkers(
     await turn(); // what they wrote is here by the time their answer is, but may be read after it
     await log.flush();
   };
-  const readiness = readinessOf(crew, config.workers);
-  own.showReadiness(async () => (await readiness.check()).ready);
-  const store = await openAdminStore(config, own, log);
-  let current = config;
-  const parts = {
-    configInForce: () => current,
-    store,
-    logger: log.logger,
-    readiness,
-    metrics: { registry: metricsOf(crew, metrics) },
-  };
-  const admin = await listenAdmin(createAdmin(parts), config.admin.listen).catch(async (error: unknown) => {
-    await store?.close();
-    throw error;
-  });
-  async function close(): Promise<void> {
-    await store?.close();
-    await admin.close();
-  }
-  const rounds = setInterval(() => {
-    crew.beginRound();
-    void collect(crew, 'counts', metrics);
-  }, roundMs);
-  let claim: Claim | undefined;
-  let listen: Address;
-  try {
-    claim = await claimPort(config.listen);
-    // A schema may have numbers that JSON cannot express.
-    cluster.setupPrimary({
-      args: ['worker'],
-      stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
-      serialization: 'advanced',
-    });
-    listen = await crew.start({ config: handed, logFormat: log.format, port: claim.port });
-  } catch (error) {
-    clearInterval(rounds);
-    claim?.release();
-    await close();
-    throw error;
-  }
-  return {
-    listen,
-    admin: admin.address,
-    countReload: own.countReload,
-    reload: async (next, handedNext) => {
-      await crew.reload(handedNext);
-      current = next;
-    },
-    drain: async () => {
-      readiness.drain();
-      const changes = within(endPatienceMs, admin.drain());
-      claim.release();
-      await crew.drain(drainPatienceMs(config));
-      clearInterval(rounds);
-      await changes;
-      await close();
-    },
-  };
 }
 
-/** The leading process serves no callers, and needs a store only for the operators. */
-async function openAdminStore(
-  { admin, store, storeDeadlineMs: deadlineMs }: Config,
-  metrics: Metrics,
-  { logger }: Log,
-): Promise<Store | undefined> {
-  if (admin.tokens.length === 0) return undefined;
-  return watchStore(await openStore(store, { deadlineMs, ...createStoreReporter(logger) }), metrics);
+/** Opens the operators' side, which alone needs a store here: the leading process serves no callers. */
+async function openAdmin(
+  { admin, store: at, storeDeadlineMs: deadlineMs }: Config,
+  own: Metrics,
+  parts: Omit<AdminParts, 'store'>,
+): Promise<AdminListener> {
+  const { logger } = parts;
+  const store =
+    admin.tokens.length === 0
+      ? undefined
+      : watchStore(await openStore(at, { deadlineMs, ...createStoreReporter(logger) }), own);
+  try {
+    const listener = await listenAdmin(createAdmin({ ...parts, store }), admin.listen);
+    return {
+      ...listener,
+      close: async () => {
+        await store?.close();
+        await listener.close();
+      },
+    };
+  } catch (error) {
+    await store?.close();
+    throw error;
+  }
+}
+
+interface OpenPort {
+  readonly claim: Claim;
+  readonly listen: Address;
+}
+
+/** Claims the port and has the workers open it. When the first cannot start, the port is free again. */
+async function openPort(crew: Crew, address: Address, beginning: Omit<Beginning, 'port'>): Promise<OpenPort> {
+  const claim = await claimPort(address);
+  // A schema may have numbers that JSON cannot express.
+  cluster.setupPrimary({
+    args: ['worker'],
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+    serialization: 'advanced',
+  });
+  try {
+    return { claim, listen: await crew.start({ ...beginning, port: claim.port }) };
+  } catch (error) {
+    claim.release();
+    throw error;
+  }
 }
 
 /**
