@@ -82,6 +82,16 @@ export function paint(
   return styleText(colour, text, { stream });
 }
 
+/** A table for people, with a dim heading. */
+export function printTable(
+  heading: readonly string[],
+  rows: readonly (readonly string[])[],
+  stream: NodeJS.WritableStream,
+): string {
+  const [first = '', ...rest] = alignRows([heading, ...rows]);
+  return `${[paint('dim', first, stream), ...rest].join('\n')}\n`;
+}
+
 /** Rows with their cells aligned, without trailing blanks. */
 export function alignRows(rows: readonly (readonly string[])[]): readonly string[] {
   const widths: number[] = [];

@@ -2,7 +2,7 @@ import { exitCodes } from './exit-codes.ts';
 import { createUsageBook, viewUsage, type UsageBook, type UsageView } from '../quota/usage-book.ts';
 import { atDesk, type DeskOptions } from './desk.ts';
 import { listPages, type ListFlags } from './list-pages.ts';
-import { agree, alignRows, paint, type Terminal } from './terminal.ts';
+import { agree, printTable, type Terminal } from './terminal.ts';
 
 /** What every command about usage is called with. */
 export interface UsageOptions {
@@ -15,7 +15,7 @@ export function showUsage(key: string | undefined, options: UsageOptions & ListF
     if (key === undefined) return await listUsage(book, options, terminal);
     const usage = viewUsage(await book.read(key));
     const { stdout } = terminal;
-    stdout.write(options.json === true ? `${JSON.stringify(usage)}\n` : printTable([usage], stdout));
+    stdout.write(options.json === true ? `${JSON.stringify(usage)}\n` : printUsage([usage], stdout));
     return exitCodes.ok;
   });
 }
@@ -48,7 +48,7 @@ function listUsage(book: UsageBook, flags: ListFlags, terminal: Terminal): Promi
     nothing: 'There is no key. Make one with: gatehouse keys create',
     idOf: ({ key }) => key,
     noun: 'the usage of key',
-    print: printTable,
+    print: printUsage,
     read: async (cursor, limit) => {
       const { items, ...page } = await book.list({ cursor, limit });
       return { items: items.map(viewUsage), ...page };
@@ -58,9 +58,8 @@ function listUsage(book: UsageBook, flags: ListFlags, terminal: Terminal): Promi
 
 const heading = ['KEY', 'PLAN', 'QUOTA', 'LIMIT', 'USED', 'LEASED', 'REMAINING', 'RESETS'];
 
-function printTable(usages: readonly UsageView[], stream: NodeJS.WritableStream): string {
-  const [first = '', ...rows] = alignRows([heading, ...usages.flatMap(rowsOf)]);
-  return `${[paint('dim', first, stream), ...rows].join('\n')}\n`;
+function printUsage(usages: readonly UsageView[], stream: NodeJS.WritableStream): string {
+  return printTable(heading, usages.flatMap(rowsOf), stream);
 }
 
 function rowsOf({ key, plan, quotas }: UsageView): readonly (readonly string[])[] {

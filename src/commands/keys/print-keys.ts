@@ -1,13 +1,14 @@
 import type { AuditView } from '../../keys/key-pages.ts';
 import type { KeyView } from '../../keys/key-view.ts';
 import { shorten } from '../columns.ts';
-import { alignRows, paint } from '../terminal.ts';
+import { alignRows, paint, printTable } from '../terminal.ts';
 
 const heading = ['ID', 'NAME', 'OWNER', 'PLAN', 'STATE', 'SECRET', 'LAST USED', 'EXPIRES'];
+const auditHeading = ['WHEN', 'WHO', 'ACTION', 'KEY', 'WHAT CHANGED'];
 const nameColumnsMax = 24;
 
 /** Keys as a table. */
-export function printTable(keys: readonly KeyView[], stream: NodeJS.WritableStream): string {
+export function printKeys(keys: readonly KeyView[], stream: NodeJS.WritableStream): string {
   const rows = keys.map((key) => [
     key.id,
     shorten(key.name, nameColumnsMax),
@@ -18,8 +19,7 @@ export function printTable(keys: readonly KeyView[], stream: NodeJS.WritableStre
     moment(key.lastUsedAt),
     key.expiresAt === null ? 'never' : moment(key.expiresAt),
   ]);
-  const [first = '', ...rest] = alignRows([heading, ...rows]);
-  return `${[paint('dim', first, stream), ...rest].join('\n')}\n`;
+  return printTable(heading, rows, stream);
 }
 
 /** One key with all that is known about it. */
@@ -69,8 +69,7 @@ export function printAudit(entries: readonly AuditView[], stream: NodeJS.Writabl
     entry.keyId ?? `${entry.keys} ${entry.keys === 1 ? 'key' : 'keys'}`,
     entry.action === 'create' || entry.action === 'rotate' ? '' : changesText(entry),
   ]);
-  const [first = '', ...rest] = alignRows([['WHEN', 'WHO', 'ACTION', 'KEY', 'WHAT CHANGED'], ...rows]);
-  return `${[paint('dim', first, stream), ...rest].join('\n')}\n`;
+  return printTable(auditHeading, rows, stream);
 }
 
 /** An instant for people: to the minute, in UTC. */

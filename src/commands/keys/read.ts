@@ -9,7 +9,7 @@ import { explain } from '../desk.ts';
 import { listPages, type ListFlags } from '../list-pages.ts';
 import { processTerminal } from '../terminal.ts';
 import { openBook, type KeysOptions } from './open-book.ts';
-import { printAudit, printKey, printTable } from './print-keys.ts';
+import { printAudit, printKey, printKeys } from './print-keys.ts';
 
 export interface KeyFilters {
   readonly plan?: string;
@@ -33,7 +33,7 @@ export function listKeys(options: KeysOptions & ListFlags & KeyFilters): Promise
       nothing: Object.values(filters).every((filter) => filter === undefined) ? noKeys : 'No key fits.',
       idOf: ({ id }) => id,
       noun: 'key',
-      print: printTable,
+      print: printKeys,
       read: async (cursor, limit) => {
         const { keys, ...page } = await book.list({ ...filters, cursor, limit });
         return { items: keys, ...page };
