@@ -61,8 +61,6 @@ export function readArriving(req: IncomingMessage, rule: ReadingRule): ArrivingB
   };
 }
 
-// --- Internal ---
-
 const rateWindowMs = 5000;
 
 class Arrival {

@@ -24,8 +24,6 @@ export const tooDeep: SyntaxFault = {
   message: 'the file is nested too deeply, or very many commas are missing',
 };
 
-// --- Internal ---
-
 const reportedMax = 20;
 /** Several may be about one mistake. */
 const lookedAtMax = 200;

@@ -53,8 +53,6 @@ export function isTextType(type: string): boolean {
   );
 }
 
-// --- Internal ---
-
 const synonyms: readonly (readonly [canonical: string, ...others: string[]])[] = [
   ['audio/wav', 'audio/x-wav', 'audio/wave', 'audio/vnd.wave', 'audio/x-pn-wav'],
   ['audio/mpeg', 'audio/mp3', 'audio/x-mp3', 'audio/mpeg3', 'audio/x-mpeg', 'audio/x-mpeg-3', 'audio/mpg'],

@@ -149,8 +149,6 @@ export function refusedFor(error: unknown): { readonly refused: string } {
   throw error;
 }
 
-// --- Internal ---
-
 function inOrder(one: Answered, other: Answered): number {
   return one.candidate.number - other.candidate.number;
 }

@@ -43,8 +43,6 @@ export function readExtension(fileName: string): string | undefined {
   return dot === -1 ? undefined : fileName.slice(dot + 1).toLowerCase();
 }
 
-// --- Internal ---
-
 /**
  * Separators (`:` begins a stream or a drive on NTFS), hidden files, and the trailing dots and spaces that Windows drops, which
  * would turn `a.exe.` back into `a.exe`. Django drops what cannot be printed, so at either end that can hide a dot.

@@ -103,8 +103,6 @@ export class FileTypeCheck {
   }
 }
 
-// --- Internal ---
-
 /** The canonical types that something about a file leaves possible. */
 interface Claim {
   readonly by: string;

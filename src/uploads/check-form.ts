@@ -210,8 +210,6 @@ export class FormCheck implements PartHandler {
   }
 }
 
-// --- Internal ---
-
 function unexpectedField(names: readonly string[]): Refusal {
   const message =
     names.length === 0

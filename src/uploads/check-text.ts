@@ -23,8 +23,6 @@ export function createTextCheck(): TextCheck {
   return { write, end: () => valid && cut.length === 0 };
 }
 
-// --- Internal ---
-
 /** How many bytes at the end begin a character that is not complete (RFC 3629 §3), 0 to 3. */
 function cutCharacterLength(bytes: Buffer): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {

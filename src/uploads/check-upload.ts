@@ -56,8 +56,6 @@ export function checkUploadSize(bytes: number, { kind, sizeMax }: UploadRule): v
   throw new Refusal('file_too_large', { message: `The file must be at most ${printSize(sizeMax)}` });
 }
 
-// --- Internal ---
-
 const nothing = Buffer.alloc(0);
 
 function all(waiting: CollectedBytes, last: Buffer): Buffer[] {

@@ -31,8 +31,6 @@ export function readBoundary(contentType: string | undefined): string {
   return boundary;
 }
 
-// --- Internal ---
-
 const mediaType = /^multipart\/form-data(?=;|$| ;)/i;
 
 const parameter = /^; ?([a-z]+)=(?:([^\s;"]+)|"([^"\\]+)")/;

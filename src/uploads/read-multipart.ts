@@ -151,8 +151,6 @@ export class MultipartReader {
   }
 }
 
-// --- Internal ---
-
 function startsWith(bytes: Buffer, prefix: Buffer): boolean {
   return bytes.length >= prefix.length && bytes.compare(prefix, 0, prefix.length, 0, prefix.length) === 0;
 }

@@ -57,8 +57,6 @@ export function readDeclaredType(value: string | undefined): Pick<PartHeader, 't
   return { type, charset: charsets[0] };
 }
 
-// --- Internal ---
-
 // oxlint-disable-next-line no-control-regex
 const headerLine = /^([A-Za-z-]+): ([^\x00-\x1f\x7f ](?:[^\x00-\x1f\x7f]*[^\x00-\x1f\x7f ])?)$/;
 

@@ -35,8 +35,6 @@ export async function typesWithSignature(): Promise<ReadonlySet<string>> {
   return known;
 }
 
-// --- Internal ---
-
 const deadlineMs = 5000;
 
 let known: ReadonlySet<string> | undefined;

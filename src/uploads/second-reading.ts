@@ -110,8 +110,6 @@ export class SecondReading {
   }
 }
 
-// --- Internal ---
-
 function agree(fact: PartFact, other: PartFact | undefined): boolean {
   return (
     fact.kind === other?.kind &&

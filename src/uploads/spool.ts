@@ -206,8 +206,6 @@ export class Spool {
   }
 }
 
-// --- Internal ---
-
 function lackOf(error: unknown): string | undefined {
   return lacks.get(codeOf(error));
 }

@@ -64,8 +64,6 @@ export function createConnector(target: URL, timeoutMs: number, trust: Trust): C
   };
 }
 
-// --- Internal ---
-
 function ignore(): void {}
 
 /** How long a connection is silent before the kernel asks whether the other side is still there. */

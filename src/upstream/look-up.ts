@@ -51,8 +51,6 @@ export function openByName<Connection extends EventEmitter>(
   return connection.once('close', () => leave?.());
 }
 
-// --- Internal ---
-
 /** Shared by all connections to targets. The hint is Node's own: a host without IPv6 is not made to wait for such addresses. */
 const lookUp = createLookUp((name, tell) => {
   lookup(name, { all: true, hints: ADDRCONFIG }, (error, addresses) =>

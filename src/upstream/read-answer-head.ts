@@ -64,8 +64,6 @@ export function isHeaderLine(line: string): boolean {
   return lineForm.test(line);
 }
 
-// --- Internal ---
-
 const unknownCoding = 'its Transfer-Encoding is not exactly "chunked"';
 
 const header = "[!#$%&'*+.^_`|~\\w-]+:[\\t\\x20-\\x7e\\x80-\\xff]*\\r\\n";

@@ -58,6 +58,4 @@ export class CollectedBytes {
   }
 }
 
-// --- Internal ---
-
 const nothing = Buffer.alloc(0);

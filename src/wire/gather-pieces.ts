@@ -47,8 +47,6 @@ export class GatheredPieces {
   }
 }
 
-// --- Internal ---
-
 /** A piece at least this large is kept as it came: it costs little beyond its bytes. */
 const largePiece = 1024;
 

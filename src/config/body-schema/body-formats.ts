@@ -21,8 +21,6 @@ export function addBodyFormats(ajv: Ajv2020): void {
   boundFormats(ajv);
 }
 
-// --- Internal ---
-
 /** What else a text has to be: ajv-formats takes more than the standards do. */
 const stricter: Readonly<Record<string, RegExp>> = {
   // RFC 3339 §5.6. Any white space is taken for the T, and an offset without minutes.

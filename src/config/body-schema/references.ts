@@ -16,8 +16,6 @@ export function referenceProblems(parts: readonly Subschema[]): readonly SchemaP
   return [...problems, { pointer, message: 'the schema refers to itself without end' }];
 }
 
-// --- Internal ---
-
 function lostReferences({ schema, pointer }: Subschema, references: References): readonly SchemaProblem[] {
   const lost = referencesOf(schema).filter(
     ([, reference]) => references.targetOf(schema, reference) === undefined,

@@ -7,8 +7,6 @@ export function isUrl(text: string): boolean {
   return !/\s/.test(text) && url.test(text);
 }
 
-// --- Internal ---
-
 const letter = String.raw`[a-z\u{a1}-\u{ffff}]`;
 const sign = String.raw`[a-z0-9\u{a1}-\u{ffff}]`;
 const label = `(?:${sign}+-)*${sign}+`;

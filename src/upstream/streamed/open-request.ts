@@ -48,8 +48,6 @@ export function openRequest({ method, path, headers, target, agent, onError }: O
   return outgoing;
 }
 
-// --- Internal ---
-
 /** Not made with the first request: by then the process may have no file left to open, and a module that could not be read stays unread. */
 const proxy = makeProxy();
 

@@ -54,8 +54,6 @@ export function createStreamedLane(
   };
 }
 
-// --- Internal ---
-
 function keptBy({ freeSockets }: Agent): readonly Socket[] {
   return Object.values(freeSockets)
     .flatMap((sockets) => sockets ?? [])

@@ -38,8 +38,6 @@ export function characterSets(parts: readonly string[]): CharacterSets {
   return { of, all };
 }
 
-// --- Internal ---
-
 const ascii = Array.from({ length: 128 }, (_, code) => String.fromCharCode(code));
 const others = Array.from('\u0085\u00a0éÉßж\u0301\u0660中한\u2028\ufeff€😀');
 const backReference = /^(?:\(\?[ims]+:)?\\(?:[1-9]|k)/;

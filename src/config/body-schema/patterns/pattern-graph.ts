@@ -38,8 +38,6 @@ interface DrawingOptions {
 /** The text of the place where a pattern resumes after a look. */
 export const lookedFrom = '(?)';
 
-// --- Internal ---
-
 const statesMax = 1000;
 const waysMax = 100_000;
 

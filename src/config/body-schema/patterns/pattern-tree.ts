@@ -43,8 +43,6 @@ export function charactersOf(part: PatternTree): readonly string[] {
   return ('parts' in part ? part.parts : [part.part]).flatMap(charactersOf);
 }
 
-// --- Internal ---
-
 const lengthMax = 10_000;
 const depthMax = 100;
 

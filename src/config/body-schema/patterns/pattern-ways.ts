@@ -20,7 +20,5 @@ export function waysThrough(part: PatternTree): number {
   }
 }
 
-// --- Internal ---
-
 /** Endless or not, this many rounds over the least are enough. */
 const enough = 20;

@@ -32,8 +32,6 @@ export function slownessOf(pattern: string): Slowness | undefined {
   }
 }
 
-// --- Internal ---
-
 /** About 30 ms. */
 const stepsMax = 200_000;
 /** Every character of any sample. */
