@@ -15,7 +15,7 @@ export interface Drawers {
   finished(): Promise<void>;
 }
 
-/** What a drawing process is told on its standard input. */
+/** What a drawing process is told in its first message. */
 export interface DrawerTask {
   readonly address: StoreAddress;
   readonly counters: readonly Counter[];

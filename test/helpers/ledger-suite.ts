@@ -57,7 +57,6 @@ function drawRules(kind: StoreKind): void {
     });
     assert.deepEqual(told(await ledger.draw(aDraw({ counters, need: 3, want: 3 }))), {
       kind: 'exhausted',
-
       used: [5, 5, 5],
     });
     assert.equal(await usedOf(ledger, counters), '5 5 5');
@@ -115,7 +114,6 @@ function drawRules(kind: StoreKind): void {
     await ledger.draw(aDraw({ counters: [aCounter({ limit: 10 })], want: 8 }));
     assert.deepEqual(told(await ledger.draw(aDraw({ counters: [aCounter({ limit: 5 })] }))), {
       kind: 'exhausted',
-
       used: [8],
     });
     assert.deepEqual(told(await ledger.draw(aDraw({ counters: [aCounter({ limit: 12 })], want: 9 }))), {
@@ -311,7 +309,6 @@ function unitsRules(kind: StoreKind): void {
     await ledger.charge(order);
     assert.deepEqual(told(await ledger.draw(aDraw({ counters }))), {
       kind: 'exhausted',
-
       used: [15],
     });
   });
