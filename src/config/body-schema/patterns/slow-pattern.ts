@@ -1,5 +1,6 @@
 import { characterSets } from './character-sets.ts';
-import { drawPattern, lookedFrom, type PatternState } from './pattern-graph.ts';
+import { drawPattern } from './pattern-graph.ts';
+import { loopsOf, loopsPastEnds, nextOf, type Loop, type Steps } from './pattern-loops.ts';
 import { charactersOf, parsePattern, PatternTooLarge } from './pattern-tree.ts';
 
 /** Why a regular expression can take long on a hostile text (CWE-1333), and the characters it is about. */
@@ -38,24 +39,6 @@ const stepsMax = 200_000;
 const everything = -1n;
 /** About 10 ms: counts that leave this many ways to read a text are as bad as endless repetitions. */
 const endlessFrom = 100_000;
-const borders = [String.raw`\b`, String.raw`\B`];
-
-/** A state that may be met again and again without the search coming to an end. */
-interface Loop {
-  readonly id: number;
-  readonly takes: bigint;
-  readonly text: string;
-  readonly ends: boolean;
-  readonly look: number | undefined;
-  readonly endsLook: boolean;
-  readonly next: { readonly state: Loop; readonly ways: number }[];
-  /** States that lead to each other and back share a circle; undefined for a state that is met once. */
-  circle: number | undefined;
-}
-
-interface Steps {
-  left: number;
-}
 
 function isWellFormed(pattern: string): boolean {
   try {
@@ -64,93 +47,6 @@ function isWellFormed(pattern: string): boolean {
   } catch {
     return false;
   }
-}
-
-function loopsOf(graph: readonly PatternState[], steps: Steps): readonly Loop[] {
-  return drawLoops(graph, ({ ends }) => !ends, steps);
-}
-
-/** The same, but a repetition that may end continues. */
-function loopsPastEnds(graph: readonly PatternState[], steps: Steps): readonly Loop[] {
-  return drawLoops(graph, () => true, steps);
-}
-
-function drawLoops(
-  graph: readonly PatternState[],
-  isMet: (state: PatternState) => boolean,
-  steps: Steps,
-): readonly Loop[] {
-  const loops = graph.map(({ takes, text, ends, look, endsLook }, id): Loop => ({
-    id,
-    takes,
-    text,
-    ends,
-    look,
-    endsLook,
-    next: [],
-    circle: undefined,
-  }));
-  for (const [from, loop] of loops.entries()) {
-    for (const [to, ways] of nextCharacters(graph, from, isMet, steps)) {
-      const state = loops[to];
-      if (state !== undefined) loop.next.push({ state, ways });
-    }
-  }
-  markCircles(loops);
-  return loops;
-}
-
-/** The characters that may come next, whatever word borders and looks are in between, and how many ways lead to each. */
-function nextCharacters(
-  graph: readonly PatternState[],
-  id: number,
-  isMet: (state: PatternState) => boolean,
-  steps: Steps,
-): ReadonlyMap<number, number> {
-  const next = new Map<number, number>();
-  const from = graph[id];
-  if (from === undefined) return next;
-  // Of the two borders only one fits between the same two characters.
-  for (const border of borders) {
-    const passed: Set<PatternState> = new Set([from]);
-    for (const at of passed) {
-      for (const [toId, ways] of at.next) {
-        if (at !== from) spend(steps);
-        const to = graph[toId];
-        if (to === undefined || !isMet(to)) continue;
-        if (to.text === lookedFrom || to.text === border) passed.add(to);
-        else if (to.takes !== 0n && isBetween(border, from, to)) next.set(toId, (next.get(toId) ?? 0) + ways);
-      }
-    }
-  }
-  return next;
-}
-
-function isBetween(border: string, before: PatternState, after: PatternState): boolean {
-  return (before.isWord === after.isWord) === (border === String.raw`\B`);
-}
-
-/** Tarjan's search for the parts of a graph that are strongly connected. */
-function markCircles(loops: readonly Loop[]): void {
-  const seen = new Map<Loop, { order: number; lowest: number }>();
-  const open: Loop[] = [];
-  const visit = (loop: Loop): number => {
-    const mark = { order: seen.size, lowest: seen.size };
-    seen.set(loop, mark);
-    open.push(loop);
-    for (const { state } of loop.next) {
-      const known = seen.get(state);
-      if (known === undefined) mark.lowest = Math.min(mark.lowest, visit(state));
-      else if (open.includes(state)) mark.lowest = Math.min(mark.lowest, known.order);
-    }
-    if (mark.lowest === mark.order) {
-      const circle = open.splice(open.indexOf(loop));
-      const isCircle = circle.length > 1 || loop.next.some(({ state }) => state === loop);
-      if (isCircle) for (const each of circle) each.circle = loop.id;
-    }
-    return mark.lowest;
-  };
-  for (const loop of loops) if (!seen.has(loop)) visit(loop);
 }
 
 /** Looks for two ways round a circle that take the same characters and meet again. */
@@ -264,16 +160,4 @@ interface Pair {
   readonly first: Loop;
   readonly second: Loop;
   readonly takes: bigint;
-}
-
-function* nextOf(loop: Loop, takes: bigint, steps: Steps): Generator<Loop> {
-  for (const { state } of loop.next) {
-    spend(steps);
-    if ((state.takes & takes) !== 0n) yield state;
-  }
-}
-
-function spend(steps: Steps): void {
-  steps.left -= 1;
-  if (steps.left < 0) throw new PatternTooLarge();
 }
