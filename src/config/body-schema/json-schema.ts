@@ -8,8 +8,9 @@ import {
   type Options,
 } from 'ajv/dist/2020.js';
 import names from 'ajv/dist/compile/names.js';
-import { isContainer, isObject } from '../../content/is-object.ts';
+import { isContainer } from '../../content/is-object.ts';
 import { addBodyFormats } from './body-formats.ts';
+import { areEqual, areUnique, multiplesOf } from './json-values.ts';
 import { leadsToWhole } from './subschemas.ts';
 import { collectEvaluated } from './unevaluated.ts';
 
@@ -210,24 +211,6 @@ function compareAsJson(ajv: Ajv2020): void {
   }
 }
 
-/** Takes no longer than what is allowed is large: a body may be held against a thousand constants. */
-function areEqual(allowed: unknown, value: unknown): boolean {
-  if (!isContainer(allowed) || !isContainer(value)) return allowed === value;
-  if (Array.isArray(allowed) !== Array.isArray(value)) return false;
-  const has = (name: string): boolean =>
-    Object.hasOwn(value, name) && areEqual(Reflect.get(allowed, name), Reflect.get(value, name));
-  return Object.keys(allowed).every(has) && sizeOf(allowed) === sizeOf(value);
-}
-
-/** Kept, as a JSON value never changes: counting 200,000 members takes 100 ms. */
-const sizes = new WeakMap<object, number>();
-
-function sizeOf(value: object): number {
-  const size = sizes.get(value) ?? Object.keys(value).length;
-  sizes.set(value, size);
-  return size;
-}
-
 /** Ajv compares every pair of items, which takes minutes for a megabyte; this takes linear time. */
 const uniqueItems: KeywordDefinition = {
   keyword: 'uniqueItems',
@@ -236,56 +219,10 @@ const uniqueItems: KeywordDefinition = {
   compile: (wanted: boolean) => (items: readonly unknown[]) => !wanted || areUnique(items),
 };
 
-function areUnique(items: readonly unknown[]): boolean {
-  const seen = new Set<string>();
-  for (const item of items) {
-    const written = canonical(item);
-    if (seen.has(written)) return false;
-    seen.add(written);
-  }
-  return true;
-}
-
-/** Equal values give equal text and different values different text. The nesting is bounded by the route's limit. */
-function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
-  if (!isObject(value)) return JSON.stringify(value);
-  const members = Object.entries(value).map(([key, member]) => `${JSON.stringify(key)}:${canonical(member)}`);
-  return `{${members.toSorted().join()}}`;
-}
-
-/** Ajv divides doubles, for which 19.99 is not a multiple of 0.01; this computes with the decimals that people wrote. */
+/** Ajv divides doubles, for which 19.99 is not a multiple of 0.01. */
 const multipleOf: KeywordDefinition = {
   keyword: 'multipleOf',
   type: 'number',
   schemaType: 'number',
-  compile: (divisor: number) => {
-    const step = decimalOf(divisor);
-    const dividesOne = isDivisible(decimalOf(1), step);
-    return (value: number) => {
-      // Many prices are whole: at a step of 0.01 these need no look at their digits.
-      if (Number.isInteger(value) && dividesOne) return true;
-      if (Number.isInteger(value) && Number.isInteger(divisor)) return value % divisor === 0;
-      return isDivisible(decimalOf(value), step);
-    };
-  },
+  compile: multiplesOf,
 };
-
-/** An integer, and the power of ten to multiply it by. */
-type Decimal = readonly [digits: bigint, exponent: number];
-
-/** The shortest decimal that reads as this number. */
-function decimalOf(value: number): Decimal {
-  const [mantissa = '0', exponent = '0'] = value.toExponential().split('e');
-  const fraction = mantissa.split('.')[1] ?? '';
-  return [BigInt(mantissa.replace('.', '')), Number(exponent) - fraction.length];
-}
-
-function isDivisible([digits, exponent]: Decimal, [by, byExponent]: Decimal): boolean {
-  const lowest = Math.min(exponent, byExponent);
-  return scale(digits, exponent - lowest) % scale(by, byExponent - lowest) === 0n;
-}
-
-function scale(digits: bigint, exponent: number): bigint {
-  return digits * 10n ** BigInt(exponent);
-}
