@@ -25,7 +25,9 @@ export interface Full {
 
 const denialMs = 50;
 
+/** What is in flight for one key. */
 interface Count {
+  readonly keyId: string;
   inFlight: number;
   /** Shared limits: until then the store's word holds that others fill the places. */
   fullUntil: number;
@@ -62,18 +64,16 @@ export class Concurrency {
   ): Place | Full | Promise<Place | Full> {
     let count = this.#counts.get(keyId);
     if (count === undefined) {
-      count = { inFlight: 0, fullUntil: 0, left: 0 };
+      count = { keyId, inFlight: 0, fullUntil: 0, left: 0 };
       this.#counts.set(keyId, count);
     }
     const isFull = rule.shared && this.#clock.mono() < count.fullUntil;
     if (count.inFlight >= rule.limit || isFull) return { kind: 'full', reading: read(rule, rule.limit) };
     count.inFlight += 1;
-    if (!rule.shared) return this.#place(keyId, count, { rule, order: undefined });
-    return this.#enterShared(keyId, count, rule, onStoreFailure);
+    return rule.shared ? this.#enterShared(count, rule, onStoreFailure) : this.#place(count, rule, undefined);
   }
 
   async #enterShared(
-    keyId: string,
     count: Count,
     rule: ConcurrencyRule,
     onStoreFailure: OnStoreFailure,
@@ -81,27 +81,22 @@ export class Concurrency {
     const leftBefore = count.left;
     let order: PlaceOrder | undefined;
     try {
-      order = await this.#shared.enter(keyId, rule.limit);
+      order = await this.#shared.enter(count.keyId, rule.limit);
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) this.#onError(error);
-      else if (onStoreFailure === 'allow') return this.#place(keyId, count, { rule, order: undefined });
-      this.#lower(keyId, count);
+      else if (onStoreFailure === 'allow') return this.#place(count, rule, undefined);
+      this.#lower(count);
       throw error;
     }
     if (order === undefined) {
-      if (count.left === leftBefore) this.#rememberFull(keyId, count);
-      this.#lower(keyId, count);
+      if (count.left === leftBefore) this.#rememberFull(count);
+      this.#lower(count);
       return { kind: 'full', reading: read(rule, rule.limit) };
     }
-    return this.#place(keyId, count, { rule, order });
+    return this.#place(count, rule, order);
   }
 
-  #place(
-    keyId: string,
-    count: Count,
-    entry: { rule: ConcurrencyRule; order: PlaceOrder | undefined },
-  ): Place {
-    const { rule, order } = entry;
+  #place(count: Count, rule: ConcurrencyRule, order: PlaceOrder | undefined): Place {
     let left = false;
     return {
       kind: 'place',
@@ -113,21 +108,21 @@ export class Concurrency {
         left = true;
         count.fullUntil = 0;
         count.left += 1;
-        this.#lower(keyId, count);
+        this.#lower(count);
         if (order !== undefined) this.#shared.leave(order);
       },
     };
   }
 
-  #rememberFull(keyId: string, count: Count): void {
+  #rememberFull(count: Count): void {
     count.fullUntil = this.#clock.mono() + denialMs;
-    this.#denied.add(keyId);
+    this.#denied.add(count.keyId);
     this.#sweep.set();
   }
 
-  #lower(keyId: string, count: Count): void {
+  #lower(count: Count): void {
     count.inFlight -= 1;
-    if (count.inFlight <= 0 && count.fullUntil === 0) this.#counts.delete(keyId);
+    if (count.inFlight <= 0 && count.fullUntil === 0) this.#counts.delete(count.keyId);
   }
 
   #forgetDenials(): void {
