@@ -8,7 +8,7 @@ import { choiceOf, countOf, orUsage } from './flags.ts';
 import { runLoad } from './load.ts';
 import { cores, findProgram, here, root, whyNotHere } from './machine.ts';
 import { warmSeconds } from './measure.ts';
-import { memory } from '../src/commands/relaunch.ts';
+import { launch } from '../src/commands/relaunch.ts';
 import { freePort } from '../test/helpers/free-port.ts';
 import { start } from './processes.ts';
 import { byFunction, byPackage, readProfile, type Share } from './read-profile.ts';
@@ -80,11 +80,11 @@ async function profile({ name: scene, keys, load }: (typeof scenarios)[number]):
     writeFileSync(file, gatewayYaml(variant, ports, around));
     if (keysIn === 'store') importKeys(file, around);
     // Given the flags it would relaunch itself with, it does not: a sampling signal (SIGPROF) ends the new process now and then.
-    const sampling = [...memory.flags, '--cpu-prof', `--cpu-prof-dir=${folder}`, '--cpu-prof-interval=500'];
+    const sampling = [...launch.flags, '--cpu-prof', `--cpu-prof-dir=${folder}`, '--cpu-prof-interval=500'];
     const gateway = await start({
       command: process.execPath,
       args: [...sampling, join(root, 'src/main.ts'), 'serve', '--config', file],
-      env: memory.environment,
+      env: launch.environment,
       cores: cores.subject,
       port: ports.listen,
       log: join(folder, 'gateway.log'),

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { memory } from './relaunch.ts';
+import { launch } from './relaunch.ts';
 
 const main = pathOf('../main.ts');
 
@@ -28,7 +28,7 @@ const imports = others.flatMap((file) => ['--import', pathOf(file)]);
  * with the same flags, so it is done once for the commands and once for `serve`. A worker loads nearly everything, and ends
  * because no process leads it.
  */
-for (const flags of [[], memory.flags]) {
+for (const flags of [[], launch.flags]) {
   spawnSync(process.execPath, [...flags, ...imports, main, 'worker'], { stdio: 'ignore', timeout: 60_000 });
 }
 

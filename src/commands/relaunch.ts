@@ -71,7 +71,7 @@ const choices = [
 const sharedByThreads = { MALLOC_ARENA_MAX: '1' };
 
 /** What `serve` restarts itself with, unless somebody has chosen otherwise. */
-export const memory = { flags: choices.flatMap(({ flags }) => flags), environment: sharedByThreads };
+export const launch = { flags: choices.flatMap(({ flags }) => flags), environment: sharedByThreads };
 
 /**
  * Replaces this process by the same command, under the same process id, with what Node takes only when it starts: how it manages

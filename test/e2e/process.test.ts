@@ -18,7 +18,7 @@ import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
-import { memory } from '../../src/commands/relaunch.ts';
+import { launch } from '../../src/commands/relaunch.ts';
 import { listen } from '../helpers/listen.ts';
 import { until } from '../helpers/poll.ts';
 import { exchange, openRaw, requestBytes } from '../helpers/raw-socket.ts';
@@ -354,7 +354,7 @@ function endGroup({ pid }: ChildProcess): void {
 
 test('however it is started, it bounds its own memory under the same process id', async (t) => {
   const { words, environment } = await startByItself(t, {});
-  assert.deepEqual(words.slice(1, 1 + memory.flags.length), memory.flags);
+  assert.deepEqual(words.slice(1, 1 + launch.flags.length), launch.flags);
   assert.ok(words.includes('serve'));
   assert.ok(environment.includes('MALLOC_ARENA_MAX=1'));
 });
@@ -367,7 +367,7 @@ test('what somebody chose for its memory stays', async (t) => {
     [young, /semi-space/],
   ] as const) {
     const { words, environment } = await startByItself(t, chosen);
-    const ours = memory.flags.filter((flag) => !named.test(flag));
+    const ours = launch.flags.filter((flag) => !named.test(flag));
     assert.deepEqual(words.slice(1, words.indexOf(main)), ours);
     for (const [option, value] of Object.entries(chosen))
       assert.ok(environment.includes(`${option}=${value}`));
@@ -381,7 +381,7 @@ test('what npm ci keeps compiled is what the commands take, and serve with its o
   const env = { ...process.env, NODE_COMPILE_CACHE: kept };
   spawnSync(process.execPath, [join(root, script)], { env });
   const folders = readdirSync(kept);
-  for (const flags of [[], memory.flags]) {
+  for (const flags of [[], launch.flags]) {
     const ask = [...flags, '-p', 'require("node:v8").cachedDataVersionTag().toString(16)'];
     const tag = spawnSync(process.execPath, ask).stdout.toString().trim();
     const folderOfTag = folders.find((one) => one.includes(`-${tag}-`));

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
-import { memory } from '../../src/commands/relaunch.ts';
+import { launch } from '../../src/commands/relaunch.ts';
 import { hasEnded } from './has-ended.ts';
 import { until, type Scene } from './poll.ts';
 
@@ -76,11 +76,11 @@ export async function startGateway(
   const yaml = typeof config === 'string' ? config : stringify(overlay(baseConfig(upstream, folder), config));
   await writeFile(configFile, yaml);
   // With these it need not replace itself first, which would be a tenth of what a start costs here.
-  const command = [process.execPath, ...memory.flags, main, 'serve', '--config', configFile];
+  const command = [process.execPath, ...launch.flags, main, 'serve', '--config', configFile];
   const [program = '', ...words] = filesMax === undefined ? command : withFiles(filesMax, command);
   const child = spawn(program, words, {
     cwd: folder,
-    env: { ...memory.environment, ...process.env, ...env },
+    env: { ...launch.environment, ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const exited = new Promise<Exit>((resolve) => {
