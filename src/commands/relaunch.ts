@@ -27,9 +27,9 @@ const compileInTurn = ['--no-concurrent-recompilation'];
 const collectWhenFull = ['--no-minor-gc-task'];
 
 /**
- * Of objects that survive when V8 looks, such as requests with 512 connections, it makes the next ones in the old generation for
- * the life of the process, although each is gone in a moment. Measured with neither: 81 collections of the whole heap became 7,
- * for a fifth less CPU and 13 MB less.
+ * Where objects survive while V8 watches, as requests do with 512 connections, it makes all that follow them in the old generation,
+ * for the life of the process, although each is gone in a moment. Without that 81 collections of the whole heap became 7, for a
+ * fifth less CPU and 13 MB less.
  */
 const bornYoung = ['--no-allocation-site-pretenuring'];
 

@@ -52,7 +52,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     address: acceptors.address,
     close: async (timeoutMs) => {
       connections.drain();
-      // More than once: while those who wait are taken, some may come behind the cut.
+      // More than once: those who wait at the port are still taken, some perhaps after the first cut.
       const hardStop = setInterval(() => connections.cut(), timeoutMs);
       await acceptors.takeWaiting();
       // Not earlier: a connection that was taken a moment ago is idle until its request is read.

@@ -46,7 +46,7 @@ export function createKeyCache(): KeyCache {
   const changed = new Map<string, number>();
   let changes = 0;
   let doubtedAt = 0;
-  /** Which keys changed up to this point has been forgotten. */
+  /** Up to this point it is no longer known which keys have changed. */
   let sweptAt = 0;
 
   function isOutdated({ found, asOf }: KeptKey): boolean {

@@ -28,7 +28,10 @@ const fairBytes = 248;
 
 const behindPrefix = `_[0-9A-Za-z]{${randomLength}}_[0-9A-Za-z]{${checksumLength}}`;
 const anyWhole = new RegExp(`^[A-Za-z]\\w{0,31}${behindPrefix}$`);
-/** To the end of the word: a prefix may look like the first half of what follows it. */
+/**
+ * To the end of the word: a prefix may end like the middle of a secret. Then the first characters of the true middle pass for a
+ * checksum, and the rest of the secret comes after them.
+ */
 const anywhere = new RegExp(`${behindPrefix}\\w*`, 'g');
 
 /** A text without any secrets made here, whatever their prefix: it may have been another once. */

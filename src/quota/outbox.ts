@@ -38,7 +38,7 @@ const inFlightMax = 64;
 export class Outbox {
   readonly #options: OutboxOptions;
   readonly #queue: Posted[] = [];
-  /** How many of these are dropped first: none is looked for where there is none, among ten thousand. */
+  /** How many of these are dropped before all others. Where there is none, a full queue need not be searched for one. */
   #firsts = 0;
   /** What the store did not take waits here until all is tried again. */
   readonly #failed: Posted[] = [];

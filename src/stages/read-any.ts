@@ -84,8 +84,8 @@ async function* bounded(chunks: AsyncIterable<Buffer>, sizeMax: number): AsyncGe
 }
 
 /**
- * What came of a body before it proved too large to be buffered: what was collected, counted until the next part is asked for, and
- * the chunk that was too much, which never is.
+ * What came of a body before it proved too large to be buffered: what was collected, which counts as held until the next part is
+ * asked for, and the chunk that was too much, which never counts.
  */
 class Beginning {
   readonly #parts: Buffer[];

@@ -26,7 +26,7 @@ export class Outages {
     this.#logger = logger;
   }
 
-  /** What a part of the store does all the same ends no outage of another. */
+  /** A part of the store that works ends its own outage, and that of all of the store, but none of another part. */
   noteAnswer(part: StorePart): void {
     if (this.#away.size === 0) return;
     this.#away.delete('all');

@@ -37,7 +37,7 @@ export class WaitingRoom<Guest> {
     this.#options = options;
   }
 
-  /** Their time begins when the store is asked. A turn of the event loop longer than the wait costs nobody theirs. */
+  /** Their time begins when the store is asked, at the end of this turn: a turn that is longer than the wait takes none of it. */
   enter(guest: Guest): RoomSpot<Guest> {
     const spot = this.#stays.join({ guest, deadline: Number.POSITIVE_INFINITY });
     this.#options.clock.whenAllIsRead(() => this.#begin(spot));

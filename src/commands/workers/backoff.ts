@@ -1,7 +1,7 @@
 const pauseMinMs = 100;
 const pauseMaxMs = 10_000;
 
-/** Pauses after failures, each twice as long as the one before. Failures during a pause count as one with that which began it. */
+/** Pauses after failures, each twice as long as the one before. Failures during a pause are one with the failure that began it. */
 export class Backoff {
   #pauseMs = 0;
   #isPausing = false;

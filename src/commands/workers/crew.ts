@@ -57,8 +57,8 @@ export class Crew {
   }
 
   /**
-   * Starts them all. What keeps the first from starting would keep all of them, so that is the end, with its exit code. Each of the
-   * others is replaced when it ends, and from then on so is the first.
+   * Starts them all. What keeps the first from starting would keep all of them, so then this rejects with its exit code. Once it
+   * has started, each that ends is replaced, whether it had started or not.
    */
   async start(beginning: Beginning): Promise<Address> {
     this.#beginning = beginning;

@@ -46,7 +46,7 @@ export class Member {
     return this.#config;
   }
 
-  /** It was killed by us, who have said why unless that was asked for. */
+  /** We have killed it. The log says why, unless we were asked to. */
   get isGivenUp(): boolean {
     return this.#isGivenUp;
   }

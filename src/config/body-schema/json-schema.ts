@@ -71,7 +71,7 @@ const errorsMax = 100;
 /** The names of the errors and their number in Ajv's code. */
 const { vErrors, errors } = names.default;
 
-/** In that code a value fits when there are as many errors after its check as before: no keyword may remove older ones. */
+/** To that code a value fits if its check has left the number of errors as it was, so no keyword may remove older ones. */
 function boundErrors(ajv: Ajv2020): void {
   for (const keyword of ['anyOf', 'oneOf']) {
     prepareCode(ajv, keyword, (context) => {

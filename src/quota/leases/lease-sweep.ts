@@ -23,7 +23,7 @@ export class LeaseSweep {
   readonly #steps: LeaseSteps;
   readonly #book: ReadonlyMap<string, Lease>;
   #unswept: Iterator<Lease>;
-  /** From when a sweep is called for until it has seen all leases: its own steps call for no other. */
+  /** True until the sweep that was called for has seen all leases: the steps that it takes itself call for no other. */
   #armed = false;
 
   constructor({ clock, time, steps, book }: LeaseSweepOptions) {

@@ -83,7 +83,7 @@ export function createBufferedLane(
     if (relay.isOver) return seats.leave(relay);
     const connection = alone ? undefined : takeIdle();
     if (connection !== undefined) return connection.ask(request, relay);
-    // Those that are left have just been used. A turn from now one of them can be used again.
+    // The kept ones that are left have just been used: a turn from now one of them can be used again.
     if (!alone && idle.length > 0) return whenAllIsRead(() => begin(request, relay));
     seats.makeRoom();
     relay.startClock();

@@ -93,7 +93,7 @@ function findGrowing(loops: readonly Loop[], steps: Steps): Slowness | undefined
 }
 
 /**
- * Looks for a repetition that may end, and that tries at each round to go on with another that takes all the same text in vain:
+ * Looks for a repetition that may end, and at each round of which another, which takes all of the same text, is tried in vain:
  * `^(?:a+b|a)*`.
  */
 function findVain(loops: readonly Loop[], pastEnds: readonly Loop[], steps: Steps): Slowness | undefined {
