@@ -1,4 +1,4 @@
-import type { ImportForm } from '../keys/split-records.ts';
+import type { ImportForm } from '../keys/imports/split-records.ts';
 
 /** What an import may be, and how its lines are read. */
 export const importTypes = {

@@ -1,5 +1,5 @@
 import type { AuditView } from '../keys/key-pages.ts';
-import type { ImportReport } from '../keys/import-keys.ts';
+import type { ImportReport } from '../keys/imports/import-keys.ts';
 import { keyIdPattern } from '../keys/key-limits.ts';
 import { fieldSchemas, keySchema, quotaSchema, secretSchema, type Schema } from '../keys/key-schema.ts';
 import { refusalCodes } from '../refusals.ts';

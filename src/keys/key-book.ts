@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { KeyRecord, KnownKey, RequestMark } from '../stores/key-store.ts';
 import { amendKey } from './amend-key.ts';
-import { importKeys, type ImportLine, type ImportOptions, type ImportReport } from './import-keys.ts';
+import { importKeys, type ImportLine, type ImportOptions, type ImportReport } from './imports/import-keys.ts';
 import type { KeyFields, WrittenFields } from './key-fields.ts';
 import { readKeyFields } from './read-key-fields.ts';
 import { createKeyId, isKeyId, keyIdOf } from './key-id.ts';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, describe, test, type TestContext } from 'node:test';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
-import type { ImportLine } from '../../src/keys/import-keys.ts';
+import type { ImportLine } from '../../src/keys/imports/import-keys.ts';
 import { createKeyBook, type KeyBook } from '../../src/keys/key-book.ts';
 import type { KeyPage } from '../../src/keys/key-pages.ts';
 import { createKeyRules } from '../../src/keys/key-rules.ts';

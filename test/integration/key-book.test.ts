@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, describe, test, type TestContext } from 'node:test';
-import type { ImportLine, ImportReport } from '../../src/keys/import-keys.ts';
+import type { ImportLine, ImportReport } from '../../src/keys/imports/import-keys.ts';
 import { createKeyBook, overlapMsMax, type KeyBook } from '../../src/keys/key-book.ts';
 import { createKeyFormat } from '../../src/keys/key-format.ts';
 import { BrokenFile, KeyProblem } from '../../src/keys/key-problem.ts';

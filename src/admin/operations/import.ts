@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { nothingImported, type ImportLine, type ImportReport } from '../../keys/import-keys.ts';
-import { readImport } from '../../keys/read-import.ts';
+import { nothingImported, type ImportLine, type ImportReport } from '../../keys/imports/import-keys.ts';
+import { readImport } from '../../keys/imports/read-import.ts';
 import { operation, type Operation } from '../operation.ts';
 import { AdminProblem, problemOf } from '../problem.ts';
 import { linesListedMax } from '../schemas.ts';

@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { slicesOf } from '../collections/slices.ts';
-import type { AddAnswer, KeyStore } from '../stores/key-store.ts';
-import { isOutage, Unreadable } from '../stores/ledger.ts';
-import { amendKey } from './amend-key.ts';
-import type { KeyFields } from './key-fields.ts';
-import { KeyProblem } from './key-problem.ts';
-import type { KeyRules } from './key-rules.ts';
-import { differences } from './key-view.ts';
+import { slicesOf } from '../../collections/slices.ts';
+import type { AddAnswer, KeyStore } from '../../stores/key-store.ts';
+import { isOutage, Unreadable } from '../../stores/ledger.ts';
+import { amendKey } from '../amend-key.ts';
+import type { KeyFields } from '../key-fields.ts';
+import { KeyProblem } from '../key-problem.ts';
+import type { KeyRules } from '../key-rules.ts';
+import { differences } from '../key-view.ts';
 import type { Candidate } from './read-candidate.ts';
 
 /** What became of a line. */
