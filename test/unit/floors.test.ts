@@ -43,7 +43,7 @@ const guarded: Readonly<Record<string, RegExp>> = {
   'sonic-boom': /^telemetry\/standard-output\.ts$/,
   'prom-client': /^telemetry\/(?:(?:merged-)?metrics|tallies)\.ts$/,
   commander: /^(?:main\.ts$|commands\/)/,
-  yaml: /^config\//,
+  yaml: /^config\/yaml\//,
   ajv: /^config\//,
 };
 

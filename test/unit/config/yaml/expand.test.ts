@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { expandText } from '../../../src/config/expand.ts';
-import { writeTemporary } from '../../helpers/config-file.ts';
+import { expandText } from '../../../../src/config/yaml/expand.ts';
+import { writeTemporary } from '../../../helpers/config-file.ts';
 
 test('a default stands for a variable that is unset or empty, and may be empty itself', () => {
   const text = '${A:-one} ${B:-two} ${C:-three}${C:-}';

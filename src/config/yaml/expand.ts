@@ -1,5 +1,5 @@
 import { isAbsolute } from 'node:path';
-import { readText, UnusableText } from './read-text.ts';
+import { readText, UnusableText } from '../read-text.ts';
 
 /** What became of a text, or what is wrong with the `${…}` in it. The problem names variables and files, never their contents. */
 export type Expansion =

@@ -1,7 +1,7 @@
 import type { LineCounter } from 'yaml';
-import { isContainer } from '../content/is-object.ts';
-import { pointerTo, stepsOf, type Path } from './json-pointer.ts';
-import { isPlainName, startOfName } from './wording.ts';
+import { isContainer } from '../../content/is-object.ts';
+import { pointerTo, stepsOf, type Path } from '../json-pointer.ts';
+import { isPlainName, startOfName } from '../wording.ts';
 
 interface Place {
   readonly path: Path;
