@@ -2,7 +2,7 @@ import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 import type { PlanRule } from '../config/plan-rule.ts';
 import { noRoute } from '../config/route-names.ts';
 import { node, version } from './build.ts';
-import { CounterTally, HistogramTally, type HistogramAbout } from './tallies.ts';
+import { gatheredCounter, latencyHistogram, showCounter, showGauge } from './instruments.ts';
 import type { RefusalCode } from '../refusals.ts';
 import type { Visit } from '../visit.ts';
 
@@ -83,8 +83,6 @@ const leaseGauges: readonly (readonly [part: keyof LeaseCounts, name: string, he
   ['owingKeys', 'gatehouse_quota_owing_keys', 'Keys with requests that the store has yet to count.'],
   ['waitingSteps', 'gatehouse_quota_waiting_steps', 'Units on their way back to the store, in steps.'],
 ];
-
-const latencyBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 /** Metrics of the gateway and of its process. */
 export function createMetrics(clients?: Clients): Metrics {
@@ -310,50 +308,6 @@ function showSpool(registry: Registry, { memoryBytes, diskBytes }: SpoolBytes): 
     help: 'Bytes of uploads that wait in files.',
     read: diskBytes,
   });
-}
-
-/** A counter of what happens in every request, by labels in their order. */
-function gatheredCounter(
-  registry: Registry,
-  about: { readonly name: string; readonly help: string; readonly labelNames: readonly string[] },
-): CounterTally {
-  const tally = new CounterTally((labels, count) => counter.labels(...labels).inc(count));
-  const counter = new Counter({ ...about, registers: [registry], collect: () => tally.handOn() });
-  return tally;
-}
-
-interface Shown<Read> {
-  readonly name: string;
-  readonly help: string;
-  readonly read: () => Read;
-}
-
-/** A size that something else keeps, read when the metrics are. */
-function showGauge(registry: Registry, { name, help, read }: Shown<number | Promise<number>>): void {
-  const gauge: Gauge = new Gauge({
-    name,
-    help,
-    registers: [registry],
-    collect: async () => gauge.set(await read()),
-  });
-}
-
-/** A counter of what something else counts, read when the metrics are. */
-function showCounter(registry: Registry, { name, help, read }: Shown<number>): void {
-  const counter: Counter = new Counter({
-    name,
-    help,
-    registers: [registry],
-    collect() {
-      counter.reset();
-      counter.inc(read());
-    },
-  });
-}
-
-/** The seconds that something takes that happens in every request, by one label. */
-function latencyHistogram(registry: Registry, about: Omit<HistogramAbout, 'buckets'>): HistogramTally {
-  return new HistogramTally({ ...about, buckets: latencyBuckets }, registry);
 }
 
 const statusClasses = ['0xx', '1xx', '2xx', '3xx', '4xx', '5xx'] as const;

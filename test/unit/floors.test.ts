@@ -41,7 +41,7 @@ const guarded: Readonly<Record<string, RegExp>> = {
   pino: /^telemetry\/(?:access-)?log\.ts$/,
   'pino-http': /^telemetry\/access-log\.ts$/,
   'sonic-boom': /^telemetry\/standard-output\.ts$/,
-  'prom-client': /^telemetry\/(?:(?:merged-)?metrics|tallies)\.ts$/,
+  'prom-client': /^telemetry\/(?:instruments|(?:merged-)?metrics|tallies)\.ts$/,
   commander: /^(?:main\.ts$|commands\/)/,
   yaml: /^config\/yaml\//,
   ajv: /^config\//,
