@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerOptions, ServerResponse } from 'node:http';
 import express, { type Express, type Request, type Response } from 'express';
 import { breakOff } from './wire/break-off.ts';
-import type { FindOrigin, Origin } from './wire/client-address.ts';
+import type { FindOrigin } from './wire/client-address.ts';
 import { createRequestClass } from './wire/gathering-request.ts';
 import { http } from './wire/http.ts';
 import type { Travel } from './journey.ts';
@@ -10,7 +10,7 @@ import { createAccessLog, type AccessLog, type Withhold } from './telemetry/acce
 import type { Logger } from './telemetry/log.ts';
 import type { Metrics } from './telemetry/metrics.ts';
 import { catalogue } from './refusals.ts';
-import { noteLeaving, statusOf, Visit } from './visit.ts';
+import { noteLeaving, statusOf, Visit, type Origin } from './visit.ts';
 
 export interface AppParts {
   readonly travel: Travel;

@@ -1,6 +1,15 @@
 import type { ServerResponse } from 'node:http';
-import type { Origin } from './wire/client-address.ts';
 import { catalogue, type Fault, type RefusalCode } from './refusals.ts';
+
+/** Where a request came from, as far as it can be believed. */
+export interface Origin {
+  /** The address at the other end of the connection. */
+  readonly peer: string;
+  /** The client's address: the peer's own, or what trusted proxies say of it. */
+  readonly client: string;
+  /** True when the peer is a proxy named in `trustProxy`: only then is anything it says of the client believed. */
+  readonly trusted: boolean;
+}
 
 /**
  * What is known of one request so far, for the log line, the metrics and the settling of its quota. The journey fills it in as it

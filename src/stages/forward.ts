@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Origin } from '../wire/client-address.ts';
 import type { Route } from '../config/config.ts';
 import { addHeaders, copyHeaders, type Passes } from '../wire/headers.ts';
 import { versionHeaders } from '../wire/version-headers.ts';
@@ -10,6 +9,7 @@ import type { OpenSockets } from '../upstream/open-sockets.ts';
 import type { AnswerParts, Progress } from '../upstream/exchange.ts';
 import type { Switching } from '../upstream/streamed/streamed-exchange.ts';
 import type { Upstream } from '../upstream/upstream.ts';
+import type { Origin } from '../visit.ts';
 import type { Caller } from './authenticate.ts';
 import type { Head } from './check-request.ts';
 

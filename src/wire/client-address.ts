@@ -1,16 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { isIP, isIPv6, SocketAddress, type Socket } from 'node:net';
+import type { Origin } from '../visit.ts';
 import { networksOf } from './networks.ts';
-
-/** Where a request came from, as far as it can be believed. */
-export interface Origin {
-  /** The address at the other end of the connection. */
-  readonly peer: string;
-  /** The client's address: the peer's own, or what trusted proxies say of it. */
-  readonly client: string;
-  /** True when the peer is a proxy named in `trustProxy`: only then is anything it says of the client believed. */
-  readonly trusted: boolean;
-}
 
 export type FindOrigin = (req: IncomingMessage) => Origin;
 

@@ -20,8 +20,8 @@ const floors: readonly (readonly string[])[] = [
   ['telemetry'],
   ['stores'],
   ['config'],
-  ['visit.ts'],
   ['wire'],
+  ['visit.ts'],
   ['content', 'refusals.ts', 'waiting'],
   ['collections'],
 ];
@@ -86,6 +86,13 @@ test('imports go down, or stay in their folder', () => {
     ({ file, target, ours }) => ours && unitOf(file) !== unitOf(target) && floorOf(file) >= floorOf(target),
   );
   refuse(upward);
+});
+
+test('whoever reads the visit of a request stands above it, though it comes with the request and needs no import', () => {
+  const readers = files.filter((file) => /\bvisit\b/.test(codeOf(file)));
+  assert.ok(readers.length > 5, 'the readers are found');
+  const below = readers.filter((file) => file !== 'visit.ts' && floorOf(file) >= floorOf('visit.ts'));
+  assert.deepEqual(below, []);
 });
 
 test('imports never go round in a circle', () => {
@@ -164,9 +171,13 @@ function isOf(name: string, { target, ours }: Import): boolean {
 }
 
 function processUsesOf(file: string): string[] {
-  const code = readFileSync(join(src, file), 'utf8').replaceAll(/\/\*[^]*?\*\/|(?<=^|\s)\/\/[^\n]*/g, '');
   const use = /(?<![\w$./'"-])process(?:\.\w+|\[)|(?<==\s*)process\b/g;
-  return [...code.matchAll(use)].map(([found]) => found);
+  return [...codeOf(file).matchAll(use)].map(([found]) => found);
+}
+
+/** The text of a file without its comments. */
+function codeOf(file: string): string {
+  return readFileSync(join(src, file), 'utf8').replaceAll(/\/\*[^]*?\*\/|(?<=^|\s)\/\/[^\n]*/g, '');
 }
 
 function unitOf(file: string): string {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
 import { test } from 'node:test';
-import { createOriginFinder, type Origin } from '../../../src/wire/client-address.ts';
+import type { Origin } from '../../../src/visit.ts';
+import { createOriginFinder } from '../../../src/wire/client-address.ts';
 
 function originOf(
   remoteAddress: string | undefined,
