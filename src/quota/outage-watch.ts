@@ -14,7 +14,7 @@ export class OutageWatch {
   readonly #options: OutageWatchOptions;
   /** Since when the store has not answered; undefined while it does. */
   #awaySince: number | undefined;
-  #settledAt = Number.NEGATIVE_INFINITY;
+  #settledAt = -Infinity;
 
   constructor(options: OutageWatchOptions) {
     this.#options = options;

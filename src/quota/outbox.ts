@@ -13,7 +13,7 @@ export interface Step {
 }
 
 /** For steps that may be taken twice: nothing is overspent by them. */
-export const repeatableForEver = Number.POSITIVE_INFINITY;
+export const repeatableForEver = Infinity;
 
 interface Posted {
   readonly step: Step;

@@ -17,10 +17,10 @@ const quietMs = 5000;
 export class Outages {
   readonly #logger: Logger;
   readonly #away = new Set<StorePart>();
-  #toldAt = Number.NEGATIVE_INFINITY;
+  #toldAt = -Infinity;
   /** Reasons, in this outage. */
   readonly #told = new Set<string>();
-  #spoiltToldAt = Number.NEGATIVE_INFINITY;
+  #spoiltToldAt = -Infinity;
 
   constructor(logger: Logger) {
     this.#logger = logger;

@@ -100,7 +100,7 @@ export class Target {
   #absences = 0;
   /** Its absence has been reported. */
   #isTold = false;
-  #toldAt = Number.NEGATIVE_INFINITY;
+  #toldAt = -Infinity;
 
   constructor(origin: string, parts: TargetParts) {
     const { config, trust } = parts;

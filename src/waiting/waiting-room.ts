@@ -39,7 +39,7 @@ export class WaitingRoom<Guest> {
 
   /** Their time begins when the store is asked, at the end of this turn: a turn that is longer than the wait takes none of it. */
   enter(guest: Guest): RoomSpot<Guest> {
-    const spot = this.#stays.join({ guest, deadline: Number.POSITIVE_INFINITY });
+    const spot = this.#stays.join({ guest, deadline: Infinity });
     this.#options.clock.whenAllIsRead(() => this.#begin(spot));
     return spot;
   }
@@ -72,7 +72,7 @@ export class WaitingRoom<Guest> {
     const { clock, turnOut } = this.#options;
     for (let stay = this.#stays.first; stay !== undefined; stay = this.#stays.first) {
       const { guest, deadline } = stay;
-      if (deadline === Number.POSITIVE_INFINITY) return;
+      if (deadline === Infinity) return;
       if (deadline > seenAt) {
         this.#lookAfter(Math.ceil(Math.max(0, deadline - clock.mono())));
         return;
