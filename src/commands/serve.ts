@@ -26,7 +26,7 @@ export async function serve(file: string, stop: Stop): Promise<number> {
   }
   const { config } = loaded;
   const log = await createLog(config.log.level, config.log.format);
-  stop.lastly = log.flush;
+  stop.lastly(log.flush);
   watchForFaults(log);
   // Workers run the same code, so once is enough.
   const { leaksSecrets } = await import('./self-test.ts');

@@ -10,10 +10,10 @@ const echoMs = 500;
 export interface Stop {
   /** Resolves with the first signal that asks the process to stop. */
   readonly asked: Promise<StopSignal>;
-  /** Awaited before a second signal ends the process: there may be something left to say. It must not take long. */
-  lastly: () => Promise<void>;
+  /** Sets what is awaited before a second signal ends the process: there may be something left to say. It must not take long. */
+  readonly lastly: (work: () => Promise<void>) => void;
   /** Sets what a SIGHUP that asks for a reload calls; it is called at once if one came while nobody listened. */
-  whenReload: (reload: () => void) => void;
+  readonly whenReload: (reload: () => void) => void;
 }
 
 /**
@@ -24,15 +24,7 @@ export function nextStop(hasTerminal = canOpenTerminal): Stop {
   const { promise: asked, resolve } = Promise.withResolvers<StopSignal>();
   let wasMissed = false;
   let reload = (): void => void (wasMissed = true);
-  const stop: Stop = {
-    asked,
-    lastly: async () => undefined,
-    whenReload(call) {
-      reload = call;
-      if (wasMissed) reload();
-      wasMissed = false;
-    },
-  };
+  let last = nothingLeft;
   const hadTerminal = hasTerminal();
   let first: { readonly signal: StopSignal; readonly at: number } | undefined;
   const hear = (signal: StopSignal): void => {
@@ -41,15 +33,27 @@ export function nextStop(hasTerminal = canOpenTerminal): Stop {
     resolve(first.signal);
     const isEcho = signal === first.signal && at - first.at < echoMs;
     // A terminal that is closed often says so twice, once through its shell, and nobody there is in a hurry.
-    if (!isEcho && signal !== 'SIGHUP') void stop.lastly().finally(() => process.exit(endedBy[signal]));
+    if (!isEcho && signal !== 'SIGHUP') void last().finally(() => process.exit(endedBy[signal]));
   };
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => hear(signal));
   process.on('SIGHUP', () => {
     if (hadTerminal && !hasTerminal()) hear('SIGHUP');
     else reload();
   });
-  return stop;
+  return {
+    asked,
+    lastly(work) {
+      last = work;
+    },
+    whenReload(call) {
+      reload = call;
+      if (wasMissed) reload();
+      wasMissed = false;
+    },
+  };
 }
+
+async function nothingLeft(): Promise<void> {}
 
 /** A closed terminal is taken from its processes before they hear of it: there is none to open then (ENXIO). */
 function canOpenTerminal(): boolean {

@@ -103,11 +103,11 @@ function endInGoodOrder(crew: Crew, stop: Stop, log: Log): void {
   process.once('exit', (code) => {
     if (code === endedBy.SIGINT || code === endedBy.SIGTERM) crew.kill();
   });
-  stop.lastly = async () => {
+  stop.lastly(async () => {
     await crew.ask('logged', () => undefined);
     await turn(); // what they wrote is here by the time their answer is, but may be read after it
     await log.flush();
-  };
+  });
 }
 
 /** Opens the operators' side, which alone needs a store here: the leading process serves no callers. */

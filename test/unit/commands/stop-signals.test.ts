@@ -22,7 +22,7 @@ for (const { title, signals, code } of [
     const stop = nextStop(() => terminal.isOpen);
     terminal.isOpen = false;
     let said = '';
-    stop.lastly = async () => void (said = 'all');
+    stop.lastly(async () => void (said = 'all'));
     for (const [kind = '', at] of signals.map((each) => each.split(' '))) {
       now = Number(at);
       process.emit(kind as NodeJS.Signals);
