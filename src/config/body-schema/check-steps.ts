@@ -31,8 +31,6 @@ export function weightOfAll(values: number, characters: number): number {
   return values * stepsPerValue + characters * stepsPerCharacter;
 }
 
-// --- Internal ---
-
 /** Most bodies need no more, and are not weighed. */
 const few = 256;
 
