@@ -6,6 +6,7 @@ import { KeyProblem } from '../keys/key-problem.ts';
 import { StoreUnavailable, withNothingChanged } from '../stores/ledger.ts';
 import { openStore } from '../stores/open-store.ts';
 import type { Store } from '../stores/store.ts';
+import { wrapStore } from '../stores/wrap-store.ts';
 import { explainConfig } from './explain-config.ts';
 import { flagOf } from './flag-of.ts';
 import { processTerminal, type Terminal } from './terminal.ts';
@@ -56,25 +57,54 @@ export async function atDesk(
   }
 }
 
-/** Opens a store and waits until it answers. Who has to wait for long is told once, and for what, as far as that is known by then. */
+/** Opens a store and waits until it answers. Who has to wait for long, then or later, is told once. */
 async function openReached(
   address: Config['store'],
   create: boolean,
   { stderr }: Pick<Terminal, 'stderr'>,
 ): Promise<Store> {
-  const until = performance.now() + deadlineMs;
-  let why = '';
-  const notice = setTimeout(() => stderr.write(`gatehouse: waiting for the store${why}\n`), sayNothingForMs);
-  try {
-    const store = await openStore(address, {
+  const wait = new Wait(stderr);
+  const store = await wait.during(async () => {
+    const until = performance.now() + deadlineMs;
+    const opened = await openStore(address, {
       deadlineMs,
       create,
       onCreate: (path) => void stderr.write(`gatehouse: a new store was made at ${path}\n`),
     });
-    await reach(store, until, (message) => (why = `: ${message}`));
-    return store;
-  } finally {
-    clearTimeout(notice);
+    await reach(opened, until, (message) => (wait.why = `: ${message}`));
+    return opened;
+  });
+  wait.why = '';
+  return wrapStore(
+    store,
+    (_operation, call) =>
+      (...args) =>
+        wait.during(() => call(...args)),
+  );
+}
+
+/** Tells that something takes long, and why, as far as that is known by then. */
+class Wait {
+  readonly #stderr: NodeJS.WritableStream;
+  #isTold = false;
+  why = '';
+
+  constructor(stderr: NodeJS.WritableStream) {
+    this.#stderr = stderr;
+  }
+
+  async during<T>(work: () => Promise<T>): Promise<T> {
+    const notice = setTimeout(() => this.#tell(), sayNothingForMs);
+    try {
+      return await work();
+    } finally {
+      clearTimeout(notice);
+    }
+  }
+
+  #tell(): void {
+    if (!this.#isTold) this.#stderr.write(`gatehouse: waiting for the store${this.why}\n`);
+    this.#isTold = true;
   }
 }
 

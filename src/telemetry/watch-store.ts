@@ -2,13 +2,13 @@ import type { Logger } from './log.ts';
 import type { Metrics } from './metrics.ts';
 import { Outages, type StorePart } from './outages.ts';
 import type { Store } from '../stores/store.ts';
+import { wrapStore } from '../stores/wrap-store.ts';
 
 /**
  * The same store, with every call counted and timed, and a line in the log when it goes away, for each reason, and when it is
  * back. Whoever asks too seldom to notice the second gives no logger.
  */
 export function watchStore(store: Store, metrics: Metrics, logger?: Logger): Store {
-  const { keys, ledger } = store;
   const outages = logger && new Outages(logger);
 
   function watch<Args extends readonly unknown[], Answer>(
@@ -37,7 +37,7 @@ export function watchStore(store: Store, metrics: Metrics, logger?: Logger): Sto
     };
   }
 
-  const probe = watch('probe', () => store.probe());
+  const watched = wrapStore(store, watch);
   /** Why the changes of keys could not be read, the last time. */
   let unread: { readonly why: unknown } | undefined;
 
@@ -52,37 +52,13 @@ export function watchStore(store: Store, metrics: Metrics, logger?: Logger): Sto
   }
 
   return {
-    keys: {
-      findKey: watch('find_key', (digest) => keys.findKey(digest)),
-      readKey: watch('read_key', (id) => keys.readKey(id)),
-      listKeys: watch('list_keys', (after, limit) => keys.listKeys(after, limit)),
-      changeKey: watch('change_key', (change) => keys.changeKey(change)),
-      addKeys: watch('add_keys', (records, note) => keys.addKeys(records, note)),
-      noteUses: watch('note_uses', (uses) => keys.noteUses(uses)),
-      listAudit: watch('list_audit', (before, limit) => keys.listAudit(before, limit)),
-      watch: (onEvent) => keys.watch(onEvent, watch('read_changes', readChanges)),
-    },
-    ledger: {
-      draw: watch('draw', (order) => ledger.draw(order)),
-      giveBack: watch('give_back', (order) => ledger.giveBack(order)),
-      charge: watch('charge', (order) => ledger.charge(order)),
-      cancelDraw: watch('cancel_draw', (order) => ledger.cancelDraw(order)),
-      takeCells: watch('take_cells', (order) => ledger.takeCells(order)),
-      enter: watch('enter', (order) => ledger.enter(order)),
-      stay: watch('stay', (order) => ledger.stay(order)),
-      leave: watch('leave', (keyId, placeId) => ledger.leave(keyId, placeId)),
-      readTime: watch('read_time', (keyId) => ledger.readTime(keyId)),
-      readUsage: watch('read_usage', (keyId, counters) => ledger.readUsage(keyId, counters)),
-      resetUsage: watch('reset_usage', (keyId, counters) => ledger.resetUsage(keyId, counters)),
-    },
-    identity: store.identity,
-    ping: watch('ping', () => store.ping()),
+    ...watched,
+    keys: { ...watched.keys, watch: (onEvent) => watched.keys.watch(onEvent, readChanges) },
     async probe() {
-      await probe();
+      await watched.probe();
       // A gateway that hears of no change lets in keys that were revoked.
       if (unread !== undefined) throw unread.why;
     },
-    close: () => store.close(),
   };
 }
 
