@@ -1,4 +1,5 @@
 // @ts-check
+import { Problem } from './api.js';
 import { element, labelled } from './elements.js';
 
 /**
@@ -71,7 +72,7 @@ const fields = {
     hint: 'name=value, one a line',
     long: true,
     write: ({ labels }) => writeLabels(labels).join('\n'),
-    read: (text) => Object.fromEntries(linesOf(text).map(readPair)),
+    read: readLabels,
   },
 };
 
@@ -111,6 +112,23 @@ export function writeLabels(labels) {
   return Object.entries(labels).map((pair) => pair.join('='));
 }
 
+/**
+ * JSON has one value for a name: of two lines the API would not see the first.
+ *
+ * @param {string} text
+ */
+function readLabels(text) {
+  const labels = new Map();
+  for (const [name, value] of linesOf(text).map(readPair)) {
+    if (labels.has(name)) {
+      const problem = `says ${name} twice`;
+      throw new Problem(`labels ${problem}`, { fields: [{ field: 'labels', problem }] });
+    }
+    labels.set(name, value);
+  }
+  return Object.fromEntries(labels);
+}
+
 /** @param {Quota} quota */
 export function writeQuota({ name, limit, per, timezone }) {
   return [`${name}=${limit}`, per ?? '', timezone ?? ''].filter((part) => part !== '').join(' ');
@@ -119,7 +137,9 @@ export function writeQuota({ name, limit, per, timezone }) {
 /** @param {string} line */
 function readQuota(line) {
   const [name, rest] = readPair(line);
-  const [limit = '', per, timezone] = rest.split(/\s+/);
+  // Words too many are the API's to refuse.
+  const [limit = '', per, ...zone] = rest.split(/\s+/);
+  const timezone = zone.length === 0 ? undefined : zone.join(' ');
   return { name, limit: /^\d+$/.test(limit) ? Number(limit) : limit, per, timezone };
 }
 
