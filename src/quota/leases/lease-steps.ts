@@ -61,16 +61,15 @@ export class LeaseSteps {
 
   /** Sends back all that is held. */
   retire(lease: Lease): void {
-    const units = lease.empty();
-    if (units > 0) this.sendBack(lease, lease.counters, units);
+    if (lease.units > 0) this.sendBack(lease, lease.counters, lease.empty());
   }
 
   /**
    * Takes a lease out of the book and gives back what it holds. Its waiters are still served, with no more than they asked for.
    */
   close(lease: Lease): void {
-    if (lease.units > 0) this.retire(lease);
-    else this.#tellSpent(lease);
+    this.retire(lease);
+    this.#tellSpent(lease);
     this.#remove(lease);
   }
 

@@ -80,7 +80,7 @@ export class Lease {
     return this.#units;
   }
 
-  /** Units that the store was last told are held here. */
+  /** Units that the store was last told are held here, or will be when a step that waits is taken. */
   get told(): number {
     return this.#told;
   }
@@ -159,8 +159,9 @@ export class Lease {
     return paid;
   }
 
-  /** Takes all units out. */
+  /** Takes all units out, for a step that tells the store that none is held. */
   empty(): number {
+    this.#told = 0;
     return this.pay(this.#units);
   }
 

@@ -4,6 +4,7 @@ import type { PlanRule } from '../../../../src/config/plan-rule.ts';
 import type { Hold } from '../../../../src/quota/leases/lease.ts';
 import { manyLeases } from '../../../../src/quota/leases/lease-steps.ts';
 import { Leases } from '../../../../src/quota/leases/leases.ts';
+import type { Ledger } from '../../../../src/stores/ledger.ts';
 import { aClient } from '../../../helpers/a-client.ts';
 import { may, plan, readMonth, take, warmUp } from '../../../helpers/lease-callers.ts';
 import { aPlan, aQuota, createQuotaScene } from '../../../helpers/lease-scene.ts';
@@ -61,6 +62,26 @@ test('units that are not spent go back when the key is idle, and nothing stays i
   assert.equal(leases.counts.leases, 0);
   await scene.clock.pass(1000);
   assert.equal(scene.clock.timers, 0, 'no timer runs for nobody');
+});
+
+test('a key that rests gives back what it holds in one step, however many do so at once', async () => {
+  const scene = createQuotaScene();
+  let steps = 0;
+  const ledger: Ledger = {
+    ...scene.ledger,
+    giveBack: async (order) => {
+      steps += 1;
+      await scene.ledger.giveBack(order);
+    },
+  };
+  const leases = new Leases({ ...scene.options, ledger });
+  const keys = Array.from({ length: 200 }, (_, at) => `k${at}`);
+  const spent = keys.flatMap((keyId) => Array.from({ length: 4 }, () => ({ keyId, plan, cost: 1 })));
+  await Promise.all(spent.map(async (order) => await leases.reserve(order)));
+  await Promise.all(keys.map(async (keyId) => await leases.reserve({ keyId, plan, cost: 1 })));
+  await scene.clock.pass(3000);
+  assert.equal(leases.counts.leases, 0);
+  assert.equal(steps, keys.length);
 });
 
 test('where very many keys draw one by one, they leave memory at once, and one that draws ahead does not', async () => {
