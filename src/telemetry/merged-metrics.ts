@@ -46,7 +46,7 @@ export function createMergedMetrics(own: MetricsSource): MergedMetrics {
       const living = [...latest.keys()].map(latestOf);
       return await AggregatorRegistry.aggregate([
         await retired,
-        (await own.getMetricsAsJSON()).map(speakForAll),
+        (await own.getMetricsAsJSON()).map(speakForAll).map(asMeasured),
         ...living,
       ]).metrics();
     },
@@ -58,7 +58,7 @@ function speakForAll(metric: Snapshot[number]): Snapshot[number] {
   return metric.aggregator === 'omit' ? { ...metric, aggregator: 'first' } : metric;
 }
 
-/** A process that has measured nothing yet, as one that has just begun, says so with NaN, and would make an average of all one, too. */
+/** A process that has measured nothing since it was last asked says so with NaN, and would make an average of all one, too. */
 function asMeasured(metric: Snapshot[number]): Snapshot[number] {
   return { ...metric, values: metric.values.filter(({ value }) => !Number.isNaN(value)) };
 }
