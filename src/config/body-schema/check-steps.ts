@@ -2,40 +2,53 @@ import { isContainer } from '../../content/is-object.ts';
 
 /**
  * Counts the steps of a check. Where a schema refers to itself in two alternatives, references double with every level of the
- * body: 500 bytes could take minutes. A reference takes one step. Once there are many it also takes those that it takes to look at
- * its value: 60 KB of text below a few levels would be read thousands of times.
+ * body: 500 bytes could take minutes, and 60 KB below a few levels would be read thousands of times. So a reference takes one step
+ * and those that it takes to look at its value.
  */
 export class CheckSteps {
-  readonly #most: number;
+  /** How often all of the body may be looked at. */
+  readonly #looksMax: number;
   #left = 0;
+  /** Undefined once it has been weighed: only a check that takes many steps needs to know. */
+  #body: unknown;
 
-  constructor(most: number) {
-    this.#most = most;
+  constructor(depthMax: number) {
+    this.#looksMax = referencesPerValue * (depthMax + valuesPerStep);
   }
 
-  begin(): void {
-    this.#left = this.#most;
+  begin(body: unknown): void {
+    this.#left = stepsMin;
+    this.#body = body;
+  }
+
+  end(): void {
+    this.#body = undefined;
   }
 
   /** Throws `TooManySteps`. */
   follow(value: unknown): void {
-    this.#left -= this.#most - this.#left < few ? 1 : 1 + weightOf(value);
+    this.#left -= 1 + weightOf(value);
+    if (this.#left < 0) this.#weighBody();
+  }
+
+  #weighBody(): void {
+    if (this.#body !== undefined) this.#left += this.#looksMax * weightOf(this.#body);
+    this.#body = undefined;
     if (this.#left < 0) throw new TooManySteps();
   }
 }
 
 export class TooManySteps extends Error {}
 
-/** The steps it takes to look once at values of this number and size. */
-export function weightOfAll(values: number, characters: number): number {
-  return values * stepsPerValue + characters * stepsPerCharacter;
-}
+/** References for each value, and at each level of it: more than a check that grows with the body needs. */
+const referencesPerValue = 2;
 
-/** Most bodies need no more, and are not weighed. */
-const few = 256;
+/** Enough for any body of use that is small. */
+const stepsMin = 100_000;
 
-const stepsPerValue = 1 / 8;
-const stepsPerCharacter = 1 / 64;
+/** A reference itself takes as long as a look at so many. */
+const valuesPerStep = 8;
+const charactersPerStep = 64;
 
 /** What is as heavy as this is weighed once; to remember all that is lighter would take longer than to weigh it again. */
 const heavy = 8;
@@ -44,15 +57,15 @@ const heavy = 8;
 const weights = new WeakMap<object, number>();
 
 function weightOf(value: unknown): number {
-  if (typeof value === 'string') return weightOfAll(1, value.length);
-  if (!isContainer(value)) return weightOfAll(1, 0);
+  if (typeof value === 'string') return 1 / valuesPerStep + value.length / charactersPerStep;
+  if (!isContainer(value)) return 1 / valuesPerStep;
   const known = weights.get(value);
   if (known !== undefined) return known;
-  let weight = weightOfAll(1, 0);
+  let weight = 1 / valuesPerStep;
   if (Array.isArray(value)) {
     for (const item of value) weight += weightOf(item);
   } else {
-    for (const key of Object.keys(value)) weight += weightOfAll(0, key.length) + weightOf(value[key]);
+    for (const key of Object.keys(value)) weight += key.length / charactersPerStep + weightOf(value[key]);
   }
   if (weight >= heavy) weights.set(value, weight);
   return weight;

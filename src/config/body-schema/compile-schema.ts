@@ -12,26 +12,26 @@ import { declaredFields } from './subschemas.ts';
  */
 export type BodyCheck = (value: unknown) => string | undefined;
 
-/** Enough for any body of use that is small. */
-export const stepsUsual = 100_000;
+/** As routes have it unless they say otherwise. */
+const depthUsual = 32;
 
 /**
  * Compiles a JSON Schema (2020-12) into a check of bodies, or throws `SchemaProblems`. Checking changes nothing in the
  * body: no coercion, no defaults. References reach no further than the schema itself.
  */
-export function compileBodySchema(schema: unknown, stepsMax?: number): BodyCheck {
-  return compileCheckedSchema(checkSchema(schema), stepsMax);
+export function compileBodySchema(schema: unknown, depthMax?: number): BodyCheck {
+  return compileCheckedSchema(checkSchema(schema), depthMax);
 }
 
 /** The same for a schema already found well formed: not compiling the meta-schema saves 50 ms. */
-export function compileCheckedSchema(schema: AnySchema, stepsMax = stepsUsual): BodyCheck {
-  const steps = new CheckSteps(stepsMax);
+export function compileCheckedSchema(schema: AnySchema, depthMax = depthUsual): BodyCheck {
+  const steps = new CheckSteps(depthMax);
   const validate = compile(schema, (value) => steps.follow(value));
   const fields = declaredFields(schema);
   const judge: BodyCheck = (value) =>
     validate(value) ? undefined : describeErrors(validate.errors ?? [], fields, value);
   return (value) => {
-    steps.begin();
+    steps.begin(value);
     try {
       return judge(value);
     } catch (error) {
@@ -39,6 +39,8 @@ export function compileCheckedSchema(schema: AnySchema, stepsMax = stepsUsual): 
       const isTooMuch = error instanceof TooManySteps || error instanceof RangeError;
       if (isTooMuch) return 'the body takes too many steps to check';
       throw error;
+    } finally {
+      steps.end();
     }
   };
 }

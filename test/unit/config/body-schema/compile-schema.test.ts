@@ -894,10 +894,6 @@ describe('a schema that refers to itself in two alternatives', () => {
     assert.equal(large({ kind: 'any', child: { kind: 'all', child: words } }), undefined);
   });
 
-  it('is not taken for one with an end because its steps are few', () => {
-    assert.throws(() => compileBodySchema({ $ref: '#' }, 2), SchemaProblems);
-  });
-
   it('takes no body that goes deeper than there is stack for, and the next one is none the worse', () => {
     const field = { anyOf: [{ type: 'string' }, { $ref: '#' }] };
     const fields = Array.from({ length: 200 }, (_, i) => [i === 7 ? 'child' : `field${i}`, field]);
@@ -907,7 +903,7 @@ describe('a schema that refers to itself in two alternatives', () => {
     assert.equal(wide(nest(5, 'text')), undefined);
   });
 
-  it('may be given more steps', () => {
+  it('may take more steps where a body may be deeper', () => {
     const generous = compileBodySchema({ $defs: { filter }, $ref: '#/$defs/filter' }, 1_000_000);
     assert.equal(check(nest(17, 'leaf')), 'the body takes too many steps to check');
     assert.equal(generous(nest(17, 'leaf')), undefined);
