@@ -5,7 +5,8 @@ export interface Scene {
   after(undo: () => void | Promise<void>): void;
 }
 
-const pauseMs = 5;
+/** From one look to the next: a tenth of what has been waited already, because a look may be a request and is not free. */
+const pauseMs = { first: 5, longest: 50 };
 
 /**
  * Asks until the condition holds and returns what it answered; fails when it does not hold within the time (ms), which is long:
@@ -15,11 +16,12 @@ export async function until<T>(
   condition: () => T | Promise<T>,
   { within = 60_000, what = condition.toString() }: { within?: number; what?: string } = {},
 ): Promise<NonNullable<T>> {
-  const deadline = performance.now() + within;
+  const start = performance.now();
   for (;;) {
     const answer = await condition();
     if (answer) return answer;
-    if (performance.now() > deadline) throw new Error(`not within ${within} ms: ${what}`);
-    await pause(pauseMs);
+    const waited = performance.now() - start;
+    if (waited > within) throw new Error(`not within ${within} ms: ${what}`);
+    await pause(Math.min(Math.max(waited / 10, pauseMs.first), pauseMs.longest));
   }
 }
