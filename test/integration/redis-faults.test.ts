@@ -17,6 +17,7 @@ import { feedEntriesMax, type KeyEvent } from '../../src/stores/key-store.ts';
 import { openStore } from '../../src/stores/open-store.ts';
 import { nameKeys } from '../../src/stores/redis/names.ts';
 import { createLink } from '../../src/stores/redis/link.ts';
+import { holdUp } from '../helpers/hold-up.ts';
 import { aPlan, aQuota } from '../helpers/lease-scene.ts';
 import { aKey, aNote } from '../helpers/a-key.ts';
 import { aCounter, aDraw, someUnits, usedOf } from '../helpers/ledger-orders.ts';
@@ -87,12 +88,6 @@ function quotasOn(ledger: Ledger): Quotas {
     costMax: 1,
     onError: (error) => assert.ifError(error),
   });
-}
-
-/** Keeps the process from doing anything else. */
-function holdUp(ms: number): void {
-  const freeAgain = performance.now() + ms;
-  while (performance.now() < freeAgain);
 }
 
 test('an answer that came while the process was held up came in time', async (t) => {

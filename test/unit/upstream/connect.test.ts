@@ -5,6 +5,7 @@ import { createServer as createTlsServer } from 'node:tls';
 import { createConnector, createTrust } from '../../../src/upstream/connect.ts';
 import { makeCertificate } from '../../helpers/certificates.ts';
 import { collectGarbage } from '../../helpers/collect-garbage.ts';
+import { holdUp } from '../../helpers/hold-up.ts';
 import { listen } from '../../helpers/listen.ts';
 import { until } from '../../helpers/poll.ts';
 import { silenceResolver } from '../../helpers/silence-resolver.ts';
@@ -80,8 +81,7 @@ test('a connection that was there in time is taken by a process that was held up
   const connect = createConnector(new URL(`http://127.0.0.1:${port}`), 50, {});
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
   connect(resolve, reject);
-  const from = performance.now();
-  while (performance.now() - from < 150);
+  holdUp(150);
   (await promise).destroy();
 });
 

@@ -11,6 +11,7 @@ import { Refusal } from '../../../src/refusals.ts';
 import { createUpstream } from '../../../src/upstream/upstream.ts';
 import { collectGarbage, memoryUsed } from '../../helpers/collect-garbage.ts';
 import { heapHolds } from '../../helpers/heap-holds.ts';
+import { holdUp } from '../../helpers/hold-up.ts';
 import { listen } from '../../helpers/listen.ts';
 import { until } from '../../helpers/poll.ts';
 import { noProgress } from '../../helpers/progress.ts';
@@ -415,8 +416,7 @@ for (const [lane, size] of Object.entries({ buffered: 10_000, streamed: 100_000 
     const { ask, started } = await startScene(t, size, { responseMs });
     started.silent.script = (socket) => {
       socket.write('HTTP/1.1 204 No Content\r\n\r\n');
-      const from = performance.now();
-      while (performance.now() - from < 2 * responseMs);
+      holdUp(2 * responseMs);
     };
     const client = await ask();
     assert.equal((await client.responses(1))[0]?.status, 204);

@@ -6,6 +6,7 @@ import { Crew } from '../../../../src/commands/workers/crew.ts';
 import type { Order } from '../../../../src/commands/workers/worker-messages.ts';
 import type { HandedConfig } from '../../../../src/config/hand-over.ts';
 import { createLogger } from '../../../../src/telemetry/log.ts';
+import { holdUp } from '../../../helpers/hold-up.ts';
 
 const listen = { host: '127.0.0.1', port: 8080 };
 const counted = [{ name: 'things', help: 'Things.', type: 'counter', values: [], aggregator: 'sum' }];
@@ -214,8 +215,7 @@ test('answers that lie there when this process was held up are heard', async () 
     channel.port2.close();
   });
   channel.port1.postMessage('there');
-  const heldUpUntil = performance.now() + 1000;
-  while (performance.now() < heldUpUntil);
+  holdUp(1000);
   await asked;
   assert.deepEqual(heard, [1, 2]);
 });

@@ -13,6 +13,7 @@ import type { Relay } from '../../../../src/upstream/relay.ts';
 import { RequestHead } from '../../../../src/upstream/buffered/request-head.ts';
 import { Seats } from '../../../../src/upstream/seats.ts';
 import { makeCertificate } from '../../../helpers/certificates.ts';
+import { holdUp } from '../../../helpers/hold-up.ts';
 import { listen } from '../../../helpers/listen.ts';
 import { until } from '../../../helpers/poll.ts';
 import { noProgress } from '../../../helpers/progress.ts';
@@ -244,7 +245,7 @@ test('connections to an https target are kept by a process that has much to do',
         connect(...asked);
       },
     // Behind what is sent in the same turn: the answer has come when the next one begins.
-    afterSend: () => setImmediate(() => beBusy(3)),
+    afterSend: () => setImmediate(() => holdUp(3)),
   });
   for (let turn = 0; turn < 20; turn += 1) assert.equal((await ask()).text, 'ok');
   assert.equal(connections, 1);
@@ -375,11 +376,6 @@ async function startTlsProcess(t: TestContext, certificate: object): Promise<num
   t.after(() => void child.kill('SIGKILL'));
   const [line] = (await once(child.stdout, 'data')) as [Buffer];
   return Number(line.toString());
-}
-
-function beBusy(ms: number): void {
-  const from = performance.now();
-  while (performance.now() - from < ms);
 }
 
 function ignore(): void {}
