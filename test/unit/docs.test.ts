@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -15,6 +14,7 @@ import { accessLine } from '../../src/telemetry/access-log.ts';
 import { catalogue, refusalCodes } from '../../src/refusals.ts';
 import { auditEntriesMax, auditKeptMs } from '../../src/stores/key-store.ts';
 import { Visit } from '../../src/visit.ts';
+import { commandHere } from '../helpers/command-here.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
@@ -140,8 +140,8 @@ test('the alert rules in operations.md ask for labels and metrics that exist', (
   }
 });
 
-test('the README has every command with what it does, and no other', () => {
-  const { stdout } = runMain(['--help']);
+test('the README has every command with what it does, and no other', async () => {
+  const { stdout } = await commandHere(['--help']);
   const list = stdout.slice(stdout.indexOf('Commands:')).replaceAll(/\n {4,}/g, ' ');
   const real = [...list.matchAll(/^ {2}(\w+) (?:[[<]\w+[\]>] )*(.*)$/gm)].map(([, name, text]) => [
     name,
@@ -153,13 +153,13 @@ test('the README has every command with what it does, and no other', () => {
   );
 });
 
-test('the README names every option of every command', () => {
+test('the README names every option of every command', async () => {
   const commands = rowsOf('command')
     .map(([name]) => [bare(name)])
     .filter(([name]) => name !== 'help');
   // Commands below a command are added on the way.
   for (const command of commands) {
-    const { stdout } = runMain([...command, '--help']);
+    const { stdout } = await commandHere([...command, '--help']);
     for (const [option] of stdout.matchAll(/--(?!help)[a-z-]+/g)) {
       assert.ok(readme.includes(`\`${option}`), `${command.join(' ')} ${option}`);
     }
@@ -170,7 +170,7 @@ test('the README names every option of every command', () => {
   }
 });
 
-test('the README names the commands that ask before they do it, and no other', () => {
+test('the README names the commands that ask before they do it, and no other', async () => {
   const [line = ''] = /^- \*\*Questions\.\*\* [^]*?(?=^[-\n])/m.exec(readme) ?? [];
   const told = codesIn(line)
     .filter((code) => !code.startsWith('--'))
@@ -178,9 +178,11 @@ test('the README names the commands that ask before they do it, and no other', (
   const commands = [...readme.matchAll(/`((?:keys|usage) [a-z]+)(?= |`)/g)].map(
     ([, command = '']) => command,
   );
-  const real = [...new Set(commands)].filter((command) =>
-    runMain([...command.split(' '), '--help']).stdout.includes('--yes'),
-  );
+  const real: string[] = [];
+  for (const command of new Set(commands)) {
+    const { stdout } = await commandHere([...command.split(' '), '--help']);
+    if (stdout.includes('--yes')) real.push(command);
+  }
   assert.deepEqual(told.toSorted(), real.toSorted());
 });
 
@@ -342,10 +344,6 @@ function codesIn(cell = ''): string[] {
 
 function bare(cell = ''): string {
   return cell.replaceAll('`', '');
-}
-
-function runMain(args: readonly string[]) {
-  return spawnSync(process.execPath, [join(root, 'src/main.ts'), ...args], { encoding: 'utf8' });
 }
 
 /** Where links lead, and the paths of our own folders that stand in code. */
