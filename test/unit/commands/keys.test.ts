@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { commandHere } from '../../helpers/command-here.ts';
+import { writeTemporary } from '../../helpers/config-file.ts';
+import { demoKey, type Yaml } from '../../helpers/start-gateway.ts';
+import { tempFolder } from '../../helpers/temp-folder.ts';
+
+test('no store is made for a key that cannot be one', async (t) => {
+  const { run, store } = withoutStore(t);
+  const mistakes = [
+    [[], 64, /^gatehouse: --plan is needed, choose from free, paid\n$/],
+    [['--plan', 'fre'], 64, /^gatehouse: --plan is not among the plans/],
+    [['--plan', 'free', '--expires', 'soon'], 64, /^gatehouse: --expires is not a moment/],
+    [['--plan', 'free', '--id', 'a b'], 64, /^gatehouse: --id is not an id/],
+    [
+      ['--plan', 'free', '--id', 'demo'],
+      1,
+      /^gatehouse: a key of this id stands in the configuration file\n$/,
+    ],
+  ] as const;
+  const runs = await Promise.all(mistakes.map(([flags]) => run('create', ...flags)));
+  for (const [at, [, code, sentence]] of mistakes.entries()) {
+    assert.match(runs[at]!.stderr, sentence);
+    assert.equal(runs[at]!.code, code);
+  }
+  assert.equal(existsSync(store), false);
+});
+
+test('no store is made for an import of what cannot be read, and the reason is told in words', async (t) => {
+  const { run, store } = withoutStore(t);
+  const [missing, plan] = await Promise.all([
+    run('import', 'no-such-file'),
+    run('import', '-', '--plan', 'fre'),
+  ]);
+  assert.equal(missing.stderr, 'gatehouse: the file to import cannot be read: there is no such file\n');
+  assert.equal(missing.code, 66);
+  assert.match(plan.stderr, /^gatehouse: --plan is not among the plans/);
+  const directory = await run('import', tempFolder(t));
+  assert.equal(directory.stderr, 'gatehouse: the file to import cannot be read: it is a directory\n');
+  assert.equal(directory.code, 66);
+  assert.equal(existsSync(store), false);
+});
+
+test('a key whose plan or quota is not in the configuration any more is told of when it is looked at', async (t) => {
+  const { file, run } = withoutStore(t);
+  const config: Yaml = JSON.parse(readFileSync(file, 'utf8'));
+  const monthly = [{ name: 'monthly', limit: 9, per: 'month' }];
+  const before = writeTemporary(
+    t,
+    JSON.stringify({ ...config, plans: { old: {}, free: { quotas: monthly } } }),
+  );
+  for (const [id, plan, ...flags] of [
+    ['a', 'old'],
+    ['b', 'free', '--quota', 'monthly=5', '--quota', 'daily=3/day'],
+  ])
+    await commandHere([
+      'keys',
+      'create',
+      '--id',
+      String(id),
+      '--plan',
+      String(plan),
+      ...flags,
+      '--config',
+      before,
+    ]);
+  assert.equal((await commandHere(['keys', 'show', 'b', '--config', before])).stderr, '');
+  const [a, b] = await Promise.all([run('show', 'a'), run('show', 'b')]);
+  assert.deepEqual([a.code, b.code], [0, 0]);
+  assert.equal(
+    a.stderr,
+    'gatehouse: warning: the configuration has no plan old, so requests with this key are answered 500\n',
+  );
+  assert.equal(
+    b.stderr,
+    'gatehouse: warning: plan free has no quota monthly, so that of the key counts for its lifetime\n',
+  );
+});
+
+test('who ends a key in the store is told of the one in the file that goes on working', async (t) => {
+  const { file, run } = withoutStore(t);
+  const config: Yaml = JSON.parse(readFileSync(file, 'utf8'));
+  const inStore = writeTemporary(t, JSON.stringify({ ...config, keys: [] }));
+  for (const id of ['demo', 'other'])
+    await commandHere(['keys', 'create', '--plan', 'free', '--id', id, '--config', inStore]);
+  const warning =
+    'warning: the configuration file has a key demo as well, which goes on working until it is taken out there\n';
+  for (const action of ['disable', 'revoke']) {
+    assert.equal((await run(action, 'demo', '--yes')).stderr, `${warning}Key demo was ${action}d.\n`);
+    assert.equal((await run(action, 'other', '--yes')).stderr, `Key other was ${action}d.\n`);
+  }
+});
+
+test('a list that is empty says why', async (t) => {
+  const { run, cli } = withoutStore(t);
+  await run('create', '--plan', 'free', '--id', 'k1');
+  await run('revoke', 'k1', '--yes');
+  const lists = [
+    [
+      ['keys', 'list'],
+      'The store has no keys yet, or only revoked ones. Make one with: gatehouse keys create\n',
+    ],
+    [['keys', 'list', '--plan', 'free'], 'No key fits.\n'],
+    [['keys', 'list', '--cursor', 'z'], 'Nothing comes after this cursor.\n'],
+    [['usage', 'show', '--cursor', 'z'], 'Nothing comes after this cursor.\n'],
+    [['keys', 'audit', '--cursor', '1-1'], 'Nothing comes after this cursor.\n'],
+  ] as const;
+  const runs = await Promise.all(lists.map(([words]) => cli(...words)));
+  assert.deepEqual(
+    runs.map(({ code, stdout, stderr }) => [code, stdout, stderr]),
+    lists.map(([, says]) => [0, '', says]),
+  );
+});
+
+test('of a key of certain networks it is said that they are not checked without an address', async (t) => {
+  const { file, run } = withoutStore(t);
+  const unchecked = /\nits networks are not checked without --from\n$/;
+  for (const [flags, from, says] of [
+    [['--network', '10.0.0.0/8'], [], true],
+    [['--network', '10.0.0.0/8'], ['--from', '10.1.2.3'], false],
+    [[], [], false],
+  ] as const) {
+    const { stdout: secret } = await run('create', '--plan', 'free', '--quiet', ...flags);
+    const { stdout } = await commandHere(['keys', 'verify', ...from, '--config', file], secret);
+    assert.match(stdout, /^valid: /);
+    assert.equal(unchecked.test(stdout), says);
+  }
+});
+
+test('an import of nothing has failed, and says so', async (t) => {
+  const { file } = withoutStore(t);
+  for (const input of ['', '\n', 'secret,plan\n']) {
+    const { code, stdout, stderr } = await commandHere(['keys', 'import', '-', '--config', file], input);
+    assert.match(stdout, /^0 lines/);
+    assert.match(stderr, /gatehouse: there was no key to import\n$/);
+    assert.equal(code, 1);
+  }
+});
+
+test('an import of one line speaks of one line', async (t) => {
+  const { file } = withoutStore(t);
+  const words = ['keys', 'import', '-', '--plan', 'free', '--config', file];
+  const { stdout } = await commandHere(words, 'secret\nforeign-key-000000001\n');
+  assert.equal(stdout, '1 line: 1 added, 0 updated, 0 skipped, 0 refused\n');
+  const audit = await commandHere(['keys', 'audit', '--config', file]);
+  assert.match(audit.stdout, / import +1 key$/m);
+});
+
+/** A configuration with the key demo, whose store is not there yet. */
+function withoutStore(t: TestContext) {
+  const store = join(tempFolder(t), 'g.db');
+  const config = {
+    store: `sqlite:${store}`,
+    plans: { free: {}, paid: {} },
+    keys: [{ id: 'demo', plan: 'free', secret: demoKey }],
+    upstreams: { a: { targets: ['http://127.0.0.1:9'] } },
+    routes: [{ path: '/v1/name', methods: ['GET'], upstream: 'a' }],
+  };
+  const file = writeTemporary(t, JSON.stringify(config));
+  const cli = (...words: readonly string[]) => commandHere([...words, '--config', file]);
+  return { store, file, cli, run: (...words: readonly string[]) => cli('keys', ...words) };
+}
