@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { commandHere } from '../helpers/command-here.ts';
 import { until } from '../helpers/poll.ts';
 import { holdsInMemory } from '../helpers/process-memory.ts';
 import { exchange, openRaw, requestBytes } from '../helpers/raw-socket.ts';
 import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
-import { runCli } from '../helpers/run-cli.ts';
 import { startGateway, type LogLine } from '../helpers/start-gateway.ts';
 
 const key = 'sk-live-3f9d1c7be2a84650';
@@ -141,7 +141,7 @@ test('a key in whatever place of the command line shows up in no complaint about
     ['keys', 'create', '--plan', key, ...config],
     ['keys', 'show', key, ...config],
   ];
-  const runs = await Promise.all(lines.map((words) => runCli(words)));
+  const runs = await Promise.all(lines.map((words) => commandHere(words)));
   for (const [at, { code, stdout, stderr }] of runs.entries()) {
     assert.ok(code !== 0 && stderr !== '', `${lines[at]?.join(' ')}: ${code}`);
     assert.ok(!(stdout + stderr).includes(key), stderr);
