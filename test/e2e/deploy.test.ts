@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { parseAllDocuments } from 'yaml';
-import { runCli } from '../helpers/run-cli.ts';
+import { commandHere } from '../helpers/command-here.ts';
 import { removeStore } from '../helpers/sqlite-file.ts';
 import { startGateway } from '../helpers/start-gateway.ts';
 
@@ -44,7 +44,7 @@ test('a backup that is made without sqlite3, as operations.md shows, has all key
     const config = await readFile(gateway.configFile, 'utf8');
     const elsewhere = join(gateway.folder, 'absolute.yaml');
     await writeFile(elsewhere, config.replace('./data/gatehouse.db', file));
-    return await runCli(['keys', ...words, '--config', elsewhere]);
+    return await commandHere(['keys', ...words, '--config', elsewhere]);
   };
   await keys('create', '--plan', 'free', '--owner', 'before');
   await promisify(execFile)(process.execPath, ['-e', script], { cwd: gateway.folder });
