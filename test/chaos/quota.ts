@@ -15,19 +15,26 @@ for (const store of ['sqlite', 'redis'] as const) {
     { timeout: seconds * 2000 + 120_000 },
     async (t) => {
       const random = createRandom(seed);
-      const chaos = await startChaos(t, { store, limit: Number.MAX_SAFE_INTEGER, gateways: 3, callers: 16 });
-      const faults = [...chaos.faults];
+      const limits = { ada: Number.MAX_SAFE_INTEGER };
+      const chaos = await startChaos(t, { store, limits, gateways: 3, callers: 16 });
+      const spending = chaos.spendWith('ada');
+      const faults = [...spending.faults];
       t.diagnostic(`seed ${seed}`);
       const end = performance.now() + seconds * 1000;
       while (performance.now() < end) {
         const [name, fault] = faults[Math.floor(random() * faults.length)]!;
         await fault();
-        t.diagnostic(`${name}; ${chaos.arrived()} requests in all`);
+        t.diagnostic(`${name}; ${spending.arrived()} requests in all`);
       }
-      const { used } = await chaos.usage();
-      assert.ok(chaos.arrived() <= used, `${chaos.arrived()} requests were let through, ${used} counted`);
-      t.diagnostic(`${used - chaos.arrived()} of ${used} units stranded`);
-      t.diagnostic(JSON.stringify(Object.fromEntries(chaos.callers.tally)));
+      await spending.callers.stop();
+      await chaos.stop();
+      const { used } = await chaos.usage('ada');
+      assert.ok(
+        spending.arrived() <= used,
+        `${spending.arrived()} requests were let through, ${used} counted`,
+      );
+      t.diagnostic(`${used - spending.arrived()} of ${used} units stranded`);
+      t.diagnostic(JSON.stringify(Object.fromEntries(spending.callers.tally)));
     },
   );
 }

@@ -10,8 +10,15 @@ export interface Callers {
   stop(): Promise<void>;
 }
 
-/** Starts them with one key, on whichever of the gateways there are. */
-export function startCallers(t: Scene, count: number, gateways: () => readonly Gateway[]): Callers {
+interface CallersOptions {
+  readonly count: number;
+  readonly key: string;
+  /** Those that there are at the moment. */
+  readonly gateways: () => readonly Gateway[];
+}
+
+/** Starts them with one key. */
+export function startCallers(t: Scene, { count, key, gateways }: CallersOptions): Callers {
   const tally = new Map<string, number>();
   const ending = new AbortController();
 
@@ -19,7 +26,7 @@ export function startCallers(t: Scene, count: number, gateways: () => readonly G
     for (let turn = index; !ending.signal.aborted; turn += 1) {
       const all = gateways();
       const gateway = all[turn % all.length];
-      const outcome = gateway === undefined ? 'nobody' : await outcomeOf(call(gateway));
+      const outcome = gateway === undefined ? 'nobody' : await outcomeOf(call(gateway, { key }));
       tally.set(outcome, (tally.get(outcome) ?? 0) + 1);
       if (outcome !== '200') await pause(25);
     }

@@ -7,47 +7,105 @@ import type { Usage } from '../../src/stores/ledger.ts';
 import { openStore } from '../../src/stores/open-store.ts';
 import { until, type Scene } from './poll.ts';
 import { startCallers, type Callers } from './callers.ts';
-import { call, openQuotaScene, type QuotaScene } from './quota-scene.ts';
+import { call, keysOf, openQuotaScene, type QuotaScene } from './quota-scene.ts';
 import { durable, startRedisServer, type RedisServer } from './redis-server.ts';
 import type { Gateway } from './start-gateway.ts';
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
 
-/** Several gateways on one store and callers who never rest, with everything that can be done to them. */
+/** Several gateways on one store. */
 export interface Chaos {
-  readonly scene: QuotaScene;
-  readonly gateways: readonly Gateway[];
+  /** Has callers who never rest spend the quota of a key, one key at a time. */
+  spendWith(key: string): Spending;
+  /** Stops the gateways, so that they give back what they hold. */
+  stop(): Promise<void>;
+  /** What the store has counted. */
+  usage(key: string): Promise<Usage>;
+}
+
+/** The callers of one key, with everything that can be done to the gateways and the store meanwhile. */
+export interface Spending {
   readonly callers: Callers;
   /** What can go wrong, by name. Each resolves when calls are served again. */
   readonly faults: ReadonlyMap<string, () => Promise<void>>;
-  /** Requests that reached the upstream: none of them was ever given back. */
+  /** Requests of the key that reached the upstream: none of them was ever given back. */
   arrived(): number;
-  /** Waits until calls are answered by the upstream again, or the quota is used up. */
-  served(): Promise<void>;
   /** Waits until the quota is used up and nothing more arrives, and checks that it was never overspent. */
   spend(): Promise<void>;
-  /** Stops callers and gateways, and reads what the store has counted. */
-  usage(): Promise<Usage>;
 }
 
 export interface ChaosOptions {
   readonly store: 'sqlite' | 'redis';
-  readonly limit: number;
+  /** Of each key. */
+  readonly limits: Readonly<Record<string, number>>;
   readonly gateways: number;
   readonly callers: number;
 }
 
-/** Starts it all; the only key has one quota for life, so that no period ends meanwhile. */
+/** Starts them; each key has one quota for life, so that no period ends meanwhile. */
 export async function startChaos(t: Scene, options: ChaosOptions): Promise<Chaos> {
   const redis = options.store === 'redis' ? await startRedisServer(t, { args: durable }) : undefined;
   const proxy = redis === undefined ? undefined : await startTcpProxy(t, redis.port);
-  const plan = { quotas: [{ name: 'life', limit: options.limit, per: 'lifetime' }] };
-  const scene = await openQuotaScene(t, { plans: { plan } }, proxy && `redis://127.0.0.1:${proxy.port}`);
+  const plans = Object.fromEntries(
+    Object.entries(options.limits).map(([key, limit]) => [
+      `of-${key}`,
+      { quotas: [{ name: 'life', limit, per: 'lifetime' }] },
+    ]),
+  );
+  const keys = Object.keys(options.limits).flatMap((key) => keysOf(`of-${key}`, key));
+  const scene = await openQuotaScene(t, { plans, keys }, proxy && `redis://127.0.0.1:${proxy.port}`);
   // Slow enough that there is something left to spend when the faults come.
   scene.upstream.handler = (_request, res) => setTimeout(() => res.end('ok'), 40);
   const start = (): Promise<Gateway> => scene.start();
   const gateways = await Promise.all(Array.from({ length: options.gateways }, start));
-  const callers = startCallers(t, options.callers, () => gateways);
-  const arrived = (): number => scene.upstream.requests.length;
+
+  const limitOf = (key: string): number => options.limits[key] ?? assert.fail(`no key ${key}`);
+  const spendWith = (key: string): Spending =>
+    spendingOf(t, {
+      key,
+      limit: limitOf(key),
+      callers: options.callers,
+      scene,
+      gateways,
+      start,
+      redis,
+      proxy,
+    });
+
+  async function usage(key: string): Promise<Usage> {
+    const store = await openStore(parseStoreAddress(scene.store), { deadlineMs: 2000 });
+    try {
+      const counters = [
+        { name: 'life', limit: limitOf(key), periodStart: lifetime.start, periodEnd: lifetime.end },
+      ];
+      const [read] = await store.ledger.readUsage(key, counters);
+      return read ?? assert.fail('no usage');
+    } finally {
+      await store.close();
+    }
+  }
+
+  const stop = async (): Promise<void> => void (await Promise.all(gateways.map((gateway) => gateway.stop())));
+  return { spendWith, stop, usage };
+}
+
+interface Parts {
+  readonly key: string;
+  readonly limit: number;
+  readonly callers: number;
+  readonly scene: QuotaScene;
+  readonly gateways: Gateway[];
+  readonly start: () => Promise<Gateway>;
+  readonly redis: RedisServer | undefined;
+  readonly proxy: TcpProxy | undefined;
+}
+
+function spendingOf(
+  t: Scene,
+  { key, limit, scene, gateways, start, redis, proxy, ...parts }: Parts,
+): Spending {
+  const callers = startCallers(t, { count: parts.callers, key, gateways: () => gateways });
+  const arrived = (): number =>
+    scene.upstream.requests.filter(({ headers }) => headers['x-gatehouse-key-id'] === key).length;
   const successes = (): number => callers.tally.get('200') ?? 0;
   const denied = (): number => callers.tally.get('quota_exhausted') ?? 0;
 
@@ -55,8 +113,8 @@ export async function startChaos(t: Scene, options: ChaosOptions): Promise<Chaos
     const before = successes();
     const deniedBefore = denied();
     // What a crash strands never arrives, so that the quota can be used up before the limit has arrived.
-    const usedUp = (): boolean => arrived() >= options.limit || denied() > deniedBefore + options.callers;
-    await until(() => successes() > before + options.callers || usedUp());
+    const usedUp = (): boolean => arrived() >= limit || denied() > deniedBefore + parts.callers;
+    await until(() => successes() > before + parts.callers || usedUp());
   }
 
   /** Takes one gateway out of use, ends it, and puts a new one in its place. */
@@ -68,9 +126,9 @@ export async function startChaos(t: Scene, options: ChaosOptions): Promise<Chaos
   }
 
   async function spend(): Promise<void> {
-    await until(async () => (await allRefuse(gateways)) && (await allRefuse(gateways))).catch(
+    await until(async () => (await allRefuse(gateways, key)) && (await allRefuse(gateways, key))).catch(
       async (cause: unknown) => {
-        const last = await Promise.allSettled(gateways.map((gateway) => call(gateway)));
+        const last = await Promise.allSettled(gateways.map((gateway) => call(gateway, { key })));
         const state = { arrived: arrived(), tally: Object.fromEntries(callers.tally), last };
         throw new Error(`a gateway does not say that the quota is used up: ${inspect(state, { depth: 4 })}`, {
           cause,
@@ -78,12 +136,12 @@ export async function startChaos(t: Scene, options: ChaosOptions): Promise<Chaos
       },
     );
     await callers.stop();
-    assert.ok(arrived() <= options.limit, `${arrived()} of ${options.limit} were let through`);
-    assert.ok(successes() <= options.limit);
+    assert.ok(arrived() <= limit, `${arrived()} of ${limit} were let through`);
+    assert.ok(successes() <= limit);
   }
 
   const faults = new Map([
-    ['a gateway that sleeps', () => sleep(gateways, served)],
+    ['a gateway that sleeps', () => sleep(gateways, key, served)],
     ...(redis === undefined || proxy === undefined
       ? [['a writer that holds the file', () => holdFile(scene, callers, served)] as const]
       : redisFaults({ redis, proxy }, callers, served)),
@@ -91,37 +149,23 @@ export async function startChaos(t: Scene, options: ChaosOptions): Promise<Chaos
     ['kill -9 of a gateway', () => replace('SIGKILL')],
     ['SIGTERM of a gateway', () => replace('SIGTERM')],
   ]);
-  async function usage(): Promise<Usage> {
-    await callers.stop();
-    await Promise.all(gateways.map((gateway) => gateway.stop()));
-    const store = await openStore(parseStoreAddress(scene.store), { deadlineMs: 2000 });
-    try {
-      const counters = [
-        { name: 'life', limit: options.limit, periodStart: lifetime.start, periodEnd: lifetime.end },
-      ];
-      const [read] = await store.ledger.readUsage('ada', counters);
-      return read ?? assert.fail('no usage');
-    } finally {
-      await store.close();
-    }
-  }
-
-  return { scene, gateways, callers, faults, arrived, served, spend, usage };
+  return { callers, faults, arrived, spend };
 }
 
 /** False too where a kept connection of a gateway that was replaced is tried once more. */
-async function allRefuse(gateways: readonly Gateway[]): Promise<boolean> {
-  const answers = await Promise.allSettled(gateways.map((gateway) => call(gateway)));
+async function allRefuse(gateways: readonly Gateway[], key: string): Promise<boolean> {
+  const answers = await Promise.allSettled(gateways.map((gateway) => call(gateway, { key })));
   return answers.every(
     (answer) => answer.status === 'fulfilled' && answer.value.refusal === 'quota_exhausted',
   );
 }
 
-async function sleep(gateways: readonly Gateway[], served: () => Promise<void>): Promise<void> {
+async function sleep(gateways: readonly Gateway[], key: string, served: () => Promise<void>): Promise<void> {
   const [sleeper, ...others] = gateways;
   sleeper?.child.kill('SIGSTOP');
   try {
-    if (others[0] !== undefined) await until(async () => (await call(others[0] as Gateway)).status < 500);
+    if (others[0] !== undefined)
+      await until(async () => (await call(others[0] as Gateway, { key })).status < 500);
   } finally {
     sleeper?.child.kill('SIGCONT');
   }
