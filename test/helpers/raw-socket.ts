@@ -23,13 +23,17 @@ export interface RawSocket {
 
 interface RawOptions {
   readonly host?: string;
+  /** The own address; otherwise the system chooses one. */
+  readonly from?: string;
   /** The methods of the requests in order; needed only when one is HEAD. */
   readonly methods?: readonly string[];
 }
 
 /** Opens a connection that the scene destroys at its end. Text is written as latin1, so `\xff` is one byte. */
 export async function openRaw(t: Scene, port: number, options: RawOptions = {}): Promise<RawSocket> {
-  const socket = connect({ port, host: options.host ?? '127.0.0.1', noDelay: true });
+  const { host = '127.0.0.1', from } = options;
+  const own = from === undefined ? {} : { localAddress: from };
+  const socket = connect({ port, host, noDelay: true, ...own });
   const chunks: Buffer[] = [];
   let closed = false;
   let error: NodeJS.ErrnoException | undefined;
