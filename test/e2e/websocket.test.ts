@@ -5,13 +5,13 @@ import { createServer, type IncomingMessage } from 'node:http';
 import { connect as connectTcp, type Socket } from 'node:net';
 import { after, test, type TestContext } from 'node:test';
 import { WebSocket, WebSocketServer } from 'ws';
+import { commandHere } from '../helpers/command-here.ts';
 import { listen } from '../helpers/listen.ts';
 import { until, type Scene } from '../helpers/poll.ts';
 import { openRaw, requestBytes, type RawSocket } from '../helpers/raw-socket.ts';
 import { startRawUpstream } from '../helpers/raw-upstream.ts';
 import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
 import { startRedisServer } from '../helpers/redis-server.ts';
-import { runCli } from '../helpers/run-cli.ts';
 import { demoKey, startGateway, type Gateway } from '../helpers/start-gateway.ts';
 import { startTcpProxy } from '../helpers/tcp-proxy.ts';
 
@@ -56,8 +56,17 @@ const ways = [
   { name: 'raw', targets: [upstream.url], rule: {} },
   { name: 'second', targets: [upstream.url, 'http://127.0.0.1:1'], rule: {} },
   { name: 'recorded', targets: [recorded.url], rule: {} },
+  { name: 'patient', targets: [echo.url], rule: { idleTimeout: '1900ms' } },
+  { name: 'patient-raw', targets: [upstream.url], rule: { idleTimeout: '1900ms' } },
 ];
+/** Of a key that pays for its sockets. */
+const countedKey = 'k-counted';
 const config = {
+  plans: { free: {}, counted: { quotas: [{ name: 'sockets', limit: 7, per: 'lifetime' }] } },
+  keys: [
+    { id: 'demo', plan: 'free', secret: demoKey },
+    { id: 'counted', plan: 'counted', secret: countedKey },
+  ],
   upstreams: Object.fromEntries(ways.map(({ name, targets }) => [name, { targets }])),
   routes: [
     { path: '/v1/plain', methods: ['GET'] },
@@ -67,9 +76,14 @@ const config = {
       upstream: name,
       upgrade: { websocket: rule },
     })),
+    { path: '/v1/priced/*', methods: ['GET'], upstream: 'raw', upgrade: { websocket: {} }, ...price },
   ],
+  drain: { timeout: '500ms' },
 };
-const gateway = await startGateway(scene, config);
+const [gateway, brief] = await Promise.all([
+  startGateway(scene, config),
+  startGateway(scene, { ...config, limits: { keepAlive: '200ms', headerTimeout: '300ms' } }),
+]);
 
 test('a WebSocket passes messages of any size both ways, and its end as well', async (t) => {
   const client = connect(t, gateway, echoPath, ['chat']);
@@ -344,11 +358,7 @@ test('sockets on which nobody says anything are closed on both sides', async (t)
 });
 
 test('a silent socket lasts as long as its route says, not as long as an idle connection', async (t) => {
-  const limits = { keepAlive: '200ms', headerTimeout: '300ms' };
-  const slow = { path: '/v1/echo/*', methods: ['GET'], upstream: 'echo' };
-  const routes = [{ ...slow, upgrade: { websocket: { idleTimeout: '1900ms' } } }];
-  const patient = await startGateway(t, { ...config, limits, routes });
-  const client = connect(t, patient, echoPath);
+  const client = connect(t, brief, '/v1/patient/live');
   await once(client, 'open');
   const openedAt = performance.now();
   await once(client, 'close');
@@ -356,19 +366,11 @@ test('a silent socket lasts as long as its route says, not as long as an idle co
 });
 
 test('a socket on which one side says something now and then stays open', async (t) => {
-  const routes = [
-    {
-      path: '/v1/raw/*',
-      methods: ['GET'],
-      upstream: 'raw',
-      upgrade: { websocket: { idleTimeout: '1900ms' } },
-    },
-  ];
-  const patient = await startGateway(t, { ...config, routes });
+  const opening = handshakeWith().toString('latin1').replace(rawPath, '/v1/patient-raw/live');
   const open = async (): Promise<[client: RawSocket, served: Socket]> => {
     const at = upstream.received.length;
-    const client = await openRaw(t, patient.port);
-    client.write(handshakeWith());
+    const client = await openRaw(t, gateway.port);
+    client.write(opening);
     await until(() => upstream.received[at]?.includes('\r\n\r\n'));
     const served = [...upstream.sockets].at(-1)!;
     served.write(switched);
@@ -419,9 +421,7 @@ for (const side of ['client', 'upstream'] as const) {
 
 test('each socket is charged, however it ends, until the quota is used up', async (t) => {
   await until(() => upstream.sockets.size === 0, { what: 'the sockets of other tests to be gone' });
-  const quotas = [{ name: 'sockets', limit: 7, per: 'lifetime' }];
-  const priced = config.routes.map((route) => (route.path === '/v1/raw/*' ? { ...route, ...price } : route));
-  const counting = await startGateway(t, { ...config, routes: priced, plans: { free: { quotas } } });
+  const counted = { headers: { apiKey: countedKey } };
   const ends: readonly { path: string; end: (client: WebSocket) => void }[] = [
     { path: echoPath, end: (client) => client.close() },
     { path: echoPath, end: (client) => client.terminate() },
@@ -429,65 +429,58 @@ test('each socket is charged, however it ends, until the quota is used up', asyn
     { path: '/v1/idle/live', end: () => {} },
   ];
   for (const { path, end } of ends) {
-    const client = connect(t, counting, path);
+    const client = connect(t, gateway, path, [], counted);
     await once(client, 'open');
     end(client);
     await once(client, 'close');
   }
   const arrived = upstream.received.length;
-  const raw = await openRaw(t, counting.port);
-  raw.write(handshakeWith());
+  const raw = await openRaw(t, gateway.port);
+  const priced = handshakeWith(['apiKey', countedKey]).toString('latin1');
+  raw.write(priced.replace(rawPath, '/v1/priced/live'));
   await until(() => upstream.received[arrived]?.includes('\r\n\r\n'));
   for (const socket of upstream.sockets) socket.write(switched.replace('\r\n\r\n', '\r\nX-Cost: 3 \r\n\r\n'));
   const answer = await raw.receivedUntil((bytes) => bytes.includes('\r\n\r\n'));
   assert.ok(!answer.toString().includes('X-Cost'));
   raw.socket.destroy();
-  await until(() => counting.logs().filter(({ status }) => status === 101).length === 5);
-  const [, denied] = (await once(connect(t, counting, echoPath), 'unexpected-response')) as [
-    unknown,
-    IncomingMessage,
-  ];
+  const opened = () => gateway.logs().filter(({ keyId, status }) => keyId === 'counted' && status === 101);
+  await until(() => opened().length === 5);
+  const another = connect(t, gateway, echoPath, [], counted);
+  const [, denied] = (await once(another, 'unexpected-response')) as [unknown, IncomingMessage];
   assert.equal(denied.headers['x-gatehouse-refusal'], 'quota_exhausted');
 });
 
-for (const [name, leave] of [
-  ['ends', (socket: Socket) => socket.end()],
-  ['is reset', (socket: Socket) => socket.resetAndDestroy()],
-] as const) {
-  test(`a socket that ${name} while its key is looked up keeps no place`, async (t) => {
-    const redis = await startRedisServer(t);
-    const proxy = await startTcpProxy(t, redis.port);
-    const store = `redis://127.0.0.1:${proxy.port}`;
-    const slow = await startGateway(t, { ...config, store, storeDeadline: '5s' });
-    const made = await runCli(['keys', 'create', '--plan', 'free', '--quiet', '--config', slow.configFile]);
-    const known = ['apiKey', made.stdout.trim()] as const;
-    const bytes = Buffer.from(handshakeWith(known).toString('latin1').replace(rawPath, '/v1/one/live'));
+test('a socket that ends or is reset while its key is looked up keeps no place', async (t) => {
+  const redis = await startRedisServer(t);
+  const proxy = await startTcpProxy(t, redis.port);
+  const store = `redis://127.0.0.1:${proxy.port}`;
+  const slow = await startGateway(t, { ...config, store, storeDeadline: '5s' });
+  const left = () => slow.logs().filter(({ refusal }) => refusal === 'client_gone').length;
+  for (const [at, leave] of [
+    (socket: Socket) => socket.end(),
+    (socket: Socket) => socket.resetAndDestroy(),
+  ].entries()) {
+    // One that is not known yet.
+    const make = ['keys', 'create', '--plan', 'free', '--quiet', '--config', slow.configFile];
+    const known = ['apiKey', (await commandHere(make)).stdout.trim()] as const;
+    const bytes = handshakeWith(known).toString('latin1').replace(rawPath, '/v1/one/live');
     // Longer than the metrics wait for the store, as they tell of the readiness.
     proxy.answers = { lateByMs: 1500 };
     const hasty = await openRaw(t, slow.port);
     hasty.write(bytes);
     await until(async () => (await slow.inFlight()) === 1);
     leave(hasty.socket);
-    await until(() => slow.logs().some(({ refusal }) => refusal === 'client_gone'));
+    await until(() => left() === at + 1);
     const next = await openRaw(t, slow.port);
     next.write(bytes);
     await next.receivedUntil((answer) => answer.includes('HTTP/1.1 101'));
-  });
-}
-
-test('a drain closes open sockets on both sides and ends', async (t) => {
-  const ending = await startGateway(t, { ...config, drain: { timeout: '10s' } });
-  const client = connect(t, ending, echoPath);
-  await once(client, 'open');
-  const closed = once(client, 'close');
-  const startedAt = performance.now();
-  assert.deepEqual(await ending.stop(), { code: 0, signal: null });
-  assert.ok(performance.now() - startedAt < 10_000);
-  await closed;
-  await until(() => echo.server.clients.size === 0);
+    next.socket.destroy();
+    proxy.answers = 'pass';
+    await until(async () => (await slow.inFlight()) === 0);
+  }
 });
 
-test('a drain waits for the answer to an upgrade as to any other request', async (t) => {
+test('a drain closes open sockets on both sides, and waits for the answer to an upgrade as to any other request', async (t) => {
   const ending = await startGateway(t, { ...config, drain: { timeout: '30s' } });
   const quiet = connect(t, ending, echoPath);
   await once(quiet, 'open');
@@ -497,23 +490,17 @@ test('a drain waits for the answer to an upgrade as to any other request', async
   await until(
     () => upstream.received.slice(arrived).filter((bytes) => bytes?.includes('\r\n\r\n')).length === 2,
   );
+  const startedAt = performance.now();
   ending.child.kill('SIGTERM');
   await once(quiet, 'close'); // what is open and quiet is closed by now
+  assert.ok(performance.now() - startedAt < 30_000);
   const [first, second] = [...upstream.sockets].slice(-2);
   first?.write(switched);
   second?.write('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nlate');
   await until(() => raws.some((raw) => raw.received().includes('HTTP/1.1 101')));
   await until(() => raws.some((raw) => raw.received().includes('late')));
   assert.deepEqual(await ending.exited, { code: 0, signal: null });
-});
-
-test('a drain that somebody keeps talking through is bounded', async (t) => {
-  const ending = await startGateway(t, { ...config, drain: { timeout: '500ms' } });
-  const client = connect(t, ending, echoPath);
-  await once(client, 'open');
-  const talk = setInterval(() => client.readyState === WebSocket.OPEN && client.send('x'), 50);
-  t.after(() => clearInterval(talk));
-  assert.deepEqual(await ending.stop(), { code: 0, signal: null });
+  await until(() => echo.server.clients.size === 0);
 });
 
 test('resets at every phase of an upgrade end no process and leave no socket', async (t) => {
@@ -543,6 +530,15 @@ test('a plain request to a route with upgrades is a plain request', async () => 
   assert.equal((await fetch(`${gateway.url}${plainPath}`, withKey)).status, 200);
 });
 
+// The last, because it ends the gateway of the others.
+test('a drain that somebody keeps talking through is bounded', async (t) => {
+  const client = connect(t, gateway, echoPath);
+  await once(client, 'open');
+  const talk = setInterval(() => client.readyState === WebSocket.OPEN && client.send('x'), 50);
+  t.after(() => clearInterval(talk));
+  assert.deepEqual(await gateway.stop(), { code: 0, signal: null });
+});
+
 async function nothingInFlight(): Promise<void> {
   await until(async () => (await gateway.inFlight()) === 0, { what: 'nothing in flight' });
 }
@@ -562,8 +558,14 @@ async function startEcho(t: Scene) {
   return { server, requests, url: `http://127.0.0.1:${await listen(t, http)}` };
 }
 
-function connect(t: TestContext, { port }: Gateway, path: string, protocols: string[] = []): WebSocket {
-  const client = new WebSocket(`ws://127.0.0.1:${port}${path}`, protocols, withKey);
+function connect(
+  t: TestContext,
+  { port }: Gateway,
+  path: string,
+  protocols: string[] = [],
+  options = withKey,
+): WebSocket {
+  const client = new WebSocket(`ws://127.0.0.1:${port}${path}`, protocols, options);
   client.on('error', () => {});
   t.after(() => client.terminate());
   return client;
