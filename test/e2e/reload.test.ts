@@ -3,13 +3,20 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { Agent, get as httpGet, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
-import { test, type TestContext } from 'node:test';
+import { after, test, type TestContext } from 'node:test';
 import { parse, stringify } from 'yaml';
 import { createAdminClient } from '../helpers/admin-client.ts';
 import { until } from '../helpers/poll.ts';
 import { exchange, openRaw, requestBytes } from '../helpers/raw-socket.ts';
-import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
-import { demoKey, overlay, startGateway, type Gateway, type Yaml } from '../helpers/start-gateway.ts';
+import { startRecordingUpstream, type RecordingUpstream } from '../helpers/recording-upstream.ts';
+import {
+  baseConfig,
+  demoKey,
+  overlay,
+  startGateway,
+  type Gateway,
+  type Yaml,
+} from '../helpers/start-gateway.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
 import { workersOf } from '../helpers/workers-of.ts';
 
@@ -20,10 +27,27 @@ const over: Yaml = {
     { id: 'few', plan: 'few', secret: 'k-of-a-quota' },
   ],
   routes: [{ path: '/v1/*', methods: ['GET'], body: 'none' }],
+  // It tells of the workers.
+  log: { level: 'debug' },
 };
+/** A gateway of one process and one of two workers, which serve the tests in turn. */
+const [alone, leading] = await Promise.all([
+  startGateway({ after }, over),
+  startGateway({ after }, { ...over, workers: 2 }),
+]);
 const taken = 'the configuration was reloaded';
 const refused = 'the reload is refused';
 const get = (path: string, key = demoKey): Buffer => requestBytes(`GET ${path}`, [['apiKey', key]]);
+
+/** Reloads the configuration of the start, with an upstream of its own for this test and what is laid over it. */
+async function beginAnew(t: TestContext, gateway: Gateway, change: Yaml = {}): Promise<RecordingUpstream> {
+  const upstream = await startRecordingUpstream(t);
+  const upstreams = { recognition: { targets: [upstream.url] } };
+  const workers = gateway === leading ? 2 : 1;
+  const base = overlay(baseConfig(upstream.url, gateway.folder), { ...over, workers, upstreams });
+  await reload(gateway, stringify(overlay(base, change)));
+  return upstream;
+}
 
 function count(gateway: Gateway, sentence: string): number {
   return gateway.logs().filter(({ msg }) => String(msg).startsWith(sentence)).length;
@@ -37,6 +61,11 @@ async function reload(gateway: Gateway, change: Yaml | string, outcome = taken):
   await writeFile(gateway.configFile, text);
   gateway.child.kill('SIGHUP');
   await until(() => count(gateway, outcome) > before, { what: outcome });
+}
+
+async function reloadsOf(gateway: Gateway, outcome: string): Promise<number> {
+  const series = new RegExp(`config_reloads_total\\{outcome="${outcome}"\\} (\\d+)\n`);
+  return Number(series.exec(await gateway.metrics())?.[1]);
 }
 
 /** How often the store was asked for units. */
@@ -57,41 +86,15 @@ async function statusOf(t: TestContext, gateway: Gateway, path: string, key?: st
   return (await exchange(t, gateway.port, get(path, key))).status;
 }
 
-for (const workers of [1, 2]) {
-  const title = workers === 1 ? 'one process' : 'two workers';
+for (const gateway of [alone, leading]) {
+  const title = gateway === alone ? 'one process' : 'two workers';
 
-  test(`a reload changes routes, keys, plans, upstreams and words, without a restart: ${title}`, async (t) => {
-    const [first, second] = [await startRecordingUpstream(t), await startRecordingUpstream(t)];
-    const gateway = await startGateway(t, { ...over, workers }, { upstream: first.url });
-    const kept = await openRaw(t, gateway.port);
-    kept.write(get('/v1/a'));
-    assert.equal((await kept.responses(1))[0]?.status, 200);
-    await reload(gateway, {
-      plans: { free: {}, other: {} },
-      keys: [{ id: 'new', plan: 'other', secret: 'k-new' }],
-      upstreams: { recognition: { targets: [second.url] } },
-      routes: [{ path: '/v1/new', methods: ['GET'], body: 'none' }],
-      errors: { key_invalid: { message: 'Who are you?' } },
-    });
-    // The connection stays, whoever was let in by it.
-    kept.write(get('/v1/new', 'k-new'));
-    assert.equal((await kept.responses(2))[1]?.status, 200);
-    for (let at = 0; at < 4; at += 1) {
-      assert.equal(await statusOf(t, gateway, '/v1/a', 'k-new'), 404);
-      const answer = await exchange(t, gateway.port, get('/v1/new'));
-      assert.equal(answer.status, 401);
-      assert.match(answer.body.toString(), /Who are you\?/);
-    }
-    assert.deepEqual([first.requests.length, second.requests.length], [1, 1]);
-    assert.equal((await gateway.stop()).code, 0);
-  });
-
-  test(`what an alarm waits for is shown before there is any, also of what a reload brings: ${title}`, async (t) => {
+  // The first of all, because nothing has happened yet.
+  test(`what an alarm waits for is shown before there is any, also of what a reload brings: ${title}`, async () => {
     const quotas = [
       { name: 'warned', limit: 9, per: 'day', warnAt: '80%' },
       { name: 'silent', limit: 9, per: 'hour' },
     ];
-    const gateway = await startGateway(t, { ...over, workers });
     const missing = async (...expected: readonly string[]): Promise<readonly string[]> => {
       const page = await gateway.metrics();
       return expected.filter((series) => !page.includes(`\ngatehouse_${series} 0\n`));
@@ -123,9 +126,33 @@ for (const workers of [1, 2]) {
     assert.ok(!(await gateway.metrics()).includes('silent'), 'no warning is expected of this quota');
   });
 
+  test(`a reload changes routes, keys, plans, upstreams and words, without a restart: ${title}`, async (t) => {
+    const [first, second] = [await beginAnew(t, gateway), await startRecordingUpstream(t)];
+    const kept = await openRaw(t, gateway.port);
+    kept.write(get('/v1/a'));
+    assert.equal((await kept.responses(1))[0]?.status, 200);
+    await reload(gateway, {
+      plans: { free: {}, other: {} },
+      keys: [{ id: 'new', plan: 'other', secret: 'k-new' }],
+      upstreams: { recognition: { targets: [second.url] } },
+      routes: [{ path: '/v1/new', methods: ['GET'], body: 'none' }],
+      errors: { key_invalid: { message: 'Who are you?' } },
+    });
+    // The connection stays, whoever was let in by it.
+    kept.write(get('/v1/new', 'k-new'));
+    assert.equal((await kept.responses(2))[1]?.status, 200);
+    for (let at = 0; at < 4; at += 1) {
+      assert.equal(await statusOf(t, gateway, '/v1/a', 'k-new'), 404);
+      const answer = await exchange(t, gateway.port, get('/v1/new'));
+      assert.equal(answer.status, 401);
+      assert.match(answer.body.toString(), /Who are you\?/);
+    }
+    assert.deepEqual([first.requests.length, second.requests.length], [1, 1]);
+  });
+
   test(`a configuration that is not in order changes nothing, and the log says why: ${title}`, async (t) => {
-    const upstream = await startRecordingUpstream(t);
-    const gateway = await startGateway(t, { ...over, workers }, { upstream: upstream.url });
+    await beginAnew(t, gateway);
+    const [refusals, reloads] = [await reloadsOf(gateway, 'refused'), await reloadsOf(gateway, 'done')];
     const good = await readFile(gateway.configFile, 'utf8');
     for (const { change, why } of [
       { change: { routes: [{ path: '/v1/*', method: ['GET'] }] }, why: { problems: /routes\[0\]\.method/ } },
@@ -147,13 +174,14 @@ for (const workers of [1, 2]) {
     assert.equal(await statusOf(t, gateway, '/v1/a'), 200);
     await writeFile(gateway.configFile, good);
     await reload(gateway, {});
-    await until(async () => /config_reloads_total\{outcome="refused"\} 5\n/.test(await gateway.metrics()));
-    assert.match(await gateway.metrics(), /config_reloads_total\{outcome="done"\} 1\n/);
+    await until(async () => (await reloadsOf(gateway, 'refused')) === refusals + 5);
+    assert.equal(await reloadsOf(gateway, 'done'), reloads + 1);
   });
 
   test(`reloads under load lose no request: ${title}`, async (t) => {
-    const upstream = await startRecordingUpstream(t);
-    const gateway = await startGateway(t, { ...over, workers }, { upstream: upstream.url });
+    const upstream = await beginAnew(t, gateway);
+    // Each caller has one in flight nearly all the time, whatever it costs to answer it.
+    upstream.handler = (_, res) => void setTimeout(() => res.end('ok'), 10);
     const agent = new Agent({ keepAlive: true, maxSockets: 8 });
     t.after(() => agent.destroy());
     const statuses = new Map<number | string, number>();
@@ -183,15 +211,15 @@ for (const workers of [1, 2]) {
 }
 
 test('what is in flight ends under the configuration that it began with, at an upstream that is gone from it too', async (t) => {
-  const [first, second] = [await startRecordingUpstream(t), await startRecordingUpstream(t)];
+  const gateway = alone;
+  const first = await beginAnew(t, gateway, { upstreams: { recognition: { connections: 1 } } });
+  const second = await startRecordingUpstream(t);
   const answers: ServerResponse[] = [];
   const sockets = new Set<Socket>();
   first.handler = (_request, res, req) => {
     answers.push(res);
     sockets.add(req.socket);
   };
-  const upstreams = { recognition: { connections: 1 } };
-  const gateway = await startGateway(t, { ...over, upstreams }, { upstream: first.url });
   const asked = [await openRaw(t, gateway.port), await openRaw(t, gateway.port)];
   for (const client of asked) client.write(get('/v1/slow'));
   // The second stands in line for the one connection.
@@ -212,10 +240,10 @@ test('what is in flight ends under the configuration that it began with, at an u
 });
 
 test('a request that waits behind another finds its key and plan as they were when it came', async (t) => {
-  const upstream = await startRecordingUpstream(t);
+  const gateway = alone;
+  const upstream = await beginAnew(t, gateway);
   const answers: ServerResponse[] = [];
   upstream.handler = (_request, res) => void answers.push(res);
-  const gateway = await startGateway(t, over, { upstream: upstream.url });
   const client = await openRaw(t, gateway.port);
   client.write(get('/v1/first'));
   await until(() => answers.length === 1);
@@ -231,31 +259,12 @@ test('a request that waits behind another finds its key and plan as they were wh
   );
 });
 
-test('usage is kept, and another limit holds at once', async (t) => {
-  const upstream = await startRecordingUpstream(t);
-  const gateway = await startGateway(t, over, { upstream: upstream.url });
-  const few = async (): Promise<number> => statusOf(t, gateway, '/v1/a', 'k-of-a-quota');
-  assert.deepEqual([await few(), await few(), await few(), await few()], [200, 200, 200, 429]);
-  await reload(gateway, limited(5));
-  assert.deepEqual([await few(), await few(), await few()], [200, 200, 429]);
-  await reload(gateway, limited(2));
-  assert.equal(await few(), 429);
-});
-
-test('a rate is counted on, also where the plan changes otherwise', async (t) => {
-  const upstream = await startRecordingUpstream(t);
-  const gateway = await startGateway(t, overlay(over, slow()), { upstream: upstream.url });
-  const ask = (): Promise<number> => statusOf(t, gateway, '/v1/a');
-  assert.deepEqual([await ask(), await ask(), await ask()], [200, 200, 429]);
-  await reload(gateway, slow({ concurrency: 5 }));
-  assert.equal(await ask(), 429);
-});
-
+// Before any other test spends units, so that what is held is of this one.
 test('units that are held ahead of a plan that did not change are spent on', async (t) => {
-  const upstream = await startRecordingUpstream(t);
   const plans = { many: { quotas: [{ name: 'all', limit: 100_000, per: 'month' }] } };
   const keys = [{ id: 'many', plan: 'many', secret: 'k-many' }];
-  const gateway = await startGateway(t, { ...over, plans, keys }, { upstream: upstream.url });
+  const gateway = alone;
+  await beginAnew(t, gateway, { plans, keys });
   const held = async (): Promise<number> => Number(/quota_leases (\d+)/.exec(await gateway.metrics())?.[1]);
   const client = await openRaw(t, gateway.port);
   await until(async () => {
@@ -266,6 +275,26 @@ test('units that are held ahead of a plan that did not change are spent on', asy
   const before = await drawsOf(gateway);
   assert.equal(await statusOf(t, gateway, '/v1/a', 'k-many'), 200);
   assert.equal(await drawsOf(gateway), before);
+});
+
+test('usage is kept, and another limit holds at once', async (t) => {
+  const gateway = alone;
+  await beginAnew(t, gateway);
+  const few = async (): Promise<number> => statusOf(t, gateway, '/v1/a', 'k-of-a-quota');
+  assert.deepEqual([await few(), await few(), await few(), await few()], [200, 200, 200, 429]);
+  await reload(gateway, limited(5));
+  assert.deepEqual([await few(), await few(), await few()], [200, 200, 429]);
+  await reload(gateway, limited(2));
+  assert.equal(await few(), 429);
+});
+
+test('a rate is counted on, also where the plan changes otherwise', async (t) => {
+  const gateway = alone;
+  await beginAnew(t, gateway, slow());
+  const ask = (): Promise<number> => statusOf(t, gateway, '/v1/a');
+  assert.deepEqual([await ask(), await ask(), await ask()], [200, 200, 429]);
+  await reload(gateway, slow({ concurrency: 5 }));
+  assert.equal(await ask(), 429);
 });
 
 test('the admin API goes by the new configuration, and secrets are read anew from their files', async (t) => {
@@ -288,19 +317,20 @@ test('the admin API goes by the new configuration, and secrets are read anew fro
 });
 
 test('readiness is that of the upstreams of now', async (t) => {
-  const [there, gone] = [await startRecordingUpstream(t), await startRecordingUpstream(t)];
-  await gone.close();
-  const gateway = await startGateway(t, over, { upstream: gone.url });
+  const gateway = alone;
   const readyz = async (): Promise<number> => (await fetch(`${gateway.adminUrl}/readyz`)).status;
-  assert.equal(await readyz(), 503);
+  const there = await startRecordingUpstream(t);
+  const gone = await beginAnew(t, gateway);
+  await gone.close();
+  await until(async () => (await readyz()) === 503);
   await reload(gateway, { upstreams: { recognition: { targets: [there.url] } } });
   await until(async () => (await readyz()) === 200);
 });
 
 test('a reload is in force in all workers when the log says so, in one that was held up too', async (t) => {
-  const upstream = await startRecordingUpstream(t);
-  const over2 = { ...over, log: { level: 'debug' }, workers: 2 };
-  const gateway = await startGateway(t, over2, { upstream: upstream.url });
+  const gateway = leading;
+  await beginAnew(t, gateway);
+  const before = count(gateway, taken);
   const [held] = workersOf(gateway);
   process.kill(held!, 'SIGSTOP');
   t.after(() => process.kill(held!, 'SIGCONT'));
@@ -312,18 +342,21 @@ test('a reload is in force in all workers when the log says so, in one that was 
     await until(() => client.received().length > 0, { within: 300 }).catch(() => undefined);
     return client.received().includes(' 200 ');
   });
-  assert.equal(count(gateway, taken), 0);
+  assert.equal(count(gateway, taken), before);
   process.kill(held!, 'SIGCONT');
   await done;
   for (let at = 0; at < 8; at += 1) assert.equal(await statusOf(t, gateway, '/v1/a'), 401);
 });
 
 test('a worker that comes later serves by the configuration of now', async (t) => {
-  const upstream = await startRecordingUpstream(t);
-  const log = { level: 'debug' };
-  const gateway = await startGateway(t, { ...over, log, workers: 2 }, { upstream: upstream.url });
+  const gateway = leading;
+  await beginAnew(t, gateway);
   await reload(gateway, { routes: [{ path: '/v1/new', methods: ['GET'], body: 'none' }] });
   for (const pid of workersOf(gateway)) process.kill(pid, 'SIGKILL');
   await until(() => workersOf(gateway).length === 4);
   for (let at = 0; at < 6; at += 1) assert.equal(await statusOf(t, gateway, '/v1/new'), 200);
+});
+
+test('a gateway that was reloaded many times stops as any other', async () => {
+  for (const gateway of [alone, leading]) assert.equal((await gateway.stop()).code, 0);
 });
