@@ -29,6 +29,7 @@ function runTests(args: readonly string[]): number {
     process.execPath,
     [
       '--test',
+      // All tests may cost 360 seconds of processors, three minutes on two, and should cost 320. Half of it is starts of processes.
       // Much of a test is waiting: with four more at a time than there are cores all take 156 s on two, with two more 176.
       `--test-concurrency=${availableParallelism() + 4}`,
       // A test that hangs fails with its name.
