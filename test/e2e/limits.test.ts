@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
 import { openStore } from '../../src/stores/open-store.ts';
 import { aKey, aNote, aSecret, digestOf } from '../helpers/a-key.ts';
+import { commandHere } from '../helpers/command-here.ts';
 import { until } from '../helpers/poll.ts';
 import {
   call,
@@ -20,7 +21,6 @@ import {
 import { exchange, requestBytes } from '../helpers/raw-socket.ts';
 import { startRedisServer } from '../helpers/redis-server.ts';
 import type { Gateway } from '../helpers/start-gateway.ts';
-import { tempFolder } from '../helpers/temp-folder.ts';
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const day = 86_400;
@@ -274,8 +274,13 @@ for (const kind of ['SQLite', 'Redis'] as const) {
   test(`people read and reset usage beside a running gateway, in ${kind}`, async () => {
     const [first] = stores[kind].gateways;
     for (let turn = 0; turn < 5; turn += 1) await call(first);
-    const usage = (...args: readonly string[]) =>
-      run(first.folder, 'usage', ...args, '--config', first.configFile);
+    const usage = (...args: readonly string[]) => {
+      const config = ['--config', first.configFile];
+      // Once as processes of their own.
+      return kind === 'SQLite'
+        ? run(first.folder, 'usage', ...args, ...config)
+        : commandHere(['usage', ...args, ...config]);
+    };
 
     const table = await usage('show', 'ada');
     assert.equal(table.code, 0, table.stderr);
@@ -339,7 +344,7 @@ test('the own quotas of a key take the place of those of its plan, for callers a
   assert.deepEqual(statuses, [200, 200, 429], 'both secrets draw on one quota');
   const own = await call(gateway, { key: 'eve', path: usagePath, method: 'GET' });
   const { quotas: told } = JSON.parse(own.text) as { quotas: { name: string; limit: number }[] };
-  const shown = await run(gateway.folder, 'usage', 'show', 'eve', '--json', '--config', gateway.configFile);
+  const shown = await commandHere(['usage', 'show', 'eve', '--json', '--config', gateway.configFile]);
   assert.match(shown.stdout, /^\{.*\}\n$/);
   const { quotas: seen } = JSON.parse(shown.stdout) as {
     quotas: { name: string; limit: number; used: number }[];
@@ -358,7 +363,6 @@ test('the own quotas of a key take the place of those of its plan, for callers a
 });
 
 test('usage of a store that is not there ends with its own code and a sentence', async (t) => {
-  const folder = tempFolder(t);
   const redis = await startRedisServer(t);
   const scene = await openQuotaScene(
     t,
@@ -367,15 +371,8 @@ test('usage of a store that is not there ends with its own code and a sentence',
   );
   const lonely = await scene.start();
   await redis.stop();
-  const { code, stderr, stdout } = await run(
-    folder,
-    'usage',
-    'reset',
-    'ada',
-    '--yes',
-    '--config',
-    lonely.configFile,
-  );
+  const reset = ['usage', 'reset', 'ada', '--yes', '--config', lonely.configFile];
+  const { code, stderr, stdout } = await commandHere(reset);
   assert.equal(code, 74);
   assert.match(stderr, /^gatehouse: the store cannot be used: /m);
   assert.doesNotMatch(stderr + stdout + lonely.logText(), /swordfish/);
