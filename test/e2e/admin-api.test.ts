@@ -531,7 +531,10 @@ test('an import that is larger than the memory it may take is read as it comes',
     .then((answer) => answer.json() as Promise<{ added: number; refused: number; faults: unknown[] }>)
     .finally(() => ended.abort());
   const held: number[] = [];
-  while (!ended.signal.aborted) held.push((await heldBy(gateway!)) - before);
+  await until(async () => {
+    held.push((await heldBy(gateway!)) - before);
+    return ended.signal.aborted;
+  });
   const { added, refused: counted, faults } = await report;
   assert.deepEqual([added, counted, faults.length], [rounds * 50, rounds * 500, 1000]);
   // What is held goes up and down with the collector; lines that are kept would never go away again.
