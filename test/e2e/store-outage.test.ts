@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { test, type TestContext } from 'node:test';
+import { after, test, type TestContext } from 'node:test';
 import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
 import { openStore } from '../../src/stores/open-store.ts';
 import { aKey, aNote, aSecret, digestOf } from '../helpers/a-key.ts';
+import { commandHere } from '../helpers/command-here.ts';
 import { until } from '../helpers/poll.ts';
 import {
   call,
@@ -16,7 +17,7 @@ import {
   type Answer,
   type QuotaScene,
 } from '../helpers/quota-scene.ts';
-import { durable, startRedisServer, type RedisServer } from '../helpers/redis-server.ts';
+import { durable, startRedisServer } from '../helpers/redis-server.ts';
 import { runCli } from '../helpers/run-cli.ts';
 import { startGateway, type Gateway } from '../helpers/start-gateway.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
@@ -31,54 +32,56 @@ const plans = {
   allow: { quotas, consistency: 'strict', onStoreFailure: 'allow' },
   crowded: { concurrency: { limit: 2, shared: true }, onStoreFailure: 'allow' },
   paced: { rate: { limit: 40, per: 'second' } },
+  narrow: { concurrency: { limit: 2, shared: true } },
   free: {},
 };
 const keys = [
-  ...keysOf('strict', 'ada'),
+  ...keysOf('strict', 'ada', 'ada0', 'ada1', 'ada2'),
   ...keysOf('leased', 'bob'),
-  ...keysOf('allow', 'cyd'),
-  ...keysOf('crowded', 'gus'),
-  ...keysOf('paced', 'dan'),
+  ...keysOf('allow', 'cyd0', 'cyd1', 'cyd2'),
+  ...keysOf('crowded', 'gus', 'gus0', 'gus1', 'gus2'),
+  ...keysOf('paced', 'dan0', 'dan1', 'dan2'),
+  ...keysOf('narrow', 'una'),
 ];
 
-interface Outage {
-  readonly redis: RedisServer;
-  readonly scene: QuotaScene;
-  readonly gateway: Gateway;
-}
-
-async function prepare(t: TestContext): Promise<Outage> {
-  const redis = await startRedisServer(t, { args: durable });
-  const scene = await openQuotaScene(t, { plans, keys }, redis.url);
-  return { redis, scene, gateway: await scene.start() };
-}
+/** One Redis whose outages come one after the other, and a gateway that lives through them all. Each test has keys of its own. */
+const redis = await startRedisServer({ after }, { args: durable });
+const scene = await openQuotaScene({ after }, { plans, keys }, redis.url);
+const gateway = await scene.start();
 
 const outages = [
   {
     name: 'a Redis that does not answer',
-    begin: async (redis: RedisServer) => redis.signal('SIGSTOP'),
-    end: async (redis: RedisServer) => redis.signal('SIGCONT'),
+    begin: async () => redis.signal('SIGSTOP'),
+    end: async () => redis.signal('SIGCONT'),
   },
   {
     name: 'a Redis that is gone',
-    begin: (redis: RedisServer) => redis.stop(),
-    end: (redis: RedisServer) => redis.start(),
+    begin: () => redis.stop(),
+    end: () => redis.start(),
   },
   {
     name: 'a Redis that has no memory left',
-    begin: (redis: RedisServer) => redis.say('CONFIG', 'SET', 'maxmemory', 1),
-    end: (redis: RedisServer) => redis.say('CONFIG', 'SET', 'maxmemory', 0),
+    begin: () => redis.say('CONFIG', 'SET', 'maxmemory', 1),
+    end: () => redis.say('CONFIG', 'SET', 'maxmemory', 0),
   },
 ];
 
-for (const { name, begin, end } of outages) {
-  test(`${name}: requests are refused or let through in time, as their plan says, and counted later`, async (t) => {
-    const { redis, scene, gateway } = await prepare(t);
-    for (const key of ['ada', 'cyd', 'gus', 'dan']) assert.equal((await call(gateway, { key })).status, 200);
-    await begin(redis);
+for (const [at, { name, begin, end }] of outages.entries()) {
+  const [ada, cyd, gus, dan] = ['ada', 'cyd', 'gus', 'dan'].map((one) => `${one}${at}`) as [
+    string,
+    string,
+    string,
+    string,
+  ];
+  test(`${name}: requests are refused or let through in time, as their plan says, and counted later`, async () => {
+    const before = { began: times('the store does not answer'), ended: times('the store answers again') };
+    for (const key of [ada, cyd, gus, dan]) assert.equal((await call(gateway, { key })).status, 200);
+    const owedBefore = await Promise.all(['allow', 'crowded'].map(owedBy));
+    await begin();
 
     const seen = scene.upstream.requests.length;
-    for (const key of ['ada', 'dan']) {
+    for (const key of [ada, dan]) {
       for (let turn = 0; turn < 20; turn += 1) {
         const refused = await timed(call(gateway, { key }));
         assert.equal(refused.status, 503);
@@ -87,46 +90,42 @@ for (const { name, begin, end } of outages) {
       }
     }
     assert.equal(scene.upstream.requests.length, seen, 'none of them went through');
-    const crowd = await Promise.all(Array.from({ length: 50 }, () => timed(call(gateway, { key: 'ada' }))));
+    const crowd = await Promise.all(Array.from({ length: 50 }, () => timed(call(gateway, { key: ada }))));
     assert.ok(crowd.every(({ status }) => status === 503));
-    for (const key of ['cyd', 'gus']) {
+    for (const key of [cyd, gus]) {
       for (let turn = 0; turn < 20; turn += 1)
         assert.equal((await timed(call(gateway, { key }))).status, 200);
     }
-    assert.equal((await fetch(`${gateway.adminUrl}/readyz`)).status, 503);
-    assert.ok(!says(gateway, 'the store answers again'), 'the outage is not over');
+    // What it was asked before may be told for two seconds more.
+    await until(async () => (await readyz(gateway)).status === 503);
+    await isTold(before.began, gateway, ada);
+    assert.equal(times('the store answers again'), before.ended, 'the outage is not over');
 
-    await end(redis);
-    await until(async () => (await call(gateway, { key: 'ada' })).status === 200);
-    await usedSettlesAt(gateway, 21, 'cyd');
-    await usedSettlesAt(gateway, 2, 'ada');
-    await until(() => says(gateway, 'the store answers again'));
-    assert.ok(says(gateway, 'the store does not answer'));
-    const metrics = await gateway.metrics();
-    for (const [key, plan] of [
-      ['cyd', 'allow'],
-      ['gus', 'crowded'],
-    ]) {
+    await end();
+    await until(async () => (await call(gateway, { key: ada })).status === 200);
+    await usedSettlesAt(gateway, 21, cyd);
+    await usedSettlesAt(gateway, 2, ada);
+    await until(() => times('the store answers again') > before.ended);
+    for (const [which, plan] of ['allow', 'crowded'].entries()) {
+      const key = plan === 'allow' ? cyd : gus;
       const lines = gateway.logs().filter(({ keyId, msg }) => keyId === key && msg === 'answered');
       assert.equal(lines.filter(({ owed }) => owed === true).length, 20);
-      const decisions = `gatehouse_quota_decisions_total{plan="${plan}",outcome="owed"} 20\n`;
-      assert.ok(metrics.includes(decisions), `of ${plan} as many are owed`);
+      assert.equal((await owedBy(plan)) - owedBefore[which]!, 20, `of ${plan} as many are owed`);
     }
   });
 }
 
 const absences = {
-  'a Redis that was gone': async (t: TestContext) => {
-    const redis = await startRedisServer(t, { args: durable });
-    return { url: redis.url, begin: () => redis.stop(), end: () => redis.start() };
-  },
-  'a SQLite file that was locked': (t: TestContext) => {
+  'a Redis that was gone': () => ({ scene, gateway, begin: () => redis.stop(), end: () => redis.start() }),
+  'a SQLite file that was locked': async (t: TestContext) => {
     const path = `${tempFolder(t)}/gatehouse.db`;
     const locker = (): DatabaseSync => (open ??= new DatabaseSync(path, { timeout: 5000 }));
     let open: DatabaseSync | undefined;
     t.after(() => open?.close());
+    const locked = await openQuotaScene(t, { plans, keys }, `sqlite:${path}`);
     return {
-      url: `sqlite:${path}`,
+      scene: locked,
+      gateway: await locked.start(),
       begin: () => locker().exec('BEGIN IMMEDIATE'),
       end: () => locker().exec('ROLLBACK'),
     };
@@ -135,26 +134,26 @@ const absences = {
 
 for (const [name, prepareAbsence] of Object.entries(absences)) {
   test(`${name} learns soon of the shared places that were left meanwhile`, async (t) => {
-    const { url, begin, end } = await prepareAbsence(t);
-    const narrow = { concurrency: { limit: 2, shared: true } };
-    const scene = await openQuotaScene(t, { plans: { narrow }, keys: keysOf('narrow', 'ada') }, url);
-    const gateway = await scene.start();
+    const absence = await prepareAbsence(t);
+    const { upstream } = absence.scene;
+    const narrow = () => call(absence.gateway, { key: 'una' });
+    const told = times('the store does not answer', absence.gateway);
     const release = Promise.withResolvers<void>();
-    scene.upstream.handler = (_request, res) => void release.promise.then(() => res.end('ok'));
-    const answers = [call(gateway), call(gateway)];
-    await until(() => scene.upstream.requests.length === 2);
-    await begin();
+    upstream.handler = (_request, res) => void release.promise.then(() => res.end('ok'));
+    const seen = upstream.requests.length;
+    const answers = [narrow(), narrow()];
+    await until(() => upstream.requests.length === seen + 2);
+    await absence.begin();
     release.resolve();
     for (const answer of answers) assert.equal((await answer).status, 200);
-    await until(() => says(gateway, 'the store does not answer'));
-    await end();
+    await isTold(told, absence.gateway, 'una');
+    await absence.end();
     // The places would expire by themselves 30 s after they were taken.
-    await until(async () => (await call(gateway)).status === 200, { within: 12_000 });
+    await until(async () => (await narrow()).status === 200, { within: 12_000 });
   });
 }
 
-test('units that were drawn already are spent before anyone is refused', async (t) => {
-  const { redis, gateway } = await prepare(t);
+test('units that were drawn already are spent before anyone is refused', async () => {
   const crowd = async (): Promise<readonly Answer[]> =>
     Promise.all(Array.from({ length: 40 }, () => call(gateway, { key: 'bob' })));
   for (let turn = 0; turn < 5; turn += 1) await crowd();
@@ -167,8 +166,7 @@ test('units that were drawn already are spent before anyone is refused', async (
   await usedSettlesAt(gateway, 200 + served + 1, 'bob');
 });
 
-test('a key that was seen lately goes on when keys cannot be looked up; any other is 500, never 401', async (t) => {
-  const { redis, scene, gateway } = await prepare(t);
+test('a key that was seen lately goes on when keys cannot be looked up; any other is 500, never 401', async () => {
   await putKey(scene, 'eve');
   await putKey(scene, 'fay');
   // With cacheFor 0s every request asks the store for the key.
@@ -190,131 +188,123 @@ test('a key that was seen lately goes on when keys cannot be looked up; any othe
 });
 
 test('a gateway that starts before its Redis says so, and works as soon as it is there', async (t) => {
-  const redis = await startRedisServer(t);
-  await redis.stop();
-  const scene = await openQuotaScene(t, { plans, keys }, redis.url);
-  const gateway = await scene.start();
-  assert.ok(says(gateway, 'the store does not answer'));
-  const { status, reasons } = await readyz(gateway);
+  const late = await startRedisServer(t);
+  await late.stop();
+  const own = await openQuotaScene(t, { plans, keys }, late.url);
+  const early = await own.start();
+  assert.ok(says(early, 'the store does not answer'));
+  const { status, reasons } = await readyz(early);
   assert.equal(status, 503);
   assert.deepEqual(reasons, ['the store does not answer']);
-  assert.equal((await timed(call(gateway))).refusal, 'quota_unavailable');
-  await redis.start();
-  await until(async () => (await call(gateway)).status === 200);
-  await until(async () => (await readyz(gateway)).status === 200);
-  assert.equal(await usedBy(gateway), 1);
+  assert.equal((await timed(call(early))).refusal, 'quota_unavailable');
+  await late.start();
+  await until(async () => (await call(early)).status === 200);
+  await until(async () => (await readyz(early)).status === 200);
+  assert.equal(await usedBy(early), 1);
 });
 
 test('a Redis that comes back without its keys is told of once, and the gateway goes on', async (t) => {
-  const redis = await startRedisServer(t);
-  const scene = await openQuotaScene(t, { plans, keys }, redis.url);
-  await putKey(scene, 'eve');
-  const gateway = await scene.start();
-  assert.equal((await call(gateway, { key: 'eve' })).status, 200);
-  await redis.stop();
-  await redis.start();
+  const forgetful = await startRedisServer(t);
+  const own = await openQuotaScene(t, { plans, keys }, forgetful.url);
+  await putKey(own, 'eve');
+  const asked = await own.start();
+  assert.equal((await call(asked, { key: 'eve' })).status, 200);
+  await forgetful.stop();
+  await forgetful.start();
   const emptied = 'the store has lost its list of changes, and with it perhaps keys and usage';
-  await until(() => says(gateway, emptied));
-  await until(async () => (await call(gateway, { key: 'eve' })).status === 401);
-  await until(async () => (await readyz(gateway)).status === 200);
+  await until(() => says(asked, emptied));
+  await until(async () => (await call(asked, { key: 'eve' })).status === 401);
+  await until(async () => (await readyz(asked)).status === 200);
   assert.deepEqual(
-    gateway.logs().flatMap(({ msg, level }) => (msg === emptied ? [level] : [])),
+    asked.logs().flatMap(({ msg, level }) => (msg === emptied ? [level] : [])),
     ['error'],
   );
 });
 
-test('a gateway stops in time while its Redis is away', async (t) => {
-  const { redis, gateway } = await prepare(t);
-  await call(gateway, { key: 'bob' });
+for (const workers of [1, 2]) {
+  test(`whose readiness leaves out the store is sent traffic without it, with ${workers} processes`, async () => {
+    const asked = workers === 1 ? gateway : await scene.start({ workers });
+    await redis.stop();
+    await until(async () => (await readyz(asked)).status === 503);
+    const answer = await readyz(asked, '?exclude=store');
+    assert.deepEqual(answer, { status: 200, reasons: ['the store does not answer'] });
+    assert.equal((await call(asked, { key: 'gus' })).status, 200);
+    assert.match(await asked.metrics(), /^gatehouse_ready 0$/m);
+    await redis.start();
+    await until(async () => (await readyz(asked)).status === 200);
+    assert.match(await asked.metrics(), /^gatehouse_ready 1$/m);
+    if (asked !== gateway) await asked.stop();
+  });
+}
+
+// The last of those that share the gateway.
+test('a gateway stops in time while its Redis is away', async () => {
+  assert.equal((await call(gateway, { key: 'bob' })).status, 200);
   redis.signal('SIGSTOP');
   const startedAt = performance.now();
   assert.equal((await gateway.stop()).code, 0);
   assert.ok(performance.now() - startedAt < 8000);
 });
 
-test('when the SQLite file is deleted, an unknown key is 500, never 401, and the gateway is not ready', async (t) => {
+test('when the SQLite file is deleted, an unknown key is 500, never 401, and no command makes an empty one in its place', async (t) => {
   const folder = tempFolder(t);
-  const scene = await openQuotaScene(t, { plans, keys }, `sqlite:${folder}/gatehouse.db`);
-  const gateway = await scene.start();
-  assert.equal((await call(gateway, { key: 'nobody' })).status, 401);
-  for (const end of ['', '-wal', '-shm']) rmSync(`${folder}/gatehouse.db${end}`, { force: true });
-  const answer = await call(gateway, { key: 'somebody' });
+  const file = `${folder}/gatehouse.db`;
+  const own = await openQuotaScene(t, { plans, keys }, `sqlite:${file}`);
+  const bereft = await own.start();
+  assert.equal((await call(bereft, { key: 'nobody' })).status, 401);
+  for (const end of ['', '-wal', '-shm']) rmSync(file + end, { force: true });
+  const answer = await call(bereft, { key: 'somebody' });
   assert.equal(answer.status, 500);
   assert.equal(answer.refusal, 'keys_unavailable');
   assert.equal(answer.text, '{"error":"Internal server error"}');
-  await until(async () => (await readyz(gateway)).status === 503);
-  assert.deepEqual((await readyz(gateway)).reasons, ['the store does not answer']);
-});
-
-for (const workers of [1, 2]) {
-  test(`whose readiness leaves out the store is sent traffic without it, with ${workers} processes`, async (t) => {
-    const redis = await startRedisServer(t);
-    const scene = await openQuotaScene(t, { plans, keys }, redis.url);
-    const gateway = await scene.start({ workers });
-    await redis.stop();
-    await until(async () => (await readyz(gateway)).status === 503);
-    const answer = await readyz(gateway, '?exclude=store');
-    assert.deepEqual(answer, { status: 200, reasons: ['the store does not answer'] });
-    assert.equal((await call(gateway, { key: 'gus' })).status, 200);
-    assert.match(await gateway.metrics(), /^gatehouse_ready 0$/m);
-    await redis.start();
-    await until(async () => (await readyz(gateway)).status === 200);
-    assert.match(await gateway.metrics(), /^gatehouse_ready 1$/m);
-  });
-}
-
-test('no command gives a gateway whose SQLite file was deleted an empty one in its place', async (t) => {
-  const folder = tempFolder(t);
-  const file = `${folder}/gatehouse.db`;
-  const scene = await openQuotaScene(t, { plans, keys }, `sqlite:${file}`);
-  const gateway = await scene.start();
-  assert.equal((await call(gateway, { key: 'nobody' })).status, 401);
-  for (const end of ['', '-wal', '-shm']) rmSync(file + end, { force: true });
-  const run = (...words: string[]) => runCli([...words, '--config', gateway.configFile]);
+  await until(async () => (await readyz(bereft)).status === 503);
+  assert.deepEqual((await readyz(bereft)).reasons, ['the store does not answer']);
   const looks = [
     ['usage', 'show'],
     ['keys', 'list'],
   ];
-  for (const { code, stderr } of await Promise.all(looks.map((words) => run(...words)))) {
+  const config = ['--config', bereft.configFile];
+  for (const words of looks) {
+    const { code, stderr } = await commandHere([...words, ...config]);
     assert.equal(code, 74);
     assert.equal(stderr, `gatehouse: the store cannot be used: cannot open ${file}: there is no such file\n`);
   }
-  const { code, stderr } = await run('keys', 'create', '--plan', 'free', '--quiet');
+  const { code, stderr } = await runCli(['keys', 'create', '--plan', 'free', '--quiet', ...config]);
   assert.deepEqual([code, stderr], [0, `gatehouse: a new store was made at ${file}\n`]);
 
-  assert.equal((await call(gateway, { key: 'somebody' })).refusal, 'keys_unavailable');
-  assert.equal((await call(gateway, { key: 'ada' })).refusal, 'quota_unavailable');
+  assert.equal((await call(bereft, { key: 'somebody' })).refusal, 'keys_unavailable');
+  assert.equal((await call(bereft, { key: 'ada' })).refusal, 'quota_unavailable');
   const reason = `${file} is not the database that it was at the start`;
   // A further reason of an outage is told by a call that fails five seconds after the last.
   await until(async () => {
-    await readyz(gateway);
-    return gateway.logs().some((line) => line['reason'] === reason);
+    await readyz(bereft);
+    return bereft.logs().some((line) => line['reason'] === reason);
   });
-  await until(async () => (await readyz(gateway)).status === 503);
-  await gateway.stop();
-  const next = await scene.start();
+  await until(async () => (await readyz(bereft)).status === 503);
+  await bereft.stop();
+  const next = await own.start();
   assert.equal((await call(next, { key: 'ada' })).status, 200, 'until a restart');
 });
 
 test('workers that stop while Redis is silent say what is lost before their time is over', async (t) => {
-  const redis = await startRedisServer(t);
+  const silent = await startRedisServer(t);
   const yaml = { workers: 2, storeDeadline: '8s', drain: { timeout: '200ms' } };
   const both = { both: { quotas, concurrency: { limit: 100, shared: true } } };
-  const scene = await openQuotaScene(t, { plans: both, keys: keysOf('both', 'ada'), ...yaml }, redis.url);
-  const gateway = await scene.start();
-  const callMany = () => Promise.allSettled(Array.from({ length: 20 }, () => call(gateway, { key: 'ada' })));
+  const own = await openQuotaScene(t, { plans: both, keys: keysOf('both', 'ada'), ...yaml }, silent.url);
+  const leading = await own.start();
+  const callMany = () => Promise.allSettled(Array.from({ length: 20 }, () => call(leading, { key: 'ada' })));
   for (let round = 0; round < 5; round += 1) await callMany();
-  redis.signal('SIGSTOP');
+  silent.signal('SIGSTOP');
   // A reload asks the store for the keys of the file, and waits for that as well.
-  gateway.child.kill('SIGHUP');
-  await until(() => says(gateway, 'the configuration was reloaded'));
+  leading.child.kill('SIGHUP');
+  await until(() => says(leading, 'the configuration was reloaded'));
   // Requests that still wait for the store when their connections are cut.
   const waiting = callMany();
-  await until(async () => (await gateway.inFlight()) >= 20);
-  assert.equal((await gateway.stop()).code, 0);
+  await until(async () => (await leading.inFlight()) >= 20);
+  assert.equal((await leading.stop()).code, 0);
   await waiting;
-  assert.ok(says(gateway, 'the store is still away: what was owed is lost'));
-  assert.ok(!says(gateway, 'a worker has not finished in time and is killed'));
+  assert.ok(says(leading, 'the store is still away: what was owed is lost'));
+  assert.ok(!says(leading, 'a worker has not finished in time and is killed'));
 });
 
 test('an SQLite file that cannot be opened ends the start with code 74', async (t) => {
@@ -325,8 +315,8 @@ test('an SQLite file that cannot be opened ends the start with code 74', async (
 });
 
 /** A key in the store, as the key commands make it. */
-async function putKey(scene: QuotaScene, id: string): Promise<void> {
-  const store = await openStore(parseStoreAddress(scene.store), { deadlineMs: 2000 });
+async function putKey(into: QuotaScene, id: string): Promise<void> {
+  const store = await openStore(parseStoreAddress(into.store), { deadlineMs: 2000 });
   const to = aKey({ id, secrets: [aSecret({ digest: digestOf(secretOf(id)) })] });
   assert.equal(await store.keys.changeKey({ from: undefined, to, note: aNote() }), 'done');
   await store.close();
@@ -340,8 +330,26 @@ async function timed(answer: Promise<Answer>): Promise<Answer> {
   return given;
 }
 
-function says(gateway: Gateway, sentence: string): boolean {
-  return gateway.logs().some(({ msg }) => msg === sentence);
+function says(one: Gateway, sentence: string): boolean {
+  return times(sentence, one) > 0;
+}
+
+function times(sentence: string, one = gateway): number {
+  return one.logs().filter(({ msg }) => msg === sentence).length;
+}
+
+/** Of an outage that follows another within five seconds the first call after them tells. */
+async function isTold(before: number, one: Gateway, key: string): Promise<void> {
+  await until(async () => {
+    await call(one, { key });
+    return times('the store does not answer', one) > before;
+  });
+}
+
+/** How many requests of a plan were let through on credit. */
+async function owedBy(plan: string): Promise<number> {
+  const series = new RegExp(`quota_decisions_total\\{plan="${plan}",outcome="owed"\\} (\\d+)\n`);
+  return Number(series.exec(await gateway.metrics())?.[1] ?? 0);
 }
 
 async function readyz({ adminUrl }: Gateway, query = ''): Promise<{ status: number; reasons: string[] }> {
