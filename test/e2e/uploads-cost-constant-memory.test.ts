@@ -14,10 +14,10 @@ import { uploadBytes, type Framing } from '../helpers/send-upload.ts';
 import { openRaw } from '../helpers/raw-socket.ts';
 import { startGateway, type Gateway } from '../helpers/start-gateway.ts';
 
-const parallel = 20;
+const parallel = 15;
 const fileBytes = 10_000_000;
 
-/** In megabytes. Memory that grew with the uploads would be 200. */
+/** In megabytes. Memory that grew with the uploads would be 150. */
 const growthMax = 60;
 /** The same for the forms that hold as much as they can: 60 and more. */
 const growthOfFormsMax = 45;
