@@ -592,44 +592,53 @@ test('bodies take the memory they may and no more', async (t) => {
 
 const chunk = (size: number): string => `${size.toString(16)}\r\n${'x'.repeat(size)}\r\n`;
 
-describe('a body that is taken as it comes holds memory while it arrives', async () => {
-  const narrow = await openDoor(
-    { after },
-    {
-      limits: { bodyMemory: '100KB' },
-      upstreams: { recognition: { connections: 1 } },
-      routes: [{ path: '/v1/any', methods: ['POST'], body: { any: { maxSize: '100KB' } } }],
-    },
-  );
-  const begin = async (t: Scene): Promise<RawSocket> => {
-    const raw = await openRaw(t, narrow.gateway.port);
-    raw.write(upload(chunked, '/v1/any') + chunk(60_000));
-    return raw;
-  };
-  /** Of two there is room for one. Which it is is for the gateway to say. */
-  async function beginAlone(t: Scene): Promise<RawSocket> {
-    const both = [await begin(t), await begin(t)] as const;
-    const late = await until(() => both.find((raw) => raw.received().length > 0));
-    assertRefused((await late.responses(1))[0], 'overloaded');
-    return both[0] === late ? both[1] : both[0];
-  }
-  async function holdSeat(t: Scene): Promise<() => void> {
-    let answer: (() => void) | undefined;
-    narrow.upstream.handler = (_request, res) => void (answer = () => res.end());
-    const raw = await openRaw(t, narrow.gateway.port);
-    raw.write(upload('Content-Length: 1\r\n', '/v1/any') + 'x');
-    const go = await until(() => answer);
-    narrow.upstream.handler = (_request, res) => res.end();
-    return go;
-  }
-  // A second time, because what the first has not given back is missing then.
-  const twice = async (round: () => Promise<void>): Promise<void> => {
-    for (let i = 0; i < 2; i += 1) {
-      await round();
-      await until(async () => (await narrow.gateway.inFlight()) === 0);
-    }
-  };
+/** Where there is memory for one body, and one connection to the upstream. */
+const narrow = await openDoor(
+  { after },
+  {
+    limits: { bodyMemory: '100KB' },
+    upstreams: { recognition: { connections: 1 } },
+    routes: [
+      { path: '/v1/any', methods: ['POST'], body: { any: { maxSize: '100KB' } } },
+      { path: '/v1/json', methods: ['POST'], body: { json: { maxSize: '60KB', schema: {} } } },
+      { path: '/v1/form', methods: ['POST'], body: { upload: { files: { file: {} }, maxSize: '60KB' } } },
+    ],
+  },
+);
 
+async function begin(t: Scene): Promise<RawSocket> {
+  const raw = await openRaw(t, narrow.gateway.port);
+  raw.write(upload(chunked, '/v1/any') + chunk(60_000));
+  return raw;
+}
+
+/** Of two there is room for one. Which it is is for the gateway to say. */
+async function beginAlone(t: Scene): Promise<RawSocket> {
+  const both = [await begin(t), await begin(t)] as const;
+  const late = await until(() => both.find((raw) => raw.received().length > 0));
+  assertRefused((await late.responses(1))[0], 'overloaded');
+  return both[0] === late ? both[1] : both[0];
+}
+
+async function holdSeat(t: Scene): Promise<() => void> {
+  let answer: (() => void) | undefined;
+  narrow.upstream.handler = (_request, res) => void (answer = () => res.end());
+  const raw = await openRaw(t, narrow.gateway.port);
+  raw.write(upload('Content-Length: 1\r\n', '/v1/any') + 'x');
+  const go = await until(() => answer);
+  narrow.upstream.handler = (_request, res) => res.end();
+  return go;
+}
+
+/** A second time, because what the first has not given back is missing then. */
+async function twice(round: () => Promise<void>): Promise<void> {
+  for (let i = 0; i < 2; i += 1) {
+    await round();
+    await until(async () => (await narrow.gateway.inFlight()) === 0);
+  }
+}
+
+describe('a body that is taken as it comes holds memory while it arrives', () => {
   it('until its answer is out', async (t) => {
     narrow.upstream.handler = (_request, res) => res.end();
     await twice(async () => {
@@ -679,13 +688,7 @@ describe('a body that is taken as it comes holds memory while it arrives', async
 });
 
 test('a body that is refused leaves its memory to others', async (t) => {
-  const narrow = await openDoor(t, {
-    limits: { bodyMemory: '100KB' },
-    routes: [
-      { path: '/v1/json', methods: ['POST'], body: { json: { maxSize: '60KB', schema: {} } } },
-      { path: '/v1/form', methods: ['POST'], body: { upload: { files: { file: {} }, maxSize: '60KB' } } },
-    ],
-  });
+  await until(async () => (await narrow.gateway.inFlight()) === 0);
   const send = async (headers: string, path: string, body: string): Promise<RawResponse | undefined> => {
     const raw = await openRaw(t, narrow.gateway.port);
     raw.write(upload(`Content-Length: ${body.length}\r\nContent-Type: ${headers}\r\n`, path) + body);
