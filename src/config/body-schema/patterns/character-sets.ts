@@ -15,11 +15,13 @@ export function characterSets(parts: readonly string[]): CharacterSets {
   const different = [...new Set(parts)];
   const kinds = kindsOf(different.filter((part) => isClassBeyondAscii(part)));
   const sample = [...new Set([...ascii, ...others, ...kinds, ...different.flatMap(namedIn)])];
-  if (different.length * sample.length > testsMax) throw new PatternTooLarge();
+  if (different.filter((part) => !isLiteral(part)).length * sample.length > testsMax)
+    throw new PatternTooLarge();
   const all = (1n << BigInt(sample.length)) - 1n;
   const known = new Map<string, bigint>();
   const anything = all & ~1n; // less one, as `[^]` alone is known to take all
   const read = (part: string): bigint => {
+    if (isLiteral(part)) return 1n << BigInt(sample.indexOf(part));
     // What an earlier group took may be anything.
     if (backReference.test(part)) return anything;
     const expression = new RegExp(`^(?:${part})$`, 'u');
@@ -44,12 +46,16 @@ const backReference = /^(?:\(\?[ims]+:)?\\(?:[1-9]|k)/;
 const looksBeyondAscii = /\\p|[^\0-\x7f]|\[.*\\[ux]/isu;
 const oneCharacter = /^[^]$/u;
 /** About 100 and 200 ms. */
-const testsMax = 1_000_000;
+const testsMax = 300_000;
 const classesMax = 32;
 
-/** A character by itself is in the sample anyway. */
+/** A character by itself takes no other, and is in the sample anyway. */
+function isLiteral(part: string): boolean {
+  return part !== '.' && oneCharacter.test(part);
+}
+
 function isClassBeyondAscii(part: string): boolean {
-  return looksBeyondAscii.test(part) && !backReference.test(part) && !oneCharacter.test(part);
+  return looksBeyondAscii.test(part) && !backReference.test(part) && !isLiteral(part);
 }
 
 /** One character of each kind that these parts tell apart. */
