@@ -2,28 +2,34 @@ import { slownessOf, type Slowness } from '../body-schema/patterns/slow-pattern.
 import { isObject } from '../../content/is-object.ts';
 import { subschemas } from '../body-schema/subschemas.ts';
 import { show } from '../wording.ts';
+import { sizeOrZero } from './amounts.ts';
 import type { Rule } from './draft.ts';
 
 /** Up to this length even a pattern that doubles its time with each character ends within milliseconds. */
 const doublingLengthMax = 16;
 /** The same for a pattern whose time grows with the square of the length. */
 const growingLengthMax = 1000;
+/** So many characters are read within milliseconds too. */
+const quickReadsMax = 2 ** 22;
 
 /** A body schema's pattern runs on texts that clients choose, and nothing else is answered meanwhile. */
 export const patternsAreQuick: Rule = ({ config: { routes } }, report) => {
   for (const { body } of routes) {
     if (typeof body === 'string') continue;
-    for (const { schema } of subschemas(body.json?.schema ?? body.upload?.fields.schema)) {
+    const texts = body.json ?? body.upload?.fields;
+    if (texts === undefined) continue;
+    const sizeMax = sizeOrZero(texts.maxSize);
+    for (const { schema } of subschemas(texts.schema)) {
       const { pattern, patternProperties, propertyNames, maxLength } = schema;
       if (typeof pattern === 'string') {
-        const fault = faultOf(pattern, maxLength);
+        const fault = faultOf(pattern, { maxLength, sizeMax });
         if (fault)
           report.warning(schema, 'pattern', `${fault.why}, or set maxLength to ${fault.lengthMax} or less`);
       }
       if (!isObject(patternProperties)) continue;
       const nameLengthMax = isObject(propertyNames) ? propertyNames['maxLength'] : undefined;
       for (const key of Object.keys(patternProperties)) {
-        const fault = faultOf(key, nameLengthMax);
+        const fault = faultOf(key, { maxLength: nameLengthMax, sizeMax });
         if (fault)
           report.warning(
             patternProperties,
@@ -41,13 +47,25 @@ interface Fault {
   readonly lengthMax: number;
 }
 
-function faultOf(pattern: string, textLengthMax: unknown): Fault | undefined {
-  const slowness = slownessOf(pattern);
+function faultOf(pattern: string, { maxLength, sizeMax }: Bounds): Fault | undefined {
+  const textLength = typeof maxLength === 'number' ? Math.min(maxLength, sizeMax) : sizeMax;
+  const slowness = slownessOf(pattern, textLength);
   if (slowness === undefined) return undefined;
-  const isGrowing = slowness.kind === 'dividing' || slowness.kind === 'searching';
-  const lengthMax = isGrowing ? growingLengthMax : doublingLengthMax;
-  if (typeof textLengthMax === 'number' && textLengthMax <= lengthMax) return undefined;
+  const lengthMax = lengthMaxOf(slowness);
+  if (textLength <= lengthMax) return undefined;
   return { why: `${show(pattern)} ${reasonOf(slowness)}`, lengthMax };
+}
+
+interface Bounds {
+  /** As the schema gives it, if it does. */
+  readonly maxLength: unknown;
+  readonly sizeMax: number;
+}
+
+function lengthMaxOf(slowness: Slowness): number {
+  if (slowness.kind === 'dividing' || slowness.kind === 'searching') return growingLengthMax;
+  if (slowness.kind !== 'counting') return doublingLengthMax;
+  return Math.max(doublingLengthMax, Math.min(growingLengthMax, Math.floor(quickReadsMax / slowness.reads)));
 }
 
 const hold = 'a hostile text can make it hold up every request';
@@ -59,5 +77,7 @@ function reasonOf(slowness: Slowness): string {
     return `can divide a text anywhere between its ${slowness.at.map(show).join(' and ')}, and ${hold} for seconds: let the two share no character`;
   if (slowness.kind === 'searching')
     return `searches for its ${show(slowness.at)} again from each character, and ${hold} for seconds: begin it with "^"`;
+  if (slowness.kind === 'counting')
+    return `counts its ${show(slowness.at)} again from each character, and ${hold}: begin it with "^" or lower the counts`;
   return `is too large to tell whether ${hold}: make it smaller`;
 }

@@ -361,6 +361,10 @@ test('a pattern that a hostile text can slow down is a warning, one of its prope
             d: { pattern: '^\\s+|\\s+$' }
             e: { pattern: '^\\d+\\w+!$', maxLength: 1001 }
             f: { pattern: '^\\d+\\w+!$', maxLength: 1000 }
+            g: { pattern: '\\w{1,400}!' }
+            h: { pattern: '\\w{1,400}!', maxLength: 32768 }
+            i: { pattern: '([a-z]{1,20} ?){1,3}!', maxLength: 2048 }
+            j: { pattern: '([a-z]{1,20} ?){1,3}!', maxLength: 498 }
           patternProperties: { '^(x*y*)*$': {} }
           additionalProperties: { propertyNames: { maxLength: 16 }, patternProperties: { '^(x*y*)*$': {} } }
 `;
@@ -375,8 +379,22 @@ test('a pattern that a hostile text can slow down is a warning, one of its prope
     `properties.c.pattern: "^(a+)+$" ${doubling('a')}, or set maxLength to 16 or less`,
     String.raw`properties.d.pattern: "^\\s+|\\s+$" searches for its "\\s" again from each character, ${hold} for seconds: begin it with "^", or set maxLength to 1000 or less`,
     String.raw`properties.e.pattern: "^\\d+\\w+!$" can divide a text anywhere between its "\\d" and "\\w", ${hold} for seconds: let the two share no character, or set maxLength to 1000 or less`,
+    String.raw`properties.g.pattern: "\\w{1,400}!" counts its "\\w" again from each character, ${hold}: begin it with "^" or lower the counts, or set maxLength to 1000 or less`,
+    `properties.i.pattern: "([a-z]{1,20} ?){1,3}!" counts its "[a-z]" again from each character, ${hold}: begin it with "^" or lower the counts, or set maxLength to 498 or less`,
     `patternProperties["…"]: "^(x*y*)*$" ${doubling('x')}, or set propertyNames: { maxLength: 16 }`,
   ]);
+});
+
+test('a pattern is quick on a text that its body has no room for', (t) => {
+  const schema = String.raw`schema: { properties: { a: { pattern: '\w{1,400}!' }, b: { pattern: '\s+$' } } }`;
+  const warningsOf = (body: string): number => {
+    const text = `${routed}routes: [{ path: /v1/x, methods: [POST], body: ${body} }]\n`;
+    return loadConfig(writeTemporary(t, text), {}).warnings.length;
+  };
+  assert.equal(warningsOf(`{ json: { ${schema} } }`), 2);
+  assert.equal(warningsOf(`{ json: { maxSize: 32KB, ${schema} } }`), 1);
+  assert.equal(warningsOf(`{ json: { maxSize: 1000B, ${schema} } }`), 0);
+  assert.equal(warningsOf(`{ upload: { files: { f: {} }, fields: { ${schema} } } }`), 1);
 });
 
 test('a file that is not there is not a file with errors', () => {

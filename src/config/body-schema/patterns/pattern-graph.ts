@@ -1,6 +1,5 @@
 import type { CharacterSets } from './character-sets.ts';
-import { PatternTooLarge, type PatternTree } from './pattern-tree.ts';
-import { waysThrough } from './pattern-ways.ts';
+import { PatternTooLarge, type PatternRepeat, type PatternTree } from './pattern-tree.ts';
 
 /** One character of a pattern, and what may come after it. */
 export interface PatternState {
@@ -21,8 +20,8 @@ export interface PatternState {
 
 /**
  * Which character of a pattern may be taken after which (Glushkov's automaton). A state without text comes first and takes any
- * character: a failed search starts again one further on. A count that leaves `endlessFrom` ways or more to read a text is taken
- * for an endless repetition, any other for one or two.
+ * character: a failed search starts again one further on. A count that `isEndless` is drawn as a repetition without end, any other
+ * as one or two.
  */
 export function drawPattern(tree: PatternTree, options: DrawingOptions): readonly PatternState[] {
   return new Graph(tree, options).states;
@@ -30,7 +29,7 @@ export function drawPattern(tree: PatternTree, options: DrawingOptions): readonl
 
 interface DrawingOptions {
   readonly sets: CharacterSets;
-  readonly endlessFrom: number;
+  readonly isEndless: (repeat: PatternRepeat) => boolean;
   /** Whether a look is over when it has found something; if not, it may find it far on, again and again. */
   readonly looksEnd: boolean;
 }
@@ -52,15 +51,15 @@ const nothing: Piece = { first: [], last: [], empty: true };
 
 class Graph {
   readonly states: PatternState[] = [];
-  readonly #endlessFrom: number;
+  readonly #isEndless: DrawingOptions['isEndless'];
   readonly #looksEnd: boolean;
   readonly #sets: CharacterSets;
   /** The word characters, where they matter. */
   readonly #word: bigint | undefined;
   #ways = 0;
 
-  constructor(tree: PatternTree, { sets, endlessFrom, looksEnd }: DrawingOptions) {
-    this.#endlessFrom = endlessFrom;
+  constructor(tree: PatternTree, { sets, isEndless, looksEnd }: DrawingOptions) {
+    this.#isEndless = isEndless;
     this.#looksEnd = looksEnd;
     this.#sets = sets;
     this.#word = hasBorder(tree) ? this.#sets.of(String.raw`\w`) : undefined;
@@ -105,16 +104,17 @@ class Graph {
     return { ...place, first: [...first, ...place.first] };
   }
 
-  #repeat({ part, least, most }: Extract<PatternTree, { kind: 'repeat' }>): Piece {
-    if (most === 0) return nothing;
-    const piece = this.#repeatOnceOrMore(part, { least, most });
-    return least === 0 ? { ...piece, empty: true } : piece;
+  #repeat(repeat: PatternRepeat): Piece {
+    if (repeat.most === 0) return nothing;
+    const piece = this.#repeatOnceOrMore(repeat);
+    return repeat.least === 0 ? { ...piece, empty: true } : piece;
   }
 
-  #repeatOnceOrMore(part: PatternTree, { least, most }: { least: number; most: number }): Piece {
+  #repeatOnceOrMore(repeat: PatternRepeat): Piece {
+    const { part, least, most } = repeat;
     const piece = this.#draw(part);
     if (most === 1) return piece;
-    if (most === Infinity || waysThrough({ kind: 'repeat', part, least, most }) >= this.#endlessFrom) {
+    if (most === Infinity || this.#isEndless(repeat)) {
       this.#link(piece.last, piece.first);
       // Which of the required rounds take nothing is another choice.
       if (piece.empty && least > 1) this.#link(piece.last, piece.first);

@@ -7,7 +7,15 @@ export type PatternTree =
   /** Looks from here without taking a character: `(?=…)`. A lookbehind has its parts as they are read: from its end. */
   | { readonly kind: 'look'; readonly part: PatternTree }
   | { readonly kind: 'sequence' | 'choice'; readonly parts: readonly PatternTree[] }
-  | { readonly kind: 'repeat'; readonly part: PatternTree; readonly least: number; readonly most: number };
+  | PatternRepeat;
+
+/** A part that is read a number of times in a row: `*`, `{1,20}`. */
+export interface PatternRepeat {
+  readonly kind: 'repeat';
+  readonly part: PatternTree;
+  readonly least: number;
+  readonly most: number;
+}
 
 /** The pattern is too large, or nested too deep, for the time allowed to look at it. */
 export class PatternTooLarge extends Error {}
@@ -39,8 +47,18 @@ export function parsePattern(pattern: string): PatternTree {
 /** All its characters, as written. */
 export function charactersOf(part: PatternTree): readonly string[] {
   if (part.kind === 'character') return [part.text];
-  if (part.kind === 'place') return [];
-  return ('parts' in part ? part.parts : [part.part]).flatMap(charactersOf);
+  return within(part).flatMap(charactersOf);
+}
+
+/** All its repetitions, those inside others too. */
+export function repeatsOf(part: PatternTree): readonly PatternRepeat[] {
+  const inside = within(part).flatMap(repeatsOf);
+  return part.kind === 'repeat' ? [part, ...inside] : inside;
+}
+
+function within(part: PatternTree): readonly PatternTree[] {
+  if (part.kind === 'character' || part.kind === 'place') return [];
+  return 'parts' in part ? part.parts : [part.part];
 }
 
 const lengthMax = 10_000;

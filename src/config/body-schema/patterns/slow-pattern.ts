@@ -1,7 +1,9 @@
-import { characterSets } from './character-sets.ts';
+import { characterSets, type CharacterSets } from './character-sets.ts';
 import { drawPattern } from './pattern-graph.ts';
 import { loopsOf, loopsPastEnds, nextOf, type Loop, type Steps } from './pattern-loops.ts';
-import { charactersOf, parsePattern, PatternTooLarge } from './pattern-tree.ts';
+import { lengthThrough, mostReads, placesSearched } from './pattern-reads.ts';
+import { charactersOf, parsePattern, PatternTooLarge, repeatsOf, type PatternTree } from './pattern-tree.ts';
+import { waysThrough } from './pattern-ways.ts';
 
 /** Why a regular expression can take long on a hostile text (CWE-1333), and the characters it is about. */
 export type Slowness =
@@ -11,22 +13,31 @@ export type Slowness =
   | { readonly kind: 'dividing'; readonly at: readonly [string, string] }
   /** The same, as the search starts again at each character of a repetition. */
   | { readonly kind: 'searching'; readonly at: string }
+  /** Counts make a search read so many characters, or more, before it starts again at the next. */
+  | { readonly kind: 'counting'; readonly at: string; readonly reads: number }
   /** Too large to tell in time. */
   | { readonly kind: 'unknown' };
 
-/** Undefined for a pattern whose time grows no faster than the text, and for one that is not well formed. */
-export function slownessOf(pattern: string): Slowness | undefined {
+/**
+ * Undefined for a pattern whose time grows no faster than the text and is short for a text of this length, and for one that is not
+ * well formed.
+ */
+export function slownessOf(pattern: string, textLength: number): Slowness | undefined {
   if (!isWellFormed(pattern)) return undefined;
   try {
     const tree = parsePattern(pattern);
     const steps = { left: stepsMax };
     const sets = characterSets(charactersOf(tree));
-    const doubling = drawPattern(tree, { sets, endlessFrom, looksEnd: true });
+    const doubling = drawPattern(tree, { sets, isEndless: hasManyWays, looksEnd: true });
     const found = findDoubling(loopsOf(doubling, steps), steps);
     if (found !== undefined) return found;
-    const growing = drawPattern(tree, { sets, endlessFrom: Infinity, looksEnd: false });
+    const growing = drawPattern(tree, { sets, isEndless: () => false, looksEnd: false });
     const loops = loopsOf(growing, steps);
-    return findGrowing(loops, steps) ?? findVain(loops, loopsPastEnds(growing, steps), steps);
+    return (
+      findGrowing(loops, steps) ??
+      findVain(loops, loopsPastEnds(growing, steps), steps) ??
+      findCounting({ tree, sets, textLength }, steps)
+    );
   } catch (error) {
     if (error instanceof PatternTooLarge) return { kind: 'unknown' };
     throw error;
@@ -39,6 +50,14 @@ const stepsMax = 200_000;
 const everything = -1n;
 /** About 10 ms: counts that leave this many ways to read a text are as bad as endless repetitions. */
 const endlessFrom = 100_000;
+/** About 100 ms. */
+const readsMax = 2 ** 24;
+/** A search that reads a character no more often costs little beside what a text of that length costs anyway. */
+const readsLeast = 16;
+
+function hasManyWays(part: PatternTree): boolean {
+  return waysThrough(part) >= endlessFrom;
+}
 
 function isWellFormed(pattern: string): boolean {
   try {
@@ -106,6 +125,30 @@ function findVain(loops: readonly Loop[], pastEnds: readonly Loop[], steps: Step
     if (to !== undefined) return { kind: 'dividing', at: [from.text, to.text] };
   }
   return undefined;
+}
+
+/** Looks for counts that let a search read very much from each character of a text before it starts again at the next. */
+function findCounting({ tree, sets, textLength }: Search, steps: Steps): Slowness | undefined {
+  const slowFrom = Math.max(readsLeast, readsMax / placesSearched(tree, textLength));
+  const most = mostReads(tree, sets);
+  if (most.reads >= slowFrom) return { kind: 'counting', ...most };
+  const isLong = (part: PatternTree): boolean => {
+    const length = lengthThrough(part);
+    return length >= slowFrom && length !== Infinity;
+  };
+  if (!repeatsOf(tree).some(isLong)) return undefined;
+  const loops = loopsOf(drawPattern(tree, { sets, isEndless: isLong, looksEnd: false }), steps);
+  const found = findGrowing(
+    loops.filter(({ text }) => text === ''),
+    steps,
+  );
+  return found?.kind === 'searching' ? { kind: 'counting', at: found.at, reads: slowFrom } : undefined;
+}
+
+interface Search {
+  readonly tree: PatternTree;
+  readonly sets: CharacterSets;
+  readonly textLength: number;
 }
 
 /** What a look has found is not looked for again, in any other way it could be. */

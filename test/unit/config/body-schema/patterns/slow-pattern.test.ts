@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { slownessOf } from '../../../../../src/config/body-schema/patterns/slow-pattern.ts';
+import { slownessOf, type Slowness } from '../../../../../src/config/body-schema/patterns/slow-pattern.ts';
+
+function judge(pattern: string, textLength = 65_536): Slowness | undefined {
+  return slownessOf(pattern, textLength);
+}
 
 const doubling = [
   '^(a+)+$',
@@ -99,6 +103,23 @@ const searching = [
   '^[a-z]*$|[0-9]*$',
   '(?:(?!\\S+)\\s|\\d)x',
   '(?<!\\w*)',
+];
+const counting = [
+  '(?:[a-z]{1,20} ?){1,3}!',
+  '(?:[a-z]{1,40} ?){2,3}@',
+  '[a-z]{1,40}[a-z0-9]{1,40}@',
+  '\\w{1,400}@',
+  '\\w{400}@',
+  '(?:[a-z]{1,20},){1,400}!',
+  '(?:\\d{1,3} ?){1,5};',
+  '\\d{1,400}(?!\\d)',
+  '\\w{1,600}$',
+  '^x$|\\w{1,600}$',
+  '(?=[a-z]{1,300}x)',
+  '(?<=,\\w{1,300})x',
+  '(?i:[a-z]{1,300})!',
+  '(?:\\w{1,20}\\B){2,3}!',
+  '(?:a{1,9}){3}b',
 ];
 
 const quick = [
@@ -218,31 +239,75 @@ const quick = [
   '^(?:[A-Z](?![A-Z])|[a-z])+$',
   '^(?!(?:con|nul)$)\\w+$',
   '^(0|[1-9]\\d*)\\.(0|[1-9]\\d*)\\.(0|[1-9]\\d*)(?:-((?:0|[1-9]\\d*|\\d*[a-zA-Z-][0-9a-zA-Z-]*)(?:\\.(?:0|[1-9]\\d*|\\d*[a-zA-Z-][0-9a-zA-Z-]*))*))?(?:\\+([0-9a-zA-Z-]+(?:\\.[0-9a-zA-Z-]+)*))?$',
+  '[a-z]{2,40}',
+  '[a-z]{2,40}@',
+  '\\d{3,6}-\\d{2}',
+  '\\d{3}-\\d{3}-\\d{4}',
+  '[A-Z]{2}\\d{6}',
+  '\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}',
+  '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}',
+  '[0-9a-fA-F]{64}',
+  '[0-9a-f]{128}$',
+  '\\w{1,64}@',
+  '[\\w.+-]{1,64}@[\\w-]{1,63}\\.[a-z]{2,10}',
+  '[a-zA-Z0-9._%+-]{1,64}@[a-zA-Z0-9.-]{1,253}\\.[a-zA-Z]{2,63}',
+  '(\\d{1,3}\\.){3}\\d{1,3}',
+  '(?:[0-9a-f]{1,4}:){7}[0-9a-f]{1,4}',
+  '(?:[0-9A-F]{2}:){5}[0-9A-F]{2}',
+  '(?:\\d{4}[ -]?){3}\\d{4}',
+  '[A-Z]{2}\\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?$',
+  'https?://[^\\s]{1,2000}',
+  '[^<>]{0,200}$',
+  '(?=.{8,64}$)',
+  '\\p{L}{1,100}$',
+  '(?:\\w{1,20} ){0,4}\\w{1,20}$',
+  '(?:[a-z]{1,10} ?){1,2}$',
+  '(?:\\d{1,3} ?){1,5}$',
+  '[a-z0-9]{1,63}(?:-[a-z0-9]{1,63}){0,3}',
+  '\\w{1,400}$',
+  '\\w{1,400}',
+  '(?<!-)\\w{1,400}',
+  '\\b\\w{1,400}@',
+  '-[a-z]{1,400}!',
+  '[a-z]{1,40}-[a-z]{1,40}-[a-z]{1,40}@',
+  '(?:-\\w+ ){1,300}!',
+  '(?:a?){1,30}x',
+  '^\\w{1,400}@',
+  '^(?:[a-z]{1,40} ?){2}@',
+  '^.{1,5000}$',
+  '^[A-Za-z0-9+/]{0,4000}={0,2}$',
 ];
 
 describe('the time that a hostile text can take a pattern', () => {
-  for (const [kind, patterns] of Object.entries({ doubling, dividing, searching })) {
+  for (const [kind, patterns] of Object.entries({ doubling, dividing, searching, counting })) {
     for (const pattern of patterns) {
-      it(`${pattern} is slow by ${kind}`, () => assert.equal(slownessOf(pattern)?.kind, kind));
+      it(`${pattern} is slow by ${kind}`, () => assert.equal(judge(pattern)?.kind, kind));
     }
   }
   for (const pattern of quick) {
-    it(`${pattern === '' ? 'nothing' : pattern} is quick`, () =>
-      assert.equal(slownessOf(pattern), undefined));
+    it(`${pattern === '' ? 'nothing' : pattern} is quick`, () => assert.equal(judge(pattern), undefined));
   }
 
   it('is told with the parts of the pattern that it is about', () => {
-    assert.deepEqual(slownessOf('^(\\w|\\d)+$'), { kind: 'doubling', at: '\\w' });
-    assert.deepEqual(slownessOf('^\\d*\\w+!$'), { kind: 'dividing', at: ['\\d', '\\w'] });
-    assert.deepEqual(slownessOf('^\\s+|\\s+$'), { kind: 'searching', at: '\\s' });
+    assert.deepEqual(judge('^(\\w|\\d)+$'), { kind: 'doubling', at: '\\w' });
+    assert.deepEqual(judge('^\\d*\\w+!$'), { kind: 'dividing', at: ['\\d', '\\w'] });
+    assert.deepEqual(judge('^\\s+|\\s+$'), { kind: 'searching', at: '\\s' });
+    assert.deepEqual(judge('-?\\w{1,400}@'), { kind: 'counting', at: '\\w', reads: 400 });
+  });
+
+  it('is told for the length that a text may have, where counts matter', () => {
+    assert.equal(judge('(?:[a-z]{1,40} ?){2,3}@', 1000)?.kind, 'counting');
+    assert.equal(judge('(?:[a-z]{1,40} ?){2,3}@', 250), undefined);
+    assert.equal(judge('\\w{1,64}@', 1_000_000)?.kind, 'counting');
+    assert.equal(judge('\\d{3}-\\d{4}', 1_000_000_000), undefined);
   });
 
   it('is told of a reference to a group, whatever its name', () => {
-    assert.equal(slownessOf('^(?<é>[\'"]).{0,20}\\k<é>$'), undefined);
-    assert.equal(slownessOf('^(?<é>a)(?i:\\k<é>|a)+!$')?.kind, 'doubling');
+    assert.equal(judge('^(?<é>[\'"]).{0,20}\\k<é>$'), undefined);
+    assert.equal(judge('^(?<é>a)(?i:\\k<é>|a)+!$')?.kind, 'doubling');
   });
 
-  it('is not told of what is no pattern', () => assert.equal(slownessOf('(a+'), undefined));
+  it('is not told of what is no pattern', () => assert.equal(judge('(a+'), undefined));
 
   for (const [name, pattern] of [
     ['long', 'a*'.repeat(20_000)],
@@ -257,7 +322,7 @@ describe('the time that a hostile text can take a pattern', () => {
     ['branched', `^${'(?:a|b|c|d)*e'.repeat(200)}$`],
   ] as const) {
     it(`is not looked for without end in a pattern that is ${name}`, () => {
-      assert.deepEqual(slownessOf(pattern), { kind: 'unknown' });
+      assert.deepEqual(judge(pattern), { kind: 'unknown' });
     });
   }
 
@@ -266,6 +331,6 @@ describe('the time that a hostile text can take a pattern', () => {
       Array.from('NOPQRSTUVW', (second) => first + second),
     );
     const word = words.flat().join('|');
-    assert.equal(slownessOf(`^(?:${word})(?:,(?:${word}))*$`), undefined);
+    assert.equal(judge(`^(?:${word})(?:,(?:${word}))*$`), undefined);
   });
 });

@@ -1,0 +1,153 @@
+import type { CharacterSets } from './character-sets.ts';
+import { charactersOf, repeatsOf, type PatternRepeat, type PatternTree } from './pattern-tree.ts';
+
+/**
+ * How many characters a failing search reads from each place at most, over all texts that are one character again and again, and
+ * which part of the pattern takes that one. An endless repetition counts with its required rounds only.
+ */
+export function mostReads(
+  tree: PatternTree,
+  sets: CharacterSets,
+): { readonly reads: number; readonly at: string } {
+  const parts = repeatsOf(tree)
+    .filter(({ most }) => most > 1)
+    .flatMap(charactersOf);
+  let most = { reads: 0, at: '' };
+  for (const lot of lotsOf(parts.map(sets.of))) {
+    const takes = (text: string): boolean => (sets.of(text) & lot) !== 0n;
+    const { isSure, vain } = read(tree, takes);
+    if (!isSure && vain > most.reads) most = { reads: vain, at: parts.find(takes) ?? '' };
+  }
+  return most;
+}
+
+/** The characters of these sets, in as few lots as each set takes whole or not at all. */
+function lotsOf(sets: readonly bigint[]): readonly bigint[] {
+  let lots = [sets.reduce((all, set) => all | set, 0n)];
+  for (const set of new Set(sets)) {
+    lots = lots.flatMap((lot) => [lot & set, lot & ~set]).filter((lot) => lot !== 0n);
+  }
+  return lots;
+}
+
+/** How many places of a text a failing search starts from: the engine leaves out those too far from the end for a `$`. */
+export function placesSearched(tree: PatternTree, textLength: number): number {
+  const length = lengthThrough(tree);
+  return length < backsearchLimit && isAtEnd(tree) ? Math.min(length, textLength) : textLength;
+}
+
+/** V8's `kMaxBacksearchLimit` of 1024, as with the flag `u` a character may be two units of the text. */
+const backsearchLimit = 512;
+
+function isAtEnd(part: PatternTree | undefined): boolean {
+  if (part?.kind === 'place') return part.text === '$';
+  if (part?.kind === 'sequence') return isAtEnd(part.parts.at(-1));
+  return part?.kind === 'choice' && part.parts.every(isAtEnd);
+}
+
+/** How many characters a part can take, at most. */
+export function lengthThrough(part: PatternTree): number {
+  switch (part.kind) {
+    case 'sequence':
+      return part.parts.reduce((sum, each) => sum + lengthThrough(each), 0);
+    case 'choice':
+      return part.parts.reduce((most, each) => Math.max(most, lengthThrough(each)), 0);
+    case 'repeat':
+      return part.most === 0 ? 0 : part.most * lengthThrough(part.part);
+    case 'character':
+      return 1;
+    case 'place':
+    case 'look':
+    default:
+      return 0;
+  }
+}
+
+/** What a part does at one place of such a text. */
+interface Reading {
+  /** In how many ways it can read on, and in how many of them it takes nothing. */
+  readonly ways: number;
+  readonly empty: number;
+  /** How many characters it takes in all of them together. */
+  readonly reads: number;
+  /** How many of these are read before something in it may fail. */
+  readonly vain: number;
+  /** Whether it never fails. */
+  readonly isSure: boolean;
+}
+
+const passes: Reading = { ways: 1, empty: 1, reads: 0, vain: 0, isSure: true };
+const fails: Reading = { ways: 0, empty: 0, reads: 0, vain: 0, isSure: false };
+
+function read(part: PatternTree, takes: (character: string) => boolean): Reading {
+  switch (part.kind) {
+    case 'character':
+      return takes(part.text) ? { ...passes, empty: 0, reads: 1 } : fails;
+    case 'place':
+      // Between two characters that are the same there is no border.
+      return part.text === String.raw`\B` ? { ...passes, isSure: false } : fails;
+    case 'look': {
+      const { reads } = read(part.part, takes);
+      return { ...passes, reads, vain: reads, isSure: false };
+    }
+    case 'choice':
+      return part.parts.map((each) => read(each, takes)).reduce(either, fails);
+    case 'sequence':
+      return part.parts.map((each) => read(each, takes)).reduce(both, passes);
+    case 'repeat':
+    default:
+      return repeated(read(part.part, takes), part);
+  }
+}
+
+function either(one: Reading, other: Reading): Reading {
+  return {
+    ways: bounded(one.ways + other.ways),
+    empty: bounded(one.empty + other.empty),
+    reads: bounded(one.reads + other.reads),
+    vain: bounded(one.vain + other.vain),
+    isSure: one.isSure || other.isSure,
+  };
+}
+
+function both(before: Reading, after: Reading): Reading {
+  return {
+    ways: bounded(before.ways * after.ways),
+    empty: bounded(before.empty * after.empty),
+    reads: bounded(before.reads + before.ways * after.reads),
+    vain: after.isSure ? before.vain : bounded(before.reads + before.ways * after.vain),
+    isSure: before.isSure && after.isSure,
+  };
+}
+
+/** The engine goes on after the required rounds only while a round takes something. */
+function repeated(round: Reading, repeat: PatternRepeat): Reading {
+  const { least } = repeat;
+  const more = roundsOf(repeat) - least;
+  const required = bounded(round.ways ** least);
+  const ways = round.ways - round.empty;
+  const rounds = powers(round.ways, least) + required * powers(ways, more);
+  const reads = bounded(round.reads * bounded(rounds));
+  const isSure = least === 0 || round.isSure;
+  return {
+    ways: bounded(required * powers(ways, more + 1)),
+    empty: least === 0 ? 1 : bounded(round.empty ** least),
+    reads,
+    vain: isSure ? 0 : reads,
+    isSure,
+  };
+}
+
+function roundsOf({ least, most }: PatternRepeat): number {
+  return most === Infinity ? least : most;
+}
+
+/** 1 + base + base² … with so many summands. */
+function powers(base: number, summands: number): number {
+  return bounded(base === 1 ? summands : (base ** summands - 1) / (base - 1));
+}
+
+/** Enough for any pattern that is slow, and nothing times it is nothing. */
+function bounded(count: number): number {
+  return Math.min(count, Number.MAX_SAFE_INTEGER);
+}
