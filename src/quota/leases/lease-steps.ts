@@ -1,3 +1,4 @@
+import { BoundedMap } from '../../collections/bounded-map.ts';
 import { isOutage, type Counter, type DrawOrder, type Ledger, type UnitsOrder } from '../../stores/ledger.ts';
 import type { Clock } from '../../waiting/clock.ts';
 import type { Lease } from './lease.ts';
@@ -33,13 +34,12 @@ export class LeaseSteps {
   readonly #holder: string;
   readonly #book: Map<string, Lease>;
   readonly #onStep: () => void;
-  readonly #stepsMax: number;
-  /** The latest draw of each key that may have run unheard. */
-  readonly #inDoubt = new Map<string, DrawOrder>();
+  /** The latest draw of each key that may have run unheard. Those of the last keys are kept: the store forgets the first. */
+  readonly #inDoubt: BoundedMap<string, DrawOrder>;
 
   constructor(options: LeaseStepsOptions) {
     const { clock, stepsMax, onError } = options;
-    this.#stepsMax = stepsMax;
+    this.#inDoubt = new BoundedMap(stepsMax);
     this.outbox = new Outbox({ mono: () => clock.mono(), stepsMax, onError });
     this.owed = new Owed(options.owingKeysMax);
     this.#ledger = options.ledger;
@@ -91,7 +91,7 @@ export class LeaseSteps {
 
   /** Undoes a draw that may have run, sooner or later. */
   cancel(draw: DrawOrder): void {
-    if (this.#inDoubt.size < this.#stepsMax) this.#inDoubt.set(draw.keyId, draw);
+    this.#inDoubt.set(draw.keyId, draw);
     this.#onStep();
     this.outbox.post({
       expendable: 'next',
@@ -102,7 +102,7 @@ export class LeaseSteps {
 
   /** Whether a draw of the key may have run, and has not been undone. */
   isInDoubt(keyId: string): boolean {
-    return this.#inDoubt.has(keyId);
+    return this.#inDoubt.get(keyId) !== undefined;
   }
 
   /** Undoes that draw now. Rejects with `StoreUnavailable`. */

@@ -232,6 +232,23 @@ test('a key makes no other draw while one of its own may have run, and makes it 
   assert.equal(scene.ledger.used('ada', 'month', may), 5);
 });
 
+test('draws that are never undone, as their keys rest and their steps were dropped, take no place from later ones', async () => {
+  const scene = createQuotaScene();
+  const leases = new Leases({ ...scene.options, stepsMax: 2 });
+  const fail = (keyId: string): Promise<void> =>
+    assert.rejects(async () => await leases.reserve({ keyId, plan, cost: 1 }), StoreUnavailable);
+  scene.weather.loses = true;
+  for (const keyId of ['k1', 'k2', 'k3']) await fail(keyId);
+  scene.weather.loses = false;
+  await scene.clock.pass(3000);
+  scene.weather.loses = true;
+  for (const keyId of ['k4', 'k5', 'k4', 'k5']) await fail(keyId);
+  assert.deepEqual(
+    scene.ledger.draws.map(({ keyId }) => keyId),
+    ['k1', 'k2', 'k3', 'k4', 'k5'],
+  );
+});
+
 for (const sweeps of [1, 2]) {
   test(`after an outage the store is told what is held then, whichever step it takes first, ${sweeps}`, async () => {
     const scene = createQuotaScene();
