@@ -106,7 +106,7 @@ const quotes: Readonly<Record<string, string>> = { '"': '"', "'": "'" };
 const brackets: Readonly<Record<string, string>> = { '{': '}', '[': ']' };
 
 /**
- * A line that is indented too far goes on with the text above it, and both together are taken for a key. The parser says two
+ * A line that is indented further than a text above it goes on with that, and both together are taken for a key. The parser says two
  * things of that, at the beginning of the text: by this place they are told what is wrong further down.
  */
 function deepLines(errors: readonly YAMLError[], text: string): ReadonlyMap<number, SyntaxFault> {
@@ -115,7 +115,7 @@ function deepLines(errors: readonly YAMLError[], text: string): ReadonlyMap<numb
   return new Map(
     keys.map(({ pos: [at, colon] }) => [
       at,
-      { offset: text.lastIndexOf('\n', colon - 1) + 1, message: tooFarSentence },
+      { offset: text.lastIndexOf('\n', colon - 1) + 1, message: deeperSentence },
     ]),
   );
 }
@@ -168,7 +168,9 @@ const commaSentence = 'a comma is missing here';
 
 const commaOrQuotesSentence = 'a comma is missing here, or quotes around a text with ": " in it';
 
-const tooFarSentence = 'this line is indented too far, or the text above it goes on here and needs quotes';
+/** Either of the two may be the one that is indented wrongly. */
+const deeperSentence =
+  'this line and the one above must start in the same column, or the text there goes on here and needs quotes';
 
 const unquotedSentence = "inside {} and [] a value with ${…} must be in quotes, such as '${NAME}'";
 

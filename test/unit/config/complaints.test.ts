@@ -128,11 +128,18 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     says: ['4:1: log: this key is there twice, first on line 3'],
   },
   {
+    name: 'a line that is not indented far enough, above one that is',
+    text: `${least}log:\n level: info\n  format: json\n`,
+    says: [
+      '5:1: this line and the one above must start in the same column, or the text there goes on here and needs quotes',
+    ],
+  },
+  {
     name: 'lines that are indented too far',
     text: `${least}log:\n  level: info\n   format: json\ndrain:\n  delay: 1s\n    timeout: 2s\n`,
     says: [
-      '5:1: this line is indented too far, or the text above it goes on here and needs quotes',
-      '8:1: this line is indented too far, or the text above it goes on here and needs quotes',
+      '5:1: this line and the one above must start in the same column, or the text there goes on here and needs quotes',
+      '8:1: this line and the one above must start in the same column, or the text there goes on here and needs quotes',
     ],
   },
   {
