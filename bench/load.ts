@@ -1,7 +1,7 @@
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { request as send, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
-import { once } from 'node:events';
 import { CannotRun } from './cannot-run.ts';
 import { spawnHere } from './processes.ts';
 

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess, type SpawnOptions } from 'node:child_process';
+import { once } from 'node:events';
 import { openSync, closeSync, readFileSync, readdirSync, truncateSync } from 'node:fs';
 import { connect } from 'node:net';
-import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { hasEnded } from '../test/helpers/has-ended.ts';
 import { CannotRun } from './cannot-run.ts';

@@ -1,6 +1,6 @@
 import { judge } from './bar.ts';
-import type { LeftOut, Line, Outcome, Pace } from './measure.ts';
 import { describeMachine, describePrograms } from './machine.ts';
+import type { LeftOut, Line, Outcome, Pace } from './measure.ts';
 import { scenarios, type Scenario } from './scenarios.ts';
 
 const head = ['', 'requests/s', 'from–to', 'p50 ms', 'p99 ms', 'CPU µs/request', 'peak MB', 'errors'];

@@ -1,12 +1,12 @@
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { freePort } from '../test/helpers/free-port.ts';
 import { CannotRun } from './cannot-run.ts';
 import { gatewayYaml, type Variant } from './gateway-yaml.ts';
 import { importKeys } from './import-keys.ts';
 import { adviceFor, cores, findLua, findProgram, here, root } from './machine.ts';
 import { nginxLua, nginxProxy } from './nginx.ts';
-import { freePort } from '../test/helpers/free-port.ts';
 import { start, type Started } from './processes.ts';
 import type { Surroundings } from './surroundings.ts';
 

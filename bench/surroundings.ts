@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { freePort } from '../test/helpers/free-port.ts';
 import { cores, findProgram, here } from './machine.ts';
 import { nginxUpstream } from './nginx.ts';
-import { freePort } from '../test/helpers/free-port.ts';
 import { start, type Started } from './processes.ts';
 
 /** What every subject of a scenario runs with. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Refusal, type RefusalCode, type Wording } from './refusals.ts';
 import { breakOff } from './wire/break-off.ts';
 import { addHeaders } from './wire/headers.ts';
-import { Refusal, type RefusalCode, type Wording } from './refusals.ts';
 import { sendJson } from './wire/send-json.ts';
 
 export type Answerer = (req: IncomingMessage, res: ServerResponse, error: unknown) => void;

@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerOptions, ServerResponse } from 'node:http';
 import express, { type Express, type Request, type Response } from 'express';
+import type { Travel } from './journey.ts';
+import { catalogue } from './refusals.ts';
+import { createAccessLog, type AccessLog, type Withhold } from './telemetry/access-log.ts';
+import type { Logger } from './telemetry/log.ts';
+import type { Metrics } from './telemetry/metrics.ts';
+import { noteLeaving, statusOf, Visit, type Origin } from './visit.ts';
 import { breakOff } from './wire/break-off.ts';
 import type { FindOrigin } from './wire/client-address.ts';
 import { createRequestClass } from './wire/gathering-request.ts';
 import { http } from './wire/http.ts';
-import type { Travel } from './journey.ts';
-import { createAccessLog, type AccessLog, type Withhold } from './telemetry/access-log.ts';
-import type { Logger } from './telemetry/log.ts';
-import type { Metrics } from './telemetry/metrics.ts';
-import { catalogue } from './refusals.ts';
-import { noteLeaving, statusOf, Visit, type Origin } from './visit.ts';
 
 export interface AppParts {
   readonly travel: Travel;

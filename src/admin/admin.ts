@@ -1,19 +1,19 @@
 import type { AddressInfo } from 'node:net';
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';
-import { closed, listening } from '../door/acceptors.ts';
 import type { Address } from '../config/config.ts';
-import { http } from '../wire/http.ts';
-import { endBehindUpgrade } from '../wire/ignored-upgrade.ts';
+import { closed, listening } from '../door/acceptors.ts';
 import { describeCause } from '../telemetry/log.ts';
 import type { MetricsSource } from '../telemetry/metrics.ts';
+import { http } from '../wire/http.ts';
+import { endBehindUpgrade } from '../wire/ignored-upgrade.ts';
 import { createApi, isApiPath, type ApiParts } from './api.ts';
 import { createConsole } from './console/console.ts';
 import { createDocument } from './document.ts';
 import { createGuard } from './guard.ts';
 import { AdminProblem, internalProblem } from './problem.ts';
+import { hasBody } from './read-request.ts';
 import type { Readiness } from './readiness.ts';
 import { excludesStore } from './readyz.ts';
-import { hasBody } from './read-request.ts';
 import { commonHeaders, endSoon, sendAnswer } from './send-answer.ts';
 
 export interface AdminParts extends ApiParts {

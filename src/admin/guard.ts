@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
-import { createOriginFinder } from '../wire/client-address.ts';
 import { isLoopback, parseAddress } from '../config/addresses.ts';
 import type { Address, AdminToken, Config } from '../config/config.ts';
 import { createFailedKeys } from '../keys/failed-keys.ts';
 import type { Logger } from '../telemetry/log.ts';
+import { createOriginFinder } from '../wire/client-address.ts';
 import { AdminProblem } from './problem.ts';
 import { bearerOf, createTokenFinder } from './tokens.ts';
 

@@ -1,6 +1,6 @@
+import { JsonProblem } from '../content/strict-json.ts';
 import { KeyProblem, type FieldFault, type KeyProblemCode } from '../keys/key-problem.ts';
 import { StoreUnavailable, Unreadable } from '../stores/ledger.ts';
-import { JsonProblem } from '../content/strict-json.ts';
 
 /** Every way in which the admin API says no, with its status. */
 export const problemStatuses = {

@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { isObject } from '../content/is-object.ts';
 import { printSize } from '../config/units.ts';
+import { isObject } from '../content/is-object.ts';
+import { parseStrictJson } from '../content/strict-json.ts';
 import { keyBytesMax, keyJsonBounds } from '../keys/key-limits.ts';
 import { invalidFields } from '../keys/key-problem.ts';
 import type { RequestMark } from '../stores/key-store.ts';
-import { parseStrictJson } from '../content/strict-json.ts';
 import { importTypes, type SentLines } from './body-types.ts';
 import { AdminProblem } from './problem.ts';
 

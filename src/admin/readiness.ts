@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Upstream } from '../upstream/upstream.ts';
 import type { Store } from '../stores/store.ts';
+import type { Upstream } from '../upstream/upstream.ts';
 
 /** Whether this process should be sent traffic, and why not. */
 export interface Readiness {

@@ -1,11 +1,11 @@
-import type { AuditView } from '../keys/key-pages.ts';
 import type { ImportReport } from '../keys/imports/import-keys.ts';
 import { keyIdPattern } from '../keys/key-limits.ts';
+import type { AuditView } from '../keys/key-pages.ts';
 import { fieldSchemas, keySchema, quotaSchema, secretSchema, type Schema } from '../keys/key-schema.ts';
-import { refusalCodes } from '../refusals.ts';
 import type { KeyUsage } from '../quota/usage-book.ts';
-import type { RequestVerdict } from './verify-request.ts';
+import { refusalCodes } from '../refusals.ts';
 import { problemStatuses } from './problem.ts';
+import type { RequestVerdict } from './verify-request.ts';
 
 /** How many lines an import report lists as refused, and as warned of. */
 export const linesListedMax = 1000;

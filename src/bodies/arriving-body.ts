@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
-import { bodyBroken, brokenBy } from '../wire/broken-body.ts';
 import type { ArrivalRule } from '../config/config.ts';
 import { printSize } from '../config/units.ts';
 import { Refusal } from '../refusals.ts';
 import { afterReading } from '../waiting/when-all-is-read.ts';
+import { bodyBroken, brokenBy } from '../wire/broken-body.ts';
 
 /** What is counted of a body while it arrives. */
 export interface Arrivals {

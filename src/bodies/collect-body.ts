@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http';
-import { bodyBroken, breakBody, brokenBy } from '../wire/broken-body.ts';
-import { CollectedBytes } from '../wire/collected-bytes.ts';
 import { printSize } from '../config/units.ts';
 import { overloaded, Refusal } from '../refusals.ts';
-import type { Arrivals } from './arriving-body.ts';
 import { afterReading } from '../waiting/when-all-is-read.ts';
+import { bodyBroken, breakBody, brokenBy } from '../wire/broken-body.ts';
+import { CollectedBytes } from '../wire/collected-bytes.ts';
+import type { Arrivals } from './arriving-body.ts';
 import type { BodyMemory } from './body-memory.ts';
 
 interface Collecting {

@@ -4,8 +4,8 @@ import { loadConfig } from '../config/load-config.ts';
 import { printLimits } from '../config/print-plan.ts';
 import { printStore } from '../config/print-store.ts';
 import { ConfigErrors, ConfigUnreadable } from '../config/problems.ts';
-import type { AllowedTypes, UploadRule } from '../config/upload-rule.ts';
 import { printSize } from '../config/units.ts';
+import type { AllowedTypes, UploadRule } from '../config/upload-rule.ts';
 import { alignRows, paint } from './terminal.ts';
 
 interface CheckOptions {

@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
 import { loadConfig } from '../config/load-config.ts';
-import { exitCodes } from './exit-codes.ts';
 import { KeyProblem } from '../keys/key-problem.ts';
 import { StoreUnavailable, withNothingChanged } from '../stores/ledger.ts';
 import { openStore } from '../stores/open-store.ts';
 import type { Store } from '../stores/store.ts';
 import { wrapStore } from '../stores/wrap-store.ts';
+import { exitCodes } from './exit-codes.ts';
 import { explainConfig } from './explain-config.ts';
 import { flagOf } from './flag-of.ts';
 import { processTerminal, type Terminal } from './terminal.ts';

@@ -1,9 +1,9 @@
-import { codeOf } from '../content/error-code.ts';
 import { printAddress } from '../config/addresses.ts';
 import type { Config } from '../config/config.ts';
-import { endedBy, exitCodes } from './exit-codes.ts';
+import { codeOf } from '../content/error-code.ts';
 import { StoreUnavailable } from '../stores/ledger.ts';
 import { SpoolUnavailable } from '../uploads/spool.ts';
+import { endedBy, exitCodes } from './exit-codes.ts';
 
 /** A worker could not start. One that a signal ended has said nothing; any other has said why on standard error. */
 export class CannotStart extends Error {

@@ -1,9 +1,9 @@
 import { printAddress } from '../config/addresses.ts';
 import type { Address, Config } from '../config/config.ts';
-import { findFileShortage } from './file-shortage.ts';
-import { exitCodes } from './exit-codes.ts';
 import { describeCause, type Log } from '../telemetry/log.ts';
 import { endPatienceMs } from '../waiting/patience.ts';
+import { exitCodes } from './exit-codes.ts';
+import { findFileShortage } from './file-shortage.ts';
 
 /** A fault nobody caught leaves the process in an unknown state: it is logged, and the process ends, to be started again. */
 export function watchForFaults({ logger, flush }: Log): void {

@@ -1,7 +1,7 @@
 import { Argument, Command, CommanderError, Option } from 'commander';
 import { version } from '../telemetry/build.ts';
-import { exitCodes } from './exit-codes.ts';
 import type { Shell } from './completion.ts';
+import { exitCodes } from './exit-codes.ts';
 import { addKeysCommands } from './keys/program.ts';
 import type { ListFlags } from './list-pages.ts';
 import { watchOutput } from './output.ts';

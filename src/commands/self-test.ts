@@ -2,23 +2,23 @@ import { hash } from 'node:crypto';
 import { once as event } from 'node:events';
 import { duplexPair, Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { BodyMemory } from '../bodies/body-memory.ts';
 import { createAnswerer } from '../answer.ts';
 import { type App, createApp } from '../app.ts';
-import { createOriginFinder } from '../wire/client-address.ts';
+import { BodyMemory } from '../bodies/body-memory.ts';
 import { Connections } from '../door/connections.ts';
-import { createRequestHeaderFilter } from '../wire/headers.ts';
-import { http } from '../wire/http.ts';
 import { createJourney } from '../journey.ts';
 import { foundOf, type FoundKey } from '../keys/found-key.ts';
 import { createKeyFormat, withholdSecrets } from '../keys/key-format.ts';
-import type { createLogger, Logger } from '../telemetry/log.ts';
-import { createGatewayMetrics } from '../telemetry/metrics.ts';
 import type { Quotas } from '../quota/quotas.ts';
 import { createWording } from '../refusals.ts';
 import { createRouteTable } from '../stages/find-route.ts';
+import type { createLogger, Logger } from '../telemetry/log.ts';
+import { createGatewayMetrics } from '../telemetry/metrics.ts';
 import { createSpoolRoom } from '../uploads/spool.ts';
 import { OpenSockets } from '../upstream/open-sockets.ts';
+import { createOriginFinder } from '../wire/client-address.ts';
+import { createRequestHeaderFilter } from '../wire/headers.ts';
+import { http } from '../wire/http.ts';
 
 /** Without a route no request gets as far as the limits, which know only ids. */
 const unreached: Pick<Quotas, 'reserve' | 'read'> = {

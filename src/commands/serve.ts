@@ -1,16 +1,16 @@
+import { checked } from '../config/checked.ts';
 import type { Config } from '../config/config.ts';
 import { handOver } from '../config/hand-over.ts';
-import { checked } from '../config/checked.ts';
 import { readConfig } from '../config/load-config.ts';
 import { resolveConfig } from '../config/resolve-config.ts';
-import { exitCodes } from './exit-codes.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import { createLog, createLogger, type Log } from '../telemetry/log.ts';
-import { settleSoon } from './settle-heap.ts';
+import { exitCodes } from './exit-codes.ts';
 import { explainConfig } from './explain-config.ts';
-import { Reloader, type Loaded, type ReloaderOptions } from './reload.ts';
 import { explainStart } from './explain-start.ts';
 import { announce, watchForFaults } from './lifecycle.ts';
+import { Reloader, type Loaded, type ReloaderOptions } from './reload.ts';
+import { settleSoon } from './settle-heap.ts';
 import type { Stop } from './stop-signals.ts';
 
 /**

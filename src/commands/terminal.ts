@@ -1,8 +1,8 @@
 import { createInterface } from 'node:readline';
 import { text as wholeText } from 'node:stream/consumers';
 import { styleText } from 'node:util';
-import { endedBy, exitCodes } from './exit-codes.ts';
 import { columnsOf } from './columns.ts';
+import { endedBy, exitCodes } from './exit-codes.ts';
 
 /** Where a command reads from and writes to. */
 export interface Terminal {

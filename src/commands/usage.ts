@@ -1,6 +1,6 @@
-import { exitCodes } from './exit-codes.ts';
 import { createUsageBook, viewUsage, type UsageBook, type UsageView } from '../quota/usage-book.ts';
 import { atDesk, type DeskOptions } from './desk.ts';
+import { exitCodes } from './exit-codes.ts';
 import { listPages, type ListFlags } from './list-pages.ts';
 import { agree, printTable, type Terminal } from './terminal.ts';
 

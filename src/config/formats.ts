@@ -1,3 +1,4 @@
+import { isFieldName } from '../content/form-names.ts';
 import { isNetwork, parseAddress } from './addresses.ts';
 import { headerNameFault } from './header-name.ts';
 import { instantPattern, parseInstant } from './instants.ts';
@@ -15,7 +16,6 @@ import {
 import { quotaNameFault, quotaNamePattern } from './quota-names.ts';
 import { basePathFault, pathFault } from './route-path.ts';
 import { durationMsMax, durationPattern, parseDuration, parseSize, sizePattern } from './units.ts';
-import { isFieldName } from '../content/form-names.ts';
 
 interface Format {
   /** What is wrong with the text, to be read after the text itself; undefined when nothing is. It never repeats the text. */

@@ -1,7 +1,7 @@
 import { compileCheckedBodies } from './body-schema/compile-bodies.ts';
+import { checked } from './checked.ts';
 import type { Config } from './config.ts';
 import { keyDigest, plainTokenName, tokenDigest } from './digest.ts';
-import { checked } from './checked.ts';
 import { resolveConfig, type CheckedConfig } from './resolve-config.ts';
 import type { RawConfig, RawToken } from './schema.ts';
 

@@ -1,17 +1,17 @@
-import { checkShape, faulty, salvage } from './check-shape.ts';
+import { isObject } from '../content/is-object.ts';
 import { compileBodies } from './body-schema/compile-bodies.ts';
+import { checkShape, faulty, salvage } from './check-shape.ts';
 import type { Config } from './config.ts';
 import { explain } from './explain.ts';
 import { childPointer } from './json-pointer.ts';
-import { Places } from './yaml/places.ts';
 import { ConfigErrors, ConfigUnreadable, printProblem, sortProblems, type Problem } from './problems.ts';
 import { readText, UnusableText } from './read-text.ts';
+import { resolveConfig, type CheckedConfig } from './resolve-config.ts';
+import { rules } from './rules.ts';
+import type { Draft, Report } from './rules/draft.ts';
+import { Places } from './yaml/places.ts';
 import { readTree } from './yaml/read-tree.ts';
 import { readYaml } from './yaml/read-yaml.ts';
-import { resolveConfig, type CheckedConfig } from './resolve-config.ts';
-import type { Draft, Report } from './rules/draft.ts';
-import { rules } from './rules.ts';
-import { isObject } from '../content/is-object.ts';
 
 /**
  * Reads, checks and completes a configuration file. Throws `ConfigErrors` with everything that is wrong in it, or

@@ -1,8 +1,9 @@
 import { availableParallelism } from 'node:os';
 import { isContainer } from '../content/is-object.ts';
-import { parseAddress } from './addresses.ts';
 import type { RefusalWording, RefusalCode } from '../refusals.ts';
+import { parseAddress } from './addresses.ts';
 import type { BodyCheck } from './body-schema/compile-schema.ts';
+import { checked, duration, size } from './checked.ts';
 import type {
   Address,
   AdminToken,
@@ -19,7 +20,6 @@ import { resolvePlan } from './resolve-plan.ts';
 import { resolveRoute } from './resolve-route.ts';
 import { pathBelow } from './route-path.ts';
 import type { RawConfig, RawKey, RawRoute } from './schema.ts';
-import { checked, duration, size } from './checked.ts';
 
 /** A configuration without faults, as it was written. */
 export interface CheckedConfig {

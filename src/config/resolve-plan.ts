@@ -1,3 +1,5 @@
+import type { Plan } from './config.ts';
+import { parseAnchor, parsePercent, parseTime } from './period-words.ts';
 import {
   rateUnits,
   type ConcurrencyRule,
@@ -5,8 +7,6 @@ import {
   type QuotaRule,
   type RateRule,
 } from './plan-rule.ts';
-import type { Plan } from './config.ts';
-import { parseAnchor, parsePercent, parseTime } from './period-words.ts';
 import { concurrencyName, rateName } from './quota-names.ts';
 import type { RawPlan, RawQuota } from './schema.ts';
 

@@ -1,12 +1,12 @@
+import { fold } from '../wire/headers.ts';
 import type { BodyCheck } from './body-schema/compile-schema.ts';
-import type { BodyRule, Route, UpgradeRule, Version } from './config.ts';
 import { checked, duration, size } from './checked.ts';
+import type { BodyRule, Route, UpgradeRule, Version } from './config.ts';
 import { resolveUpload } from './resolve-upload.ts';
 import { pathBelow } from './route-path.ts';
 import { methodsOf } from './rules/routes.ts';
 import type { RawRoute } from './schema.ts';
 import { websocketDefaults } from './schema/routes.ts';
-import { fold } from '../wire/headers.ts';
 
 /** What a route is resolved with, besides its own text. */
 interface RouteSurroundings {

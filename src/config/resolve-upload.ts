@@ -1,7 +1,7 @@
 import type { BodyCheck } from './body-schema/compile-schema.ts';
-import type { BodyRule } from './config.ts';
 import { readFieldKinds } from './body-schema/field-kinds.ts';
 import { duration, size } from './checked.ts';
+import type { BodyRule } from './config.ts';
 import type { RawRoute, RawUpload } from './schema.ts';
 import type { FileRule } from './upload-rule.ts';
 

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
+import { isObject } from '../content/is-object.ts';
 import { formatOf } from './formats.ts';
 import { schema } from './schema.ts';
-import { isObject } from '../content/is-object.ts';
 
 type Part = Readonly<Record<string, unknown>>;
 

@@ -1,14 +1,14 @@
 import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { openAcceptors } from './acceptors.ts';
-import { answerClientError, answerOverdue, report, type UnreadableOptions } from './unreadable.ts';
 import type { Address, Limits } from '../config/config.ts';
+import { Refusal } from '../refusals.ts';
+import { afterReading, whenAllIsRead } from '../waiting/when-all-is-read.ts';
 import { http } from '../wire/http.ts';
 import { endBehindUpgrade } from '../wire/ignored-upgrade.ts';
 import { endReadably } from '../wire/linger.ts';
-import { Refusal } from '../refusals.ts';
-import { afterReading, whenAllIsRead } from '../waiting/when-all-is-read.ts';
+import { openAcceptors } from './acceptors.ts';
+import { answerClientError, answerOverdue, report, type UnreadableOptions } from './unreadable.ts';
 
 export type Handle = (req: IncomingMessage, res: ServerResponse) => void;
 

@@ -4,9 +4,9 @@ import { createFailedKeys, type FailedKeys } from '../keys/failed-keys.ts';
 import { createKeyFormat } from '../keys/key-format.ts';
 import { createKeyring, type KeyringRules } from '../keys/keyring.ts';
 import { createUseNotes } from '../keys/use-notes.ts';
-import type { Logger } from '../telemetry/log.ts';
 import type { KeyCheck } from '../stages/authenticate.ts';
 import type { KeyStore } from '../stores/key-store.ts';
+import type { Logger } from '../telemetry/log.ts';
 
 interface KeyCheckParts {
   readonly store: KeyStore;

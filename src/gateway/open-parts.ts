@@ -11,8 +11,8 @@ import { describeCause, createStoreReporter, type Logger } from '../telemetry/lo
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
 import { watchStore } from '../telemetry/watch-store.ts';
 import type { SpoolRoom } from '../uploads/spool.ts';
-import type { UpstreamEvents } from '../upstream/upstream.ts';
 import { OpenSockets } from '../upstream/open-sockets.ts';
+import type { UpstreamEvents } from '../upstream/upstream.ts';
 import { systemClock } from '../waiting/clock.ts';
 import { within } from '../waiting/patience.ts';
 import { openKeyChecks, type KeyChecks } from './key-checks.ts';

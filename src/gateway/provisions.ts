@@ -1,11 +1,11 @@
 import { createAnswerer } from '../answer.ts';
 import type { Config } from '../config/config.ts';
 import type { Provisions } from '../journey.ts';
+import type { Wording } from '../refusals.ts';
 import type { Admission } from '../stages/admit.ts';
 import { createRouteTable } from '../stages/find-route.ts';
-import { createRequestHeaderFilter } from '../wire/headers.ts';
-import type { Wording } from '../refusals.ts';
 import type { Upstream } from '../upstream/upstream.ts';
+import { createRequestHeaderFilter } from '../wire/headers.ts';
 import type { Parts } from './open-parts.ts';
 
 /** A configuration, and what was made of it. */

@@ -1,7 +1,7 @@
 import { BoundedMap } from '../collections/bounded-map.ts';
 import { filled, none } from '../collections/filled.ts';
-import type { FoundKey } from './found-key.ts';
 import { RecordRing } from '../collections/record-ring.ts';
+import type { FoundKey } from './found-key.ts';
 
 /** A key as the store returned it, and when it was asked. */
 export interface KeptKey {

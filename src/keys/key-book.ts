@@ -3,7 +3,6 @@ import type { KeyRecord, KnownKey, RequestMark } from '../stores/key-store.ts';
 import { amendKey } from './amend-key.ts';
 import { importKeys, type ImportLine, type ImportOptions, type ImportReport } from './imports/import-keys.ts';
 import type { KeyFields, WrittenFields } from './key-fields.ts';
-import { readKeyFields } from './read-key-fields.ts';
 import { createKeyId, isKeyId, keyIdOf } from './key-id.ts';
 import {
   listAudit,
@@ -17,6 +16,7 @@ import { invalidFields, KeyProblem } from './key-problem.ts';
 import type { KeyTools } from './key-rules.ts';
 import { differences, viewKey, type KeyView } from './key-view.ts';
 import { readNewKey } from './new-key.ts';
+import { readKeyFields } from './read-key-fields.ts';
 import { isMarked, remember } from './request-marks.ts';
 import { createSecret, rotateSecrets } from './secrets.ts';
 import { verifyKey, type Verdict } from './verify-key.ts';

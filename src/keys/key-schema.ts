@@ -1,5 +1,5 @@
-import { quotaNamePattern } from '../config/quota-names.ts';
 import { periodUnits } from '../config/plan-rule.ts';
+import { quotaNamePattern } from '../config/quota-names.ts';
 import type { OwnQuota } from '../stores/key-store.ts';
 import type { KeyFields } from './key-fields.ts';
 import {

@@ -1,7 +1,7 @@
 import { completeFields, type KeyFields, type WrittenFields } from './key-fields.ts';
-import { readKeyFields, readKeyId } from './read-key-fields.ts';
 import { invalidFields, KeyProblem, readTogether } from './key-problem.ts';
 import type { KeyRules } from './key-rules.ts';
+import { readKeyFields, readKeyId } from './read-key-fields.ts';
 
 /** A new key as it was asked for. */
 export interface NewKey {

@@ -1,8 +1,8 @@
 import { isNetwork } from '../config/addresses.ts';
 import { parseInstant } from '../config/instants.ts';
 import { isTimeZone } from '../config/period-words.ts';
-import { quotaNameFault } from '../config/quota-names.ts';
 import { isPeriodUnit, periodUnits } from '../config/plan-rule.ts';
+import { quotaNameFault } from '../config/quota-names.ts';
 import { pathFault } from '../config/route-path.ts';
 import { suggest } from '../config/wording.ts';
 import { isObject } from '../content/is-object.ts';

@@ -1,5 +1,5 @@
-import { writeInstant } from '../config/instants.ts';
 import { hash } from 'node:crypto';
+import { writeInstant } from '../config/instants.ts';
 import type { KeyRecord, KeySecret } from '../stores/key-store.ts';
 import { KeyProblem } from './key-problem.ts';
 import type { KeyRules } from './key-rules.ts';

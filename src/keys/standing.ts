@@ -1,5 +1,5 @@
-import { networksOf, type Networks } from '../wire/networks.ts';
 import type { KeyRecord } from '../stores/key-store.ts';
+import { networksOf, type Networks } from '../wire/networks.ts';
 import type { FoundKey } from './found-key.ts';
 
 /** Whether a key may be used at a moment, whichever of its secrets is used, and if not, why. */

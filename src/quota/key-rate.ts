@@ -1,5 +1,5 @@
-import type { RateRule } from '../config/plan-rule.ts';
 import { Line, type Spot } from '../collections/line.ts';
+import type { RateRule } from '../config/plan-rule.ts';
 import type { RoomSpot } from '../waiting/waiting-room.ts';
 import type { RateReading } from './answer-headers.ts';
 

@@ -1,13 +1,13 @@
+import type { PlanRule } from '../config/plan-rule.ts';
 import { endOfTime, StoreUnavailable, type Ledger } from '../stores/ledger.ts';
-import { writeLimitHeaders, type RateReading } from './answer-headers.ts';
 import type { Clock } from '../waiting/clock.ts';
+import { writeLimitHeaders, type RateReading } from './answer-headers.ts';
 import { Concurrency, type Full, type Place } from './concurrency.ts';
 import { Grant, type GrantOffice } from './grants.ts';
+import type { Cell, TooFast } from './key-rate.ts';
 import type { Denial, Hold, ReserveOrder } from './leases/lease.ts';
 import { type LeaseCounts, Leases } from './leases/leases.ts';
-import type { PlanRule } from '../config/plan-rule.ts';
 import { readQuotas, secondsUntil, type QuotaReading } from './quota-reading.ts';
-import type { Cell, TooFast } from './key-rate.ts';
 import { Rates } from './rates.ts';
 import type { UsageReading } from './usage-reading.ts';
 import { createWarnings } from './warnings.ts';

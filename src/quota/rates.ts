@@ -1,9 +1,9 @@
+import type { RateRule } from '../config/plan-rule.ts';
 import { StoreUnavailable, type Ledger, type CellsAnswer } from '../stores/ledger.ts';
 import { Alarm } from '../waiting/alarm.ts';
 import type { Clock } from '../waiting/clock.ts';
-import type { RateRule } from '../config/plan-rule.ts';
-import { type Cell, KeyRate, type TooFast, type Waiter } from './key-rate.ts';
 import { turnsFor, WaitingRoom } from '../waiting/waiting-room.ts';
+import { type Cell, KeyRate, type TooFast, type Waiter } from './key-rate.ts';
 
 export interface RatesOptions {
   readonly ledger: Ledger;

@@ -1,17 +1,17 @@
-import { writeInstant } from '../config/instants.ts';
+import { slicesOf } from '../collections/slices.ts';
 import type { Config } from '../config/config.ts';
+import { writeInstant } from '../config/instants.ts';
 import type { PlanRule } from '../config/plan-rule.ts';
 import { suggest, suggestNear } from '../config/wording.ts';
 import { isKeyId } from '../keys/key-id.ts';
 import { badCursor } from '../keys/key-pages.ts';
 import { KeyProblem } from '../keys/key-problem.ts';
-import { countersAt } from './counters.ts';
-import { planOf, type Entitlement } from './plan-of.ts';
-import { readUsage, type UsageReading } from './usage-reading.ts';
-import { slicesOf } from '../collections/slices.ts';
 import type { KnownKey, Listed } from '../stores/key-store.ts';
 import { Unreadable } from '../stores/ledger.ts';
 import type { Store } from '../stores/store.ts';
+import { countersAt } from './counters.ts';
+import { planOf, type Entitlement } from './plan-of.ts';
+import { readUsage, type UsageReading } from './usage-reading.ts';
 
 /** What a key has used of its quotas. */
 export interface KeyUsage {

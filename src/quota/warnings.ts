@@ -1,8 +1,8 @@
 import { BoundedMap } from '../collections/bounded-map.ts';
 import { none } from '../collections/filled.ts';
 import type { PeriodRule } from '../config/plan-rule.ts';
-import type { QuotaReading } from './quota-reading.ts';
 import type { Lease } from './leases/lease.ts';
+import type { QuotaReading } from './quota-reading.ts';
 
 /** Which warnings have been given: one for each key, quota and period in this process. */
 export interface Warnings {

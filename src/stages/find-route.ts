@@ -1,7 +1,7 @@
 import type { Route } from '../config/config.ts';
 import { byExactness, fits, segmentsOf, type Segment } from '../config/route-path.ts';
-import { versionHeaders } from '../wire/version-headers.ts';
 import { Refusal } from '../refusals.ts';
+import { versionHeaders } from '../wire/version-headers.ts';
 import type { Head } from './check-request.ts';
 
 /** All routes that share one path, by method. */

@@ -1,15 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Route } from '../config/config.ts';
-import { addHeaders, copyHeaders, type Passes } from '../wire/headers.ts';
-import { versionHeaders } from '../wire/version-headers.ts';
-import { overloaded, Refusal } from '../refusals.ts';
 import type { Body } from '../bodies/body.ts';
+import type { Route } from '../config/config.ts';
+import { overloaded, Refusal } from '../refusals.ts';
+import type { AnswerParts, Progress } from '../upstream/exchange.ts';
 import { type Handshake, holdBytes } from '../upstream/handshake.ts';
 import type { OpenSockets } from '../upstream/open-sockets.ts';
-import type { AnswerParts, Progress } from '../upstream/exchange.ts';
 import type { Switching } from '../upstream/streamed/streamed-exchange.ts';
 import type { Upstream } from '../upstream/upstream.ts';
 import type { Origin } from '../visit.ts';
+import { addHeaders, copyHeaders, type Passes } from '../wire/headers.ts';
+import { versionHeaders } from '../wire/version-headers.ts';
 import type { Caller } from './authenticate.ts';
 import type { Head } from './check-request.ts';
 

@@ -1,12 +1,12 @@
-import { inMemory, type BodyMemory } from '../bodies/body-memory.ts';
-import { tooLarge } from '../bodies/collect-body.ts';
-import { CollectedBytes } from '../wire/collected-bytes.ts';
-import { bufferedBytesMax } from '../config/held-bytes.ts';
-import { lettingGo } from '../wire/let-go.ts';
-import { overloaded } from '../refusals.ts';
 import type { ArrivingBody } from '../bodies/arriving-body.ts';
+import { inMemory, type BodyMemory } from '../bodies/body-memory.ts';
 import type { Body } from '../bodies/body.ts';
+import { tooLarge } from '../bodies/collect-body.ts';
 import { waitForFirst } from '../bodies/first-chunk.ts';
+import { bufferedBytesMax } from '../config/held-bytes.ts';
+import { overloaded } from '../refusals.ts';
+import { CollectedBytes } from '../wire/collected-bytes.ts';
+import { lettingGo } from '../wire/let-go.ts';
 
 /** How a body that is not examined is read. */
 export interface AnyOrder {

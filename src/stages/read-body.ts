@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { readArriving, type Arrivals } from '../bodies/arriving-body.ts';
 import { inMemory, type BodyMemory } from '../bodies/body-memory.ts';
+import { noBody, type Body } from '../bodies/body.ts';
 import { collectBody, takeArrived, tooLarge } from '../bodies/collect-body.ts';
 import type { BodyRule } from '../config/config.ts';
 import { overloaded, Refusal } from '../refusals.ts';
-import { readArriving, type Arrivals } from '../bodies/arriving-body.ts';
 import type { SpoolRoom } from '../uploads/spool.ts';
-import { noBody, type Body } from '../bodies/body.ts';
 import type { Head } from './check-request.ts';
 import { readAny } from './read-any.ts';
 import { readJson, requireJsonContentType } from './read-json.ts';

@@ -1,6 +1,6 @@
 import type { BodyRule } from '../config/config.ts';
-import { Refusal } from '../refusals.ts';
 import { type JsonBounds, JsonProblem, parseStrictJson } from '../content/strict-json.ts';
+import { Refusal } from '../refusals.ts';
 
 /** What a route of the kind `json` asks of a body. */
 export type JsonRule = Extract<BodyRule, { kind: 'json' }>;

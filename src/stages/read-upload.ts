@@ -1,12 +1,12 @@
+import type { ArrivingBody } from '../bodies/arriving-body.ts';
+import type { StreamedBody } from '../bodies/body.ts';
+import { waitForFirst } from '../bodies/first-chunk.ts';
 import { fieldsBytesMax } from '../config/held-bytes.ts';
 import type { UploadRule } from '../config/upload-rule.ts';
 import { Refusal } from '../refusals.ts';
-import type { ArrivingBody } from '../bodies/arriving-body.ts';
 import { checkUpload, checkUploadSize } from '../uploads/check-upload.ts';
 import { readBoundary } from '../uploads/read-boundary.ts';
 import type { SpoolRoom } from '../uploads/spool.ts';
-import type { StreamedBody } from '../bodies/body.ts';
-import { waitForFirst } from '../bodies/first-chunk.ts';
 import type { Head } from './check-request.ts';
 
 /** How an upload is read. */

@@ -1,12 +1,12 @@
-import { writeInstant } from '../config/instants.ts';
 import type { ServerResponse } from 'node:http';
-import { sendJson } from '../wire/send-json.ts';
+import { writeInstant } from '../config/instants.ts';
 import type { PlanRule } from '../config/plan-rule.ts';
 import { requirePlan } from '../quota/plan-of.ts';
 import type { Quotas } from '../quota/quotas.ts';
 import type { UsageReading } from '../quota/usage-reading.ts';
 import { Refusal } from '../refusals.ts';
 import { StoreUnavailable } from '../stores/ledger.ts';
+import { sendJson } from '../wire/send-json.ts';
 import type { Caller } from './authenticate.ts';
 import type { Head } from './check-request.ts';
 

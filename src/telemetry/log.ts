@@ -1,9 +1,9 @@
 import { Writable } from 'node:stream';
 import { type DestinationStream, type Logger, pino } from 'pino';
-import { codeOf } from '../content/error-code.ts';
-import { LineBuffer } from './line-buffer.ts';
-import { Refusal } from '../refusals.ts';
 import type { LogFormat, LogLevel } from '../config/config.ts';
+import { codeOf } from '../content/error-code.ts';
+import { Refusal } from '../refusals.ts';
+import { LineBuffer } from './line-buffer.ts';
 import { openStandardOutput } from './standard-output.ts';
 
 export type { Logger } from 'pino';

@@ -1,10 +1,10 @@
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 import type { PlanRule } from '../config/plan-rule.ts';
 import { noRoute } from '../config/route-names.ts';
-import { node, version } from './build.ts';
-import { gatheredCounter, latencyHistogram, showCounter, showGauge } from './instruments.ts';
 import type { RefusalCode } from '../refusals.ts';
 import type { Visit } from '../visit.ts';
+import { node, version } from './build.ts';
+import { gatheredCounter, latencyHistogram, showCounter, showGauge } from './instruments.ts';
 
 /** Where the numbers are read. */
 export type MetricsSource = Pick<

@@ -1,8 +1,8 @@
+import type { Store } from '../stores/store.ts';
+import { wrapStore } from '../stores/wrap-store.ts';
 import type { Logger } from './log.ts';
 import type { Metrics } from './metrics.ts';
 import { Outages, type StorePart } from './outages.ts';
-import type { Store } from '../stores/store.ts';
-import { wrapStore } from '../stores/wrap-store.ts';
 
 /**
  * The same store, with every call counted and timed, and a line in the log when it goes away, for each reason, and when it is

@@ -1,7 +1,7 @@
-import { Refusal } from '../refusals.ts';
-import { ambiguous } from './upload-refusals.ts';
 import type { FileRule } from '../config/upload-rule.ts';
 import { unsafeText } from '../content/form-names.ts';
+import { Refusal } from '../refusals.ts';
+import { ambiguous } from './upload-refusals.ts';
 
 /** What a rule says about the names of files. */
 export type FileNameRule = Pick<FileRule, 'required' | 'extensions' | 'nameLengthMax'>;

@@ -1,7 +1,4 @@
-import { readExtension } from './check-file-name.ts';
-import { CollectedBytes } from '../wire/collected-bytes.ts';
 import { listed } from '../config/wording.ts';
-import { createTextCheck } from './check-text.ts';
 import {
   canonicalType,
   isTextType,
@@ -9,8 +6,11 @@ import {
   typesOfDeclared,
   typesOfExtension,
 } from '../content/media-types.ts';
-import { readSignature, sampleBytesMax, typesWithSignature } from './read-signature.ts';
 import { Refusal } from '../refusals.ts';
+import { CollectedBytes } from '../wire/collected-bytes.ts';
+import { readExtension } from './check-file-name.ts';
+import { createTextCheck } from './check-text.ts';
+import { readSignature, sampleBytesMax, typesWithSignature } from './read-signature.ts';
 
 /** What is said about a file besides its content. */
 export interface FileClaims {

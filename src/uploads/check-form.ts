@@ -1,14 +1,14 @@
 import { isUtf8 } from 'node:buffer';
 import { printSize } from '../config/units.ts';
-import { checkFileName, type FileNameRule } from './check-file-name.ts';
+import type { FileRule, FormRule } from '../config/upload-rule.ts';
+import { Refusal } from '../refusals.ts';
 import { CollectedBytes } from '../wire/collected-bytes.ts';
+import { checkFileName, type FileNameRule } from './check-file-name.ts';
 import { FileTypeCheck } from './check-file-type.ts';
 import type { PartHandler } from './read-multipart.ts';
 import type { PartHeader } from './read-part-header.ts';
 import type { PartFact } from './second-reading.ts';
-import { Refusal } from '../refusals.ts';
 import { ambiguous } from './upload-refusals.ts';
-import type { FileRule, FormRule } from '../config/upload-rule.ts';
 
 /** Bounds the work for a form whose rule allows any number of other files: an empty part costs as much as a large one. */
 const partsMax = 1000;

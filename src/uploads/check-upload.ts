@@ -1,15 +1,15 @@
 import { tooLarge } from '../bodies/collect-body.ts';
 import { printSize } from '../config/units.ts';
+import type { FormRule, RawFileRule, UploadRule } from '../config/upload-rule.ts';
+import { Refusal } from '../refusals.ts';
 import { CollectedBytes } from '../wire/collected-bytes.ts';
+import { letGo, lettingGo } from '../wire/let-go.ts';
 import { FileTypeCheck } from './check-file-type.ts';
 import { FormCheck } from './check-form.ts';
-import { letGo, lettingGo } from '../wire/let-go.ts';
 import { readBoundary } from './read-boundary.ts';
 import { MultipartReader } from './read-multipart.ts';
 import { readDeclaredType } from './read-part-header.ts';
 import { createSecondReading } from './second-reading.ts';
-import { Refusal } from '../refusals.ts';
-import type { FormRule, RawFileRule, UploadRule } from '../config/upload-rule.ts';
 
 /** The parts of a request that decide about an upload. */
 export interface UploadRequest {

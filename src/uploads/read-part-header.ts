@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
-import { ambiguous } from './upload-refusals.ts';
 import { isFieldName } from '../content/form-names.ts';
+import { ambiguous } from './upload-refusals.ts';
 
 /** What the headers of a part say. A part with a file name is a file, one without is a text field. */
 export interface PartHeader {

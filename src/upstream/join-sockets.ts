@@ -1,9 +1,9 @@
 import type { Duplex } from 'node:stream';
+import { Countdown } from '../waiting/countdown.ts';
 import { gatherPieces } from '../wire/gather-pieces.ts';
+import type { Progress } from './exchange.ts';
 import { GatheringWriter } from './gathering-writer.ts';
 import type { Joined, OpenSocket } from './open-sockets.ts';
-import type { Progress } from './exchange.ts';
-import { Countdown } from '../waiting/countdown.ts';
 
 /** Two sockets that are about to be one. */
 export interface Join {

@@ -1,17 +1,17 @@
 import type { ServerResponse } from 'node:http';
 import type { UpstreamConfig } from '../config/config.ts';
-import { breakOff } from '../wire/break-off.ts';
-import type { AnswerListener } from './answer-reader.ts';
-import { writeAnswerHead } from './answer-head.ts';
-import { GatheringWriter } from './gathering-writer.ts';
-import { takeHeader } from '../wire/headers.ts';
-import { type AnswerParts, ExchangeFailed, type ExchangeListener, type Progress } from './exchange.ts';
-import { ClientGone, errorOf, ResponseTimeout, Stalled } from './failures.ts';
 import { Refusal } from '../refusals.ts';
-import type { Guest, Seats } from './seats.ts';
-import { sendHead } from '../wire/send-head.ts';
 import { Countdown } from '../waiting/countdown.ts';
 import { whenAllIsRead } from '../waiting/when-all-is-read.ts';
+import { breakOff } from '../wire/break-off.ts';
+import { takeHeader } from '../wire/headers.ts';
+import { sendHead } from '../wire/send-head.ts';
+import { writeAnswerHead } from './answer-head.ts';
+import type { AnswerListener } from './answer-reader.ts';
+import { type AnswerParts, ExchangeFailed, type ExchangeListener, type Progress } from './exchange.ts';
+import { ClientGone, errorOf, ResponseTimeout, Stalled } from './failures.ts';
+import { GatheringWriter } from './gathering-writer.ts';
+import type { Guest, Seats } from './seats.ts';
 
 /** What a lane is given for each exchange. */
 export interface LaneParts extends AnswerParts {

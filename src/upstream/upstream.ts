@@ -1,13 +1,13 @@
 import type { ServerResponse } from 'node:http';
-import type { UpstreamConfig } from '../config/config.ts';
 import type { Body } from '../bodies/body.ts';
-import { ClientGone, failureKind, isShortage, refuse, type FailureKind } from './failures.ts';
-import { type AnswerParts, ExchangeFailed, type Progress } from './exchange.ts';
-import type { Switching } from './streamed/streamed-exchange.ts';
-import { RequestHead } from './buffered/request-head.ts';
-import { createTargets, type Target, type TargetEvents } from './targets.ts';
+import type { UpstreamConfig } from '../config/config.ts';
 import { overloaded, Refusal } from '../refusals.ts';
 import { safeMethods } from '../wire/safe-methods.ts';
+import { RequestHead } from './buffered/request-head.ts';
+import { type AnswerParts, ExchangeFailed, type Progress } from './exchange.ts';
+import { ClientGone, failureKind, isShortage, refuse, type FailureKind } from './failures.ts';
+import type { Switching } from './streamed/streamed-exchange.ts';
+import { createTargets, type Target, type TargetEvents } from './targets.ts';
 
 /** A request as it leaves for an upstream; its headers are complete except for `Host`. */
 export interface OutgoingRequest extends AnswerParts {

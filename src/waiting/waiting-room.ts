@@ -1,5 +1,5 @@
-import type { Clock } from './clock.ts';
 import { Line, type Spot } from '../collections/line.ts';
+import type { Clock } from './clock.ts';
 
 /**
  * Turns of the event loop granted after a deadline, so that an answer which reached a stalled process in time is still read. A

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
+import { Refusal } from '../refusals.ts';
 import { breakBody, brokenBy } from './broken-body.ts';
 import { GatheredPieces } from './gather-pieces.ts';
 import { http } from './http.ts';
-import { Refusal } from '../refusals.ts';
 
 /** A class of requests whose bodies take little more memory than their bytes, and come in pieces of some size. */
 export function createRequestClass(): typeof IncomingMessage {

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { after, test } from 'node:test';
 import { until } from '../helpers/poll.ts';
+import { createRandom } from '../helpers/random.ts';
 import { exchange, openRaw, requestBytes } from '../helpers/raw-socket.ts';
 import { startRawUpstream, type RawScript } from '../helpers/raw-upstream.ts';
-import { createRandom } from '../helpers/random.ts';
 import { demoKey, startGateway } from '../helpers/start-gateway.ts';
 
 const whole = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';

@@ -14,8 +14,8 @@ import {
   workPath,
   type QuotaScene,
 } from '../helpers/quota-scene.ts';
-import type { RecordedRequest } from '../helpers/recording-upstream.ts';
 import { openRaw, requestBytes } from '../helpers/raw-socket.ts';
+import type { RecordedRequest } from '../helpers/recording-upstream.ts';
 import type { Gateway } from '../helpers/start-gateway.ts';
 
 /** Every case has a key of its own, so one gateway serves them all. */

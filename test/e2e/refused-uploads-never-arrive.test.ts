@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { boundary, formBody, type Part } from '../helpers/form-body.ts';
-import { unnamedFiles } from '../helpers/unnamed-files.ts';
 import { until } from '../helpers/poll.ts';
 import { openRaw } from '../helpers/raw-socket.ts';
 import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
@@ -15,6 +14,7 @@ import {
   type Upload,
 } from '../helpers/send-upload.ts';
 import { startGateway } from '../helpers/start-gateway.ts';
+import { unnamedFiles } from '../helpers/unnamed-files.ts';
 
 const scene = { after };
 const files = { file: { types: ['audio/wav'], maxSize: '1MB', maxCount: 2, extensions: ['wav'] } };

@@ -3,13 +3,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Socket } from 'node:net';
 import { after, test, type TestContext } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { listen } from '../helpers/listen.ts';
 import { freePort } from '../helpers/free-port.ts';
+import { listen } from '../helpers/listen.ts';
 import { until } from '../helpers/poll.ts';
 import { openRaw, requestBytes, type RawSocket } from '../helpers/raw-socket.ts';
-import { wav } from '../helpers/sample-files.ts';
 import { startRawUpstream } from '../helpers/raw-upstream.ts';
 import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
+import { wav } from '../helpers/sample-files.ts';
 import { answerTo, sendUpload, uploadBytes, type Upload } from '../helpers/send-upload.ts';
 import { demoKey, startGateway } from '../helpers/start-gateway.ts';
 

@@ -3,15 +3,15 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
-import { describe, test, type TestContext } from 'node:test';
-import { pipeline } from 'node:stream/promises';
 import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { describe, test, type TestContext } from 'node:test';
 import { formBody } from '../helpers/form-body.ts';
 import { listen } from '../helpers/listen.ts';
 import { until } from '../helpers/poll.ts';
+import { openRaw } from '../helpers/raw-socket.ts';
 import { wav } from '../helpers/sample-files.ts';
 import { uploadBytes, type Framing } from '../helpers/send-upload.ts';
-import { openRaw } from '../helpers/raw-socket.ts';
 import { startGateway, type Gateway } from '../helpers/start-gateway.ts';
 
 const parallel = 15;

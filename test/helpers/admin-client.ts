@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ImportReport } from '../../src/keys/imports/import-keys.ts';
 import type { AuditView } from '../../src/keys/key-pages.ts';
 import type { KeyView } from '../../src/keys/key-view.ts';

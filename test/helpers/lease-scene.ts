@@ -1,6 +1,6 @@
-import { aPeriod } from './a-period.ts';
 import type { PeriodUnit, PlanRule, QuotaRule } from '../../src/config/plan-rule.ts';
 import { StoreUnavailable } from '../../src/stores/ledger.ts';
+import { aPeriod } from './a-period.ts';
 import { createMemoryLedger } from './memory-ledger.ts';
 import { createTurnableClock } from './turnable-clock.ts';
 

@@ -1,6 +1,6 @@
+import { until } from './poll.ts';
 import { durable, startRedisServer, type RedisServer } from './redis-server.ts';
 import type { Scene } from './temp-folder.ts';
-import { until } from './poll.ts';
 
 const SLOTS = 16_384;
 

@@ -1,7 +1,7 @@
-import type { Scene } from './poll.ts';
 import { boundary } from './form-body.ts';
-import { openRaw, requestBytes, type RawSocket } from './raw-socket.ts';
 import type { RawResponse } from './parse-responses.ts';
+import type { Scene } from './poll.ts';
+import { openRaw, requestBytes, type RawSocket } from './raw-socket.ts';
 import { demoKey } from './start-gateway.ts';
 
 /** How a body travels to the gateway. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { inspect } from 'node:util';
 import type { TestContext } from 'node:test';
+import { inspect } from 'node:util';
 import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
 import { StoreUnavailable, type DrawOrder } from '../../src/stores/ledger.ts';
 import { openStore } from '../../src/stores/open-store.ts';

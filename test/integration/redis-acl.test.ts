@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test, type TestContext } from 'node:test';
-import { createLogger } from '../../src/telemetry/log.ts';
-import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { nameKeys } from '../../src/stores/redis/names.ts';
 import type { Store } from '../../src/stores/store.ts';
+import { createLogger } from '../../src/telemetry/log.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { watchStore } from '../../src/telemetry/watch-store.ts';
 import { aKey, aNote, aSecret } from '../helpers/a-key.ts';
 import { aDraw, nextId, someUnits, usedOf } from '../helpers/ledger-orders.ts';

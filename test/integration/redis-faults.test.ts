@@ -9,21 +9,22 @@ import { createSecureContext, createServer as createTlsServer, type TlsOptions }
 import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
 import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
-import { systemClock } from '../../src/waiting/clock.ts';
 import { Concurrency } from '../../src/quota/concurrency.ts';
 import { Quotas } from '../../src/quota/quotas.ts';
-import { StoreUnavailable, type DrawOrder, type Ledger } from '../../src/stores/ledger.ts';
 import { feedEntriesMax, type KeyEvent } from '../../src/stores/key-store.ts';
+import { StoreUnavailable, type DrawOrder, type Ledger } from '../../src/stores/ledger.ts';
 import { openStore } from '../../src/stores/open-store.ts';
-import { nameKeys } from '../../src/stores/redis/names.ts';
 import { createLink } from '../../src/stores/redis/link.ts';
-import { holdUp } from '../helpers/hold-up.ts';
-import { aPlan, aQuota } from '../helpers/lease-scene.ts';
+import { nameKeys } from '../../src/stores/redis/names.ts';
+import { systemClock } from '../../src/waiting/clock.ts';
 import { aKey, aNote } from '../helpers/a-key.ts';
-import { aCounter, aDraw, someUnits, usedOf } from '../helpers/ledger-orders.ts';
 import { makeCertificate, type Certificate } from '../helpers/certificates.ts';
 import { writeTemporary } from '../helpers/config-file.ts';
+import { holdUp } from '../helpers/hold-up.ts';
+import { aPlan, aQuota } from '../helpers/lease-scene.ts';
+import { aCounter, aDraw, someUnits, usedOf } from '../helpers/ledger-orders.ts';
 import { listen } from '../helpers/listen.ts';
+import { until } from '../helpers/poll.ts';
 import { durable, startRedisServer } from '../helpers/redis-server.ts';
 import { runCli } from '../helpers/run-cli.ts';
 import {
@@ -36,7 +37,6 @@ import {
 } from '../helpers/store-faults.ts';
 import { startTcpProxy } from '../helpers/tcp-proxy.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
-import { until } from '../helpers/poll.ts';
 
 test('a Redis that is stopped costs each call the deadline at most, then nothing, and counts nothing twice', async (t) => {
   const redis = await startRedisServer(t);

@@ -6,10 +6,10 @@ import type { DrawOrder } from '../../src/stores/ledger.ts';
 import type { Store } from '../../src/stores/store.ts';
 import { aCounter, aDraw, usedOf } from '../helpers/ledger-orders.ts';
 import { listen } from '../helpers/listen.ts';
+import { until } from '../helpers/poll.ts';
 import { startRedisSentinel, type RedisSentinel } from '../helpers/redis-sentinel.ts';
 import { startRedisServer, type RedisServer } from '../helpers/redis-server.ts';
 import { failureOf, openWithDeadline, outcomeOf } from '../helpers/store-faults.ts';
-import { until } from '../helpers/poll.ts';
 
 /** What replication may be behind by: the draws in flight when the master died, of each of these. */
 const DRAWING = 8;

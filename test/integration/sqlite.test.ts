@@ -32,9 +32,9 @@ import { openSqlite } from '../../src/stores/sqlite/open-sqlite.ts';
 import { aKey, aNote, aSecret } from '../helpers/a-key.ts';
 import { aCounter, aDraw, someUnits } from '../helpers/ledger-orders.ts';
 import type { OpenerTask } from '../helpers/opener.ts';
+import { until } from '../helpers/poll.ts';
 import { removeStore, restore, sql } from '../helpers/sqlite-file.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
-import { until } from '../helpers/poll.ts';
 
 const digest = 'd'.repeat(64);
 const record = aKey({ id: 'k', secrets: [aSecret({ digest })] });

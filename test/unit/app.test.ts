@@ -4,9 +4,9 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { createApp } from '../../src/app.ts';
-import { createOriginFinder } from '../../src/wire/client-address.ts';
 import { createLogger } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
+import { createOriginFinder } from '../../src/wire/client-address.ts';
 import { listen } from '../helpers/listen.ts';
 
 const fails = (): never => {

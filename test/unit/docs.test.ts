@@ -7,13 +7,13 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
 import { madePages, renewTables } from '../../docs/write-tables.ts';
-import { loadConfig } from '../../src/config/load-config.ts';
 import { endedBy, exitCodes } from '../../src/commands/exit-codes.ts';
-import { createRequestHeaderFilter } from '../../src/wire/headers.ts';
-import { accessLine } from '../../src/telemetry/access-log.ts';
+import { loadConfig } from '../../src/config/load-config.ts';
 import { catalogue, refusalCodes } from '../../src/refusals.ts';
 import { auditEntriesMax, auditKeptMs } from '../../src/stores/key-store.ts';
+import { accessLine } from '../../src/telemetry/access-log.ts';
 import { Visit } from '../../src/visit.ts';
+import { createRequestHeaderFilter } from '../../src/wire/headers.ts';
 import { commandHere } from '../helpers/command-here.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));

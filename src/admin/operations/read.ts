@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
 import { createKeyFormat } from '../../keys/key-format.ts';
 import { invalidFields } from '../../keys/key-problem.ts';
-import { verifyRequest } from '../verify-request.ts';
 import { operation, type Operation } from '../operation.ts';
+import { verifyRequest } from '../verify-request.ts';
 import { pageQuery } from './page-query.ts';
 
 /** What can be read about secrets and changes. */

@@ -1,12 +1,12 @@
 import type { Config } from '../../config/config.ts';
 import { parseDuration } from '../../config/units.ts';
-import { exitCodes } from '../exit-codes.ts';
 import type { FreshSecret } from '../../keys/key-book.ts';
 import type { WrittenFields } from '../../keys/key-fields.ts';
 import { invalidFields } from '../../keys/key-problem.ts';
 import { createKeyRules } from '../../keys/key-rules.ts';
 import type { KeyView } from '../../keys/key-view.ts';
 import { readNewKey } from '../../keys/new-key.ts';
+import { exitCodes } from '../exit-codes.ts';
 import { writeSecret } from '../output.ts';
 import { agree, paint, type Terminal } from '../terminal.ts';
 import { openBook, type KeysOptions } from './open-book.ts';

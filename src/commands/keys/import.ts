@@ -1,15 +1,15 @@
 import { constants, createReadStream } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
-import { codeOf } from '../../content/error-code.ts';
 import type { Config } from '../../config/config.ts';
 import { whyUnreadable } from '../../config/read-text.ts';
-import { exitCodes } from '../exit-codes.ts';
+import { codeOf } from '../../content/error-code.ts';
 import { nothingImported, type ImportReport } from '../../keys/imports/import-keys.ts';
-import { readKeyFields } from '../../keys/read-key-fields.ts';
+import { readImport } from '../../keys/imports/read-import.ts';
 import { BrokenFile } from '../../keys/key-problem.ts';
 import { createKeyRules } from '../../keys/key-rules.ts';
-import { readImport } from '../../keys/imports/read-import.ts';
+import { readKeyFields } from '../../keys/read-key-fields.ts';
 import { StoreUnavailable } from '../../stores/ledger.ts';
+import { exitCodes } from '../exit-codes.ts';
 import { processTerminal, type Terminal } from '../terminal.ts';
 import { openBook, type KeysOptions, type OpenBook } from './open-book.ts';
 

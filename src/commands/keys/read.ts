@@ -1,11 +1,11 @@
 import type { Config } from '../../config/config.ts';
 import { loadConfig } from '../../config/load-config.ts';
-import { exitCodes } from '../exit-codes.ts';
-import { createKeyFormat } from '../../keys/key-format.ts';
 import { lacksPeriod } from '../../keys/key-fields.ts';
+import { createKeyFormat } from '../../keys/key-format.ts';
 import type { AuditView } from '../../keys/key-pages.ts';
 import type { KeyView } from '../../keys/key-view.ts';
 import { explain } from '../desk.ts';
+import { exitCodes } from '../exit-codes.ts';
 import { listPages, type ListFlags } from '../list-pages.ts';
 import { processTerminal } from '../terminal.ts';
 import { openBook, type KeysOptions } from './open-book.ts';

@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
-import { endedBy, exitCodes } from '../exit-codes.ts';
+import { verifyRequest } from '../../admin/verify-request.ts';
 import { invalidFields } from '../../keys/key-problem.ts';
 import type { Verdict } from '../../keys/verify-key.ts';
-import { verifyRequest } from '../../admin/verify-request.ts';
+import { endedBy, exitCodes } from '../exit-codes.ts';
 import { paint, readSecret } from '../terminal.ts';
 import { openBook, type KeysOptions } from './open-book.ts';
 

@@ -1,7 +1,7 @@
 import { lastInstant, parseInstant } from '../../config/instants.ts';
 import { parseDuration } from '../../config/units.ts';
-import type { WrittenFields } from '../../keys/key-fields.ts';
 import { readLabels, readQuota } from '../../keys/compact-fields.ts';
+import type { WrittenFields } from '../../keys/key-fields.ts';
 import { invalidFields } from '../../keys/key-problem.ts';
 
 /** The flags that give the fields of a key. */

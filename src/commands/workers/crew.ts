@@ -1,10 +1,10 @@
 import type { Worker } from 'node:cluster';
 import type { Address } from '../../config/config.ts';
 import type { HandedConfig } from '../../config/hand-over.ts';
-import { exitCodes } from '../exit-codes.ts';
 import { describeCause, type Logger } from '../../telemetry/log.ts';
 import type { Snapshot } from '../../telemetry/merged-metrics.ts';
 import { within } from '../../waiting/patience.ts';
+import { exitCodes } from '../exit-codes.ts';
 import { CannotStart } from '../explain-start.ts';
 import { Backoff } from './backoff.ts';
 import { Member } from './member.ts';

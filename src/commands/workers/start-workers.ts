@@ -1,23 +1,23 @@
 import cluster, { type Worker } from 'node:cluster';
 import { setImmediate as turn } from 'node:timers/promises';
-import { claimPort, type Claim } from '../../door/acceptors.ts';
 import { createAdmin, listenAdmin, type AdminListener, type AdminParts } from '../../admin/admin.ts';
 import { stoppingReport, type Readiness, type ReadinessReport } from '../../admin/readiness.ts';
 import type { Address, Config } from '../../config/config.ts';
 import type { HandedConfig } from '../../config/hand-over.ts';
-import { endedBy } from '../exit-codes.ts';
+import { claimPort, type Claim } from '../../door/acceptors.ts';
 import type { Gateway } from '../../gateway/gateway.ts';
+import { openStore } from '../../stores/open-store.ts';
 import { createStoreReporter, type Log } from '../../telemetry/log.ts';
 import { createMergedMetrics, type MergedMetrics } from '../../telemetry/merged-metrics.ts';
 import { createMetrics, type Metrics } from '../../telemetry/metrics.ts';
-import { endPatienceMs, within } from '../../waiting/patience.ts';
-import { openStore } from '../../stores/open-store.ts';
 import { watchStore } from '../../telemetry/watch-store.ts';
-import { Crew } from './crew.ts';
-import type { Beginning } from './worker-messages.ts';
+import { endPatienceMs, within } from '../../waiting/patience.ts';
+import { endedBy } from '../exit-codes.ts';
 import { drainPatienceMs } from '../lifecycle.ts';
 import type { Stop } from '../stop-signals.ts';
 import { wholeLines } from '../whole-lines.ts';
+import { Crew } from './crew.ts';
+import type { Beginning } from './worker-messages.ts';
 
 /** How long a round lasts. A worker that is killed takes with it what it has counted since it was last asked. */
 const roundMs = 2000;

@@ -2,13 +2,13 @@ import cluster, { type Worker } from 'node:cluster';
 import { stoppingReport, type ReadinessReport } from '../../admin/readiness.ts';
 import type { Config } from '../../config/config.ts';
 import { takeOver } from '../../config/hand-over.ts';
-import { exitCodes } from '../exit-codes.ts';
 import { startGateway, type Gateway, type OperatorParts } from '../../gateway/gateway.ts';
 import { createLog, type Log } from '../../telemetry/log.ts';
 import { readCounts } from '../../telemetry/merged-metrics.ts';
-import { settleSoon } from '../settle-heap.ts';
+import { exitCodes } from '../exit-codes.ts';
 import { explainStart } from '../explain-start.ts';
 import { drainPatienceMs, watchForFaults } from '../lifecycle.ts';
+import { settleSoon } from '../settle-heap.ts';
 import type { Begin, Order, Question, Report } from './worker-messages.ts';
 
 /** One of the processes that `workers` asks for. It serves; the process that started it leads it and speaks for it. */

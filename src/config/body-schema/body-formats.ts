@@ -1,6 +1,6 @@
 import { domainToASCII } from 'node:url';
-import type { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
+import type { Ajv2020 } from 'ajv/dist/2020.js';
 import { isObject } from '../../content/is-object.ts';
 import { isUrl } from './url-format.ts';
 

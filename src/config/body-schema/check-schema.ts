@@ -1,13 +1,13 @@
 import type { AnySchema, ErrorObject } from 'ajv/dist/2020.js';
 import { closest, distance } from 'fastest-levenshtein';
+import { isObject } from '../../content/is-object.ts';
+import { childPointer, isAtOrBelow, stepsOf } from '../json-pointer.ts';
+import { missingSpace, showName } from '../wording.ts';
 import { ruleOf } from './describe-errors.ts';
 import { createAjv } from './json-schema.ts';
 import { referenceProblems } from './references.ts';
 import { SchemaProblems, type SchemaProblem } from './schema-problem.ts';
-import { isObject } from '../../content/is-object.ts';
-import { childPointer, isAtOrBelow, stepsOf } from '../json-pointer.ts';
 import { subschemas, type Subschema } from './subschemas.ts';
-import { missingSpace, showName } from '../wording.ts';
 
 /** Returns the value as a schema that is well formed by JSON Schema 2020-12, or throws `SchemaProblems` with all faults. */
 export function checkSchema(schema: unknown): AnySchema {

@@ -1,8 +1,8 @@
 import type { AnySchema } from 'ajv/dist/2020.js';
-import { compileBodySchema, compileCheckedSchema, type BodyCheck } from './compile-schema.ts';
 import type { Report } from '../rules/draft.ts';
-import { SchemaProblems } from './schema-problem.ts';
 import type { RawRoute } from '../schema.ts';
+import { compileBodySchema, compileCheckedSchema, type BodyCheck } from './compile-schema.ts';
+import { SchemaProblems } from './schema-problem.ts';
 
 /** The compiled schema of each route that has one. Schemas that do not compile are reported at their own line. */
 export function compileBodies(

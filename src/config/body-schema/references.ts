@@ -1,8 +1,8 @@
 import { normalizeId, resolveUrl } from 'ajv/dist/compile/resolve.js';
 import uri from 'ajv/dist/runtime/uri.js';
 import { isContainer, isObject } from '../../content/is-object.ts';
-import type { SchemaProblem } from './schema-problem.ts';
 import { childPointer, isAtOrBelow, stepsOf } from '../json-pointer.ts';
+import type { SchemaProblem } from './schema-problem.ts';
 import type { Subschema } from './subschemas.ts';
 
 /** What is wrong with the references of a schema, given its parts, outermost first. */

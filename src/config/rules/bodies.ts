@@ -1,5 +1,5 @@
-import { slownessOf, type Slowness } from '../body-schema/patterns/slow-pattern.ts';
 import { isObject } from '../../content/is-object.ts';
+import { slownessOf, type Slowness } from '../body-schema/patterns/slow-pattern.ts';
 import { subschemas } from '../body-schema/subschemas.ts';
 import { show } from '../wording.ts';
 import { sizeOrZero } from './amounts.ts';

@@ -1,5 +1,5 @@
-import type { RawConfig } from '../schema.ts';
 import { formats } from '../formats.ts';
+import type { RawConfig } from '../schema.ts';
 import { show, suggest } from '../wording.ts';
 
 /** What the rules between fields look at: everything that fits the schema, even if something elsewhere does not. */

@@ -1,7 +1,7 @@
 import { bufferedBytesMax, fieldsBytesMax } from '../held-bytes.ts';
-import type { RawRoute, RawUpload } from '../schema.ts';
 import { noRoute, usageRoute } from '../route-names.ts';
 import { compareSegments, pathBelow, segmentsOf } from '../route-path.ts';
+import type { RawRoute, RawUpload } from '../schema.ts';
 import { printSize } from '../units.ts';
 import { sizeOrZero } from './amounts.ts';
 import { noSuch, type Rule } from './draft.ts';

@@ -1,6 +1,6 @@
 import { keyDigest, tokenDigest } from '../digest.ts';
-import { weaknessOf } from '../weak-secret.ts';
 import type { RawKey, RawToken } from '../schema.ts';
+import { weaknessOf } from '../weak-secret.ts';
 import type { Report, Rule } from './draft.ts';
 
 export const tokenLengthMin = 16;

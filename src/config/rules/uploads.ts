@@ -1,16 +1,16 @@
+import { isObject } from '../../content/is-object.ts';
 import {
   hasExtension,
   matchesType,
   typesOfExtension,
   typesWithExtension,
 } from '../../content/media-types.ts';
+import { readFieldKinds } from '../body-schema/field-kinds.ts';
+import { childPointer } from '../json-pointer.ts';
 import type { RawRoute } from '../schema.ts';
 import { printSize } from '../units.ts';
-import { sizeOrZero } from './amounts.ts';
-import { readFieldKinds } from '../body-schema/field-kinds.ts';
-import { isObject } from '../../content/is-object.ts';
-import { childPointer } from '../json-pointer.ts';
 import { showName, suggestNear } from '../wording.ts';
+import { sizeOrZero } from './amounts.ts';
 import type { Draft, Rule } from './draft.ts';
 
 /** Text fields are held in memory while a form is checked, so one form may not hold many large ones. */

@@ -1,6 +1,6 @@
 import { isAlias, isMap, isNode, isScalar, isSeq, type Pair, type YAMLMap, type YAMLSeq } from 'yaml';
-import { expandText } from './expand.ts';
 import { pointerTo, type Path } from '../json-pointer.ts';
+import { expandText } from './expand.ts';
 import type { Places } from './places.ts';
 import type { Source } from './read-yaml.ts';
 

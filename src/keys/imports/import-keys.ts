@@ -1,8 +1,8 @@
-import { BatchImporter, refusedFor, type LineOutcome } from './import-batch.ts';
 import type { WrittenFields } from '../key-fields.ts';
-import { readKeyFields } from '../read-key-fields.ts';
-import type { KeyTools } from '../key-rules.ts';
 import { BrokenFile } from '../key-problem.ts';
+import type { KeyTools } from '../key-rules.ts';
+import { readKeyFields } from '../read-key-fields.ts';
+import { BatchImporter, refusedFor, type LineOutcome } from './import-batch.ts';
 import { readCandidate, type Candidate } from './read-candidate.ts';
 
 /** One line of a file: the fields of a key, its `secret` or `hash`, and an `id` to choose it (`null` = none); or its fault. */

@@ -2,10 +2,10 @@ import { hash } from 'node:crypto';
 import { isVariable, weaknessOf } from '../../config/weak-secret.ts';
 import type { KeyRecord } from '../../stores/key-store.ts';
 import { completeFields, type KeyFields, type WrittenFields } from '../key-fields.ts';
-import { readKeyFields, readKeyId } from '../read-key-fields.ts';
 import { createKeyId } from '../key-id.ts';
 import { invalidFields, KeyProblem, readTogether } from '../key-problem.ts';
 import type { KeyRules, KeyTools } from '../key-rules.ts';
+import { readKeyFields, readKeyId } from '../read-key-fields.ts';
 import { isOfUse } from '../scopes.ts';
 
 /** A line of an import. */

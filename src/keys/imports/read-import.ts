@@ -1,11 +1,11 @@
-import { isObject } from '../../content/is-object.ts';
 import { suggest } from '../../config/wording.ts';
+import { isObject } from '../../content/is-object.ts';
 import { JsonProblem, parseStrictJson } from '../../content/strict-json.ts';
 import { readLabels, readQuota } from '../compact-fields.ts';
-import type { ImportLine } from './import-keys.ts';
 import type { WrittenFields } from '../key-fields.ts';
 import { keyJsonBounds } from '../key-limits.ts';
 import { BrokenFile, invalidFields, KeyProblem } from '../key-problem.ts';
+import type { ImportLine } from './import-keys.ts';
 import { splitRecords, type ImportForm, type TextRecord } from './split-records.ts';
 
 /**

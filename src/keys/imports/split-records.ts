@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
-import { createQuotes } from './csv-quotes.ts';
 import { keyBytesMax } from '../key-limits.ts';
 import { BrokenFile } from '../key-problem.ts';
+import { createQuotes } from './csv-quotes.ts';
 
 export type ImportForm = 'csv' | 'json';
 

@@ -1,5 +1,5 @@
-import type { Clock } from '../../waiting/clock.ts';
 import { Line } from '../../collections/line.ts';
+import type { Clock } from '../../waiting/clock.ts';
 import { turnsFor, WaitingRoom } from '../../waiting/waiting-room.ts';
 import type { Denial, Hold, Lease, ReserveOrder, Waiter } from './lease.ts';
 

@@ -1,9 +1,9 @@
 import { BoundedMap } from '../../collections/bounded-map.ts';
 import { isOutage, type Counter, type DrawOrder, type Ledger, type UnitsOrder } from '../../stores/ledger.ts';
 import type { Clock } from '../../waiting/clock.ts';
-import type { Lease } from './lease.ts';
 import { FreshIds } from '../fresh-ids.ts';
 import { Outbox, repeatableForEver } from '../outbox.ts';
+import type { Lease } from './lease.ts';
 import { Owed } from './owed.ts';
 
 /** The ledger remembers a step for at least ten seconds. Units given back twice would be overspent, so less is used. */

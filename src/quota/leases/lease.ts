@@ -1,8 +1,8 @@
 import type { Line, Spot } from '../../collections/line.ts';
-import type { RoomSpot } from '../../waiting/waiting-room.ts';
-import { endOfTime, type Counter } from '../../stores/ledger.ts';
-import { countingAt, runsAt, type Counting } from './counting.ts';
 import type { PlanRule } from '../../config/plan-rule.ts';
+import { endOfTime, type Counter } from '../../stores/ledger.ts';
+import type { RoomSpot } from '../../waiting/waiting-room.ts';
+import { countingAt, runsAt, type Counting } from './counting.ts';
 import { sizeLease } from './lease-size.ts';
 import type { StoreTime } from './store-time.ts';
 

@@ -4,7 +4,6 @@ import { StoreUnavailable } from '../ledger.ts';
 import type { StoreOptions } from '../store.ts';
 import { prepareCalls, type Calls } from './calls.ts';
 import { logBytesUncopied } from './checkpoint.ts';
-import type { Outcome } from './transact.ts';
 import {
   createDatabase,
   describeFailure,
@@ -15,6 +14,7 @@ import {
   prepareIdentity,
   type Opening,
 } from './database.ts';
+import type { Outcome } from './transact.ts';
 
 /** The open file, opened again after it has failed. */
 export interface Connection {

@@ -3,9 +3,9 @@ import type { UpstreamConfig } from '../../config/config.ts';
 import { whenAllIsRead } from '../../waiting/when-all-is-read.ts';
 import type { Connector } from '../connect.ts';
 import { ClientGone } from '../failures.ts';
-import { TargetConnection, type ConnectionHome, type WholeRequest } from './target-connection.ts';
 import { type LaneBounds, type LaneParts, Relay } from '../relay.ts';
 import { idleMsMax, type Seats } from '../seats.ts';
+import { TargetConnection, type ConnectionHome, type WholeRequest } from './target-connection.ts';
 
 /** The way to one target for bodies that are in memory. */
 export interface BufferedLane {

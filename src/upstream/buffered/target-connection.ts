@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net';
+import { turnsSoFar } from '../../waiting/when-all-is-read.ts';
 import { AnswerReader } from '../answer-reader.ts';
 import type { Connector } from '../connect.ts';
 import { ClientGone, ConnectionClosed, errorOf, isClosed, NonsenseAnswer } from '../failures.ts';
 import type { AnswerSource, Relay } from '../relay.ts';
 import type { RequestHead } from './request-head.ts';
-import { turnsSoFar } from '../../waiting/when-all-is-read.ts';
 
 /** A request that is wholly in memory. */
 export interface WholeRequest {

@@ -1,9 +1,11 @@
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
-import type { UpstreamConfig } from '../../config/config.ts';
-import { gatherPieces } from '../../wire/gather-pieces.ts';
 import type { Body } from '../../bodies/body.ts';
+import type { UpstreamConfig } from '../../config/config.ts';
+import { afterReading } from '../../waiting/when-all-is-read.ts';
+import { gatherPieces } from '../../wire/gather-pieces.ts';
+import { lingerOn } from '../../wire/linger.ts';
 import type { ExchangeFailed } from '../exchange.ts';
 import {
   ClientGone,
@@ -16,14 +18,12 @@ import {
 } from '../failures.ts';
 import { checkSwitch, type Handshake, type HeldBytes, writeSwitch } from '../handshake.ts';
 import { joinSockets } from '../join-sockets.ts';
+import type { OpenSocket } from '../open-sockets.ts';
+import { type AnswerSource, type LaneBounds, type LaneParts, Relay } from '../relay.ts';
+import type { Seats } from '../seats.ts';
 import { BodySender } from './body-sender.ts';
 import { judgeHead } from './judge-head.ts';
 import { KeptConnection } from './kept-connection.ts';
-import type { OpenSocket } from '../open-sockets.ts';
-import { lingerOn } from '../../wire/linger.ts';
-import { type AnswerSource, type LaneBounds, type LaneParts, Relay } from '../relay.ts';
-import type { Seats } from '../seats.ts';
-import { afterReading } from '../../waiting/when-all-is-read.ts';
 
 /** A request whose body is read while it is sent. */
 export interface StreamedRequest {

@@ -7,9 +7,9 @@ import type { UpstreamConfig } from '../../config/config.ts';
 import { http } from '../../wire/http.ts';
 import { bareHost, protocols, type Trust } from '../connect.ts';
 import { openByName } from '../look-up.ts';
-import { openRequest } from './open-request.ts';
-import { idleMsMax, Seats } from '../seats.ts';
 import type { LaneParts } from '../relay.ts';
+import { idleMsMax, Seats } from '../seats.ts';
+import { openRequest } from './open-request.ts';
 import { StreamedExchange, type StreamedRequest } from './streamed-exchange.ts';
 
 /** The way to one target for bodies that are not in memory, and for WebSockets. */

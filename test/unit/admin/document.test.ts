@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { createDocument } from '../../../src/admin/document.ts';
 import { operations } from '../../../src/admin/operations.ts';
 import { problemStatuses } from '../../../src/admin/problem.ts';

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { createAdmin, listenAdmin } from '../../../src/admin/admin.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
-import { createLogger } from '../../../src/telemetry/log.ts';
 import { openStore } from '../../../src/stores/open-store.ts';
-import { setTimeout as pause } from 'node:timers/promises';
-import { until } from '../../helpers/poll.ts';
+import { createLogger } from '../../../src/telemetry/log.ts';
 import { writeTemporary } from '../../helpers/config-file.ts';
+import { until } from '../../helpers/poll.ts';
 import { openRaw, requestBytes } from '../../helpers/raw-socket.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { loadConfig } from '../../../src/config/load-config.ts';
 import { verifyRequest } from '../../../src/admin/verify-request.ts';
+import { loadConfig } from '../../../src/config/load-config.ts';
 import type { KeyBook } from '../../../src/keys/key-book.ts';
 import { writeTemporary } from '../../helpers/config-file.ts';
 

@@ -3,9 +3,9 @@ import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { breakBody } from '../../../src/wire/broken-body.ts';
-import { Refusal } from '../../../src/refusals.ts';
 import { readArriving } from '../../../src/bodies/arriving-body.ts';
+import { Refusal } from '../../../src/refusals.ts';
+import { breakBody } from '../../../src/wire/broken-body.ts';
 
 function arrive({ timeoutMs = 60_000, bytesPerSecondMin = 0, rateWindowMs = 100 } = {}) {
   const req = new IncomingMessage(new Socket());

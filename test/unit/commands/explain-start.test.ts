@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import type { Config } from '../../../src/config/config.ts';
 import { CannotStart, explainStart } from '../../../src/commands/explain-start.ts';
+import type { Config } from '../../../src/config/config.ts';
 
 const config = {
   listen: { host: '127.0.0.1', port: 8080 },

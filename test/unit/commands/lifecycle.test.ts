@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
-import type { Config } from '../../../src/config/config.ts';
 import { drainPatienceMs } from '../../../src/commands/lifecycle.ts';
+import type { Config } from '../../../src/config/config.ts';
 
 const lifecycle = new URL('../../../src/commands/lifecycle.ts', import.meta.url).href;
 const log = new URL('../../../src/telemetry/log.ts', import.meta.url).href;

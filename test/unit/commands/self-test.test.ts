@@ -3,9 +3,9 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { IncomingMessage } from 'node:http';
 import perfHooks from 'node:perf_hooks';
 import { test } from 'node:test';
+import { leaksSecrets } from '../../../src/commands/self-test.ts';
 import { createLogger } from '../../../src/telemetry/log.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
-import { leaksSecrets } from '../../../src/commands/self-test.ts';
 
 test('the gateway as it is shows no key', async () => {
   assert.equal(await leaksSecrets(createLogger), false);

@@ -3,9 +3,9 @@ import { test } from 'node:test';
 import type { Config } from '../../../src/config/config.ts';
 import { fixedChanges } from '../../../src/config/fixed-options.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
+import { writeTemporary } from '../../helpers/config-file.ts';
 import { baseConfig } from '../../helpers/start-gateway.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
-import { writeTemporary } from '../../helpers/config-file.ts';
 
 /** What a reload changes. Whoever adds a part of the configuration has to say on which side it is. */
 const reloaded: readonly (keyof Config)[] = [

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { ConfigErrors } from '../../../src/config/problems.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
+import { ConfigErrors } from '../../../src/config/problems.ts';
 import { complaints, writeTemporary } from '../../helpers/config-file.ts';
 import { doesNotHang } from '../../helpers/no-hang.ts';
 import { createRandom, type Random } from '../../helpers/random.ts';

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { guessByVoice } from '../../../examples/recognition/voice.ts';
 import { decodeWav } from '../../../examples/recognition/wav.ts';
-import { encodeWav, riff, tone } from '../../helpers/wav.ts';
 import { doesNotHang } from '../../helpers/no-hang.ts';
+import { encodeWav, riff, tone } from '../../helpers/wav.ts';
 
 const sounds = [
   { name: 'a pure tone', harmonics: [1], noise: 0 },

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { createLogger } from '../../../src/telemetry/log.ts';
 import { openKeyChecks } from '../../../src/gateway/key-checks.ts';
 import type { KeyStore } from '../../../src/stores/key-store.ts';
+import { createLogger } from '../../../src/telemetry/log.ts';
 import { aKey, aSecret, digestOf } from '../../helpers/a-key.ts';
 import { until } from '../../helpers/poll.ts';
 

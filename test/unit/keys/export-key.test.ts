@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { exportKey } from '../../../src/keys/export-key.ts';
-import { labelsMax, lineLengthMax, networksMax, quotasMax, scopesMax } from '../../../src/keys/key-limits.ts';
 import { readCandidate } from '../../../src/keys/imports/read-candidate.ts';
 import { readImport } from '../../../src/keys/imports/read-import.ts';
 import { createKeyFormat } from '../../../src/keys/key-format.ts';
+import { labelsMax, lineLengthMax, networksMax, quotasMax, scopesMax } from '../../../src/keys/key-limits.ts';
 import { aKey } from '../../helpers/a-key.ts';
 import { aPlan, aQuota } from '../../helpers/lease-scene.ts';
 

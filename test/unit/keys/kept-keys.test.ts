@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { KeptKeys, keptKeysMax } from '../../../src/keys/kept-keys.ts';
 import { foundIn, type FoundKey } from '../../../src/keys/found-key.ts';
+import { KeptKeys, keptKeysMax } from '../../../src/keys/kept-keys.ts';
 import type { KeyRecord } from '../../../src/stores/key-store.ts';
 import { aKey, aSecret, digestOf } from '../../helpers/a-key.ts';
 

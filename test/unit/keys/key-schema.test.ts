@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import * as fc from 'fast-check';
-import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import * as fc from 'fast-check';
 import { schemas } from '../../../src/admin/schemas.ts';
 import { createKeyFormat } from '../../../src/keys/key-format.ts';
-import { readKeyFields } from '../../../src/keys/read-key-fields.ts';
 import { KeyProblem } from '../../../src/keys/key-problem.ts';
 import { viewKey } from '../../../src/keys/key-view.ts';
+import { readKeyFields } from '../../../src/keys/read-key-fields.ts';
 import { aKey } from '../../helpers/a-key.ts';
 import { aPlan, aQuota } from '../../helpers/lease-scene.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readKeyFields } from '../../../src/keys/read-key-fields.ts';
 import { createKeyFormat } from '../../../src/keys/key-format.ts';
+import { readKeyFields } from '../../../src/keys/read-key-fields.ts';
 import { aPlan } from '../../helpers/lease-scene.ts';
 
 const format = createKeyFormat('gh');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Concurrency, type Place } from '../../../src/quota/concurrency.ts';
 import type { ConcurrencyRule, OnStoreFailure } from '../../../src/config/plan-rule.ts';
+import { Concurrency, type Place } from '../../../src/quota/concurrency.ts';
 import { StoreUnavailable, Unreadable, type Ledger } from '../../../src/stores/ledger.ts';
 import { createQuotaScene } from '../../helpers/lease-scene.ts';
 

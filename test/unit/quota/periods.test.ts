@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
+import type { PeriodRule, PeriodUnit } from '../../../src/config/plan-rule.ts';
 import { currentPeriod } from '../../../src/quota/periods.ts';
 import { aPeriod } from '../../helpers/a-period.ts';
-import type { PeriodRule, PeriodUnit } from '../../../src/config/plan-rule.ts';
 
 const zones = [
   'UTC',

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Grant, Outcome } from '../../../src/quota/grants.ts';
 import type { Charge, PlanRule } from '../../../src/config/plan-rule.ts';
-import { aPeriod } from '../../helpers/a-period.ts';
+import type { Grant, Outcome } from '../../../src/quota/grants.ts';
 import { type Decision, type QuotaRefusal, Quotas } from '../../../src/quota/quotas.ts';
 import { aClient } from '../../helpers/a-client.ts';
+import { aPeriod } from '../../helpers/a-period.ts';
 import { aPlan, aQuota, createQuotaScene } from '../../helpers/lease-scene.ts';
 import { settle as runReady } from '../../helpers/turnable-clock.ts';
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createLogger } from '../../../src/telemetry/log.ts';
-import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { StoreUnavailable, Unreadable, type DrawOrder } from '../../../src/stores/ledger.ts';
 import type { Store } from '../../../src/stores/store.ts';
+import { createLogger } from '../../../src/telemetry/log.ts';
+import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { watchStore } from '../../../src/telemetry/watch-store.ts';
 
 test('each reason of an outage is told once, and no two within five seconds', async (t) => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { FileTypeCheck } from '../../../src/uploads/check-file-type.ts';
 import { Refusal } from '../../../src/refusals.ts';
+import { FileTypeCheck } from '../../../src/uploads/check-file-type.ts';
 import { samples, wav } from '../../helpers/sample-files.ts';
 
 type Sample = keyof typeof samples;

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { isUtf8 } from 'node:buffer';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
+import { Refusal } from '../../../src/refusals.ts';
 import { checkFileName } from '../../../src/uploads/check-file-name.ts';
 import { MultipartReader } from '../../../src/uploads/read-multipart.ts';
-import { Refusal } from '../../../src/refusals.ts';
 import { boundary, formBody, type Part } from '../../helpers/form-body.ts';
 import { otherParsers, type OtherPart } from '../../helpers/other-parsers.ts';
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
+import { Refusal } from '../../../src/refusals.ts';
 import { readBoundary } from '../../../src/uploads/read-boundary.ts';
 import { MultipartReader } from '../../../src/uploads/read-multipart.ts';
-import { Refusal } from '../../../src/refusals.ts';
 import { formBody } from '../../helpers/form-body.ts';
 
 const head = 'Content-Disposition: form-data; name="file"; filename="a.wav"\r\nContent-Type: audio/wav';

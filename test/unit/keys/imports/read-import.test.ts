@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ImportLine } from '../../../../src/keys/imports/import-keys.ts';
-import { BrokenFile, KeyProblem } from '../../../../src/keys/key-problem.ts';
 import { readImport } from '../../../../src/keys/imports/read-import.ts';
 import type { ImportForm } from '../../../../src/keys/imports/split-records.ts';
+import { BrokenFile, KeyProblem } from '../../../../src/keys/key-problem.ts';
 
 async function read(text: string | Buffer, chunkBytes = 7, form?: ImportForm): Promise<ImportLine[]> {
   return Array.fromAsync(readImport(chunksOf(text, chunkBytes), form));

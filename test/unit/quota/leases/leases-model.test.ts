@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Clock } from '../../../../src/waiting/clock.ts';
-import { Leases } from '../../../../src/quota/leases/leases.ts';
-import type { Hold } from '../../../../src/quota/leases/lease.ts';
-import { aPeriod } from '../../../helpers/a-period.ts';
 import type { Consistency, PlanRule } from '../../../../src/config/plan-rule.ts';
+import type { Hold } from '../../../../src/quota/leases/lease.ts';
+import { Leases } from '../../../../src/quota/leases/leases.ts';
 import { StoreUnavailable, type Ledger } from '../../../../src/stores/ledger.ts';
+import type { Clock } from '../../../../src/waiting/clock.ts';
 import { aClient } from '../../../helpers/a-client.ts';
+import { aPeriod } from '../../../helpers/a-period.ts';
 import { createMemoryLedger, type MemoryLedger } from '../../../helpers/memory-ledger.ts';
 import { createRandom } from '../../../helpers/random.ts';
 import { settle as runReady } from '../../../helpers/turnable-clock.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PlanRule } from '../../../../src/config/plan-rule.ts';
-import type { Hold } from '../../../../src/quota/leases/lease.ts';
 import { manyLeases } from '../../../../src/quota/leases/lease-steps.ts';
+import type { Hold } from '../../../../src/quota/leases/lease.ts';
 import { Leases } from '../../../../src/quota/leases/leases.ts';
 import type { Ledger } from '../../../../src/stores/ledger.ts';
 import { aClient } from '../../../helpers/a-client.ts';
