@@ -115,6 +115,21 @@ export function* nextOf(loop: Loop, takes: bigint, steps: Steps): Generator<Loop
   }
 }
 
+/** Where two ways through a pattern may be after one more character that both of them take. Throws `PatternTooLarge`. */
+export function* pairsAfter(one: Loop, other: Loop, steps: Steps): Generator<Pair> {
+  for (const { state: first } of one.next) {
+    for (const second of nextOf(other, first.takes, steps)) {
+      yield { first, second, takes: first.takes & second.takes };
+    }
+  }
+}
+
+interface Pair {
+  readonly first: Loop;
+  readonly second: Loop;
+  readonly takes: bigint;
+}
+
 function spend(steps: Steps): void {
   steps.left -= 1;
   if (steps.left < 0) throw new PatternTooLarge();

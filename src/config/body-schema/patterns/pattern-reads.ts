@@ -1,29 +1,45 @@
 import type { CharacterSets } from './character-sets.ts';
-import { charactersOf, repeatsOf, type PatternRepeat, type PatternTree } from './pattern-tree.ts';
+import {
+  charactersOf,
+  PatternTooLarge,
+  repeatsOf,
+  type PatternRepeat,
+  type PatternTree,
+} from './pattern-tree.ts';
 
 /**
  * How many characters a failing search reads from each place at most, over all texts that are one character again and again, and
- * which part of the pattern takes that one. An endless repetition counts with its required rounds only.
+ * which repeated part of the pattern takes that one. An endless repetition counts with its required rounds only. Throws
+ * `PatternTooLarge`.
  */
 export function mostReads(
   tree: PatternTree,
   sets: CharacterSets,
 ): { readonly reads: number; readonly at: string } {
-  const parts = repeatsOf(tree)
+  const parts = charactersOf(tree);
+  const repeated = repeatsOf(tree)
     .filter(({ most }) => most > 1)
     .flatMap(charactersOf);
+  const lots = lotsOf(
+    parts.map(sets.of),
+    repeated.map(sets.of).reduce((all, set) => all | set, 0n),
+  );
+  if (lots.length * parts.length > readingsMax) throw new PatternTooLarge();
   let most = { reads: 0, at: '' };
-  for (const lot of lotsOf(parts.map(sets.of))) {
+  for (const lot of lots) {
     const takes = (text: string): boolean => (sets.of(text) & lot) !== 0n;
     const { isSure, vain } = read(tree, takes);
-    if (!isSure && vain > most.reads) most = { reads: vain, at: parts.find(takes) ?? '' };
+    if (!isSure && vain > most.reads) most = { reads: vain, at: repeated.find(takes) ?? '' };
   }
   return most;
 }
 
-/** The characters of these sets, in as few lots as each set takes whole or not at all. */
-function lotsOf(sets: readonly bigint[]): readonly bigint[] {
-  let lots = [sets.reduce((all, set) => all | set, 0n)];
+/** About 100 ms. */
+const readingsMax = 300_000;
+
+/** Some characters, in as few lots as each of these sets takes whole or not at all. */
+function lotsOf(sets: readonly bigint[], characters: bigint): readonly bigint[] {
+  let lots = [characters];
   for (const set of new Set(sets)) {
     lots = lots.flatMap((lot) => [lot & set, lot & ~set]).filter((lot) => lot !== 0n);
   }
@@ -45,8 +61,41 @@ function isAtEnd(part: PatternTree | undefined): boolean {
   return part?.kind === 'choice' && part.parts.every(isAtEnd);
 }
 
+/**
+ * How many characters the longest text of a repetition, again and again, makes a search read from each place on average: only from
+ * those where a round can begin does it go on to the end.
+ */
+export function averageReads({ part, most }: PatternRepeat): number {
+  return most * beginnings(part);
+}
+
+/** At how many places of its longest text a part may begin: `[a-z]{1,20}-` at each of 20 letters, `-[a-z]{1,20}` at one. */
+function beginnings(part: PatternTree): number {
+  switch (part.kind) {
+    case 'sequence': {
+      const first = part.parts.findIndex((each) => beginnings(each) > 0 && !isOptional(each));
+      const parts = first === -1 ? part.parts : part.parts.slice(0, first + 1);
+      return parts.reduce((sum, each) => sum + beginnings(each), 0);
+    }
+    case 'choice':
+      return part.parts.reduce((most, each) => Math.max(most, beginnings(each)), 0);
+    case 'repeat':
+      return part.most === 0 ? 0 : (part.most - Math.max(part.least, 1) + 1) * beginnings(part.part);
+    case 'character':
+      return 1;
+    case 'place':
+    case 'look':
+    default:
+      return 0;
+  }
+}
+
+function isOptional(part: PatternTree): boolean {
+  return part.kind === 'repeat' && part.least === 0;
+}
+
 /** How many characters a part can take, at most. */
-export function lengthThrough(part: PatternTree): number {
+function lengthThrough(part: PatternTree): number {
   switch (part.kind) {
     case 'sequence':
       return part.parts.reduce((sum, each) => sum + lengthThrough(each), 0);
@@ -96,7 +145,7 @@ function read(part: PatternTree, takes: (character: string) => boolean): Reading
       return part.parts.map((each) => read(each, takes)).reduce(both, passes);
     case 'repeat':
     default:
-      return repeated(read(part.part, takes), part);
+      return inRounds(read(part.part, takes), part);
   }
 }
 
@@ -121,7 +170,7 @@ function both(before: Reading, after: Reading): Reading {
 }
 
 /** The engine goes on after the required rounds only while a round takes something. */
-function repeated(round: Reading, repeat: PatternRepeat): Reading {
+function inRounds(round: Reading, repeat: PatternRepeat): Reading {
   const { least } = repeat;
   const more = roundsOf(repeat) - least;
   const required = bounded(round.ways ** least);

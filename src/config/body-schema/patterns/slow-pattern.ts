@@ -1,8 +1,15 @@
 import { characterSets, type CharacterSets } from './character-sets.ts';
 import { drawPattern } from './pattern-graph.ts';
-import { loopsOf, loopsPastEnds, nextOf, type Loop, type Steps } from './pattern-loops.ts';
-import { lengthThrough, mostReads, placesSearched } from './pattern-reads.ts';
-import { charactersOf, parsePattern, PatternTooLarge, repeatsOf, type PatternTree } from './pattern-tree.ts';
+import { loopsOf, loopsPastEnds, nextOf, pairsAfter, type Loop, type Steps } from './pattern-loops.ts';
+import { averageReads, mostReads, placesSearched } from './pattern-reads.ts';
+import {
+  charactersOf,
+  parsePattern,
+  PatternTooLarge,
+  repeatsOf,
+  type PatternRepeat,
+  type PatternTree,
+} from './pattern-tree.ts';
 import { waysThrough } from './pattern-ways.ts';
 
 /** Why a regular expression can take long on a hostile text (CWE-1333), and the characters it is about. */
@@ -132,9 +139,9 @@ function findCounting({ tree, sets, textLength }: Search, steps: Steps): Slownes
   const slowFrom = Math.max(readsLeast, readsMax / placesSearched(tree, textLength));
   const most = mostReads(tree, sets);
   if (most.reads >= slowFrom) return { kind: 'counting', ...most };
-  const isLong = (part: PatternTree): boolean => {
-    const length = lengthThrough(part);
-    return length >= slowFrom && length !== Infinity;
+  const isLong = (repeat: PatternRepeat): boolean => {
+    const reads = averageReads(repeat);
+    return reads >= slowFrom && reads !== Infinity;
   };
   if (!repeatsOf(tree).some(isLong)) return undefined;
   const loops = loopsOf(drawPattern(tree, { sets, isEndless: isLong, looksEnd: false }), steps);
@@ -188,19 +195,4 @@ interface Division {
   readonly from: Loop;
   readonly tries: Loop;
   readonly to: Loop;
-}
-
-/** Where two ways through a pattern may be after one more character that both of them take. */
-function* pairsAfter(one: Loop, other: Loop, steps: Steps): Generator<Pair> {
-  for (const { state: first } of one.next) {
-    for (const second of nextOf(other, first.takes, steps)) {
-      yield { first, second, takes: first.takes & second.takes };
-    }
-  }
-}
-
-interface Pair {
-  readonly first: Loop;
-  readonly second: Loop;
-  readonly takes: bigint;
 }
