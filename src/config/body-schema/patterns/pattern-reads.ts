@@ -73,9 +73,13 @@ export function averageReads({ part, most }: PatternRepeat): number {
 function beginnings(part: PatternTree): number {
   switch (part.kind) {
     case 'sequence': {
-      const first = part.parts.findIndex((each) => beginnings(each) > 0 && !isOptional(each));
-      const parts = first === -1 ? part.parts : part.parts.slice(0, first + 1);
-      return parts.reduce((sum, each) => sum + beginnings(each), 0);
+      let sum = 0;
+      for (const each of part.parts) {
+        const inIt = beginnings(each);
+        sum += inIt;
+        if (inIt > 0 && !isOptional(each)) break;
+      }
+      return sum;
     }
     case 'choice':
       return part.parts.reduce((most, each) => Math.max(most, beginnings(each)), 0);

@@ -314,6 +314,11 @@ describe('the time that a hostile text can take a pattern', () => {
     assert.equal(judge('^(?<é>a)(?i:\\k<é>|a)+!$')?.kind, 'doubling');
   });
 
+  // With a look at all parts for each part around them this would not end.
+  it('is told however deep a pattern is nested', () => {
+    assert.equal(judge(`${'(?:'.repeat(60)}a?${'b?){0,1}'.repeat(60)}!`), undefined);
+  });
+
   it('is not told of what is no pattern', () => assert.equal(judge('(a+'), undefined));
 
   for (const [name, pattern] of [
