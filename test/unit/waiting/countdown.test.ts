@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
 import { Countdown } from '../../../src/waiting/countdown.ts';
+import { holdUp } from '../../helpers/hold-up.ts';
 import { until } from '../../helpers/poll.ts';
 
 test('a countdown is over once for each start that is not followed by another in time', async () => {
@@ -31,14 +33,13 @@ for (const stop of ['pause', 'end'] as const) {
 test('a start that was read while the process was held up is in time', async () => {
   let over = 0;
   const countdown = new Countdown(20, () => (over += 1));
+  await turn();
   countdown.start();
-  const from = performance.now();
-  while (performance.now() - from < 40);
-  // Node runs the timer first, and then what has come.
-  setImmediate(() => {
-    countdown.start();
-    assert.equal(over, 0);
-  });
+  holdUp(40);
+  // In the next turn Node runs the timer first, and then what has come.
+  await turn();
+  countdown.start();
+  assert.equal(over, 0);
   await until(() => over > 0);
   assert.equal(over, 1);
 });
