@@ -18,6 +18,7 @@ import { openConnection } from '../../src/stores/sqlite/connection.ts';
 import { openSqlite } from '../../src/stores/sqlite/open-sqlite.ts';
 import type { StoreOptions } from '../../src/stores/store.ts';
 import { aKey, aNote, aSecret } from '../helpers/a-key.ts';
+import { holdUp } from '../helpers/hold-up.ts';
 import { aCounter, aDraw } from '../helpers/ledger-orders.ts';
 import type { Errand } from '../helpers/nobody.ts';
 import { until } from '../helpers/poll.ts';
@@ -126,7 +127,7 @@ test('who stood in line while this process stood still is answered when the lock
   const waiting = [draw(), draw()];
   locker.exec('ROLLBACK');
   locker.close();
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);
+  holdUp(300);
   await Promise.all(waiting);
 });
 

@@ -10,6 +10,7 @@ import { listen, type Listener } from '../../../src/door/listener.ts';
 import { createWording } from '../../../src/refusals.ts';
 import { Visit } from '../../../src/visit.ts';
 import { collectGarbage, memoryUsed } from '../../helpers/collect-garbage.ts';
+import { holdUp } from '../../helpers/hold-up.ts';
 import { until } from '../../helpers/poll.ts';
 import { openRaw, requestBytes } from '../../helpers/raw-socket.ts';
 import { refuses } from '../../helpers/refuses.ts';
@@ -155,7 +156,7 @@ test('who was taken last before the port closes is answered, though the process 
   let stoodStill = false;
   const { port, listener } = await listenWith(t, {
     answer: (_, res) => {
-      if (!stoodStill) standStill(300);
+      if (!stoodStill) holdUp(300);
       stoodStill = true;
       res.end('answered');
     },
@@ -203,10 +204,6 @@ for (const [what, begin, status] of unreadable) {
     await listener.close(0);
     assert.equal(closed, status === 200 ? 1 : 0);
   });
-}
-
-function standStill(ms: number): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
 test('the end of an answer that its reader has not taken yet is no idle connection to a drain', async (t) => {
