@@ -15,19 +15,18 @@ export const headersAreBounded: Rule = ({ config: { limits } }, report) => {
   if (bytes > headerBytesMax) {
     report.problem(limits, 'headerSize', `is more than ${printSize(headerBytesMax)}`);
   } else if (bytes < headerBytesMin) {
-    const least = printSize(headerBytesMin);
-    report.warning(limits, 'headerSize', `is less than ${least} and refuses what honest clients send`);
+    report.warning(limits, 'headerSize', tooLittle(printSize(headerBytesMin)));
   }
 };
 
 export const headersAreEnough: Rule = ({ config: { limits } }, report) => {
   if (report.isBroken(limits, 'headerCount') || limits.headerCount >= headerCountMin) return;
-  report.warning(
-    limits,
-    'headerCount',
-    `is less than ${headerCountMin} and refuses what honest clients send`,
-  );
+  report.warning(limits, 'headerCount', tooLittle(headerCountMin));
 };
+
+function tooLittle(least: string | number): string {
+  return `is less than ${least} and refuses what honest clients send`;
+}
 
 export const clientsHaveTime: Rule = ({ config: { limits } }, report) => {
   for (const option of ['headerTimeout', 'requestTimeout', 'stalledReader'] as const) {
