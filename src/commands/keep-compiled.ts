@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { launch } from './relaunch.ts';
 
 const main = pathOf('../main.ts');
 
@@ -24,13 +23,10 @@ const imports = others.flatMap((file) => ['--import', pathOf(file)]);
 
 /**
  * Run by `npm ci`, with the folder of the compile cache in NODE_COMPILE_CACHE, so that the first start finds it filled, even
- * where it can add nothing: the compiler of TypeScript takes 10 MB for the life of a process. V8 accepts only what was compiled
- * with the same flags, so it is done once for the commands and once for `serve`. A worker loads nearly everything, and ends
- * because no process leads it.
+ * where it can add nothing: the compiler of TypeScript takes 10 MB for the life of a process. A worker loads nearly everything, and
+ * ends because no process leads it.
  */
-for (const flags of [[], launch.flags]) {
-  spawnSync(process.execPath, [...flags, ...imports, main, 'worker'], { stdio: 'ignore', timeout: 60_000 });
-}
+spawnSync(process.execPath, [...imports, main, 'worker'], { stdio: 'ignore', timeout: 60_000 });
 
 function pathOf(file: string): string {
   return fileURLToPath(new URL(file, import.meta.url));

@@ -1,4 +1,5 @@
 import { getHeapStatistics } from 'node:v8';
+import { unlessChosen } from './chosen-flags.ts';
 
 /**
  * Half of the young generation, in MB. While it is smaller than what is in flight, requests are taken for long-lived and moved to
@@ -21,19 +22,6 @@ const noReducer = ['--no-memory-reducer'];
 const compileInTurn = ['--no-concurrent-recompilation'];
 
 /**
- * When the young generation is four fifths full V8 posts a task that collects it on the next turn, in the middle of a burst of
- * requests, which are all alive then and get moved. Without it the room is used up first: 6 % less CPU with 64 connections.
- */
-const collectWhenFull = ['--no-minor-gc-task'];
-
-/**
- * Where objects survive while V8 watches, as requests do with 512 connections, it makes all that follow them in the old generation,
- * for the life of the process, although each is gone in a moment. Without that 81 collections of the whole heap became 7, for a
- * fifth less CPU and 13 MB less.
- */
-const bornYoung = ['--no-allocation-site-pretenuring'];
-
-/**
  * The largest old generation, in MB, unless Node allows less. Where it may become large V8 lets it grow to four times what was
  * alive before it looks again; otherwise to one and a half times. Little is alive here: 512 requests in flight take 12 MB.
  * Measured with these: a peak of 268 MB became 188 MB, for the same CPU.
@@ -41,26 +29,16 @@ const bornYoung = ['--no-allocation-site-pretenuring'];
 const oldGeneration = [`--max-old-space-size=${Math.min(1024, nodesOwnMax())}`];
 
 /**
- * How far the old generation may grow beyond what is alive before it is collected. With 50,000 keys kept V8 lets it grow by half,
- * though nothing that lasts grows as much: 20 MB less with a million keys in use, for the same CPU.
- */
-const growsLittle = ['--heap-growing-percent=25'];
-
-/**
  * Node opens its inspector, and with it all of its memory, to anyone who may send SIGUSR1, even before our first line runs: too
  * early for a listener.
  */
 const noInspector = ['--disable-sigusr1'];
 
-/** What can be chosen, and how somebody else's choice is recognised. */
 const choices = [
   { known: /semi-space-size/, flags: youngGeneration },
   { known: /max-(?:old-space|heap)-size/, flags: oldGeneration },
-  { known: /heap-growing/, flags: growsLittle },
   { known: /memory-reducer/, flags: noReducer },
   { known: /concurrent-recompilation/, flags: compileInTurn },
-  { known: /minor-gc-task/, flags: collectWhenFull },
-  { known: /allocation-site-pretenuring/, flags: bornYoung },
   { known: /sigusr1/, flags: noInspector },
 ];
 
@@ -79,8 +57,7 @@ export const launch = { flags: choices.flatMap(({ flags }) => flags), environmen
  * made is kept. Where a process cannot be replaced it goes on as it is.
  */
 export function relaunch({ compileCache }: { readonly compileCache: string }): void {
-  const given = [...process.execArgv, process.env['NODE_OPTIONS'] ?? ''].join(' ').replaceAll('_', '-');
-  const flags = choices.flatMap(({ known, flags: ours }) => (known.test(given) ? [] : ours));
+  const flags = unlessChosen(choices);
   if (flags.length === 0 || process.platform === 'win32' || process.execve === undefined) return;
   const words = [process.execPath, ...flags, ...process.execArgv, ...process.argv.slice(1)];
   process.execve(process.execPath, words, {

@@ -10,7 +10,7 @@ import { explainConfig } from './explain-config.ts';
 import { explainStart } from './explain-start.ts';
 import { announce, watchForFaults } from './lifecycle.ts';
 import { Reloader, type Loaded, type ReloaderOptions } from './reload.ts';
-import { settleSoon } from './settle-heap.ts';
+import { settleHeap } from './settle-heap.ts';
 import type { Stop } from './stop-signals.ts';
 
 /**
@@ -45,7 +45,7 @@ export async function serve(file: string, stop: Stop): Promise<number> {
     return code;
   }
   announce(gateway, config, log);
-  settleSoon();
+  settleHeap();
   const reloader = new Reloader({
     load: () => load(file),
     present: config,

@@ -8,7 +8,7 @@ import { readCounts } from '../../telemetry/merged-metrics.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { explainStart } from '../explain-start.ts';
 import { drainPatienceMs, watchForFaults } from '../lifecycle.ts';
-import { settleSoon } from '../settle-heap.ts';
+import { settleHeap } from '../settle-heap.ts';
 import type { Begin, Order, Question, Report } from './worker-messages.ts';
 
 /** One of the processes that `workers` asks for. It serves; the process that started it leads it and speaks for it. */
@@ -46,7 +46,7 @@ export async function work(): Promise<number> {
   if (parts !== undefined) takeOrders(seeToOrders(worker, { gateway, parts, log }));
   const { listen, storeIdentity: opened } = gateway;
   await report(worker, { kind: 'ready', listen, storeIdentity: opened });
-  settleSoon();
+  settleHeap();
   await Promise.race([stop, nextDesertion(worker, config)]);
   // With nobody left to say 503 a delay is of no use, and the next leading process needs the port.
   await gateway.drain(worker.isConnected() ? config.drain.delayMs : 0);
