@@ -3,7 +3,8 @@ import { StoreUnavailable, type PlaceOrder } from '../stores/ledger.ts';
 import { Alarm } from '../waiting/alarm.ts';
 import type { Clock } from '../waiting/clock.ts';
 import type { ConcurrencyReading } from './answer-headers.ts';
-import { SharedPlaces, type SharedPlacesOptions } from './shared-places.ts';
+import type { LedgerAccess } from './ledger-access.ts';
+import { SharedPlaces } from './shared-places.ts';
 
 /** The place of one request among its key's requests in flight. */
 export interface Place {
@@ -45,7 +46,7 @@ export class Concurrency {
   readonly #denied = new Set<string>();
   readonly #sweep: Alarm;
 
-  constructor(options: SharedPlacesOptions) {
+  constructor(options: Omit<LedgerAccess, 'holder' | 'deadlineMs'>) {
     this.#clock = options.clock;
     this.#onError = options.onError;
     this.#shared = new SharedPlaces(options);

@@ -1,12 +1,12 @@
 import type { PlanRule } from '../config/plan-rule.ts';
-import { endOfTime, StoreUnavailable, type Ledger } from '../stores/ledger.ts';
-import type { Clock } from '../waiting/clock.ts';
+import { endOfTime, StoreUnavailable } from '../stores/ledger.ts';
 import { writeLimitHeaders, type RateReading } from './answer-headers.ts';
 import { Concurrency, type Full, type Place } from './concurrency.ts';
 import { Grant, type GrantOffice } from './grants.ts';
 import type { Cell, TooFast } from './key-rate.ts';
 import type { Denial, Hold, ReserveOrder } from './leases/lease.ts';
 import { type LeaseCounts, Leases } from './leases/leases.ts';
+import type { LedgerAccess } from './ledger-access.ts';
 import { readQuotas, secondsUntil, type QuotaReading } from './quota-reading.ts';
 import { Rates } from './rates.ts';
 import type { UsageReading } from './usage-reading.ts';
@@ -26,17 +26,9 @@ export interface QuotaRefusal {
 
 export type Decision = Grant | QuotaRefusal;
 
-export interface QuotasOptions {
-  readonly ledger: Ledger;
-  readonly clock: Clock;
-  /** The name of this process, different from that of any other running at the same time. */
-  readonly holder: string;
-  /** The store's deadline for each call. */
-  readonly deadlineMs: number;
+export interface QuotasOptions extends LedgerAccess {
   /** The most units that an upstream can make one request cost. */
   readonly costMax: number;
-  /** Told of errors that are not outages: faults in the program. */
-  readonly onError: (error: unknown) => void;
 }
 
 /** What one request has been given so far. */

@@ -4,13 +4,7 @@ import { Alarm } from '../waiting/alarm.ts';
 import type { Clock } from '../waiting/clock.ts';
 import { turnsFor, WaitingRoom } from '../waiting/waiting-room.ts';
 import { type Cell, KeyRate, type TooFast, type Waiter } from './key-rate.ts';
-
-export interface RatesOptions {
-  readonly ledger: Ledger;
-  readonly clock: Clock;
-  readonly deadlineMs: number;
-  readonly onError: (error: unknown) => void;
-}
+import type { LedgerAccess } from './ledger-access.ts';
 
 const sweepMs = 1000;
 
@@ -23,7 +17,7 @@ export class Rates {
   readonly #book = new Map<string, KeyRate>();
   readonly #sweep: Alarm;
 
-  constructor(options: RatesOptions) {
+  constructor(options: Omit<LedgerAccess, 'holder'>) {
     this.#ledger = options.ledger;
     this.#clock = options.clock;
     this.#room = new WaitingRoom({

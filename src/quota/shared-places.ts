@@ -9,15 +9,9 @@ import {
 import { Alarm } from '../waiting/alarm.ts';
 import type { Clock } from '../waiting/clock.ts';
 import { FreshIds } from './fresh-ids.ts';
+import type { LedgerAccess } from './ledger-access.ts';
 import { OutageWatch } from './outage-watch.ts';
 import { Outbox, repeatableForEver, type Step } from './outbox.ts';
-
-export interface SharedPlacesOptions {
-  readonly ledger: Ledger;
-  readonly clock: Clock;
-  /** Told of errors that are not outages: faults in the program. */
-  readonly onError: (error: unknown) => void;
-}
 
 /**
  * A shared place is renewed each beat; the places of a crashed process are free after the expiry. That is several beats long, so
@@ -59,7 +53,7 @@ export class SharedPlaces {
   /** How long the last beat took; the next one comes that much sooner. */
   #beatTookMs = 0;
 
-  constructor({ ledger, clock, onError }: SharedPlacesOptions) {
+  constructor({ ledger, clock, onError }: Omit<LedgerAccess, 'holder' | 'deadlineMs'>) {
     this.#ledger = ledger;
     this.#clock = clock;
     this.#onError = onError;

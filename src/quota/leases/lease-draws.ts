@@ -7,17 +7,13 @@ import {
   type Ledger,
 } from '../../stores/ledger.ts';
 import { type Clock, pause } from '../../waiting/clock.ts';
+import type { LedgerAccess } from '../ledger-access.ts';
 import { LeaseLines } from './lease-lines.ts';
 import type { LeaseSteps } from './lease-steps.ts';
 import { type Denial, Hold, type Lease, type ReserveOrder, type Waiter } from './lease.ts';
 import type { StoreTime } from './store-time.ts';
 
-export interface LeaseDrawsOptions {
-  readonly ledger: Ledger;
-  readonly clock: Clock;
-  readonly holder: string;
-  readonly deadlineMs: number;
-  readonly onError: (error: unknown) => void;
+export interface LeaseDrawsOptions extends LedgerAccess {
   readonly time: StoreTime;
   readonly steps: LeaseSteps;
 }

@@ -1,7 +1,7 @@
 import { BoundedMap } from '../../collections/bounded-map.ts';
 import { isOutage, type Counter, type DrawOrder, type Ledger, type UnitsOrder } from '../../stores/ledger.ts';
-import type { Clock } from '../../waiting/clock.ts';
 import { FreshIds } from '../fresh-ids.ts';
+import type { LedgerAccess } from '../ledger-access.ts';
 import { Outbox, repeatableForEver } from '../outbox.ts';
 import type { Lease } from './lease.ts';
 import { Owed } from './owed.ts';
@@ -12,13 +12,9 @@ const idsLiveMs = 9000;
 /** Above this many, leases that hold nothing are dropped: all they know is a pace, and the second draw tells it again. */
 export const manyLeases = 5000;
 
-export interface LeaseStepsOptions {
-  readonly ledger: Ledger;
-  readonly clock: Clock;
-  readonly holder: string;
+export interface LeaseStepsOptions extends Omit<LedgerAccess, 'deadlineMs'> {
   /** Each key's current lease. */
   readonly book: Map<string, Lease>;
-  readonly onError: (error: unknown) => void;
   readonly stepsMax: number;
   readonly owingKeysMax: number;
   /** Told of each step, so that those the store does not take at once are looked after. */

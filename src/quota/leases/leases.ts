@@ -1,6 +1,7 @@
 import type { PlanRule } from '../../config/plan-rule.ts';
 import type { Ledger } from '../../stores/ledger.ts';
 import { type Clock, pause } from '../../waiting/clock.ts';
+import type { LedgerAccess } from '../ledger-access.ts';
 import { readUsage, withoutHeld, type UsageReading } from '../usage-reading.ts';
 import { LeaseDraws } from './lease-draws.ts';
 import { isNearEnd } from './lease-size.ts';
@@ -9,15 +10,7 @@ import { LeaseSweep } from './lease-sweep.ts';
 import { type Denial, type Hold, Lease, type ReserveOrder } from './lease.ts';
 import { StoreTime } from './store-time.ts';
 
-export interface LeasesOptions {
-  readonly ledger: Ledger;
-  readonly clock: Clock;
-  /** The name under which this process draws. Processes that run at the same time have different ones. */
-  readonly holder: string;
-  /** The store's deadline: no request waits longer for it, however many draws it takes. */
-  readonly deadlineMs: number;
-  /** Told of errors that are not outages: faults in the program. */
-  readonly onError: (error: unknown) => void;
+export interface LeasesOptions extends LedgerAccess {
   /** How many steps may wait for the store's return, and how many keys may owe units until then. */
   readonly stepsMax?: number;
   readonly owingKeysMax?: number;
