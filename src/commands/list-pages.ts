@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import type { Page } from '../keys/key-pages.ts';
 import { exitCodes } from './exit-codes.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -13,15 +14,7 @@ export interface ListFlags {
 
 /** What a command lists. */
 export interface Listing<T> {
-  readonly read: (
-    cursor: string | undefined,
-    limit: number,
-  ) => Promise<{
-    readonly items: readonly T[];
-    /** The ids of what cannot be read. */
-    readonly unreadable: readonly string[];
-    readonly next: string | null;
-  }>;
+  readonly read: (cursor: string | undefined, limit: number) => Promise<Page<T>>;
   readonly print: (items: readonly T[], stream: NodeJS.WritableStream) => string;
   readonly idOf: (item: T) => string;
   /** What an id is the id of. */

@@ -7,10 +7,10 @@ import { createKeyId, isKeyId, keyIdOf } from './key-id.ts';
 import {
   listAudit,
   listKeys,
-  type AuditPage,
+  type AuditView,
   type AuditQuery,
-  type KeyPage,
   type KeyQuery,
+  type Page,
 } from './key-pages.ts';
 import { invalidFields, KeyProblem } from './key-problem.ts';
 import type { KeyTools } from './key-rules.ts';
@@ -58,7 +58,7 @@ export interface KeyBook {
    * cannot be chosen.
    */
   createOnce(fields: WrittenFields, by: By, request: RequestMark): Promise<FreshSecret | Repeat>;
-  list(query: KeyQuery): Promise<KeyPage>;
+  list(query: KeyQuery): Promise<Page<KeyView>>;
   show(id: string): Promise<KeyView>;
   /** Changes the fields that are written; `null` empties one. */
   update(id: string, fields: WrittenFields, by: By): Promise<KeyView>;
@@ -78,7 +78,7 @@ export interface KeyBook {
   importKeys(lines: AsyncIterable<ImportLine>, options: ImportOptions, by: By): Promise<ImportReport>;
   /** Says what the gateway would say to this secret, and why. */
   verify(secret: string, from?: { readonly client?: string | undefined }): Promise<Verdict>;
-  listAudit(query: AuditQuery): Promise<AuditPage>;
+  listAudit(query: AuditQuery): Promise<Page<AuditView>>;
 }
 
 /** The longest that old secrets may go on working beside a new one. */

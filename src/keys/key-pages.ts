@@ -19,9 +19,10 @@ export interface KeyQuery {
   readonly limit?: number | undefined;
 }
 
-export interface KeyPage {
-  readonly keys: readonly KeyView[];
-  /** The ids of keys whose records are gone or cannot be read, whether they would fit or not. */
+/** A part of a list. */
+export interface Page<Item> {
+  readonly items: readonly Item[];
+  /** The ids of what is gone or cannot be read, whether it would fit or not. */
   readonly unreadable: readonly string[];
   /** The cursor of the next page; null at the end. A page can be short, or empty, before the end. */
   readonly next: string | null;
@@ -32,14 +33,6 @@ export interface AuditQuery {
   readonly cursor?: string | undefined;
   /** 1 to 1000; 100 by default. */
   readonly limit?: number | undefined;
-}
-
-export interface AuditPage {
-  /** Newest first. */
-  readonly entries: readonly AuditView[];
-  /** The ids of entries that cannot be read, whether they would fit or not. */
-  readonly unreadable: readonly string[];
-  readonly next: string | null;
 }
 
 /** An entry as JSON shows it. */
@@ -58,27 +51,25 @@ const scanMax = 5000;
 const auditCursor = /^[1-9]\d{0,14}(-\d{1,15})?$/;
 
 /** Lists keys in the order of their ids. */
-export async function listKeys(store: KeyStore, query: KeyQuery, now: () => number): Promise<KeyPage> {
+export async function listKeys(store: KeyStore, query: KeyQuery, now: () => number): Promise<Page<KeyView>> {
   const limit = readLimit(query.limit);
   const fits = createFilter(query);
   if (query.cursor !== undefined && !isKeyId(query.cursor)) throw badCursor();
-  const { items: keys, ...page } = await scan(query.cursor, limit, {
+  return await scan(query.cursor, limit, {
     read: (after = '') => store.listKeys(after, scanStep),
     view: (known) => (fits(known.record) ? viewKey(known, now()) : undefined),
   });
-  return { keys, ...page };
 }
 
 /** Lists the audit log, newest first. */
-export async function listAudit(store: KeyStore, query: AuditQuery): Promise<AuditPage> {
+export async function listAudit(store: KeyStore, query: AuditQuery): Promise<Page<AuditView>> {
   const limit = readLimit(query.limit);
   const { cursor, keyId } = query;
   if (cursor !== undefined && !auditCursor.test(cursor)) throw badCursor();
-  const { items: entries, ...page } = await scan(cursor, limit, {
+  return await scan(cursor, limit, {
     read: (before) => store.listAudit(before, scanStep),
     view: (entry) => (keyId === undefined || entry.keyId === keyId ? viewEntry(entry) : undefined),
   });
-  return { entries, ...page };
 }
 
 /** How a list is looked through. */
@@ -90,7 +81,11 @@ interface Scan<Found, View> {
 }
 
 /** Looks through a list from a cursor on, until `limit` fit or `scanMax` were looked at. */
-async function scan<Found, View>(from: string | undefined, limit: number, { read, view }: Scan<Found, View>) {
+async function scan<Found, View>(
+  from: string | undefined,
+  limit: number,
+  { read, view }: Scan<Found, View>,
+): Promise<Page<View>> {
   const items: View[] = [];
   const unreadable: string[] = [];
   let cursor = from;

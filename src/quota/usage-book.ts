@@ -4,7 +4,7 @@ import { writeInstant } from '../config/instants.ts';
 import type { PlanRule } from '../config/plan-rule.ts';
 import { suggest, suggestNear } from '../config/wording.ts';
 import { isKeyId } from '../keys/key-id.ts';
-import { badCursor } from '../keys/key-pages.ts';
+import { badCursor, type Page } from '../keys/key-pages.ts';
 import { KeyProblem } from '../keys/key-problem.ts';
 import type { KnownKey, Listed } from '../stores/key-store.ts';
 import { Unreadable } from '../stores/ledger.ts';
@@ -26,14 +26,6 @@ export interface UsageQuery {
   readonly limit: number;
 }
 
-export interface UsagePage {
-  readonly items: readonly KeyUsage[];
-  /** The ids of keys whose record or usage is gone or cannot be read. */
-  readonly unreadable: readonly string[];
-  /** The cursor of the next page; null at the end. A page can be short before the end. */
-  readonly next: string | null;
-}
-
 /** What a reset has set to zero. */
 export interface UsageReset {
   readonly key: string;
@@ -47,7 +39,7 @@ export interface UsageReset {
 export interface UsageBook {
   read(id: string): Promise<KeyUsage>;
   /** Keys of the configuration in its order, then those of the store in the order of their ids. Revoked ones are left out. */
-  list(page: UsageQuery): Promise<UsagePage>;
+  list(page: UsageQuery): Promise<Page<KeyUsage>>;
   /** What a reset would set to zero: one quota of the key, or all. */
   planReset(id: string, quota: string | undefined): Promise<UsageReset>;
   reset(id: string, quota: string | undefined): Promise<UsageReset>;
@@ -118,7 +110,7 @@ export function createUsageBook({ config, store }: UsageBookParts): UsageBook {
     }
   }
 
-  async function readIn(list: readonly Listed<EntitledKey>[]): Promise<Omit<UsagePage, 'next'>> {
+  async function readIn(list: readonly Listed<EntitledKey>[]): Promise<Omit<Page<KeyUsage>, 'next'>> {
     const items: KeyUsage[] = [];
     const unreadable: string[] = [];
     for (const some of slicesOf(list, keysAtOnce)) {

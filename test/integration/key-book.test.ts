@@ -417,7 +417,7 @@ function bookRules(address: StoreKind['address']): void {
     assert.equal((await rotate('r')).secret, null, 'six came between');
     assert.notEqual((await rotate('r6')).secret, null);
     assert.equal((await book.createOnce({ plan: 'free' }, by, made)).secret, null);
-    assert.equal((await book.listAudit({ keyId: key.id })).entries.length, 9);
+    assert.equal((await book.listAudit({ keyId: key.id })).items.length, 9);
   });
 
   for (const turn of ['readKey', 'changeKey'] as const) {
@@ -480,15 +480,15 @@ function bookRules(address: StoreKind['address']): void {
     await book.update(key.id, { plan: 'paid' }, { actor: 'grace' });
     await book.rotate(key.id, { overlapMs: 0 }, by);
     await book.revoke(key.id, by);
-    const { entries } = await book.listAudit({ keyId: key.id });
+    const { items: entries } = await book.listAudit({ keyId: key.id });
     assert.deepEqual(
       entries.map(({ action, actor }) => `${actor} ${action}`),
       ['ada revoke', 'ada rotate', 'grace update', 'ada create'],
     );
     assert.deepEqual(entries[2]?.changes, { plan: ['free', 'paid'] });
-    assert.deepEqual((await book.listAudit({ keyId: 'other' })).entries, []);
+    assert.deepEqual((await book.listAudit({ keyId: 'other' })).items, []);
     const { next } = await book.listAudit({ limit: 3 });
-    assert.deepEqual((await book.listAudit({ cursor: next ?? '' })).entries, entries.slice(3));
+    assert.deepEqual((await book.listAudit({ cursor: next ?? '' })).items, entries.slice(3));
     for (const cursor of ['', '-', '0-0', '99999999999999999999', '1-99999999999999999999']) {
       await assert.rejects(book.listAudit({ cursor }), isProblem('invalid'), cursor);
     }
@@ -508,7 +508,7 @@ function bookRules(address: StoreKind['address']): void {
     await book.disable('k1', by);
     await book.revoke('k3', by);
     const ids = async (query: Parameters<KeyBook['list']>[0]) =>
-      (await book.list(query)).keys.map(({ id }) => id);
+      (await book.list(query)).items.map(({ id }) => id);
     assert.deepEqual(await ids({}), ['k0', 'k1', 'k2', 'k4', 'k5', 'k6']);
     assert.deepEqual(await ids({ plan: 'free' }), ['k1', 'k5']);
     assert.deepEqual(await ids({ plan: 'free', enabled: true }), ['k5']);
@@ -536,7 +536,7 @@ function bookRules(address: StoreKind['address']): void {
     await spoilKey(at, 'z0100', { how: 'damaged', redis });
     const page = await book.list({ limit: 1000, plan: 'free' });
     assert.deepEqual(
-      page.keys.map(({ id }) => id),
+      page.items.map(({ id }) => id),
       ids.filter((id) => id !== 'z0003' && id !== 'z0100'),
     );
     assert.deepEqual(page.unreadable, at.kind === 'sqlite' ? ['z0100'] : ['z0003', 'z0100']);
@@ -759,7 +759,7 @@ function bookRules(address: StoreKind['address']): void {
     await assert.rejects(book.create({ plan: 'free', id: 'demo' }, by), isProblem('conflict'));
     await assert.rejects(book.show('demo'), isProblem('not_found'));
     await assert.rejects(book.show('a/b'), isProblem('not_found'));
-    assert.deepEqual((await book.list({})).keys, []);
+    assert.deepEqual((await book.list({})).items, []);
   });
 }
 

@@ -33,7 +33,8 @@ export const keyOperations: readonly Operation[] = [
     },
     answers: [{ status: 200, description: 'A page of keys.', schema: 'KeyPage' }],
     async handle({ query: { label, ...query } }, { book }) {
-      return { status: 200, body: await book.list({ ...query, labels: label }) };
+      const { items: keys, ...page } = await book.list({ ...query, labels: label });
+      return { status: 200, body: { keys, ...page } };
     },
   }),
   operation({

@@ -75,7 +75,8 @@ export const readOperations: readonly Operation[] = [
     },
     answers: [{ status: 200, description: 'A page of the audit log.', schema: 'AuditPage' }],
     async handle({ query: { key: keyId, ...query } }, { book }) {
-      return { status: 200, body: await book.listAudit({ ...query, keyId }) };
+      const { items: entries, ...page } = await book.listAudit({ ...query, keyId });
+      return { status: 200, body: { entries, ...page } };
     },
   }),
 ];

@@ -34,10 +34,7 @@ export function listKeys(options: KeysOptions & ListFlags & KeyFilters): Promise
       idOf: ({ id }) => id,
       noun: 'key',
       print: printKeys,
-      read: async (cursor, limit) => {
-        const { keys, ...page } = await book.list({ ...filters, cursor, limit });
-        return { items: keys, ...page };
-      },
+      read: (cursor, limit) => book.list({ ...filters, cursor, limit }),
     });
   });
 }
@@ -50,10 +47,7 @@ export function auditKeys(options: KeysOptions & ListFlags & { readonly key?: st
       idOf: ({ id }) => id,
       noun: 'audit entry',
       print: printAudit,
-      read: async (cursor, limit) => {
-        const { entries, ...page } = await book.listAudit({ keyId: options.key, cursor, limit });
-        return { items: entries, ...page };
-      },
+      read: (cursor, limit) => book.listAudit({ keyId: options.key, cursor, limit }),
     }),
   );
 }

@@ -31,7 +31,7 @@ function endlessStore() {
 test('a page that nothing fits ends after so many keys, and the next one goes on behind them', async () => {
   const { asked, store } = endlessStore();
   const page = await listKeys(store, { owner: 'nobody' }, Date.now);
-  assert.deepEqual(page, { keys: [], unreadable: [], next: 'k5000' });
+  assert.deepEqual(page, { items: [], unreadable: [], next: 'k5000' });
   assert.equal(asked.keys, 5000);
   assert.equal((await listKeys(store, { owner: 'nobody', cursor: 'k5000' }, Date.now)).next, 'k10000');
 });
@@ -39,7 +39,7 @@ test('a page that nothing fits ends after so many keys, and the next one goes on
 test('a page of the audit log that nothing fits ends after so many entries, too', async () => {
   const { asked, store } = endlessStore();
   const page = await listAudit(store, { keyId: 'nobody' });
-  assert.deepEqual(page, { entries: [], unreadable: [], next: '995001' });
+  assert.deepEqual(page, { items: [], unreadable: [], next: '995001' });
   assert.equal(asked.entries, 5000);
 });
 
@@ -48,7 +48,8 @@ test('a label is asked for by its name, and no key has those that every object h
   const store = {
     listKeys: async () => [{ id: record.id, found: { record, usedAt: new Map<number, number>() } }],
   } as unknown as KeyStore;
-  const fits = async (...labels: string[]) => (await listKeys(store, { labels }, Date.now)).keys.length === 1;
+  const fits = async (...labels: string[]) =>
+    (await listKeys(store, { labels }, Date.now)).items.length === 1;
   assert.ok(await fits('team'));
   assert.ok(await fits('team=blue', 'team'));
   assert.ok(!(await fits('team=red')));

@@ -5,8 +5,8 @@ import { createKey } from './key-changes.js';
 import { rememberPlans } from './key-form.js';
 
 /**
- * @typedef {import('../../../keys/key-pages.ts').KeyPage} KeyPage
  * @typedef {import('../../../keys/key-view.ts').KeyView} KeyView
+ * @typedef {Pick<import('../../../keys/key-pages.ts').Page<KeyView>, 'unreadable' | 'next'> & { keys: readonly KeyView[] }} KeyPage
  */
 
 const perPage = 50;
