@@ -3,6 +3,7 @@ import {
   type CellsOrder,
   type Counter,
   type DrawOrder,
+  type Ledger,
   type PlaceOrder,
   type UnitsOrder,
 } from './ledger.ts';
@@ -27,24 +28,50 @@ export function keptUntil({ periodStart, periodEnd }: Counter): number {
 /** A place that expires later than this is from a clock that was ahead: none is taken for longer. */
 export const placeExpiresMaxMs = 60_000;
 
-/** Refuses numbers that no store could count exactly. They are the gateway's mistake, not the store's. */
-export function checkDraw({ need, want, held, counters }: DrawOrder): void {
+/** The same ledger, which refuses numbers that no store could count exactly. They are the gateway's mistake, not the store's. */
+export function withChecks(ledger: Ledger): Ledger {
+  return {
+    ...ledger,
+    draw: checked(checkDraw, (order) => ledger.draw(order)),
+    giveBack: checked(checkUnits, (order) => ledger.giveBack(order)),
+    charge: checked(checkUnits, (order) => ledger.charge(order)),
+    takeCells: checked(checkCells, (order) => ledger.takeCells(order)),
+    enter: checked(checkPlace, (order) => ledger.enter(order)),
+    stay: checked(checkPlace, (order) => ledger.stay(order)),
+  };
+}
+
+function checked<Order, Answer>(
+  check: (order: NoInfer<Order>) => void,
+  take: (order: Order) => Promise<Answer>,
+): (order: Order) => Promise<Answer> {
+  return (order) => {
+    try {
+      check(order);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    return take(order);
+  };
+}
+
+function checkDraw({ need, want, held, counters }: DrawOrder): void {
   checkWhole(need, want, Math.abs(held), ...counters.map((counter) => counter.limit));
   if (want < need) throw new RangeError('a draw must not want less than it needs');
 }
 
-export function checkUnits({ units, held }: UnitsOrder): void {
+function checkUnits({ units, held }: UnitsOrder): void {
   checkWhole(units, held);
 }
 
-export function checkCells({ intervalMs, burst, want }: CellsOrder): void {
+function checkCells({ intervalMs, burst, want }: CellsOrder): void {
   checkWhole(burst, want);
   if (want < 1 || burst < 1) throw new RangeError('a rate is taken in cells of at least one');
   if (!(intervalMs > 0 && intervalMs * burst <= Number.MAX_SAFE_INTEGER))
     throw new RangeError('no such interval');
 }
 
-export function checkPlace({ expiresInMs }: PlaceOrder): void {
+function checkPlace({ expiresInMs }: PlaceOrder): void {
   if (!(expiresInMs > 0 && expiresInMs <= placeExpiresMaxMs))
     throw new RangeError(`no place is taken for ${expiresInMs} ms`);
 }

@@ -7,7 +7,7 @@ import {
   type UnitsOrder,
   type Usage,
 } from '../ledger.ts';
-import { checkDraw, checkCells, checkPlace, checkUnits, keptUntil, placeExpiresMaxMs } from '../orders.ts';
+import { keptUntil, placeExpiresMaxMs, withChecks } from '../orders.ts';
 import type { Link } from './link.ts';
 import { nameKeys } from './names.ts';
 import { notUnderstood } from './not-understood.ts';
@@ -25,7 +25,6 @@ export function createRedisLedger(link: Link, prefix: string): Ledger {
   }
 
   async function add(order: UnitsOrder, units: number): Promise<void> {
-    checkUnits(order);
     await link.run(scripts.add, stepKeys(order), [
       stepId(order.id),
       order.holder,
@@ -35,9 +34,8 @@ export function createRedisLedger(link: Link, prefix: string): Ledger {
     ]);
   }
 
-  return {
+  return withChecks({
     async draw(order) {
-      checkDraw(order);
       const { holder, need, want, held, counters } = order;
       const periods = counters.flatMap((counter) => [
         counter.limit,
@@ -54,7 +52,6 @@ export function createRedisLedger(link: Link, prefix: string): Ledger {
       await link.run(scripts.cancel, stepKeys(order), [stepId(order.id), order.holder]);
     },
     async takeCells(order) {
-      checkCells(order);
       const { keyId, name, intervalMs, burst, want } = order;
       const answer = await link.run(
         scripts.takeCells,
@@ -64,7 +61,6 @@ export function createRedisLedger(link: Link, prefix: string): Ledger {
       return readCells(answer);
     },
     async enter(order) {
-      checkPlace(order);
       const { keyId, placeId, limit, expiresInMs } = order;
       const places = nameKeys(prefix, keyId).places();
       const answer = await link.run(
@@ -76,7 +72,6 @@ export function createRedisLedger(link: Link, prefix: string): Ledger {
       return entered === 1 ? 'entered' : 'full';
     },
     async stay(order) {
-      checkPlace(order);
       const { keyId, placeId, expiresInMs } = order;
       await link.run(scripts.stay, [nameKeys(prefix, keyId).places()], [placeId, expiresInMs]);
     },
@@ -97,7 +92,7 @@ export function createRedisLedger(link: Link, prefix: string): Ledger {
       if (counters.length === 0) return;
       await link.run(scripts.reset, counters.map(nameKeys(prefix, keyId).counter), []);
     },
-  };
+  });
 }
 
 /** Keeps ids apart from the fields in which a hash of steps describes itself. */

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { whenAllIsRead } from '../../waiting/when-all-is-read.ts';
 import type { KeyRecord, KeyStore } from '../key-store.ts';
 import type { Ledger } from '../ledger.ts';
-import { checkDraw, checkCells, checkPlace, checkUnits } from '../orders.ts';
+import { withChecks } from '../orders.ts';
 import type { Store, StoreOptions } from '../store.ts';
 import { watchChanges, type Feed } from '../watch-changes.ts';
 import type { Calls } from './calls.ts';
@@ -86,35 +86,17 @@ function createKeys(read: Read, write: Write): Omit<KeyStore, 'findKey'> {
 }
 
 function createLedger(read: Read, write: Write): Ledger {
-  return {
-    async draw(order) {
-      checkDraw(order);
-      return write((calls) => calls.draw(order));
-    },
-    async giveBack(order) {
-      checkUnits(order);
-      return write((calls) => calls.giveBack(order));
-    },
-    async charge(order) {
-      checkUnits(order);
-      return write((calls) => calls.charge(order));
-    },
-    async takeCells(order) {
-      checkCells(order);
-      return write((calls) => calls.takeCells(order));
-    },
+  return withChecks({
+    draw: (order) => write((calls) => calls.draw(order)),
+    giveBack: (order) => write((calls) => calls.giveBack(order)),
+    charge: (order) => write((calls) => calls.charge(order)),
+    takeCells: (order) => write((calls) => calls.takeCells(order)),
     cancelDraw: (order) => write((calls) => calls.cancelDraw(order)),
-    async enter(order) {
-      checkPlace(order);
-      return write((calls) => calls.enter(order));
-    },
-    async stay(order) {
-      checkPlace(order);
-      return write((calls) => calls.stay(order));
-    },
+    enter: (order) => write((calls) => calls.enter(order)),
+    stay: (order) => write((calls) => calls.stay(order)),
     leave: (keyId, placeId) => write((calls) => calls.leave(keyId, placeId)),
     readTime: async () => Date.now(),
     readUsage: (keyId, counters) => read((calls) => calls.readUsage(keyId, counters)),
     resetUsage: (keyId, counters) => write((calls) => calls.resetUsage(keyId, counters)),
-  };
+  });
 }
