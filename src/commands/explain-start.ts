@@ -25,33 +25,30 @@ export class CannotStart extends Error {
 
 /** Says on standard error why the gateway cannot start, and returns the exit code for it. */
 export function explainStart(error: unknown, config: Config): number {
-  if (error instanceof SpoolUnavailable) {
-    process.stderr.write(`gatehouse: ${error.message}\n`);
-    return exitCodes.unavailable;
-  }
-  if (error instanceof CannotStart) {
-    const { signal, exitCode, wasTooSlow } = error;
-    if (wasTooSlow) {
-      process.stderr.write('gatehouse: the first worker took too long to start and was killed\n');
-    } else if (signal !== null && signal !== 'SIGINT') {
-      const doubt = signal === 'SIGKILL' ? ': is there enough memory for it?' : '';
-      process.stderr.write(`gatehouse: the first worker was ended by ${signal} while it started${doubt}\n`);
-    }
-    return exitCode;
-  }
-  if (error instanceof StoreUnavailable) {
-    process.stderr.write(`gatehouse: the store cannot be opened: ${error.message}\n`);
-    return exitCodes.store;
-  }
-  if (error instanceof Error && 'syscall' in error && String(error.syscall).startsWith('spawn')) {
-    process.stderr.write(`gatehouse: no process can be made for a worker: ${error.message}\n`);
-    return exitCodes.unavailable;
-  }
-  if (error instanceof Error && 'syscall' in error && listenCalls.has(error.syscall)) {
-    process.stderr.write(`gatehouse: cannot listen on ${failedAddress(error, config)}\n`);
-    return exitCodes.unavailable;
-  }
-  throw error;
+  const [code, sentence] = reasonOf(error, config);
+  if (sentence !== undefined) process.stderr.write(`gatehouse: ${sentence}\n`);
+  return code;
+}
+
+type Reason = readonly [exitCode: number, sentence: string | undefined];
+
+function reasonOf(error: unknown, config: Config): Reason {
+  if (error instanceof SpoolUnavailable) return [exitCodes.unavailable, error.message];
+  if (error instanceof CannotStart) return [error.exitCode, whyNoWorker(error)];
+  if (error instanceof StoreUnavailable)
+    return [exitCodes.store, `the store cannot be opened: ${error.message}`];
+  if (!(error instanceof Error && 'syscall' in error)) throw error;
+  if (String(error.syscall).startsWith('spawn'))
+    return [exitCodes.unavailable, `no process can be made for a worker: ${error.message}`];
+  if (!listenCalls.has(error.syscall)) throw error;
+  return [exitCodes.unavailable, `cannot listen on ${failedAddress(error, config)}`];
+}
+
+function whyNoWorker({ signal, wasTooSlow }: CannotStart): string | undefined {
+  if (wasTooSlow) return 'the first worker took too long to start and was killed';
+  if (signal === null || signal === 'SIGINT') return undefined;
+  const doubt = signal === 'SIGKILL' ? ': is there enough memory for it?' : '';
+  return `the first worker was ended by ${signal} while it started${doubt}`;
 }
 
 /** A worker learns from its leading process that the address cannot be bound. */
