@@ -2,13 +2,8 @@ import { lookedFrom, type PatternState } from './pattern-graph.ts';
 import { PatternTooLarge } from './pattern-tree.ts';
 
 /** A state that may be met again and again without the search coming to an end. */
-export interface Loop {
+export interface Loop extends Readonly<Omit<PatternState, 'next' | 'isWord'>> {
   readonly id: number;
-  readonly takes: bigint;
-  readonly text: string;
-  readonly ends: boolean;
-  readonly look: number | undefined;
-  readonly endsLook: boolean;
   readonly next: { readonly state: Loop; readonly ways: number }[];
   /** States that lead to each other and back share a circle; undefined for a state that is met once. */
   circle: number | undefined;
@@ -34,16 +29,7 @@ function drawLoops(
   isMet: (state: PatternState) => boolean,
   steps: Steps,
 ): readonly Loop[] {
-  const loops = graph.map(({ takes, text, ends, look, endsLook }, id): Loop => ({
-    id,
-    takes,
-    text,
-    ends,
-    look,
-    endsLook,
-    next: [],
-    circle: undefined,
-  }));
+  const loops = graph.map((state, id): Loop => ({ ...state, id, next: [], circle: undefined }));
   for (const [from, loop] of loops.entries()) {
     for (const [to, ways] of nextCharacters(graph, from, isMet, steps)) {
       const state = loops[to];
