@@ -24,7 +24,7 @@ export interface Ledger {
    * Undoes a draw whose answer was lost. If it ran, its units go back; if it did not, it never will: the id is burnt,
    * and a draw with it rejects with `StoreUnavailable`. Cancelling twice is cancelling once.
    */
-  cancelDraw(order: CancelOrder): Promise<void>;
+  cancelDraw(draw: StepOrder): Promise<void>;
   /** Takes up to `want` cells of a rate, at least one. */
   takeCells(order: CellsOrder): Promise<CellsAnswer>;
   /** Takes a place among the requests of a key that are in flight anywhere, until left or `expiresInMs` has passed. */
@@ -53,18 +53,23 @@ export interface Counter {
   readonly periodEnd: number;
 }
 
-export interface DrawOrder {
+/** What every step about the units of a key says. */
+export interface StepOrder {
   readonly id: string;
   readonly keyId: string;
   readonly counters: readonly Counter[];
+  /** The process that takes it. */
+  readonly holder: string;
+}
+
+export interface DrawOrder extends StepOrder {
   /** The draw gives between `need` and `want` units, or none. */
   readonly need: number;
   readonly want: number;
   /**
-   * The process that draws, and what it will hold unspent besides these units: for people who ask what is leased. Below
-   * zero when requests wait for some of these units and spend them at once.
+   * What the process will hold unspent besides these units: for people who ask what is leased. Below zero when requests wait for
+   * some of these units and spend them at once.
    */
-  readonly holder: string;
   readonly held: number;
 }
 
@@ -74,22 +79,10 @@ export type DrawAnswer =
   /** The store's clock is outside one of the periods: compute them again for `now`. */
   | { readonly kind: 'not_current'; readonly now: number };
 
-export interface UnitsOrder {
-  readonly id: string;
-  readonly keyId: string;
-  readonly counters: readonly Counter[];
+export interface UnitsOrder extends StepOrder {
   readonly units: number;
-  readonly holder: string;
   /** What the process holds unspent after this step. */
   readonly held: number;
-}
-
-export interface CancelOrder {
-  /** The id, counters and holder of the draw. */
-  readonly id: string;
-  readonly keyId: string;
-  readonly counters: readonly Counter[];
-  readonly holder: string;
 }
 
 /** A rate as GCRA: one cell each `intervalMs`, and `burst` cells at once after a rest. */

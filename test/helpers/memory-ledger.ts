@@ -1,5 +1,5 @@
 import type {
-  CancelOrder,
+  StepOrder,
   Counter,
   DrawAnswer,
   DrawOrder,
@@ -96,7 +96,7 @@ export function createMemoryLedger(options: MemoryLedgerOptions): MemoryLedger {
     return answer;
   };
 
-  const runCancel = (order: CancelOrder): void => {
+  const runCancel = (order: StepOrder): void => {
     if (undone.has(order.id)) return;
     undone.add(order.id);
     const answer = answers.get(order.id);

@@ -130,16 +130,15 @@ export class LeaseSteps {
   }
 
   async #undo(draw: DrawOrder): Promise<void> {
-    const { id, keyId, counters, holder } = draw;
     let inDoubt = false;
     try {
-      await this.#ledger.cancelDraw({ id, keyId, counters, holder });
+      await this.#ledger.cancelDraw(draw);
     } catch (error) {
       // What cannot be read may stay so, and holds up no other draw.
       inDoubt = isOutage(error);
       throw error;
     } finally {
-      if (!inDoubt && this.#inDoubt.get(keyId) === draw) this.#inDoubt.delete(keyId);
+      if (!inDoubt && this.#inDoubt.get(draw.keyId) === draw) this.#inDoubt.delete(draw.keyId);
     }
   }
 

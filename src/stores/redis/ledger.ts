@@ -4,6 +4,7 @@ import {
   type DrawAnswer,
   type Ledger,
   type CellsAnswer,
+  type StepOrder,
   type UnitsOrder,
   type Usage,
 } from '../ledger.ts';
@@ -15,11 +16,7 @@ import { scripts } from './scripts.ts';
 
 /** The ledger in Redis: one script per step, by Redis's own clock. */
 export function createRedisLedger(link: Link, prefix: string): Ledger {
-  function stepKeys({
-    keyId,
-    holder,
-    counters,
-  }: Pick<UnitsOrder, 'keyId' | 'holder' | 'counters'>): string[] {
+  function stepKeys({ keyId, holder, counters }: StepOrder): string[] {
     const names = nameKeys(prefix, keyId);
     return [...names.steps(holder), ...counters.map(names.counter)];
   }

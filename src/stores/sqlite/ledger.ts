@@ -1,10 +1,10 @@
 import type { DatabaseSync } from 'node:sqlite';
 import {
   StoreUnavailable,
-  type CancelOrder,
   type Counter,
   type DrawAnswer,
   type DrawOrder,
+  type StepOrder,
   type UnitsOrder,
   type Usage,
 } from '../ledger.ts';
@@ -17,7 +17,7 @@ export interface UnitsCalls {
   draw(order: DrawOrder): DrawAnswer;
   giveBack(order: UnitsOrder): void;
   charge(order: UnitsOrder): void;
-  cancelDraw(order: CancelOrder): void;
+  cancelDraw(order: StepOrder): void;
   readUsage(keyId: string, counters: readonly Counter[]): readonly Usage[];
   resetUsage(keyId: string, counters: readonly Counter[]): void;
 }
@@ -118,7 +118,7 @@ function answerAgain(answer: unknown): DrawAnswer {
   throw new StoreUnavailable('the draw was cancelled before it ran', { mayHaveHappened: false });
 }
 
-function undoDraw(sql: Statements, order: CancelOrder, answer: unknown): void {
+function undoDraw(sql: Statements, order: StepOrder, answer: unknown): void {
   if (typeof answer !== 'string' || answer === noAnswer) return;
   const drawn = JSON.parse(answer) as DrawAnswer;
   if (drawn.kind !== 'drawn') return;
