@@ -35,14 +35,12 @@ export function createReadiness(store: Pick<Store, 'probe'>, upstreams: () => It
   /** What is known of an upstream outlasts a reload that leaves it as it was. */
   const looks = new WeakMap<Probed, Look>();
   function lookAt(upstream: Probed): Look {
-    const known = looks.get(upstream);
-    if (known !== undefined) return known;
-    const look = createLook(() => upstream.probe(), {
-      failed: `no target of upstream ${upstream.name} can be reached`,
-      unknown: `no target of upstream ${upstream.name} has been reached yet`,
-    });
-    looks.set(upstream, look);
-    return look;
+    return looks.getOrInsertComputed(upstream, ({ name }) =>
+      createLook(() => upstream.probe(), {
+        failed: `no target of upstream ${name} can be reached`,
+        unknown: `no target of upstream ${name} has been reached yet`,
+      }),
+    );
   }
 
   let draining = false;

@@ -155,8 +155,7 @@ function extensionTable(): Map<string, Set<string>> {
   );
   const more = moreExtensions.flatMap(([name, ...types]) => types.map((type) => [name, type] as const));
   for (const [name, type] of [...registered, ...more]) {
-    const types = table.get(name) ?? new Set();
-    table.set(name, types.add(canonicalType(type)));
+    table.getOrInsert(name, new Set()).add(canonicalType(type));
   }
   return table;
 }

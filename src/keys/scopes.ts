@@ -8,7 +8,8 @@ import { compareSegments, fits, segmentsOf, type Segment } from '../config/route
  */
 export function covers(scopes: readonly string[], { name }: Pick<Route, 'name'>, path: string): boolean {
   if (scopes.length === 0 || (isChosen(name) && scopes.includes(name))) return true;
-  return patternsOf(scopes).some((pattern) => matches(pattern, path));
+  const patterns = compiled.getOrInsertComputed(scopes, patternsOf);
+  return patterns.some((pattern) => matches(pattern, path));
 }
 
 /** A route without a name goes by its path, which a scope cannot use as a name: there it is a pattern. */
@@ -28,11 +29,7 @@ export function isOfUse(scope: string, routes: readonly Pick<Route, 'name' | 'pa
 const compiled = new WeakMap<readonly string[], readonly (readonly Segment[])[]>();
 
 function patternsOf(scopes: readonly string[]): readonly (readonly Segment[])[] {
-  const known = compiled.get(scopes);
-  if (known !== undefined) return known;
-  const patterns = scopes.filter((scope) => scope.startsWith('/')).map(segmentsOf);
-  compiled.set(scopes, patterns);
-  return patterns;
+  return scopes.filter((scope) => scope.startsWith('/')).map(segmentsOf);
 }
 
 /** A `*` matches no empty segment here: a lax upstream would serve `/a/` as `/a`, which `/a/*` does not cover. */

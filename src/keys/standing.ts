@@ -26,12 +26,7 @@ export function hasExpired(expiresAt: number | undefined, now: number): boolean 
 /** Whether a key may be used from an address. An address that cannot be read is in no network. */
 function allowsAddress({ networks }: Pick<KeyRecord, 'networks'>, address: string): boolean {
   if (networks.length === 0) return true;
-  let known = lists.get(networks);
-  if (known === undefined) {
-    known = networksOf(networks);
-    lists.set(networks, known);
-  }
-  return known.has(address);
+  return lists.getOrInsertComputed(networks, networksOf).has(address);
 }
 
 /**

@@ -24,8 +24,7 @@ export function planOf(
 ): PlanRule | undefined {
   const plan = plans.get(name);
   if (plan === undefined || quotas.length === 0) return plan;
-  const known = merged.get(plan) ?? new BoundedMap<string, PlanRule>(keptMax);
-  merged.set(plan, known);
+  const known = merged.getOrInsertComputed(plan, () => new BoundedMap(keptMax));
   const words = JSON.stringify(quotas);
   const kept = known.get(words);
   if (kept !== undefined) return kept;

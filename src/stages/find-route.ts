@@ -43,10 +43,9 @@ export function createRouteTable(routes: readonly Route[]): RouteTable {
   const endpoints = new Map<string, Endpoint>();
   for (const route of routes) {
     const shape = route.path.replace(/\/:[^/]+/g, '/:');
-    const endpoint = endpoints.get(shape) ?? createEndpoint(route.path);
+    const endpoint = endpoints.getOrInsertComputed(shape, () => createEndpoint(route.path));
     for (const method of route.methods) endpoint.routes.set(method, route);
     endpoint.allow = [...endpoint.routes.keys()].join(', ');
-    endpoints.set(shape, endpoint);
   }
   const sorted = [...endpoints.values()].toSorted((a, b) => byExactness(a.segments, b.segments));
   return {

@@ -33,9 +33,8 @@ export function createMergedMetrics(own: MetricsSource): MergedMetrics {
   return {
     contentType: own.contentType,
     note(pid, snapshot) {
-      const known = latest.get(pid) ?? new Map<string, Snapshot[number]>();
+      const known = latest.getOrInsert(pid, new Map());
       for (const metric of snapshot) known.set(metric.name, asMeasured(metric));
-      latest.set(pid, known);
     },
     retire(pid) {
       const counted = latestOf(pid).filter(({ type }) => lasting.has(String(type)));

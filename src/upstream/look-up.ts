@@ -23,8 +23,7 @@ export const patienceMs = 250;
 export function createLookUp(ask: Ask): LookUp {
   const names = new Map<string, Name>();
   return function lookUp(host, { all }, callback) {
-    let name = names.get(host);
-    if (name === undefined) names.set(host, (name = new Name(host, ask)));
+    const name = names.getOrInsertComputed(host, () => new Name(host, ask));
     return name.find((error, addresses) => {
       const [first] = addresses;
       if (error !== null || first === undefined) callback(error ?? notFound(host), '');

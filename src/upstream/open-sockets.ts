@@ -30,8 +30,7 @@ export class OpenSockets {
    * switches protocols closes with its socket, any other as soon as it is out, though its client may be read for a moment longer.
    */
   enter(route: string, socketsMax: number, res: ServerResponse): OpenSocket | undefined {
-    const open = this.#byRoute.get(route) ?? new Set();
-    this.#byRoute.set(route, open);
+    const open = this.#byRoute.getOrInsertComputed(route, () => new Set());
     if (open.size >= socketsMax) return undefined;
     const entry: OpenSocket = { socket: res.req.socket, joined: undefined };
     open.add(entry);

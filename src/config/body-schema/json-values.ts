@@ -16,9 +16,7 @@ export function areEqual(allowed: unknown, value: unknown): boolean {
 const sizes = new WeakMap<object, number>();
 
 function sizeOf(value: object): number {
-  const size = sizes.get(value) ?? Object.keys(value).length;
-  sizes.set(value, size);
-  return size;
+  return sizes.getOrInsertComputed(value, (all) => Object.keys(all).length);
 }
 
 /** Whether no two items are the same, found in linear time. */

@@ -34,18 +34,16 @@ export const keysAreDistinct: Rule = ({ config }, report) => {
   const ids = new Map<string, object>();
   const digests = new Map<string, object>();
   for (const key of config.keys) {
-    const sameId = ids.get(key.id);
-    if (sameId === undefined) ids.set(key.id, key);
-    else report.problem(key, 'id', `is the id of ${report.mention(sameId)} too`);
+    const sameId = ids.getOrInsert(key.id, key);
+    if (sameId !== key) report.problem(key, 'id', `is the id of ${report.mention(sameId)} too`);
     const digest = keyDigest(key);
-    const sameSecret = digest === undefined ? undefined : digests.get(digest);
-    if (sameSecret !== undefined)
+    const sameSecret = digest === undefined ? key : digests.getOrInsert(digest, key);
+    if (sameSecret !== key)
       report.problem(
         key,
         key.secret === undefined ? 'hash' : 'secret',
         `is the secret of ${report.mention(sameSecret)} too`,
       );
-    else if (digest !== undefined) digests.set(digest, key);
   }
 };
 

@@ -6,9 +6,8 @@ export const quotaNamesAreDistinct: Rule = ({ config }, report) => {
   for (const plan of Object.values(config.plans)) {
     const names = new Map<string, RawQuota>();
     for (const quota of plan.quotas) {
-      const same = names.get(quota.name);
-      if (same === undefined) names.set(quota.name, quota);
-      else report.problem(quota, 'name', `is the name of ${report.mention(same)} too`);
+      const same = names.getOrInsert(quota.name, quota);
+      if (same !== quota) report.problem(quota, 'name', `is the name of ${report.mention(same)} too`);
     }
   }
 };

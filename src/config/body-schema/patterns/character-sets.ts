@@ -32,12 +32,7 @@ export function characterSets(parts: readonly string[]): CharacterSets {
     // Nothing is known of what the sample lacks.
     return set === 0n ? anything : set;
   };
-  const of = (part: string): bigint => {
-    const set = known.get(part) ?? read(part);
-    known.set(part, set);
-    return set;
-  };
-  return { of, all };
+  return { of: (part) => known.getOrInsertComputed(part, read), all };
 }
 
 const ascii = Array.from({ length: 128 }, (_, code) => String.fromCharCode(code));
