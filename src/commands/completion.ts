@@ -16,13 +16,16 @@ interface Word {
   readonly takesValue?: boolean;
 }
 
+/** zsh runs the completions of bash, on top of its own, which nothing has switched on where there is no configuration. */
+const zshStart = `whence compdef > /dev/null || { autoload -U +X compinit && compinit; }
+autoload -U +X bashcompinit && bashcompinit
+`;
+
 /** A script that teaches a shell the commands and options of the program, made from the program's own definitions. */
 export function completionScript(shell: Shell, program: Command): string {
   const commands = wordsOf(program, '');
   if (shell === 'fish') return fishScript(program.name(), commands);
-  // zsh runs the completions of bash.
-  const start = shell === 'zsh' ? 'autoload -U +X bashcompinit && bashcompinit\n' : '';
-  return start + bashScript(program.name(), commands);
+  return `${shell === 'zsh' ? zshStart : ''}${bashScript(program.name(), commands)}`;
 }
 
 function wordsOf(command: Command, path: string): readonly CommandWords[] {
@@ -44,7 +47,8 @@ function wordsOf(command: Command, path: string): readonly CommandWords[] {
 
 /**
  * Words that are neither an option nor a command are values; they follow the command, whose words are still offered. For the
- * value of an option files are offered, as a shell does by itself when it has nothing else.
+ * value of an option files are offered, as a shell does by itself when it has nothing else. What is computed stands in `$((…))`: in a
+ * slice zsh takes a letter after the colon for a modifier.
  */
 function bashScript(name: string, commands: readonly CommandWords[]): string {
   const longestFirst = commands.toSorted((a, b) => b.path.length - a.path.length);
@@ -59,7 +63,7 @@ function bashScript(name: string, commands: readonly CommandWords[]): string {
   local word words path=""
   COMPREPLY=()
   case "\${COMP_WORDS[COMP_CWORD-1]}" in -c|${[...valued].join('|')}) return ;; esac
-  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+  for word in "\${COMP_WORDS[@]:1:$((COMP_CWORD - 1))}"; do
     case "$word" in -*) ;; *) path="$path $word" ;; esac
   done
   case "$path" in

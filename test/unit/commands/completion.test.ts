@@ -4,7 +4,9 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
 const main = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
-const script = execFileSync(process.execPath, [main, 'completion', 'bash'], { encoding: 'utf8' });
+const scriptFor = (shell: string) =>
+  execFileSync(process.execPath, [main, 'completion', shell], { encoding: 'utf8' });
+const script = scriptFor('bash');
 
 for (const { words, offers } of [
   { words: ['gatehouse', 'k'], offers: ['keys'] },
@@ -20,3 +22,12 @@ for (const { words, offers } of [
     assert.equal(offered.trim(), offers.join(' '));
   });
 }
+
+// zsh stopped with "unrecognized modifier" at `${COMP_WORDS[@]:1:COMP_CWORD-1}`, and so it offered nothing but files.
+test('zsh finds nothing in its script that it takes for a modifier', () => {
+  assert.doesNotMatch(scriptFor('zsh'), /\$\{[^}]*:[A-Za-z]/);
+});
+
+test('zsh has its own completions switched on before those of bash, which need them', () => {
+  assert.match(scriptFor('zsh'), /^whence compdef .*compinit; \}\nautoload -U \+X bashcompinit/);
+});
