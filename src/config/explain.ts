@@ -12,6 +12,8 @@ export function explain(error: ShapeError, hidden: boolean): string | undefined 
   if (error.propertyName !== undefined) return undefined;
   // That half a number is none is said by `type`.
   if (isRange(error) && !Number.isInteger(error.data)) return undefined;
+  // Where there is a choice, `enum` has the words to choose from; quotes would make none of them right.
+  if (error.keyword === 'type' && part(error)['enum'] !== undefined) return undefined;
   const subject = hidden || part(error)['writeOnly'] === true ? hiddenSubject : show(error.data);
   return (sentences[error.keyword] ?? otherwise)(error, subject);
 }
@@ -31,10 +33,7 @@ const sentences: Readonly<Record<string, Sentence>> = {
   additionalProperties: ({ params, parentSchema }) =>
     unknownSentence(String(params['additionalProperty']), optionsOf(parentSchema)),
   required: ({ params }) => `"${String(params['missingProperty'])}" is missing`,
-  enum: ({ params, data }, subject) =>
-    subject === hiddenSubject || typeof data !== 'string'
-      ? `${subject} is not one of ${texts(params['allowedValues']).join(', ')}`
-      : `there is no ${subject}${suggest(data, texts(params['allowedValues']))}`,
+  enum: ({ params, data }, subject) => choiceSentence(data, texts(params['allowedValues']), subject),
   propertyNames: nameSentence,
   minimum: ({ params }, subject) => `${subject} is too small, the least is ${params['limit']}`,
   maximum: ({ params }, subject) => `${subject} is too large, the most is ${params['limit']}`,
@@ -82,6 +81,13 @@ const typeWords: Readonly<Record<string, string>> = {
   integer: 'a whole number',
   boolean: 'true or false',
 };
+
+function choiceSentence(data: unknown, choices: readonly string[], subject: string): string {
+  if (data === null) return `is empty, choose from ${choices.join(', ')}`;
+  if (subject === hiddenSubject || typeof data !== 'string')
+    return `${subject} is not one of ${choices.join(', ')}`;
+  return `there is no ${subject}${suggest(data, choices)}`;
+}
 
 function nameSentence({ params, schema }: ShapeError): string {
   const name = String(params['propertyName']);

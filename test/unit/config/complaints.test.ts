@@ -165,6 +165,16 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
   },
   // shape
   {
+    name: 'choices that are no text, which quotes would not make right',
+    text: plan('{ consistency: true, charge: [success], onStoreFailure: }').replace('GET', '5'),
+    says: [
+      '2:32: routes[0].methods[0]: 5 is not one of GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, QUERY, PROPFIND, PROPPATCH, MKCOL, COPY, MOVE, LOCK, UNLOCK, REPORT, SEARCH',
+      '3:15: plans.p.consistency: true is not one of leased, strict',
+      '3:34: plans.p.charge: a list is not one of forwarded, answered, success',
+      '3:53: plans.p.onStoreFailure: is empty, choose from refuse, allow',
+    ],
+  },
+  {
     name: 'a half-written room',
     text: `${least}log:\n`,
     says: ['3:1: log: is empty, it must be a mapping (option: value)'],
