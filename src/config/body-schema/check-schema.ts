@@ -21,6 +21,7 @@ export function checkSchema(schema: unknown): AnySchema {
     ...companyProblems(part),
     ...dialectProblems(part),
     ...typeProblems(part),
+    ...nullableProblems(part),
     ...enumProblems(part),
     ...patternProblems(part),
     ...formatProblems(part),
@@ -72,12 +73,23 @@ function* pieceProblems({ schema, pointer }: Subschema): Iterable<SchemaProblem>
 }
 
 function* typeProblems({ schema, pointer }: Subschema): Iterable<SchemaProblem> {
+  if (!Object.hasOwn(schema, 'type')) return;
   const at = childPointer(pointer, 'type');
   for (const [index, type] of [schema['type']].flat().entries()) {
-    if (typeof type !== 'string' || types.has(type)) continue;
+    if (typeof type === 'string' && types.has(type)) continue;
     const place = Array.isArray(schema['type']) ? childPointer(at, String(index)) : at;
-    yield { pointer: place, message: `unknown type "${type}"${didYouMean(type, types)}` };
+    yield { pointer: place, message: typeof type === 'string' ? unknownType(type) : noType };
   }
+}
+
+function unknownType(type: string): string {
+  return `unknown type "${type}"${didYouMean(type, types)}`;
+}
+
+/** Only the compiler knows the keyword, which is of OpenAPI, and it does not say where. */
+function* nullableProblems({ schema, pointer }: Subschema): Iterable<SchemaProblem> {
+  if (!Object.hasOwn(schema, 'nullable') || typeof schema['nullable'] === 'boolean') return;
+  yield { pointer: childPointer(pointer, 'nullable'), message: '"nullable" must be true or false' };
 }
 
 function* enumProblems({ schema, pointer }: Subschema): Iterable<SchemaProblem> {
@@ -145,6 +157,8 @@ const types: ReadonlySet<string> = new Set([
   'object',
   'string',
 ]);
+/** YAML reads a null without quotes as nothing at all. */
+const noType = `a type is one of ${[...types].join(', ').replace('null', '"null" (in quotes)')}`;
 // `$async` would make a check return a promise, which is truthy and so would let every body pass. The others come from older
 // drafts, or none, and would be ignored or refused without saying where.
 const foreign = new Set([

@@ -391,7 +391,20 @@ const badSchemas: [name: string, schema: unknown, pointer: string, sentence: Reg
   ['$async', { $async: true }, '/$async', /^unknown keyword "\$async"$/],
   ['a misspelt type', { type: 'strin' }, '/type', /^unknown type "strin", did you mean "string"\?$/],
   ['an unknown type in a list', { type: ['string', 'foo'] }, '/type/1', /^unknown type "foo"$/],
-  ['a type of another kind', { type: 5 }, '/type', /^"type" must be one of the allowed values$/],
+  [
+    'a null without its quotes in a list of types',
+    { type: ['string', null] },
+    '/type/1',
+    /^a type is one of array, boolean, integer, "null" \(in quotes\), number, object, string$/,
+  ],
+  ['a type that is left empty', of({ type: null }), '/properties/a/type', /^a type is one of array, /],
+  [
+    'a "yes", which is a text to YAML 1.2',
+    of({ type: 'string', nullable: 'yes' }),
+    '/properties/a/nullable',
+    /^"nullable" must be true or false$/,
+  ],
+  ['a type of another kind', { type: 5 }, '/type', /^a type is one of array, /],
   [
     'text for a number',
     of({ maxLength: '3' }),
