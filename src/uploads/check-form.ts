@@ -77,7 +77,8 @@ export class FormCheck implements PartHandler {
     }
     const { sizeMax } = this.#rule.fields;
     if (fact.bytes > sizeMax) {
-      throw new Refusal('body_too_large', { message: `A form field must be at most ${printSize(sizeMax)}` });
+      const message = `${this.#labelOf(fact.name)} must be at most ${printSize(sizeMax)}`;
+      throw new Refusal('body_too_large', { message });
     }
     part.value.add(data);
   }
@@ -180,7 +181,7 @@ export class FormCheck implements PartHandler {
   #checkValue(name: string, value: Buffer): void {
     if (!isUtf8(value) || value.includes(0)) {
       throw new Refusal('body_invalid', {
-        message: 'A form field must be UTF-8 text',
+        message: `${this.#labelOf(name)} must be UTF-8 text`,
         detail: 'not UTF-8 or NUL',
       });
     }
@@ -200,6 +201,12 @@ export class FormCheck implements PartHandler {
     }
     values.push(value.toString('utf8'));
     this.#values.set(name, values);
+  }
+
+  /** The name of a text field where the rule knows it: what only the client chose is not repeated. */
+  #labelOf(name: string): string {
+    const { names, kinds } = this.#rule.fields;
+    return kinds.has(name) || names?.includes(name) === true ? name : 'A form field';
   }
 
   #unexpectedFile(): Refusal {

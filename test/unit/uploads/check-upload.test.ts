@@ -165,6 +165,16 @@ const refused: Readonly<Record<string, Case>> = {
     parts: [{ name: 'note', data: 'x'.repeat(101) }, file],
     says: ['body_too_large', 'A form field must be at most 100 bytes'],
   },
+  'a large text field that is listed': {
+    parts: [{ name: 'note', data: 'x'.repeat(101) }, file],
+    rule: withFields({ names: ['note'] }),
+    says: ['body_too_large', 'note must be at most 100 bytes'],
+  },
+  'a large text field that the schema knows': {
+    parts: [{ name: 'note', data: 'x'.repeat(101) }, file],
+    rule: withFields({ kinds: new Map<string, FieldKind>([['note', 'text']]) }),
+    says: ['body_too_large', 'note must be at most 100 bytes'],
+  },
   'a text field that is not listed': {
     parts: [note, file],
     rule: withFields({ names: ['title', 'lang'] }),
@@ -182,6 +192,11 @@ const refused: Readonly<Record<string, Case>> = {
   'a text field in Latin-1': {
     parts: [{ name: 'note', data: Buffer.from('\xc4', 'latin1') }, file],
     says: ['body_invalid', 'A form field must be UTF-8 text'],
+  },
+  'a text field with NUL that is listed': {
+    parts: [{ name: 'note', data: 'a\0b' }, file],
+    rule: withFields({ names: ['note'] }),
+    says: ['body_invalid', 'note must be UTF-8 text'],
   },
   'text fields that their schema refuses': {
     parts: [note, file],
