@@ -71,7 +71,8 @@ function typeSentence(error: ShapeError, subject: string): string {
   if (!wanted.includes('string') || typeof data === 'object') {
     return subject === hiddenSubject ? `must be ${words}` : `must be ${words}, not ${subject}`;
   }
-  return fault(error, JSON.stringify(data), subject) ?? `must be text, put ${subject} in quotes`;
+  // Not as it was read: an id of 007 would be shown as 7, and become another one with the quotes.
+  return fault(error, JSON.stringify(data), subject) ?? `must be text, put ${hiddenSubject} in quotes`;
 }
 
 const typeWords: Readonly<Record<string, string>> = {

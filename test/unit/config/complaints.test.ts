@@ -165,6 +165,11 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
   },
   // shape
   {
+    name: 'an id of digits, which is another one without its zeros',
+    text: keys(`{ id: 00421, plan: free, hash: "sha256:${digestOf('a')}" }`),
+    says: ['5:7: keys[0].id: must be text, put the value in quotes'],
+  },
+  {
     name: 'choices that are no text, which quotes would not make right',
     text: plan('{ consistency: true, charge: [success], onStoreFailure: }').replace('GET', '5'),
     says: [
