@@ -83,6 +83,21 @@ test('a file that comes back has its log', async (t) => {
   assert.notEqual(await store.keys.findKey(digest), undefined);
 });
 
+for (const place of ['empty', 'there no more'] as const) {
+  test(`no database is made where only the log of another is left, the file being ${place}`, async (t) => {
+    const { path, store, addKey, fails } = openScene(t);
+    const digest = await addKey('kept');
+    renameSync(path, `${path}.away`);
+    if (place === 'empty') writeFileSync(path, '');
+    await until(fails);
+    assert.throws(() => openSqlite(path), /cannot open .*g\.db: only its log .*g\.db-wal is there/);
+    assert.equal(existsSync(path), place === 'empty');
+    renameSync(`${path}.away`, path);
+    await until(async () => (await fails()) === undefined);
+    assert.notEqual(await store.keys.findKey(digest), undefined);
+  });
+}
+
 test('the file is not opened anew for each call that fails', async (t) => {
   const { path, draw } = openScene(t);
   const started = performance.now();

@@ -10,6 +10,7 @@ import {
   isBusy,
   isFull,
   isOfTheFile,
+  logOf,
   openDatabase,
   prepareIdentity,
   type Opening,
@@ -199,10 +200,6 @@ function refuseForeignLog(path: string, seen: Seen): void {
 /** A log that starts again after it was copied keeps its size, and does not grow. */
 function hasOutgrown(now: Stats | undefined, before: Stats | undefined): boolean {
   return now !== undefined && now.size > Math.max(logBytesUncopied, before?.size ?? 0);
-}
-
-function logOf(path: string): string {
-  return `${path}-wal`;
 }
 
 interface Seen {

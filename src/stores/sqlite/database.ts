@@ -17,13 +17,34 @@ const SQLITE_NOTADB = 26;
 const openTimeoutMs = 5000;
 const openPauseMs = 5;
 
+/** Where SQLite writes what is not yet in the file. */
+export function logOf(path: string): string {
+  return `${path}-wal`;
+}
+
 /** Makes the file, still empty, and its folder. False when it is there already. */
 export function createDatabase(path: string): boolean {
   try {
+    refuseLogAlone(path);
     return createFile(path);
   } catch (error) {
     throw describeFailure(whyNotMade(error), `cannot open ${path}`);
   }
+}
+
+/**
+ * SQLite deletes a log that lies beside an empty file. The file that it belongs to may come back, and would lack all that was not
+ * yet copied. The log is looked at first, because a new file is never empty once it has one: another process may be making both.
+ */
+function refuseLogAlone(path: string): void {
+  const log = logOf(path);
+  if (sizeOf(log) > 0 && sizeOf(path) === 0)
+    throw new Error(`only its log ${log} is there: put the file back, or remove the log to begin anew`);
+}
+
+/** 0 when there is none. */
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 /** In words: the system's own message names its calls, and the path once more. */
