@@ -8,9 +8,9 @@ import {
   createDatabase,
   describeFailure,
   isBusy,
-  isFull,
   isOfTheFile,
   logOf,
+  mayLackRoom,
   openDatabase,
   prepareIdentity,
   type Opening,
@@ -130,7 +130,7 @@ export function openConnection(
   }
 
   function failed(error: unknown): StoreUnavailable {
-    if (isFull(error)) askForRoom();
+    if (mayLackRoom(error)) askForRoom();
     // After an error of the disk or the file it is opened again: it may have been repaired or remounted. Not after each, because
     // the last to close a file copies all of its log first, and the first to open it reads it again.
     const openForMs = performance.now() - (open?.openedAt ?? Infinity);

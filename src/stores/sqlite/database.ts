@@ -11,6 +11,7 @@ import { refuseReadOnly } from './refuse-read-only.ts';
 const applicationId = 0x47_61_74_65;
 export const SQLITE_BUSY = 5;
 const SQLITE_FULL = 13;
+const SQLITE_IOERR_WRITE = 778;
 const SQLITE_NOTADB = 26;
 
 /** How long opening may wait, before the gateway serves, for other processes that open or migrate the same file. */
@@ -102,14 +103,21 @@ export function isBusy(error: unknown): boolean {
   return isSqliteError(error) && (error.errcode & 0xff) === SQLITE_BUSY;
 }
 
-/** True when there was no room for what was to be written. Nothing was. */
-export function isFull(error: unknown): boolean {
-  return isSqliteError(error) && (error.errcode & 0xff) === SQLITE_FULL;
+/**
+ * True when there may be no room for what was to be written. Nothing was. SQLite calls only ENOSPC a full disk: where a quota of the
+ * disk is used up, or a file may not be longer, a write has failed.
+ */
+export function mayLackRoom(error: unknown): boolean {
+  return isFull(error) || (isSqliteError(error) && error.errcode === SQLITE_IOERR_WRITE);
 }
 
 /** True when the file or its disk may be at fault, so that opening it again may help. */
 export function isOfTheFile(error: unknown): boolean {
   return isSqliteError(error) && !isFull(error);
+}
+
+function isFull(error: unknown): boolean {
+  return isSqliteError(error) && (error.errcode & 0xff) === SQLITE_FULL;
 }
 
 /** Turns what SQLite throws into a `StoreUnavailable`. Its messages name tables and paths, never values. */
