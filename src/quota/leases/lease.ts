@@ -124,7 +124,6 @@ export class Lease {
   enterPeriods(at: number, trust: number): void {
     this.#counting = countingAt(this.plan, at, trust);
     this.#used = undefined;
-    this.#told = 0;
     this.#resize(0);
     this.#deniedUntil = 0;
   }

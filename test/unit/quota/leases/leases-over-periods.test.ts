@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { countersAt } from '../../../../src/quota/counters.ts';
 import { Leases } from '../../../../src/quota/leases/leases.ts';
 import type { DrawOrder } from '../../../../src/stores/ledger.ts';
-import { may, take, warmUp } from '../../../helpers/lease-callers.ts';
+import { may, plan, readMonth, take, warmUp } from '../../../helpers/lease-callers.ts';
 import { aPlan, aQuota, createQuotaScene } from '../../../helpers/lease-scene.ts';
 import { settle as runReady } from '../../../helpers/turnable-clock.ts';
 
@@ -17,6 +18,22 @@ test('when the minute rolls over, the share of the month is not lost and the old
   await runReady();
   assert.equal(scene.ledger.used('ada', 'month', may), spent + 1);
   assert.equal(scene.ledger.used('ada', 'minute', Date.UTC(2026, 4, 5, 12)), spent);
+});
+
+test('that what was held of the month is spent is told, though the minute has ended and nothing is left to draw', async () => {
+  const scene = createQuotaScene(Date.UTC(2026, 4, 5, 12, 0, 59, 500));
+  const leases = new Leases(scene.options);
+  const both = aPlan({ quotas: [aQuota(10_000, 'minute'), aQuota(100_000)] });
+  await Promise.all(Array.from({ length: 4 }, () => take(leases, both)));
+  await take(leases, both, 2);
+  assert.deepEqual(await readMonth(scene), { name: 'month', used: 6, leased: 2 });
+  const counters = countersAt(plan, may);
+  await scene.ledger.charge({ id: 'o.1', keyId: 'ada', counters, units: 100_000, holder: 'other', held: 0 });
+  await scene.clock.pass(600);
+  const { kind } = await leases.reserve({ keyId: 'ada', plan: both, cost: 1 });
+  assert.equal(kind, 'exhausted');
+  await scene.clock.pass(3000);
+  assert.equal((await readMonth(scene))?.leased, 0);
 });
 
 test('no unit outlives its period for the part of a millisecond that the store does not show', async () => {
