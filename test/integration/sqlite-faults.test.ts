@@ -73,6 +73,24 @@ for (const how of ['deleted', 'moved over'] as const) {
   });
 }
 
+test('a backup in the place of a file that is reached by a link is not mixed with the log of that file', async (t) => {
+  const folder = tempFolder(t);
+  const file = join(folder, 'real.db');
+  const path = join(folder, 'link.db');
+  await openSqlite(file).close();
+  symlinkSync(file, path);
+  const store = openSqlite(path);
+  t.after(() => store.close());
+  await store.keys.changeKey({ from: undefined, to: aKey({}), note: aNote() });
+  sql(file, `VACUUM INTO '${file}.backup'`).close();
+  renameSync(`${file}.backup`, file);
+  const said = await until(async () => {
+    const [one] = await Promise.allSettled([store.ping()]);
+    return one.status === 'rejected' ? String(one.reason) : undefined;
+  });
+  assert.match(said, /link\.db was replaced, and .*real\.db-wal belongs to the file before it: remove it$/);
+});
+
 test('a file that comes back has its log', async (t) => {
   const { path, store, addKey, fails } = openScene(t);
   const digest = await addKey('kept');

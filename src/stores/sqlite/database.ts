@@ -1,4 +1,4 @@
-import { closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, realpathSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
@@ -18,9 +18,18 @@ const SQLITE_NOTADB = 26;
 const openTimeoutMs = 5000;
 const openPauseMs = 5;
 
-/** Where SQLite writes what is not yet in the file. */
+/** Where SQLite writes what is not yet in the file. It follows links: the log is beside the file itself. */
 export function logOf(path: string): string {
-  return `${path}-wal`;
+  return `${followLinks(path)}-wal`;
+}
+
+/** The path itself where there is nothing. */
+function followLinks(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
 }
 
 /** Makes the file, still empty, and its folder. False when it is there already. */
