@@ -80,6 +80,11 @@ export class Connection {
     return this.#inFlight.find(({ req }) => !req.complete)?.req;
   }
 
+  /** Whether the request whose body is still arriving has its answer already. */
+  get isAnswered(): boolean {
+    return this.#answered?.complete === false;
+  }
+
   /** Nothing more can be read from it: it ends with the last answer under way. False when that was already known. */
   giveUp(): boolean {
     if (this.#isGivenUp) return false;

@@ -81,6 +81,11 @@ function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket, options:
     socket.destroy();
     return;
   }
+  // A request has one answer and one line in the log, however late the rest of its body.
+  if (error.code === overdue && connection.isAnswered) {
+    endReadably(socket);
+    return;
+  }
   const code = parserCodes[error.code ?? ''] ?? 'request_malformed';
   const refusal = new Refusal(code, { cause: error });
   const { arriving } = connection;

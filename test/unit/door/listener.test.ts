@@ -65,11 +65,10 @@ async function listenWith(
 }
 
 test('the rest of a body that nobody reads has the time of its request, and no more', async (t) => {
-  const told: string[] = [];
   const { port } = await listenWith(t, {
     requestTimeoutMs: 1000,
     answer: (_, res) => res.end('answered'),
-    onUnreadable: ({ refusal }) => told.push(refusal),
+    onUnreadable: ({ refusal }) => assert.fail(refusal), // it has been answered
   });
   const whole = await openRaw(t, port);
   whole.write(requestBytes('POST /', [], 'mine'));
@@ -78,8 +77,7 @@ test('the rest of a body that nobody reads has the time of its request, and no m
   half.write(requestBytes('POST /', [], 'mine').subarray(0, -1));
   await half.responses(1);
 
-  await until(() => half.closed);
-  assert.deepEqual(told, ['request_timeout']);
+  assert.match((await half.receivedUntilClose()).toString(), /^HTTP[^]*answered$/);
   assert.equal(whole.closed, false);
 });
 
