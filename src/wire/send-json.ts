@@ -15,7 +15,7 @@ export interface JsonAnswer {
 /** Sends an answer of our own. It belongs to one caller, so nobody may store it. */
 export function sendJson(req: IncomingMessage, res: ServerResponse, answer: JsonAnswer): void {
   const { status, body, headers } = answer;
-  const stillSends = answer.isLast || mustBeReadFirst(req);
+  const stillSends = answer.isLast || mustBeReadFirst(req, res);
   if (stillSends) res.shouldKeepAlive = false;
   res.writeHead(status, [
     'Content-Type',
@@ -34,12 +34,13 @@ const shortBodyMax = 64 * 1024;
 
 /**
  * Whether more of the request may come than Node may be left to read: it would read a body without end for as long as that comes.
- * The rest of a short one is let through and the connection goes on; after any other it must end.
+ * The rest of a short one is let through and the connection goes on; after any other it must end. Where it ends anyway, Node would
+ * end it at once, whatever still comes.
  */
-function mustBeReadFirst(req: IncomingMessage): boolean {
+function mustBeReadFirst(req: IncomingMessage, res: ServerResponse): boolean {
   if (req.complete || req.socket.readableEnded) return false; // nothing more comes
   if (req.headers['transfer-encoding'] !== undefined || req.headers.expect !== undefined) return true;
-  return Number(req.headers['content-length'] ?? 0) > shortBodyMax;
+  return Number(req.headers['content-length'] ?? 0) > (res.shouldKeepAlive ? shortBodyMax : 0);
 }
 
 /** Sends the whole answer, and ends it when nothing more comes. Its head has said that the connection ends. */

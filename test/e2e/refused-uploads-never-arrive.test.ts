@@ -332,6 +332,28 @@ test('a client that is still sending gets to read that its body is too large', a
   }
 });
 
+const lastRequests = {
+  'asks for the end of its connection': 'HTTP/1.1\r\nConnection: close',
+  'speaks HTTP/1.0': 'HTTP/1.0',
+};
+for (const [what, version] of Object.entries(lastRequests)) {
+  test(`a client that ${what} gets to read its refusal, though its short body comes later`, async (t) => {
+    const raw = await openRaw(t, gateway.port);
+    raw.write(`POST /v1/any ${version}\r\nHost: a\r\nContent-Length: 40000\r\n\r\n`);
+    const [answer] = await raw.responses(1);
+    assert.equal(answer?.status, 401);
+    await openRaw(t, gateway.port).then((other) => {
+      other.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+      return other.responses(1);
+    });
+    // What comes on a closed connection resets it, and what the client has not read by then is lost.
+    assert.equal(raw.closed, false);
+    raw.write(Buffer.alloc(40_000));
+    await raw.receivedUntilClose();
+    assert.equal(raw.error, undefined);
+  });
+}
+
 test('any: a body that turns out too large is never complete at the upstream', async (t) => {
   const body = Buffer.alloc(2 * 1024 * 1024, 'x');
   const contentType = 'application/octet-stream';
