@@ -252,6 +252,20 @@ test('without a token nothing of a body is read, and nothing is told', async (t)
   await isCut(client);
 });
 
+for (const version of ['HTTP/1.1\r\nConnection: close', 'HTTP/1.0']) {
+  test(`who sends its body late gets to read its refusal, though its connection ends: ${version.slice(0, 8)}`, async (t) => {
+    const late = await openRaw(t, port);
+    late.write(`POST /v1/keys ${version}\r\nHost: 127.0.0.1:${port}\r\nContent-Length: 4000\r\n\r\n`);
+    assert.equal((await late.responses(1))[0]?.status, 401);
+    await exchange(t, port, raw(`GET ${path}`));
+    // What comes on a closed connection resets it, and what the client has not read by then is lost.
+    assert.equal(late.closed, false);
+    late.write(Buffer.alloc(4000));
+    await late.receivedUntilClose();
+    assert.equal(late.error, undefined);
+  });
+}
+
 test('behind an upgrade that is ignored the connection ends: what came with it would be lost', async (t) => {
   const sent = await openRaw(t, port);
   const upgrade = [['Connection', 'Upgrade'] as const, ['Upgrade', 'h2c'] as const];
