@@ -83,8 +83,10 @@ interface OpenApiResponse {
 
 /** Reads the document of a gateway, and asks it with this token. */
 export async function createAdminClient(adminUrl: string, token: string): Promise<AdminClient> {
-  const document = (await (await fetch(`${adminUrl}/openapi.json`)).json()) as OpenApi;
-  const holds = createHolder(document);
+  const written = await (await fetch(`${adminUrl}/openapi.json`)).text();
+  const document = JSON.parse(written) as OpenApi;
+  const holds = holders.get(written) ?? createHolder(document);
+  holders.set(written, holds);
   const ask = async (method: string, path: string, request: AdminRequest = {}): Promise<AdminAnswer> => {
     const isJson = typeof request.body === 'object';
     const response = await fetch(adminUrl + path, {
@@ -108,6 +110,9 @@ export async function createAdminClient(adminUrl: string, token: string): Promis
   };
   return Object.assign(ask, { document });
 }
+
+/** By the text of the document, because they are costly to make and most gateways serve the same. */
+const holders = new Map<string, ReturnType<typeof createHolder>>();
 
 /** Fails when an answer is none that the document tells of. */
 function createHolder(document: OpenApi) {

@@ -44,8 +44,18 @@ export async function openRaw(t: Scene, port: number, options: RawOptions = {}):
   socket.on('close', () => (closed = true));
   socket.on('error', (cause) => (error = cause));
 
-  const received = (): Buffer => Buffer.concat(chunks);
-  const parsed = (): RawResponse[] => parseResponses(received(), { methods: options.methods ?? [], closed });
+  // Tests ask again and again: what has not changed is neither joined nor parsed twice.
+  const received = (): Buffer => {
+    if (chunks.length !== 1) chunks.splice(0, chunks.length, Buffer.concat(chunks));
+    return chunks[0]!;
+  };
+  let last: { bytes: Buffer; closed: boolean; responses: RawResponse[] } | undefined;
+  const parsed = (): RawResponse[] => {
+    const bytes = received();
+    if (last?.bytes !== bytes || last.closed !== closed)
+      last = { bytes, closed, responses: parseResponses(bytes, { methods: options.methods ?? [], closed }) };
+    return [...last.responses];
+  };
   const waitFor = (what: string, condition: () => boolean): Promise<boolean> =>
     until(condition, { what }).catch((cause: unknown) => {
       throw new Error(`${what}; received so far: ${JSON.stringify(received().toString('latin1'))}`, {

@@ -13,7 +13,7 @@ export interface RecordedRequest {
   readonly rawHeaders: readonly string[];
   /** Lower-case names; repeated headers joined with a comma. */
   readonly headers: Readonly<Record<string, string>>;
-  body: Buffer;
+  readonly body: Buffer;
   /** The whole body arrived. */
   complete: boolean;
   /** The connection went away before the response was finished. */
@@ -72,10 +72,11 @@ export async function startRecordingUpstream(
     socket.destroy();
   });
   server.on('request', (req, res) => {
-    const record = arrivalOf(req);
+    const chunks: Buffer[] = [];
+    const record = arrivalOf(req, chunks);
     requests.push(record);
     res.on('close', () => (record.aborted = !res.writableFinished));
-    void collect(req, record).then(() =>
+    void collect(req, record, chunks).then(() =>
       record.complete && !upstream.onArrival ? upstream.handler(record, res, req) : undefined,
     );
     upstream.onArrival?.(record, res, req);
@@ -116,7 +117,8 @@ export function echo(request: RecordedRequest, res: ServerResponse): void {
   res.end(JSON.stringify({ method, target, headers, body: body.toString() }));
 }
 
-function arrivalOf(req: IncomingMessage): RecordedRequest {
+/** The chunks become one when somebody looks: a large body comes in many. */
+function arrivalOf(req: IncomingMessage, chunks: Buffer[] = []): RecordedRequest {
   const headers = Object.entries(req.headersDistinct).map(([name, values]) => [name, values?.join(', ')]);
   return {
     method: req.method ?? '',
@@ -124,14 +126,17 @@ function arrivalOf(req: IncomingMessage): RecordedRequest {
     httpVersion: req.httpVersion,
     rawHeaders: req.rawHeaders,
     headers: Object.fromEntries(headers) as Record<string, string>,
-    body: Buffer.alloc(0),
+    get body() {
+      if (chunks.length !== 1) chunks.splice(0, chunks.length, Buffer.concat(chunks));
+      return chunks[0]!;
+    },
     complete: false,
     aborted: false,
   };
 }
 
-async function collect(req: IncomingMessage, record: RecordedRequest): Promise<void> {
-  req.on('data', (chunk: Buffer) => (record.body = Buffer.concat([record.body, chunk])));
+async function collect(req: IncomingMessage, record: RecordedRequest, chunks: Buffer[]): Promise<void> {
+  req.on('data', (chunk: Buffer) => void chunks.push(chunk));
   await new Promise<void>((resolve) => {
     req.on('close', resolve);
     req.on('end', resolve);
