@@ -79,11 +79,11 @@ export async function call(
   };
 }
 
-/** What the key has used of its first quota, as the key itself is told. */
+/** What the key has used of its first quota, as the key itself is told; NaN where the store is late to tell. */
 export async function usedBy(gateway: Gateway, key = 'ada'): Promise<number> {
   const { text } = await call(gateway, { key, path: usagePath, method: 'GET' });
-  const { quotas } = JSON.parse(text) as { quotas: { used: number }[] };
-  return quotas[0]?.used ?? Number.NaN;
+  const { quotas } = JSON.parse(text) as { quotas?: { used: number }[] };
+  return quotas?.[0]?.used ?? Number.NaN;
 }
 
 /** Waits until the key has used exactly so much. */
