@@ -11,7 +11,6 @@ import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 import { until } from '../helpers/poll.ts';
 import { exchange, openRaw, requestBytes, type RawSocket } from '../helpers/raw-socket.ts';
-import { startRawUpstream } from '../helpers/raw-upstream.ts';
 import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
 import { refuses } from '../helpers/refuses.ts';
 import { baseConfig, demoKey, startGateway } from '../helpers/start-gateway.ts';
@@ -25,28 +24,31 @@ const over = {
 const get = (path: string): Buffer => requestBytes(`GET ${path}`, [['apiKey', demoKey]]);
 const readyz = async (adminUrl: string): Promise<number> => (await fetch(`${adminUrl}/readyz`)).status;
 
-test('on SIGTERM readiness goes at once, what is in flight ends, connections close, and the exit is 0', async (t) => {
-  const upstream = await startRawUpstream(t);
-  const gateway = await startGateway(t, over, { upstream: upstream.url });
+test('on SIGTERM readiness goes at once, requests are served until the delay is over, what is in flight ends, connections close, and the exit is 0', async (t) => {
+  let answerSlow: (() => void) | undefined;
+  const upstream = await startRecordingUpstream(t, ({ target }, res) => {
+    if (target === '/v1/slow') answerSlow = () => res.end('late');
+    else res.end('ok');
+  });
+  const drain = { delay: '400ms', timeout: '20s' };
+  const gateway = await startGateway(t, { ...over, drain }, { upstream: upstream.url });
   assert.equal(await readyz(gateway.adminUrl), 200);
   const idle = await openRaw(t, gateway.port);
-  upstream.script = (socket) => void socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
   idle.write(get('/v1/before'));
   assert.equal((await idle.responses(1))[0]?.headers['connection'], 'keep-alive');
-  upstream.script = () => undefined;
   const busy = await openRaw(t, gateway.port);
   busy.write(get('/v1/slow'));
-  await until(() => upstream.received.some((bytes) => bytes.includes('/v1/slow')));
+  const answer = await until(() => answerSlow);
 
   gateway.child.kill('SIGTERM');
   await until(async () => (await readyz(gateway.adminUrl)) === 503);
+  assert.equal((await exchange(t, gateway.port, get('/v1/during'))).status, 200);
   await idle.receivedUntilClose();
   // Its sockets close one after the other.
   await until(() => refuses(gateway.port));
-  for (const socket of upstream.sockets) socket.write('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nlate');
-  const [answer] = await busy.responses(1);
-  assert.equal(answer?.text, 'late');
-  assert.equal(answer.headers['connection'], 'close');
+  answer();
+  const [late] = await busy.responses(1);
+  assert.deepEqual([late?.text, late?.headers['connection']], ['late', 'close']);
   assert.deepEqual(await gateway.exited, { code: 0, signal: null });
 });
 
@@ -126,37 +128,6 @@ test('of pipelined requests every one that is at work is answered and none begun
   assert.equal(upstream.requests.length, 3);
 });
 
-const hangers: readonly { name: string; hang: (raw: RawSocket) => void }[] = [
-  { name: 'half a head', hang: (raw) => raw.write('GET /v1/x HTTP/1.1\r\nHost: x\r\n') },
-  {
-    name: 'half a body',
-    hang: (raw) =>
-      raw.write(`POST /v1/x HTTP/1.1\r\nHost: x\r\napiKey: ${demoKey}\r\nContent-Length: 9\r\n\r\nab`),
-  },
-  { name: 'a request that is never answered', hang: (raw) => raw.write(get('/v1/never')) },
-  {
-    name: 'a reader that does not read',
-    hang: (raw) => {
-      raw.socket.pause();
-      raw.write(get('/v1/big'));
-    },
-  },
-];
-
-test('the drain waits for nobody longer than its timeout', async (t) => {
-  const upstream = await startRecordingUpstream(t, ({ target }, res) => {
-    if (target === '/v1/big') res.end(Buffer.alloc(64 * 1024 * 1024));
-  });
-  const gateway = await startGateway(t, over, { upstream: upstream.url });
-  for (const { hang } of hangers) hang(await openRaw(t, gateway.port));
-  await until(() => upstream.requests.length === 2);
-  const startedAt = performance.now();
-  assert.deepEqual(await gateway.stop(), { code: 0, signal: null });
-  const ms = performance.now() - startedAt;
-  assert.ok(ms > 700 && ms < 8000, `${ms} ms`);
-  assert.doesNotMatch(gateway.logText(), /Warning|^ +at /m);
-});
-
 test('half a request holds the drain no longer than its own time', async (t) => {
   const limits = { headerTimeout: '1s', requestTimeout: '2s' };
   const routes = [
@@ -185,35 +156,42 @@ test('half a request holds the drain no longer than its own time', async (t) => 
   assert.deepEqual(answers, [408, 401, 408]);
 });
 
-test('what the drain cuts is said to be cut by the gateway, before it says that it stopped, and is reset where its end would be one', async (t) => {
+test('the drain waits for nobody longer than its timeout, says what it cuts before it says that it stopped, and resets where an end would be one', async (t) => {
   const upstream = await startRecordingUpstream(t);
   upstream.onArrival = ({ target }, res) => {
     if (target.startsWith('/v1/begun')) res.write('data: 1\n\n');
+    if (target === '/v1/unread') res.end(Buffer.alloc(64 * 1024 * 1024));
   };
   const gateway = await startGateway(t, over, { upstream: upstream.url });
   const old = await openRaw(t, gateway.port);
   old.write(`GET /v1/begun-for-1.0 HTTP/1.0\r\nHost: x\r\napiKey: ${demoKey}\r\n\r\n`);
   await old.receivedUntil((received) => received.includes('data: 1'));
-  const bytes = [
-    get('/v1/begun'),
-    get('/v1/never'),
-    `POST /v1/small HTTP/1.1\r\nHost: x\r\napiKey: ${demoKey}\r\nContent-Length: 9\r\n\r\nab`,
-    `POST /v1/large HTTP/1.1\r\nHost: x\r\napiKey: ${demoKey}\r\nContent-Length: 900000\r\n\r\nab`,
-  ];
-  for (const [i, message] of bytes.entries()) {
-    const raw = await openRaw(t, gateway.port);
-    raw.write(message);
-    if (i === 0) await raw.receivedUntil((received) => received.includes('data: 1'));
-  }
-  await until(() => upstream.requests.length === 4);
-  await until(async () => (await gateway.inFlight()) === 5);
+  const begun = await openRaw(t, gateway.port);
+  begun.write(get('/v1/begun'));
+  await begun.receivedUntil((received) => received.includes('data: 1'));
+  const unread = await openRaw(t, gateway.port);
+  unread.socket.pause();
+  for (const [raw, bytes] of [
+    [unread, get('/v1/unread')],
+    [await openRaw(t, gateway.port), get('/v1/never')],
+    [await openRaw(t, gateway.port), half('/v1/small', 9)],
+    [await openRaw(t, gateway.port), half('/v1/large', 900_000)],
+    [await openRaw(t, gateway.port), 'GET /v1/half-a-head HTTP/1.1\r\nHost: x\r\n'],
+  ] as const)
+    raw.write(bytes);
+  await until(() => upstream.requests.length === 5);
+  await until(async () => (await gateway.inFlight()) === 6);
+  const startedAt = performance.now();
   assert.deepEqual(await gateway.stop(), { code: 0, signal: null });
+  const ms = performance.now() - startedAt;
+  assert.ok(ms > 700 && ms < 8000, `${ms} ms`);
   const lines = gateway.logs().filter(({ path }) => path !== undefined);
   assert.deepEqual(
     Object.fromEntries(lines.map(({ path, status, cut, refusal }) => [path, [status, cut, refusal]])),
     {
       '/v1/begun-for-1.0': [200, 'gateway', undefined],
       '/v1/begun': [200, 'gateway', undefined],
+      '/v1/unread': [200, 'gateway', undefined],
       '/v1/never': [503, 'gateway', undefined],
       '/v1/small': [503, 'gateway', undefined],
       '/v1/large': [503, 'gateway', undefined],
@@ -221,69 +199,30 @@ test('what the drain cuts is said to be cut by the gateway, before it says that 
   );
   assert.ok(lines.every(({ level, msg, cause }) => level === 'warn' && msg === 'cut short' && !cause));
   assert.equal(gateway.logs().at(-1)?.['msg'], 'stopped');
+  assert.doesNotMatch(gateway.logText(), /Warning|^ +at /m);
   // An answer to HTTP/1.0 ends with its connection.
   await old.receivedUntilClose();
   assert.equal(old.error?.code, 'ECONNRESET');
 });
 
-for (const workers of [1, 2]) {
-  test(`an operator who has sent half of a change holds no drain up, with ${workers} at work`, async (t) => {
-    const token = 'an-admin-token-of-enough-letters';
-    const config = { ...over, workers, admin: { token }, drain: { timeout: '10m' } };
-    const gateway = await startGateway(t, config);
-    const port = Number(new URL(gateway.adminUrl).port);
-    const half = await openRaw(t, port);
-    half.write(
-      requestBytes('POST /v1/import', [
-        ['Host', `127.0.0.1:${port}`],
-        ['Authorization', `Bearer ${token}`],
-        ['Content-Type', 'application/jsonl'],
-        ['Expect', '100-continue'],
-        ['Transfer-Encoding', 'chunked'],
-      ]),
-    );
-    await half.receivedUntil((bytes) => bytes.includes('100 Continue'));
-    half.write('5\r\n{"pla\r\n');
-    gateway.child.kill('SIGTERM');
-    assert.equal((await half.responses(1)).at(-1)?.status, 503);
-    assert.deepEqual(await gateway.exited, { code: 0, signal: null });
-    assert.equal(gateway.logs().at(-1)?.['msg'], 'stopped');
-  });
+/** A request whose body has just begun. */
+function half(path: string, length: number): string {
+  return `POST ${path} HTTP/1.1\r\nHost: x\r\napiKey: ${demoKey}\r\nContent-Length: ${length}\r\n\r\nab`;
 }
 
 test('a second signal ends it at once', async (t) => {
-  for (const [first, second, code] of [
-    ['SIGINT', 'SIGTERM', 143],
-    ['SIGTERM', 'SIGINT', 130],
-  ] as const) {
-    const upstream = await startRecordingUpstream(t, () => undefined);
-    const gateway = await startGateway(t, { ...over, drain: { timeout: '30s' } }, { upstream: upstream.url });
-    const raw = await openRaw(t, gateway.port);
-    raw.write(get('/v1/never'));
-    await until(() => upstream.requests.length === 1);
-    gateway.child.kill(first);
-    await until(() => gateway.logs().some(({ msg }) => String(msg).startsWith('stopping')));
-    const startedAt = performance.now();
-    gateway.child.kill('SIGHUP');
-    gateway.child.kill(second);
-    assert.deepEqual(await gateway.exited, { code, signal: null });
-    assert.ok(performance.now() - startedAt < 15_000);
-  }
-});
-
-test('with a delay, readiness goes first and requests are served until it is over', async (t) => {
-  const upstream = await startRecordingUpstream(t);
-  const gateway = await startGateway(
-    t,
-    { ...over, drain: { delay: '400ms', timeout: '1s' } },
-    { upstream: upstream.url },
-  );
-  gateway.child.kill('SIGTERM');
-  await until(async () => (await readyz(gateway.adminUrl)) === 503);
+  const upstream = await startRecordingUpstream(t, () => undefined);
+  const gateway = await startGateway(t, { ...over, drain: { timeout: '30s' } }, { upstream: upstream.url });
   const raw = await openRaw(t, gateway.port);
-  raw.write(get('/v1/x'));
-  assert.equal((await raw.responses(1))[0]?.status, 200);
-  assert.deepEqual(await gateway.exited, { code: 0, signal: null });
+  raw.write(get('/v1/never'));
+  await until(() => upstream.requests.length === 1);
+  gateway.child.kill('SIGINT');
+  await until(() => gateway.logs().some(({ msg }) => String(msg).startsWith('stopping')));
+  const startedAt = performance.now();
+  gateway.child.kill('SIGHUP');
+  gateway.child.kill('SIGTERM');
+  assert.deepEqual(await gateway.exited, { code: 143, signal: null });
+  assert.ok(performance.now() - startedAt < 15_000);
 });
 
 for (const workers of [1, 2]) {
@@ -338,11 +277,12 @@ test('under steady load no request is lost: each gets its answer, or was never t
 });
 
 for (const workers of [1, 2]) {
-  test(`a request that was sent before the drain begins is answered, with ${workers} at work`, async (t) => {
+  test(`a request that was sent before the drain begins is answered, and an operator who has sent half of a change holds it not up, with ${workers} at work`, async (t) => {
     const upstream = await startRecordingUpstream(t, (_, res) => void res.end('ok'));
-    const config = { ...over, drain: { timeout: '20s' }, workers, log: { level: 'debug' } };
+    const config = { ...over, workers, admin: { token }, drain: { timeout: '10m' }, log: { level: 'debug' } };
     const gateway = await startGateway(t, config, { upstream: upstream.url });
     await until(() => workersOf(gateway).length === (workers === 1 ? 0 : workers));
+    const change = await beginChange(t, Number(new URL(gateway.adminUrl).port));
     const connect = (): Promise<RawSocket> => openRaw(t, gateway.port);
     const kept = await Promise.all(Array.from({ length: 20 }, connect));
     for (const raw of kept) raw.write(get('/v1/x'));
@@ -360,8 +300,29 @@ for (const workers of [1, 2]) {
     ] as const) {
       for (const raw of raws) assert.equal((await raw.responses(count))[count - 1]?.status, 200);
     }
+    assert.equal((await change.responses(1)).at(-1)?.status, 503);
     assert.deepEqual(await gateway.exited, { code: 0, signal: null });
+    assert.equal(gateway.logs().at(-1)?.['msg'], 'stopped');
   });
+}
+
+const token = 'an-admin-token-of-enough-letters';
+
+/** Sends the first half of an import, which waits for the second. */
+async function beginChange(t: TestContext, adminPort: number): Promise<RawSocket> {
+  const raw = await openRaw(t, adminPort);
+  raw.write(
+    requestBytes('POST /v1/import', [
+      ['Host', `127.0.0.1:${adminPort}`],
+      ['Authorization', `Bearer ${token}`],
+      ['Content-Type', 'application/jsonl'],
+      ['Expect', '100-continue'],
+      ['Transfer-Encoding', 'chunked'],
+    ]),
+  );
+  await raw.receivedUntil((bytes) => bytes.includes('100 Continue'));
+  raw.write('5\r\n{"pla\r\n');
+  return raw;
 }
 
 /** Keep-alive clients in a row of requests each. One that finds its idle connection closed tries anew, as browsers do. */
