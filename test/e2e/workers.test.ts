@@ -14,7 +14,6 @@ import { openStore } from '../../src/stores/open-store.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { aKey, aNote, aSecret, digestOf } from '../helpers/a-key.ts';
 import { openBlackHole } from '../helpers/black-hole.ts';
-import { freePort } from '../helpers/free-port.ts';
 import { listen } from '../helpers/listen.ts';
 import { until } from '../helpers/poll.ts';
 import { openRaw, requestBytes } from '../helpers/raw-socket.ts';
@@ -43,6 +42,22 @@ const over: Yaml = {
   routes: [{ path: '/v1/*', methods: ['GET'], body: 'none' }],
   log: { level: 'debug' },
 };
+/** Where the leading process has this file in its folder, a worker that starts serves, and is not ready until the file is gone. */
+const lateFile = 'late';
+const mayBeReadyLate = `--import=data:text/javascript,${encodeURIComponent(`
+  const { existsSync } = process.getBuiltinModule('fs');
+  const { send } = process;
+  if (process.argv[2] === 'worker' && existsSync('${lateFile}'))
+    process.send = (message, ...more) => {
+      if (message.kind !== 'ready') return send.call(process, message, ...more);
+      process.stderr.write('serves already\\n');
+      const looking = setInterval(() => {
+        if (existsSync('${lateFile}')) return;
+        clearInterval(looking);
+        send.call(process, message, ...more);
+      }, 20);
+    };
+`)}`;
 const upstream = await startRecordingUpstream({ after });
 const hole = await openBlackHole({ after });
 /** Serves the tests in turn, up to the one that drains it. */
@@ -55,13 +70,15 @@ const gateway = await startGateway(
       { path: '/hole', methods: ['GET'], upstream: 'hole' },
     ],
   }),
-  { upstream: upstream.url },
+  { upstream: upstream.url, env: { NODE_OPTIONS: mayBeReadyLate } },
 );
-/** Comes to a store that has keys already. */
+/** Comes to a store that has keys already, and loses its leading process in the end. */
 const filled = join(tempFolder({ after }), 'gatehouse.db');
 await fillStore();
 const [onFile, brief] = await Promise.all([
-  startGateway({ after }, overlay(over, { store: `sqlite:${filled}` }), { upstream: upstream.url }),
+  startGateway({ after }, overlay(over, { store: `sqlite:${filled}`, drain: { delay: '1m' } }), {
+    upstream: upstream.url,
+  }),
   startGateway({ after }, { ...over, drain: { delay: '0s', timeout: '1s' } }, { upstream: upstream.url }),
 ]);
 const get = (path: string): Buffer => requestBytes(`GET ${path}`, [['apiKey', demoKey]]);
@@ -217,24 +234,13 @@ test('a quota holds for all workers together, also when one is killed in between
   assert.deepEqual([...new Set([...load.seen.wrong, ...another.seen.wrong])], ['status 429']);
 });
 
-test('SIGTERM to one worker lets it finish, and another takes its place', async (t) => {
-  upstream.handler = (_, res) => void setTimeout(() => res.end('ok'), 2);
+test('SIGTERM to one worker lets it finish, is not taken for the end of the whole, and another takes its place', async (t) => {
+  const waiting: (() => void)[] = [];
+  upstream.handler = (_, res) => void waiting.push(() => res.end('ok'));
   const before = await answeredSoFar();
   const ready = workersOf(gateway);
   const retiring = ready.find(lives) ?? 0;
-  const load = startLoad(t, 1);
-  await until(() => load.seen.answered > 20);
-  process.kill(retiring, 'SIGTERM');
-  await until(() => workersOf(gateway).length > ready.length && !lives(retiring));
-  await load.stop();
-  assert.deepEqual(load.seen.wrong, []);
-  assert.equal((await answeredSoFar()) - before, load.seen.answered);
-});
-
-test('a worker that ends alone is not taken for the whole gateway', async (t) => {
-  const waiting: (() => void)[] = [];
-  upstream.handler = (_, res) => void waiting.push(() => res.end('ok'));
-  const retiring = workersOf(gateway).find(lives) ?? 0;
+  // So many that each of the two is given some.
   const clients = await Promise.all(Array.from({ length: 20 }, () => openRaw(t, gateway.port)));
   for (const client of clients) client.write(get('/v1/x'));
   await until(() => waiting.length === clients.length);
@@ -242,9 +248,10 @@ test('a worker that ends alone is not taken for the whole gateway', async (t) =>
   await until(async () => (await whoStops()).length > 0);
   assert.deepEqual(await whoStops(), ['1 of 2 workers are stopping']);
   for (const answer of waiting) answer();
-  await Promise.all(clients.map((client) => client.responses(1)));
-  await until(() => !lives(retiring));
+  for (const client of clients) assert.equal((await client.responses(1))[0]?.status, 200);
+  await until(() => workersOf(gateway).length > ready.length && !lives(retiring));
   assert.deepEqual(await whoStops(), []);
+  assert.equal((await answeredSoFar()) - before, clients.length);
 });
 
 test('workers share a port with each other, and with no other gateway', async (t) => {
@@ -252,7 +259,7 @@ test('workers share a port with each other, and with no other gateway', async (t
   const base = overlay(baseConfig('http://127.0.0.1:9', gateway.folder), { workers: 2 });
   writeFileSync(file, stringify({ ...base, listen: gateway.url.slice('http://'.length) }));
   const ended = await run(t, ['serve', '--config', file]);
-  assert.match(ended.stderr, /^gatehouse: cannot listen on [^\n]+: another process uses it\n$/);
+  assert.match(ended.stderr, /^gatehouse: cannot listen on \S+ \(listen\): another process uses it\n$/);
   assert.equal(ended.code, 69);
 });
 
@@ -282,7 +289,7 @@ test('keys that are in the file and in the store are told of once at the start a
   const line = ['warn', ['demo', 'renamed']];
   assert.deepEqual(told(), [line]);
   // Another worker speaks for all when the first has been replaced.
-  process.kill(workersOf(twice)[0] ?? 0, 'SIGTERM');
+  process.kill(workersOf(twice)[0] ?? 0, 'SIGKILL');
   await until(() => workersOf(twice).length === 3 && told().length === 2);
   appendFileSync(twice.configFile, '\n');
   twice.child.kill('SIGHUP');
@@ -371,84 +378,49 @@ test('a worker that does not come to the end of its drain is told of', async (t)
   );
 });
 
-test('a drain waits for what every worker has in flight, and all of them end', async (t) => {
+test('a drain waits for what every worker has in flight, also for one that is still starting and serves already, while another gateway takes the port', async (t) => {
   const waiting: (() => void)[] = [];
   upstream.handler = (_, res) => void waiting.push(() => res.end('late'));
-  const clients = await Promise.all(Array.from({ length: 4 }, () => openRaw(t, gateway.port)));
+  await until(() => workersOf(gateway).filter(lives).length === 2);
+  const errors = () => gateway.logs().filter(({ level }) => level === 'error').length;
+  const before = errors();
+  writeFileSync(join(gateway.folder, lateFile), '');
+  process.kill(workersOf(gateway).find(lives) ?? 0, 'SIGTERM');
+  await until(() => gateway.logText().includes('serves already'));
+  // So many that the one that starts is given some.
+  const clients = await Promise.all(Array.from({ length: 16 }, () => openRaw(t, gateway.port)));
   for (const client of clients) client.write(get('/v1/slow'));
-  await until(() => waiting.length === 4);
+  await until(() => waiting.length === clients.length);
   gateway.child.kill('SIGTERM');
   await until(async () => (await fetch(`${gateway.adminUrl}/readyz`)).status === 503);
+  rmSync(join(gateway.folder, lateFile));
   await until(() => refuses(gateway.port));
+  const next = await startGateway(
+    t,
+    { ...over, listen: `127.0.0.1:${gateway.port}` },
+    { upstream: upstream.url },
+  );
   for (const answer of waiting) answer();
   for (const client of clients) assert.equal((await client.responses(1))[0]?.text, 'late');
   assert.deepEqual(await gateway.exited, { code: 0, signal: null });
   assert.ok(!workersOf(gateway).some(lives));
   await until(() => gateway.logs().at(-1)?.['msg'] === 'stopped');
-  assert.equal(gateway.logs().filter(({ path, status }) => path === '/v1/slow' && status === 200).length, 4);
+  const told = gateway.logs().filter(({ path, status }) => path === '/v1/slow' && status === 200);
+  assert.deepEqual([told.length, errors()], [clients.length, before]);
+  await endAtOnce(t, next);
 });
 
-test('a drain waits for a worker that is still starting and serves already', async (t) => {
-  const waiting: (() => void)[] = [];
-  upstream.handler = (_, res) => void waiting.push(() => res.end('late'));
-  const replacing = await startGateway(t, over, {
-    upstream: upstream.url,
-    env: { NODE_OPTIONS: isReadyLate },
-  });
-  await until(() => workersOf(replacing).length === 2);
-  process.kill(workersOf(replacing)[0] ?? 0, 'SIGTERM');
-  await until(() => replacing.logText().split('serves already').length === 4);
-  // So many that the one that starts is given some.
-  const clients = await Promise.all(Array.from({ length: 16 }, () => openRaw(t, replacing.port)));
-  for (const client of clients) client.write(get('/v1/slow'));
-  await until(() => waiting.length === clients.length);
-  replacing.child.kill('SIGTERM');
-  await until(() => refuses(replacing.port));
-  for (const answer of waiting) answer();
-  for (const client of clients) assert.equal((await client.responses(1))[0]?.text, 'late');
-  assert.deepEqual(await replacing.exited, { code: 0, signal: null });
-  assert.deepEqual(
-    replacing.logs().filter(({ level }) => level === 'error'),
-    [],
-  );
-});
-
-const isReadyLate = `--import=data:text/javascript,${encodeURIComponent(`
-  const { send } = process;
-  if (process.argv[2] === 'worker')
-    process.send = (message, ...more) => {
-      const sendNow = () => send.call(process, message, ...more);
-      if (message.kind !== 'ready') return sendNow();
-      process.stderr.write('serves already\\n');
-      setTimeout(sendNow, 1500);
-    };
-`)}`;
-
-test('another gateway takes the port while the workers of one still finish what they have, and a second signal ends all of it at once', async (t) => {
-  const waiting: (() => void)[] = [];
-  upstream.handler = (_, res) => void waiting.push(() => res.end('late'));
-  const sharing = { ...over, listen: `127.0.0.1:${await freePort()}` };
-  const old = await startGateway(t, sharing, { upstream: upstream.url });
-  const client = await openRaw(t, old.port);
-  client.write(get('/v1/slow'));
-  await until(() => waiting.length === 1);
-  old.child.kill('SIGTERM');
-  await until(() => refuses(old.port));
-  const next = await startGateway(t, sharing, { upstream: upstream.url });
-  assert.equal(next.port, old.port);
-  for (const answer of waiting) answer();
-  assert.equal((await client.responses(1))[0]?.text, 'late');
-  assert.deepEqual(await old.exited, { code: 0, signal: null });
-
+/** A second signal ends all of it, whatever its workers have in flight. */
+async function endAtOnce(t: TestContext, ending: Gateway): Promise<void> {
   upstream.handler = () => undefined;
   const arrived = upstream.requests.length;
-  (await openRaw(t, next.port)).write(get('/v1/never'));
+  (await openRaw(t, ending.port)).write(get('/v1/never'));
   await until(() => upstream.requests.length > arrived);
-  next.child.kill('SIGTERM');
-  await until(() => next.logs().some(({ msg }) => String(msg).startsWith('stopping')));
-  assert.deepEqual(await next.stop('SIGINT'), { code: 130, signal: null });
-  await until(() => !workersOf(next).some(lives), { within: 10_000 });
-});
+  ending.child.kill('SIGTERM');
+  await until(() => ending.logs().some(({ msg }) => String(msg).startsWith('stopping')));
+  assert.deepEqual(await ending.stop('SIGINT'), { code: 130, signal: null });
+  await until(() => !workersOf(ending).some(lives), { within: 10_000 });
+}
 
 for (const { end, signal, exit } of [
   { end: 'is killed', signal: 'SIGKILL', exit: { code: null, signal: 'SIGKILL' } },
@@ -457,11 +429,14 @@ for (const { end, signal, exit } of [
   test(`when the leading process ${end} its workers end, and finish what they have in flight`, async (t) => {
     const waiting: (() => void)[] = [];
     upstream.handler = (_, res) => void waiting.push(() => res.end('late'));
-    const orphaned = await startGateway(
-      t,
-      { ...over, drain: { delay: '1m' } },
-      { upstream: upstream.url, env: { NODE_OPTIONS: leaderFaultsOnSignal } },
-    );
+    const orphaned =
+      signal === 'SIGKILL'
+        ? onFile
+        : await startGateway(
+            t,
+            { ...over, drain: { delay: '1m' } },
+            { upstream: upstream.url, env: { NODE_OPTIONS: leaderFaultsOnSignal } },
+          );
     const client = await openRaw(t, orphaned.port);
     client.write(get('/v1/slow'));
     await until(() => waiting.length === 1);
@@ -481,7 +456,6 @@ test('what keeps one process from starting keeps all from it, with the same line
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   writeFileSync(join(folder, 'notes.txt'), 'These are notes, and not a database at all.\n'.repeat(200));
   for (const { config, code, line } of [
-    { config: { listen: taken }, code: 69, line: /\(listen\): another process uses it/ },
     { config: { admin: { listen: taken } }, code: 69, line: /\(admin\.listen\): another process uses it/ },
     { config: { store: `sqlite:${join(folder, 'notes.txt')}` }, code: 74, line: /store cannot be opened/ },
   ] satisfies { config: Yaml; code: number; line: RegExp }[]) {
