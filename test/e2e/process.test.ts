@@ -53,12 +53,6 @@ async function run(args: readonly string[], env: Record<string, string> = {}): P
   return await ending(child);
 }
 
-/** What is wrong with words is found in the same way without another process. `serve` restarts before it looks at its own. */
-function enter(words: readonly string[]): Promise<Ended> {
-  const needsProcess = words.length === 0 || words[0] === 'serve';
-  return needsProcess ? run(words) : commandHere(words);
-}
-
 async function ending(child: ChildProcess): Promise<Ended> {
   after(() => void child.kill('SIGKILL'));
   let [stdout, stderr] = ['', ''];
@@ -121,11 +115,12 @@ describe('a start that fails, or is not one', { concurrency: 3 }, () => {
       title: 'a store in a folder that is a file',
       config: { store: `sqlite:${notDatabase}/gatehouse.db` },
       code: 74,
-      line: /the store cannot be opened/,
+      line: /the store cannot be opened: cannot open \S+\/notes\.txt\/gatehouse\.db/,
     },
   ] satisfies { title: string; config: Yaml; code: number; line: RegExp }[]) {
     test(`${title} ends the start with one clear line and code ${code}`, async () => {
-      const ended = await run(['serve', '--config', configured(config)]);
+      const quiet = { log: { level: 'fatal' } };
+      const ended = await commandHere(['serve', '--config', configured({ ...quiet, ...config })]);
       assert.match(ended.stderr, /^gatehouse: [^\n]+\n$/);
       assert.match(ended.stderr, line);
       assert.equal(ended.code, code);
@@ -136,12 +131,13 @@ describe('a start that fails, or is not one', { concurrency: 3 }, () => {
     const config = configured({ listen: `127.0.0.1:${busyPort}`, store: `sqlite:${folder}/made.db` });
     const ended = await run(['serve', '--config', config]);
     assert.match(ended.stdout, /made\.db","msg":"a new store was made"/);
+    assert.match(ended.stderr, /^gatehouse: [^\n]+: another process uses it\n$/);
     assert.equal(ended.code, 69);
   });
 
   test('a configuration that is not there, or is a folder, ends with one clear line and code 66', async () => {
     for (const file of [join(folder, 'missing.yaml'), folder]) {
-      const ended = await run(['serve', '--config', file]);
+      const ended = await commandHere(['serve', '--config', file]);
       assert.match(ended.stderr, /^gatehouse: [^\n]+\n$/);
       assert.ok(ended.stderr.includes(file));
       assert.equal(ended.code, 66);
@@ -212,7 +208,7 @@ describe('a start that fails, or is not one', { concurrency: 3 }, () => {
     { args: [], stderr: /Usage: gatehouse/ },
   ]) {
     test(`"gatehouse ${args.join(' ')}" is explained, with code 64`, async () => {
-      const ended = await enter(args);
+      const ended = await commandHere(args);
       assert.match(ended.stderr, stderr);
       assert.doesNotMatch(ended.stderr, /^ +at /m);
       assert.equal(ended.code, 64);
@@ -222,20 +218,20 @@ describe('a start that fails, or is not one', { concurrency: 3 }, () => {
 
   test('help comes with examples, the version alone', async () => {
     for (const command of ['serve', 'check']) {
-      const { stdout, code } = await enter([command, '--help']);
+      const { stdout, code } = await commandHere([command, '--help']);
       assert.match(stdout, new RegExp(`Example:\\n +\\$ gatehouse ${command} --config `));
       assert.equal(code, 0);
     }
     for (const group of ['keys', 'usage']) {
-      assert.match((await enter([group, 'help'])).stdout, new RegExp(`^Usage: gatehouse ${group} `));
+      assert.match((await commandHere([group, 'help'])).stdout, new RegExp(`^Usage: gatehouse ${group} `));
     }
-    const { stdout: shells } = await enter(['help', 'completion', 'bash']);
+    const { stdout: shells } = await commandHere(['help', 'completion', 'bash']);
     assert.match(shells, /^Usage: gatehouse completion /);
     for (const command of ['usage show', 'keys create']) {
-      const { stdout } = await enter(['help', ...command.split(' ')]);
+      const { stdout } = await commandHere(['help', ...command.split(' ')]);
       assert.match(stdout, new RegExp(`^Usage: gatehouse ${command} `));
     }
-    const { stdout: update } = await enter(['keys', 'update', '--help']);
+    const { stdout: update } = await commandHere(['keys', 'update', '--help']);
     const lists = update
       .replaceAll(/\s+/g, ' ')
       .match(/--\w+ <[^>]+> [^<]*; the list is replaced: repeat all/g);
@@ -243,7 +239,7 @@ describe('a start that fails, or is not one', { concurrency: 3 }, () => {
       lists?.map((list) => list.split(' ')[0]),
       ['--scope', '--network', '--label', '--quota'],
     );
-    assert.match((await enter(['--version'])).stdout, /^\d+\.\d+\.\d+\n$/);
+    assert.match((await commandHere(['--version'])).stdout, /^\d+\.\d+\.\d+\n$/);
   });
 });
 
@@ -320,18 +316,22 @@ describe('an output that cannot be written', () => {
   });
 });
 
-test('the ready line tells both addresses, and SIGTERM and SIGINT end an idle gateway with code 0', async (t) => {
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    const gateway = await startGateway(t, {}, { upstream: upstream.url });
-    const ready = gateway.logs().filter(({ msg }) => String(msg).startsWith('ready'));
-    assert.equal(ready.length, 1);
-    assert.match(String(ready[0]?.['listen']), /^127\.0\.0\.1:\d+$/);
-    assert.match(String(ready[0]?.['admin']), /^127\.0\.0\.1:\d+$/);
-    const startedAt = performance.now();
-    assert.deepEqual(await gateway.stop(signal), { code: 0, signal: null });
-    assert.ok(performance.now() - startedAt < 8000);
-    assert.equal(gateway.logs().at(-1)?.['msg'], 'stopped');
-  }
+test('the ready line tells both addresses, SIGUSR1 opens no inspector, and SIGINT ends an idle gateway with code 0', async (t) => {
+  const gateway = await startGateway(t, {}, { upstream: upstream.url });
+  const ready = gateway.logs().filter(({ msg }) => String(msg).startsWith('ready'));
+  assert.equal(ready.length, 1);
+  assert.match(String(ready[0]?.['listen']), /^127\.0\.0\.1:\d+$/);
+  assert.match(String(ready[0]?.['admin']), /^127\.0\.0\.1:\d+$/);
+
+  gateway.child.kill('SIGUSR1');
+  assert.equal((await exchange(t, gateway.port, name)).status, 200);
+  await assert.rejects(openRaw(t, 9229), { code: 'ECONNREFUSED' });
+  assert.doesNotMatch(gateway.logText(), /Debugger/);
+
+  const startedAt = performance.now();
+  assert.deepEqual(await gateway.stop('SIGINT'), { code: 0, signal: null });
+  assert.ok(performance.now() - startedAt < 8000);
+  assert.equal(gateway.logs().at(-1)?.['msg'], 'stopped');
 });
 
 for (const { title, send } of [
@@ -359,13 +359,6 @@ function endGroup({ pid }: ChildProcess): void {
   }
 }
 
-test('however it is started, it bounds its own memory under the same process id', async (t) => {
-  const { words, environment } = await startByItself(t, {});
-  assert.deepEqual(words.slice(1, 1 + launch.flags.length), launch.flags);
-  assert.ok(words.includes('serve'));
-  assert.ok(environment.includes('MALLOC_ARENA_MAX=1'));
-});
-
 test('it starts with flags under which V8 takes what Node brings along compiled', () => {
   assert.equal(tagUnder(launch.flags), tagUnder([]));
 });
@@ -375,36 +368,41 @@ function tagUnder(flags: readonly string[]): string {
   return spawnSync(process.execPath, [...flags, '-p', 'v8.cachedDataVersionTag()']).stdout.toString();
 }
 
-test('once it is ready its heap fills and grows as is good for requests, unless somebody chose otherwise', async (t) => {
-  const young = ['--no-minor-gc-task', '--no-allocation-site-pretenuring'];
-  const [growth, chosen] = ['--heap-growing-percent=25', '--heap-growing-percent=77'];
-  const tell =
-    'data:text/javascript,import{cachedDataVersionTag}from"v8";process.on("exit",()=>process._rawDebug(cachedDataVersionTag()))';
-  for (const [given, inForce] of [
-    [[], [...young, growth]],
-    [[chosen], [...young, chosen]],
-  ] as const) {
-    const { child } = await startByItself(t, {}, {}, [...given, '--import', tell]);
-    const told = once(child.stderr!, 'data');
-    child.kill('SIGTERM');
-    assert.equal(String(await told), tagUnder(inForce));
-  }
+const young = ['--no-minor-gc-task', '--no-allocation-site-pretenuring'];
+const telling = [
+  '--import',
+  'data:text/javascript,import{cachedDataVersionTag}from"v8";process.on("exit",()=>process._rawDebug(cachedDataVersionTag()))',
+];
+
+test('however it is started, it bounds its own memory under the same process id, and once it is ready its heap fills and grows as is good for requests', async (t) => {
+  const { child, words, environment } = await startByItself(t, {}, {}, telling);
+  assert.deepEqual(words.slice(1, 1 + launch.flags.length), launch.flags);
+  assert.ok(words.includes('serve'));
+  assert.ok(environment.includes('MALLOC_ARENA_MAX=1'));
+  assert.equal(await tagAtEnd(child), tagUnder([...young, '--heap-growing-percent=25']));
 });
 
 test('what somebody chose for its memory stays', async (t) => {
+  const growth = '--heap-growing-percent=77';
   const old = { NODE_OPTIONS: '--max-old-space-size=2000', MALLOC_ARENA_MAX: '3' };
-  const young = { NODE_OPTIONS: '--max_semi_space_size=32' };
-  for (const [chosen, named] of [
-    [old, /old-space/],
-    [young, /semi-space/],
-  ] as const) {
-    const { words, environment } = await startByItself(t, chosen);
-    const ours = launch.flags.filter((flag) => !named.test(flag));
-    assert.deepEqual(words.slice(1, words.indexOf(main)), ours);
-    for (const [option, value] of Object.entries(chosen))
-      assert.ok(environment.includes(`${option}=${value}`));
-  }
+  const { child, words, environment } = await startByItself(t, old, {}, [growth, ...telling]);
+  assert.deepEqual(words.slice(1, words.indexOf(growth)), oursWithout(/old-space/));
+  for (const [option, value] of Object.entries(old)) assert.ok(environment.includes(`${option}=${value}`));
+  assert.equal(await tagAtEnd(child), tagUnder([...young, growth]));
+
+  const other = await startByItself(t, { NODE_OPTIONS: '--max_semi_space_size=32' });
+  assert.deepEqual(other.words.slice(1, other.words.indexOf(main)), oursWithout(/semi-space/));
 });
+
+function oursWithout(named: RegExp): readonly string[] {
+  return launch.flags.filter((flag) => !named.test(flag));
+}
+
+async function tagAtEnd(child: ChildProcess): Promise<string> {
+  const told = once(child.stderr!, 'data');
+  child.kill('SIGTERM');
+  return String(await told);
+}
 
 test('what npm ci keeps compiled is what the commands take, and serve with its own flags', async (t) => {
   const kept = mkdtempSync(join(folder, 'kept-'));
@@ -417,11 +415,11 @@ test('what npm ci keeps compiled is what the commands take, and serve with its o
   assert.ok(readdirSync(join(kept, only)).length > 200);
   const all = (): readonly string[] => readdirSync(kept, { recursive: true }).map(String).toSorted();
   const before = all();
-  for (const change of [{ store: 'redis://127.0.0.1:1' }, { workers: 2 }]) {
-    const gateway = await startByItself(t, { NODE_COMPILE_CACHE: kept }, change);
-    gateway.child.kill('SIGTERM');
-    await once(gateway.child, 'exit');
-  }
+  // Between them the leading process and its workers load all that any `serve` does.
+  const change = { store: 'redis://127.0.0.1:1', workers: 2 };
+  const { child } = await startByItself(t, { NODE_COMPILE_CACHE: kept }, change);
+  child.kill('SIGTERM');
+  await once(child, 'exit');
   for (const words of [
     ['check', '--config', configured({})],
     ['completion', 'bash'],
@@ -450,14 +448,6 @@ async function startByItself(
   const read = (file: string): string[] => readFileSync(`/proc/${child.pid}/${file}`, 'utf8').split('\0');
   return { child, words: read('cmdline'), environment: read('environ') };
 }
-
-test('SIGUSR1 opens no inspector', async (t) => {
-  const gateway = await startGateway(t, {}, { upstream: upstream.url });
-  gateway.child.kill('SIGUSR1');
-  assert.equal((await exchange(t, gateway.port, name)).status, 200);
-  await assert.rejects(openRaw(t, 9229), { code: 'ECONNREFUSED' });
-  assert.doesNotMatch(gateway.logText(), /Debugger/);
-});
 
 /** Starts the gateway with a pipe of ours as its standard output, and reads it up to the ready line. */
 async function startOnPipe(t: { after(undo: () => void): void }, config: string) {

@@ -1,3 +1,4 @@
+import type { EventEmitter } from 'node:events';
 import { PassThrough, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { runCommand } from '../../src/commands/program.ts';
@@ -5,7 +6,8 @@ import type { CliRun } from './run-cli.ts';
 
 /**
  * Runs `gatehouse` with these words within this process, for what does not depend on there being another: it says and does the
- * same without the start. They take turns, because a process has one standard output.
+ * same without the start. They take turns, because a process has one standard output. What keeps a process from ending keeps this
+ * one from it too. Of `serve` only a start that fails can be asked for, and its log goes to the standard output of this process.
  */
 export function commandHere(words: readonly string[], input = ''): Promise<CliRun> {
   const run = last.then(() => runHere(words, input));
@@ -16,14 +18,18 @@ export function commandHere(words: readonly string[], input = ''): Promise<CliRu
 let last: Promise<unknown> = Promise.resolve();
 
 async function runHere(words: readonly string[], input: string): Promise<CliRun> {
-  const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+  // A log is written to the file itself.
+  const stdout = Object.assign(new PassThrough(), { fd: process.stdout.fd });
+  const stderr = new PassThrough();
   const written = Promise.all([text(stdout), text(stderr)]);
   const { exitCode } = process;
+  const forget = rememberListeners();
   const restore = replace(process, {
     argv: [...process.argv.slice(0, 1), 'gatehouse', ...words],
     stdin: Readable.from(input === '' ? [] : [Buffer.from(input)]),
     stdout,
     stderr,
+    exit: (code: number) => void (process.exitCode = code),
   });
   process.exitCode = undefined;
   let code = 0;
@@ -33,6 +39,7 @@ async function runHere(words: readonly string[], input: string): Promise<CliRun>
   } finally {
     process.exitCode = exitCode;
     restore();
+    forget();
     for (const stream of [stdout, stderr]) stream.end();
   }
   const [out, err] = await written;
@@ -41,6 +48,18 @@ async function runHere(words: readonly string[], input: string): Promise<CliRun>
 
 function exitCodeOf({ exitCode }: Pick<NodeJS.Process, 'exitCode'>): number {
   return Number(exitCode ?? 0);
+}
+
+/** Returns what takes away those that this process gets from now on. */
+function rememberListeners(): () => void {
+  const emitter: EventEmitter = process;
+  const all = () => emitter.eventNames().map((name) => [name, emitter.listeners(name)] as const);
+  const before = new Set(all().flatMap(([, listeners]) => listeners));
+  return () => {
+    for (const [name, listeners] of all())
+      for (const listener of listeners)
+        if (!before.has(listener)) emitter.removeListener(name, listener as () => void);
+  };
 }
 
 /** Puts other values in place of an object's, and returns what undoes it. */
