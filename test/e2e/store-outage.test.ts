@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { after, test, type TestContext } from 'node:test';
+import { after, test } from 'node:test';
 import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
 import { openStore } from '../../src/stores/open-store.ts';
 import { aKey, aNote, aSecret, digestOf } from '../helpers/a-key.ts';
@@ -18,8 +18,7 @@ import {
   type QuotaScene,
 } from '../helpers/quota-scene.ts';
 import { durable, startRedisServer } from '../helpers/redis-server.ts';
-import { runCli } from '../helpers/run-cli.ts';
-import { startGateway, type Gateway } from '../helpers/start-gateway.ts';
+import type { Gateway } from '../helpers/start-gateway.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
 
 /** The default deadline, and what a busy machine may add to it. */
@@ -48,6 +47,11 @@ const keys = [
 const redis = await startRedisServer({ after }, { args: durable });
 const scene = await openQuotaScene({ after }, { plans, keys }, redis.url);
 const gateway = await scene.start();
+
+/** The same on a SQLite file, which is locked and in the end deleted. */
+const file = `${tempFolder({ after })}/gatehouse.db`;
+const filed = await openQuotaScene({ after }, { plans, keys }, `sqlite:${file}`);
+const onFile = await filed.start();
 
 const outages = [
   {
@@ -115,26 +119,29 @@ for (const [at, { name, begin, end }] of outages.entries()) {
   });
 }
 
-const absences = {
-  'a Redis that was gone': () => ({ scene, gateway, begin: () => redis.stop(), end: () => redis.start() }),
-  'a SQLite file that was locked': async (t: TestContext) => {
-    const path = `${tempFolder(t)}/gatehouse.db`;
-    const locker = (): DatabaseSync => (open ??= new DatabaseSync(path, { timeout: 5000 }));
-    let open: DatabaseSync | undefined;
-    t.after(() => open?.close());
-    const locked = await openQuotaScene(t, { plans, keys }, `sqlite:${path}`);
-    return {
-      scene: locked,
-      gateway: await locked.start(),
-      begin: () => locker().exec('BEGIN IMMEDIATE'),
-      end: () => locker().exec('ROLLBACK'),
-    };
-  },
-};
+interface Absence {
+  readonly name: string;
+  readonly scene: QuotaScene;
+  readonly gateway: Gateway;
+  begin(): Promise<void>;
+  end(): Promise<void>;
+}
 
-for (const [name, prepareAbsence] of Object.entries(absences)) {
-  test(`${name} learns soon of the shared places that were left meanwhile`, async (t) => {
-    const absence = await prepareAbsence(t);
+const locker = new DatabaseSync(file, { timeout: 5000 });
+after(() => locker.close());
+const absences: readonly Absence[] = [
+  { name: 'a Redis that was gone', scene, gateway, begin: () => redis.stop(), end: () => redis.start() },
+  {
+    name: 'a SQLite file that was locked',
+    scene: filed,
+    gateway: onFile,
+    begin: async () => locker.exec('BEGIN IMMEDIATE'),
+    end: async () => locker.exec('ROLLBACK'),
+  },
+];
+
+for (const absence of absences) {
+  test(`${absence.name} learns soon of the shared places that were left meanwhile`, async () => {
     const { upstream } = absence.scene;
     const narrow = () => call(absence.gateway, { key: 'una' });
     const told = times('the store does not answer', absence.gateway);
@@ -187,7 +194,7 @@ test('a key that was seen lately goes on when keys cannot be looked up; any othe
   assert.equal((await call(asking, { key: 'nobody' })).status, 401);
 });
 
-test('a gateway that starts before its Redis says so, and works as soon as it is there', async (t) => {
+test('a gateway that starts before its Redis says so, works as soon as it is there, and goes on when it comes back without its keys, which is told of once', async (t) => {
   const late = await startRedisServer(t);
   await late.stop();
   const own = await openQuotaScene(t, { plans, keys }, late.url);
@@ -201,22 +208,18 @@ test('a gateway that starts before its Redis says so, and works as soon as it is
   await until(async () => (await call(early)).status === 200);
   await until(async () => (await readyz(early)).status === 200);
   assert.equal(await usedBy(early), 1);
-});
 
-test('a Redis that comes back without its keys is told of once, and the gateway goes on', async (t) => {
-  const forgetful = await startRedisServer(t);
-  const own = await openQuotaScene(t, { plans, keys }, forgetful.url);
   await putKey(own, 'eve');
-  const asked = await own.start();
-  assert.equal((await call(asked, { key: 'eve' })).status, 200);
-  await forgetful.stop();
-  await forgetful.start();
+  await until(async () => (await call(early, { key: 'eve' })).status === 200);
   const emptied = 'the store has lost its list of changes, and with it perhaps keys and usage';
-  await until(() => says(asked, emptied));
-  await until(async () => (await call(asked, { key: 'eve' })).status === 401);
-  await until(async () => (await readyz(asked)).status === 200);
+  assert.ok(!says(early, emptied));
+  await late.stop();
+  await late.start();
+  await until(() => says(early, emptied));
+  await until(async () => (await call(early, { key: 'eve' })).status === 401);
+  await until(async () => (await readyz(early)).status === 200);
   assert.deepEqual(
-    asked.logs().flatMap(({ msg, level }) => (msg === emptied ? [level] : [])),
+    early.logs().flatMap(({ msg, level }) => (msg === emptied ? [level] : [])),
     ['error'],
   );
 });
@@ -246,11 +249,9 @@ test('a gateway stops in time while its Redis is away', async () => {
   assert.ok(performance.now() - startedAt < 8000);
 });
 
-test('when the SQLite file is deleted, an unknown key is 500, never 401, and no command makes an empty one in its place', async (t) => {
-  const folder = tempFolder(t);
-  const file = `${folder}/gatehouse.db`;
-  const own = await openQuotaScene(t, { plans, keys }, `sqlite:${file}`);
-  const bereft = await own.start();
+// The last of those that share the gateway on the file.
+test('when the SQLite file is deleted, an unknown key is 500, never 401, and no command makes an empty one in its place', async () => {
+  const bereft = onFile;
   assert.equal((await call(bereft, { key: 'nobody' })).status, 401);
   for (const end of ['', '-wal', '-shm']) rmSync(file + end, { force: true });
   const answer = await call(bereft, { key: 'somebody' });
@@ -269,7 +270,7 @@ test('when the SQLite file is deleted, an unknown key is 500, never 401, and no 
     assert.equal(code, 74);
     assert.equal(stderr, `gatehouse: the store cannot be used: cannot open ${file}: there is no such file\n`);
   }
-  const { code, stderr } = await runCli(['keys', 'create', '--plan', 'free', '--quiet', ...config]);
+  const { code, stderr } = await commandHere(['keys', 'create', '--plan', 'free', '--quiet', ...config]);
   assert.deepEqual([code, stderr], [0, `gatehouse: a new store was made at ${file}\n`]);
 
   assert.equal((await call(bereft, { key: 'somebody' })).refusal, 'keys_unavailable');
@@ -282,7 +283,7 @@ test('when the SQLite file is deleted, an unknown key is 500, never 401, and no 
   });
   await until(async () => (await readyz(bereft)).status === 503);
   await bereft.stop();
-  const next = await own.start();
+  const next = await filed.start();
   assert.equal((await call(next, { key: 'ada' })).status, 200, 'until a restart');
 });
 
@@ -305,13 +306,6 @@ test('workers that stop while Redis is silent say what is lost before their time
   await waiting;
   assert.ok(says(leading, 'the store is still away: what was owed is lost'));
   assert.ok(!says(leading, 'a worker has not finished in time and is killed'));
-});
-
-test('an SQLite file that cannot be opened ends the start with code 74', async (t) => {
-  await assert.rejects(startGateway(t, { store: 'sqlite:/dev/null/gatehouse.db' }), (error: Error) => {
-    assert.match(error.message, /the store cannot be opened: cannot open \/dev\/null\/gatehouse\.db/);
-    return true;
-  });
 });
 
 /** A key in the store, as the key commands make it. */
