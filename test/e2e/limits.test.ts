@@ -39,6 +39,7 @@ const shared = {
     ...keysOf('narrow', 'narrow'),
     ...keysOf('own', 'own'),
     ...keysOf('lone', 'lone'),
+    ...keysOf('left', 'left'),
     ...keysOf('read', 'ada', 'bob'),
   ],
   plans: {
@@ -60,6 +61,7 @@ const shared = {
     narrow: { concurrency: { limit: 3, shared: true } },
     own: { concurrency: 3 },
     lone: { concurrency: { limit: 1, shared: true } },
+    left: { quotas: [{ name: 'life', limit: 5, per: 'lifetime' }], concurrency: 2 },
     read: {
       quotas: [
         { name: 'daily', limit: 4, per: 'day' },
@@ -68,9 +70,12 @@ const shared = {
     },
     replaced: { quotas: [{ name: 'life', limit: 9, per: 'lifetime' }] },
   },
+  // Callers leave while they wait for a store that is silent.
+  storeDeadline: '10s',
 };
 const sqlite = await openScene();
-const stores = { SQLite: sqlite, Redis: await openScene((await startRedisServer({ after })).url) };
+const redis = await startRedisServer({ after });
+const stores = { SQLite: sqlite, Redis: await openScene(redis.url) };
 const [gateway] = sqlite.gateways;
 
 async function openScene(store?: string) {
@@ -213,24 +218,25 @@ test('a shared place is free in the store by the time that the client has read i
 });
 
 test('a caller that leaves while it waits for the store leaves nothing reserved and no place taken', async (t) => {
-  const redis = await startRedisServer(t);
-  const plan = { quotas: [{ name: 'life', limit: 5, per: 'lifetime' }], concurrency: 2 };
-  const scene = await openQuotaScene(t, { plans: { plan }, storeDeadline: '10s' }, redis.url);
-  const waiting = await scene.start();
-  assert.equal((await call(waiting)).status, 200);
+  const { scene, gateways } = stores.Redis;
+  const [waiting] = gateways;
+  const before = scene.upstream.requests.length;
+  assert.equal((await call(waiting, { key: 'left' })).status, 200);
   redis.signal('SIGSTOP');
+  t.after(() => redis.signal('SIGCONT'));
   const leaving = new AbortController();
-  const left = [call(waiting, leaving), call(waiting, leaving)];
+  const { signal } = leaving;
+  const left = [call(waiting, { key: 'left', signal }), call(waiting, { key: 'left', signal })];
   await until(async () => (await waiting.inFlight()) === 2);
   leaving.abort();
   for (const answer of left) await assert.rejects(answer);
   await until(async () => (await waiting.inFlight()) === 0);
   const metrics = await waiting.metrics();
-  assert.match(metrics, /quota_decisions_total\{plan="plan",outcome="client_gone"\} 2\n/);
+  assert.match(metrics, /quota_decisions_total\{plan="left",outcome="client_gone"\} 2\n/);
   redis.signal('SIGCONT');
-  await until(async () => (await call(waiting)).status === 200);
-  await usedSettlesAt(waiting, 2);
-  assert.equal(scene.upstream.requests.length, 2);
+  await until(async () => (await call(waiting, { key: 'left' })).status === 200);
+  await usedSettlesAt(waiting, 2, 'left');
+  assert.equal(scene.upstream.requests.length, before + 2);
 });
 
 test('a key reads its own usage, at no cost and even when nothing is left', async (t) => {
@@ -263,21 +269,14 @@ test('a key reads its own usage, at no cost and even when nothing is left', asyn
   assert.equal(bare.headers['x-gatehouse-refusal'], 'key_missing');
 });
 
-test('nobody reads usage where the YAML has no path for it', async (t) => {
-  const scene = await openQuotaScene(t, { plans: { plan: {} }, usage: undefined });
-  const other = await scene.start({ usage: undefined });
-  const answer = await call(other, { path: usagePath, method: 'GET' });
-  assert.equal(answer.refusal, 'route_unknown');
-});
-
 for (const kind of ['SQLite', 'Redis'] as const) {
   test(`people read and reset usage beside a running gateway, in ${kind}`, async () => {
     const [first] = stores[kind].gateways;
     for (let turn = 0; turn < 5; turn += 1) await call(first);
     const usage = (...args: readonly string[]) => {
       const config = ['--config', first.configFile];
-      // Once as processes of their own.
-      return kind === 'SQLite'
+      // What is shown and what is reset once by processes of their own.
+      return kind === 'SQLite' && args.at(-1) !== '--json' && args.at(-1) !== '--yes' && args.length !== 2
         ? run(first.folder, 'usage', ...args, ...config)
         : commandHere(['usage', ...args, ...config]);
     };
@@ -362,15 +361,14 @@ test('the own quotas of a key take the place of those of its plan, for callers a
   );
 });
 
-test('usage of a store that is not there ends with its own code and a sentence', async (t) => {
-  const redis = await startRedisServer(t);
-  const scene = await openQuotaScene(
-    t,
-    { plans: { plan: {} } },
-    redis.url.replace('redis://', 'redis://:swordfish@'),
-  );
+test('nobody reads usage where the YAML has no path for it, and that of a store that is not there ends with its own code and a sentence', async (t) => {
+  const gone = await startRedisServer(t);
+  const store = gone.url.replace('redis://', 'redis://:swordfish@');
+  const scene = await openQuotaScene(t, { plans: { plan: {} }, usage: undefined }, store);
   const lonely = await scene.start();
-  await redis.stop();
+  const answer = await call(lonely, { path: usagePath, method: 'GET' });
+  assert.equal(answer.refusal, 'route_unknown');
+  await gone.stop();
   const reset = ['usage', 'reset', 'ada', '--yes', '--config', lonely.configFile];
   const { code, stderr, stdout } = await commandHere(reset);
   assert.equal(code, 74);
