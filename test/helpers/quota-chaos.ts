@@ -27,6 +27,8 @@ export interface Spending {
   readonly callers: Callers;
   /** What can go wrong, by name. Each resolves when calls are served again. */
   readonly faults: ReadonlyMap<string, () => Promise<void>>;
+  /** Ends one gateway with SIGKILL, and puts none in its place. */
+  crash(): Promise<void>;
   /** Requests of the key that reached the upstream: none of them was ever given back. */
   arrived(): number;
   /** Waits until the quota is used up and nothing more arrives, and checks that it was never overspent. */
@@ -117,10 +119,14 @@ function spendingOf(
     await until(() => successes() > before + parts.callers || usedUp());
   }
 
-  /** Takes one gateway out of use, ends it, and puts a new one in its place. */
-  async function replace(signal: NodeJS.Signals): Promise<void> {
+  async function endOne(signal: NodeJS.Signals): Promise<void> {
     const [victim] = gateways.splice(0, 1);
     await victim?.stop(signal);
+  }
+
+  /** Takes one gateway out of use, ends it, and puts a new one in its place. */
+  async function replace(signal: NodeJS.Signals): Promise<void> {
+    await endOne(signal);
     gateways.push(await start());
     await served();
   }
@@ -149,7 +155,7 @@ function spendingOf(
     ['kill -9 of a gateway', () => replace('SIGKILL')],
     ['SIGTERM of a gateway', () => replace('SIGTERM')],
   ]);
-  return { callers, faults, arrived, spend };
+  return { callers, faults, crash: () => endOne('SIGKILL'), arrived, spend };
 }
 
 /** False too where a kept connection of a gateway that was replaced is tried once more. */
