@@ -53,6 +53,21 @@ const file = `${tempFolder({ after })}/gatehouse.db`;
 const filed = await openQuotaScene({ after }, { plans, keys }, `sqlite:${file}`);
 const onFile = await filed.start();
 
+/** Two workers with a Redis of their own, which they end by being silent. */
+const silent = await startRedisServer({ after });
+const crew = await openQuotaScene(
+  { after },
+  {
+    plans: { ...plans, both: { quotas, concurrency: { limit: 100, shared: true } } },
+    keys: [...keys, ...keysOf('both', 'eda')],
+    workers: 2,
+    storeDeadline: '8s',
+    drain: { timeout: '200ms' },
+  },
+  silent.url,
+);
+const leading = await crew.start();
+
 const outages = [
   {
     name: 'a Redis that does not answer',
@@ -224,19 +239,20 @@ test('a gateway that starts before its Redis says so, works as soon as it is the
   );
 });
 
-for (const workers of [1, 2]) {
-  test(`whose readiness leaves out the store is sent traffic without it, with ${workers} processes`, async () => {
-    const asked = workers === 1 ? gateway : await scene.start({ workers });
-    await redis.stop();
+for (const [processes, asked, server] of [
+  ['one process', gateway, redis],
+  ['two workers', leading, silent],
+] as const) {
+  test(`whose readiness leaves out the store is sent traffic without it: ${processes}`, async () => {
+    await server.stop();
     await until(async () => (await readyz(asked)).status === 503);
     const answer = await readyz(asked, '?exclude=store');
     assert.deepEqual(answer, { status: 200, reasons: ['the store does not answer'] });
     assert.equal((await call(asked, { key: 'gus' })).status, 200);
     assert.match(await asked.metrics(), /^gatehouse_ready 0$/m);
-    await redis.start();
+    await server.start();
     await until(async () => (await readyz(asked)).status === 200);
     assert.match(await asked.metrics(), /^gatehouse_ready 1$/m);
-    if (asked !== gateway) await asked.stop();
   });
 }
 
@@ -287,13 +303,8 @@ test('when the SQLite file is deleted, an unknown key is 500, never 401, and no 
   assert.equal((await call(next, { key: 'ada' })).status, 200, 'until a restart');
 });
 
-test('workers that stop while Redis is silent say what is lost before their time is over', async (t) => {
-  const silent = await startRedisServer(t);
-  const yaml = { workers: 2, storeDeadline: '8s', drain: { timeout: '200ms' } };
-  const both = { both: { quotas, concurrency: { limit: 100, shared: true } } };
-  const own = await openQuotaScene(t, { plans: both, keys: keysOf('both', 'ada'), ...yaml }, silent.url);
-  const leading = await own.start();
-  const callMany = () => Promise.allSettled(Array.from({ length: 20 }, () => call(leading, { key: 'ada' })));
+test('workers that stop while Redis is silent say what is lost before their time is over', async () => {
+  const callMany = () => Promise.allSettled(Array.from({ length: 20 }, () => call(leading, { key: 'eda' })));
   for (let round = 0; round < 5; round += 1) await callMany();
   silent.signal('SIGSTOP');
   // A reload asks the store for the keys of the file, and waits for that as well.
