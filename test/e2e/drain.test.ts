@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { mkdtemp, open, rm } from 'node:fs/promises';
 import { request, Agent, type ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -226,13 +227,13 @@ test('a second signal ends it at once', async (t) => {
 });
 
 for (const workers of [1, 2]) {
-  test(`during the delay answers end the connections that clients keep, and a second signal loses nothing that was logged, with ${workers} at work`, async (t) => {
+  test(`during the delay answers end the connections that clients keep, and a second signal ends all at once and loses nothing that was logged, with ${workers} at work`, async (t) => {
     const held: ServerResponse[] = [];
     const upstream = await startRecordingUpstream(t, ({ target }, res) => {
       if (target === '/v1/held') held.push(res);
       else res.end('ok');
     });
-    const config = { ...over, workers, drain: { delay: '30s' } };
+    const config = { ...over, workers, drain: { delay: '30s' }, log: { level: 'debug' } };
     const gateway = await startGateway(t, config, { upstream: upstream.url });
     const kept = await openRaw(t, gateway.port);
     kept.write(get('/v1/x'));
@@ -247,7 +248,10 @@ for (const workers of [1, 2]) {
     const [late] = await waiting.responses(1);
     assert.deepEqual([late?.text, late?.headers['connection']], ['late', 'close']);
     assert.equal((await exchange(t, gateway.port, get('/v1/last'))).status, 200);
+    (await openRaw(t, gateway.port)).write(get('/v1/held'));
+    await until(() => held.length === 2);
     assert.deepEqual(await gateway.stop('SIGINT'), { code: 130, signal: null });
+    for (const pid of workersOf(gateway)) await until(() => !existsSync(`/proc/${pid}`), { within: 10_000 });
     await until(() => gateway.logs().some(({ msg }) => String(msg).startsWith('stopping')));
     await until(() => gateway.logs().some(({ path }) => path === '/v1/last'));
   });

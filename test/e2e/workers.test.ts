@@ -378,6 +378,14 @@ test('a worker that does not come to the end of its drain is told of', async (t)
   );
 });
 
+/** Takes the port of the one that is drained, and is there until all tests are over. */
+let next: Gateway | undefined;
+const undone: (() => void | Promise<void>)[] = [];
+after(async () => {
+  for (const undo of undone) await undo();
+});
+const leaderFaultsOnSignal = `--import=data:text/javascript,if(process.argv[2]==='serve')process.on('SIGUSR2',()=>{throw(Error())})`;
+
 test('a drain waits for what every worker has in flight, also for one that is still starting and serves already, while another gateway takes the port', async (t) => {
   const waiting: (() => void)[] = [];
   upstream.handler = (_, res) => void waiting.push(() => res.end('late'));
@@ -395,10 +403,10 @@ test('a drain waits for what every worker has in flight, also for one that is st
   await until(async () => (await fetch(`${gateway.adminUrl}/readyz`)).status === 503);
   rmSync(join(gateway.folder, lateFile));
   await until(() => refuses(gateway.port));
-  const next = await startGateway(
-    t,
-    { ...over, listen: `127.0.0.1:${gateway.port}` },
-    { upstream: upstream.url },
+  next = await startGateway(
+    { after: (undo) => void undone.push(undo) },
+    { ...over, listen: `127.0.0.1:${gateway.port}`, drain: { delay: '1m' } },
+    { upstream: upstream.url, env: { NODE_OPTIONS: leaderFaultsOnSignal } },
   );
   for (const answer of waiting) answer();
   for (const client of clients) assert.equal((await client.responses(1))[0]?.text, 'late');
@@ -407,20 +415,7 @@ test('a drain waits for what every worker has in flight, also for one that is st
   await until(() => gateway.logs().at(-1)?.['msg'] === 'stopped');
   const told = gateway.logs().filter(({ path, status }) => path === '/v1/slow' && status === 200);
   assert.deepEqual([told.length, errors()], [clients.length, before]);
-  await endAtOnce(t, next);
 });
-
-/** A second signal ends all of it, whatever its workers have in flight. */
-async function endAtOnce(t: TestContext, ending: Gateway): Promise<void> {
-  upstream.handler = () => undefined;
-  const arrived = upstream.requests.length;
-  (await openRaw(t, ending.port)).write(get('/v1/never'));
-  await until(() => upstream.requests.length > arrived);
-  ending.child.kill('SIGTERM');
-  await until(() => ending.logs().some(({ msg }) => String(msg).startsWith('stopping')));
-  assert.deepEqual(await ending.stop('SIGINT'), { code: 130, signal: null });
-  await until(() => !workersOf(ending).some(lives), { within: 10_000 });
-}
 
 for (const { end, signal, exit } of [
   { end: 'is killed', signal: 'SIGKILL', exit: { code: null, signal: 'SIGKILL' } },
@@ -429,14 +424,7 @@ for (const { end, signal, exit } of [
   test(`when the leading process ${end} its workers end, and finish what they have in flight`, async (t) => {
     const waiting: (() => void)[] = [];
     upstream.handler = (_, res) => void waiting.push(() => res.end('late'));
-    const orphaned =
-      signal === 'SIGKILL'
-        ? onFile
-        : await startGateway(
-            t,
-            { ...over, drain: { delay: '1m' } },
-            { upstream: upstream.url, env: { NODE_OPTIONS: leaderFaultsOnSignal } },
-          );
+    const orphaned = (signal === 'SIGKILL' ? onFile : next) ?? assert.fail('none was started');
     const client = await openRaw(t, orphaned.port);
     client.write(get('/v1/slow'));
     await until(() => waiting.length === 1);
@@ -447,8 +435,6 @@ for (const { end, signal, exit } of [
     await until(() => !workersOf(orphaned).some(lives));
   });
 }
-
-const leaderFaultsOnSignal = `--import=data:text/javascript,if(process.argv[2]==='serve')process.on('SIGUSR2',()=>{throw(Error())})`;
 
 test('what keeps one process from starting keeps all from it, with the same line and code', async (t) => {
   const taken = `127.0.0.1:${await listen(t, createServer())}`;
