@@ -306,7 +306,7 @@ describe('an output that cannot be written', () => {
     assert.deepEqual([full.code, full.stderr], [73, `${lost} (ENOSPC): rotate the key to get another\n`]);
     const unread = await runUnread('keys rotate lost --now --yes --json');
     assert.deepEqual([unread.code, unread.stderr], [73, `${lost} (EPIPE): rotate the key to get another\n`]);
-    assert.match((await run(['keys', 'show', 'lost', '--config', config])).stdout, /secret 2/);
+    assert.match((await commandHere(['keys', 'show', 'lost', '--config', config])).stdout, /secret 2/);
   });
 
   test('on standard error changes nothing', async () => {
