@@ -20,7 +20,9 @@ import {
 import { tempFolder } from '../helpers/temp-folder.ts';
 import { workersOf } from '../helpers/workers-of.ts';
 
+const token = 'a-token-of-more-than-32-characters';
 const over: Yaml = {
+  admin: { token },
   plans: { free: {}, few: { quotas: [{ name: 'all', limit: 3, per: 'lifetime' }] } },
   keys: [
     { id: 'demo', plan: 'free', secret: demoKey },
@@ -298,12 +300,11 @@ test('a rate is counted on, also where the plan changes otherwise', async (t) =>
 });
 
 test('the admin API goes by the new configuration, and secrets are read anew from their files', async (t) => {
-  const upstream = await startRecordingUpstream(t);
   const secret = join(tempFolder(t), 'secret');
   await writeFile(secret, 'the-secret-before');
   const keys = [{ id: 'filed', plan: 'free', secret: `\${file:${secret}}` }];
-  const token = 'a-token-of-more-than-32-characters';
-  const gateway = await startGateway(t, { ...over, keys, admin: { token } }, { upstream: upstream.url });
+  const gateway = alone;
+  await beginAnew(t, gateway, { keys });
   const ask = await createAdminClient(gateway.adminUrl, token);
   const key = { body: { id: 'of-gold', plan: 'gold' } };
   assert.equal((await ask('POST', '/v1/keys', key)).status, 422);

@@ -36,7 +36,7 @@ export interface Gateway {
   logs(): LogLine[];
   /** Everything on stdout and stderr so far. */
   logText(): string;
-  /** The page of metrics, as it is now. */
+  /** The page of metrics, as it is now, asked for with the admin token of the configuration where it has one. */
   metrics(): Promise<string>;
   /** The gauge of requests in flight. */
   inFlight(): Promise<number>;
@@ -73,8 +73,8 @@ export async function startGateway(
 ): Promise<Gateway> {
   const folder = await mkdtemp(join(tmpdir(), 'gatehouse-test-'));
   const configFile = join(folder, 'gateway.yaml');
-  const yaml = typeof config === 'string' ? config : stringify(overlay(baseConfig(upstream, folder), config));
-  await writeFile(configFile, yaml);
+  const whole = typeof config === 'string' ? config : overlay(baseConfig(upstream, folder), config);
+  await writeFile(configFile, typeof whole === 'string' ? whole : stringify(whole));
   // With these it need not replace itself first, which would be a tenth of what a start costs here.
   const command = [process.execPath, ...launch.flags, main, 'serve', '--config', configFile];
   const [program = '', ...words] = filesMax === undefined ? command : withFiles(filesMax, command);
@@ -100,7 +100,8 @@ export async function startGateway(
   if (ready === true) throw new Error(`the gateway ended before it was ready\n${output.text()}`);
   const listen = String(ready['listen']);
   const adminUrl = `http://${String(ready['admin'])}`;
-  const metrics = async (): Promise<string> => (await fetch(`${adminUrl}/metrics`)).text();
+  const headers = authorizationIn(whole);
+  const metrics = async (): Promise<string> => (await fetch(`${adminUrl}/metrics`, { headers })).text();
   return {
     url: `http://${listen}`,
     port: Number(listen.slice(listen.lastIndexOf(':') + 1)),
@@ -119,6 +120,12 @@ export async function startGateway(
       return exited;
     },
   };
+}
+
+/** What an operator says who has the token of the configuration, if it has one. */
+function authorizationIn(config: string | Yaml): Readonly<Record<string, string>> {
+  const { admin } = typeof config === 'string' ? {} : (config as { admin?: { token?: string } });
+  return admin?.token === undefined ? {} : { authorization: `Bearer ${admin.token}` };
 }
 
 /** The shell becomes the command, which then has its process id. */
