@@ -80,9 +80,13 @@ const config = {
   ],
   drain: { timeout: '500ms' },
 };
-const [gateway, brief] = await Promise.all([
+const proxy = await startTcpProxy(scene, (await startRedisServer(scene)).port);
+const store = `redis://127.0.0.1:${proxy.port}`;
+/** The last has a store that may be slow, and drains in the end. */
+const [gateway, brief, slow] = await Promise.all([
   startGateway(scene, config),
   startGateway(scene, { ...config, limits: { keepAlive: '200ms', headerTimeout: '300ms' } }),
+  startGateway(scene, { ...config, store, storeDeadline: '5s', drain: { timeout: '30s' } }),
 ]);
 
 test('a WebSocket passes messages of any size both ways, and its end as well', async (t) => {
@@ -451,11 +455,6 @@ test('each socket is charged, however it ends, until the quota is used up', asyn
 });
 
 test('a socket that ends or is reset while its key is looked up keeps no place', async (t) => {
-  const redis = await startRedisServer(t);
-  const proxy = await startTcpProxy(t, redis.port);
-  const store = `redis://127.0.0.1:${proxy.port}`;
-  const slow = await startGateway(t, { ...config, store, storeDeadline: '5s' });
-  const left = () => slow.logs().filter(({ refusal }) => refusal === 'client_gone').length;
   for (const [at, leave] of [
     (socket: Socket) => socket.end(),
     (socket: Socket) => socket.resetAndDestroy(),
@@ -470,7 +469,7 @@ test('a socket that ends or is reset while its key is looked up keeps no place',
     hasty.write(bytes);
     await until(async () => (await slow.inFlight()) === 1);
     leave(hasty.socket);
-    await until(() => left() === at + 1);
+    await until(() => leftWhileSlow() === at + 1);
     const next = await openRaw(t, slow.port);
     next.write(bytes);
     await next.receivedUntil((answer) => answer.includes('HTTP/1.1 101'));
@@ -480,18 +479,21 @@ test('a socket that ends or is reset while its key is looked up keeps no place',
   }
 });
 
+function leftWhileSlow(): number {
+  return slow.logs().filter(({ refusal }) => refusal === 'client_gone').length;
+}
+
 test('a drain closes open sockets on both sides, and waits for the answer to an upgrade as to any other request', async (t) => {
-  const ending = await startGateway(t, { ...config, drain: { timeout: '30s' } });
-  const quiet = connect(t, ending, echoPath);
+  const quiet = connect(t, slow, echoPath);
   await once(quiet, 'open');
-  const raws = await Promise.all([openRaw(t, ending.port), openRaw(t, ending.port)]);
+  const raws = await Promise.all([openRaw(t, slow.port), openRaw(t, slow.port)]);
   const arrived = upstream.received.length;
   for (const raw of raws) raw.write(handshakeWith());
   await until(
     () => upstream.received.slice(arrived).filter((bytes) => bytes?.includes('\r\n\r\n')).length === 2,
   );
   const startedAt = performance.now();
-  ending.child.kill('SIGTERM');
+  slow.child.kill('SIGTERM');
   await once(quiet, 'close'); // what is open and quiet is closed by now
   assert.ok(performance.now() - startedAt < 30_000);
   const [first, second] = [...upstream.sockets].slice(-2);
@@ -499,7 +501,7 @@ test('a drain closes open sockets on both sides, and waits for the answer to an 
   second?.write('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nlate');
   await until(() => raws.some((raw) => raw.received().includes('HTTP/1.1 101')));
   await until(() => raws.some((raw) => raw.received().includes('late')));
-  assert.deepEqual(await ending.exited, { code: 0, signal: null });
+  assert.deepEqual(await slow.exited, { code: 0, signal: null });
   await until(() => echo.server.clients.size === 0);
 });
 
