@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { nextStop } from '../../../src/commands/stop-signals.ts';
 
@@ -17,7 +17,7 @@ for (const { title, signals, code } of [
     t.mock.method(performance, 'now', () => now);
     const codes: unknown[] = [];
     t.mock.method(process, 'exit', (exitCode: unknown) => codes.push(exitCode));
-    t.after(() => kinds.forEach((kind) => process.removeAllListeners(kind)));
+    hearAlone(t);
     const terminal = { isOpen: true };
     const stop = nextStop(() => terminal.isOpen);
     terminal.isOpen = false;
@@ -38,7 +38,7 @@ for (const { title, hasTerminal } of [
   { title: 'while its terminal is open', hasTerminal: true },
 ]) {
   test(`SIGHUP ${title} asks for the configuration to be read anew, and for nothing else`, async (t) => {
-    t.after(() => kinds.forEach((kind) => process.removeAllListeners(kind)));
+    hearAlone(t);
     const stop = nextStop(() => hasTerminal);
     process.emit('SIGHUP');
     process.emit('SIGHUP');
@@ -50,5 +50,18 @@ for (const { title, hasTerminal } of [
     process.emit('SIGTERM');
     assert.equal(await stop.asked, 'SIGTERM');
     assert.equal(reloads, 3);
+  });
+}
+
+/** Those who listen to the signals of the process, as the runner of the tests does, hear nothing until the test is over. */
+function hearAlone(t: TestContext): void {
+  const others = kinds.map((kind) => ({ kind, listeners: process.rawListeners(kind) }));
+  const silence = (): void => kinds.forEach((kind) => process.removeAllListeners(kind));
+  silence();
+  t.after(() => {
+    silence();
+    for (const { kind, listeners } of others) {
+      for (const listener of listeners) process.on(kind, listener as NodeJS.SignalsListener);
+    }
   });
 }
