@@ -127,7 +127,9 @@ function spendingOf(
   /** Takes one gateway out of use, ends it, and puts a new one in its place. */
   async function replace(signal: NodeJS.Signals): Promise<void> {
     await endOne(signal);
-    gateways.push(await start());
+    // Nobody is called until the new one serves, which takes seconds: nothing would be left to spend for the faults that follow.
+    const others = gateways.splice(0);
+    gateways.push(...others, await start());
     await served();
   }
 
@@ -151,7 +153,6 @@ function spendingOf(
     ...(redis === undefined || proxy === undefined
       ? [['a writer that holds the file', () => holdFile(scene, callers, served)] as const]
       : redisFaults({ redis, proxy }, callers, served)),
-    // Last, because much is spent until the new one serves.
     ['kill -9 of a gateway', () => replace('SIGKILL')],
     ['SIGTERM of a gateway', () => replace('SIGTERM')],
   ]);
