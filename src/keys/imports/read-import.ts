@@ -94,7 +94,10 @@ function createCsvReader(heading: string): Reader {
   if (new Set(names).size < names.length) throw malformed('names a column twice');
   return function readRow(record) {
     const cells = splitCells(record);
-    if (cells.length !== names.length) throw malformed(`has ${cells.length} cells and not ${names.length}`);
+    if (cells.length !== names.length) {
+      const many = cells.length === 1 ? '1 cell' : `${cells.length} cells`;
+      throw malformed(`has ${many} and not ${names.length}`);
+    }
     const fields = names.flatMap((name, at) => {
       const cell = cells[at] ?? '';
       return cell === '' ? [] : [[name, columns[name as Column](cell)] as const];

@@ -55,12 +55,14 @@ for (const chunkBytes of [1, 2, 3, 1000]) {
       'abc,"x\nchosen-by-somebody,y,free\n""\r\n\n",free\r\n' +
       'def,a "quote\n' +
       'ghi,"",paid\n' +
-      '"jkl","Ä\nÖ","free"';
+      '"jkl","Ä\nÖ","free"\n' +
+      'mno';
     assert.deepEqual(await read(text, chunkBytes), [
       { number: 2, fields: { secret: 'abc', name: 'x\nchosen-by-somebody,y,free\n"\r\n\n', plan: 'free' } },
       { number: 7, fault: 'has 2 cells and not 3' },
       { number: 8, fields: { secret: 'ghi', plan: 'paid' } },
       { number: 9, fields: { secret: 'jkl', name: 'Ä\nÖ', plan: 'free' } },
+      { number: 11, fault: 'has 1 cell and not 3' },
     ]);
   });
 }
