@@ -69,5 +69,5 @@ export function lacksPeriod({ name, per }: Pick<OwnQuota, 'name' | 'per'>, { quo
 function quotaFault({ name, per }: OwnQuota, plan: PlanRule): string | undefined {
   if (!lacksPeriod({ name, per }, plan)) return undefined;
   const names = plan.quotas.map((quota) => quota.name);
-  return `has no period, and the plan has no quota of this name${suggest(name, names)}`;
+  return `"${name}" has no period, and the plan has no quota of this name${suggest(name, names)}`;
 }

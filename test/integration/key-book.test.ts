@@ -641,7 +641,7 @@ function bookRules(address: StoreKind['address']): void {
       { secret: 'foreign-key-2', name: 'new' },
     ];
     const report = await book.importKeys(linesOf(lines), options, by);
-    assert.match(faults[0] ?? '', /^2: quotas\[0\] has no period/);
+    assert.match(faults[0] ?? '', /^2: quotas\[0\] "\w+" has no period/);
     assert.deepEqual(faults.slice(1), ['3: plan is missing']);
     assert.deepEqual([report.updated, report.refused], [1, 2]);
     assert.equal((await book.show('one')).name, 'without a plan');
@@ -664,7 +664,7 @@ function bookRules(address: StoreKind['address']): void {
     const { book } = await open(t);
     assert.match(
       await faultOf(book.create({ plan: 'free', ...own('mnth') }, by)),
-      /^quotas\[0\] has no period, and the plan has no quota of this name, did you mean "month"\?$/,
+      /^quotas\[0\] "mnth" has no period, and the plan has no quota of this name, did you mean "month"\?$/,
     );
     // The plan has neither, but may get one.
     for (const name of ['rate', 'concurrency']) {
@@ -696,7 +696,7 @@ function bookRules(address: StoreKind['address']): void {
     ];
     const report = await book.importKeys(linesOf(changed), options, by);
     assert.deepEqual(report, { lines: 3, added: 0, updated: 1, skipped: 0, refused: 2 });
-    assert.match(faults[0] ?? '', /^1: quotas\[0\] has no period/);
+    assert.match(faults[0] ?? '', /^1: quotas\[0\] "\w+" has no period/);
     assert.equal(faults[1], '2: expiresAt must be after notBefore');
     assert.deepEqual(await book.show('one'), before);
   });
