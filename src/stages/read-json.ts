@@ -22,10 +22,14 @@ export function readJson(bytes: Buffer, rule: JsonRule): void {
  */
 export function requireJsonContentType(value: string | undefined, suffixed: boolean): void {
   if (value === 'application/json' || value === 'application/json; charset=utf-8') return;
-  if (value !== undefined && (suffixed ? jsonOrSuffixed : json).test(value)) return;
-  const isJson = value !== undefined && /^application\/json\s*;/i.test(value);
-  const demand = isJson ? 'application/json with charset=utf-8 or no parameter' : 'application/json';
-  throw new Refusal('content_type_unsupported', { message: `Content-Type must be ${demand}` });
+  const taken = suffixed ? jsonOrSuffixed : json;
+  if (value !== undefined && taken.test(value)) return;
+  const [type = '', ...parameters] = value?.split(';', 2) ?? [];
+  const demand = suffixed ? 'application/json or application/*+json' : 'application/json';
+  const isNearly = parameters.length > 0 && taken.test(type.trimEnd());
+  throw new Refusal('content_type_unsupported', {
+    message: `Content-Type must be ${demand}${isNearly ? ' with charset=utf-8 or no parameter' : ''}`,
+  });
 }
 
 function parse(bytes: Buffer, bounds: JsonBounds): unknown {

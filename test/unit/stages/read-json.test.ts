@@ -58,6 +58,7 @@ const declared: { name: string; value: string | undefined; suffixed?: boolean; t
   { name: 'JSON sequences', value: 'application/json-seq', suffixed: true, taken: false },
   { name: 'an empty name before the suffix', value: 'application/+json', suffixed: true, taken: false },
   { name: 'a suffix of another tree', value: 'image/svg+json', suffixed: true, taken: false },
+  { name: 'a suffixed type with a version', value: 'application/a+json; v=1', suffixed: true, taken: false },
   { name: 'a slash in the name', value: 'application/a/b+json', suffixed: true, taken: false },
   { name: 'garbage behind', value: 'application/json garbage', taken: false },
   { name: 'a list', value: 'application/json, text/plain', taken: false },
@@ -116,8 +117,11 @@ describe('requireJsonContentType', () => {
     it(`${taken ? 'takes' : 'refuses'} ${name}`, () => {
       const refusal = refusalOf(() => requireJsonContentType(value, suffixed));
       assert.equal(refusal?.code, taken ? undefined : 'content_type_unsupported');
-      const demand = value?.startsWith('application/json;') ? ' with charset=utf-8 or no parameter' : '';
-      if (!taken) assert.equal(refusal?.publicMessage, `Content-Type must be application/json${demand}`);
+      if (taken) return;
+      const types = suffixed ? 'application/json or application/*+json' : 'application/json';
+      const isNearly = value?.startsWith('application/json;') || value?.startsWith('application/a+json;');
+      const more = isNearly ? ' with charset=utf-8 or no parameter' : '';
+      assert.equal(refusal?.publicMessage, `Content-Type must be ${types}${more}`);
     });
   }
 
