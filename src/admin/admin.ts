@@ -10,7 +10,7 @@ import { createApi, isApiPath, type ApiParts } from './api.ts';
 import { createConsole } from './console/console.ts';
 import { createDocument } from './document.ts';
 import { createGuard } from './guard.ts';
-import { AdminProblem, internalProblem } from './problem.ts';
+import { AdminProblem, internalProblem, onlyRead } from './problem.ts';
 import { hasBody } from './read-request.ts';
 import type { Readiness } from './readiness.ts';
 import { excludesStore } from './readyz.ts';
@@ -64,6 +64,7 @@ export function createAdmin(parts: AdminParts): Admin {
     const ready = withoutStore ? report.readyWithoutStore : report.ready;
     res.status(ready ? 200 : 503).json({ status: ready ? 'ready' : 'not ready', reasons });
   });
+  app.all(['/livez', '/readyz'], refuseMethod);
   app.use(function checkHost(req: Request, _res: Response, next: NextFunction) {
     guard.checkHost(req);
     next();
@@ -71,6 +72,7 @@ export function createAdmin(parts: AdminParts): Admin {
   app.get('/openapi.json', function serveDocument(req: Request, res: Response) {
     sendAnswer(req, res, { status: 200, body: document });
   });
+  app.all('/openapi.json', refuseMethod);
   app.use(function serveConsole(req: Request, res: Response, next: NextFunction) {
     if (!page.serve(req, res)) next();
   });
@@ -83,6 +85,7 @@ export function createAdmin(parts: AdminParts): Admin {
     res.setHeader('Content-Type', metrics.registry.contentType);
     res.end(await metrics.registry.metrics());
   });
+  app.all('/metrics', refuseMethod);
   app.use(function unknown() {
     throw new AdminProblem('not_found', 'Not found');
   });
@@ -92,6 +95,10 @@ export function createAdmin(parts: AdminParts): Admin {
     sendAnswer(req, res, known ? error : internalProblem());
   });
   return { app, drain: () => api.drain() };
+}
+
+function refuseMethod(): never {
+  throw onlyRead();
 }
 
 export async function listenAdmin({ app, drain }: Admin, { host, port }: Address): Promise<AdminListener> {

@@ -97,3 +97,8 @@ const codes = {
 function sentence(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
+
+/** For a method that would do more than read what can only be read. */
+export function onlyRead(): AdminProblem {
+  return new AdminProblem('method_not_allowed', 'Method not allowed', { headers: { Allow: 'GET, HEAD' } });
+}

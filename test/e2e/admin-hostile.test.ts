@@ -59,6 +59,11 @@ test('a wrong method is 405 and says which are right; OPTIONS gives no other ori
     ['GET', `${path}/revoke`, 'POST, OPTIONS'],
     ['BREW', '/v1/audit', 'GET, HEAD, OPTIONS'],
     ['TRACE', '/v1/verify', 'POST, OPTIONS'],
+    ['POST', '/livez', 'GET, HEAD'],
+    ['DELETE', '/readyz', 'GET, HEAD'],
+    ['PUT', '/openapi.json', 'GET, HEAD'],
+    ['POST', '/metrics', 'GET, HEAD'],
+    ['OPTIONS', '/', 'GET, HEAD'],
   ] as const) {
     const answer = await exchange(t, port, raw(`${method} ${at}`));
     // Node's parser knows no such method, and answers by itself.

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { AdminProblem } from '../problem.ts';
+import { onlyRead } from '../problem.ts';
 import { commonHeaders } from '../send-answer.ts';
 
 /** The page from which people administer keys in a browser. */
@@ -64,11 +64,7 @@ export function createConsole(): Console {
       // Compared to the letter, as the paths of the API are.
       const file = files.get((req.url ?? '').split('?', 1)[0] ?? '');
       if (file === undefined) return false;
-      if (req.method !== 'GET' && req.method !== 'HEAD') {
-        throw new AdminProblem('method_not_allowed', 'Method not allowed', {
-          headers: { Allow: 'GET, HEAD' },
-        });
-      }
+      if (req.method !== 'GET' && req.method !== 'HEAD') throw onlyRead();
       res.writeHead(200, {
         ...commonHeaders,
         ...pageHeaders,
