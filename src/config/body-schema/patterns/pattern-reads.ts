@@ -48,8 +48,8 @@ function lotsOf(sets: readonly bigint[], characters: bigint): readonly bigint[] 
 
 /** How many places of a text a failing search starts from: the engine leaves out those too far from the end for a `$`. */
 export function placesSearched(tree: PatternTree, textLength: number): number {
-  const length = lengthThrough(tree);
-  return length < backsearchLimit && isAtEnd(tree) ? Math.min(length, textLength) : textLength;
+  const most = measure(tree, length);
+  return most < backsearchLimit && isAtEnd(tree) ? Math.min(most, textLength) : textLength;
 }
 
 /** V8's `kMaxBacksearchLimit` of 1024, as with the flag `u` a character may be two units of the text. */
@@ -66,47 +66,44 @@ function isAtEnd(part: PatternTree | undefined): boolean {
  * those where a round can begin does it go on to the end.
  */
 export function averageReads({ part, most }: PatternRepeat): number {
-  return most * beginnings(part);
-}
-
-/** At how many places of its longest text a part may begin: `[a-z]{1,20}-` at each of 20 letters, `-[a-z]{1,20}` at one. */
-function beginnings(part: PatternTree): number {
-  switch (part.kind) {
-    case 'sequence': {
-      let sum = 0;
-      for (const each of part.parts) {
-        const inIt = beginnings(each);
-        sum += inIt;
-        if (inIt > 0 && !isOptional(each)) break;
-      }
-      return sum;
-    }
-    case 'choice':
-      return part.parts.reduce((most, each) => Math.max(most, beginnings(each)), 0);
-    case 'repeat':
-      return part.most === 0 ? 0 : (part.most - Math.max(part.least, 1) + 1) * beginnings(part.part);
-    case 'character':
-      return 1;
-    case 'place':
-    case 'look':
-    default:
-      return 0;
-  }
+  return most * measure(part, beginnings);
 }
 
 function isOptional(part: PatternTree): boolean {
   return part.kind === 'repeat' && part.least === 0;
 }
 
+/** How the characters of a part are added up. */
+interface Measure {
+  readonly rounds: (repeat: PatternRepeat) => number;
+  /** Whether a part of a sequence, which has come to so many, is the last that counts. */
+  readonly isLast: (part: PatternTree, sum: number) => boolean;
+}
+
 /** How many characters a part can take, at most. */
-function lengthThrough(part: PatternTree): number {
+const length: Measure = { rounds: ({ most }) => most, isLast: () => false };
+
+/** At how many places of its longest text a part may begin: `[a-z]{1,20}-` at each of 20 letters, `-[a-z]{1,20}` at one. */
+const beginnings: Measure = {
+  rounds: ({ least, most }) => most - Math.max(least, 1) + 1,
+  isLast: (part, sum) => sum > 0 && !isOptional(part),
+};
+
+function measure(part: PatternTree, by: Measure): number {
   switch (part.kind) {
-    case 'sequence':
-      return part.parts.reduce((sum, each) => sum + lengthThrough(each), 0);
+    case 'sequence': {
+      let sum = 0;
+      for (const each of part.parts) {
+        const inIt = measure(each, by);
+        sum += inIt;
+        if (by.isLast(each, inIt)) break;
+      }
+      return sum;
+    }
     case 'choice':
-      return part.parts.reduce((most, each) => Math.max(most, lengthThrough(each)), 0);
+      return part.parts.reduce((most, each) => Math.max(most, measure(each, by)), 0);
     case 'repeat':
-      return part.most === 0 ? 0 : part.most * lengthThrough(part.part);
+      return part.most === 0 ? 0 : by.rounds(part) * measure(part.part, by);
     case 'character':
       return 1;
     case 'place':
