@@ -6,6 +6,7 @@ import { printStore } from '../config/print-store.ts';
 import { ConfigErrors, ConfigUnreadable } from '../config/problems.ts';
 import { printSize } from '../config/units.ts';
 import type { AllowedTypes, UploadRule } from '../config/upload-rule.ts';
+import { counted } from '../config/wording.ts';
 import { alignRows, paint } from './terminal.ts';
 
 interface CheckOptions {
@@ -22,8 +23,7 @@ export function check({ file, env, stdout, stderr }: CheckOptions): 0 | 1 {
     return 0;
   } catch (error) {
     if (error instanceof ConfigErrors) {
-      const count = error.problems.length;
-      const total = count === 1 ? '1 error' : `${count} errors`;
+      const total = counted(error.problems.length, 'error');
       stderr.write(`${error.message}\n${paint('red', total, stderr)} in ${file}\n`);
       return 1;
     }
@@ -77,7 +77,7 @@ function planFacts(config: Config): readonly string[][] {
 
 function keysOf(config: Config, plan: string): string {
   const count = config.keys.filter((key) => key.plan === plan).length;
-  return count === 1 ? '1 static key' : `${count} static keys`;
+  return counted(count, 'static key');
 }
 
 function versionText({ name, upstream, deprecatedAt, sunsetAt, afterSunset }: Version): string {

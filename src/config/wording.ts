@@ -54,6 +54,11 @@ export function listed(conjunction: 'and' | 'or', words: readonly string[]): str
   return words.length < 2 ? last : `${words.slice(0, -1).join(', ')} ${conjunction} ${last}`;
 }
 
+/** `1 key`, `2 keys`. */
+export function counted(count: unknown, thing: string): string {
+  return `${String(count)} ${thing}${count === 1 ? '' : 's'}`;
+}
+
 /** A line indented too far and without a space after its colon becomes part of the value above it, secret and all. */
 function withoutNextLine(text: string): string {
   return text.replace(/\s\w+:\S[^]*$/, ' …');

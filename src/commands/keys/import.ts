@@ -2,6 +2,7 @@ import { constants, createReadStream } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import type { Config } from '../../config/config.ts';
 import { whyUnreadable } from '../../config/read-text.ts';
+import { counted } from '../../config/wording.ts';
 import { codeOf } from '../../content/error-code.ts';
 import { nothingImported, type ImportReport } from '../../keys/imports/import-keys.ts';
 import { readImport } from '../../keys/imports/read-import.ts';
@@ -101,7 +102,7 @@ async function* chunksOf(file: string): AsyncGenerator<Uint8Array> {
 }
 
 function summary({ lines, added, updated, skipped, refused }: ImportReport): string {
-  return `${lines} ${lines === 1 ? 'line' : 'lines'}: ${added} added, ${updated} updated, ${skipped} skipped, ${refused} refused`;
+  return `${counted(lines, 'line')}: ${added} added, ${updated} updated, ${skipped} skipped, ${refused} refused`;
 }
 
 /** Prints remarks about lines, as many as anybody would read. */

@@ -1,3 +1,4 @@
+import { counted } from '../../config/wording.ts';
 import type { AuditView } from '../../keys/key-pages.ts';
 import type { KeyView } from '../../keys/key-view.ts';
 import { shorten } from '../columns.ts';
@@ -66,7 +67,7 @@ export function printAudit(entries: readonly AuditView[], stream: NodeJS.Writabl
     moment(entry.at),
     entry.actor,
     entry.action,
-    entry.keyId ?? `${entry.keys} ${entry.keys === 1 ? 'key' : 'keys'}`,
+    entry.keyId ?? counted(entry.keys, 'key'),
     entry.action === 'create' || entry.action === 'rotate' ? '' : changesText(entry),
   ]);
   return printTable(auditHeading, rows, stream);

@@ -1,7 +1,7 @@
 import type { ErrorObject } from 'ajv/dist/2020.js';
 import { isContainer } from '../../content/is-object.ts';
 import { stepsOf } from '../json-pointer.ts';
-import { listed } from '../wording.ts';
+import { counted, listed } from '../wording.ts';
 
 /**
  * One sentence for the errors that Ajv stopped with. It names the field and the rule, both in the operator's words; values, and
@@ -145,8 +145,8 @@ const rules: Readonly<Record<string, (params: Params) => string>> = {
   uniqueItems: () => 'must not hold the same item twice',
   contains: ({ minContains, maxContains }) =>
     maxContains === undefined
-      ? `must hold at least ${count(minContains, 'matching item')}`
-      : `must hold ${String(minContains)} to ${count(maxContains, 'matching item')}`,
+      ? `must hold at least ${counted(minContains, 'matching item')}`
+      : `must hold ${String(minContains)} to ${counted(maxContains, 'matching item')}`,
   minProperties: ({ limit }) => atLeast(limit, 'field'),
   maxProperties: ({ limit }) => atMost(limit, 'field'),
   enum: () => 'must be one of the allowed values',
@@ -181,17 +181,13 @@ const typeNames: Readonly<Record<string, string>> = {
 };
 
 function atLeast(limit: unknown, thing: string): string {
-  return limit === 1 ? 'must not be empty' : `must have at least ${count(limit, thing)}`;
+  return limit === 1 ? 'must not be empty' : `must have at least ${counted(limit, thing)}`;
 }
 
 function atMost(limit: unknown, thing: string): string {
-  return limit === 0 ? 'must be empty' : `must not have more than ${count(limit, thing)}`;
+  return limit === 0 ? 'must be empty' : `must not have more than ${counted(limit, thing)}`;
 }
 
 function characters(limit: unknown): string {
-  return count(limit, 'character');
-}
-
-function count(limit: unknown, thing: string): string {
-  return `${String(limit)} ${thing}${limit === 1 ? '' : 's'}`;
+  return counted(limit, 'character');
 }

@@ -1,4 +1,4 @@
-import { suggest } from '../../config/wording.ts';
+import { counted, suggest } from '../../config/wording.ts';
 import { isObject } from '../../content/is-object.ts';
 import { JsonProblem, parseStrictJson } from '../../content/strict-json.ts';
 import { readLabels, readQuota } from '../compact-fields.ts';
@@ -94,10 +94,8 @@ function createCsvReader(heading: string): Reader {
   if (new Set(names).size < names.length) throw malformed('names a column twice');
   return function readRow(record) {
     const cells = splitCells(record);
-    if (cells.length !== names.length) {
-      const many = cells.length === 1 ? '1 cell' : `${cells.length} cells`;
-      throw malformed(`has ${many} and not ${names.length}`);
-    }
+    if (cells.length !== names.length)
+      throw malformed(`has ${counted(cells.length, 'cell')} and not ${names.length}`);
     const fields = names.flatMap((name, at) => {
       const cell = cells[at] ?? '';
       return cell === '' ? [] : [[name, columns[name as Column](cell)] as const];
