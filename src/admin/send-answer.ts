@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { lingerOn } from '../wire/linger.ts';
-import { sendHead } from '../wire/send-head.ts';
+import { endOnceRead } from '../wire/end-once-read.ts';
 import { hasBody } from './read-request.ts';
 
 /** An answer before it is written. */
@@ -38,13 +37,6 @@ export function sendAnswer(
   const shown = req.method === 'HEAD' ? '' : text;
   if (req.complete || res.shouldKeepAlive || !hasBody(req)) res.end(shown);
   else endOnceRead(req, res, shown);
-}
-
-/** For an answer with which the connection ends: Node would end it at once, and what still comes would reset it. */
-function endOnceRead(req: IncomingMessage, res: ServerResponse, shown: string): void {
-  sendHead(res);
-  if (shown !== '') res.write(shown);
-  lingerOn(req, () => res.end());
 }
 
 /** For an answer before all of its request has come: the rest is discarded for a moment, then the connection is cut. */

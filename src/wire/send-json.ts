@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { whenAllIsRead } from '../waiting/when-all-is-read.ts';
-import { lingerOn } from './linger.ts';
-import { sendHead } from './send-head.ts';
+import { endOnceRead } from './end-once-read.ts';
 
 export interface JsonAnswer {
   readonly status: number;
@@ -26,8 +25,13 @@ export function sendJson(req: IncomingMessage, res: ServerResponse, answer: Json
     'no-store',
     ...headers,
   ]);
-  if (stillSends) answerWhileItSends(req, res, body);
-  else whenAllIsRead(() => res.end(body));
+  if (!stillSends) {
+    whenAllIsRead(() => res.end(body));
+    return;
+  }
+  endOnceRead(req, res, body, () => {
+    req.visit.outAt = performance.now();
+  });
 }
 
 const shortBodyMax = 64 * 1024;
@@ -41,13 +45,4 @@ function mustBeReadFirst(req: IncomingMessage, res: ServerResponse): boolean {
   if (req.complete || req.socket.readableEnded) return false; // nothing more comes
   if (req.headers['transfer-encoding'] !== undefined || req.headers.expect !== undefined) return true;
   return Number(req.headers['content-length'] ?? 0) > (res.shouldKeepAlive ? shortBodyMax : 0);
-}
-
-/** Sends the whole answer, and ends it when nothing more comes. Its head has said that the connection ends. */
-function answerWhileItSends(req: IncomingMessage, res: ServerResponse, body: string): void {
-  if (req.method === 'HEAD') sendHead(res);
-  res.write(body, () => {
-    req.visit.outAt = performance.now();
-  });
-  lingerOn(req, () => res.end());
 }
