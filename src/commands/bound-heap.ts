@@ -28,7 +28,7 @@ const choices = [
 
 /**
  * Sets how the heap fills and grows, unless somebody has chosen otherwise. Not on the command line, where sizes are set: a process
- * that starts with one of these cannot use what Node brings along compiled of itself, which costs 60 ms of every start.
+ * that starts with one of these cannot use what Node brings along compiled of itself, which costs 55 ms of CPU at every start.
  */
 export function boundHeap(): void {
   for (const flag of unlessChosen(choices)) setFlagsFromString(flag);
