@@ -149,14 +149,20 @@ export class Connection {
   /** Whether its head, or the rest of a body that nobody reads, should have come by now. */
   isOverdue(now: number, limits: Limits, drainingSince: number | undefined): boolean {
     if (this.#isGivenUp) return false;
-    const { headerTimeoutMs, keepAliveMs, requestTimeoutMs } = limits;
+    const { headerTimeoutMs, requestTimeoutMs } = limits;
     const unread = this.#answered;
     // The reader of a body holds it to its time; once it has been answered, nobody reads the rest.
     if (unread?.complete === false && now - unread.visit.startedAt >= requestTimeoutMs) return true;
-    if (this.isBusy) return false;
-    // Line ends between requests are not requests (RFC 9112 §2.2), but to Node each is a sign of life.
-    if (now - this.#idleSince >= keepAliveMs + headerTimeoutMs) return true;
-    return drainingSince !== undefined && now - drainingSince >= headerTimeoutMs;
+    return !this.isBusy && drainingSince !== undefined && now - drainingSince >= headerTimeoutMs;
+  }
+
+  /**
+   * Ends it when nothing has been asked on it for so long that only line ends can have kept it: they are no request (RFC 9112
+   * §2.2), but to Node each is a sign of life.
+   */
+  judgeSilence(now: number, { headerTimeoutMs, keepAliveMs }: Limits): void {
+    if (this.isBusy || now - this.#idleSince < keepAliveMs + headerTimeoutMs + nodeLatenessMs) return;
+    if (this.giveUp()) endReadably(this.#socket);
   }
 
   /**
@@ -201,6 +207,9 @@ async function after(ahead: ServerResponse, res: ServerResponse): Promise<void> 
   if (res.destroyed) throw new Refusal('client_gone');
   if (res.req.socket.writableEnded) throw overloaded(); // the answer that was ahead has ended the connection
 }
+
+/** Node ends an idle connection a second after its time, and a head that began just before that up to a second after its own. */
+const nodeLatenessMs = 2000;
 
 /**
  * What the system must be seen to send within `limits.stalledReader` for the client to count as reading. It takes more from us

@@ -136,6 +136,11 @@ export class Connections {
     return late.map(([socket]) => socket);
   }
 
+  /** Ends those that nothing but line ends keeps. */
+  endSilent(now: number): void {
+    for (const connection of this.#open.values()) connection.judgeSilence(now, this.#limits);
+  }
+
   /** Cuts whatever is left. */
   cut(): void {
     for (const connection of this.#open.values()) connection.cut();

@@ -112,6 +112,7 @@ function lookAround(options: ListenerOptions): void {
   const { connections } = options;
   const now = performance.now();
   connections.endStalledReaders(now);
+  connections.endSilent(now);
   connections.forgetAnswered();
   for (const socket of connections.overdue(now)) answerOverdue(socket, options);
 }

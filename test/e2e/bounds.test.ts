@@ -214,12 +214,18 @@ test('nonsense is told of once, however much of it comes while an answer is unde
   assert.equal(linesOfNonsense() - earlier, 1);
 });
 
-test('line ends now and then do not keep a connection', async (t) => {
+const linesOfLateness = (): number =>
+  gateway.logs().filter(({ refusal }) => refusal === 'request_timeout').length;
+
+test('line ends now and then do not keep a connection, and are no request', async (t) => {
   const raw = await open(t, get('/v1/alive'));
   await raw.responses(1);
+  const earlier = linesOfLateness();
   const drip = setInterval(() => raw.write('\r\n'), 100);
   t.after(() => clearInterval(drip));
   await until(() => raw.closed);
+  assert.equal((await raw.responses(2)).length, 1);
+  assert.equal(linesOfLateness(), earlier);
 });
 
 test('more requests than the process may have in flight are refused with 503, and taken again later', async (t) => {
