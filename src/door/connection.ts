@@ -96,6 +96,11 @@ export class Connection {
     return true;
   }
 
+  /** For when Node no longer tells the answer under way that its client has taken what was sent. */
+  goOn(): void {
+    this.#inFlight[0]?.emit('drain');
+  }
+
   /** Ends it with the last answer under way, even if that has already promised to keep it. */
   end(): void {
     this.#endAfterAnswers(() => this.#socket.end());

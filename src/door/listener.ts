@@ -135,10 +135,14 @@ class UntimelyUpgrade extends Error {
 function answerOnSocket(req: IncomingMessage, socket: Duplex, options: ListenerOptions): void {
   // Node has taken its own listeners off the socket: without one a reset by the client would end the process.
   socket.on('error', () => socket.destroy());
-  if (options.connections.of(req.socket)?.isBusy === true) {
-    // It came before the answers to earlier requests were out, which no honest client does: there is no place for one.
+  const connection = options.connections.of(req.socket);
+  if (connection?.isBusy === true) {
+    // It came before the answers to earlier requests were out, which no honest client does: there is no place for one to this.
     report(new Refusal('request_malformed', { cause: new UntimelyUpgrade() }), req.socket, options);
-    socket.destroy();
+    connection.giveUp();
+    socket.on('drain', () => connection.goOn());
+    socket.on('end', () => socket.end());
+    socket.resume(); // or nobody would hear the client leave
     return;
   }
   const res = new http.ServerResponse(req);

@@ -722,6 +722,7 @@ test('a body that is taken as it comes passes whatever its size where the memory
   }
 });
 
+const connectBytes = 'CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n';
 const phases: [name: string, bytes: string, refusal?: string][] = [
   ['before a byte', ''],
   ['in the request line', 'GET /v1/ho'],
@@ -740,6 +741,8 @@ const phases: [name: string, bytes: string, refusal?: string][] = [
   ['in the answer', get('/v1/begun')],
   ['in the answer, with more to come', get('/v1/begun') + get('/v1/hold').repeat(3), 'client_gone'],
   ['in a large answer', get('/v1/big')],
+  ['with CONNECT behind', `${get('/v1/hold')}${connectBytes}`, 'client_gone'],
+  ['in a large answer, with CONNECT behind', `${get('/v1/big')}${connectBytes}`],
   ['in a refused body', `${upload(chunked, '/v1/unknown')}5\r\nhel`, 'route_unknown'],
   [
     'after an upgrade',

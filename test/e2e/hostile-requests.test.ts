@@ -542,13 +542,28 @@ const bare = [
 ] as const;
 
 for (const [name, bytes] of bare) {
-  test(`${name} behind requests in flight ends the connection and nothing else`, async () => {
-    await door.send(get('/v1/files/1') + bytes, 2);
-    await door.send(get('/v1/files/1') + get('/v1/files/2') + bytes, 3);
-    await door.send(`POST /v1/files/1 HTTP/1.1\r\nHost: a\r\n\r\n${bytes}`, 2);
+  test(`${name} behind requests in flight ends the connection and nothing else`, async (t) => {
+    const large = Buffer.alloc(8 * 1024 * 1024, 'x');
+    const { handler } = door.upstream;
+    door.upstream.handler = (_, res) => res.end(large);
+    t.after(() => (door.upstream.handler = handler));
+    for (const [ahead, statuses] of [
+      [get('/v1/files/1'), [200]],
+      [get('/v1/files/1') + get('/v1/files/2'), [200, 200]],
+      ['POST /v1/files/1 HTTP/1.1\r\nHost: a\r\n\r\n', [401]],
+    ] as const) {
+      const answers = await door.send(ahead + bytes, statuses.length + 1);
+      assert.deepEqual(
+        answers.map(({ status, complete }) => complete && status),
+        statuses,
+      );
+    }
     await door.stillServes();
     await until(async () => (await door.gateway.inFlight()) === 0);
-    assert.ok(door.reached().every(({ target }) => target === '/v1/files/1' || target === '/v1/files/2'));
+    assert.deepEqual(
+      door.reached().map(({ target }) => target),
+      ['/v1/files/1', '/v1/files/1', '/v1/files/2'],
+    );
   });
 }
 
