@@ -43,6 +43,7 @@ const shortBodyMax = 64 * 1024;
  */
 function mustBeReadFirst(req: IncomingMessage, res: ServerResponse): boolean {
   if (req.complete || req.socket.readableEnded) return false; // nothing more comes
-  if (req.headers['transfer-encoding'] !== undefined || req.headers.expect !== undefined) return true;
-  return Number(req.headers['content-length'] ?? 0) > (res.shouldKeepAlive ? shortBodyMax : 0);
+  const { 'transfer-encoding': coding, 'content-length': length, expect } = req.headers;
+  if (coding !== undefined) return true;
+  return Number(length ?? 0) > (res.shouldKeepAlive && expect === undefined ? shortBodyMax : 0);
 }
