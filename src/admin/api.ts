@@ -12,11 +12,11 @@ import { isBodyRequired, type Call, type Desk, type Operation } from './operatio
 import { operations } from './operations.ts';
 import { AdminProblem, internalProblem, problemOf } from './problem.ts';
 import {
-  hasBody,
   readIfMatch,
   readJsonBody,
   readLines,
   readMark,
+  readOptionalJsonBody,
   readTarget,
   refuseBody,
 } from './read-request.ts';
@@ -207,9 +207,10 @@ async function readCall(
   const { body, conditional, repeatable } = operation;
   const query = readValues(operation.query, readQuery(asked.query, operation.query), { kind: 'parameter' });
   const versions = conditional ? readIfMatch(req) : undefined;
-  if (body.kind === 'none') refuseBody(req);
+  if (body.kind === 'none') await refuseBody(req, res);
   const isJson = body.kind === 'key' || body.kind === 'values';
-  const content = isJson && (isBodyRequired(body) || hasBody(req)) ? await readJsonBody(req, res) : {};
+  const read = isBodyRequired(body) ? readJsonBody : readOptionalJsonBody;
+  const content = isJson ? await read(req, res) : {};
   const values =
     body.kind === 'values'
       ? readValues(body.fields, content, { required: body.required, kind: 'field' })

@@ -28,7 +28,22 @@ export async function readJsonBody(
   res: ServerResponse,
 ): Promise<Readonly<Record<string, unknown>>> {
   requireType(req, ['application/json']);
-  const value = parseStrictJson(await readBytes(req, res), keyJsonBounds);
+  return parseObject(await readBytes(req, res));
+}
+
+/** The same where none is required. Chunks may turn out to hold nothing, which is not a body (RFC 9112 §6.3). */
+export async function readOptionalJsonBody(
+  req: IncomingMessage,
+  res: ServerResponse,
+): Promise<Readonly<Record<string, unknown>>> {
+  const bytes = hasBody(req) ? await readBytes(req, res) : undefined;
+  if (bytes === undefined || bytes.length === 0) return {};
+  requireType(req, ['application/json']);
+  return parseObject(bytes);
+}
+
+function parseObject(bytes: Buffer): Readonly<Record<string, unknown>> {
+  const value = parseStrictJson(bytes, keyJsonBounds);
   if (isObject(value)) return value;
   throw invalidFields([{ field: '', message: 'the body must be a JSON object' }]);
 }
@@ -39,9 +54,17 @@ export function readLines(req: IncomingMessage, res: ServerResponse): SentLines 
   return { form: importTypes[type], chunks: patiently(req, res) };
 }
 
-/** Refuses a body where none is taken. */
-export function refuseBody(req: IncomingMessage): void {
-  if (hasBody(req)) throw new AdminProblem('malformed', 'This operation takes no body');
+/** Refuses a body where none is taken. Who sends a length, or asks before sending, has one. */
+export async function refuseBody(req: IncomingMessage, res: ServerResponse): Promise<void> {
+  if (!hasBody(req)) return;
+  const { 'transfer-encoding': coding, expect } = req.headers;
+  if (coding !== undefined && expect === undefined && (await holdsNothing(patiently(req, res)))) return;
+  throw new AdminProblem('malformed', 'This operation takes no body');
+}
+
+async function holdsNothing(chunks: AsyncIterable<Uint8Array>): Promise<boolean> {
+  for await (const _ of chunks) return false;
+  return true;
 }
 
 /** Whether a body is announced. */

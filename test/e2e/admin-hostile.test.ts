@@ -222,6 +222,24 @@ test('a body that is too large is refused before it is sent, and one without a l
   await isCut(chunked);
 });
 
+test('chunks that hold nothing are no body, and those that hold something are one', async (t) => {
+  const chunked = ['Transfer-Encoding', 'chunked'] as const;
+  const body = { plan: 'free', quotas: [{ name: 'monthly', limit: 5, per: 'month' }] };
+  const own = `/v1/keys/${(await ask('POST', '/v1/keys', { body })).body.key.id}`;
+  for (const line of [`GET ${own}`, `POST ${own}/disable`, `POST ${own}/usage/reset`]) {
+    const answers = ['0\r\n\r\n', '2\r\n{}\r\n0\r\n\r\n'].map((chunks) =>
+      exchange(t, port, raw(line, [chunked], chunks)),
+    );
+    const refused = line.endsWith('reset') ? 415 : 400;
+    assert.deepEqual(
+      (await Promise.all(answers)).map(({ status }) => status),
+      [200, refused],
+      line,
+    );
+  }
+  assert.equal((await exchange(t, port, raw('POST /v1/keys', [json, chunked], '0\r\n\r\n'))).status, 400);
+});
+
 test('who expects to be asked for the body is asked when it will be read', async (t) => {
   const client = await openRaw(t, port);
   const body = '{"plan":"free"}';
