@@ -1,3 +1,4 @@
+import { fstatSync, readSync, statSync } from 'node:fs';
 import { codeOf } from '../content/error-code.ts';
 import { endedBy, exitCodes } from './exit-codes.ts';
 
@@ -18,6 +19,25 @@ export function watchOutput({ stdout, stderr }: Output): void {
   });
   // Nobody is left to be told, and what was asked for is done all the same.
   stderr.on('error', () => undefined);
+}
+
+/** Whether a secret can be shown, before it is made. Says so if not. */
+export function canShowSecret({ stderr }: Pick<Output, 'stderr'>): boolean {
+  if (!wasClosed(process.stdout.fd)) return true;
+  const nobody = 'standard output is closed, and nobody would see the new secret: nothing was done';
+  stderr.write(`gatehouse: ${nobody}\n`);
+  return false;
+}
+
+/** In place of what is closed when it begins Node opens /dev/null, for reading too, as no redirection does. */
+function wasClosed(descriptor: number): boolean {
+  if (fstatSync(descriptor).rdev !== statSync('/dev/null', { throwIfNoEntry: false })?.rdev) return false;
+  try {
+    readSync(descriptor, Buffer.alloc(1));
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Writes a secret that is shown only this once. When it could not be shown that is said, even if its reader has gone. */

@@ -309,6 +309,29 @@ describe('an output that cannot be written', () => {
     assert.match((await commandHere(['keys', 'show', 'lost', '--config', config])).stdout, /secret 2/);
   });
 
+  function runInShell(words: string, redirection: string): Promise<Ended> {
+    const line = `"$0" "$@" ${redirection}`;
+    const all = [process.execPath, main, ...words.split(' '), '--config', config];
+    return ending(spawn('sh', ['-c', line, ...all], { cwd: folder }));
+  }
+
+  test('keeps a secret from being made if it is closed from the start', async () => {
+    const create = 'keys create --plan free --id unseen --quiet';
+    const none =
+      'gatehouse: standard output is closed, and nobody would see the new secret: nothing was done\n';
+    const made = await runInShell(create, '>&-');
+    assert.deepEqual([made.code, made.stderr], [73, none]);
+    // Who throws it away may want that, as in ending the secrets before it.
+    const thrownAway = await runInShell(create, '> /dev/null');
+    assert.deepEqual([thrownAway.code, thrownAway.stderr], [0, '']);
+    const rotated = await runInShell('keys rotate unseen --now --yes', '>&-');
+    assert.deepEqual([rotated.code, rotated.stderr], [73, none]);
+    assert.doesNotMatch(
+      (await commandHere(['keys', 'show', 'unseen', '--config', config])).stdout,
+      /secret 2/,
+    );
+  });
+
   test('on standard error changes nothing', async () => {
     const child = spawn(process.execPath, [main, 'serve', '--config', join(folder, 'missing.yaml')]);
     child.stderr.destroy();

@@ -7,14 +7,17 @@ import { createKeyRules } from '../../keys/key-rules.ts';
 import type { KeyView } from '../../keys/key-view.ts';
 import { readNewKey } from '../../keys/new-key.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { writeSecret } from '../output.ts';
-import { agree, paint, type Terminal } from '../terminal.ts';
+import { canShowSecret, writeSecret } from '../output.ts';
+import { agree, paint, processTerminal, type Terminal } from '../terminal.ts';
 import { openBook, type KeysOptions } from './open-book.ts';
 import { moment, printKey } from './print-keys.ts';
 import { readFlags, type FieldFlags } from './written-fields.ts';
 
 /** `gatehouse keys create`: makes a key and shows its secret, once. */
-export function createKey(options: KeysOptions & FieldFlags & { readonly id?: string }): Promise<number> {
+export async function createKey(
+  options: KeysOptions & FieldFlags & { readonly id?: string },
+): Promise<number> {
+  if (!canShowSecret(processTerminal())) return exitCodes.output;
   const written = (): WrittenFields => ({ ...readFlags(options, Date.now()), id: options.id });
   const check = (config: Config): void => void readNewKey(written(), createKeyRules(config));
   return openBook({ ...options, create: true, check }, async ({ book, by, terminal }) => {
@@ -38,10 +41,11 @@ function validityOf({ state, notBefore, expiresAt }: KeyView): string {
 }
 
 /** `gatehouse keys rotate`: gives a key a new secret. */
-export function rotateKey(
+export async function rotateKey(
   id: string,
   options: KeysOptions & { readonly overlap?: string; readonly now?: boolean; readonly yes?: boolean },
 ): Promise<number> {
+  if (!canShowSecret(processTerminal())) return exitCodes.output;
   return openBook(options, async (open) => {
     const overlapMs = readOverlap(options);
     if (overlapMs === 0) {
