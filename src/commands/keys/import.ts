@@ -1,4 +1,4 @@
-import { constants, createReadStream } from 'node:fs';
+import { constants, createReadStream, fstatSync } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import type { Config } from '../../config/config.ts';
 import { whyUnreadable } from '../../config/read-text.ts';
@@ -19,6 +19,7 @@ export interface ImportFlags {
   readonly update?: boolean;
 }
 
+const standardInput = 0;
 const shownMax = 200;
 const progressEveryMs = 250;
 
@@ -26,7 +27,7 @@ const progressEveryMs = 250;
 export async function importKeys(file: string, options: KeysOptions & ImportFlags): Promise<number> {
   const check = async (config: Config): Promise<void> => {
     readKeyFields({ plan: options.plan }, createKeyRules(config));
-    if (file !== '-') await requireReadable(file);
+    await requireReadable(file);
   };
   try {
     return await openBook({ ...options, create: true, check }, (open) => takeOver(file, options, open));
@@ -37,10 +38,11 @@ export async function importKeys(file: string, options: KeysOptions & ImportFlag
   }
 }
 
-/** Reads nothing yet: from a pipe, that would be lost. */
+/** Reads nothing yet: from a pipe, that would be lost. A directory on standard input would be read as empty. */
 async function requireReadable(file: string): Promise<void> {
-  await access(file, constants.R_OK);
-  if (!(await stat(file)).isDirectory()) return;
+  if (file !== '-') await access(file, constants.R_OK);
+  const kind = file === '-' ? fstatSync(standardInput) : await stat(file);
+  if (!kind.isDirectory()) return;
   throw Object.assign(new Error('a directory holds no lines'), { code: 'EISDIR', syscall: 'read' });
 }
 

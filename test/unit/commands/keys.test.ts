@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { commandHere } from '../../helpers/command-here.ts';
 import { writeTemporary } from '../../helpers/config-file.ts';
 import { demoKey, type Yaml } from '../../helpers/start-gateway.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
+
+const main = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
 
 test('no store is made for a key that cannot be one', async (t) => {
   const { run, store } = withoutStore(t);
@@ -29,7 +33,7 @@ test('no store is made for a key that cannot be one', async (t) => {
 });
 
 test('no store is made for an import of what cannot be read, and the reason is told in words', async (t) => {
-  const { run, store } = withoutStore(t);
+  const { file, run, store } = withoutStore(t);
   const [missing, plan] = await Promise.all([
     run('import', 'no-such-file'),
     run('import', '-', '--plan', 'fre'),
@@ -40,6 +44,9 @@ test('no store is made for an import of what cannot be read, and the reason is t
   const directory = await run('import', tempFolder(t));
   assert.equal(directory.stderr, 'gatehouse: the file to import cannot be read: it is a directory\n');
   assert.equal(directory.code, 66);
+  const command = `${process.execPath} ${main} keys import - --config ${file} < .`;
+  const onStdin = spawnSync('sh', ['-c', command], { encoding: 'utf8' });
+  assert.deepEqual([onStdin.status, onStdin.stderr], [66, directory.stderr]);
   assert.equal(existsSync(store), false);
 });
 
