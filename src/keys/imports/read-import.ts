@@ -82,7 +82,7 @@ const columns = {
 type Column = keyof typeof columns;
 
 function createCsvReader(heading: string): Reader {
-  const names = splitCells(heading).map((cell) => cell.trim());
+  const names = splitCells(heading);
   const known = Object.keys(columns);
   const unknown = names.find((name) => !known.includes(name));
   if (unknown !== undefined) {
@@ -104,7 +104,7 @@ function createCsvReader(heading: string): Reader {
   };
 }
 
-/** The cells of a record (RFC 4180). */
+/** The cells of a record (RFC 4180), but for blanks around one that is not quoted: no field has any, and people write them. */
 function splitCells(record: string): string[] {
   const cells: string[] = [];
   let at = 0;
@@ -118,7 +118,9 @@ function splitCells(record: string): string[] {
       at = match.lastIndex;
     } else {
       const end = record.indexOf(',', at);
-      cells.push(record.slice(at, end < 0 ? undefined : end));
+      const cell = record.slice(at, end < 0 ? undefined : end).trim();
+      if (cell.startsWith('"')) throw malformed('has a blank in front of a quote');
+      cells.push(cell);
       at = end < 0 ? record.length : end;
     }
     at += 1;

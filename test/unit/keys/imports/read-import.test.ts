@@ -48,6 +48,16 @@ test('CSV is read by its heading, with quotes, empty cells, lists and ends of ei
   ]);
 });
 
+test('blanks around a cell are no part of it, unless it is quoted, and none stands in front of a quote', async () => {
+  const text = 'secret, plan , name\nabc , free,\t\n def,"free"," J "\nghi,free, "J"\njkl, free , J "x"\n';
+  assert.deepEqual(await read(text), [
+    { number: 2, fields: { secret: 'abc', plan: 'free' } },
+    { number: 3, fields: { secret: 'def', plan: 'free', name: ' J ' } },
+    { number: 4, fault: 'has a blank in front of a quote' },
+    { number: 5, fields: { secret: 'jkl', plan: 'free', name: 'J "x"' } },
+  ]);
+});
+
 for (const chunkBytes of [1, 2, 3, 1000]) {
   test(`a quoted cell holds its line breaks, and none of it is a record, ${chunkBytes} bytes at a time`, async () => {
     const text =
