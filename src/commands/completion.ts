@@ -7,6 +7,8 @@ interface CommandWords {
   /** `keys list`; '' for the program itself. */
   readonly path: string;
   readonly words: readonly Word[];
+  /** Whether a file can be written there, such as `keys import keys.csv`. */
+  readonly takesFile: boolean;
 }
 
 interface Word {
@@ -41,20 +43,22 @@ function wordsOf(command: Command, path: string): readonly CommandWords[] {
   const here = {
     path,
     words: [...commands, ...choices, ...options, { word: '--help', description: 'explain the command' }],
+    takesFile: command.registeredArguments.some((argument) => argument.name() === 'file'),
   };
   return [here, ...visible.flatMap((child) => wordsOf(child, `${path} ${child.name()}`.trim()))];
 }
 
 /**
  * Words that are neither an option nor a command are values; they follow the command, whose words are still offered. For the
- * value of an option files are offered, as a shell does by itself when it has nothing else. What is computed stands in `$((…))`: in a
- * slice zsh takes a letter after the colon for a modifier.
+ * value of an option, and where a command takes a file, files are offered, as a shell does by itself when it has nothing else. What
+ * is computed stands in `$((…))`: in a slice zsh takes a letter after the colon for a modifier.
  */
 function bashScript(name: string, commands: readonly CommandWords[]): string {
   const longestFirst = commands.toSorted((a, b) => b.path.length - a.path.length);
-  const cases = longestFirst.map(({ path, words }) => {
+  const cases = longestFirst.map(({ path, words, takesFile }) => {
     const pattern = path === '' ? '*' : `" ${path}"*`;
-    return `    ${pattern}) words="${words.map(({ word }) => word).join(' ')}" ;;`;
+    const filesFirst = takesFile ? '[[ ${COMP_WORDS[COMP_CWORD]} == -* ]] || return; ' : '';
+    return `    ${pattern}) ${filesFirst}words="${words.map(({ word }) => word).join(' ')}" ;;`;
   });
   const valued = new Set(
     commands.flatMap(({ words }) => words.filter((each) => each.takesValue)).map(({ word }) => word),

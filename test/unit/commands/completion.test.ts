@@ -15,6 +15,9 @@ for (const { words, offers } of [
   { words: ['gatehouse', 'completion', '--h'], offers: ['--help'] },
   { words: ['gatehouse', 'completion', "''"], offers: ['bash', 'zsh', 'fish', '--help'] },
   { words: ['gatehouse', 'check', '--config', "''"], offers: [] },
+  { words: ['gatehouse', 'keys', 'import', "''"], offers: [] },
+  { words: ['gatehouse', 'keys', 'import', '--plan', 'free', 'ke'], offers: [] },
+  { words: ['gatehouse', 'keys', 'import', '--u'], offers: ['--update'] },
 ]) {
   test(`bash offers ${offers.join(' ') || 'files'} for ${words.join(' ')}`, () => {
     const line = `COMP_WORDS=(${words.join(' ')}); COMP_CWORD=${words.length - 1}; _gatehouse; echo "\${COMPREPLY[@]}"`;
