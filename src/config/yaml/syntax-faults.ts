@@ -11,8 +11,9 @@ export function syntaxFaults(document: Document.Parsed, text: string): readonly 
   const errors = [...document.errors, ...document.warnings];
   const exhausted = errors.find(({ code }) => code === 'RESOURCE_EXHAUSTION');
   if (exhausted !== undefined) return [faultOf(exhausted, text)];
-  const last = errors.findIndex((error) => lossOf(error, text) !== undefined);
-  const loss = lossOf(errors[last], text);
+  const glued = gluedDash(text);
+  const last = errors.findIndex((error) => lossOf(error, text, glued) !== undefined);
+  const loss = lossOf(errors[last], text, glued);
   const before = loss === undefined ? errors : errors.slice(0, last);
   const faults = placed(before.slice(0, lookedAtMax), document, text).slice(0, reportedMax);
   return loss === undefined ? faults : [...faults, loss];
@@ -36,9 +37,14 @@ function faultOf({ code, pos: [at] }: YAMLError, text: string): SyntaxFault {
 }
 
 /** A mistake after which the parser takes everything for something else. */
-function lossOf(error: YAMLError | undefined, text: string): SyntaxFault | undefined {
+function lossOf(
+  error: YAMLError | undefined,
+  text: string,
+  glued: Mistake | undefined,
+): SyntaxFault | undefined {
   if (error === undefined) return undefined;
   const [at] = error.pos;
+  if (glued !== undefined && glued.from <= at && at < glued.to) return glued.fault;
   if (text.startsWith('${', at - 1)) return { offset: at - 1, message: unquotedSentence };
   if (error.code !== 'UNEXPECTED_TOKEN') return undefined;
   const sign = text.charAt(at);
@@ -46,6 +52,15 @@ function lossOf(error: YAMLError | undefined, text: string): SyntaxFault | undef
   const gap = endBefore(at, text);
   const isBetween = /[[{]/.test(sign) && /[\]}]/.test(text.charAt(gap - 1));
   return isBetween ? { offset: gap, message: commaSentence } : undefined;
+}
+
+/** The first line such as `-{ path: /x }`, which is taken for text, and often the next line too. */
+function gluedDash(text: string): Mistake | undefined {
+  const found = /^[ \t]*-[[{].*\n?.*/m.exec(text);
+  if (found === null) return undefined;
+  const { index: from } = found;
+  const fault = { offset: text.indexOf('-', from), message: 'a space is missing after this -' };
+  return { from, to: from + found[0].length, fault };
 }
 
 /** Each error as what was wrong before it, if that can be told. */
@@ -120,15 +135,15 @@ function deepLines(errors: readonly YAMLError[], text: string): ReadonlyMap<numb
   );
 }
 
-interface LostComma {
-  /** Everything the parser says in between is about the comma. */
+interface Mistake {
+  /** Everything the parser says in between is about it. */
   readonly from: number;
   readonly to: number;
   readonly fault: SyntaxFault;
 }
 
-function lostCommas(errors: readonly YAMLError[], text: string): readonly LostComma[] {
-  const commas = errors.flatMap((error): readonly LostComma[] => {
+function lostCommas(errors: readonly YAMLError[], text: string): readonly Mistake[] {
+  const commas = errors.flatMap((error): readonly Mistake[] => {
     const [from, to] = error.pos;
     if (error.code === 'BLOCK_IN_FLOW') return commaBeforeKey(from, to, text);
     // The parser passes over a word that follows a bracket, and then finds that something is missing.
@@ -144,7 +159,7 @@ function lostCommas(errors: readonly YAMLError[], text: string): readonly LostCo
 }
 
 /** In `{ cost: 1 body: none }` the parser takes `1 body: none` for a mapping. An intended one begins a line. */
-function commaBeforeKey(from: number, to: number, text: string): readonly LostComma[] {
+function commaBeforeKey(from: number, to: number, text: string): readonly Mistake[] {
   const isMeant = text.slice(text.lastIndexOf('\n', from - 1) + 1, from).trim() === '';
   const colon = text.slice(from, to).search(/:\s/);
   if (isMeant || colon === -1 || /^-\s/.test(text.slice(from, from + 2))) return [];

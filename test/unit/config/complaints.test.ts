@@ -93,6 +93,26 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     says: ['1:22: a comma is missing here'],
   },
   {
+    name: 'a dash without a space after it',
+    text: 'routes:\n  -{ path: /v1/a, methods: [GET] }\n  - { path: /v1/b }',
+    says: ['2:3: a space is missing after this -'],
+  },
+  {
+    name: 'such a dash in the last item',
+    text: 'routes:\n  - { path: /v1/a }\n  -{ path: /v1/b, methods: [GET] }\nversions: { v1: { upstream: a }',
+    says: ['3:3: a space is missing after this -'],
+  },
+  {
+    name: 'such a dash in front of several lines',
+    text: 'routes:\n  -{ path: /v1/a,\n      methods: [GET] }',
+    says: ['2:3: a space is missing after this -'],
+  },
+  {
+    name: 'what looks like it within a text',
+    text: 'routes:\n  - name: |\n      -{ a }\n    path: /v1/a\n    cost: }',
+    says: ['5:11: this } closes nothing'],
+  },
+  {
     name: 'a mapping of lines inside braces',
     text: 'log: { a:\n  b c: d }\nlisten: { a: b: c }\n',
     says: [
