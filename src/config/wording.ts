@@ -10,8 +10,12 @@ export function show(value: unknown): string {
   if (typeof value === 'object') return 'a mapping';
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (typeof value !== 'string') return typeof value;
-  const safe = withoutCredentials(withoutNextLine(value));
-  return JSON.stringify(safe.length > shownMax ? `${safe.slice(0, shownMax)}…` : safe);
+  return showText(withoutCredentials(withoutNextLine(value)));
+}
+
+/** The same of a text in which an @ or a colon means nothing, as in a regular expression. */
+export function showText(text: string): string {
+  return JSON.stringify(text.length > shownMax ? `${text.slice(0, shownMax)}…` : text);
 }
 
 /** Whether a key of the file may be shown whole. A longer one, or one with other characters, may be a secret. */

@@ -1,7 +1,7 @@
 import { isObject } from '../../content/is-object.ts';
 import { slownessOf, type Slowness } from '../body-schema/patterns/slow-pattern.ts';
 import { subschemas } from '../body-schema/subschemas.ts';
-import { show } from '../wording.ts';
+import { showText } from '../wording.ts';
 import { sizeOrZero } from './amounts.ts';
 import type { Rule } from './draft.ts';
 
@@ -53,7 +53,7 @@ function faultOf(pattern: string, { maxLength, sizeMax }: Bounds): Fault | undef
   if (slowness === undefined) return undefined;
   const lengthMax = lengthMaxOf(slowness);
   if (textLength <= lengthMax) return undefined;
-  return { why: `${show(pattern)} ${reasonOf(slowness)}`, lengthMax };
+  return { why: `${showText(pattern)} ${reasonOf(slowness)}`, lengthMax };
 }
 
 interface Bounds {
@@ -72,12 +72,12 @@ const hold = 'a hostile text can make it hold up every request';
 
 function reasonOf(slowness: Slowness): string {
   if (slowness.kind === 'doubling')
-    return `can read what its ${show(slowness.at)} repeats in ever more ways, and ${hold}: let each character fit in one way`;
+    return `can read what its ${showText(slowness.at)} repeats in ever more ways, and ${hold}: let each character fit in one way`;
   if (slowness.kind === 'dividing')
-    return `can divide a text anywhere between its ${slowness.at.map(show).join(' and ')}, and ${hold} for seconds: let the two share no character`;
+    return `can divide a text anywhere between its ${slowness.at.map(showText).join(' and ')}, and ${hold} for seconds: let the two share no character`;
   if (slowness.kind === 'searching')
-    return `searches for its ${show(slowness.at)} again from each character, and ${hold} for seconds: begin it with "^"`;
+    return `searches for its ${showText(slowness.at)} again from each character, and ${hold} for seconds: begin it with "^"`;
   if (slowness.kind === 'counting')
-    return `counts its ${show(slowness.at)} again from each character, and ${hold}: begin it with "^" or lower the counts`;
+    return `counts its ${showText(slowness.at)} again from each character, and ${hold}: begin it with "^" or lower the counts`;
   return `is too large to tell whether ${hold}: make it smaller`;
 }

@@ -361,7 +361,7 @@ test('a pattern that a hostile text can slow down is a warning, one of its prope
             d: { pattern: '^\\s+|\\s+$' }
             e: { pattern: '^\\d+\\w+!$', maxLength: 1001 }
             f: { pattern: '^\\d+\\w+!$', maxLength: 1000 }
-            g: { pattern: '\\w{1,400}!' }
+            g: { pattern: '\\w{1,400}@' }
             h: { pattern: '\\w{1,400}!', maxLength: 32768 }
             i: { pattern: '([a-z]{1,20} ?){1,3}!', maxLength: 2048 }
             j: { pattern: '([a-z]{1,20} ?){1,3}!', maxLength: 498 }
@@ -379,7 +379,7 @@ test('a pattern that a hostile text can slow down is a warning, one of its prope
     `properties.c.pattern: "^(a+)+$" ${doubling('a')}, or set maxLength to 16 or less`,
     String.raw`properties.d.pattern: "^\\s+|\\s+$" searches for its "\\s" again from each character, ${hold} for seconds: begin it with "^", or set maxLength to 1000 or less`,
     String.raw`properties.e.pattern: "^\\d+\\w+!$" can divide a text anywhere between its "\\d" and "\\w", ${hold} for seconds: let the two share no character, or set maxLength to 1000 or less`,
-    String.raw`properties.g.pattern: "\\w{1,400}!" counts its "\\w" again from each character, ${hold}: begin it with "^" or lower the counts, or set maxLength to 1000 or less`,
+    String.raw`properties.g.pattern: "\\w{1,400}@" counts its "\\w" again from each character, ${hold}: begin it with "^" or lower the counts, or set maxLength to 1000 or less`,
     `properties.i.pattern: "([a-z]{1,20} ?){1,3}!" counts its "[a-z]" again from each character, ${hold}: begin it with "^" or lower the counts, or set maxLength to 498 or less`,
     `patternProperties["…"]: "^(x*y*)*$" ${doubling('x')}, or set propertyNames: { maxLength: 16 }`,
   ]);
