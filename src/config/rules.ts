@@ -48,6 +48,7 @@ export const rules: readonly Rule[] = [
   routes.costHeadersCorrectACost,
   bodies.patternsAreQuick,
   uploads.filesFitBodies,
+  uploads.requiredFilesFitForms,
   uploads.fieldsFitMemory,
   uploads.extensionsFitTypes,
   uploads.typesAreKnown,

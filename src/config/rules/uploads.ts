@@ -9,7 +9,7 @@ import { readFieldKinds } from '../body-schema/field-kinds.ts';
 import { childPointer } from '../json-pointer.ts';
 import type { RawRoute } from '../schema.ts';
 import { printSize } from '../units.ts';
-import { showName, suggestNear } from '../wording.ts';
+import { counted, showName, suggestNear } from '../wording.ts';
 import { sizeOrZero } from './amounts.ts';
 import type { Draft, Rule } from './draft.ts';
 
@@ -35,6 +35,21 @@ export const filesFitBodies: Rule = ({ config }, report) => {
   for (const file of bodiesOf(config).flatMap((body) => body.file ?? [])) {
     if (sizeOrZero(file.minSize) > sizeOrZero(file.maxSize))
       report.problem(file, 'minSize', 'is more than maxSize');
+  }
+};
+
+/** A form holds all files that must be there. */
+export const requiredFilesFitForms: Rule = ({ config }, report) => {
+  for (const upload of formsOf(config)) {
+    if (report.isBroken(upload, 'maxSize', 'files')) continue;
+    const required = Object.values(upload.files).filter((field) => field.required);
+    const least = required.reduce((sum, { minSize }) => sum + sizeOrZero(minSize), 0);
+    if (least < sizeOrZero(upload.maxSize)) continue;
+    report.problem(
+      upload,
+      'maxSize',
+      'has no room for all required files, each of at least its minSize, so every form is refused',
+    );
   }
 };
 
@@ -84,12 +99,17 @@ export const typesAreKnown: Rule = ({ config }, report) => {
 
 const privateType = /\/(?:x[-.]|vnd\.|prs\.)/i;
 
-/** A required text field must be one that is taken. */
+/** A required text field must be one that is taken, beside all the others. */
 export const requiredFieldsAreTaken: Rule = ({ config }, report) => {
   for (const { files, fields } of formsOf(config)) {
-    const { names, schema } = fields;
+    const { maxCount, names, schema } = fields;
     if (!isObject(schema) || !Array.isArray(schema['required']) || report.isBroken(fields, 'names')) continue;
-    for (const name of schema['required'].filter((each) => typeof each === 'string')) {
+    const required = schema['required'].filter((each) => typeof each === 'string');
+    if (required.length > maxCount) {
+      const why = `is less than the ${counted(required.length, 'field')} that schema requires`;
+      report.problem(fields, 'maxCount', `${why}, so every form is refused`);
+    }
+    for (const name of required) {
       const isFile = Object.hasOwn(files, name);
       if (!isFile && (names?.includes(name) ?? true)) continue;
       const why = isFile

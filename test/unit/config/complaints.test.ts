@@ -1034,6 +1034,17 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     says: ['4:86: routes[0].body.upload.files.file.minSize: is more than maxSize'],
   },
   {
+    name: 'files that cannot all be in their form',
+    text: routes(
+      upload(
+        'maxSize: 12MB, files: { a: { minSize: 6MB }, b: { minSize: 6MB }, c: { minSize: 6MB, required: false } }',
+      ),
+    ),
+    says: [
+      '4:55: routes[0].body.upload.maxSize: has no room for all required files, each of at least its minSize, so every form is refused',
+    ],
+  },
+  {
     name: 'text fields that do not fit memory',
     text: routes(upload('files: {}, fields: { maxCount: 1000, maxSize: 16KB }')),
     says: [
@@ -1086,6 +1097,15 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     says: [
       '4:105: routes[0].body.upload.fields.schema.required: asks for "b", which is not one of names, so every form is refused: add it to names, or remove it here',
       '4:105: routes[0].body.upload.fields.schema.required: asks for "f", which is one of files and not a text field, so every form is refused: remove it here',
+    ],
+  },
+  {
+    name: 'more required text fields than a form may have',
+    text: routes(
+      upload('files: { f: {} }, fields: { maxCount: 1, schema: { required: [a, b], properties: {} } }'),
+    ),
+    says: [
+      '4:83: routes[0].body.upload.fields.maxCount: is less than the 2 fields that schema requires, so every form is refused',
     ],
   },
   {
