@@ -339,6 +339,28 @@ test('many failed tokens are slowed down, and a valid one from the same address 
   assert.ok(!gateway.logText().includes('wrong-token'));
 });
 
+test('a few requests that are pipelined are answered in their order', async (t) => {
+  const client = await openRaw(t, port);
+  const lines = ['GET /livez', 'GET /openapi.json', `GET ${path}`, 'GET /nowhere'];
+  client.write(Buffer.concat([...lines, ...lines].map((line) => raw(line))));
+  const answers = await client.responses(8);
+  const statuses = [200, 200, 200, 404];
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [...statuses, ...statuses],
+  );
+});
+
+for (const target of ['/openapi.json', '/livez', '/v1/keys']) {
+  test(`a client without a token that pipelines a thousand times ${target} is cut at the seventeenth`, async (t) => {
+    const client = await openRaw(t, port);
+    client.write(Buffer.concat(Array.from({ length: 1000 }, () => requestBytes(`GET ${target}`, [host]))));
+    const answers = parseResponses(await client.receivedUntilClose(), { methods: [], closed: true });
+    assert.ok(answers.length <= 16, `${answers.length} answers`);
+    assert.equal((await ask('GET', path)).status, 200);
+  });
+}
+
 test('a client that breaks off in the middle of an import shakes nothing', async (t) => {
   const client = await openRaw(t, port);
   client.write(
