@@ -1,5 +1,6 @@
+import type { RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import express, { type Express, type NextFunction, type Request, type Response } from 'express';
+import express, { type NextFunction, type Request, type Response } from 'express';
 import type { Address } from '../config/config.ts';
 import { closed, listening } from '../door/acceptors.ts';
 import { describeCause } from '../telemetry/log.ts';
@@ -24,7 +25,7 @@ export interface AdminParts extends ApiParts {
 
 /** The second listener before it listens. */
 export interface Admin {
-  readonly app: Express;
+  readonly handle: RequestListener;
   /** Takes no more requests for the API, and resolves once those taken whole are done. The probes and metrics go on. */
   readonly drain: () => Promise<void>;
 }
@@ -95,17 +96,26 @@ export function createAdmin(parts: AdminParts): Admin {
     if (!known) logger.error({ cause: describeCause(error) }, 'a fault on the admin listener');
     sendAnswer(req, res, known ? error : internalProblem());
   });
-  return { app, drain: () => api.drain() };
+  return {
+    // Express asks nobody for a target that it cannot read: it would answer in its own way, and only once a body has come.
+    handle: (req, res) => {
+      app(req as Request, res as Response, () => {
+        res.shouldKeepAlive = false;
+        sendAnswer(req, res, new AdminProblem('malformed', 'The target is malformed'));
+      });
+    },
+    drain: () => api.drain(),
+  };
 }
 
 function refuseMethod(): never {
   throw onlyRead();
 }
 
-export async function listenAdmin({ app, drain }: Admin, { host, port }: Address): Promise<AdminListener> {
+export async function listenAdmin({ handle, drain }: Admin, { host, port }: Address): Promise<AdminListener> {
   // An import may take its time. The code that reads a body waits only while something comes.
   const server = http.createServer({ headersTimeout: 10_000, requestTimeout: 0 });
-  const answer = boundPipelining(app);
+  const answer = boundPipelining(handle);
   server.on('request', answer);
   // "100 Continue" is sent by the code that reads the body.
   server.on('checkContinue', answer);

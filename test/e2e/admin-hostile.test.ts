@@ -52,6 +52,17 @@ for (const target of [
   });
 }
 
+test('a target that no router can read is refused as all else is, whether its body comes or not', async (t) => {
+  for (const headers of [[], [['Content-Length', '100'] as const]]) {
+    const line = headers.length === 0 ? 'GET http://[/livez' : 'POST http://[/v1/keys';
+    const answer = await exchange(t, port, requestBytes(line, [host, ...headers]));
+    assert.deepEqual(
+      [answer.status, answer.headers['cache-control'], answer.headers['connection'], answer.text],
+      [400, 'no-store', 'close', '{"error":"The target is malformed","code":"malformed"}'],
+    );
+  }
+});
+
 test('a wrong method is 405 and says which are right; OPTIONS gives no other origin a permission', async (t) => {
   for (const [method, at, allowed] of [
     ['DELETE', '/v1/keys', 'GET, HEAD, POST, OPTIONS'],
