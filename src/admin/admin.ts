@@ -8,7 +8,7 @@ import type { MetricsSource } from '../telemetry/metrics.ts';
 import { http } from '../wire/http.ts';
 import { endBehindUpgrade } from '../wire/ignored-upgrade.ts';
 import { createApi, isApiPath, type ApiParts } from './api.ts';
-import { boundPipelining } from './bound-pipelining.ts';
+import { leadRequests } from './client-connections.ts';
 import { createConsole } from './console/console.ts';
 import { createDocument } from './document.ts';
 import { createGuard } from './guard.ts';
@@ -115,12 +115,7 @@ function refuseMethod(): never {
 export async function listenAdmin({ handle, drain }: Admin, { host, port }: Address): Promise<AdminListener> {
   // An import may take its time. The code that reads a body waits only while something comes.
   const server = http.createServer({ headersTimeout: 10_000, requestTimeout: 0 });
-  const answer = boundPipelining(handle);
-  server.on('request', answer);
-  // "100 Continue" is sent by the code that reads the body.
-  server.on('checkContinue', answer);
-  // Node would refuse any other expectation in its own way, before a token was checked. It may be ignored (RFC 9110, §10.1.1).
-  server.on('checkExpectation', answer);
+  leadRequests(server, handle);
   await listening(server, { host, port });
   const bound = server.address() as AddressInfo;
   return {

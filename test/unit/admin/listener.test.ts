@@ -8,7 +8,7 @@ import { openStore } from '../../../src/stores/open-store.ts';
 import { createLogger } from '../../../src/telemetry/log.ts';
 import { writeTemporary } from '../../helpers/config-file.ts';
 import { until } from '../../helpers/poll.ts';
-import { openRaw, requestBytes } from '../../helpers/raw-socket.ts';
+import { openRaw, requestBytes, type RawSocket } from '../../helpers/raw-socket.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
 
 const token = 'a-token-of-enough-letters';
@@ -118,6 +118,33 @@ for (const target of ['GET /livez', 'POST /livez', 'GET /metrics', 'GET /openapi
     await until(() => client.closed, { within: 5500 });
   });
 }
+
+test('connections on which nothing is asked give way to those that come, and an import under way does not', async (t) => {
+  const { url, get } = await listen(t, `{ token: ${token} }`);
+  const port = Number(new URL(url).port);
+  const importing = await openRaw(t, port);
+  const rows = 'secret,plan\nforeign-key-00000001,free\n';
+  const headers = [
+    ['Host', 'localhost'],
+    ['Authorization', `Bearer ${token}`],
+    ['Content-Type', 'text/csv'],
+    ['Content-Length', String(rows.length)],
+    ['Expect', '100-continue'],
+  ] as const;
+  importing.write(requestBytes('POST /v1/import', headers));
+  await importing.receivedUntil((bytes) => bytes.includes('100 Continue'));
+  const idle: RawSocket[] = [];
+  for (let i = 0; i < 100; i += 1) idle.push(await openRaw(t, port));
+  await until(() => idle.filter(({ closed }) => closed).length === 37, { what: '63 left beside the import' });
+  assert.ok(
+    idle.slice(0, 37).every(({ closed }) => closed),
+    'the oldest went',
+  );
+  assert.equal((await get('/livez')).status, 200);
+  importing.write(rows);
+  const answers = await importing.responses(2);
+  assert.match(answers.at(-1)?.text ?? '', /"added":1/);
+});
 
 test('a gateway that stops takes no more changes, and goes on with its probes', async (t) => {
   const { get, listener } = await listen(t, `{ token: ${token} }`);

@@ -1,0 +1,58 @@
+import type { RequestListener, Server } from 'node:http';
+import type { Socket } from 'node:net';
+
+/** Callers need the open files too. */
+const connectionsMax = 64;
+
+/** An operator's program waits for each answer; this is far more than any asks for ahead. */
+const unansweredMax = 16;
+
+/**
+ * Leads the requests of a server to the listener, and bounds what clients may take before they have shown a token: Node bounds
+ * neither connections nor what is asked ahead on one.
+ */
+export function leadRequests(server: Server, listener: RequestListener): void {
+  /** How many answers each open connection waits for. The one that was used last is at the end. */
+  const unanswered = new Map<Socket, number>();
+
+  /** One on which nothing is under way, or whose client does not take its answer; a new one may be a probe. */
+  function findSpare(): Socket | undefined {
+    for (const [socket, count] of unanswered) if (count === 0 || socket.writableLength > 0) return socket;
+    return undefined;
+  }
+
+  function end(socket: Socket): void {
+    unanswered.delete(socket);
+    socket.destroy();
+  }
+
+  function take(socket: Socket): void {
+    if (unanswered.size >= connectionsMax) end(findSpare() ?? socket);
+    if (socket.destroyed) return;
+    unanswered.set(socket, 0);
+    socket.once('close', () => unanswered.delete(socket));
+  }
+
+  /** Node hands on all the requests of one read, a thousand perhaps, and keeps each answer until the client takes it. */
+  const answer: RequestListener = (req, res) => {
+    const { socket } = req;
+    const count = unanswered.get(socket);
+    if (count === undefined) return;
+    if (count === unansweredMax) return end(socket);
+    unanswered.set(socket, count + 1);
+    res.once('close', () => {
+      const left = unanswered.get(socket);
+      if (left === undefined) return;
+      unanswered.delete(socket);
+      unanswered.set(socket, left - 1);
+    });
+    listener(req, res);
+  };
+
+  server.on('connection', take);
+  server.on('request', answer);
+  // "100 Continue" is sent by the code that reads the body.
+  server.on('checkContinue', answer);
+  // Node would refuse any other expectation in its own way, before a token was checked. It may be ignored (RFC 9110, §10.1.1).
+  server.on('checkExpectation', answer);
+}
