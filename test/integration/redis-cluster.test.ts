@@ -13,11 +13,12 @@ import { createLink } from '../../src/stores/redis/link.ts';
 import { nameKeys } from '../../src/stores/redis/names.ts';
 import { slotOf } from '../../src/stores/redis/slot.ts';
 import { aKey, aNote } from '../helpers/a-key.ts';
+import { freePort } from '../helpers/free-port.ts';
 import { aDraw, usedOf } from '../helpers/ledger-orders.ts';
 import { testLedger } from '../helpers/ledger-suite.ts';
 import { until } from '../helpers/poll.ts';
 import { startRedisCluster, type RedisCluster } from '../helpers/redis-cluster.ts';
-import type { RedisServer } from '../helpers/redis-server.ts';
+import { startRedisServer, type RedisServer } from '../helpers/redis-server.ts';
 import { counters, failureOf, openWithDeadline, outcomeOf, recovers } from '../helpers/store-faults.ts';
 
 const cluster = await startRedisCluster({ after });
@@ -36,6 +37,36 @@ test('a node that evicts is told of', async (t) => {
   t.after(() => store.close());
   await until(() => told.length > 0);
   assert.deepEqual(told, ['allkeys-lru']);
+});
+
+test('why a cluster cannot be reached is told', async (t) => {
+  const nobody = await openWithDeadline(t, `redis+cluster://127.0.0.1:${await freePort()}`);
+  await until(async () => (await failureOf(nobody.ping())).message.endsWith('(ECONNREFUSED)'));
+});
+
+test('what a user may not ask a cluster before it is ready is told', async (t) => {
+  const asUser = `${cluster.url.replace('//', '//somebody:swordfish@')}?prefix=${randomUUID()}:`;
+  const setUser = (...rules: readonly string[]) =>
+    Promise.all(cluster.nodes.map((node) => node.say('ACL', 'SETUSER', 'somebody', ...rules)));
+  t.after(() => Promise.all(cluster.nodes.map((node) => node.say('ACL', 'DELUSER', 'somebody'))));
+  for (const command of ['cluster|slots', 'cluster|info']) {
+    await setUser('on', '>swordfish', '~*', '&*', '+@all', `-${command}`);
+    const store = await openWithDeadline(t, asUser);
+    const says = `Redis does not permit our user the command ${command}`;
+    await until(async () => (await failureOf(store.ping())).message.endsWith(says));
+    await setUser(`+${command}`);
+    await until(async () => (await outcomeOf(store.ping())) === undefined);
+  }
+});
+
+test('a cluster that says it is down when it is connected to is told as that', async (t) => {
+  const args = ['--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1'];
+  const { port, ...node } = await startRedisServer(t, { args });
+  // Of 16384 slots it serves one.
+  await node.say('CLUSTER', 'ADDSLOTS', 0);
+  const store = await openWithDeadline(t, `redis+cluster://127.0.0.1:${port}`);
+  const says = 'Redis is not connected: Redis says that the cluster is down';
+  await until(async () => (await failureOf(store.ping())).message === says);
 });
 
 test('a node that is stopped fails its own keys in time and leaves the others alone', async (t) => {

@@ -4,6 +4,7 @@ import { test, type TestContext } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import type { DrawOrder } from '../../src/stores/ledger.ts';
 import type { Store } from '../../src/stores/store.ts';
+import { freePort } from '../helpers/free-port.ts';
 import { aCounter, aDraw, usedOf } from '../helpers/ledger-orders.ts';
 import { listen } from '../helpers/listen.ts';
 import { until } from '../helpers/poll.ts';
@@ -146,6 +147,19 @@ test('a master that no sentinel knows is told as that', async (t) => {
   const { url } = await startRedisSentinel(t);
   const store = await openWithDeadline(t, url.replace(/\/[^/]*$/, '/wrong'));
   assert.match((await failureOf(store.ping())).message, /has no master of this name, say its sentinels/);
+});
+
+test('sentinels that are not there are told as that', async (t) => {
+  const store = await openWithDeadline(t, `redis+sentinel://127.0.0.1:${await freePort()}/main`);
+  const { message } = await failureOf(store.ping());
+  assert.match(message, /Redis cannot be found: the last sentinel that was asked cannot be reached$/);
+});
+
+test('a sentinel that is addressed as a plain Redis is told as one', async (t) => {
+  const { sentinel } = await startRedisSentinel(t);
+  const store = await openWithDeadline(t, sentinel.url);
+  const { message } = await failureOf(store.keys.listKeys('', 1));
+  assert.match(message, /does not know a command .* or a sentinel: that is written redis\+sentinel:\/\//);
 });
 
 test('a sentinel that wants a password is told as that', async (t) => {

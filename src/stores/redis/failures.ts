@@ -61,6 +61,12 @@ const refusals: readonly {
     means: 'is no sentinel (a single Redis is written redis://)',
     general: true,
   },
+  {
+    code: 'unknown command',
+    means:
+      'does not know a command that is needed (it is older than 6.2, or a sentinel: that is written redis+sentinel://)',
+    general: true,
+  },
   { code: 'ASK', means: 'is moving the slot', general: false, mayPass: true },
   { code: 'MISCONF', means: 'cannot write its snapshots to disk', general: true },
   { code: 'NOREPLICAS', means: 'has too few replicas to accept writes', general: true },
@@ -104,8 +110,11 @@ const denials: readonly { says: RegExp; what: string; general: boolean; midway: 
 /** A cluster answered each time that the slot is at, or on its way to, another node. */
 const sentOnTooOften = /^Too many Cluster redirections\. Last error: ReplyError: (?:MOVED|ASK|TRYAGAIN)\b/;
 
-/** What ioredis says of servers that are not there, without a code of their own. */
-const tellsOfClose = /^(?:Connection is closed\.|All sentinels are unreachable)/;
+/** Of a sentinel that is not there, says nothing or has a certificate that is not trusted ioredis does not tell which. */
+const silentSentinel = { means: 'cannot be reached', mayPass: true };
+
+/** What ioredis says of a server that is not there, without a code of its own. */
+export const connectionClosed = 'Connection is closed.';
 
 const socketTimeout = /^Socket timeout\. .* in (\d+)ms/;
 
@@ -144,21 +153,19 @@ export function describeFailure(thrown: unknown, whyAway: Reason): Failure {
       answered: true,
     };
   }
-  const sentinel = findRefusal(
-    /^All sentinels are unreachable\..* Last error: (.*)/s.exec(message)?.[1] ?? '',
-  );
-  if (sentinel !== undefined) {
-    const what = `cannot be found: the last sentinel that was asked ${sentinel.means}`;
-    return fail(what, { mayHaveHappened: false, general: true, mayPass: sentinel.mayPass });
-  }
   if (/No such master with that name/.test(message)) {
     return fail('has no master of this name, say its sentinels', { mayHaveHappened: false, general: true });
+  }
+  if (message.startsWith('All sentinels are unreachable')) {
+    const { means, mayPass } = findRefusal(/ Last error: (.*)/s.exec(message)?.[1] ?? '') ?? silentSentinel;
+    const what = `cannot be found: the last sentinel that was asked ${means}`;
+    return fail(what, { mayHaveHappened: false, general: true, mayPass });
   }
   const socket = /^[A-Z][A-Z0-9_]{2,40}$/.test(code) ? ` (${code})` : '';
   return fail(`closed the connection or cannot be reached${socket}`, {
     mayHaveHappened: !neverSent.has(code),
     general: true,
-    mayPass: passing.has(code) || tellsOfClose.test(message),
+    mayPass: passing.has(code) || message === connectionClosed,
   });
 }
 

@@ -1,4 +1,5 @@
 import type { Redis, RedisOptions } from 'ioredis';
+import { connectionClosed } from './failures.ts';
 
 /** The answers to a password where Redis has none, or does not know users yet. ioredis goes on without it. */
 const needlessPassword =
@@ -24,9 +25,22 @@ export function mindGreeting(client: Redis): Redis {
         if (!needlessPassword.test(error.message)) throw error;
       }),
     // A cluster asks where its slots are through a new duplicate each time.
-    duplicate: (options: Partial<RedisOptions>) => mindGreeting(duplicate(options)),
+    duplicate: (options: Partial<RedisOptions>) => tellWhyClosed(mindGreeting(duplicate(options))),
   });
   return client.on('ready', () => introduce(client));
+}
+
+/** Why a connection could not be made is an event that the cluster ignores: all that its question hears is that it was closed. */
+function tellWhyClosed(client: Redis): Redis {
+  const ask = client.cluster.bind(client);
+  let why: Error | undefined;
+  client.on('error', (error: Error) => (why = error));
+  return Object.assign(client, {
+    cluster: (what: 'SLOTS', answer: (error?: Error | null, slots?: unknown) => void) =>
+      ask(what, (error, slots) =>
+        answer(error?.message === connectionClosed ? (why ?? error) : error, slots),
+      ),
+  });
 }
 
 /** A server that takes our connection may answer anything. */

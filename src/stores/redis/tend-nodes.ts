@@ -1,4 +1,4 @@
-import type { Cluster, Redis } from 'ioredis';
+import { ReplyError, type Cluster, type Redis } from 'ioredis';
 import { mindGreeting } from './mind-greeting.ts';
 import { tellUnsent } from './tell-unsent.ts';
 
@@ -8,6 +8,7 @@ const slotsRefreshMs = 1000;
 export function tendNodes(cluster: Cluster): void {
   refreshSlots(cluster);
   tellUnsent(cluster);
+  tellWhyNotReady(cluster);
   // Not before the cluster is ready: a node that has begun to try never ends, and the client waits for all of them to end.
   cluster.on('ready', () => cluster.nodes('master').forEach(connect));
   cluster.on('+node', (node: Redis) => {
@@ -26,6 +27,20 @@ function refreshSlots(cluster: Cluster): void {
   cluster.on('ready', () => {
     stop();
     timer = setInterval(() => cluster.refreshSlotsCache(), slotsRefreshMs).unref();
+  });
+}
+
+/** Whether the cluster is up it asks before it is ready. A no, or that it may not ask, it keeps to itself and tries again. */
+function tellWhyNotReady(cluster: Cluster): void {
+  const ask = cluster.cluster.bind(cluster);
+  Object.assign(cluster, {
+    cluster: (what: 'INFO', answer: (error?: Error | null, text?: unknown) => void) =>
+      ask(what, (error, text) => {
+        const isDown = typeof text === 'string' && text.includes('cluster_state:fail');
+        const why = isDown ? new ReplyError('CLUSTERDOWN') : error;
+        if (why) cluster.emit('error', why);
+        answer(error, text);
+      }),
   });
 }
 
