@@ -75,9 +75,12 @@ export class ChunkDecoder {
     }
     this.#trailerBytes += line.length;
     if (this.#trailerBytes > lineBytesMax) throw new NonsenseAnswer('its trailers are too long');
-    if (!isHeaderLine(line)) throw new NonsenseAnswer('its trailers are malformed');
+    if (!isHeaderLine(line) || framing.test(line)) throw new NonsenseAnswer('its trailers are malformed');
   }
 }
+
+/** Trailers that Node's own parser refuses, which reads for the streamed lane: they say where the body ends. */
+const framing = /^(?:content-length:|transfer-encoding:[\t ]*\r\n$)/i;
 
 /**
  * For a size with its extensions (CVE-2024-22019), and for all trailers together. All extensions together have no bound: an

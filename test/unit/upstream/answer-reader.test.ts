@@ -135,6 +135,8 @@ const nonsense: readonly [name: string, wire: string, message: RegExp][] = [
   ['a control in an extension', `${chunked}2;a=\x00\r\nok\r\n0\r\n\r\n`, /no size/],
   ['a chunk that is longer than its size', `${chunked}1\r\nok\r\n0\r\n\r\n`, /longer than its size/],
   ['a trailer without a colon', `${chunked}0\r\nX\r\n\r\n`, /trailers are malformed/],
+  ['a trailer that frames', `${chunked}0\r\ncontent-length: 2\r\n\r\n`, /trailers are malformed/],
+  ['a trailer without a coding', `${chunked}0\r\nTransfer-Encoding: \r\n\r\n`, /trailers are malformed/],
   ['extensions without end', `${chunked}2;${'a'.repeat(20_000)}\r\n`, /too long/],
   ['trailers without end', `${chunked}0\r\n${'X: y\r\n'.repeat(4000)}\r\n`, /too long/],
 ];
