@@ -122,15 +122,17 @@ function describe(operation: Operation): Schema {
 }
 
 /** The statuses with which an operation may refuse. */
-function problemStatusesOf({ path, body, conditional, role }: Operation): readonly number[] {
+function problemStatusesOf({ path, body, conditional, role, tag }: Operation): readonly number[] {
   return [
     400,
     401,
     403,
     ...(path.includes('{id}') ? [404] : []),
-    ...(path.includes('{id}') || role === 'write' ? [409] : []),
+    // Changes may clash, and usage may be that of a plan which is gone.
+    ...(role === 'write' || tag === 'Usage' ? [409] : []),
     ...(conditional ? [412] : []),
-    ...(body.kind === 'none' ? [] : [413, 415]),
+    ...(body.kind === 'none' || body.kind === 'lines' ? [] : [413]),
+    ...(body.kind === 'none' ? [] : [415]),
     421,
     422,
     429,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { createAdminClient } from '../helpers/admin-client.ts';
+import { operations } from '../../src/admin/operations.ts';
+import { createAdminClient, type AdminRequest } from '../helpers/admin-client.ts';
 import { parseResponses } from '../helpers/parse-responses.ts';
 import { until } from '../helpers/poll.ts';
 import { exchange, openRaw, requestBytes, type RawSocket } from '../helpers/raw-socket.ts';
@@ -249,6 +250,45 @@ test('chunks that hold nothing are no body, and those that hold something are on
     );
   }
   assert.equal((await exchange(t, port, raw('POST /v1/keys', [json, chunked], '0\r\n\r\n'))).status, 400);
+});
+
+/** Bodies that are taken, by operation. */
+const good: Readonly<Record<string, object | string>> = {
+  createKey: { plan: 'free', id: 'ended' },
+  updateKey: { name: 'another' },
+  rotateKey: { overlap: '0s' },
+  resetUsage: {},
+  verifyKey: { secret: 'nobody-has-this' },
+  importKeys: '{}',
+};
+const large = JSON.stringify({ name: 'x'.repeat(140_000) });
+/** What is asked otherwise to be refused with each status that not every operation gives; the key has been revoked. */
+const otherwise: readonly (readonly [status: number, AdminRequest & { readonly id?: string }])[] = [
+  [404, { id: 'nobody' }],
+  [409, {}],
+  [412, { headers: { 'if-match': '"999"' } }],
+  [413, { body: large }],
+  [415, { body: 'x', headers: { 'content-type': 'text/html' } }],
+];
+/** They conflict only with a plan that is gone, or with somebody who changes the key all the time. */
+const rareConflicts: ReadonlySet<string> = new Set(['showUsage', 'revokeKey', 'importKeys']);
+
+test('each operation refuses in just the ways that the document has for it', async () => {
+  await ask('POST', '/v1/keys', { body: { id: 'ended', plan: 'free' } });
+  await ask('POST', '/v1/keys/ended/revoke');
+  for (const { method, path: at, id: operation } of operations) {
+    const told = ask.document.paths[at]?.[method.toLowerCase()]?.responses ?? {};
+    const type = operation === 'importKeys' ? 'application/jsonl' : 'application/json';
+    for (const [status, { id = 'ended', headers, body = good[operation] }] of otherwise) {
+      if (status === 409 && rareConflicts.has(operation)) continue;
+      const request = {
+        body: method === 'GET' ? undefined : body,
+        headers: { 'content-type': type, ...headers },
+      };
+      const answer = await ask(method, at.replace('{id}', id), request);
+      assert.equal(answer.status === status, status in told, `${operation} ${status}`);
+    }
+  }
 });
 
 test('who expects to be asked for the body is asked when it will be read', async (t) => {
