@@ -170,7 +170,10 @@ function both(before: Reading, after: Reading): Reading {
   };
 }
 
-/** The engine goes on after the required rounds only while a round takes something. */
+/**
+ * The engine goes on after the required rounds only while a round takes something. Of several that are required the last may fail, as
+ * another character is there.
+ */
 function inRounds(round: Reading, repeat: PatternRepeat): Reading {
   const { least } = repeat;
   const more = roundsOf(repeat) - least;
@@ -178,7 +181,7 @@ function inRounds(round: Reading, repeat: PatternRepeat): Reading {
   const ways = round.ways - round.empty;
   const rounds = powers(round.ways, least) + required * powers(ways, more);
   const reads = bounded(round.reads * bounded(rounds));
-  const isSure = least === 0 || round.isSure;
+  const isSure = least === 0 || (least === 1 && round.isSure);
   return {
     ways: bounded(required * powers(ways, more + 1)),
     empty: least === 0 ? 1 : bounded(round.empty ** least),

@@ -309,6 +309,19 @@ describe('the time that a hostile text can take a pattern', () => {
     assert.equal(judge('\\d{3}-\\d{4}', 1_000_000_000), undefined);
   });
 
+  // In a text of aaa…c, again and again, no count is ever complete.
+  it('is told of a count that fails near its end, each time that a choice before it is made anew', () => {
+    assert.deepEqual(judge('[a-z]{1,1000}[ab]{300}', 1000), {
+      kind: 'counting',
+      at: '[a-z]',
+      reads: 301_000,
+    });
+    assert.equal(judge('[ab]{1,1000}[ab]{300}', 1000)?.kind, 'counting');
+    assert.equal(judge('[a-z]{1,100}(?:a|b){30}', 16_384)?.kind, 'counting');
+    assert.equal(judge('[0-9a-f]{64}', 1_000_000)?.kind, 'counting');
+    assert.equal(judge('[a-z]{1,1000}[ab]', 1000), undefined);
+  });
+
   it('is told of a reference to a group, whatever its name', () => {
     assert.equal(judge('^(?<é>[\'"]).{0,20}\\k<é>$'), undefined);
     assert.equal(judge('^(?<é>a)(?i:\\k<é>|a)+!$')?.kind, 'doubling');
