@@ -9,12 +9,13 @@ import {
 
 /**
  * How many characters a failing search reads from each place at most, over all texts that are one character again and again, and
- * which repeated part of the pattern takes that one. An endless repetition counts with its required rounds only. Throws
- * `PatternTooLarge`.
+ * which repeated part of the pattern takes that one. With a `length`, from the start of a text that is no longer. An endless
+ * repetition counts with its required rounds only. Throws `PatternTooLarge`.
  */
 export function mostReads(
   tree: PatternTree,
   sets: CharacterSets,
+  length?: number,
 ): { readonly reads: number; readonly at: string } {
   const parts = charactersOf(tree);
   const repeated = repeatsOf(tree)
@@ -28,7 +29,8 @@ export function mostReads(
   let most = { reads: 0, at: '' };
   for (const lot of lots) {
     const takes = (text: string): boolean => (sets.of(text) & lot) !== 0n;
-    const { isSure, vain } = read(tree, takes);
+    const text = { takes, isFromStart: length !== undefined, length: length ?? Infinity };
+    const { isSure, vain } = read(tree, text);
     if (!isSure && vain > most.reads) most = { reads: vain, at: repeated.find(takes) ?? '' };
   }
   return most;
@@ -129,25 +131,37 @@ interface Reading {
 const passes: Reading = { ways: 1, empty: 1, reads: 0, vain: 0, isSure: true };
 const fails: Reading = { ways: 0, empty: 0, reads: 0, vain: 0, isSure: false };
 
-function read(part: PatternTree, takes: (character: string) => boolean): Reading {
+/** What is read: one character again and again. */
+interface Text {
+  readonly takes: (part: string) => boolean;
+  /** Whether it is read from its start. */
+  readonly isFromStart: boolean;
+  readonly length: number;
+}
+
+function read(part: PatternTree, text: Text): Reading {
   switch (part.kind) {
     case 'character':
-      return takes(part.text) ? { ...passes, empty: 0, reads: 1 } : fails;
+      return text.takes(part.text) ? { ...passes, empty: 0, reads: 1 } : fails;
     case 'place':
-      // Between two characters that are the same there is no border.
-      return part.text === String.raw`\B` ? { ...passes, isSure: false } : fails;
+      return isThere(part.text, text) ? { ...passes, isSure: false } : fails;
     case 'look': {
-      const { reads } = read(part.part, takes);
+      const { reads } = read(part.part, text);
       return { ...passes, reads, vain: reads, isSure: false };
     }
     case 'choice':
-      return part.parts.map((each) => read(each, takes)).reduce(either, fails);
+      return part.parts.map((each) => read(each, text)).reduce(either, fails);
     case 'sequence':
-      return part.parts.map((each) => read(each, takes)).reduce(both, passes);
+      return part.parts.map((each) => read(each, text)).reduce(both, passes);
     case 'repeat':
     default:
-      return inRounds(read(part.part, takes), part);
+      return inRounds(read(part.part, text), part, text);
   }
+}
+
+/** Between two characters that are the same there is no border. */
+function isThere(place: string, { isFromStart }: Text): boolean {
+  return place === String.raw`\B` || (place === '^' && isFromStart);
 }
 
 function either(one: Reading, other: Reading): Reading {
@@ -174,9 +188,8 @@ function both(before: Reading, after: Reading): Reading {
  * The engine goes on after the required rounds only while a round takes something. Of several that are required the last may fail, as
  * another character is there.
  */
-function inRounds(round: Reading, repeat: PatternRepeat): Reading {
-  const { least } = repeat;
-  const more = roundsOf(repeat) - least;
+function inRounds(round: Reading, { least, most }: PatternRepeat, { length }: Text): Reading {
+  const more = Math.max(0, Math.min(most === Infinity ? least : most, length) - least);
   const required = bounded(round.ways ** least);
   const ways = round.ways - round.empty;
   const rounds = powers(round.ways, least) + required * powers(ways, more);
@@ -189,10 +202,6 @@ function inRounds(round: Reading, repeat: PatternRepeat): Reading {
     vain: isSure ? 0 : reads,
     isSure,
   };
-}
-
-function roundsOf({ least, most }: PatternRepeat): number {
-  return most === Infinity ? least : most;
 }
 
 /** 1 + base + base² … with so many summands. */

@@ -14,7 +14,7 @@ import { waysThrough } from './pattern-ways.ts';
 
 /** Why a regular expression can take long on a hostile text (CWE-1333), and the characters it is about. */
 export type Slowness =
-  /** The same characters can be read in two ways over and over: the time doubles with each. */
+  /** The same characters can be read in two ways over and over: the time doubles with each, or is as bad in the end. */
   | { readonly kind: 'doubling'; readonly at: string }
   /** A text can be divided between two repetitions anywhere: the time grows with the square of the length, or more. */
   | { readonly kind: 'dividing'; readonly at: readonly [string, string] }
@@ -134,11 +134,16 @@ function findVain(loops: readonly Loop[], pastEnds: readonly Loop[], steps: Step
   return undefined;
 }
 
-/** Looks for counts that let a search read very much from each character of a text before it starts again at the next. */
+/**
+ * Looks for counts that let a search read very much from each character of a text before it starts again at the next, or as much
+ * from its start alone.
+ */
 function findCounting({ tree, sets, textLength }: Search, steps: Steps): Slowness | undefined {
   const slowFrom = Math.max(readsLeast, readsMax / placesSearched(tree, textLength));
   const most = mostReads(tree, sets);
   if (most.reads >= slowFrom) return { kind: 'counting', ...most };
+  const atStart = mostReads(tree, sets, textLength);
+  if (atStart.reads >= readsMax) return { kind: 'doubling', at: atStart.at };
   const isLong = (repeat: PatternRepeat): boolean => {
     const reads = averageReads(repeat);
     return reads >= slowFrom && reads !== Infinity;

@@ -322,6 +322,16 @@ describe('the time that a hostile text can take a pattern', () => {
     assert.equal(judge('[a-z]{1,1000}[ab]', 1000), undefined);
   });
 
+  it('is told of counts behind a "^" that divide a text in very many ways', () => {
+    const pattern = '^[a-z]{1,300}[a-z]{1,300}[a-z]{1,300}!';
+    assert.deepEqual(judge(pattern), { kind: 'doubling', at: '[a-z]' });
+    assert.equal(judge('^(?:[a-z]{1,100}-?){4}$', 1000)?.kind, 'doubling');
+    assert.equal(judge(pattern, 100), undefined);
+    assert.equal(judge('^[a-z]{1,300}-[a-z]{1,300}-[a-z]{1,300}!'), undefined);
+    assert.equal(judge('^[a-z]{1,300}[a-z]{1,300}!'), undefined);
+    assert.equal(judge('^[a-z]{1,300}[0-9]{1,300}[a-z]{1,300}[0-9]{1,300}!'), undefined);
+  });
+
   it('is told of a reference to a group, whatever its name', () => {
     assert.equal(judge('^(?<é>[\'"]).{0,20}\\k<é>$'), undefined);
     assert.equal(judge('^(?<é>a)(?i:\\k<é>|a)+!$')?.kind, 'doubling');
