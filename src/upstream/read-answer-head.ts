@@ -37,8 +37,8 @@ export function readAnswerHead(text: string): AnswerHead {
       length = once(length, value, 'Content-Length');
     } else if (name.length === 17 && name.toLowerCase() === 'transfer-encoding') {
       coding = once(coding, value, 'Transfer-Encoding');
-      // To Node's parser that is another coding, and what follows is not chunks.
-      if (text[end - 1] === '\t') throw new NonsenseAnswer(unknownCoding);
+      // With a tab behind it that is another coding to Node's parser, and what follows is not chunks.
+      if (/\t *$/.test(text.slice(colon, end))) throw new NonsenseAnswer(unknownCoding);
     } else if (name.length === 10) {
       const folded = name.toLowerCase();
       if (folded === 'connection') connection += `,${value}`;

@@ -190,6 +190,8 @@ for (const [lane, size] of Object.entries({ buffered: 100, streamed: 100_000 }))
     'chunked\r\nTransfer-Encoding: gzip',
     'chunked\r\nTransfer-Encoding: chunked',
     'chunked\t',
+    'chunked\t ',
+    'chunked \t  ',
   ]) {
     test(`an answer with ${JSON.stringify(codings)} is refused: ${lane}`, async (t) => {
       const { ask, started } = await startScene(t, size, { bodyOf: inMemory });
