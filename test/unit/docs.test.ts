@@ -7,6 +7,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
 import { madePages, renewTables } from '../../docs/write-tables.ts';
+import { problemStatuses } from '../../src/admin/problem.ts';
 import { endedBy, exitCodes } from '../../src/commands/exit-codes.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { catalogue, refusalCodes } from '../../src/refusals.ts';
@@ -67,6 +68,14 @@ test('the picture of the journey has the statuses of each stage', () => {
 test('operations.md has a section for every refusal, and for no other', () => {
   const told = [...read('docs/operations.md').matchAll(/^### (\w+)$/gm)].map(([, code]) => code);
   assert.deepEqual(told, refusalCodes);
+});
+
+test('operations.md has every refusal of the admin API with its status, and no other', () => {
+  const told = rowsOf('code', read('docs/operations.md')).map(([code, status]) => [
+    bare(code),
+    Number(status),
+  ]);
+  assert.deepEqual(told, Object.entries(problemStatuses));
 });
 
 test('the README has every field of the log line, and no other', () => {
