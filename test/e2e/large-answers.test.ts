@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { createHash, randomBytes, randomInt } from 'node:crypto';
+import { randomBytes, randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { Agent, createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
@@ -50,8 +50,8 @@ for (const [method, prefix, way] of [
     const one = async (_: unknown, index: number): Promise<void> => {
       const [from, size] = [randomInt(megabyte), randomInt(5 * megabyte)];
       const path = `${prefix}/${framings[index % 3]}/${from}/${size}`;
-      const sent = createHash('sha256').update(noise.subarray(from, from + size));
-      assert.equal(await digestOf({ agent, method, path }), sent.digest('hex'), path);
+      const received = await readAnswer({ agent, method, path });
+      assert.ok(received.equals(noise.subarray(from, from + size)), path);
     };
     await Promise.all(Array.from({ length: answersEach }, one));
   });
@@ -61,7 +61,7 @@ test('what was passed on of large answers does not wait for the collector', asyn
   const agent = agentOf(t);
   const path = `/v1/buffered/whole/0/${megabyte}`;
   const before = await collections();
-  await Promise.all(Array.from({ length: 200 }, () => digestOf({ agent, method: 'GET', path })));
+  await Promise.all(Array.from({ length: 200 }, () => readAnswer({ agent, method: 'GET', path })));
   const count = (await collections()) - before;
   t.diagnostic(`${count} collections of the whole heap`);
   assert.ok(count < collectionsMax, `${count} collections of the whole heap`);
@@ -103,17 +103,17 @@ function agentOf(t: TestContext): Agent {
 }
 
 /** Reads an answer as a client does that is busy now and then. */
-async function digestOf({ agent, method, path }: Call): Promise<string> {
+async function readAnswer({ agent, method, path }: Call): Promise<Buffer> {
   const outgoing = request({ agent, method, path, port: gateway.port, headers: { apiKey: demoKey } });
   outgoing.end(method === 'POST' ? noise.subarray(0, 100_000) : undefined);
   const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage];
   assert.equal(incoming.statusCode, 200);
-  const hash = createHash('sha256');
+  const chunks: Buffer[] = [];
   for await (const chunk of incoming) {
-    hash.update(chunk as Buffer);
+    chunks.push(chunk as Buffer);
     if (randomInt(16) === 0) await turn();
   }
-  return hash.digest('hex');
+  return Buffer.concat(chunks);
 }
 
 /** How often all of the heap was collected so far. */
