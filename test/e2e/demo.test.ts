@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -21,8 +19,7 @@ async function tryCalls(t: TestContext, output: () => string): Promise<void> {
   const calls = output()
     .split('\n')
     .filter((line) => line.includes('curl -i '));
-  const folder = await mkdtemp(join(tmpdir(), 'gatehouse-calls-'));
-  t.after(() => rm(folder, { recursive: true }));
+  const folder = tempFolder(t);
   const answers = await Promise.all(calls.map((call) => run('sh', ['-c', call], { cwd: folder })));
   const statuses = answers.map(({ stdout }) => Number(/^HTTP\/1\.1 (\d{3})/.exec(stdout)?.[1]));
   assert.deepEqual(statuses, [200, 401, 400, 200, 415]);

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { copyFile, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -10,6 +9,7 @@ import { parseAllDocuments } from 'yaml';
 import { commandHere } from '../helpers/command-here.ts';
 import { removeStore } from '../helpers/sqlite-file.ts';
 import { startGateway } from '../helpers/start-gateway.ts';
+import { tempFolder } from '../helpers/temp-folder.ts';
 
 const fileHere = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
@@ -23,9 +23,7 @@ test('the configuration in the Kubernetes example is one that the gateway takes'
   const names = [...manifest.matchAll(/^#.*--from-literal=(\w+)=\$\(openssl rand -hex 16\)/gm)];
   const secrets = Object.fromEntries(names.map(([, name = ''], at) => [name, `${at}`.repeat(32)]));
   assert.equal(names.length, 2);
-  const folder = await mkdtemp(join(tmpdir(), 'gatehouse-deploy-'));
-  t.after(() => rm(folder, { recursive: true, force: true }));
-  const file = join(folder, 'gateway.yaml');
+  const file = join(tempFolder(t), 'gateway.yaml');
   await writeFile(file, config);
   const check = [fileHere('../../src/main.ts'), 'check', '--config', file];
   const { stdout, stderr } = await promisify(execFile)(process.execPath, check, {

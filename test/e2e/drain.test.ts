@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdtemp, open, rm } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { request, Agent, type ServerResponse } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text as wholeText } from 'node:stream/consumers';
 import { test, type TestContext } from 'node:test';
@@ -15,6 +14,7 @@ import { exchange, openRaw, requestBytes, type RawSocket } from '../helpers/raw-
 import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
 import { refuses } from '../helpers/refuses.ts';
 import { baseConfig, demoKey, startGateway } from '../helpers/start-gateway.ts';
+import { tempFolder } from '../helpers/temp-folder.ts';
 import { workersOf } from '../helpers/workers-of.ts';
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
@@ -55,8 +55,7 @@ test('on SIGTERM readiness goes at once, requests are served until the delay is 
 
 for (const workers of [1, 2]) {
   test(`a SIGTERM during the start is heard, with workers: ${workers}`, async (t) => {
-    const folder = await mkdtemp(join(tmpdir(), 'gatehouse-drain-'));
-    t.after(() => rm(folder, { recursive: true }));
+    const folder = tempFolder(t);
     const file = join(folder, 'gateway.yaml');
     execFileSync('mkfifo', [file]);
     const words = [process.execPath, main, 'serve', '--config', '/dev/stdin'];

@@ -1,19 +1,8 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  closeSync,
-  constants,
-  mkdtempSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { closeSync, constants, openSync, readdirSync, readFileSync, readSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -25,14 +14,14 @@ import { until } from '../helpers/poll.ts';
 import { exchange, openRaw, requestBytes } from '../helpers/raw-socket.ts';
 import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
 import { baseConfig, demoKey, namePath, overlay, startGateway, type Yaml } from '../helpers/start-gateway.ts';
+import { tempFolder } from '../helpers/temp-folder.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const main = join(root, 'src/main.ts');
 const scene = { after };
 const upstream = await startRecordingUpstream(scene);
 const busyPort = await listen(scene, createServer());
-const folder = mkdtempSync(join(tmpdir(), 'gatehouse-process-'));
-after(() => rmSync(folder, { recursive: true, force: true }));
+const folder = tempFolder(scene);
 const name = requestBytes(
   `POST ${namePath}`,
   [
@@ -428,7 +417,7 @@ async function tagAtEnd(child: ChildProcess): Promise<string> {
 }
 
 test('what npm ci keeps compiled is what the commands take, and serve with its own flags', async (t) => {
-  const kept = mkdtempSync(join(folder, 'kept-'));
+  const kept = tempFolder(t);
   const { prepare } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).scripts;
   const script = /node (\S+)/.exec(prepare)?.[1] ?? '';
   const env = { ...process.env, NODE_COMPILE_CACHE: kept };

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
 import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
@@ -18,6 +17,7 @@ import {
   type QuotaScene,
 } from '../helpers/quota-scene.ts';
 import { durable, startRedisServer } from '../helpers/redis-server.ts';
+import { removeStore } from '../helpers/sqlite-file.ts';
 import type { Gateway } from '../helpers/start-gateway.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
 
@@ -269,7 +269,7 @@ test('a gateway stops in time while its Redis is away', async () => {
 test('when the SQLite file is deleted, an unknown key is 500, never 401, and no command makes an empty one in its place', async () => {
   const bereft = onFile;
   assert.equal((await call(bereft, { key: 'nobody' })).status, 401);
-  for (const end of ['', '-wal', '-shm']) rmSync(file + end, { force: true });
+  removeStore(file);
   const answer = await call(bereft, { key: 'somebody' });
   assert.equal(answer.status, 500);
   assert.equal(answer.refusal, 'keys_unavailable');

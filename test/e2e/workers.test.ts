@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFileSync, existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test, type TestContext } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -19,6 +18,7 @@ import { until } from '../helpers/poll.ts';
 import { openRaw, requestBytes } from '../helpers/raw-socket.ts';
 import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
 import { refuses } from '../helpers/refuses.ts';
+import { removeStore } from '../helpers/sqlite-file.ts';
 import {
   baseConfig,
   demoKey,
@@ -310,7 +310,7 @@ test('a worker that is replaced makes no store in the place of one that vanished
   assert.ok(!existsSync(filled));
   await (await openStore({ kind: 'sqlite', path: filled })).close();
   await until(() => starts(`${filled} is not the database that it was at the start`) > 0);
-  for (const end of ['', '-wal', '-shm']) rmSync(filled + end, { force: true });
+  removeStore(filled);
   for (const end of ['', '-wal', '-shm']) renameSync(theirs(end), filled + end);
   await until(() => workersOf(bereft).length === ready.length + 1);
 });
@@ -438,8 +438,7 @@ for (const { end, signal, exit } of [
 
 test('what keeps one process from starting keeps all from it, with the same line and code', async (t) => {
   const taken = `127.0.0.1:${await listen(t, createServer())}`;
-  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-workers-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = tempFolder(t);
   writeFileSync(join(folder, 'notes.txt'), 'These are notes, and not a database at all.\n'.repeat(200));
   for (const { config, code, line } of [
     { config: { admin: { listen: taken } }, code: 69, line: /\(admin\.listen\): another process uses it/ },

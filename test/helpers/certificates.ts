@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Scene } from './poll.ts';
+import { tempFolder } from './temp-folder.ts';
 
 /** A certificate that signed itself, and its key, both PEM. */
 export interface Certificate {
@@ -12,8 +12,7 @@ export interface Certificate {
 
 /** Makes a certificate for these names, such as `DNS:localhost` or `IP:127.0.0.1`, valid for a day. */
 export function makeCertificate(t: Scene, names: readonly string[]): Certificate {
-  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-cert-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = tempFolder(t);
   const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
   execFileSync(
     'openssl',

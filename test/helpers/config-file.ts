@@ -1,15 +1,13 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { ConfigErrors } from '../../src/config/problems.ts';
+import { tempFolder } from './temp-folder.ts';
 
 /** A file with this content that is gone after the test. */
 export function writeTemporary(t: TestContext, content: string | Uint8Array, name = 'gateway.yaml'): string {
-  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-config-'));
-  t.after(() => rmSync(folder, { recursive: true }));
-  const file = join(folder, name);
+  const file = join(tempFolder(t), name);
   writeFileSync(file, content);
   return file;
 }

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -16,6 +15,7 @@ import { accessLine } from '../../src/telemetry/access-log.ts';
 import { Visit } from '../../src/visit.ts';
 import { createRequestHeaderFilter } from '../../src/wire/headers.ts';
 import { commandHere } from '../helpers/command-here.ts';
+import { tempFolder } from '../helpers/temp-folder.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
@@ -229,9 +229,7 @@ test('the headers that the README says are set to the upstream are those that ar
 });
 
 test('the configuration that the README shows is one that the gateway takes', (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-docs-'));
-  t.after(() => rmSync(folder, { recursive: true }));
-  const file = join(folder, 'gateway.yaml');
+  const file = join(tempFolder(t), 'gateway.yaml');
   const shown = /```yaml\n(# yaml-language-server[^]*?)```/.exec(readme)?.[1] ?? '';
   const errors = /```yaml\n(errors:\n[^]*?)```/.exec(readme)?.[1] ?? '';
   writeFileSync(file, shown + errors);
@@ -240,9 +238,7 @@ test('the configuration that the README shows is one that the gateway takes', (t
 });
 
 test('the plans, routes and usage path that the documents show are ones that the gateway takes', (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-docs-'));
-  t.after(() => rmSync(folder, { recursive: true }));
-  const file = join(folder, 'gateway.yaml');
+  const file = join(tempFolder(t), 'gateway.yaml');
   const rest =
     'upstreams: { one: { targets: ["http://127.0.0.1:9000"] } }\nversions: { v1: { upstream: one } }\n';
   const [plan] = shownParts('plans');

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { closeSync } from 'node:fs';
-import { mkdtemp, open, readdir, readlink, rm, type FileHandle } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { open, readdir, readlink, type FileHandle } from 'node:fs/promises';
 import { describe, it, type TestContext } from 'node:test';
 import { createSpoolRoom, type Spool, type SpoolLimits, type SpoolRoom } from '../../../src/uploads/spool.ts';
+import { tempFolder } from '../../helpers/temp-folder.ts';
 
 const KB = 1024;
 
@@ -239,8 +238,7 @@ async function openRoom(
   t: TestContext,
   changes: Partial<SpoolLimits> = {},
 ): Promise<{ room: SpoolRoom; directory: string }> {
-  const directory = await mkdtemp(join(tmpdir(), 'gatehouse-test-'));
-  t.after(() => rm(directory, { recursive: true }));
+  const directory = tempFolder(t);
   const limits = {
     memoryEachMax: 64 * KB,
     memoryMax: 1024 * KB,
