@@ -23,7 +23,7 @@ export interface Door {
 }
 
 /** The path that the door itself asks for. Every configuration of a door needs a route `GET /v1/alive`. */
-export const alivePath = '/v1/alive';
+const alivePath = '/v1/alive';
 
 /** Starts both; the configuration is laid over the base configuration. */
 export async function openDoor(t: Scene, config: Yaml): Promise<Door> {

@@ -1,6 +1,5 @@
-import { until } from './poll.ts';
+import { until, type Scene } from './poll.ts';
 import { durable, startRedisServer, type RedisServer } from './redis-server.ts';
-import type { Scene } from './temp-folder.ts';
 
 const SLOTS = 16_384;
 

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { until } from './poll.ts';
+import { until, type Scene } from './poll.ts';
 import { startRedisServer, type RedisServer } from './redis-server.ts';
-import { tempFolder, type Scene } from './temp-folder.ts';
+import { tempFolder } from './temp-folder.ts';
 
 /** A master, its replica and a sentinel that watches them. */
 export interface RedisSentinel {

@@ -1,7 +1,7 @@
-import { once } from 'node:events';
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Scene } from './temp-folder.ts';
+import { listen } from './listen.ts';
+import type { Scene } from './poll.ts';
 
 /** A TCP proxy whose faults are switched on and off while connections run through it. */
 export interface TcpProxy {
@@ -32,8 +32,7 @@ export async function startTcpProxy(t: Scene, upstreamPort: number): Promise<Tcp
     upstream.on('close', () => client.destroy());
     client.on('data', (chunk) => upstream.write(chunk));
     upstream.on('data', (chunk) => passOn(chunk as Buffer, client));
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  });
 
   function passOn(chunk: Buffer, client: Socket): void {
     const { answers } = proxy;
@@ -51,7 +50,7 @@ export async function startTcpProxy(t: Scene, upstreamPort: number): Promise<Tcp
   }
 
   const proxy: TcpProxy = {
-    port: (server.address() as AddressInfo).port,
+    port: await listen(t, server),
     answers: 'pass',
     freezeConnections() {
       for (const socket of sockets) socket.removeAllListeners('data').pause();
@@ -60,10 +59,7 @@ export async function startTcpProxy(t: Scene, upstreamPort: number): Promise<Tcp
       for (const socket of sockets) socket.destroy();
     },
   };
-  t.after(() => {
-    proxy.cutConnections();
-    server.close();
-  });
+  t.after(() => proxy.cutConnections());
   return proxy;
 }
 

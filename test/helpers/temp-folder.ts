@@ -1,11 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-
-/** A test, or a whole file when given `{ after }` of node:test. */
-export interface Scene {
-  after(cleanUp: () => void | Promise<void>): void;
-}
+import type { Scene } from './poll.ts';
 
 /** An empty folder that is gone after the test. */
 export function tempFolder(t: Scene): string {

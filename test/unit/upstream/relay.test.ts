@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { type AnswerSource, Relay } from '../../../src/upstream/relay.ts';
 import { Seats } from '../../../src/upstream/seats.ts';
 import { whenAllIsRead } from '../../../src/waiting/when-all-is-read.ts';
 import { holdUp } from '../../helpers/hold-up.ts';
+import { listen } from '../../helpers/listen.ts';
 import { until } from '../../helpers/poll.ts';
 import { noProgress } from '../../helpers/progress.ts';
 import { openRaw } from '../../helpers/raw-socket.ts';
@@ -30,10 +29,7 @@ async function openRelay(
   }: { idleMs?: number; requests?: number; whenWhole?: () => void } = {},
 ) {
   const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => server.close());
-  const client = await openRaw(t, (server.address() as AddressInfo).port);
+  const client = await openRaw(t, await listen(t, server));
   client.socket.pause();
   const arrived: ServerResponse[] = [];
   server.on('request', (_req, res) => arrived.push(res));
