@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { Registry } from 'prom-client';
 import { operations } from '../src/admin/operations.ts';
 import { schema } from '../src/config/schema.ts';
+import { isObject } from '../src/content/is-object.ts';
 import { createGatewayMetrics } from '../src/telemetry/metrics.ts';
 
 type Part = Readonly<Record<string, unknown>>;
@@ -72,16 +73,16 @@ function* optionsOf(part: Part, path: string, required: boolean): Generator<read
 
 function innerOf({ properties, additionalProperties, propertyNames, items }: Part, path: string) {
   const inner: (readonly [name: string, part: Part, path: string])[] = [];
-  if (isPart(properties)) {
+  if (isObject(properties)) {
     for (const [name, part] of Object.entries(properties)) {
-      if (isPart(part)) inner.push([name, part, path === '' ? name : `${path}.${name}`]);
+      if (isObject(part)) inner.push([name, part, path === '' ? name : `${path}.${name}`]);
     }
   }
-  if (isPart(additionalProperties)) {
-    const name = isPart(propertyNames) && Array.isArray(propertyNames['enum']) ? '<code>' : '<name>';
+  if (isObject(additionalProperties)) {
+    const name = isObject(propertyNames) && Array.isArray(propertyNames['enum']) ? '<code>' : '<name>';
     inner.push([name, additionalProperties, `${path}.${name}`]);
   }
-  if (isPart(items) && isPart(items['properties'])) inner.push(['[]', items, `${path}[]`]);
+  if (isObject(items) && isObject(items['properties'])) inner.push(['[]', items, `${path}[]`]);
   return inner;
 }
 
@@ -115,7 +116,7 @@ const forms: Readonly<Record<string, string>> = {
 
 function writtenAs({ type, format, enum: words, items }: Part): string {
   if (Array.isArray(words)) return words.map((word) => code(String(word))).join(' ');
-  if (isPart(items)) return `list of ${Array.isArray(items['enum']) ? 'methods' : writtenAs(items)}`;
+  if (isObject(items)) return `list of ${Array.isArray(items['enum']) ? 'methods' : writtenAs(items)}`;
   if (typeof format === 'string' && forms[format] !== undefined) return forms[format];
   if (type === 'integer') return 'whole number';
   if (Array.isArray(type) && type.includes('integer')) return 'whole number, or the next';
@@ -140,10 +141,6 @@ function table(rows: readonly (readonly string[])[]): string {
 
 function code(text: string): string {
   return `\`${text}\``;
-}
-
-function isPart(value: unknown): value is Part {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 if (import.meta.main) {

@@ -85,8 +85,7 @@ interface OpenApiResponse {
 export async function createAdminClient(adminUrl: string, token: string): Promise<AdminClient> {
   const written = await (await fetch(`${adminUrl}/openapi.json`)).text();
   const document = JSON.parse(written) as OpenApi;
-  const holds = holders.get(written) ?? createHolder(document);
-  holders.set(written, holds);
+  const holds = holders.getOrInsertComputed(written, () => createHolder(document));
   const ask = async (method: string, path: string, request: AdminRequest = {}): Promise<AdminAnswer> => {
     const isJson = typeof request.body === 'object';
     const response = await fetch(adminUrl + path, {

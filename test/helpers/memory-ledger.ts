@@ -47,9 +47,7 @@ export function createMemoryLedger(options: MemoryLedgerOptions): MemoryLedger {
 
   const row = (keyId: string, { name, periodStart }: Pick<Counter, 'name' | 'periodStart'>) => {
     const id = JSON.stringify([keyId, name, periodStart]);
-    const found = usage.get(id) ?? { keyId, name, periodStart, used: 0 };
-    usage.set(id, found);
-    return found;
+    return usage.getOrInsert(id, { keyId, name, periodStart, used: 0 });
   };
   const add = (order: Pick<UnitsOrder, 'keyId' | 'holder' | 'counters'>, units: number): void => {
     for (const counter of order.counters) {
@@ -60,9 +58,7 @@ export function createMemoryLedger(options: MemoryLedgerOptions): MemoryLedger {
     }
   };
   const tell = (keyId: string, holder: string, units: number): void => {
-    const holders = held.get(keyId) ?? new Map<string, number>();
-    holders.set(holder, units);
-    held.set(keyId, holders);
+    held.getOrInsert(keyId, new Map()).set(holder, units);
   };
   const usedOf = (order: DrawOrder): number[] =>
     order.counters.map((counter) => row(order.keyId, counter).used);
@@ -122,9 +118,8 @@ export function createMemoryLedger(options: MemoryLedgerOptions): MemoryLedger {
   };
 
   const placesOf = (keyId: string): Map<string, number> => {
-    const full = places.get(keyId) ?? new Map<string, number>();
+    const full = places.getOrInsert(keyId, new Map());
     for (const [id, until] of full) if (until <= now()) full.delete(id);
-    places.set(keyId, full);
     return full;
   };
 

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 import { launch } from '../../src/commands/relaunch.ts';
+import { isObject } from '../../src/content/is-object.ts';
 import { hasEnded } from './has-ended.ts';
 import { until, type Scene } from './poll.ts';
 
@@ -168,13 +169,9 @@ export function overlay(base: Yaml, over: Yaml): Yaml {
   const result: Record<string, unknown> = { ...base };
   for (const [key, value] of Object.entries(over)) {
     const below = result[key];
-    result[key] = isPlain(below) && isPlain(value) ? overlay(below, value) : value;
+    result[key] = isObject(below) && isObject(value) ? overlay(below, value) : value;
   }
   return result;
-}
-
-function isPlain(value: unknown): value is Yaml {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function isReady(line: LogLine): boolean {
@@ -201,7 +198,7 @@ function collectOutput(child: ChildProcess): { logs: () => LogLine[]; text: () =
 function parseLine(line: string): LogLine[] {
   try {
     const value: unknown = JSON.parse(line);
-    return isPlain(value) ? [value] : [];
+    return isObject(value) ? [value] : [];
   } catch {
     return [];
   }

@@ -1,3 +1,5 @@
+import { createRandom } from './random.ts';
+
 /** How a test's WAV file is written. */
 export interface WavFormat {
   readonly encoding?: 'integer' | 'float';
@@ -11,16 +13,12 @@ export function tone(
   hz: number,
   { seconds = 0.5, sampleRate = 16_000, harmonics = [1], noise = 0 } = {},
 ): Float32Array {
-  let seed = 1;
-  const random = (): number => {
-    seed = (seed * 48_271) % 0x7fffffff;
-    return (seed / 0x7fffffff) * 2 - 1;
-  };
+  const random = createRandom(1);
   const loudest = harmonics.reduce((sum, strength) => sum + strength, noise);
   return Float32Array.from({ length: Math.round(seconds * sampleRate) }, (_, i) => {
     const wave = harmonics.reduce(
       (sum, strength, n) => sum + strength * Math.sin((2 * Math.PI * hz * (n + 1) * i) / sampleRate),
-      noise * random(),
+      noise * (2 * random() - 1),
     );
     return (0.8 * wave) / loudest;
   });
