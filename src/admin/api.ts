@@ -167,19 +167,17 @@ function methodOf({ method }: IncomingMessage): string {
 
 /** Paths must match to the letter: an escape, a second slash or a dot segment makes another path, which is unknown. */
 function findOperations(path: string): { readonly id: string; readonly found: readonly Operation[] } {
-  const parts = path.split('/');
-  let id = '';
-  const found = operations.filter((operation) => {
-    const wanted = operation.path.split('/');
-    const at = wanted.indexOf('{id}');
-    const given = parts[at];
-    if (parts.length !== wanted.length || (at >= 0 && !isKeyId(given))) return false;
-    const fits = wanted.every((part, index) => index === at || part === parts[index]);
-    if (fits && given !== undefined) id = given;
-    return fits;
-  });
-  if (found.length === 0) throw new AdminProblem('not_found', 'Not found');
-  return { id, found };
+  const given = path.split('/');
+  const found = operations.filter((operation) => fits(given, operation.path.split('/')));
+  const [first] = found;
+  if (first === undefined) throw new AdminProblem('not_found', 'Not found');
+  return { id: given[first.path.split('/').indexOf('{id}')] ?? '', found };
+}
+
+function fits(given: readonly string[], wanted: readonly string[]): boolean {
+  const isSame = (part: string, at: number): boolean =>
+    part === '{id}' ? isKeyId(given[at]) : part === given[at];
+  return given.length === wanted.length && wanted.every(isSame);
 }
 
 function allowedOf(found: readonly Operation[]): string {
