@@ -1,3 +1,4 @@
+import { filled } from '../collections/filled.ts';
 import { keyIdPattern } from '../keys/key-limits.ts';
 import type { Schema } from '../keys/key-schema.ts';
 import { importTypes } from './body-types.ts';
@@ -46,7 +47,7 @@ const headers = {
   'Retry-After': { description: 'Seconds.', schema: { type: 'string', pattern: '^[0-9]+$' } },
 } as const;
 
-/** The OpenAPI 3.1 document of the admin API. */
+/** The OpenAPI 3.1 document of the admin API, to be written as JSON: what is undefined is not in it. */
 export function createDocument(): Readonly<Record<string, unknown>> {
   const paths: Record<string, Record<string, unknown>> = {};
   for (const operation of operations) {
@@ -101,7 +102,7 @@ function describe(operation: Operation): Schema {
     String(answer.status),
     {
       description: answer.description,
-      ...(answer.headers === undefined ? {} : { headers: headerRefs(answer.headers) }),
+      headers: answer.headers && headerRefs(answer.headers),
       content: { 'application/json': { schema: ref(answer.schema) } },
     },
   ]);
@@ -109,14 +110,13 @@ function describe(operation: Operation): Schema {
     String(status),
     { $ref: `#/components/responses/${nameOf(status)}` },
   ]);
-  const requestBody = describeBody(body);
   return {
     operationId: id,
     tags: [tag],
     summary: summary.charAt(0).toUpperCase() + summary.slice(1),
     description: description === undefined ? may : `${description} ${may}`,
-    ...(parameters.length === 0 ? {} : { parameters }),
-    ...(requestBody === undefined ? {} : { requestBody }),
+    parameters: filled(parameters),
+    requestBody: describeBody(body),
     responses: Object.fromEntries([...good, ...bad]) as Schema,
   };
 }
@@ -208,7 +208,7 @@ function problemResponse(status: number, description: string): Schema {
   const retries = status === 429 || status === 503;
   return {
     description,
-    ...(retries ? { headers: headerRefs(['Retry-After']) } : {}),
+    headers: retries ? headerRefs(['Retry-After']) : undefined,
     content: { 'application/json': { schema: ref('Problem') } },
   };
 }

@@ -21,7 +21,7 @@ export interface Operation {
   readonly role: AdminRole;
   /** One line; the README has it too. */
   readonly summary: string;
-  readonly description?: string;
+  readonly description?: string | undefined;
   readonly query: Fields;
   readonly body: BodyRule;
   /** Takes If-Match. */

@@ -151,7 +151,7 @@ function switches(): readonly Operation[] {
       tag,
       role: 'write',
       summary,
-      ...(description === undefined ? {} : { description }),
+      description,
       conditional: true,
       answers: [aKey],
       handle: async ({ id, by }, { book }) => keyAnswer(await book[action](id, by)),
