@@ -38,7 +38,7 @@ export function readValues<F extends Fields>(
     if (!Object.hasOwn(written, name)) faults.push({ field: name, message: 'is missing' });
   }
   for (const [name, value] of Object.entries(written)) {
-    const schema = Object.hasOwn(fields, name) ? fields[name] : undefined;
+    const schema = schemaOf(name, fields);
     const message = schema && faultOf(value, schema);
     if (schema === undefined) faults.push(...tellUnknown(name));
     else if (message !== undefined) faults.push({ field: name, message });
@@ -50,20 +50,21 @@ export function readValues<F extends Fields>(
 /** Query → values as JSON would have them. Any other word stays as it is, for `readValues` to refuse. */
 export function readQuery(query: string, fields: Fields): Readonly<Record<string, unknown>> {
   const given = new URLSearchParams(query);
-  const twice = [...new Set(given.keys())].find(
-    (name) => given.getAll(name).length > 1 && fields[name]?.['type'] !== 'array',
-  );
-  if (twice !== undefined && Object.hasOwn(fields, twice)) {
-    throw invalidFields([{ field: twice, message: 'is given twice' }]);
-  }
   const entries = [...new Set(given.keys())].map((name) => {
-    const schema = Object.hasOwn(fields, name) ? fields[name] : undefined;
-    return [
-      name,
-      schema?.['type'] === 'array' ? given.getAll(name) : readWord(given.get(name) ?? '', schema),
-    ];
+    const schema = schemaOf(name, fields);
+    const [word = '', ...others] = given.getAll(name);
+    if (schema?.['type'] === 'array') return [name, [word, ...others]];
+    if (schema !== undefined && others.length > 0) {
+      throw invalidFields([{ field: name, message: 'is given twice' }]);
+    }
+    return [name, readWord(word, schema)];
   });
   return Object.fromEntries(entries) as Readonly<Record<string, unknown>>;
+}
+
+/** Undefined for a name that is none of the fields. */
+function schemaOf(name: string, fields: Fields): Schema | undefined {
+  return Object.hasOwn(fields, name) ? fields[name] : undefined;
 }
 
 function readWord(word: string, schema: Schema | undefined): unknown {
