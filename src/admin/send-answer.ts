@@ -19,7 +19,7 @@ export const commonHeaders = {
   'X-Content-Type-Options': 'nosniff',
 } as const;
 
-/** Writes an answer as JSON. HEAD gets the headers alone. */
+/** Writes an answer as JSON. To HEAD, Node sends only the headers. */
 export function sendAnswer(
   req: IncomingMessage,
   res: ServerResponse,
@@ -34,9 +34,8 @@ export function sendAnswer(
     ...(status === 204 ? {} : { 'Content-Length': Buffer.byteLength(text) }),
     ...headers,
   });
-  const shown = req.method === 'HEAD' ? '' : text;
-  if (req.complete || res.shouldKeepAlive || !hasBody(req)) res.end(shown);
-  else endOnceRead(req, res, shown);
+  if (req.complete || res.shouldKeepAlive || !hasBody(req)) res.end(text);
+  else endOnceRead(req, res, text);
 }
 
 /** For an answer before all of its request has come: the rest is discarded for a moment, then the connection is cut. */
