@@ -80,7 +80,7 @@ interface RefusalOptions {
   /** A sentence for the client, more exact than the catalogue's. It never echoes a value the client sent. */
   readonly message?: string;
   /** For the log only. */
-  readonly detail?: string;
+  readonly detail?: string | undefined;
   /** For the log only: the error behind the refusal. */
   readonly cause?: unknown;
   /** Headers that belong to the answer, such as `Retry-After` or `Allow`. */

@@ -3,10 +3,10 @@ import type { StreamedBody } from '../bodies/body.ts';
 import { waitForFirst } from '../bodies/first-chunk.ts';
 import { fieldsBytesMax } from '../config/held-bytes.ts';
 import type { UploadRule } from '../config/upload-rule.ts';
-import { Refusal } from '../refusals.ts';
 import { checkUpload, checkUploadSize } from '../uploads/check-upload.ts';
 import { readBoundary } from '../uploads/read-boundary.ts';
 import type { SpoolRoom } from '../uploads/spool.ts';
+import { missing } from '../uploads/upload-refusals.ts';
 import type { Head } from './check-request.ts';
 
 /** How an upload is read. */
@@ -32,7 +32,7 @@ export async function readUpload(arriving: ArrivingBody, order: UploadOrder): Pr
 
 /** Refuses what the head alone shows to be wrong, before the client is invited to send. */
 export function requireUploadHead({ contentType, contentLength }: Head, rule: UploadRule): void {
-  if (contentLength === 0) throw new Refusal('file_missing', { message: missing(rule) });
+  if (contentLength === 0) throw missing(firstRequired(rule));
   if (rule.kind === 'form') readBoundary(contentType);
   if (contentLength !== undefined) checkUploadSize(contentLength, rule);
 }
@@ -44,10 +44,11 @@ export function heldBytesMax(rule: UploadRule, contentLength: number | undefined
   return Math.min(fields, rule.sizeMax, contentLength ?? rule.sizeMax);
 }
 
-function missing(rule: UploadRule): string {
-  if (rule.kind === 'file') return 'The file is missing';
+/** What a sentence calls the first thing that an empty body lacks. */
+function firstRequired(rule: UploadRule): string {
+  if (rule.kind === 'file') return 'The file';
   const [field] = [...rule.files].find(([, { required }]) => required) ?? [];
-  return `${field ?? 'The form'} is missing`;
+  return field ?? 'The form';
 }
 
 async function spooled(checked: Chunks, { spools, released }: UploadOrder): Promise<StreamedBody> {

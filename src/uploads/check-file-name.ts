@@ -1,7 +1,7 @@
 import type { FileRule } from '../config/upload-rule.ts';
 import { unsafeText } from '../content/form-names.ts';
 import { Refusal } from '../refusals.ts';
-import { ambiguous } from './upload-refusals.ts';
+import { ambiguous, missing } from './upload-refusals.ts';
 
 /** What a rule says about the names of files. */
 export type FileNameRule = Pick<FileRule, 'required' | 'extensions' | 'nameLengthMax'>;
@@ -13,8 +13,7 @@ export type FileNameRule = Pick<FileRule, 'required' | 'extensions' | 'nameLengt
 export function checkFileName(fileName: string, label: string, rule: FileNameRule): void {
   // busboy 1 takes a part with an empty file name for a text field, others for a file. Browsers send it for an empty input.
   if (fileName === '') {
-    if (rule.required)
-      throw new Refusal('file_missing', { message: `${label} is missing`, detail: 'empty file name' });
+    if (rule.required) throw missing(label, 'empty file name');
     throw ambiguous('a file has an empty file name');
   }
   if (isUnsafe(fileName)) {

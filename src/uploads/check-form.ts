@@ -8,7 +8,7 @@ import { FileTypeCheck } from './check-file-type.ts';
 import type { PartHandler } from './read-multipart.ts';
 import type { PartHeader } from './read-part-header.ts';
 import type { PartFact } from './second-reading.ts';
-import { ambiguous } from './upload-refusals.ts';
+import { ambiguous, fileTooLarge, fileTooSmall, missing } from './upload-refusals.ts';
 
 /** Bounds the work for a form whose rule allows any number of other files: an empty part costs as much as a large one. */
 const partsMax = 1000;
@@ -68,9 +68,7 @@ export class FormCheck implements PartHandler {
     fact.bytes += data.length;
     if (part.kind === 'file') {
       if (part.rule && fact.bytes > part.rule.sizeMax) {
-        throw new Refusal('file_too_large', {
-          message: `${part.label} must be at most ${printSize(part.rule.sizeMax)}`,
-        });
+        throw fileTooLarge(part.label, part.rule.sizeMax);
       }
       part.types?.write(data);
       return;
@@ -109,8 +107,7 @@ export class FormCheck implements PartHandler {
   /** What only the end can show: nothing required is missing, and the text fields satisfy their schema. */
   finish(): void {
     for (const [field, { required }] of this.#rule.files) {
-      if (required && !this.#counts.has(field))
-        throw new Refusal('file_missing', { message: `${field} is missing` });
+      if (required && !this.#counts.has(field)) throw missing(field);
     }
     // Some parsers take the bare closing delimiter for an empty form, others for a broken one.
     if (this.#partCount === 0) throw ambiguous('it has no parts');
@@ -175,7 +172,7 @@ export class FormCheck implements PartHandler {
   #checkSizeMin({ label, rule }: OpenFile, bytes: number): void {
     if (!rule || bytes >= rule.sizeMin) return;
     if (bytes === 0) throw new Refusal('file_missing', { message: `${label} is empty` });
-    throw new Refusal('body_invalid', { message: `${label} must be at least ${printSize(rule.sizeMin)}` });
+    throw fileTooSmall(label, rule.sizeMin);
   }
 
   #checkValue(name: string, value: Buffer): void {
@@ -190,7 +187,7 @@ export class FormCheck implements PartHandler {
       throw ambiguous('a text field begins with a byte order mark');
     const { check, kinds } = this.#rule.fields;
     if (check === undefined) return;
-    const values = this.#values.get(name) ?? [];
+    const values = this.#values.getOrInsert(name, []);
     const kind = kinds.get(name);
     if (values.length > 0 && kind !== 'list' && kind !== 'either') {
       const field = kind === undefined ? 'A form field that the schema does not list' : name;
@@ -200,7 +197,6 @@ export class FormCheck implements PartHandler {
       });
     }
     values.push(value.toString('utf8'));
-    this.#values.set(name, values);
   }
 
   /** The name of a text field where the rule knows it: what only the client chose is not repeated. */

@@ -1,5 +1,4 @@
 import { tooLarge } from '../bodies/collect-body.ts';
-import { printSize } from '../config/units.ts';
 import type { FormRule, RawFileRule, UploadRule } from '../config/upload-rule.ts';
 import { Refusal } from '../refusals.ts';
 import { CollectedBytes } from '../wire/collected-bytes.ts';
@@ -10,6 +9,7 @@ import { readBoundary } from './read-boundary.ts';
 import { MultipartReader } from './read-multipart.ts';
 import { readDeclaredType } from './read-part-header.ts';
 import { createSecondReading } from './second-reading.ts';
+import { fileTooLarge, fileTooSmall, missing } from './upload-refusals.ts';
 
 /** The parts of a request that decide about an upload. */
 export interface UploadRequest {
@@ -53,7 +53,7 @@ export async function* checkUpload(request: UploadRequest, rule: UploadRule): As
 export function checkUploadSize(bytes: number, { kind, sizeMax }: UploadRule): void {
   if (bytes <= sizeMax) return;
   if (kind === 'form') throw tooLarge(sizeMax);
-  throw new Refusal('file_too_large', { message: `The file must be at most ${printSize(sizeMax)}` });
+  throw fileTooLarge('The file', sizeMax);
 }
 
 const nothing = Buffer.alloc(0);
@@ -102,12 +102,8 @@ function openRawFile({ contentType }: UploadRequest, rule: RawFileRule): UploadC
     },
     typesPassed: () => types?.isDecided() ?? true,
     end: async () => {
-      if (bytes === 0) throw new Refusal('file_missing', { message: 'The file is missing' });
-      if (bytes < rule.sizeMin) {
-        throw new Refusal('body_invalid', {
-          message: `The file must be at least ${printSize(rule.sizeMin)}`,
-        });
-      }
+      if (bytes === 0) throw missing('The file');
+      if (bytes < rule.sizeMin) throw fileTooSmall('The file', rule.sizeMin);
       types?.end();
       await types?.decide();
     },

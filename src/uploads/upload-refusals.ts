@@ -1,3 +1,4 @@
+import { printSize } from '../config/units.ts';
 import { Refusal } from '../refusals.ts';
 
 /** Refuses a body that two parsers could read differently; the reason says what was found. */
@@ -6,6 +7,19 @@ export function ambiguous(reason: string): Refusal {
     message: `The form is not in canonical form: ${reason}`,
     detail: reason,
   });
+}
+
+/** Refuses an upload without the file that a sentence calls `label`. */
+export function missing(label: string, detail?: string): Refusal {
+  return new Refusal('file_missing', { message: `${label} is missing`, detail });
+}
+
+export function fileTooLarge(label: string, sizeMax: number): Refusal {
+  return new Refusal('file_too_large', { message: `${label} must be at most ${printSize(sizeMax)}` });
+}
+
+export function fileTooSmall(label: string, sizeMin: number): Refusal {
+  return new Refusal('body_invalid', { message: `${label} must be at least ${printSize(sizeMin)}` });
 }
 
 /** Refuses an upload for which the gateway has no room or no time, and which may be sent again as it is. */
