@@ -105,9 +105,8 @@ function toObject(flat: readonly string[]): Record<string, string | string[]> {
   const values = new Map<string, string[]>();
   for (let i = 0; i + 1 < flat.length; i += 2) {
     const name = flat[i] as string;
-    const spelling = spellings.get(name.toLowerCase()) ?? name;
-    spellings.set(name.toLowerCase(), spelling);
-    values.set(spelling, [...(values.get(spelling) ?? []), flat[i + 1] as string]);
+    const spelling = spellings.getOrInsert(name.toLowerCase(), name);
+    values.getOrInsert(spelling, []).push(flat[i + 1] as string);
   }
   // An object cannot hold this name like any other, and no server needs it.
   values.delete('__proto__');
