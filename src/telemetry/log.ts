@@ -56,14 +56,13 @@ function timeField(): string {
 export function describeCause(cause: unknown): {
   type: string;
   message: string;
-  code?: string;
-  stack?: string;
+  code?: string | undefined;
+  stack?: string | undefined;
 } {
   if (!(cause instanceof Error)) return { type: typeof cause, message: 'not an error' };
   const code = codeOf(cause);
   const expected = cause instanceof Refusal || code !== undefined;
-  const stack = expected || cause.stack === undefined ? {} : { stack: cause.stack };
-  return { type: cause.name, message: messageIn(cause), ...(code !== undefined && { code }), ...stack };
+  return { type: cause.name, message: messageIn(cause), code, stack: expected ? undefined : cause.stack };
 }
 
 /** A name with several addresses fails with an error for each, and none of its own. */

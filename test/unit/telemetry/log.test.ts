@@ -42,6 +42,7 @@ test('a target of several addresses that cannot be reached is told of with each 
     type: 'AggregateError',
     message: 'connect ECONNREFUSED ::1:9000; connect ECONNREFUSED 127.0.0.1:9000',
     code: 'ECONNREFUSED',
+    stack: undefined,
   });
 });
 
