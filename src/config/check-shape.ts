@@ -28,8 +28,7 @@ const fits = ajv.compile<RawConfig>(schema);
 
 /** Compares the tree with the schema and fills defaults in. `isExpanded` tells which texts came from `${…}`. */
 export function checkShape(tree: unknown, isExpanded: (pointer: string) => boolean): readonly ShapeError[] {
-  if (fits(tree)) return [];
-  const errors = fits.errors ?? [];
+  const errors = errorsOf(tree);
   const converted = errors.filter((error) => isExpanded(error.instancePath) && convert(tree, error));
   return converted.length === 0 ? errors : errorsOf(tree);
 }

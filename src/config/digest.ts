@@ -1,8 +1,13 @@
 import { hash } from 'node:crypto';
-import type { RawKey, RawToken } from './schema.ts';
+import type { RawConfig, RawKey, RawToken } from './schema.ts';
 
 /** The name of `admin.token`, which has none of its own. */
 export const plainTokenName = 'admin';
+
+/** All tokens, `admin.token` first. */
+export function tokensOf({ token, tokens }: RawConfig['admin']): readonly RawToken[] {
+  return token === '' ? tokens : [{ name: plainTokenName, token, role: 'write' }, ...tokens];
+}
 
 /** SHA-256 of a key's secret in lower-case hex; undefined when the YAML gives neither secret nor hash. */
 export function keyDigest({ secret, hash: written }: Pick<RawKey, 'secret' | 'hash'>): string | undefined {

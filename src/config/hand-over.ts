@@ -1,9 +1,9 @@
 import { compileCheckedBodies } from './body-schema/compile-bodies.ts';
 import { checked } from './checked.ts';
 import type { Config } from './config.ts';
-import { keyDigest, plainTokenName, tokenDigest } from './digest.ts';
+import { keyDigest, tokenDigest, tokensOf } from './digest.ts';
 import { resolveConfig, type CheckedConfig } from './resolve-config.ts';
-import type { RawConfig, RawToken } from './schema.ts';
+import type { RawConfig } from './schema.ts';
 
 /** A checked configuration in a form that can be sent to another process: plain values, with hashes for the keys and tokens. */
 export interface HandedConfig {
@@ -13,8 +13,6 @@ export interface HandedConfig {
 
 /** The receiver need not read the file, which may have changed meanwhile. */
 export function handOver({ file, raw }: CheckedConfig): HandedConfig {
-  const { token, tokens } = raw.admin;
-  const plain: RawToken[] = token === '' ? [] : [{ name: plainTokenName, token, role: 'write' }];
   return {
     file,
     raw: {
@@ -26,7 +24,7 @@ export function handOver({ file, raw }: CheckedConfig): HandedConfig {
       admin: {
         ...raw.admin,
         token: '',
-        tokens: [...plain, ...tokens].map((one) => ({
+        tokens: tokensOf(raw.admin).map((one) => ({
           name: one.name,
           role: one.role,
           hash: written(tokenDigest(one)),

@@ -13,13 +13,13 @@ import type {
   UpstreamConfig,
   Version,
 } from './config.ts';
-import { keyDigest, plainTokenName, tokenDigest } from './digest.ts';
+import { keyDigest, tokenDigest, tokensOf } from './digest.ts';
 import { parseInstant } from './instants.ts';
 import { parseStoreAddress } from './parse-store-address.ts';
 import { resolvePlan } from './resolve-plan.ts';
 import { resolveRoute } from './resolve-route.ts';
 import { pathBelow } from './route-path.ts';
-import type { RawConfig, RawKey, RawRoute } from './schema.ts';
+import type { RawConfig, RawKey, RawRoute, RawToken } from './schema.ts';
 
 /** A configuration without faults, as it was written. */
 export interface CheckedConfig {
@@ -38,7 +38,7 @@ export function resolveConfig({ file, raw, checks, warnings }: CheckedConfig): C
   return freeze({
     file,
     listen: address(raw.listen),
-    admin: { listen: address(raw.admin.listen), tokens: resolveTokens(raw.admin) },
+    admin: { listen: address(raw.admin.listen), tokens: tokensOf(raw.admin).map(resolveToken) },
     workers: typeof raw.workers === 'number' ? raw.workers : coresAtStart,
     trustProxy: raw.trustProxy,
     store: parseStoreAddress(raw.store),
@@ -78,10 +78,8 @@ export function resolveConfig({ file, raw, checks, warnings }: CheckedConfig): C
   });
 }
 
-function resolveTokens({ token, tokens }: RawConfig['admin']): readonly AdminToken[] {
-  const named = tokens.map((one) => ({ name: one.name, digest: checked(tokenDigest(one)), role: one.role }));
-  if (token === '') return named;
-  return [{ name: plainTokenName, digest: checked(tokenDigest({ token })), role: 'write' }, ...named];
+function resolveToken(token: RawToken): AdminToken {
+  return { name: token.name, digest: checked(tokenDigest(token)), role: token.role };
 }
 
 function resolveGuessing(guessing: RawConfig['auth']['guessing']): AuthConfig['guessing'] {
