@@ -7,6 +7,7 @@ import { ConfigErrors, ConfigUnreadable } from '../config/problems.ts';
 import { printSize } from '../config/units.ts';
 import type { AllowedTypes, UploadRule } from '../config/upload-rule.ts';
 import { counted } from '../config/wording.ts';
+import { exitCodes } from './exit-codes.ts';
 import { alignRows, paint } from './terminal.ts';
 
 interface CheckOptions {
@@ -16,20 +17,19 @@ interface CheckOptions {
   readonly stderr: NodeJS.WritableStream;
 }
 
-/** Prints what the configuration does, or everything wrong with it. Returns the exit code: 0, or 1 for a bad file. */
-export function check({ file, env, stdout, stderr }: CheckOptions): 0 | 1 {
+/** Prints what the configuration does, or everything wrong with it. Returns the exit code. */
+export function check({ file, env, stdout, stderr }: CheckOptions): number {
   try {
     stdout.write(summary(loadConfig(file, env), stdout));
-    return 0;
+    return exitCodes.ok;
   } catch (error) {
+    if (!(error instanceof ConfigErrors) && !(error instanceof ConfigUnreadable)) throw error;
+    stderr.write(`${error.message}\n`);
     if (error instanceof ConfigErrors) {
       const total = counted(error.problems.length, 'error');
-      stderr.write(`${error.message}\n${paint('red', total, stderr)} in ${file}\n`);
-      return 1;
+      stderr.write(`${paint('red', total, stderr)} in ${file}\n`);
     }
-    if (!(error instanceof ConfigUnreadable)) throw error;
-    stderr.write(`${error.message}\n`);
-    return 1;
+    return exitCodes.failed;
   }
 }
 
