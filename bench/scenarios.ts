@@ -1,3 +1,5 @@
+import { formBody } from '../test/helpers/form-body.ts';
+import { wav } from '../test/helpers/sample-files.ts';
 import { secretOf } from './gateway-yaml.ts';
 import type { Load, Request } from './load.ts';
 
@@ -47,23 +49,8 @@ const upload: Request = {
 
 /** A form with one WAV file of 10 MB. */
 function formWithSound(): string {
-  const size = 10 * 1024 * 1024;
-  const wav = Buffer.alloc(size);
-  for (const [at, chunk] of [
-    [0, 'RIFF'],
-    [8, 'WAVEfmt '],
-    [36, 'data'],
-  ] as const)
-    wav.write(chunk, at);
-  return [
-    '--bench',
-    'Content-Disposition: form-data; name="file"; filename="a.wav"',
-    'Content-Type: audio/wav',
-    '',
-    wav.toString('latin1'),
-    '--bench--',
-    '',
-  ].join('\r\n');
+  const sound = { name: 'file', fileName: 'a.wav', type: 'audio/wav', data: wav(10 * 1024 * 1024) };
+  return formBody([sound], 'bench').toString('latin1');
 }
 
 const gateways = [
