@@ -37,7 +37,7 @@ export function guessByVoice(sound: Sound): VoiceGuess {
 }
 
 /** The median pitch of the voiced frames in Hz; undefined when there is none. */
-export function estimateFundamental(sound: Sound): number | undefined {
+function estimateFundamental(sound: Sound): number | undefined {
   const { samples, sampleRate } = slowDown(sound);
   const lagMax = Math.ceil(sampleRate / lowestHz);
   const frameLength = 2 * lagMax;

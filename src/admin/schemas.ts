@@ -264,7 +264,7 @@ function page(name: string, items: Schema, description: string): Schema {
 }
 
 /** An object that has all of these and nothing else. */
-export function strict(properties: Readonly<Record<string, Schema>>) {
+function strict(properties: Readonly<Record<string, Schema>>) {
   return { type: 'object', additionalProperties: false, required: Object.keys(properties), properties };
 }
 

@@ -111,7 +111,7 @@ export async function startRecordingUpstream(
 }
 
 /** The default answer: what was received, as JSON. */
-export function echo(request: RecordedRequest, res: ServerResponse): void {
+function echo(request: RecordedRequest, res: ServerResponse): void {
   const { method, target, headers, body } = request;
   res.writeHead(200, { 'content-type': 'application/json' });
   res.end(JSON.stringify({ method, target, headers, body: body.toString() }));

@@ -59,7 +59,7 @@ export async function answerTo(t: Scene, port: number, upload: Upload): Promise<
 }
 
 /** The body in chunks of uneven size, with the last one. */
-export function chunked(body: Buffer, size = 7919): Buffer {
+function chunked(body: Buffer, size = 7919): Buffer {
   const pieces: Buffer[] = [];
   for (let at = 0; at < body.length; at += size) {
     const piece = body.subarray(at, at + size);
