@@ -188,8 +188,8 @@ function both(before: Reading, after: Reading): Reading {
  * The engine goes on after the required rounds only while a round takes something. Of several that are required the last may fail, as
  * another character is there.
  */
-function inRounds(round: Reading, { least, most }: PatternRepeat, { length }: Text): Reading {
-  const more = Math.max(0, Math.min(most === Infinity ? least : most, length) - least);
+function inRounds(round: Reading, { least, most }: PatternRepeat, text: Text): Reading {
+  const more = Math.max(0, Math.min(most === Infinity ? least : most, text.length) - least);
   const required = bounded(round.ways ** least);
   const ways = round.ways - round.empty;
   const rounds = powers(round.ways, least) + required * powers(ways, more);
