@@ -43,7 +43,6 @@ export function createReadiness(store: Pick<Store, 'probe'>, upstreams: () => It
     );
   }
 
-  let draining = false;
   let last: { at: number; report: Promise<ReadinessReport> } | undefined;
 
   async function judge(): Promise<ReadinessReport> {
@@ -56,13 +55,18 @@ export function createReadiness(store: Pick<Store, 'probe'>, upstreams: () => It
     return { ready: storeReason === undefined && reachable, readyWithoutStore: reachable, reasons };
   }
 
+  return untilDrained(async () => {
+    const now = performance.now();
+    if (last === undefined || now - last.at > keptForMs) last = { at: now, report: judge() };
+    return await last.report;
+  });
+}
+
+/** Answers as the check does, until it is drained. */
+export function untilDrained(check: Readiness['check']): Readiness {
+  let draining = false;
   return {
-    async check() {
-      if (draining) return stoppingReport;
-      const now = performance.now();
-      if (last === undefined || now - last.at > keptForMs) last = { at: now, report: judge() };
-      return await last.report;
-    },
+    check: async () => (draining ? stoppingReport : await check()),
     drain() {
       draining = true;
     },

@@ -1,7 +1,7 @@
 import cluster, { type Worker } from 'node:cluster';
 import { setImmediate as turn } from 'node:timers/promises';
 import { createAdmin, listenAdmin, type AdminListener, type AdminParts } from '../../admin/admin.ts';
-import { stoppingReport, type Readiness, type ReadinessReport } from '../../admin/readiness.ts';
+import { untilDrained, type Readiness, type ReadinessReport } from '../../admin/readiness.ts';
 import type { Address, Config } from '../../config/config.ts';
 import type { HandedConfig } from '../../config/hand-over.ts';
 import { claimPort, type Claim } from '../../door/acceptors.ts';
@@ -188,29 +188,22 @@ function metricsOf(crew: Crew, metrics: MergedMetrics) {
  * The gateway is ready while one worker is. Connections that were dealt to one that hangs wait in vain until it is killed, but to
  * take everything away from the others would be worse.
  */
-function readinessOf(crew: Crew, count: number): Pick<Readiness, 'check' | 'drain'> {
-  let draining = false;
-  return {
-    drain() {
-      draining = true;
-    },
-    async check(): Promise<ReadinessReport> {
-      if (draining) return stoppingReport;
-      const reports: ReadinessReport[] = [];
-      let stopping = 0;
-      await crew.ask('readiness', (report) => {
-        if (report === 'stopping') stopping += 1;
-        else reports.push(report);
-      });
-      const missing = count - reports.length - stopping;
-      const reasons = new Set(reports.flatMap((report) => report.reasons));
-      if (stopping > 0) reasons.add(`${stopping} of ${count} workers are stopping`);
-      if (missing > 0) reasons.add(`${missing} of ${count} workers do not answer`);
-      return {
-        ready: reports.some(({ ready }) => ready),
-        readyWithoutStore: reports.some(({ readyWithoutStore }) => readyWithoutStore),
-        reasons: [...reasons],
-      };
-    },
-  };
+function readinessOf(crew: Crew, count: number): Readiness {
+  return untilDrained(async () => {
+    const reports: ReadinessReport[] = [];
+    let stopping = 0;
+    await crew.ask('readiness', (report) => {
+      if (report === 'stopping') stopping += 1;
+      else reports.push(report);
+    });
+    const missing = count - reports.length - stopping;
+    const reasons = new Set(reports.flatMap((report) => report.reasons));
+    if (stopping > 0) reasons.add(`${stopping} of ${count} workers are stopping`);
+    if (missing > 0) reasons.add(`${missing} of ${count} workers do not answer`);
+    return {
+      ready: reports.some(({ ready }) => ready),
+      readyWithoutStore: reports.some(({ readyWithoutStore }) => readyWithoutStore),
+      reasons: [...reasons],
+    };
+  });
 }
