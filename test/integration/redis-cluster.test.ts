@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, test, type TestContext } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { createServer } from 'node:tls';
 import type { Cluster } from 'ioredis';
 import type { RedisAddress } from '../../src/config/config.ts';
 import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
@@ -13,13 +16,16 @@ import { createLink } from '../../src/stores/redis/link.ts';
 import { nameKeys } from '../../src/stores/redis/names.ts';
 import { slotOf } from '../../src/stores/redis/slot.ts';
 import { aKey, aNote } from '../helpers/a-key.ts';
+import { makeCertificate } from '../helpers/certificates.ts';
 import { freePort } from '../helpers/free-port.ts';
 import { aDraw, usedOf } from '../helpers/ledger-orders.ts';
 import { testLedger } from '../helpers/ledger-suite.ts';
+import { listen } from '../helpers/listen.ts';
 import { until } from '../helpers/poll.ts';
 import { startRedisCluster, type RedisCluster } from '../helpers/redis-cluster.ts';
 import { startRedisServer, type RedisServer } from '../helpers/redis-server.ts';
 import { counters, failureOf, openWithDeadline, outcomeOf, recovers } from '../helpers/store-faults.ts';
+import { tempFolder } from '../helpers/temp-folder.ts';
 
 const cluster = await startRedisCluster({ after });
 const freshUrl = (): string => `${cluster.url}?prefix=${randomUUID()}:`;
@@ -42,6 +48,21 @@ test('a node that evicts is told of', async (t) => {
 test('why a cluster cannot be reached is told', async (t) => {
   const nobody = await openWithDeadline(t, `redis+cluster://127.0.0.1:${await freePort()}`);
   await until(async () => (await failureOf(nobody.ping())).message.endsWith('(ECONNREFUSED)'));
+});
+
+test('why the nodes that a cluster names cannot be reached is told', async (t) => {
+  const certificate = makeCertificate(t, ['DNS:localhost']);
+  const ca = join(tempFolder(t), 'ca.pem');
+  writeFileSync(ca, certificate.cert);
+  const server = createServer(certificate, (socket) => {
+    socket.on('error', () => socket.destroy());
+    socket.on('data', (chunk) => socket.write(/slots/i.test(String(chunk)) ? slots : '+OK\r\n'));
+  });
+  const port = await listen(t, server);
+  // The certificate is not for this address.
+  const slots = `*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n$9\r\n127.0.0.1\r\n:${port}\r\n`;
+  const store = await openWithDeadline(t, `rediss+cluster://localhost:${port}?ca=${ca}`);
+  await until(async () => (await failureOf(store.ping())).message.endsWith('(ERR_TLS_CERT_ALTNAME_INVALID)'));
 });
 
 test('what a user may not ask a cluster before it is ready is told', async (t) => {

@@ -30,8 +30,14 @@ function refreshSlots(cluster: Cluster): void {
   });
 }
 
-/** Whether the cluster is up it asks before it is ready. A no, or that it may not ask, it keeps to itself and tries again. */
+/**
+ * Whether the cluster is up it asks one of the nodes before it is ready. A no, that it may not ask, or why it cannot reach that
+ * node it keeps to itself, and tries again.
+ */
 function tellWhyNotReady(cluster: Cluster): void {
+  cluster.on('node error', (error: Error) => {
+    if (cluster.status === 'connect') cluster.emit('error', error);
+  });
   const ask = cluster.cluster.bind(cluster);
   Object.assign(cluster, {
     cluster: (what: 'INFO', answer: (error?: Error | null, text?: unknown) => void) =>
