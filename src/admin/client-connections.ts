@@ -1,4 +1,4 @@
-import type { RequestListener, Server } from 'node:http';
+import type { RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
 /** Callers need the open files too. */
@@ -12,12 +12,14 @@ const unansweredMax = 16;
  * neither connections nor what is asked ahead on one.
  */
 export function leadRequests(server: Server, listener: RequestListener): void {
-  /** How many answers each open connection waits for. The one that was used last is at the end. */
-  const unanswered = new Map<Socket, number>();
+  /** The answers that each open connection waits for. The one that was used last is at the end. */
+  const unanswered = new Map<Socket, Set<ServerResponse>>();
 
-  /** One on which nothing is under way, or whose client does not take its answer; a new one may be a probe. */
+  /** One for which nothing is done: what it may yet send or read is no reason to turn a new one away, perhaps a probe. */
   function findSpare(): Socket | undefined {
-    for (const [socket, count] of unanswered) if (count === 0 || socket.writableLength > 0) return socket;
+    for (const [socket, answers] of unanswered) {
+      if (answers.values().every(({ headersSent }) => headersSent)) return socket;
+    }
     return undefined;
   }
 
@@ -29,22 +31,20 @@ export function leadRequests(server: Server, listener: RequestListener): void {
   function take(socket: Socket): void {
     if (unanswered.size >= connectionsMax) end(findSpare() ?? socket);
     if (socket.destroyed) return;
-    unanswered.set(socket, 0);
+    unanswered.set(socket, new Set());
     socket.once('close', () => unanswered.delete(socket));
   }
 
   /** Node hands on all the requests of one read, a thousand perhaps, and keeps each answer until the client takes it. */
   const answer: RequestListener = (req, res) => {
     const { socket } = req;
-    const count = unanswered.get(socket);
-    if (count === undefined) return;
-    if (count === unansweredMax) return end(socket);
-    unanswered.set(socket, count + 1);
+    const answers = unanswered.get(socket);
+    if (answers === undefined) return;
+    if (answers.size === unansweredMax) return end(socket);
+    answers.add(res);
     res.once('close', () => {
-      const left = unanswered.get(socket);
-      if (left === undefined) return;
-      unanswered.delete(socket);
-      unanswered.set(socket, left - 1);
+      answers.delete(res);
+      if (unanswered.delete(socket)) unanswered.set(socket, answers);
     });
     listener(req, res);
   };

@@ -146,6 +146,21 @@ test('connections on which nothing is asked give way to those that come, and an 
   assert.match(answers.at(-1)?.text ?? '', /"added":1/);
 });
 
+test('clients that are refused and go on sending keep no probe out', async (t) => {
+  const { url, get } = await listen(t, `{ token: ${token} }`);
+  const half = [
+    ['Host', 'localhost'],
+    ['Connection', 'close'],
+    ['Content-Length', '1000'],
+  ] as const;
+  for (let i = 0; i < 64; i += 1) {
+    const client = await openRaw(t, Number(new URL(url).port));
+    client.write(requestBytes('POST /v1/keys', half, 'half'));
+    await client.receivedUntil((bytes) => bytes.includes('token_required'));
+  }
+  assert.equal((await get('/livez')).status, 200);
+});
+
 test('a gateway that stops takes no more changes, and goes on with its probes', async (t) => {
   const { get, listener } = await listen(t, `{ token: ${token} }`);
   const headers = { authorization: `Bearer ${token}` };
