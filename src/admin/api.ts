@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { AdminToken, Config } from '../config/config.ts';
 import { createKeyBook } from '../keys/key-book.ts';
 import { isKeyId } from '../keys/key-id.ts';
@@ -50,6 +51,8 @@ export interface ApiParts {
 export function createApi({ configInForce, store, logger }: ApiParts): Api {
   const findDesk = store && createDeskFinder(configInForce, store);
   const underWay = new Set<Promise<void>>();
+  /** The last request of each connection. */
+  const lastOn = new WeakMap<Socket, Promise<void>>();
   const stopping = new Stopping();
 
   async function perform(
@@ -117,7 +120,10 @@ export function createApi({ configInForce, store, logger }: ApiParts): Api {
 
   return {
     async answer(req, res, token) {
-      const work = serve(req, res, token);
+      // A client that sends several ahead means them in this order (RFC 9112 §9.3.2).
+      const ahead = lastOn.get(req.socket) ?? Promise.resolve();
+      const work = ahead.then(() => serve(req, res, token));
+      lastOn.set(req.socket, work);
       underWay.add(work);
       await work.finally(() => underWay.delete(work));
     },

@@ -291,6 +291,20 @@ test('each operation refuses in just the ways that the document has for it', asy
   }
 });
 
+test('what is sent ahead on one connection is done in its order', async (t) => {
+  const client = await openRaw(t, port);
+  const names = Array.from({ length: 8 }, (_, i) => `name ${i}`);
+  const made = raw('POST /v1/keys', [json], JSON.stringify({ id: 'in-order', plan: 'free' }));
+  const changes = names.map((name) => raw('PATCH /v1/keys/in-order', [json], JSON.stringify({ name })));
+  client.write(Buffer.concat([made, ...changes, raw('GET /v1/keys/in-order')]));
+  const [first, ...answers] = await client.responses(names.length + 2);
+  assert.equal(first?.status, 201);
+  const seen = answers.map(
+    ({ status, text }) => status === 200 && (JSON.parse(text) as { name: string }).name,
+  );
+  assert.deepEqual(seen, [...names, names.at(-1)]);
+});
+
 test('who expects to be asked for the body is asked when it will be read', async (t) => {
   const client = await openRaw(t, port);
   const body = '{"plan":"free"}';
