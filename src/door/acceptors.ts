@@ -8,8 +8,8 @@ import type { Connections } from './connections.ts';
 /** Takes the connections of a server. */
 export interface Acceptors {
   readonly address: Address;
-  /** Takes those that have come already. To be called before the port is closed. */
-  takeWaiting(): Promise<void>;
+  /** Takes those that have come already, for about that long at most. To be called before the port is closed. */
+  takeWaiting(patienceMs: number): Promise<void>;
   /** Takes no more. Idle ones are left to the server. Resolves when the last one is gone. */
   close(): Promise<void>;
 }
@@ -116,7 +116,7 @@ function acceptorsOf(servers: readonly [Server, ...Server[]], claim?: Claim): Ac
   const { address: host, port } = servers[0].address() as AddressInfo;
   return {
     address: { host, port },
-    takeWaiting: () => takeWaiting(servers),
+    takeWaiting: (patienceMs) => takeWaiting(servers, patienceMs),
     close: async () => {
       const connectionsGone = Promise.all(servers.map(closePort));
       // Another gateway may take the port while this one still answers what it has.
@@ -128,14 +128,17 @@ function acceptorsOf(servers: readonly [Server, ...Server[]], claim?: Claim): Ac
 
 /** What still comes after so many turns is a stream that will not end. */
 const turnsMax = 64;
+/** The first turn may have been half over, and have taken none any more. */
+const turnsMin = 2;
 
 /** A port that is closed resets who waits there, with requests already sent. Each turn of the event loop takes some of them. */
-async function takeWaiting(servers: readonly Server[]): Promise<void> {
+async function takeWaiting(servers: readonly Server[], patienceMs: number): Promise<void> {
+  const until = performance.now() + patienceMs;
   let quietTurns = 0;
   const take = (): void => void (quietTurns = 0);
   for (const server of servers) server.on('connection', take);
-  // The first turn may have been half over, and have taken none any more.
-  for (let turn = 0; turn < turnsMax && quietTurns < 2; turn += 1) {
+  for (let turn = 0; turn < turnsMax && quietTurns < turnsMin; turn += 1) {
+    if (turn >= turnsMin && performance.now() >= until) break;
     quietTurns += 1;
     await turnOver();
   }

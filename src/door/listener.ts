@@ -54,7 +54,8 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
       connections.drain();
       // More than once: those who wait at the port are still taken, some perhaps after the first cut.
       const hardStop = setInterval(() => connections.cut(), timeoutMs);
-      await acceptors.takeWaiting();
+      // Where turns are slow somebody comes in each: taken for longer, the last ones would be cut as soon as they are in.
+      await acceptors.takeWaiting(timeoutMs / 4);
       // Not earlier: a connection that was taken a moment ago is idle until its request is read.
       const stopWaiting = afterReading(onTheWayMs, () => connections.endIdle(server));
       await acceptors.close();

@@ -8,6 +8,7 @@ import { claimPort, openAcceptors } from '../../../src/door/acceptors.ts';
 import { until } from '../../helpers/poll.ts';
 import { refuses } from '../../helpers/refuses.ts';
 
+const minute = 60_000;
 const local = { host: '127.0.0.1', port: 0 };
 const roomy = { hasRoom: true, refuse: () => assert.fail('there is room') };
 const open = (server: Server, address = local) =>
@@ -88,7 +89,7 @@ describe('acceptors', () => {
     const server = createServer((socket) => socket.end('taken'));
     const acceptors = await open(server);
     const clients = Array.from({ length: 200 }, () => connect(acceptors.address.port, local.host));
-    await acceptors.takeWaiting();
+    await acceptors.takeWaiting(minute);
     const closing = acceptors.close();
     const words = await Promise.all(clients.map((client) => text(client)));
     assert.deepEqual(new Set(words), new Set(['taken']));
@@ -109,7 +110,7 @@ describe('acceptors', () => {
       setImmediate(come);
     }
     come();
-    await acceptors.takeWaiting();
+    await acceptors.takeWaiting(minute);
     await acceptors.close();
   });
 

@@ -168,6 +168,35 @@ test('who was taken last before the port closes is answered, though the process 
   await gone;
 });
 
+test('a process whose turns are slow takes clients that still come for a part of the time only that it has to finish', async (t) => {
+  const timeoutMs = 2000;
+  let draining = false;
+  let taken = 0;
+  const { port, listener } = await listenWith(t, {
+    answer: (_, res) => {
+      if (draining) {
+        taken += 1;
+        holdUp(50);
+        come();
+      }
+      res.end('answered');
+    },
+    onUnreadable: ({ cause }) => assert.fail(String(cause)),
+  });
+  /** With each request that is answered the next one comes, so that every turn takes somebody. */
+  function come(): void {
+    const client = connect(port, '127.0.0.1');
+    t.after(() => client.destroy());
+    client.on('error', () => client.destroy()).resume();
+    client.write(requestBytes('GET /', [['Connection', 'close']]));
+  }
+  for (let count = 0; count < 2; count += 1) come();
+  draining = true;
+  await listener.close(timeoutMs);
+  assert.ok(taken >= 2, 'who had come is taken');
+  assert.ok(taken * 50 < timeoutMs, `it took ${taken}`);
+});
+
 const nonsense = 'nonsense\r\n\r\n';
 const unreadable: readonly [what: string, begin: string, status: number][] = [
   ['headers that are too large', `POST / HTTP/1.1\r\nHost: a\r\nCookie: ${'x'.repeat(20_000)}\r\n\r\n`, 431],
