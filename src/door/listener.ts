@@ -106,6 +106,18 @@ function leadToHandler(server: Server, options: ListenerOptions): void {
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     answerClientError(error, socket, options);
   });
+  server.on('timeout', endUnlessAsked);
+}
+
+/**
+ * The time of an idle connection is over. Node would end it at once, unread: if the process was held up, a request may wait in it
+ * that was sent long before.
+ */
+function endUnlessAsked(socket: Socket): void {
+  const { bytesRead } = socket;
+  whenAllIsRead(() => {
+    if (socket.bytesRead === bytesRead) socket.destroy();
+  });
 }
 
 /** Sees to what Node leaves undone: readers that stall, requests that are late, and what idle connections keep. */

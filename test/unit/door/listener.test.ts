@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { test, type TestContext } from 'node:test';
+import { setImmediate as turnOver } from 'node:timers/promises';
 import { BodyMemory } from '../../../src/bodies/body-memory.ts';
 import { takeArrived } from '../../../src/bodies/collect-body.ts';
 import { Connections } from '../../../src/door/connections.ts';
@@ -38,12 +39,13 @@ async function listenWith(
   own: {
     readonly headerTimeoutMs?: number;
     readonly requestTimeoutMs?: number;
+    readonly keepAliveMs?: number;
     readonly answer: Answer;
     readonly onUnreadable: Told;
   },
 ): Promise<{ readonly port: number; readonly listener: Listener }> {
-  const { headerTimeoutMs = minute, requestTimeoutMs = minute } = own;
-  const all = { ...limits, headerTimeoutMs, requestTimeoutMs };
+  const { headerTimeoutMs = minute, requestTimeoutMs = minute, keepAliveMs = minute } = own;
+  const all = { ...limits, headerTimeoutMs, requestTimeoutMs, keepAliveMs };
   const connections = new Connections(all);
   const listener = await listen({
     address: { host: '127.0.0.1', port: 0 },
@@ -166,6 +168,26 @@ test('who was taken last before the port closes is answered, though the process 
   const answers = await Promise.all(clients.map((client) => text(client)));
   assert.equal(answers.filter((answer) => answer.endsWith('answered')).length, clients.length);
   await gone;
+});
+
+test('who asks on a kept connection is answered, though the process then stood still for longer than it is kept', async (t) => {
+  const { port, listener } = await listenWith(t, {
+    answer: (_, res) => res.end('answered'),
+    onUnreadable: ({ cause }) => assert.fail(String(cause)),
+    keepAliveMs: 100,
+  });
+  const [asking, silent] = [await openRaw(t, port), await openRaw(t, port)];
+  for (const client of [asking, silent]) {
+    client.write(requestBytes('GET /'));
+    await client.responses(1);
+  }
+  await turnOver(); // the event loop looks at its timers next, and reads after that
+  asking.write(requestBytes('GET /'));
+  holdUp(1500); // Node keeps a connection for a second longer than it tells
+  const [, last] = await asking.responses(2);
+  assert.equal(last?.text, 'answered');
+  await silent.receivedUntilClose();
+  await listener.close(0);
 });
 
 test('a process whose turns are slow takes clients that still come for a part of the time only that it has to finish', async (t) => {
