@@ -205,7 +205,11 @@ function compareAsJson(ajv: Ajv2020): void {
     changeCode(ajv, keyword, (write) => (context) => {
       const allowed: readonly unknown[] = keyword === 'const' ? [context.schema] : context.schema;
       if (!allowed.some(isContainer)) return write(context);
-      const isAllowed = (value: unknown): boolean => allowed.some((one) => areEqual(one, value));
+      const isAmong = (value: unknown): boolean => allowed.some((one) => areEqual(one, value));
+      // A schema that refers to itself may come to a value very often.
+      const known = new WeakMap<object, boolean>();
+      const isAllowed = (value: unknown): boolean =>
+        isContainer(value) ? known.getOrInsertComputed(value, isAmong) : isAmong(value);
       return context.pass(_`${context.gen.scopeValue('func', { ref: isAllowed })}(${context.data})`);
     });
   }

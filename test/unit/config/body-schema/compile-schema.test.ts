@@ -916,6 +916,24 @@ describe('a schema that refers to itself in two alternatives', () => {
     assert.equal(wide(nest(5, 'text')), undefined);
   });
 
+  it('compares each value once with the objects that are listed, however often it comes to it', () => {
+    const listed = Array.from({ length: 100 }, (_, n) => ({ kind: 'leaf', n }));
+    const child = { anyOf: ['all', 'any'].map((key) => ({ $ref: '#', required: [key] })) };
+    const unlisted = compileBodySchema({ not: { enum: listed }, properties: { child } });
+    let looks = 0;
+    const leaf = {
+      get kind(): string {
+        looks += 1;
+        return 'leaf';
+      },
+    };
+    assert.notEqual(
+      unlisted(Array.from({ length: 8 }).reduce<object>((inner) => ({ child: inner }), leaf)),
+      undefined,
+    );
+    assert.ok(looks < 10 * 2 ** 8, `${looks} looks`);
+  });
+
   it('may take more steps where a body may be deeper', () => {
     const generous = compileBodySchema({ $defs: { filter }, $ref: '#/$defs/filter' }, 1_000_000);
     assert.equal(check(nest(17, 'leaf')), 'the body takes too many steps to check');
