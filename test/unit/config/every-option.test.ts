@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
-import { test, type TestContext } from 'node:test';
+import { writeFileSync } from 'node:fs';
+import { test } from 'node:test';
 import { parse, stringify } from 'yaml';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import { ConfigErrors } from '../../../src/config/problems.ts';
@@ -107,7 +108,11 @@ log: { level: debug, format: json }
 
 test('every option that is written is the one that the gateway runs on', (t) => {
   const { cert } = makeCertificate(t, ['DNS:localhost']);
-  const { file: _file, warnings, ...config } = loadConfig(writeFull(t, parse(full) as Part, cert), {});
+  const {
+    file: _file,
+    warnings,
+    ...config
+  } = loadConfig(writeTemporary(t, textOf(parse(full) as Part, cert)), {});
   assert.deepEqual(warnings, []);
   const v1 = {
     name: 'v1',
@@ -314,8 +319,10 @@ test('every option that is written is the one that the gateway runs on', (t) => 
 
 test('no option is without effect: what is left out is missed, or falls back to its default', (t) => {
   const { cert } = makeCertificate(t, ['DNS:localhost']);
-  const before = readOrErrors(t, parse(full) as Part, cert);
-  const written = placesIn(schema, parse(full) as Part);
+  const whole = parse(full) as Part;
+  const file = writeTemporary(t, '');
+  const before = readOrErrors(file, whole, cert);
+  const written = placesIn(schema, whole);
   const known = new Set(optionsOf(schema));
   assert.deepEqual(
     [...known].filter((option) => !written.some((place) => place.option === option)),
@@ -324,23 +331,24 @@ test('no option is without effect: what is left out is missed, or falls back to 
   for (const { option, steps } of written) {
     // Nothing but false makes a difference, and then its neighbours make none.
     if (option === '.auth.guessing.enabled') continue;
-    const parts = parse(full) as Part;
+    const parts = structuredClone(whole);
     const last = steps.at(-1) ?? '';
     const holder = steps.slice(0, -1).reduce<Part>((part, step) => part[step] as Part, parts);
     delete holder[last];
-    assert.notDeepEqual(readOrErrors(t, parts, cert), before, `${steps.join('.')} is read by nobody`);
+    assert.notDeepEqual(readOrErrors(file, parts, cert), before, `${steps.join('.')} is read by nobody`);
   }
 });
 
 type Part = Record<string, unknown>;
 
-function writeFull(t: TestContext, parts: Part, cert: string): string {
-  return writeTemporary(t, stringify(parts).replace('ca: CERTIFICATE', `ca: ${JSON.stringify(cert)}`));
+function textOf(parts: Part, cert: string): string {
+  return stringify(parts).replace('ca: CERTIFICATE', `ca: ${JSON.stringify(cert)}`);
 }
 
-function readOrErrors(t: TestContext, parts: Part, cert: string): unknown {
+function readOrErrors(file: string, parts: Part, cert: string): unknown {
+  writeFileSync(file, textOf(parts, cert));
   try {
-    const { file: _file, ...config } = loadConfig(writeFull(t, parts, cert), {});
+    const { file: _file, ...config } = loadConfig(file, {});
     return withoutChecks(config);
   } catch (error) {
     if (!(error instanceof ConfigErrors)) throw error;
