@@ -558,8 +558,8 @@ describe('a schema whose references lead one to the next', () => {
   });
 
   it('too many times is refused', () => {
-    const parts = Array.from({ length: 20_000 }, (_, at) => [`a${at}`, { $ref: `#/$defs/a${at + 1}` }]);
-    const $defs = { ...Object.fromEntries(parts), a20000: {} };
+    const parts = Array.from({ length: 10_000 }, (_, at) => [`a${at}`, { $ref: `#/$defs/a${at + 1}` }]);
+    const $defs = { ...Object.fromEntries(parts), a10000: {} };
     assert.deepEqual(problemsOf({ $ref: '#/$defs/a0', $defs }), [
       ' its references lead to each other too many times',
     ]);
@@ -672,10 +672,10 @@ describe('compileBodySchema', () => {
     assert.equal(sentence, 'the body must hold at least 1 matching item');
   });
 
-  it('holds a large body against a thousand constants in bounded time', () => {
+  it('holds a large body against hundreds of constants in bounded time', () => {
     doesNotHang(() => {
-      const check = compileBodySchema({ anyOf: Array.from({ length: 1000 }, () => ({ const: {} })) });
-      const body = Object.fromEntries(Array.from({ length: 200_000 }, (_, at) => [`name${at}`, at]));
+      const check = compileBodySchema({ anyOf: Array.from({ length: 400 }, () => ({ const: {} })) });
+      const body = Object.fromEntries(Array.from({ length: 500_000 }, (_, at) => [`name${at}`, at]));
       assert.equal(check(body), 'the body must have the one allowed value');
     });
   });
