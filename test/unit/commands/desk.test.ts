@@ -3,6 +3,7 @@ import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
+import { commandHere } from '../../helpers/command-here.ts';
 import { writeTemporary } from '../../helpers/config-file.ts';
 import { listen } from '../../helpers/listen.ts';
 import { startRedisServer } from '../../helpers/redis-server.ts';
@@ -65,7 +66,7 @@ test('a command does not wait for a Redis that does not accept its password', as
   assert.ok(performance.now() - startedAt < 9000);
 });
 
-/** Runs `keys` with a store. */
+/** Runs `keys` with a store, as a process of its own where somebody listens to what it says meanwhile. */
 function deskOf(t: TestContext, store: string) {
   const config = {
     store,
@@ -74,8 +75,10 @@ function deskOf(t: TestContext, store: string) {
     routes: [{ path: '/v1/name', methods: ['GET'], upstream: 'a' }],
   };
   const file = writeTemporary(t, JSON.stringify(config));
-  return (words: readonly string[], onStderr?: (written: string) => void) =>
-    runCli(['keys', ...words, '--config', file], '', onStderr);
+  return (words: readonly string[], onStderr?: (written: string) => void) => {
+    const command = ['keys', ...words, '--config', file];
+    return onStderr === undefined ? commandHere(command) : runCli(command, '', onStderr);
+  };
 }
 
 /** Stands before a server as what leads to it does: while that is away, connections are closed at once, or held. */
