@@ -9,13 +9,13 @@ import {
 
 /**
  * How many characters a failing search reads from each place at most, over all texts that are one character again and again, and
- * which repeated part of the pattern takes that one. With a `length`, from the start of a text that is no longer. An endless
- * repetition counts with its required rounds only. Throws `PatternTooLarge`.
+ * which repeated part of the pattern takes that one. No text is longer than `length`. An endless repetition counts with its required
+ * rounds only. Throws `PatternTooLarge`.
  */
 export function mostReads(
   tree: PatternTree,
   sets: CharacterSets,
-  length?: number,
+  length = Infinity,
 ): { readonly reads: number; readonly at: string } {
   const parts = charactersOf(tree);
   const repeated = repeatsOf(tree)
@@ -29,11 +29,22 @@ export function mostReads(
   let most = { reads: 0, at: '' };
   for (const lot of lots) {
     const takes = (text: string): boolean => (sets.of(text) & lot) !== 0n;
-    const text = { takes, isFromStart: length !== undefined, length: length ?? Infinity };
-    const { isSure, vain } = read(tree, text);
+    const { isSure, vain } = read(tree, { takes, length });
     if (!isSure && vain > most.reads) most = { reads: vain, at: repeated.find(takes) ?? '' };
   }
   return most;
+}
+
+/** A pattern without what stands before its first repetition: once in a text, as at its start, that may well fit. */
+export function pastHead(part: PatternTree): PatternTree {
+  if (part.kind === 'choice') return { ...part, parts: part.parts.map(pastHead) };
+  if (part.kind !== 'sequence' || !isRepeated(part)) return part;
+  const [first, ...rest] = part.parts.slice(part.parts.findIndex(isRepeated));
+  return first === undefined ? part : { ...part, parts: [pastHead(first), ...rest] };
+}
+
+function isRepeated(part: PatternTree): boolean {
+  return repeatsOf(part).some(({ most }) => most > 1);
 }
 
 /** About 100 ms. */
@@ -134,8 +145,6 @@ const fails: Reading = { ways: 0, empty: 0, reads: 0, vain: 0, isSure: false };
 /** What is read: one character again and again. */
 interface Text {
   readonly takes: (part: string) => boolean;
-  /** Whether it is read from its start. */
-  readonly isFromStart: boolean;
   readonly length: number;
 }
 
@@ -144,7 +153,8 @@ function read(part: PatternTree, text: Text): Reading {
     case 'character':
       return text.takes(part.text) ? { ...passes, empty: 0, reads: 1 } : fails;
     case 'place':
-      return isThere(part.text, text) ? { ...passes, isSure: false } : fails;
+      // Between two characters that are the same there is no border.
+      return part.text === String.raw`\B` ? { ...passes, isSure: false } : fails;
     case 'look': {
       const { reads } = read(part.part, text);
       return { ...passes, reads, vain: reads, isSure: false };
@@ -157,11 +167,6 @@ function read(part: PatternTree, text: Text): Reading {
     default:
       return inRounds(read(part.part, text), part, text);
   }
-}
-
-/** Between two characters that are the same there is no border. */
-function isThere(place: string, { isFromStart }: Text): boolean {
-  return place === String.raw`\B` || (place === '^' && isFromStart);
 }
 
 function either(one: Reading, other: Reading): Reading {

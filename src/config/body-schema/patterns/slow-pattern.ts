@@ -1,7 +1,7 @@
 import { characterSets, type CharacterSets } from './character-sets.ts';
 import { drawPattern } from './pattern-graph.ts';
 import { loopsOf, loopsPastEnds, nextOf, pairsAfter, type Loop, type Steps } from './pattern-loops.ts';
-import { averageReads, mostReads, placesSearched } from './pattern-reads.ts';
+import { averageReads, mostReads, pastHead, placesSearched } from './pattern-reads.ts';
 import {
   charactersOf,
   parsePattern,
@@ -136,14 +136,14 @@ function findVain(loops: readonly Loop[], pastEnds: readonly Loop[], steps: Step
 
 /**
  * Looks for counts that let a search read very much from each character of a text before it starts again at the next, or as much
- * from its start alone.
+ * from a single one.
  */
 function findCounting({ tree, sets, textLength }: Search, steps: Steps): Slowness | undefined {
   const slowFrom = Math.max(readsLeast, readsMax / placesSearched(tree, textLength));
   const most = mostReads(tree, sets);
   if (most.reads >= slowFrom) return { kind: 'counting', ...most };
-  const atStart = mostReads(tree, sets, textLength);
-  if (atStart.reads >= readsMax) return { kind: 'doubling', at: atStart.at };
+  const once = mostReads(pastHead(tree), sets, textLength);
+  if (once.reads >= readsMax) return { kind: 'doubling', at: once.at };
   const isLong = (repeat: PatternRepeat): boolean => {
     const reads = averageReads(repeat);
     return reads >= slowFrom && reads !== Infinity;

@@ -326,6 +326,8 @@ describe('the time that a hostile text can take a pattern', () => {
     const pattern = '^[a-z]{1,300}[a-z]{1,300}[a-z]{1,300}!';
     assert.deepEqual(judge(pattern), { kind: 'doubling', at: '[a-z]' });
     assert.equal(judge('^(?:[a-z]{1,100}-?){4}$', 1000)?.kind, 'doubling');
+    assert.equal(judge('^https?://[\\w.-]{1,255}[\\w/.-]{0,500}[?\\w=&-]{0,500}$')?.kind, 'doubling');
+    assert.equal(judge('^(?:id:|no:)(?:[a-z]{1,300}[a-z]{1,300}[a-z]{1,300})!')?.kind, 'doubling');
     assert.equal(judge(pattern, 100), undefined);
     assert.equal(judge('^[a-z]{1,300}-[a-z]{1,300}-[a-z]{1,300}!'), undefined);
     assert.equal(judge('^[a-z]{1,300}[a-z]{1,300}!'), undefined);
