@@ -34,12 +34,12 @@ export function prepareUnits(database: DatabaseSync, clock: () => number): Units
   const sql = prepareStatements(database);
   let stepsSincePruning = 0;
 
-  /** Runs a step unless its id is known, and remembers it. */
-  function takeStep(order: UnitsOrder, work: (now: number) => void): void {
+  /** Takes a step with each of its counters, unless its id is known, and remembers it. */
+  function takeStep(order: UnitsOrder, move: (counter: Counter) => void): void {
     transact(database, () => {
       if (sql.findStep.get(order.id, order.keyId) !== undefined) return;
       const now = clock();
-      work(now);
+      for (const counter of order.counters) move(counter);
       remember(order, now, noAnswer);
       for (const counter of order.counters) tellLease(sql, order, counter, { units: order.held, now });
     });
@@ -68,14 +68,8 @@ export function prepareUnits(database: DatabaseSync, clock: () => number): Units
         return answer;
       }),
     giveBack: (order) =>
-      takeStep(order, () => {
-        for (const counter of order.counters)
-          sql.takeUnits.run(order.units, ...counterKey(order.keyId, counter));
-      }),
-    charge: (order) =>
-      takeStep(order, () => {
-        for (const counter of order.counters) addUnits(sql, order.keyId, counter, order.units);
-      }),
+      takeStep(order, (counter) => sql.takeUnits.run(order.units, ...counterKey(order.keyId, counter))),
+    charge: (order) => takeStep(order, (counter) => addUnits(sql, order.keyId, counter, order.units)),
     cancelDraw: (order) =>
       transact(database, () => {
         const earlier = sql.findStep.get(order.id, order.keyId);
