@@ -12,7 +12,7 @@ const breakersInCluster = 16;
 const slotCount = 16_384;
 
 /** When no other reason is known. */
-const connectionClosed: Reason = { message: 'Redis closed the connection', mayPass: true };
+const closedByRedis: Reason = { message: 'Redis closed the connection', mayPass: true };
 
 /** A call, as far as the health of Redis is concerned: its breaker, and how many wait for it. */
 export interface Asked {
@@ -51,7 +51,7 @@ export class Health {
     });
     client.on('loading', () => this.#noteReason({ message: 'Redis is loading its data', mayPass: true }));
     client.on('ready', () => {
-      this.#whyAway = connectionClosed;
+      this.#whyAway = closedByRedis;
       for (const breaker of this.#breakers) breaker.succeeded();
     });
   }
@@ -71,7 +71,7 @@ export class Health {
 
   answered({ breaker }: Asked): void {
     breaker?.succeeded();
-    this.#whyAway = connectionClosed;
+    this.#whyAway = closedByRedis;
   }
 
   /** No answer came in time. */

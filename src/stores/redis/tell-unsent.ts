@@ -1,5 +1,5 @@
 import type { Cluster } from 'ioredis';
-import { NeverSent } from './failures.ts';
+import { connectionClosed, NeverSent } from './failures.ts';
 
 /**
  * Has a call that found its node away fail as one that was never sent. ioredis 6.0.0 says of it what it says of those that a lost
@@ -26,5 +26,5 @@ export function tellUnsent(cluster: Cluster): void {
 }
 
 function saysClosed({ message }: Error): boolean {
-  return message === 'Connection is closed.';
+  return message === connectionClosed;
 }
