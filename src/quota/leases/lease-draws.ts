@@ -170,8 +170,8 @@ export class LeaseDraws {
   }
 
   #composeDraw(lease: Lease, mono: number): DrawOrder {
-    const line = lease.demand;
-    const ahead = this.#sizeAhead(lease, line, mono);
+    const { costOfLine } = lease;
+    const ahead = this.#sizeAhead(lease, costOfLine, mono);
     const head = lease.waiting?.first;
     const need = head === undefined ? 1 : head.cost - lease.units;
     lease.beginDraw(ahead, mono);
@@ -180,16 +180,16 @@ export class LeaseDraws {
       keyId: lease.keyId,
       counters: lease.counters,
       need,
-      want: Math.max(need, line + ahead - lease.units),
+      want: Math.max(need, costOfLine + ahead - lease.units),
       holder: this.#holder,
-      held: lease.units - line,
+      held: lease.units - costOfLine,
     };
   }
 
-  #sizeAhead(lease: Lease, line: number, mono: number): number {
+  #sizeAhead(lease: Lease, costOfLine: number, mono: number): number {
     if (this.#ending || lease.gone || lease.plan.consistency === 'strict' || lease.used === undefined)
       return 0;
-    return lease.sizeAhead(mono, line);
+    return lease.sizeAhead(mono, costOfLine);
   }
 
   #drawn(lease: Lease, { held }: DrawOrder, { units, used }: Extract<DrawAnswer, { kind: 'drawn' }>): void {

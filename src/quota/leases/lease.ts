@@ -85,7 +85,7 @@ export class Lease {
     return this.#told;
   }
 
-  /** Units that are held ahead. */
+  /** How many units it is meant to hold ahead; `units` is how many it has. */
   get size(): number {
     return this.#size;
   }
@@ -186,17 +186,17 @@ export class Lease {
   }
 
   /** What the requests in line cost together. */
-  get demand(): number {
+  get costOfLine(): number {
     return this.waiting?.guests().reduce((units, { cost }) => units + cost, 0) ?? 0;
   }
 
-  /** How many units to hold beyond those in demand. */
-  sizeAhead(mono: number, demand: number): number {
+  /** How many units to hold beyond those that the line costs. */
+  sizeAhead(mono: number, costOfLine: number): number {
     return sizeLease({
       spent: this.#spent,
       elapsedMs: mono - this.#drawnAt,
       last: this.#size,
-      remaining: this.remainingInStore - demand,
+      remaining: this.remainingInStore - costOfLine,
     });
   }
 
