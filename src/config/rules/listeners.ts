@@ -45,13 +45,12 @@ export const tokensAreDistinct: Rule = ({ config: { admin } }, report) => {
   if (admin.token !== '' || report.isBroken(admin, 'token')) names.set(plainTokenName, 'admin.token');
   if (admin.token !== '') digests.set(checked(tokenDigest({ token: admin.token })), 'admin.token');
   for (const one of admin.tokens) {
-    const sameName = names.get(one.name);
-    if (sameName !== undefined) report.problem(one, 'name', `is the name of ${sameName} too`);
-    else names.set(one.name, report.mention(one));
+    const own = report.mention(one);
+    const sameName = names.getOrInsert(one.name, own);
+    if (sameName !== own) report.problem(one, 'name', `is the name of ${sameName} too`);
     const digest = tokenDigest(one);
-    const sameToken = digest === undefined ? undefined : digests.get(digest);
+    const sameToken = digest === undefined ? own : digests.getOrInsert(digest, own);
     const option = one.token === undefined ? 'hash' : 'token';
-    if (sameToken !== undefined) report.problem(one, option, `is the token of ${sameToken} too`);
-    else if (digest !== undefined) digests.set(digest, report.mention(one));
+    if (sameToken !== own) report.problem(one, option, `is the token of ${sameToken} too`);
   }
 };
