@@ -53,7 +53,8 @@ export class Concurrency {
     this.#sweep = new Alarm({ clock: options.clock, afterMs: denialMs, ring: () => this.#forgetDenials() });
   }
 
-  get keys(): number {
+  /** How many keys are remembered. */
+  get size(): number {
     return this.#counts.size;
   }
 

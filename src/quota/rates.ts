@@ -33,7 +33,8 @@ export class Rates {
     this.#sweep = new Alarm({ clock: options.clock, afterMs: sweepMs, ring: () => this.#forgetRested() });
   }
 
-  get keys(): number {
+  /** How many keys are remembered. */
+  get size(): number {
     return this.#book.size;
   }
 

@@ -133,7 +133,7 @@ test('an outage refuses or allows, as the plan says, and leaks no place', async 
   assert.ok(allowed.kind === 'place' && allowed.unasked);
   weather.loses = false;
   allowed.leave();
-  assert.equal(places.keys, 0);
+  assert.equal(places.size, 0);
   await clock.pass(51);
   assert.ok(!(await enterSurely(places)).unasked);
   await enterSurely(places);
@@ -150,7 +150,7 @@ test('a shared limit that is full is not asked for each request, and a place tha
   await clock.pass(20_000);
   assert.equal(ledger.calls.get('stay'), (ledger.calls.get('leave') ?? 0) - taken.length, 'only to look');
   assert.equal(clock.timers, 2, 'both look whether the store is there, and do nothing else');
-  assert.equal(one.keys + two.keys, 0);
+  assert.equal(one.size + two.size, 0);
 });
 
 test('a place that is left in this process is usable at once, although others had filled the limit', async () => {
@@ -196,7 +196,7 @@ test('places that were left, or perhaps taken, during an outage are free soon af
   await enterSurely(two);
   await enterSurely(two);
   await clock.pass(5000);
-  assert.equal(one.keys, 0);
+  assert.equal(one.size, 0);
 });
 
 test('a key that is told of places that were left already has them at its next request', async () => {

@@ -268,7 +268,7 @@ test('an outage rejects, and an idle key leaves nothing behind', async () => {
   weather.refuses = false;
   assert.equal((await take(rates, slow)).kind, 'cell');
   await clock.pass(3000);
-  assert.equal(rates.keys, 0);
+  assert.equal(rates.size, 0);
   assert.equal(clock.timers, 0);
 });
 
@@ -312,7 +312,7 @@ test('requests of one key under two rates, that wait together, are each paced by
   const passed = answers.map((line) => line.filter(({ kind }) => kind === 'cell').length);
   assert.deepEqual([passed[0]! + passed[2]!, passed[1], passed[3]], [2, 10, 10]);
   await clock.pass(3000);
-  assert.equal(rates.keys, 0);
+  assert.equal(rates.size, 0);
 });
 
 test('who is told to wait is told from when the store answered, however long that took', async () => {
