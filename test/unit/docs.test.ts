@@ -242,13 +242,16 @@ test('the plans, routes and usage path that the documents show are ones that the
   const rest =
     'upstreams: { one: { targets: ["http://127.0.0.1:9000"] } }\nversions: { v1: { upstream: one } }\n';
   const [plan] = shownParts('plans');
-  const [usage] = shownParts('usage');
-  const kinds = [...shownParts('routes'), ...shownParts('routes', read('docs/uploads.md'))].map((shown) => {
-    writeFileSync(file, [rest, plan, usage, shown].join(''));
-    const { plans, routes, usagePath } = loadConfig(file, {});
-    assert.deepEqual([plans.size, routes.length, usagePath], [1, 1, '/v1/usage']);
-    return routes.map(({ body, upgrade }) => (upgrade ? 'upgrade' : body.kind)).join();
-  });
+  const [usage] = shownParts('usage', read('docs/quotas.md'));
+  const pages = ['README.md', 'docs/quotas.md', 'docs/uploads.md'];
+  const kinds = pages
+    .flatMap((page) => shownParts('routes', read(page)))
+    .map((shown) => {
+      writeFileSync(file, [rest, plan, usage, shown].join(''));
+      const { plans, routes, usagePath } = loadConfig(file, {});
+      assert.deepEqual([plans.size, routes.length, usagePath], [1, 1, '/v1/usage']);
+      return routes.map(({ body, upgrade }) => (upgrade ? 'upgrade' : body.kind)).join();
+    });
   assert.deepEqual(kinds, ['upgrade', 'any', 'upload', 'upload']);
 });
 
