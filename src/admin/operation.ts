@@ -19,7 +19,7 @@ export interface Operation {
   readonly path: string;
   readonly tag: string;
   readonly role: AdminRole;
-  /** One line; the README has it too. */
+  /** One line; docs/admin-api.md has it too. */
   readonly summary: string;
   readonly description?: string | undefined;
   readonly query: Fields;
