@@ -2,7 +2,7 @@ import { keyDigest } from '../digest.ts';
 import { parseInstant } from '../instants.ts';
 import { isVariable } from '../weak-secret.ts';
 import { durationOrZero } from './amounts.ts';
-import { noSuch, type Rule } from './draft.ts';
+import { checkName, type Rule } from './draft.ts';
 import { checkOneSecret, notReplaced } from './secrets.ts';
 
 /** A key in the cache is served without asking the store, even if that is down. */
@@ -16,14 +16,8 @@ export const graceIsNotCutShort: Rule = ({ config: { auth } }, report) => {
   );
 };
 
-export const keysNamePlans: Rule = ({ config, declared }, report) => {
-  const { plans } = declared;
-  if (plans === undefined) return;
-  for (const key of config.keys) {
-    if (plans.includes(key.plan)) continue;
-    const name = { text: key.plan, hidden: report.isHidden(key, 'plan') };
-    report.problem(key, 'plan', noSuch('plan', name, plans));
-  }
+export const keysNamePlans: Rule = (draft, report) => {
+  for (const key of draft.config.keys) checkName(key, 'plan', draft, report);
 };
 
 export const keysHaveOneSecret: Rule = ({ config }, report) => {

@@ -37,5 +37,18 @@ export function noSuch(
   return `there is no ${kind} ${name.hidden ? 'of this name' : show(name.text)}${cure}`;
 }
 
+/** An option that names a plan or an upstream must name one that is there. */
+export function checkName<Option extends 'plan' | 'upstream'>(
+  holder: Readonly<Partial<Record<Option, string>>>,
+  option: Option,
+  { declared }: Draft,
+  report: Report,
+): void {
+  const text = holder[option];
+  const names = declared[`${option}s`];
+  if (text === undefined || names === undefined || names.includes(text)) return;
+  report.problem(holder, option, noSuch(option, { text, hidden: report.isHidden(holder, option) }, names));
+}
+
 /** One thing that must hold between fields. */
 export type Rule = (draft: Draft, report: Report) => void;

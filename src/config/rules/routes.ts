@@ -4,17 +4,16 @@ import { compareSegments, pathBelow, segmentsOf } from '../route-path.ts';
 import type { RawRoute, RawUpload } from '../schema.ts';
 import { printSize } from '../units.ts';
 import { sizeOrZero } from './amounts.ts';
-import { noSuch, type Rule } from './draft.ts';
+import { checkName, noSuch, type Rule } from './draft.ts';
 
-export const routesHaveUpstreams: Rule = ({ config, declared }, report) => {
+export const routesHaveUpstreams: Rule = (draft, report) => {
+  const { config, declared } = draft;
   for (const route of config.routes) {
     if (report.isBroken(route, 'upstream')) continue;
     const [first] = segmentsOf(route.path);
     const version = first?.kind === 'literal' ? first.text : undefined;
     if (route.upstream !== undefined) {
-      if (declared.upstreams?.includes(route.upstream) ?? true) continue;
-      const name = { text: route.upstream, hidden: report.isHidden(route, 'upstream') };
-      report.problem(route, 'upstream', noSuch('upstream', name, declared.upstreams ?? []));
+      checkName(route, 'upstream', draft, report);
     } else if (version === undefined) {
       report.problem(route, 'path', 'does not start with a version, so the route needs its own upstream');
     } else if (declared.versions?.includes(version) === false) {

@@ -1,15 +1,9 @@
 import { areCertificates, notCertificates } from '../certificates.ts';
 import { parseInstant } from '../instants.ts';
-import { noSuch, type Rule } from './draft.ts';
+import { checkName, type Rule } from './draft.ts';
 
-export const versionsNameUpstreams: Rule = ({ config, declared }, report) => {
-  const { upstreams } = declared;
-  if (upstreams === undefined) return;
-  for (const version of Object.values(config.versions)) {
-    if (upstreams.includes(version.upstream)) continue;
-    const name = { text: version.upstream, hidden: report.isHidden(version, 'upstream') };
-    report.problem(version, 'upstream', noSuch('upstream', name, upstreams));
-  }
+export const versionsNameUpstreams: Rule = (draft, report) => {
+  for (const version of Object.values(draft.config.versions)) checkName(version, 'upstream', draft, report);
 };
 
 /** One written in two ways would get twice its share. */
