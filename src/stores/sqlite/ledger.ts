@@ -80,7 +80,7 @@ export function prepareUnits(database: DatabaseSync, clock: () => number): Units
         undoDraw(sql, order, earlier['answer']);
         sql.burnStep.run(order.id, order.keyId);
       }),
-    readUsage: (keyId, counters) => counters.map((counter) => readCounter(sql, keyId, counter, clock())),
+    readUsage: (keyId, counters) => counters.map((counter) => readUsage(sql, keyId, counter, clock())),
     resetUsage: (keyId, counters) =>
       transact(database, () => {
         for (const counter of counters) sql.resetCounter.run(...counterKey(keyId, counter));
@@ -93,9 +93,7 @@ function judgeDraw(sql: Statements, order: DrawOrder, now: number): DrawAnswer {
   if (counters.some(({ periodStart, periodEnd }) => now < periodStart || now >= periodEnd)) {
     return { kind: 'not_current', now };
   }
-  const used = counters.map((counter) =>
-    Number(sql.readCounter.get(...counterKey(keyId, counter))?.['used'] ?? 0),
-  );
+  const used = counters.map((counter) => usedOf(sql, keyId, counter));
   const left = counters.map((counter, index) => Math.max(counter.limit - (used[index] ?? 0), 0));
   if (left.some((units) => units < need)) {
     for (const counter of counters) keepCounter(sql, keyId, counter);
@@ -146,8 +144,12 @@ function tellLease(
   else sql.endLease.run(...key);
 }
 
-function readCounter(sql: Statements, keyId: string, counter: Counter, now: number): Usage {
-  const used = Number(sql.readCounter.get(...counterKey(keyId, counter))?.['used'] ?? 0);
+function usedOf(sql: Statements, keyId: string, counter: Counter): number {
+  return Number(sql.readCounter.get(...counterKey(keyId, counter))?.['used'] ?? 0);
+}
+
+function readUsage(sql: Statements, keyId: string, counter: Counter, now: number): Usage {
+  const used = usedOf(sql, keyId, counter);
   const leased = Number(sql.readLeases.get(...counterKey(keyId, counter), now - leaseToldMs)?.['units'] ?? 0);
   return { name: counter.name, used, leased: Math.min(leased, used) };
 }
