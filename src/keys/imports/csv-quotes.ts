@@ -18,6 +18,7 @@ export function createQuotes(): Quotes {
       if (piece.includes('"') || state === 'afterQuote' || state === 'return') {
         for (const character of piece) state = next(state, character);
       } else if (piece !== '' && (state === 'start' || state === 'plain')) {
+        // Without a quote only its end counts; within a quoted cell nothing does.
         state = piece.endsWith(',') ? 'start' : 'plain';
       }
     },
