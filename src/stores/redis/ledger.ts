@@ -8,7 +8,7 @@ import {
   type UnitsOrder,
   type Usage,
 } from '../ledger.ts';
-import { keptUntil, placeExpiresMaxMs, withChecks } from '../orders.ts';
+import { keptUntil, leaseToldMs, placeExpiresMaxMs, withChecks } from '../orders.ts';
 import type { Link } from './link.ts';
 import { nameKeys } from './names.ts';
 import { notUnderstood } from './not-understood.ts';
@@ -82,7 +82,9 @@ export function createRedisLedger(link: Link, prefix: string): Ledger {
     },
     async readUsage(keyId, counters) {
       if (counters.length === 0) return [];
-      const answer = await link.run(scripts.usage, counters.map(nameKeys(prefix, keyId).counter), []);
+      const answer = await link.run(scripts.usage, counters.map(nameKeys(prefix, keyId).counter), [
+        leaseToldMs,
+      ]);
       return readUsage(counters, answer);
     },
     async resetUsage(keyId, counters) {

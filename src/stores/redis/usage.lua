@@ -1,6 +1,6 @@
--- Reads counters and what processes have said within the last hour that they hold of them. Other fields are skipped.
+-- Reads counters and what processes have said lately that they hold of them. Other fields are skipped.
 -- KEYS     one counter each
--- ARGV     none
+-- ARGV     1 for how many ms what a process has said is believed
 -- Returns  "used leased used leased …"; as text, because the client's parser is not exact near 2^53
 
 local time = redis.call('TIME')
@@ -18,7 +18,7 @@ for index = 1, #KEYS do
       end
     else
       local units, told = string.match(fields[at + 1], '^(%d+) (%d+)$')
-      if units and now - told < 3600000 then
+      if units and now - told < tonumber(ARGV[1]) then
         leased = leased + units
       end
     end
