@@ -32,8 +32,8 @@ interface Count {
   inFlight: number;
   /** Shared limits: until then the store's word holds that others fill the places. */
   fullUntil: number;
-  /** Counts departures: a store's answer to a question asked before the latest one is out of date. */
-  left: number;
+  /** A store's answer to a question asked before the latest one is out of date. */
+  departures: number;
 }
 
 /** The requests in flight, by key. */
@@ -66,7 +66,7 @@ export class Concurrency {
   ): Place | Full | Promise<Place | Full> {
     let count = this.#counts.get(keyId);
     if (count === undefined) {
-      count = { keyId, inFlight: 0, fullUntil: 0, left: 0 };
+      count = { keyId, inFlight: 0, fullUntil: 0, departures: 0 };
       this.#counts.set(keyId, count);
     }
     const isFull = rule.shared && this.#clock.mono() < count.fullUntil;
@@ -80,7 +80,7 @@ export class Concurrency {
     rule: ConcurrencyRule,
     onStoreFailure: OnStoreFailure,
   ): Promise<Place | Full> {
-    const leftBefore = count.left;
+    const departuresBefore = count.departures;
     let order: PlaceOrder | undefined;
     try {
       order = await this.#shared.enter(count.keyId, rule.limit);
@@ -91,7 +91,7 @@ export class Concurrency {
       throw error;
     }
     if (order === undefined) {
-      if (count.left === leftBefore) this.#rememberFull(count);
+      if (count.departures === departuresBefore) this.#rememberFull(count);
       this.#lower(count);
       return { kind: 'full', reading: read(rule, rule.limit) };
     }
@@ -109,7 +109,7 @@ export class Concurrency {
         if (left) return;
         left = true;
         count.fullUntil = 0;
-        count.left += 1;
+        count.departures += 1;
         this.#lower(count);
         if (order !== undefined) this.#shared.leave(order);
       },
