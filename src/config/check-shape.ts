@@ -64,12 +64,12 @@ export function faulty({ instancePath, keyword, params }: ShapeError): string {
 function supply({ keyword, params, data, parentSchema, instancePath }: ShapeError): boolean {
   const option = String(params['missingProperty']);
   if (keyword !== 'required' || !isContainer(data)) return false;
-  const value = instancePath === '' ? emptyRooms[option]?.() : standIn(parentSchema, option, instancePath);
+  const value = instancePath === '' ? emptySections[option]?.() : standIn(parentSchema, option, instancePath);
   return value !== undefined && Reflect.set(data, option, value);
 }
 
 /** Stands in for the two sections that have no default. */
-const emptyRooms: Readonly<Record<string, () => unknown>> = { upstreams: () => ({}), routes: () => [] };
+const emptySections: Readonly<Record<string, () => unknown>> = { upstreams: () => ({}), routes: () => [] };
 
 /** A name that nothing else has, where a name is missing. */
 function standIn(part: ShapeError['parentSchema'], option: string, pointer: string): string | undefined {

@@ -107,9 +107,9 @@ function checkTogether(draft: Draft, report: Report): ReturnType<typeof compileB
 }
 
 function declaredNames(tree: unknown): Draft['declared'] {
-  const names = (room: 'upstreams' | 'plans' | 'versions'): readonly string[] | undefined => {
-    const value = isObject(tree) ? tree[room] : undefined;
-    if (value === undefined && room !== 'upstreams') return [];
+  const names = (section: 'upstreams' | 'plans' | 'versions'): readonly string[] | undefined => {
+    const value = isObject(tree) ? tree[section] : undefined;
+    if (value === undefined && section !== 'upstreams') return [];
     return isObject(value) ? Object.keys(value) : undefined;
   };
   return { upstreams: names('upstreams'), plans: names('plans'), versions: names('versions') };
