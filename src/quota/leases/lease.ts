@@ -110,11 +110,6 @@ export class Lease {
     return this.counters === counters && this.isCurrent(time, mono);
   }
 
-  /** Whether it still spends units of the periods in which these counters were read. */
-  isLive(counters: readonly Counter[], time: StoreTime, mono: number): boolean {
-    return !this.gone && this.isOf(counters, time, mono);
-  }
-
   /** Units held for the periods that contain an instant. */
   unitsAt(at: number): number {
     return runsAt(this.#counting, at) ? this.#units : 0;

@@ -179,28 +179,35 @@ export class Leases {
     return this.#draws.wait(lease, order);
   }
 
-  #takeBack({ lease, counters }: Hold, units: number): void {
+  #takeBack(hold: Hold, units: number): void {
     const mono = this.time.tick();
-    if (!lease.isLive(counters, this.time, mono)) {
-      this.#steps.sendBack(lease, counters, units);
+    const lease = this.#liveLeaseOf(hold, mono);
+    if (lease === undefined) {
+      this.#steps.sendBack(hold.lease, hold.counters, units);
       return;
     }
     if (lease.waiting !== undefined || this.#mayKeep(lease, units, mono)) {
       lease.putBack(units);
       this.#draws.serve(lease, mono);
     } else {
-      this.#steps.sendBack(lease, counters, units);
+      this.#steps.sendBack(lease, hold.counters, units);
     }
     lease.endDenial();
   }
 
   /** Units held here pay first. A key that owes more is left with none, so that its next request asks the store. */
-  #charge({ lease, counters }: Hold, units: number): void {
-    const live = lease.isLive(counters, this.time, this.time.tick());
-    const paid = live ? lease.pay(units) : 0;
+  #charge(hold: Hold, units: number): void {
+    const lease = this.#liveLeaseOf(hold, this.time.tick());
+    const paid = lease?.pay(units) ?? 0;
     if (paid === units) return;
-    if (live) lease.noteUsed(units - paid);
-    this.#steps.charge(lease.keyId, counters, units - paid);
+    lease?.noteUsed(units - paid);
+    this.#steps.charge(hold.lease.keyId, hold.counters, units - paid);
+  }
+
+  /** The lease that spends units of the hold's counters: its own, or the one that its key has had since that ended. */
+  #liveLeaseOf({ lease, counters }: Hold, mono: number): Lease | undefined {
+    const present = lease.gone ? this.#book.get(lease.keyId) : lease;
+    return present?.isOf(counters, this.time, mono) === true ? present : undefined;
   }
 
   /** Whether units that come back may stay here: never near the end, unless a request was just turned away here. */

@@ -195,10 +195,10 @@ for (const [name, spends] of [
   ['cost nothing', 0],
   ['cost more than it said', 5],
 ] as const) {
-  test(`a request that outlives its lease and ${name} leaves told what the next lease holds`, async () => {
+  test(`a request that outlives its lease and its plan, and ${name}, leaves told what the next lease holds`, async () => {
     const scene = createQuotaScene();
     const leases = new Leases(scene.options);
-    const slow = await take(leases, plan, 3);
+    const slow = await take(leases, aPlan({ quotas: plan.quotas }), 3);
     await scene.clock.pass(1500);
     assert.equal(leases.counts.leases, 0);
     const spent = await warmUp(scene, leases);
@@ -439,6 +439,30 @@ test('a request that cost more than is left ends what was drawn ahead: the next 
   await runReady();
   assert.equal(scene.ledger.used('ada', 'month', may), spent + 1_000_000);
   assert.equal((await leases.reserve({ keyId: 'ada', plan, cost: 1 })).kind, 'exhausted');
+});
+
+test('so does one that took so long that its lease has ended, and another has been drawn for its key', async () => {
+  const scene = createQuotaScene();
+  const leases = new Leases(scene.options);
+  const slow = await take(leases);
+  await scene.clock.pass(5000);
+  const spent = await warmUp(scene, leases);
+  leases.settle(slow, 1_000_000);
+  await runReady();
+  assert.equal(scene.ledger.used('ada', 'month', may), spent + 1_000_000);
+  assert.equal((await leases.reserve({ keyId: 'ada', plan, cost: 1 })).kind, 'exhausted');
+});
+
+test('what a slow request gives back after its lease has ended is usable at once, though its key has been turned away', async () => {
+  const scene = createQuotaScene();
+  const few = aPlan({ quotas: [aQuota(2)] });
+  const leases = new Leases(scene.options);
+  const slow = await take(leases, few);
+  await scene.clock.pass(5000);
+  await take(leases, few);
+  assert.equal((await leases.reserve({ keyId: 'ada', plan: few, cost: 1 })).kind, 'exhausted');
+  leases.settle(slow, 0);
+  assert.equal((await leases.reserve({ keyId: 'ada', plan: few, cost: 1 })).kind, 'hold');
 });
 
 test('of requests that cost more than they say none is granted beyond the quota when they come one by one', async () => {
