@@ -70,7 +70,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
 function createServer({ limits, messageClasses }: ListenerOptions): Server {
   const server = http.createServer({
     ...messageClasses,
-    maxHeaderSize: limits.headerBytes,
+    maxHeaderSize: limits.headerBytes + 1, // Node refuses a head that has as many
     headersTimeout: limits.headerTimeoutMs,
     requestTimeout: 0, // who reads a body holds it to its time, and knows when it was not the client who kept it waiting
     connectionsCheckingInterval: lookEveryMs,

@@ -30,7 +30,7 @@ export const limits = {
       default: 10,
     },
     headerSize: {
-      description: 'All headers of a request together.',
+      description: 'The path of a request, its query, and the names and values of all its headers together.',
       type: 'string',
       format: 'size',
       default: '16KB',

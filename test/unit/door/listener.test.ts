@@ -13,7 +13,7 @@ import { Visit } from '../../../src/visit.ts';
 import { collectGarbage, memoryUsed } from '../../helpers/collect-garbage.ts';
 import { holdUp } from '../../helpers/hold-up.ts';
 import { until } from '../../helpers/poll.ts';
-import { openRaw, requestBytes } from '../../helpers/raw-socket.ts';
+import { exchange, openRaw, requestBytes } from '../../helpers/raw-socket.ts';
 import { refuses } from '../../helpers/refuses.ts';
 
 const minute = 60_000;
@@ -91,6 +91,20 @@ test('a connection on which nothing was asked is closed without a word, and nobo
   });
   const silent = await openRaw(t, port);
   assert.equal((await silent.receivedUntilClose()).length, 0);
+});
+
+test('a path and headers of exactly the size are taken, and one byte more is refused', async (t) => {
+  const { port } = await listenWith(t, {
+    answer: (_, res) => res.end('answered'),
+    onUnreadable: () => undefined,
+  });
+  const statusOf = async (bytes: number): Promise<number> => {
+    const [path, rest] = [`/?${'q'.repeat(998)}`, bytes - 1000 - 'HostaCookie'.length];
+    const head = `GET ${path} HTTP/1.1\r\nHost: a\r\nCookie: ${'x'.repeat(rest)}\r\n\r\n`;
+    return (await exchange(t, port, head)).status;
+  };
+  assert.equal(await statusOf(limits.headerBytes), 200);
+  assert.equal(await statusOf(limits.headerBytes + 1), 431);
 });
 
 test('a head of too many lines is refused before it ends, and takes no memory', async (t) => {
