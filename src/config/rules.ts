@@ -44,6 +44,7 @@ export const rules: readonly Rule[] = [
   routes.routeNamesAreFree,
   routes.usageHasItsOwnPath,
   routes.bodiesFitMemory,
+  routes.jsonFitsAText,
   routes.upgradesTakeGet,
   routes.costHeadersCorrectACost,
   bodies.patternsAreQuick,

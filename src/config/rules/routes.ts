@@ -6,6 +6,9 @@ import { printSize } from '../units.ts';
 import { sizeOrZero } from './amounts.ts';
 import { checkName, noSuch, type Rule } from './draft.ts';
 
+/** What is read as JSON is one text, and Node makes none of 512 MB. */
+const jsonBytesMax = 511 * 1024 ** 2;
+
 export const routesHaveUpstreams: Rule = (draft, report) => {
   const { config, declared } = draft;
   for (const route of config.routes) {
@@ -94,6 +97,15 @@ export const bodiesFitMemory: Rule = ({ config: { routes, limits } }, report) =>
     const texts = upload === undefined ? 0 : textFieldsBytesMax(upload);
     if (upload !== undefined && texts > most)
       report.problem(upload, 'fields', `may hold ${printSize(texts)}, more than limits.bodyMemory`);
+  }
+};
+
+/** Longer ones would be answered as a fault of the gateway. */
+export const jsonFitsAText: Rule = ({ config: { routes } }, report) => {
+  for (const { body } of routes) {
+    if (typeof body === 'string' || body.json === undefined) continue;
+    if (sizeOrZero(body.json.maxSize) > jsonBytesMax)
+      report.problem(body.json, 'maxSize', `is more than ${printSize(jsonBytesMax)}`);
   }
 };
 

@@ -787,6 +787,14 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     says: ['4:53: routes[0].body.json.maxSize: is more than limits.bodyMemory'],
   },
   {
+    name: 'JSON longer than a text can be',
+    text: `${routes(
+      '{ path: /v1/x, methods: [POST], body: { json: { maxSize: 511MB } } }',
+      '{ path: /v1/y, methods: [POST], body: { json: { maxSize: 512MB } } }',
+    )}limits: { bodyMemory: 1GB }\n`,
+    says: ['5:53: routes[1].body.json.maxSize: is more than 511 MB'],
+  },
+  {
     name: 'what bodies of other kinds hold of themselves, larger than the memory',
     text: `${routes(
       '{ path: /v1/a, methods: [POST], body: { any: { maxSize: 10MB } } }',
