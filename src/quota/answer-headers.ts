@@ -1,11 +1,12 @@
 import type { QuotaReading } from './quota-reading.ts';
 
-/** What is known of a rate: `remaining` requests may pass at once, and when the whole burst is free again. */
+/** What is known of a rate: `remaining` requests may pass at once, when another may at the latest, and when the whole burst is free again. */
 export interface RateReading {
   readonly name: string;
   readonly burst: number;
   readonly remaining: number;
   readonly windowSeconds: number;
+  readonly nextInSeconds: number;
   readonly resetInSeconds: number;
 }
 

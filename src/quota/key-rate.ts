@@ -158,6 +158,7 @@ export class KeyRate {
       burst,
       remaining,
       windowSeconds: Math.max(1, Math.ceil(this.#msFor(burst) / 1000)),
+      nextInSeconds: remaining > 0 ? 0 : Math.ceil(this.#msFor(1) / 1000),
       resetInSeconds: Math.ceil(this.#msFor(burst - remaining) / 1000),
     };
   }

@@ -160,7 +160,8 @@ export class Quotas {
     const mono = clock.mono();
     const quotas = readQuotas(lease, leases.time, mono);
     const inVain = until === endOfTime;
-    const wait = inVain ? undefined : Math.max(1, secondsUntil(until, leases.time.earliest(mono)));
+    const forUnits = secondsUntil(until, leases.time.earliest(mono));
+    const wait = inVain ? undefined : Math.max(1, forUnits, draft.rate?.nextInSeconds ?? 0);
     const readings = { quotas, rate: draft.rate, concurrency: draft.place?.reading };
     const refusal = refuse('quota_exhausted', wait, writeLimitHeaders(readings));
     return { ...refusal, newWarnings: warnings.findNew(lease, quotas) };

@@ -29,7 +29,7 @@ test('every limit of a key stands in one list, in the syntax of the draft', () =
   };
   const headers = writeLimitHeaders({
     quotas: [monthly, lifetime],
-    rate: { name: 'rate', burst: 20, remaining: 19, windowSeconds: 2, resetInSeconds: 1 },
+    rate: { name: 'rate', burst: 20, remaining: 19, windowSeconds: 2, nextInSeconds: 0, resetInSeconds: 1 },
     concurrency: { name: 'in-flight', limit: 8, remaining: 7 },
   });
   assert.deepEqual(headers, {

@@ -221,6 +221,21 @@ test('a store that takes its time makes nobody come back earlier than the truth'
   assert.equal(refusal.headers['RateLimit'], '"minute";r=0;t=10');
 });
 
+test('a quota that starts again before the rate has another turn says when both let a request pass', async () => {
+  const { options, clock } = createQuotaScene(Date.UTC(2026, 4, 31, 23, 59, 55));
+  const quotas = new Quotas(options);
+  const plan = aPlan({
+    quotas: [aQuota(1, 'minute')],
+    rate: { name: 'rate', limit: 2, perMs: 60_000, burst: 2 },
+  });
+  await grant(quotas, plan);
+  const { code, headers } = await refuse(quotas, plan);
+  assert.equal(code, 'quota_exhausted');
+  assert.equal(headers['Retry-After'], '30');
+  await clock.pass(30_000);
+  await grant(quotas, plan);
+});
+
 test('the wait for a rate is rounded up to whole seconds', async () => {
   const { options } = createQuotaScene();
   const quotas = new Quotas(options);
