@@ -176,7 +176,7 @@ function readQuota(value: unknown, say: Say): OwnQuota | undefined {
   const fault = quotaNameFault(name);
   if (fault !== undefined) return say(fault, '.name');
   if (typeof limit !== 'number' || !Number.isSafeInteger(limit) || limit < 1) {
-    return say('is not a whole number of at least 1', '.limit');
+    return say(`is not a whole number from 1 to ${Number.MAX_SAFE_INTEGER}`, '.limit');
   }
   if (per !== undefined && !isPeriodUnit(per)) {
     return say(`is not a period, choose from ${periodUnits.join(', ')}`, '.per');

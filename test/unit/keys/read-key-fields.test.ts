@@ -29,7 +29,11 @@ const refused: readonly (readonly [string, unknown, string])[] = [
   ['labels', { a: { toString: 1 } }, 'labels.a is not text of up to 200 characters'],
   ['labels', { a: 'x\u202e' }, 'labels.a is not text of up to 200 characters'],
   ['quotas', ['monthly'], 'quotas[0] is not a mapping of name, limit, per and timezone'],
-  ['quotas', [{ name: 'q', limit: 2 ** 53 }], 'quotas[0].limit is not a whole number of at least 1'],
+  [
+    'quotas',
+    [{ name: 'q', limit: 2 ** 53 }],
+    'quotas[0].limit is not a whole number from 1 to 9007199254740991',
+  ],
   [
     'quotas',
     [{ name: 'q', limit: 1, timezone: 'UTC' }],
