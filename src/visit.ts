@@ -19,7 +19,7 @@ export class Visit {
   readonly id: string;
   readonly origin: Origin;
   readonly startedAt = performance.now();
-  /** When the answer was out, if its connection had to be kept for longer. */
+  /** When the answer was out; its connection may have to be kept for longer. */
   outAt: number | undefined;
   /** The path without its query, once it has proved canonical. */
   path: string | undefined;
@@ -56,9 +56,10 @@ export class Visit {
     this.origin = origin;
   }
 
-  /** From the head of the request to the end of its answer; ask when it is over. */
+  /** From the head of the request to the end of its answer; ask when it is over. All who ask are told the same. */
   get tookMs(): number {
-    return (this.outAt ?? performance.now()) - this.startedAt;
+    this.outAt ??= performance.now();
+    return this.outAt - this.startedAt;
   }
 }
 

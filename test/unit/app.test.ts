@@ -7,7 +7,9 @@ import { createApp } from '../../src/app.ts';
 import { createLogger } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { createOriginFinder } from '../../src/wire/client-address.ts';
+import { holdUp } from '../helpers/hold-up.ts';
 import { listen } from '../helpers/listen.ts';
+import { until } from '../helpers/poll.ts';
 
 const fails = (): never => {
   throw new Error('secret words');
@@ -64,4 +66,30 @@ test('a fault of a request whose connection cannot even be reset ends that conne
   const socket = connect(await listen(t, createServer(messageClasses, handle)), '127.0.0.1');
   socket.write('GET / HTTP/1.0\r\nHost: a\r\n\r\n');
   assert.equal(await text(socket), '');
+});
+
+test('the log and the metrics tell the same of how long a request took, however long a line takes to write', async (t) => {
+  const lines: string[] = [];
+  const write = (line: string): void => {
+    lines.push(line);
+    holdUp(20);
+  };
+  const metrics = createMetrics();
+  const { handle, messageClasses } = createApp({
+    travel: async (_, res) => void res.end('answered'),
+    findOrigin: createOriginFinder([]),
+    logger: createLogger('info', { write }),
+    metrics,
+    withhold: String,
+  });
+  const socket = connect(await listen(t, createServer(messageClasses, handle)), '127.0.0.1');
+  socket.write('GET / HTTP/1.0\r\nHost: a\r\n\r\n');
+  await text(socket);
+  const seconds = await until(async () =>
+    /^gatehouse_request_duration_seconds_sum\{route="none"\} (.+)$/m
+      .exec(await metrics.registry.metrics())
+      ?.at(1),
+  );
+  const { ms } = JSON.parse(lines.join('')) as { ms: number };
+  assert.equal(ms, Math.round(Number(seconds) * 100_000) / 100);
 });
