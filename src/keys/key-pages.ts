@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { AuditEntry, KeyRecord, KeyStore, Listed } from '../stores/key-store.ts';
 import { isKeyId } from './key-id.ts';
 import { invalidFields } from './key-problem.ts';
@@ -99,6 +100,8 @@ async function scan<Found, View>(
       if (items.length === limit) return { items, unreadable, next: id };
     }
     if (step.length < scanStep) return { items, unreadable, next: null };
+    // The embedded store answers at once: without this, all that is looked at would be one turn, in which no caller is served.
+    await nextTurn();
   }
   return { items, unreadable, next: cursor ?? null };
 }

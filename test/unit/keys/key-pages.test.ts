@@ -43,6 +43,24 @@ test('a page of the audit log that nothing fits ends after so many entries, too'
   assert.equal(asked.entries, 5000);
 });
 
+test('between two readings of a page there is a turn for all else, though the store answers at once', async (t) => {
+  const { store } = endlessStore();
+  let turns = 0;
+  let next = setImmediate(turn);
+  t.after(() => clearImmediate(next));
+  function turn(): void {
+    turns += 1;
+    next = setImmediate(turn);
+  }
+  const turnsWithin = async (list: () => Promise<unknown>): Promise<number> => {
+    const before = turns;
+    await list();
+    return turns - before;
+  };
+  assert.ok((await turnsWithin(() => listKeys(store, { owner: 'nobody' }, Date.now))) >= 24);
+  assert.ok((await turnsWithin(() => listAudit(store, { keyId: 'nobody' }))) >= 24);
+});
+
 test('a label is asked for by its name, and no key has those that every object has', async () => {
   const record = aKey({ labels: { team: 'blue' } });
   const store = {
