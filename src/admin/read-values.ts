@@ -49,10 +49,10 @@ export function readValues<F extends Fields>(
 
 /** Query → values as JSON would have them. Any other word stays as it is, for `readValues` to refuse. */
 export function readQuery(query: string, fields: Fields): Readonly<Record<string, unknown>> {
-  const given = new URLSearchParams(query);
-  const entries = [...new Set(given.keys())].map((name) => {
+  const given = Map.groupBy(new URLSearchParams(query), ([name]) => name);
+  const entries = given.entries().map(([name, pairs]) => {
     const schema = schemaOf(name, fields);
-    const [word = '', ...others] = given.getAll(name);
+    const [word = '', ...others] = pairs.map(([, value]) => value);
     if (schema?.['type'] === 'array') return [name, [word, ...others]];
     if (schema !== undefined && others.length > 0) {
       throw invalidFields([{ field: name, message: 'is given twice' }]);

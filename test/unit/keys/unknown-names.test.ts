@@ -24,3 +24,10 @@ test('what may be a secret is not told, and neither is what is no name', () => {
     assert.deepEqual(tell(name), []);
   }
 });
+
+test('of very many names only some are told: each is compared with all that there are', () => {
+  const tell = createUnknownNames('field', ['plan']);
+  const told = Array.from({ length: 1000 }, (_, at) => tell(`n${at}`)).flat();
+  assert.equal(told.length, 32);
+  assert.deepEqual(told.at(-1), { field: 'n31', message: 'is not a field' });
+});
