@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Desk } from '../../../../src/admin/operation.ts';
+import { importOperations } from '../../../../src/admin/operations/import.ts';
+import { nothingImported, type ImportLine } from '../../../../src/keys/imports/import-keys.ts';
+
+test('in a long import there are turns for all else, though it comes at once and gives the store nothing to do', async (t) => {
+  let turns = 0;
+  let next = setImmediate(turn);
+  t.after(() => clearImmediate(next));
+  function turn(): void {
+    turns += 1;
+    next = setImmediate(turn);
+  }
+  const importKeys = async (lines: AsyncIterable<ImportLine>) => {
+    await Array.fromAsync(lines);
+    return nothingImported;
+  };
+  const lines = { form: 'json', chunks: ReadableStream.from([Buffer.alloc(40_000, '\n')]) } as const;
+  const call = { id: '', query: {}, body: {}, written: {}, lines, by: { actor: 'ada' }, mark: undefined };
+  await importOperations[0]?.handle(call, { book: { importKeys } } as unknown as Desk);
+  assert.ok(turns >= 5, `${turns} turns`);
+});
