@@ -23,6 +23,9 @@ export interface RequestVerdict extends Verdict {
   readonly answer: { readonly status: number; readonly body: string } | null;
 }
 
+/** No header has them around its value (RFC 9110 §5.5); blanks beyond ASCII it has, and keys with them are other keys. */
+const blanksAround = /^[ \t\r\n]+|(?<![ \t\r\n])[ \t\r\n]+$/g;
+
 /** Says what the gateway would say to a secret, or, with a path, to a request for it. Nothing is charged or counted. */
 export async function verifyRequest(
   secret: string,
@@ -30,8 +33,7 @@ export async function verifyRequest(
   { book, config }: { readonly book: Pick<KeyBook, 'verify'>; readonly config: Config },
 ): Promise<RequestVerdict> {
   const client = from === undefined ? undefined : writeAddress(from);
-  // No header has blanks around its value (RFC 9110 §5.5).
-  const verdict = await book.verify(secret.trim(), { client });
+  const verdict = await book.verify(secret.replaceAll(blanksAround, ''), { client });
   const refusal = refusalOf(verdict, { path, method }, config);
   if (refusal === undefined) return { ...verdict, answer: null };
   const { status, body } = createWording(config.errors)(refusal);

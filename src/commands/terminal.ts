@@ -53,7 +53,7 @@ async function ask(question: string, { stdin, stderr }: Terminal): Promise<strin
 
 /** Undefined for Ctrl-C. A key never goes on a command line, where other users and the shell history can see it. */
 export async function readSecret({ stdin, stderr }: Terminal): Promise<string | undefined> {
-  if (!stdin.isTTY) return (await wholeText(stdin)).trim();
+  if (!stdin.isTTY) return (await wholeText(stdin)).replace(/\r?\n$/, '');
   // Before the question: what is typed at once would be shown, and Ctrl-C would not be ours.
   stdin.setRawMode(true);
   stderr.write('Key (it is not shown): ');
@@ -61,12 +61,12 @@ export async function readSecret({ stdin, stderr }: Terminal): Promise<string | 
   try {
     for await (const chunk of stdin) {
       for (const character of String(chunk)) {
-        if (character === '\r' || character === '\n' || character === ctrlD) return typed.trim();
+        if (character === '\r' || character === '\n' || character === ctrlD) return typed;
         if (character === ctrlC) return undefined;
         typed = character === '\u007F' || character === '\b' ? typed.slice(0, -1) : typed + character;
       }
     }
-    return typed.trim();
+    return typed;
   } finally {
     stdin.setRawMode(false);
     stderr.write('\n');
