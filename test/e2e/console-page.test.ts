@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
 import { after, test } from 'node:test';
 import { createAdminClient } from '../helpers/admin-client.ts';
 import { browse } from '../helpers/browse.ts';
+import { listen } from '../helpers/listen.ts';
 import { until, type Scene } from '../helpers/poll.ts';
 import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
 import { namePath, startGateway } from '../helpers/start-gateway.ts';
@@ -269,6 +271,18 @@ test('a token that is not valid is refused in words; the right one is in no URL 
   await visitor.click('Sign out');
   await visitor.fill('Admin token', '');
   assert.ok(!visitor.text().includes('Page 1'));
+});
+
+test('what a proxy answers in place of the gateway says nothing about its readiness', async (t) => {
+  const proxy = createServer(async (req, res) => {
+    const answer = await fetch(gateway.adminUrl + req.url);
+    const type = answer.headers.get('content-type') ?? '';
+    if (req.url === '/readyz')
+      res.writeHead(200, { 'Content-Type': type }).end('{"message":"no such route"}');
+    else res.writeHead(answer.status, { 'Content-Type': type }).end(await answer.text());
+  });
+  const visitor = await browse(t, `http://127.0.0.1:${await listen(t, proxy)}`);
+  await visitor.sees('The gateway cannot be reached');
 });
 
 test('whether the gateway is ready stands at the top, and a lost connection is told', async (t) => {

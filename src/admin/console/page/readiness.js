@@ -32,6 +32,8 @@ async function look() {
   try {
     const answer = await fetch('readyz', { cache: 'no-store', signal: AbortSignal.timeout(patienceMs) });
     const { reasons } = await answer.json();
+    // Something in between may have answered, in JSON too.
+    if (!Array.isArray(reasons)) throw new TypeError('no reasons');
     return answer.ok
       ? { className: 'good', words: 'Ready', reasons }
       : { className: 'bad', words: 'Not ready', reasons };
