@@ -273,6 +273,17 @@ test('a token that is not valid is refused in words; the right one is in no URL 
   assert.ok(!visitor.text().includes('Page 1'));
 });
 
+test('a token that is not valid is refused in the same words when it is sent by a double click', async (t) => {
+  const visitor = await browse(t, gateway.adminUrl);
+  await visitor.fill('Admin token', 'another-token-0123456789');
+  const button = visitor.window.document.querySelector('button[type=submit]')!;
+  for (let click = 0; click < 2; click += 1) (button as unknown as { click(): void }).click();
+  await visitor.sees('A valid admin token is required');
+  await visitor.fill('Admin token', writer);
+  await visitor.click('Sign in');
+  await visitor.sees('Page 1');
+});
+
 test('what a proxy answers in place of the gateway says nothing about its readiness', async (t) => {
   const proxy = createServer(async (req, res) => {
     const answer = await fetch(gateway.adminUrl + req.url);

@@ -29,7 +29,6 @@ export function askInDialog({ title, content, action, danger = false, act }) {
     dialog.setAttribute('closedby', now ? 'none' : 'closerequest');
   }
   onSubmit(form, async () => {
-    if (busy) return;
     setBusy(true);
     place.replaceChildren();
     try {

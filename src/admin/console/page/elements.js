@@ -27,15 +27,19 @@ export function button(label, act, className = '') {
 }
 
 /**
- * Does what the form is for: the browser itself never submits anything.
+ * Does what the form is for, once for a double click: the browser itself never submits anything.
  *
  * @param {HTMLFormElement} form
  * @param {() => unknown} act
  */
 export function onSubmit(form, act) {
-  form.addEventListener('submit', (event) => {
+  let busy = false;
+  form.addEventListener('submit', async (event) => {
     event.preventDefault();
-    void act();
+    if (busy) return;
+    busy = true;
+    await act();
+    busy = false;
   });
 }
 
