@@ -91,7 +91,7 @@ async function scan<Found, View>(
   const unreadable: string[] = [];
   let cursor = from;
   for (let seen = 0; seen < scanMax; seen += scanStep) {
-    const step = await read(cursor);
+    const step = await inItsTurn(() => read(cursor));
     for (const { id, found } of step) {
       cursor = id;
       const item = found === undefined ? undefined : view(found);
@@ -100,10 +100,20 @@ async function scan<Found, View>(
       if (items.length === limit) return { items, unreadable, next: id };
     }
     if (step.length < scanStep) return { items, unreadable, next: null };
-    // The embedded store answers at once: without this, all that is looked at would be one turn, in which no caller is served.
-    await nextTurn();
   }
   return { items, unreadable, next: cursor ?? null };
+}
+
+let lastReading: Promise<unknown> = Promise.resolve();
+
+/**
+ * Reads for one page after the other, each time in a turn of the event loop of its own: callers are served in between. The
+ * embedded store answers at once, so that all that a page looks at would be one turn.
+ */
+function inItsTurn<T>(read: () => Promise<T>): Promise<T> {
+  const reading = lastReading.then(() => nextTurn()).then(read);
+  lastReading = reading.catch(() => undefined);
+  return reading;
 }
 
 function viewEntry({ keyId, at, ...entry }: AuditEntry): AuditView {

@@ -43,7 +43,7 @@ test('a page of the audit log that nothing fits ends after so many entries, too'
   assert.equal(asked.entries, 5000);
 });
 
-test('between two readings of a page there is a turn for all else, though the store answers at once', async (t) => {
+test('each reading of a page has a turn of its own, however many pages are asked for and however fast the store answers', async (t) => {
   const { store } = endlessStore();
   let turns = 0;
   let next = setImmediate(turn);
@@ -52,13 +52,31 @@ test('between two readings of a page there is a turn for all else, though the st
     turns += 1;
     next = setImmediate(turn);
   }
-  const turnsWithin = async (list: () => Promise<unknown>): Promise<number> => {
-    const before = turns;
-    await list();
-    return turns - before;
+  const readAt: number[] = [];
+  const noting: typeof store = {
+    ...store,
+    async listKeys(after, limit) {
+      readAt.push(turns);
+      return await store.listKeys(after, limit);
+    },
+    async listAudit(before, limit) {
+      readAt.push(turns);
+      return await store.listAudit(before, limit);
+    },
   };
-  assert.ok((await turnsWithin(() => listKeys(store, { owner: 'nobody' }, Date.now))) >= 24);
-  assert.ok((await turnsWithin(() => listAudit(store, { keyId: 'nobody' }))) >= 24);
+  const pages = [1, 2, 3].map(() => listKeys(noting, { owner: 'nobody' }, Date.now));
+  await Promise.all([...pages, listAudit(noting, { keyId: 'nobody' })]);
+  assert.equal(readAt.length, 100);
+  assert.equal(new Set(readAt).size, 100);
+});
+
+test('a reading that fails ends its page and keeps no other from being read', async () => {
+  const { store } = endlessStore();
+  const gone = new Error('gone');
+  const failing = { listKeys: () => Promise.reject(gone) } as unknown as KeyStore;
+  const pages = [failing, store].map((one) => listKeys(one, { owner: 'nobody' }, Date.now));
+  const [failed, read] = await Promise.allSettled(pages);
+  assert.deepEqual([failed?.status, read?.status], ['rejected', 'fulfilled']);
 });
 
 test('a label is asked for by its name, and no key has those that every object has', async () => {
