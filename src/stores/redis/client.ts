@@ -6,6 +6,7 @@ import type { Trust } from './authorities.ts';
 import { commandOf, isReadOnly } from './failures.ts';
 import { followMaster } from './follow-master.ts';
 import { mindGreeting } from './mind-greeting.ts';
+import { mindSilence } from './mind-silence.ts';
 import { tendNodes } from './tend-nodes.ts';
 
 /** One Redis, or a cluster of them; both take the same commands. */
@@ -75,7 +76,7 @@ function connectInTurn(options: ConnectionOptions, choose: () => Address | undef
       return reconnectInMs(attempt);
     },
   });
-  return mindGreeting(client);
+  return mindSilence(mindGreeting(client));
 }
 
 type ConnectionOptions = ReturnType<typeof connectionOptions>;
@@ -89,7 +90,7 @@ function createRedis(servers: OneRedis, options: ConnectionOptions): Redis {
   client.on('error', (error) => {
     if (commandOf(error) === 'select') client.disconnect(true);
   });
-  return mindGreeting(client);
+  return mindSilence(mindGreeting(client));
 }
 
 function connectTo(servers: OneRedis, options: ConnectionOptions): Redis {

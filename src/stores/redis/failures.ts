@@ -116,7 +116,8 @@ const silentSentinel = { means: 'cannot be reached', mayPass: true };
 /** What ioredis says of a server that is not there, without a code of its own. */
 export const connectionClosed = 'Connection is closed.';
 
-const socketTimeout = /^Socket timeout\. .* in (\d+)ms/;
+/** What mind-silence.ts says of a connection that it gives up. */
+const silence = /^No answer within (\d+) ms$/;
 
 /** Errors of sockets that can only arise before anything was sent. */
 const neverSent = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
@@ -139,7 +140,7 @@ export function describeFailure(thrown: unknown, whyAway: Reason): Failure {
     const error = new StoreUnavailable(whyAway.message, { mayHaveHappened: true, mayPass: whyAway.mayPass });
     return { error, general: true, answered: false };
   }
-  const silentForMs = socketTimeout.exec(message)?.[1];
+  const silentForMs = silence.exec(message)?.[1];
   if (silentForMs !== undefined) {
     return fail(`did not answer within ${silentForMs} ms`, {
       mayHaveHappened: true,
