@@ -1,9 +1,11 @@
 import type { Redis } from 'ioredis';
 import { Countdown } from '../../waiting/countdown.ts';
+import { whenAllIsRead } from '../../waiting/when-all-is-read.ts';
 
 /**
  * Makes a client of ioredis 6.0.0 read before it judges: its own `socketTimeout` would give up the connection of a process that was
- * held up for so long, although the answer waits there to be read. The client calls this method after each command that it sends.
+ * held up for so long, although the answer waits there to be read, or the question has just left. The client calls this method after
+ * each command that it sends.
  */
 export function mindSilence(client: Redis): Redis {
   let watched: Redis['stream'] | undefined;
@@ -27,16 +29,20 @@ function watch(client: Redis): () => void {
   const silence = new Countdown(patienceMs, () =>
     stream.destroy(new Error(`No answer within ${patienceMs} ms`)),
   );
+  // At the end of the turn what was gathered for Redis has left, however long the turn took.
+  const begin = (): void => {
+    if (owes) silence.start();
+  };
   // The client has read it by then: its listener is the first.
   stream.on('data', () => {
     owes = client.commandQueue.length > 0;
-    if (owes) silence.start();
-    else silence.pause();
+    silence.pause();
+    if (owes) whenAllIsRead(begin);
   });
   stream.once('close', () => silence.end());
   return () => {
     if (owes) return;
     owes = true;
-    silence.start();
+    whenAllIsRead(begin);
   };
 }
