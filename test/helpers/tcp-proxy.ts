@@ -14,11 +14,14 @@ export interface TcpProxy {
   /** Nothing moves on the connections that there are, in either direction, and nobody is told. New ones work. */
   freezeConnections(): void;
   cutConnections(): void;
+  /** Puts something among the answers, on the connections that there are. */
+  sayToClients(bytes: string): void;
 }
 
 /** Starts a proxy in front of a port of the loopback. */
 export async function startTcpProxy(t: Scene, upstreamPort: number): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
+  const clients = new Set<Socket>();
   const deaf = new WeakSet<Socket>();
   const late = new Map<Socket, Promise<void>>();
   const server = createServer((client) => {
@@ -28,7 +31,11 @@ export async function startTcpProxy(t: Scene, upstreamPort: number): Promise<Tcp
       socket.on('close', () => sockets.delete(socket));
       socket.on('error', () => socket.destroy());
     }
-    client.on('close', () => upstream.destroy());
+    clients.add(client);
+    client.on('close', () => {
+      clients.delete(client);
+      upstream.destroy();
+    });
     upstream.on('close', () => client.destroy());
     client.on('data', (chunk) => upstream.write(chunk));
     upstream.on('data', (chunk) => passOn(chunk as Buffer, client));
@@ -57,6 +64,9 @@ export async function startTcpProxy(t: Scene, upstreamPort: number): Promise<Tcp
     },
     cutConnections() {
       for (const socket of sockets) socket.destroy();
+    },
+    sayToClients(bytes) {
+      for (const client of clients) client.write(bytes);
     },
   };
   t.after(() => proxy.cutConnections());

@@ -896,6 +896,17 @@ test('a connection that has died without a word is given up', async (t) => {
   await recovers(store);
 });
 
+test('a connection that goes on bringing bytes and never an answer is given up', async (t) => {
+  const redis = await startRedisServer(t);
+  const proxy = await startTcpProxy(t, redis.port);
+  const store = await openWithDeadline(t, `redis://127.0.0.1:${proxy.port}`);
+  await store.ledger.draw(aDraw({ counters }));
+  // All that follows on these connections is taken for the rest of a text that is this long.
+  proxy.sayToClients('$1000000000\r\n');
+  await failureOf(store.ledger.draw(aDraw({ counters })));
+  await recovers(store);
+});
+
 test('a command ends although it closes a cluster that owes the answer where its slots are', async (t) => {
   const owed = Promise.withResolvers<string>();
   const port = await startLoneNode(t, () => owed.resolve(''));

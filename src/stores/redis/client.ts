@@ -121,7 +121,7 @@ function connectionOptions(address: RedisAddress, { trust, deadlineMs }: Terms) 
     ...(address.tls === undefined ? {} : { tls: trust }),
     disableClientInfo: true,
     connectTimeout: patienceMs,
-    // A socket that owes an answer for this long is given up.
+    // A connection that owes an answer for this long is given up (mind-silence.ts).
     socketTimeout: patienceMs,
     disconnectTimeout: 200,
     maxLoadingRetryTime: 200,

@@ -21,28 +21,37 @@ export function mindSilence(client: Redis): Redis {
   });
 }
 
-/** Ends the connection that the client has once it owes an answer and nothing comes. The function returned says that it owes one. */
+/**
+ * Ends the connection that the client has once an answer is owed for so long. Bytes that are none, as after a text that was said to be
+ * longer than it is, are silence too. The function returned says that one more is owed.
+ */
 function watch(client: Redis): () => void {
   const { stream, options } = client;
   const { socketTimeout: patienceMs = 0 } = options;
-  let owes = false;
+  let sent = 0;
+  /** While fewer answers than this have come, the countdown runs. */
+  let expected = 0;
+  const answered = (): number => sent - client.commandQueue.length;
   const silence = new Countdown(patienceMs, () =>
     stream.destroy(new Error(`No answer within ${patienceMs} ms`)),
   );
   // At the end of the turn what was gathered for Redis has left, however long the turn took.
   const begin = (): void => {
-    if (owes) silence.start();
+    if (answered() < expected) silence.start();
+  };
+  const expectAll = (): void => {
+    expected = sent;
+    if (answered() < expected) whenAllIsRead(begin);
   };
   // The client has read it by then: its listener is the first.
   stream.on('data', () => {
-    owes = client.commandQueue.length > 0;
+    if (answered() < expected) return;
     silence.pause();
-    if (owes) whenAllIsRead(begin);
+    expectAll();
   });
   stream.once('close', () => silence.end());
   return () => {
-    if (owes) return;
-    owes = true;
-    whenAllIsRead(begin);
+    sent += 1;
+    if (answered() >= expected) expectAll();
   };
 }
