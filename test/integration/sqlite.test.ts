@@ -3,10 +3,12 @@ import { fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   existsSync,
+  linkSync,
   mkdirSync,
   readFileSync,
   renameSync,
   rmdirSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -245,6 +247,27 @@ for (const { path, why } of [
     });
   });
 }
+
+test('a file that has a second name is opened by neither, and who has it open goes on with its workers', async (t) => {
+  const folder = tempFolder(t);
+  const [path, other] = [join(folder, 'g.db'), join(folder, 'other.db')] as const;
+  const store = openSqlite(path);
+  t.after(() => store.close());
+  linkSync(path, other);
+  for (const name of [path, other]) {
+    assert.throws(() => openSqlite(name), {
+      name: 'StoreUnavailable',
+      message: `cannot open ${name}: it has a second name (a hard link), and each would have a log of its own`,
+    });
+  }
+  await openSqlite(path, { identity: store.identity }).close();
+  renameSync(path, join(folder, 'away.db'));
+  await assert.rejects(store.ping(), /there is no such file/);
+  renameSync(join(folder, 'away.db'), path);
+  await until(async () => (await Promise.allSettled([store.ping()]))[0].status === 'fulfilled');
+  rmSync(other);
+  await openSqlite(path).close();
+});
 
 test('a file is made where that is wanted, and that is told', async (t) => {
   const path = join(tempFolder(t), 'g.db');

@@ -13,6 +13,7 @@ import {
   mayLackRoom,
   openDatabase,
   prepareIdentity,
+  refuseSecondName,
   type Opening,
 } from './database.ts';
 import type { Outcome } from './transact.ts';
@@ -158,6 +159,8 @@ export function openConnection(
 
 function openFirst(path: string, how: Omit<Connecting, 'patient'>): Open {
   try {
+    // A worker goes on with what its leader has open: whoever comes by the other name is refused.
+    if (how.identity === undefined) refuseSecondName(path);
     return connect(path, { ...how, patient: true });
   } catch (error) {
     throw describeFailure(error, `cannot open ${path}`);

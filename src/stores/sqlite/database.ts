@@ -89,6 +89,16 @@ export function openDatabase(path: string, { patient, create }: Opening): Databa
   return patient ? connectPatiently(path) : connect(path, 0);
 }
 
+/**
+ * Processes that open one file by different names see nothing of what the others count, and damage it
+ * (https://sqlite.org/howtocorrupt.html §2.5). Throws before it comes to that.
+ */
+export function refuseSecondName(path: string): void {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found?.isFile() && found.nlink > 1)
+    throw new Error('it has a second name (a hard link), and each would have a log of its own');
+}
+
 export interface Opening {
   readonly patient: boolean;
   /** Whether an empty file may become a database. */
