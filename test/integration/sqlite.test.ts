@@ -5,6 +5,7 @@ import {
   existsSync,
   linkSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmdirSync,
@@ -267,6 +268,37 @@ test('a file that has a second name is opened by neither, and who has it open go
   await until(async () => (await Promise.allSettled([store.ping()]))[0].status === 'fulfilled');
   rmSync(other);
   await openSqlite(path).close();
+});
+
+for (const { name, path } of [
+  { name: 'no room for that of its log', path: 'x'.repeat(248) },
+  { name: 'more in all than SQLite takes', path: join(...Array.from({ length: 5 }, () => 'x'.repeat(100))) },
+]) {
+  test(`a name that leaves ${name} is refused, and nothing is made`, (t) => {
+    const folder = tempFolder(t);
+    const file = join(folder, path);
+    const message = `cannot open ${file}: its name is too long`;
+    assert.throws(() => openSqlite(file), { name: 'StoreUnavailable', message });
+    assert.deepEqual(readdirSync(folder), []);
+  });
+}
+
+test('the longest name of a file is one that it can be opened by', async (t) => {
+  const folder = tempFolder(t);
+  for (const path of ['y'.repeat(247), join(...Array.from({ length: 4 }, () => 'y'.repeat(100)))]) {
+    const file = join(folder, path);
+    await openSqlite(file).close();
+    assert.equal(existsSync(file), true);
+  }
+});
+
+test('a link to a file that is not there is called one', (t) => {
+  const path = join(tempFolder(t), 'g.db');
+  symlinkSync('nothing.db', path);
+  assert.throws(() => openSqlite(path), {
+    name: 'StoreUnavailable',
+    message: `cannot open ${path}: it is a link to a file that is not there`,
+  });
 });
 
 test('a file is made where that is wanted, and that is told', async (t) => {

@@ -1,5 +1,5 @@
-import { closeSync, existsSync, mkdirSync, openSync, realpathSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { closeSync, existsSync, lstatSync, mkdirSync, openSync, realpathSync, statSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { codeOf } from '../../content/error-code.ts';
@@ -35,12 +35,25 @@ function followLinks(path: string): string {
 /** Makes the file, still empty, and its folder. False when it is there already. */
 export function createDatabase(path: string): boolean {
   try {
+    refuseLongName(path);
     refuseLogAlone(path);
     return createFile(path);
   } catch (error) {
     throw describeFailure(whyNotMade(error), `cannot open ${path}`);
   }
 }
+
+/** Where those of the files that SQLite makes beside it would be too long, an empty file would be left behind. */
+function refuseLongName(path: string): void {
+  const longest = `${path}-journal`;
+  if (Buffer.byteLength(basename(longest)) > nameBytesMax || Buffer.byteLength(longest) > pathBytesMax)
+    throw new Error(nameTooLong);
+}
+
+/** What file systems take, and what SQLite takes of a whole path. */
+const nameBytesMax = 255;
+const pathBytesMax = 512;
+const nameTooLong = 'its name is too long';
 
 /**
  * SQLite deletes a log that lies beside an empty file. The file that it belongs to may come back, and would lack all that was not
@@ -68,7 +81,7 @@ const reasonsNotMade: ReadonlyMap<string, string> = new Map([
   ['EPERM', 'it may not be made there'],
   ['ENOENT', 'its folder takes no files'], // such as those below /proc
   ['ENOTDIR', 'a part of its path is not a directory'],
-  ['ENAMETOOLONG', 'its name is too long'],
+  ['ENAMETOOLONG', nameTooLong],
   ['EROFS', 'its folder is read-only'],
   ['ENOSPC', 'there is no room left'],
 ]);
@@ -80,7 +93,7 @@ const reasonsNotMade: ReadonlyMap<string, string> = new Map([
  */
 export function openDatabase(path: string, { patient, create }: Opening): DatabaseSync {
   const found = statSync(path, { throwIfNoEntry: false });
-  if (found === undefined) throw new Error('there is no such file');
+  if (found === undefined) throw new Error(whyNotThere(path));
   if (!found.isFile())
     throw new Error(found.isDirectory() ? 'it is a directory' : 'it is not a regular file');
   // A failed copy leaves this behind. Made into a database, it would be another one, with every quota unspent.
@@ -97,6 +110,12 @@ export function refuseSecondName(path: string): void {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found?.isFile() && found.nlink > 1)
     throw new Error('it has a second name (a hard link), and each would have a log of its own');
+}
+
+function whyNotThere(path: string): string {
+  // None is made through a link: the volume that it leads to may only be missing.
+  const link = lstatSync(path, { throwIfNoEntry: false });
+  return link === undefined ? 'there is no such file' : 'it is a link to a file that is not there';
 }
 
 export interface Opening {
