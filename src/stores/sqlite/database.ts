@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { codeOf } from '../../content/error-code.ts';
 import { StoreUnavailable, Unreadable } from '../ledger.ts';
 import { migrations } from './migrations.ts';
+import { refuseFull } from './refuse-full.ts';
 import { refuseReadOnly } from './refuse-read-only.ts';
 
 /** 'Gate' in ASCII: tells our files from those of other programs. */
@@ -99,6 +100,7 @@ export function openDatabase(path: string, { patient, create }: Opening): Databa
   // A failed copy leaves this behind. Made into a database, it would be another one, with every quota unspent.
   if (found.size === 0 && !create) throw new Error('it is empty');
   refuseReadOnly(path);
+  refuseFull(path);
   return patient ? connectPatiently(path) : connect(path, 0);
 }
 
