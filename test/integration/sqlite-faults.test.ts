@@ -5,6 +5,7 @@ import {
   chmodSync,
   copyFileSync,
   existsSync,
+  readFileSync,
   renameSync,
   rmSync,
   statSync,
@@ -101,15 +102,19 @@ test('a file that comes back has its log', async (t) => {
   assert.notEqual(await store.keys.findKey(digest), undefined);
 });
 
-for (const place of ['empty', 'there no more'] as const) {
+for (const { place, content } of [
+  { place: 'empty', content: '' },
+  { place: 'emptied by "echo >", which leaves a line end', content: '\n' },
+  { place: 'there no more', content: undefined },
+]) {
   test(`no database is made where only the log of another is left, the file being ${place}`, async (t) => {
     const { path, store, addKey, fails } = openScene(t);
     const digest = await addKey('kept');
     renameSync(path, `${path}.away`);
-    if (place === 'empty') writeFileSync(path, '');
+    if (content !== undefined) writeFileSync(path, content);
     await until(fails);
     assert.throws(() => openSqlite(path), /cannot open .*g\.db: only its log .*g\.db-wal is there/);
-    assert.equal(existsSync(path), place === 'empty');
+    assert.equal(existsSync(path), content !== undefined);
     renameSync(`${path}.away`, path);
     await until(async () => (await fails()) === undefined);
     assert.notEqual(await store.keys.findKey(digest), undefined);
@@ -186,16 +191,21 @@ for (const { name, ...failure } of noRoom) {
   });
 }
 
-test('an empty file is made a database by nobody who may make none', async (t) => {
-  const { path, fails } = openScene(t);
-  removeStore(path);
-  writeFileSync(path, '');
-  assert.match(await until(fails), /cannot open .*g\.db: it is empty/);
-  assert.throws(() => openSqlite(path, { create: false }), /cannot open .*g\.db: it is empty/);
-  assert.equal(statSync(path).size, 0);
-  await openSqlite(path).close();
-  assert.notEqual(statSync(path).size, 0);
-});
+for (const { name, content } of [
+  { name: 'an empty file', content: '' },
+  { name: 'a file of one byte, which SQLite takes for an empty one,', content: '\n' },
+]) {
+  test(`${name} is made a database by nobody who may make none`, async (t) => {
+    const { path, fails } = openScene(t);
+    removeStore(path);
+    writeFileSync(path, content);
+    assert.match(await until(fails), /cannot open .*g\.db: it is empty/);
+    assert.throws(() => openSqlite(path, { create: false }), /cannot open .*g\.db: it is empty/);
+    assert.equal(readFileSync(path, 'utf8'), content);
+    await openSqlite(path).close();
+    assert.ok(statSync(path).size > 1);
+  });
+}
 
 test('the log is copied back soon where only the use of keys is written', async (t) => {
   const { path, store } = openScene(t);

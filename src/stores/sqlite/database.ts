@@ -62,8 +62,13 @@ const nameTooLong = 'its name is too long';
  */
 function refuseLogAlone(path: string): void {
   const log = logOf(path);
-  if (sizeOf(log) > 0 && sizeOf(path) === 0)
+  if (sizeOf(log) > 0 && isEmpty(sizeOf(path)))
     throw new Error(`only its log ${log} is there: put the file back, or remove the log to begin anew`);
+}
+
+/** SQLite takes a file of one byte for an empty one, too: `echo > file` makes it. */
+function isEmpty(bytes: number): boolean {
+  return bytes <= 1;
 }
 
 /** 0 when there is none. */
@@ -98,7 +103,7 @@ export function openDatabase(path: string, { patient, create }: Opening): Databa
   if (!found.isFile())
     throw new Error(found.isDirectory() ? 'it is a directory' : 'it is not a regular file');
   // A failed copy leaves this behind. Made into a database, it would be another one, with every quota unspent.
-  if (found.size === 0 && !create) throw new Error('it is empty');
+  if (isEmpty(found.size) && !create) throw new Error('it is empty');
   refuseReadOnly(path);
   refuseFull(path);
   return patient ? connectPatiently(path) : connect(path, 0);
