@@ -34,6 +34,7 @@ export class MultipartReader {
   #state: State = 'start';
   /** Bytes not decided yet in this state. */
   #held: Buffer = nothing;
+  #spelling: string | undefined;
   #declaredLength: number | undefined;
   #partBytes = 0;
   /** Each takes what it can decide from the bytes and returns those that follow; none when it needs more. */
@@ -96,6 +97,10 @@ export class MultipartReader {
     const block = bytes.subarray(0, end);
     if (block.includes(this.#dashed)) throw ambiguous('a part header holds the boundary');
     const header = readPartHeader(block);
+    // python-multipart 0.0.5 knows one spelling, and reads a part in the other with the name and the file name of the part before.
+    this.#spelling ??= header.spelling;
+    if (header.spelling !== this.#spelling)
+      throw ambiguous('its parts write Content-Disposition in different ways');
     this.#state = 'content';
     this.#declaredLength = header.length;
     this.#partBytes = 0;

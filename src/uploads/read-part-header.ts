@@ -11,6 +11,8 @@ export interface PartHeader {
   readonly charset: string | undefined;
   /** The part's own Content-Length. Some clients send it; it is checked, never trusted. */
   readonly length: number | undefined;
+  /** How the name Content-Disposition is written. */
+  readonly spelling: string;
 }
 
 /**
@@ -20,6 +22,7 @@ export interface PartHeader {
 export function readPartHeader(block: Buffer): PartHeader {
   if (!isUtf8(block)) throw ambiguous('a part header is not UTF-8');
   const headers = new Map<string, string>();
+  let spelling = '';
   for (const line of block.toString('utf8').split('\r\n')) {
     const match = headerLine.exec(line);
     if (!match) throw ambiguous('a part header line is malformed');
@@ -31,6 +34,7 @@ export function readPartHeader(block: Buffer): PartHeader {
       );
     if (headers.has(key)) throw ambiguous('a part header is repeated');
     headers.set(key, value);
+    if (key === 'content-disposition') spelling = name;
   }
   const { name, fileName } = readDisposition(headers.get('content-disposition'));
   const declared = readDeclaredType(headers.get('content-type'));
@@ -39,7 +43,7 @@ export function readPartHeader(block: Buffer): PartHeader {
   if (fileName === undefined && declared.type !== undefined) {
     throw ambiguous('a text field declares a content type');
   }
-  return { name, fileName, ...declared, length: readLength(headers.get('content-length')) };
+  return { name, fileName, ...declared, length: readLength(headers.get('content-length')), spelling };
 }
 
 /** Reads `type/subtype` and its parameters; undefined fields when there is no such header. */

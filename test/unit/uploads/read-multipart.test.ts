@@ -8,6 +8,7 @@ import { formBody } from '../../helpers/form-body.ts';
 
 const head = 'Content-Disposition: form-data; name="file"; filename="a.wav"\r\nContent-Type: audio/wav';
 const [disposition = '', audioType = ''] = head.split('\r\n');
+const lowerCase = 'content-disposition: form-data; name="note"';
 
 /** A body with boundary B whose single part has these header lines. */
 const withHeaders = (lines: string): string => `--B\r\n${lines}\r\n\r\ndata\r\n--B--\r\n`;
@@ -35,6 +36,8 @@ const accepted: Readonly<Record<string, string>> = {
   'no line break after the end': `--B\r\n${head}\r\n\r\ndata\r\n--B--`,
   'two parts': `--B\r\n${head}\r\n\r\n1\r\n--B\r\n${head}\r\n\r\n2\r\n--B--\r\n`,
   'header names in lower case': withHeaders(head.toLowerCase().replace('a.wav', 'A.wav')),
+  'every header name in lower case': `--B\r\n${head.toLowerCase()}\r\n\r\n1\r\n--B\r\n${head.toLowerCase()}\r\n\r\n2\r\n--B--\r\n`,
+  'the content type alone in lower case': withHeaders(head.replace('Content-Type', 'content-type')),
   'the content type first': withHeaders(head.split('\r\n').toReversed().join('\r\n')),
   'a type with parameters': withHeaders(`${disposition}\r\nContent-Type: audio/webm;codecs=opus`),
   'a type with a quoted parameter': withHeaders(
@@ -96,6 +99,8 @@ const ambiguous: Readonly<Record<string, string>> = {
   'the boundary with LF inside': withContent(`x\r\n--B\n${head}\r\n\r\nevil`),
   'the end with padding inside': withContent('x\r\n--B-- \r\ny'),
   'the boundary with a third dash': withContent('x\r\n---B\r\ny'),
+  'a disposition in lower case after another': `--B\r\n${head}\r\n\r\n1\r\n--B\r\n${lowerCase}\r\n\r\n2\r\n--B--\r\n`,
+  'a disposition in lower case before another': `--B\r\n${lowerCase}\r\n\r\n1\r\n--B\r\n${head}\r\n\r\n2\r\n--B--\r\n`,
   'a part without headers': '--B\r\n\r\ndata\r\n--B--\r\n',
   'a part without a disposition': withHeaders('Content-Type: audio/wav'),
   'an empty header line first': withHeaders(`\r\n${head}`),
