@@ -1,4 +1,5 @@
-import { isContainer, isObject } from '../../content/is-object.ts';
+import { hash } from 'node:crypto';
+import { isContainer } from '../../content/is-object.ts';
 
 /**
  * Whether two JSON values are the same. It takes no longer than what is allowed is large: a body may be held against a thousand
@@ -32,11 +33,30 @@ export function areUnique(items: readonly unknown[]): boolean {
 
 /** Equal values give equal text and different values different text. The nesting is bounded by the route's limit. */
 function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
-  if (!isObject(value)) return JSON.stringify(value);
-  const members = Object.entries(value).map(([key, member]) => `${JSON.stringify(key)}:${canonical(member)}`);
-  return `{${members.toSorted().join()}}`;
+  if (!isContainer(value)) return JSON.stringify(value);
+  const known = digests.get(value);
+  if (known !== undefined) return known;
+  const text = Array.isArray(value) ? `[${value.map(canonical).join()}]` : `{${membersOf(value).join()}}`;
+  if (text.length < long) return text;
+  // No JSON begins like that.
+  const digest = `#${hash('sha256', text, 'base64')}`;
+  digests.set(value, digest);
+  return digest;
 }
+
+function membersOf(value: Readonly<Record<string, unknown>>): string[] {
+  const members = Object.entries(value).map(([key, member]) => `${JSON.stringify(key)}:${canonical(member)}`);
+  return members.toSorted();
+}
+
+/**
+ * Kept, as a JSON value never changes: where a schema refers to itself, all that a list holds would otherwise be written again for
+ * each list around it. A digest, because the texts of all levels take as many times the memory of the body.
+ */
+const digests = new WeakMap<object, string>();
+
+/** To keep what is shorter would take longer than to write it again. */
+const long = 256;
 
 /** Makes the check for multiples of a number, which goes by the decimals that people wrote. */
 export function multiplesOf(divisor: number): (value: number) => boolean {

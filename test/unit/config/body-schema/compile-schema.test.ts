@@ -666,6 +666,23 @@ describe('compileBodySchema', () => {
     doesNotHang(() => assert.equal(check(items), undefined));
   });
 
+  it('checks lists in lists for repetition without going through the inner ones for each that holds them', () => {
+    const list = { uniqueItems: true, items: { $ref: '#/$defs/list' } };
+    const check = compileBodySchema({ $defs: { list }, $ref: '#/$defs/list' });
+    let looks = 0;
+    const items = Array.from({ length: 1000 }, (_, at) => ({
+      get at(): number {
+        looks += 1;
+        return at;
+      },
+    }));
+    assert.equal(check(inLists(20, items)), undefined);
+    assert.ok(looks < 5000, `${looks} looks`);
+    const twin = Array.from({ length: 1000 }, (_, at) => ({ at }));
+    assert.equal(check([inLists(9, items), inLists(9, twin)]), 'the body must not hold the same item twice');
+    assert.equal(check([inLists(9, items), inLists(9, twin.with(7, { at: 0.7 }))]), undefined);
+  });
+
   it('survives an alternative that fails on every one of very many items', () => {
     const check = compileBodySchema({ anyOf: [{ contains: { type: 'string' } }, { type: 'string' }] });
     const sentence = check(Array.from({ length: 300_000 }, () => 1));
@@ -940,6 +957,10 @@ describe('a schema that refers to itself in two alternatives', () => {
     assert.equal(generous(nest(17, 'leaf')), undefined);
   });
 });
+
+function inLists(depth: number, inner: unknown): unknown {
+  return Array.from({ length: depth }).reduce((each) => [each, null], inner);
+}
 
 function nest(depth: number, kind: string): object {
   return Array.from({ length: depth }).reduce<object>((child) => ({ kind: 'any', child }), { kind });
