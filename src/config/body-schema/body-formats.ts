@@ -21,6 +21,10 @@ export function addBodyFormats(ajv: Ajv2020): void {
   boundFormats(ajv);
 }
 
+const scheme = String.raw`[a-z][a-z\d+.-]*:`;
+/** A path, or `//` and an authority (RFC 3986 §3). ajv-formats takes `//a:b` for a path, and `/[::1]` for an authority. */
+const hierarchy = String.raw`(?:(?!//)[^[\]?#]*|//(?:[^/?#@]*@)?(?:\[[^/?#]*\]|[^/?#@:]*)(?::\d*)?(?:/[^?#]*)?)(?:[?#]|$)`;
+
 /** What else a text has to be: ajv-formats takes more than the standards do. */
 const stricter: Readonly<Record<string, RegExp>> = {
   // RFC 3339 §5.6. Any white space is taken for the T, and an offset without minutes.
@@ -28,8 +32,9 @@ const stricter: Readonly<Record<string, RegExp>> = {
   time: /(?:Z|[+-]\d\d:\d\d)$/i,
   // RFC 9562 §4: `urn:uuid:` in front makes a URN of it.
   uuid: /^[0-9a-f]{8}-/i,
-  // RFC 3986 §2
-  'uri-reference': /^[^\s"<>\\^`{|}]*$/,
+  uri: RegExp(`^${scheme}${hierarchy}`, 'i'),
+  // RFC 3986 §2, and §4.2: what stands before a colon would be a scheme.
+  'uri-reference': RegExp(`^(?=[^\\s"<>\\\\^\`{|}]*$)(?:${scheme}|(?![^/?#]*:))${hierarchy}`, 'i'),
 };
 
 interface International {

@@ -198,6 +198,15 @@ const refused: [name: string, schema: unknown, body: unknown, sentence: string][
   ]),
   ['an offset of hours', of({ format: 'time' }), { a: '10:00:00+01' }, 'a must be a valid time'],
   ['quotes', of({ format: 'uri-reference' }), { a: 'a"b' }, 'a must be a valid uri-reference'],
+  ...['http://a.example:x/', 'http://::1/', 'http:/[::1]/', 'http://a/"'].map(
+    (a): (typeof refused)[number] => [`no uri: ${a}`, of({ format: 'uri' }), { a }, 'a must be a valid uri'],
+  ),
+  ...['//a.example:x/', ':b', '1:b', './:x"'].map((a): (typeof refused)[number] => [
+    `no uri-reference: ${a}`,
+    of({ format: 'uri-reference' }),
+    { a },
+    'a must be a valid uri-reference',
+  ]),
   ['int64', of({ format: 'int64' }), { a: 1e300 }, 'a must be a valid int64'],
   ['iri', of({ format: 'iri' }), { a: 'http://bücher.example/<' }, 'a must be a valid iri'],
   ['iri-reference', of({ format: 'iri-reference' }), { a: 'ü"' }, 'a must be a valid iri-reference'],
@@ -341,6 +350,12 @@ const accepted: [name: string, schema: unknown, body: unknown][] = [
   ['a date-time', of({ format: 'date-time' }), { a: '2026-01-01T10:00:00.5+01:00' }],
   ['a uuid', of({ format: 'uuid' }), { a: '0198c2a4-0d6b-7c33-8a6e-1f2d3c4b5a69' }],
   ['the least int64', of({ format: 'int64' }), { a: -(2 ** 63) }],
+  ...['http://u:p@a.example:80/b:c', 'http://[::1]:80?a:b', 'http:///b', 'urn:a:b', 'a:/b:c'].map(
+    (a): (typeof accepted)[number] => [`a uri: ${a}`, of({ format: 'uri' }), { a }],
+  ),
+  ...['', '/a:b', './a:b', '?a:b', '#a:b', '//a.example:80', '//a.example:', 'a:b'].map(
+    (a): (typeof accepted)[number] => [`a uri-reference: ${a}`, of({ format: 'uri-reference' }), { a }],
+  ),
   ['an iri', of({ format: 'iri' }), { a: 'http://bücher.example/日?ü=1' }],
   ['a relative iri', of({ format: 'iri-reference' }), { a: '../日' }],
   ['an address with an umlaut', of({ format: 'idn-email' }), { a: 'jürgen@bücher.example' }],
