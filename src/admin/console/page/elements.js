@@ -38,8 +38,11 @@ export function onSubmit(form, act) {
     event.preventDefault();
     if (busy) return;
     busy = true;
-    await act();
-    busy = false;
+    try {
+      await act();
+    } finally {
+      busy = false;
+    }
   });
 }
 
