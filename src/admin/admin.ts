@@ -5,6 +5,7 @@ import type { Address } from '../config/config.ts';
 import { closed, listening } from '../door/acceptors.ts';
 import { describeCause } from '../telemetry/log.ts';
 import type { MetricsSource } from '../telemetry/metrics.ts';
+import { allIsRead } from '../waiting/when-all-is-read.ts';
 import { http } from '../wire/http.ts';
 import { endBehindUpgrade } from '../wire/ignored-upgrade.ts';
 import { createApi, isApiPath, type ApiParts } from './api.ts';
@@ -48,6 +49,7 @@ export function createAdmin(parts: AdminParts): Admin {
   const api = createApi(parts);
   const document = createDocument();
   const page = createConsole();
+  const print = oncePerTurn(() => metrics.registry.metrics());
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
@@ -85,7 +87,7 @@ export function createAdmin(parts: AdminParts): Admin {
   });
   app.get('/metrics', async function serveMetrics(_req: Request, res: Response) {
     res.setHeader('Content-Type', metrics.registry.contentType);
-    res.end(await metrics.registry.metrics());
+    res.end(await print());
   });
   app.all('/metrics', refuseMethod);
   app.use(function unknown() {
@@ -106,6 +108,17 @@ export function createAdmin(parts: AdminParts): Admin {
     },
     drain: () => api.drain(),
   };
+}
+
+/** All who ask in one turn share what it comes to: a page of many series takes the process for itself while it is printed. */
+function oncePerTurn<T>(work: () => Promise<T>): () => Promise<T> {
+  let shared: Promise<T> | undefined;
+  async function begin(): Promise<T> {
+    await allIsRead();
+    shared = undefined;
+    return await work();
+  }
+  return () => (shared ??= begin());
 }
 
 function refuseMethod(): never {

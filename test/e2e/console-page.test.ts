@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { after, test } from 'node:test';
 import { createAdminClient } from '../helpers/admin-client.ts';
 import { browse } from '../helpers/browse.ts';
@@ -284,14 +284,16 @@ test('a token that is not valid is refused in the same words when it is sent by 
   await visitor.sees('Page 1');
 });
 
+/** A proxy that has no way to the probe. */
+async function passOn(req: IncomingMessage, res: ServerResponse): Promise<void> {
+  const answer = await fetch(gateway.adminUrl + req.url);
+  const type = answer.headers.get('content-type') ?? '';
+  if (req.url === '/readyz') res.writeHead(200, { 'Content-Type': type }).end('{"message":"no such route"}');
+  else res.writeHead(answer.status, { 'Content-Type': type }).end(await answer.text());
+}
+
 test('what a proxy answers in place of the gateway says nothing about its readiness', async (t) => {
-  const proxy = createServer(async (req, res) => {
-    const answer = await fetch(gateway.adminUrl + req.url);
-    const type = answer.headers.get('content-type') ?? '';
-    if (req.url === '/readyz')
-      res.writeHead(200, { 'Content-Type': type }).end('{"message":"no such route"}');
-    else res.writeHead(answer.status, { 'Content-Type': type }).end(await answer.text());
-  });
+  const proxy = createServer((req, res) => void passOn(req, res));
   const visitor = await browse(t, `http://127.0.0.1:${await listen(t, proxy)}`);
   await visitor.sees('The gateway cannot be reached');
 });

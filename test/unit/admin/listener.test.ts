@@ -22,6 +22,7 @@ const away = 'the store does not answer';
 async function listen(t: TestContext, admin: string) {
   const config = loadConfig(writeTemporary(t, `admin: ${admin}\n${rest}`), {});
   const store = await openStore({ kind: 'sqlite', path: join(tempFolder(t), 'g.db') });
+  const printed = { pages: 0 };
   const listener = await listenAdmin(
     createAdmin({
       configInForce: () => config,
@@ -31,7 +32,7 @@ async function listen(t: TestContext, admin: string) {
       metrics: {
         registry: {
           contentType: 'text/plain; version=0.0.4; charset=utf-8',
-          metrics: async () => 'numbers 1\n',
+          metrics: async () => `numbers ${(printed.pages += 1)}\n`,
         },
       },
     }),
@@ -44,7 +45,7 @@ async function listen(t: TestContext, admin: string) {
   const url = `http://127.0.0.1:${listener.address.port}`;
   const get = (path: string, headers: Readonly<Record<string, string>> = {}) =>
     fetch(url + path, { headers });
-  return { url, get, listener };
+  return { url, get, listener, printed };
 }
 
 test('without a token keys cannot be administered, and the answer says how they can', async (t) => {
@@ -253,4 +254,15 @@ test('a token of the role read sees the metrics', async (t) => {
   const { get } = await listen(t, `{ tokens: [{ name: prometheus, token: ${token} }] }`);
   assert.equal((await get('/metrics', { authorization: `bearer ${token}` })).status, 200);
   assert.equal((await get('/metrics')).status, 401);
+});
+
+test('the metrics are printed once for all who ask in one turn, and anew for the next', async (t) => {
+  const { url, get, printed } = await listen(t, '{ listen: "127.0.0.1:9090" }');
+  const client = await openRaw(t, Number(new URL(url).port));
+  const request = requestBytes('GET /metrics', [['Host', 'localhost']]);
+  client.write(Buffer.concat(Array.from({ length: 8 }, () => Buffer.from(request))));
+  const answers = await client.responses(8);
+  assert.ok(answers.every(({ text }) => text === 'numbers 1\n'));
+  assert.equal(await (await get('/metrics')).text(), 'numbers 2\n');
+  assert.equal(printed.pages, 2);
 });

@@ -4,6 +4,11 @@ import type { Desk } from '../../../../src/admin/operation.ts';
 import { importOperations } from '../../../../src/admin/operations/import.ts';
 import { nothingImported, type ImportLine } from '../../../../src/keys/imports/import-keys.ts';
 
+async function importKeys(lines: AsyncIterable<ImportLine>) {
+  await Array.fromAsync(lines);
+  return nothingImported;
+}
+
 test('in a long import there are turns for all else, though it comes at once and gives the store nothing to do', async (t) => {
   let turns = 0;
   let next = setImmediate(turn);
@@ -12,10 +17,6 @@ test('in a long import there are turns for all else, though it comes at once and
     turns += 1;
     next = setImmediate(turn);
   }
-  const importKeys = async (lines: AsyncIterable<ImportLine>) => {
-    await Array.fromAsync(lines);
-    return nothingImported;
-  };
   const lines = { form: 'json', chunks: ReadableStream.from([Buffer.alloc(40_000, '\n')]) } as const;
   const call = { id: '', query: {}, body: {}, written: {}, lines, by: { actor: 'ada' }, mark: undefined };
   await importOperations[0]?.handle(call, { book: { importKeys } } as unknown as Desk);
