@@ -34,8 +34,7 @@ export function button(label, act, className = '') {
  */
 export function onSubmit(form, act) {
   let busy = false;
-  form.addEventListener('submit', async (event) => {
-    event.preventDefault();
+  async function actOnce() {
     if (busy) return;
     busy = true;
     try {
@@ -43,6 +42,10 @@ export function onSubmit(form, act) {
     } finally {
       busy = false;
     }
+  }
+  form.addEventListener('submit', (event) => {
+    event.preventDefault();
+    void actOnce();
   });
 }
 
