@@ -51,7 +51,11 @@ test('a Redis that is stopped costs each call the deadline at most, then nothing
     for (const failure of failures) assert.equal(failure.mayHaveHappened, round === 0, failure.message);
   }
   // The breaker is open: refused at once, and nothing piles up in the socket.
-  await until(async () => (await failureOf(store.ledger.draw(aDraw({ counters })))).tookMs < 50);
+  await until(async () => {
+    const order = aDraw({ counters });
+    lost.push(order);
+    return (await failureOf(store.ledger.draw(order))).tookMs < 50;
+  });
   redis.signal('SIGCONT');
   const more = await recovers(store);
   await Promise.all(lost.map((order) => store.ledger.cancelDraw(order)));
