@@ -3,8 +3,9 @@ import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { platform } from 'node:os';
 import { text } from 'node:stream/consumers';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import { claimPort, openAcceptors } from '../../../src/door/acceptors.ts';
+import { countTurns } from '../../helpers/count-turns.ts';
 import { until } from '../../helpers/poll.ts';
 import { refuses } from '../../helpers/refuses.ts';
 
@@ -132,14 +133,3 @@ describe('acceptors', () => {
     await closing;
   });
 });
-
-/** Tells how many turns the event loop has made. */
-function countTurns(t: TestContext): () => number {
-  let turns = 0;
-  let next = setImmediate(function turn() {
-    turns += 1;
-    next = setImmediate(turn);
-  });
-  t.after(() => clearImmediate(next));
-  return () => turns;
-}

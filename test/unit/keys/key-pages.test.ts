@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { listAudit, listKeys } from '../../../src/keys/key-pages.ts';
 import type { KeyStore } from '../../../src/stores/key-store.ts';
 import { aKey, aNote } from '../../helpers/a-key.ts';
+import { countTurns } from '../../helpers/count-turns.ts';
 
 /** A store with more keys and entries than anybody has, none of them of the owner or the key that is asked for. */
 function endlessStore() {
@@ -45,22 +46,16 @@ test('a page of the audit log that nothing fits ends after so many entries, too'
 
 test('each reading of a page has a turn of its own, however many pages are asked for and however fast the store answers', async (t) => {
   const { store } = endlessStore();
-  let turns = 0;
-  let next = setImmediate(turn);
-  t.after(() => clearImmediate(next));
-  function turn(): void {
-    turns += 1;
-    next = setImmediate(turn);
-  }
+  const turns = countTurns(t);
   const readAt: number[] = [];
   const noting: typeof store = {
     ...store,
     async listKeys(after, limit) {
-      readAt.push(turns);
+      readAt.push(turns());
       return await store.listKeys(after, limit);
     },
     async listAudit(before, limit) {
-      readAt.push(turns);
+      readAt.push(turns());
       return await store.listAudit(before, limit);
     },
   };

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import type { Desk } from '../../../../src/admin/operation.ts';
 import { importOperations } from '../../../../src/admin/operations/import.ts';
 import { nothingImported, type ImportLine } from '../../../../src/keys/imports/import-keys.ts';
+import { countTurns } from '../../../helpers/count-turns.ts';
 
 async function importKeys(lines: AsyncIterable<ImportLine>) {
   await Array.fromAsync(lines);
@@ -10,15 +11,9 @@ async function importKeys(lines: AsyncIterable<ImportLine>) {
 }
 
 test('in a long import there are turns for all else, though it comes at once and gives the store nothing to do', async (t) => {
-  let turns = 0;
-  let next = setImmediate(turn);
-  t.after(() => clearImmediate(next));
-  function turn(): void {
-    turns += 1;
-    next = setImmediate(turn);
-  }
+  const turns = countTurns(t);
   const lines = { form: 'json', chunks: ReadableStream.from([Buffer.alloc(40_000, '\n')]) } as const;
   const call = { id: '', query: {}, body: {}, written: {}, lines, by: { actor: 'ada' }, mark: undefined };
   await importOperations[0]?.handle(call, { book: { importKeys } } as unknown as Desk);
-  assert.ok(turns >= 5, `${turns} turns`);
+  assert.ok(turns() >= 5, `${turns()} turns`);
 });
