@@ -6,7 +6,6 @@ import type { Trust } from './authorities.ts';
 import { commandOf, isReadOnly } from './failures.ts';
 import { followMaster } from './follow-master.ts';
 import { mindGreeting } from './mind-greeting.ts';
-import { mindSilence } from './mind-silence.ts';
 import { tendNodes } from './tend-nodes.ts';
 
 /** One Redis, or a cluster of them; both take the same commands. */
@@ -76,7 +75,7 @@ function connectInTurn(options: ConnectionOptions, choose: () => Address | undef
       return reconnectInMs(attempt);
     },
   });
-  return mindSilence(mindGreeting(client));
+  return mindGreeting(client);
 }
 
 type ConnectionOptions = ReturnType<typeof connectionOptions>;
@@ -90,7 +89,7 @@ function createRedis(servers: OneRedis, options: ConnectionOptions): Redis {
   client.on('error', (error) => {
     if (commandOf(error) === 'select') client.disconnect(true);
   });
-  return mindSilence(mindGreeting(client));
+  return mindGreeting(client);
 }
 
 function connectTo(servers: OneRedis, options: ConnectionOptions): Redis {

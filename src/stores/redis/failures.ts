@@ -8,6 +8,13 @@ export type Reason = Pick<StoreUnavailable, 'message' | 'mayPass'>;
 /** A call was not sent, for there was no connection. */
 export class NeverSent extends Error {}
 
+/** A connection was given up on which an answer was owed for so long. */
+export class Silence extends Error {
+  constructor(patienceMs: number) {
+    super(`did not answer within ${patienceMs} ms`);
+  }
+}
+
 /** What a failure of Redis means for us. */
 export interface Failure {
   readonly error: StoreUnavailable;
@@ -116,9 +123,6 @@ const silentSentinel = { means: 'cannot be reached', mayPass: true };
 /** What ioredis says of a server that is not there, without a code of its own. */
 export const connectionClosed = 'Connection is closed.';
 
-/** What mind-silence.ts says of a connection that it gives up. */
-const silence = /^No answer within (\d+) ms$/;
-
 /** Errors of sockets that can only arise before anything was sent. */
 const neverSent = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
 
@@ -140,13 +144,9 @@ export function describeFailure(thrown: unknown, whyAway: Reason): Failure {
     const error = new StoreUnavailable(whyAway.message, { mayHaveHappened: true, mayPass: whyAway.mayPass });
     return { error, general: true, answered: false };
   }
-  const silentForMs = silence.exec(message)?.[1];
-  if (silentForMs !== undefined) {
-    return fail(`did not answer within ${silentForMs} ms`, {
-      mayHaveHappened: true,
-      general: true,
-      mayPass: true,
-    });
+  const root = rootOf(thrown);
+  if (root instanceof Silence) {
+    return fail(root.message, { mayHaveHappened: true, general: true, mayPass: true });
   }
   if (sentOnTooOften.test(message)) {
     return {
@@ -241,9 +241,15 @@ function fail(
   return { error: new StoreUnavailable(`Redis ${what}`, doubts), general, answered: false };
 }
 
+/** A cluster that cannot be reached says so, and hides in a field why. */
+function rootOf(thrown: unknown): unknown {
+  return thrown instanceof Error && 'lastNodeError' in thrown && thrown.lastNodeError instanceof Error
+    ? rootOf(thrown.lastNodeError)
+    : thrown;
+}
+
 function read(thrown: unknown): { name: string; message: string; code: string } {
-  if (!(thrown instanceof Error)) return { name: '', message: '', code: '' };
-  // A cluster that cannot be reached says so, and hides in this field why.
-  if ('lastNodeError' in thrown && thrown.lastNodeError instanceof Error) return read(thrown.lastNodeError);
-  return { name: thrown.name, message: thrown.message, code: codeOf(thrown) ?? '' };
+  const root = rootOf(thrown);
+  if (!(root instanceof Error)) return { name: '', message: '', code: '' };
+  return { name: root.name, message: root.message, code: codeOf(root) ?? '' };
 }

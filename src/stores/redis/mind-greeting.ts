@@ -1,11 +1,15 @@
 import type { Redis, RedisOptions } from 'ioredis';
 import { connectionClosed } from './failures.ts';
+import { mindSilence } from './mind-silence.ts';
 
 /** The answers to a password where Redis has none, or does not know users yet. ioredis goes on without it. */
 const needlessPassword =
   /no password is set|without any password configured for the default user|wrong number of arguments for 'auth'/;
 
-/** Makes a client of ioredis 6.0.0 greet Redis without printing to the console, which would end up amid the log. */
+/**
+ * Makes a client of ioredis 6.0.0 greet Redis without printing to the console, which would end up amid the log, and mind the silence
+ * that may follow.
+ */
 export function mindGreeting(client: Redis): Redis {
   const info = client.info.bind(client);
   const auth = client.auth.bind(client);
@@ -27,7 +31,7 @@ export function mindGreeting(client: Redis): Redis {
     // A cluster asks where its slots are through a new duplicate each time.
     duplicate: (options: Partial<RedisOptions>) => tellWhyClosed(mindGreeting(duplicate(options))),
   });
-  return client.on('ready', () => introduce(client));
+  return mindSilence(client).on('ready', () => introduce(client));
 }
 
 /** Why a connection could not be made is an event that the cluster ignores: all that its question hears is that it was closed. */

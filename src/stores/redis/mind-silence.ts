@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import { Countdown } from '../../waiting/countdown.ts';
 import { whenAllIsRead } from '../../waiting/when-all-is-read.ts';
+import { Silence } from './failures.ts';
 
 /**
  * Makes a client of ioredis 6.0.0 read before it judges: its own `socketTimeout` would give up the connection of a process that was
@@ -32,9 +33,7 @@ function watch(client: Redis): () => void {
   /** While fewer answers than this have come, the countdown runs. */
   let expected = 0;
   const answered = (): number => sent - client.commandQueue.length;
-  const silence = new Countdown(patienceMs, () =>
-    stream.destroy(new Error(`No answer within ${patienceMs} ms`)),
-  );
+  const silence = new Countdown(patienceMs, () => stream.destroy(new Silence(patienceMs)));
   // At the end of the turn what was gathered for Redis has left, however long the turn took.
   const begin = (): void => {
     if (answered() < expected) silence.start();

@@ -1,6 +1,5 @@
 import { ReplyError, type Cluster, type Redis } from 'ioredis';
 import { mindGreeting } from './mind-greeting.ts';
-import { mindSilence } from './mind-silence.ts';
 import { tellUnsent } from './tell-unsent.ts';
 
 const slotsRefreshMs = 1000;
@@ -15,7 +14,7 @@ export function tendNodes(cluster: Cluster): void {
   cluster.on('+node', (node: Redis) => {
     holdAsking(node);
     keepNothing(node);
-    mindSilence(mindGreeting(node)).on('evicting', (policy: string) => cluster.emit('evicting', policy));
+    mindGreeting(node).on('evicting', (policy: string) => cluster.emit('evicting', policy));
     if (cluster.status === 'ready') connect(node);
   });
 }
