@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { codeOf } from '../../content/error-code.ts';
 import { StoreUnavailable, Unreadable } from '../ledger.ts';
 import { migrations } from './migrations.ts';
-import { refuseFull } from './refuse-full.ts';
+import { noRoomLeft, refuseFull } from './refuse-full.ts';
 import { refuseReadOnly } from './refuse-read-only.ts';
 
 /** 'Gate' in ASCII: tells our files from those of other programs. */
@@ -89,7 +89,7 @@ const reasonsNotMade: ReadonlyMap<string, string> = new Map([
   ['ENOTDIR', 'a part of its path is not a directory'],
   ['ENAMETOOLONG', nameTooLong],
   ['EROFS', 'its folder is read-only'],
-  ['ENOSPC', 'there is no room left'],
+  ['ENOSPC', noRoomLeft],
 ]);
 
 /**

@@ -1,5 +1,7 @@
 import { statfsSync, type StatsFs } from 'node:fs';
 
+export const noRoomLeft = 'there is no room left';
+
 /** SQLite makes sure of room for the -shm by one byte in so many. */
 const shmPageBytes = 4096;
 /** More than it takes for a log of 128 MB. */
@@ -11,7 +13,7 @@ const shmBytesMax = 524_288;
  * before it comes to that.
  */
 export function refuseFull(path: string): void {
-  if (lacksRoom(statfsSync(path))) throw new Error('there is no room left');
+  if (lacksRoom(statfsSync(path))) throw new Error(noRoomLeft);
 }
 
 /** Whether SQLite might find no room for the -shm, though it has made sure of it. Some file systems say nothing of themselves: all is 0. */
