@@ -43,7 +43,7 @@ export function listKeys(options: KeysOptions & ListFlags & KeyFilters): Promise
 export function auditKeys(options: KeysOptions & ListFlags & { readonly key?: string }): Promise<number> {
   return openBook({ ...options, readOnly: true }, async ({ book, terminal }) =>
     listPages<AuditView>(options, terminal, {
-      nothing: 'Nothing was changed yet.',
+      nothing: options.key === undefined ? 'Nothing was changed yet.' : 'No change of this key is known.',
       idOf: ({ id }) => id,
       noun: 'audit entry',
       print: printAudit,

@@ -113,6 +113,7 @@ test('a list that is empty says why', async (t) => {
     [['keys', 'list', '--cursor', 'z'], 'Nothing comes after this cursor.\n'],
     [['usage', 'show', '--cursor', 'z'], 'Nothing comes after this cursor.\n'],
     [['keys', 'audit', '--cursor', '1-1'], 'Nothing comes after this cursor.\n'],
+    [['keys', 'audit', '--key', 'k2'], 'No change of this key is known.\n'],
   ] as const;
   const runs = await Promise.all(lists.map(([words]) => cli(...words)));
   assert.deepEqual(
