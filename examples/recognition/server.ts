@@ -87,9 +87,11 @@ async function main(): Promise<void> {
 }
 
 if (import.meta.main) {
-  await main().catch((error: NodeJS.ErrnoException) => {
+  await main().catch((error: NodeJS.ErrnoException & Partial<AddressInfo>) => {
     console.error(
-      error.code === 'EADDRINUSE' ? `recognition cannot start: its port is in use` : error.message,
+      error.code === 'EADDRINUSE'
+        ? `recognition cannot listen on ${error.address}:${error.port}: another process uses it`
+        : error.message,
     );
     process.exitCode = 1;
   });

@@ -60,7 +60,10 @@ for (const option of ['--port', '--admin-port', '--upstream-port']) {
     const busy = await takePort(t);
     const { errors, exitCode } = startDemo(t, [...anyPorts, option, busy]);
     assert.equal(await exitCode(), 1);
-    assert.match(errors(), /^demo: the .*(in use|another process uses it).*\n$/);
+    assert.match(
+      errors(),
+      new RegExp(`^demo: the .* cannot listen on 127\\.0\\.0\\.1:${busy}\\b.*: another process uses it\n$`),
+    );
   });
 }
 
