@@ -117,7 +117,7 @@ const keyProperties: SchemaOf<KeyView> = {
   lastUsedAt: { description: 'Written about once a minute; null for never.', ...moment },
   secrets: {
     description:
-      'The live secrets, oldest first; more than one after a rotation with an overlap, none of a key of the configuration file.',
+      'Oldest first: several after a rotation with an overlap. One that has expired is dropped by the next rotation. A key of the configuration file shows none.',
     type: 'array',
     items: { $ref: '#/components/schemas/Secret' },
   },
