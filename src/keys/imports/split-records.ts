@@ -89,15 +89,22 @@ class Splitter {
 
   #finish(): TextRecord {
     const number = this.#first;
-    if (this.#form === 'csv' && this.#quotes.state() !== 'closed') {
-      const within = this.#taken.length > keyBytesMax ? ` within ${keyBytesMax} bytes` : '';
-      throw new BrokenFile(number, `has a quote that is not closed${within}; nothing from there on was read`);
-    }
+    if (this.#form === 'csv') this.#refuseUnclosed(number);
     const record = { number, form: this.#form, ...decode(this.#taken, number === 1) };
     this.#quotes = createQuotes();
     this.#taken = '';
     this.#first = this.#number;
     return record;
+  }
+
+  #refuseUnclosed(number: number): void {
+    const state = this.#quotes.state();
+    if (state === 'closed') return;
+    let further = '';
+    // Whether it was closed too early or not at all cannot be told.
+    if (state === 'torn') further = ', or text behind the end of a quoted cell';
+    else if (this.#taken.length > keyBytesMax) further = ` within ${keyBytesMax} bytes`;
+    throw new BrokenFile(number, `has a quote that is not closed${further}; nothing from there on was read`);
   }
 }
 

@@ -86,12 +86,14 @@ test('what is not UTF-8 spoils all lines of its record and no other', async () =
 });
 
 const x140kB = 'x'.repeat(140_000);
-for (const [what, record, within = ''] of [
+const orText = ', or text behind the end of a quoted cell';
+for (const [what, record, further = ''] of [
   ['a quote that is never closed', 'abc,"x\nchosen,y\n'],
   ['a quote that is never closed, at the very end', 'abc,"'],
-  ['a cell that goes on behind its quote', 'abc,"x"y\nchosen,y\n'],
-  ['a cell that goes on with a blank and a line break', 'abc,"x" \nchosen,y\n'],
-  ['a return in front of another', 'abc,"x"\r\r\nchosen,y\n'],
+  ['a quote that the next one closes', 'abc,"x\n"chosen",y\n', orText],
+  ['a cell that goes on behind its quote', 'abc,"x"y\nchosen,y\n', orText],
+  ['a cell that goes on with a blank and a line break', 'abc,"x" \nchosen,y\n', orText],
+  ['a return in front of another', 'abc,"x"\r\r\nchosen,y\n', orText],
   ['a quote that is closed too late', `abc,"${'x\n'.repeat(70_000)}"\nchosen,y\n`, ' within 131072 bytes'],
   ['a quote that is opened too late', `abc,${x140kB},"x\nchosen,y\n`, ' within 131072 bytes'],
 ] as const) {
@@ -99,7 +101,7 @@ for (const [what, record, within = ''] of [
     for (const chunkBytes of [7, 4096, 1_000_000]) {
       assert.deepEqual(await readUntilBroken(`secret,name\ndef,z\n${record}`, chunkBytes), {
         lines: [{ number: 2, fields: { secret: 'def', name: 'z' } }],
-        says: `line 3 has a quote that is not closed${within}; nothing from there on was read`,
+        says: `line 3 has a quote that is not closed${further}; nothing from there on was read`,
       });
     }
   });
