@@ -46,7 +46,9 @@ export function completeFields(given: Partial<KeyFields>, plan: string, rules: K
 /** Refuses a key that could never be valid. */
 export function checkSpan({ notBefore, expiresAt }: Pick<KeyFields, 'notBefore' | 'expiresAt'>): void {
   if (notBefore !== undefined && expiresAt !== undefined && notBefore >= expiresAt) {
-    throw invalidFields([{ field: 'expiresAt', message: 'must be after notBefore' }]);
+    throw invalidFields([
+      { field: 'expiresAt', message: 'must be after the moment from which the key is valid' },
+    ]);
   }
 }
 

@@ -697,7 +697,7 @@ function bookRules(address: StoreKind['address']): void {
     const report = await book.importKeys(linesOf(changed), options, by);
     assert.deepEqual(report, { lines: 3, added: 0, updated: 1, skipped: 0, refused: 2 });
     assert.match(faults[0] ?? '', /^1: quotas\[0\] "\w+" has no period/);
-    assert.equal(faults[1], '2: expiresAt must be after notBefore');
+    assert.equal(faults[1], '2: expiresAt must be after the moment from which the key is valid');
     assert.deepEqual(await book.show('one'), before);
   });
 

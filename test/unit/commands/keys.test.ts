@@ -17,6 +17,11 @@ test('no store is made for a key that cannot be one', async (t) => {
     [[], 64, /^gatehouse: --plan is needed, choose from free, paid\n$/],
     [['--plan', 'fre'], 64, /^gatehouse: --plan is not among the plans/],
     [['--plan', 'free', '--expires', 'soon'], 64, /^gatehouse: --expires is not a moment/],
+    [
+      ['--plan', 'free', '--not-before', '2d', '--expires', '1d'],
+      64,
+      /^gatehouse: --expires must be after the moment from which the key is valid\n$/,
+    ],
     [['--plan', 'free', '--id', 'a b'], 64, /^gatehouse: --id is not an id/],
     [
       ['--plan', 'free', '--id', 'demo'],
