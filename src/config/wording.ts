@@ -77,10 +77,20 @@ function withoutCredentials(text: string): string {
 }
 
 function nearest(wrong: string, names: readonly string[]): string | undefined {
-  const exact = names.find((name) => name.toLowerCase() === wrong.toLowerCase());
+  const lower = wrong.toLowerCase();
+  const exact = names.find((name) => name.toLowerCase() === lower);
   if (exact !== undefined || names.length === 0 || wrong.length > 100) return exact;
+  const swapped = names.find((name) => isSwap(lower, name.toLowerCase()));
+  if (swapped !== undefined) return swapped;
   const best = closest(wrong, names);
   const shorter = Math.min(wrong.length, best.length);
   const most = shorter < 2 ? 0 : Math.max(1, Math.floor(shorter / 3));
-  return distance(wrong.toLowerCase(), best.toLowerCase()) <= most ? best : undefined;
+  return distance(lower, best.toLowerCase()) <= most ? best : undefined;
+}
+
+/** Whether two neighbouring letters have changed places, a common slip that the distance takes for two. */
+function isSwap(wrong: string, name: string): boolean {
+  const at = wrong.split('').findIndex((letter, index) => letter !== name[index]);
+  const swapped = name.slice(0, at) + name.charAt(at + 1) + name.charAt(at) + name.slice(at + 2);
+  return at !== -1 && wrong === swapped;
 }

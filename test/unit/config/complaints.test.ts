@@ -294,6 +294,19 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     says: ['3:11: errors.key_mising: there is no refusal "key_mising", did you mean "key_missing"?'],
   },
   {
+    name: 'two letters that changed places in a short name',
+    text: `${least}sotre: sqlite:./a.db\nLgo: {}\n`,
+    says: [
+      '3:1: sotre: unknown option, did you mean "store"?',
+      '4:1: Lgo: unknown option, did you mean "log"?',
+    ],
+  },
+  {
+    name: 'two letters that changed places, which makes another name as near',
+    text: routes('{ path: /v1/x, methods: [PUT], body: { file: { mniSize: 2B } } }'),
+    says: ['4:52: routes[0].body.file.mniSize: unknown option, did you mean "minSize"?'],
+  },
+  {
     name: 'a status that is no error',
     text: `${least}errors: { internal: { status: 200 } }\n`,
     says: ['3:23: errors.internal.status: 200 is too small, the least is 400'],
