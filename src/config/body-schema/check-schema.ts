@@ -1,8 +1,7 @@
 import type { AnySchema, ErrorObject } from 'ajv/dist/2020.js';
-import { closest, distance } from 'fastest-levenshtein';
 import { isObject } from '../../content/is-object.ts';
 import { childPointer, isAtOrBelow, stepsOf } from '../json-pointer.ts';
-import { missingSpace, showName } from '../wording.ts';
+import { missingSpace, showName, suggestNear } from '../wording.ts';
 import { ruleOf } from './describe-errors.ts';
 import { createAjv } from './json-schema.ts';
 import { referenceProblems } from './references.ts';
@@ -42,7 +41,7 @@ function* keywordProblems({ schema, pointer }: Subschema): Iterable<SchemaProble
   for (const keyword of Object.keys(schema)) {
     if (keywords.has(keyword)) continue;
     const gap = missingSpace(keyword);
-    const cure = gap === undefined ? didYouMean(keyword, keywords) : `, ${gap}`;
+    const cure = gap === undefined ? suggestNear(keyword, [...keywords]) : `, ${gap}`;
     const message = `unknown keyword ${showName(keyword)}${cure}`;
     yield { pointer: childPointer(pointer, keyword), message };
   }
@@ -83,7 +82,7 @@ function* typeProblems({ schema, pointer }: Subschema): Iterable<SchemaProblem> 
 }
 
 function unknownType(type: string): string {
-  return `unknown type "${type}"${didYouMean(type, types)}`;
+  return `unknown type "${type}"${suggestNear(type, [...types])}`;
 }
 
 /** Only the compiler knows the keyword, which is of OpenAPI, and it does not say where. */
@@ -118,7 +117,7 @@ function* expressionProblems(pattern: string, pointer: string): Iterable<SchemaP
 function* formatProblems({ schema, pointer }: Subschema): Iterable<SchemaProblem> {
   const { format } = schema;
   if (typeof format !== 'string' || formats.has(format)) return;
-  const message = `unknown format "${format}"${didYouMean(format, formats)}`;
+  const message = `unknown format "${format}"${suggestNear(format, [...formats])}`;
   yield { pointer: childPointer(pointer, 'format'), message };
 }
 
@@ -138,11 +137,6 @@ function valueProblems(schema: AnySchema): readonly SchemaProblem[] {
 
 function byDepth(a: ErrorObject, b: ErrorObject): number {
   return b.instancePath.split('/').length - a.instancePath.split('/').length;
-}
-
-function didYouMean(word: string, known: ReadonlySet<string>): string {
-  const guess = closest(word, [...known]);
-  return distance(word, guess) <= 1 + word.length / 4 ? `, did you mean "${guess}"?` : '';
 }
 
 const metaAjv = createAjv({ meta: true });

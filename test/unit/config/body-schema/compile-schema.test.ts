@@ -390,6 +390,12 @@ const badSchemas: [name: string, schema: unknown, pointer: string, sentence: Reg
     '/properties/a/maxLenght',
     /^unknown keyword "maxLenght", did you mean "maxLength"\?$/,
   ],
+  [
+    'a keyword in which two letters changed places',
+    of({ mniLength: 1 }),
+    '/properties/a/mniLength',
+    /^unknown keyword "mniLength", did you mean "minLength"\?$/,
+  ],
   ['an unknown keyword', { 'x-note': 1 }, '/x-note', /^unknown keyword "x-note"$/],
   [
     'a misspelt keyword in a list',
