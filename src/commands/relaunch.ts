@@ -60,11 +60,12 @@ export function relaunch({ compileCache }: { readonly compileCache: string }): v
   const flags = unlessChosen(choices);
   if (flags.length === 0 || process.platform === 'win32' || process.execve === undefined) return;
   const words = [process.execPath, ...flags, ...process.execArgv, ...process.argv.slice(1)];
-  process.execve(process.execPath, words, {
-    NODE_COMPILE_CACHE: compileCache,
-    ...sharedByThreads,
-    ...process.env,
-  });
+  const environment = { NODE_COMPILE_CACHE: compileCache, ...sharedByThreads, ...process.env };
+  try {
+    process.execve(process.execPath, words, environment);
+  } catch {
+    // A sandbox forbids it, or what is added makes command line and environment longer than the system takes.
+  }
 }
 
 /** In MB, from the memory of the machine or the container. */

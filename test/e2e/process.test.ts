@@ -406,6 +406,14 @@ test('what somebody chose for its memory stays', async (t) => {
   assert.deepEqual(other.words.slice(1, other.words.indexOf(main)), oursWithout(/semi-space/));
 });
 
+test('where the system lets it start no program, not even itself, it goes on as it is', async (t) => {
+  const sandbox = ['--permission', '--allow-fs-read=*', '--allow-fs-write=*', '--allow-net'];
+  const { child, words } = await startByItself(t, {}, {}, sandbox);
+  assert.deepEqual(words.slice(1, words.indexOf(main)), sandbox);
+  child.kill('SIGTERM');
+  assert.deepEqual(await once(child, 'exit'), [0, null]);
+});
+
 function oursWithout(named: RegExp): readonly string[] {
   return launch.flags.filter((flag) => !named.test(flag));
 }
@@ -456,7 +464,8 @@ async function startByItself(
   t.after(() => child.kill('SIGKILL'));
   let stdout = '';
   child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
-  await until(() => stdout.includes('"ready'));
+  await until(() => stdout.includes('"ready') || child.exitCode !== null);
+  assert.equal(child.exitCode, null, 'it ended before it was ready');
   const read = (file: string): string[] => readFileSync(`/proc/${child.pid}/${file}`, 'utf8').split('\0');
   return { child, words: read('cmdline'), environment: read('environ') };
 }
