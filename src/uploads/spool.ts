@@ -55,10 +55,11 @@ const readBytes = 64 * 1024;
 
 const diskFull = 'the disk is full';
 
-/** What the system has run out of, by its error. Unlike a fault of the folder, this passes. */
+/** What the system has run out of, or allows no more of, by its error. A fault of the folder is another matter. */
 const lacks: ReadonlyMap<unknown, string> = new Map([
   ['ENOSPC', diskFull],
   ['EDQUOT', diskFull],
+  ['EFBIG', 'the system lets no file become so large'],
   ['EMFILE', 'too many files are open'],
   ['ENFILE', 'too many files are open'],
 ]);

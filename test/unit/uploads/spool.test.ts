@@ -181,7 +181,7 @@ describe('the room of the spools is bounded', () => {
     assert.equal(room.diskBytes(), 0);
   });
 
-  for (const code of ['ENOSPC', 'EDQUOT', 'EMFILE', 'ENFILE']) {
+  for (const code of ['ENOSPC', 'EDQUOT', 'EFBIG', 'EMFILE', 'ENFILE']) {
     it(`and ${code} is spool_full`, async (t) => {
       const { room } = await openRoom(t);
       const spool = room.open();
