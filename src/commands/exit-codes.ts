@@ -8,7 +8,7 @@ export const exitCodes = {
   unreadable: 65,
   /** A file could not be read. */
   noInput: 66,
-  /** A port could not be opened. */
+  /** A port could not be opened, or something else of the system is not there. */
   unavailable: 69,
   /** A fault of the gateway itself. */
   internal: 70,

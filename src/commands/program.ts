@@ -18,6 +18,10 @@ Examples:
 /** Runs what the command line asks for. */
 export async function runCommand(): Promise<void> {
   watchOutput(process);
+  if (!hasWorkingDirectory()) {
+    process.stderr.write('gatehouse: the working directory was removed, change to another and try again\n');
+    process.exit(exitCodes.unavailable); // a worker would go on listening to the process that leads it
+  }
   const program = new Command('gatehouse')
     .description(
       'An authenticating gateway: API keys, quotas and checked bodies in front of an HTTP service.',
@@ -68,6 +72,16 @@ export async function runCommand(): Promise<void> {
     if (!(error instanceof CommanderError)) throw error;
     // Not an exit at once: whether the help could be written shows a moment later.
     process.exitCode = error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
+  }
+}
+
+/** Without one no relative path means anything, and some of what is loaded later throws. */
+function hasWorkingDirectory(): boolean {
+  try {
+    process.cwd();
+    return true;
+  } catch {
+    return false;
   }
 }
 

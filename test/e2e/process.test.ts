@@ -124,6 +124,28 @@ describe('a start that fails, or is not one', { concurrency: 3 }, () => {
     assert.equal(ended.code, 69);
   });
 
+  test('a working directory that was removed ends every command with one clear line and code 69', async () => {
+    const config = configured({ store: 'sqlite:./gatehouse.db' });
+    for (const words of ['serve', 'keys list', 'usage show']) {
+      const script = `rmdir "$PWD" && exec "$0" "${main}" ${words} --config "${config}"`;
+      const ended = await ending(spawn('sh', ['-c', script, process.execPath], { cwd: tempFolder(scene) }));
+      assert.match(ended.stderr, /^gatehouse: the working directory was removed[^\n]+\n$/);
+      assert.equal(ended.code, 69);
+    }
+  });
+
+  test('a worker ends there too, though the process that leads it could still be heard', async () => {
+    const child = spawn('sh', ['-c', `rmdir "$PWD" && exec "$0" "${main}" worker`, process.execPath], {
+      cwd: tempFolder(scene),
+      env: { ...process.env, NODE_UNIQUE_ID: '1' },
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    });
+    const ended = once(child, 'exit');
+    const late = setTimeout(() => child.kill('SIGKILL'), 20_000);
+    assert.deepEqual(await ended, [69, null]);
+    clearTimeout(late);
+  });
+
   test('a configuration that is not there, or is a folder, ends with one clear line and code 66', async () => {
     for (const file of [join(folder, 'missing.yaml'), folder]) {
       const ended = await commandHere(['serve', '--config', file]);
