@@ -9,7 +9,9 @@ export interface PartHandler {
   readonly partEnds: () => void;
 }
 
-type State = 'start' | 'delimited' | 'headers' | 'content' | 'closed' | 'ended';
+type State = 'start' | 'delimited' | 'headers' | 'content' | 'closed' | 'ended' | 'over';
+
+const hasEnd: ReadonlySet<State> = new Set(['closed', 'ended', 'over']);
 
 /** Including the empty line. Django takes none longer: up to 3.2 it silently drops the part. */
 const headerBytesMax = 1024;
@@ -21,9 +23,9 @@ const DASH = 0x2d;
 
 /**
  * Reads `multipart/form-data` and accepts its canonical form only (RFC 7578, RFC 2046 §5.1.1): no preamble, no padding, nothing
- * after the end, and the boundary nowhere except in a delimiter, so that a parser which looks for it by line and one which looks
- * for it by bytes cut at the same places. Anything else throws `file_ambiguous`. The verdict does not depend on how the body is
- * cut into chunks. At most one delimiter or one block of part headers is held back.
+ * after the end but an empty line, and the boundary nowhere except in a delimiter, so that a parser which looks for it by line and
+ * one which looks for it by bytes cut at the same places. Anything else throws `file_ambiguous`. The verdict does not depend on how
+ * the body is cut into chunks. At most one delimiter or one block of part headers is held back.
  */
 export class MultipartReader {
   readonly #handler: PartHandler;
@@ -43,8 +45,10 @@ export class MultipartReader {
     delimited: (bytes) => this.#readAfterDelimiter(bytes),
     headers: (bytes) => this.#readHeaders(bytes),
     content: (bytes) => this.#readContent(bytes),
-    closed: (bytes) => this.#readEnd(bytes),
-    ended: () => {
+    closed: (bytes) => this.#readLineEnd(bytes, 'ended'),
+    // Node's form-data-encoder, and so got, writes an empty line behind the end.
+    ended: (bytes) => this.#readLineEnd(bytes, 'over'),
+    over: () => {
       throw ambiguous('something follows the end');
     },
   };
@@ -62,8 +66,8 @@ export class MultipartReader {
   }
 
   end(): void {
-    if (this.#state === 'closed' && this.#held.length > 0) throw ambiguous('something follows the end');
-    if (this.#state !== 'closed' && this.#state !== 'ended') throw ambiguous('the end is missing');
+    if (!hasEnd.has(this.#state)) throw ambiguous('the end is missing');
+    if (this.#held.length > 0) throw ambiguous('something follows the end');
   }
 
   #hold(bytes: Buffer): Buffer {
@@ -129,11 +133,11 @@ export class MultipartReader {
     return bytes.subarray(at + this.#dashed.length);
   }
 
-  #readEnd(bytes: Buffer): Buffer {
+  #readLineEnd(bytes: Buffer, next: State): Buffer {
     const seen = Math.min(bytes.length, crlf.length);
     if (!startsWith(crlf, bytes.subarray(0, seen))) throw ambiguous('something follows the end');
     if (seen < crlf.length) return this.#hold(bytes);
-    this.#state = 'ended';
+    this.#state = next;
     return bytes.subarray(seen);
   }
 

@@ -112,6 +112,15 @@ describe('what the canonical reader accepts, every parser reads alike', () => {
     );
   });
 
+  it('for forms with an empty line after the end', async () => {
+    await fc.assert(
+      fc.asyncProperty(form, async (parts) => {
+        await compare(Buffer.concat([formBody(parts), Buffer.from('\r\n')]));
+      }),
+      { numRuns },
+    );
+  });
+
   it('for forms with a few changes anywhere', async () => {
     let accepted = 0;
     await fc.assert(
