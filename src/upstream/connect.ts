@@ -4,6 +4,7 @@ import { serverNameOf } from '../config/addresses.ts';
 import { afterReading } from '../waiting/when-all-is-read.ts';
 import { ConnectionClosed, ConnectTimeout } from './failures.ts';
 import { openByName } from './look-up.ts';
+import { TlsSession } from './tls-session.ts';
 
 /** The host of a target, without the brackets of an IPv6 address. */
 export function bareHost({ hostname }: URL): string {
@@ -105,10 +106,11 @@ function secureOpener(target: URL, trust: Trust): Opener {
     ...(name === undefined ? {} : { servername: name }),
     ...trust,
   };
-  let session: Buffer | undefined;
+  const session = new TlsSession();
   return (onread) => {
-    const withSession = { ...options, ...(session === undefined ? {} : { session }), onread };
+    const withSession = { ...options, ...session.offer, onread };
     const socket = openByName((lookup) => connectTls({ ...withSession, lookup }));
-    return socket.on('session', (next: Buffer) => (session = next));
+    session.follow(socket);
+    return socket;
   };
 }

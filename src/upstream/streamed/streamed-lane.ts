@@ -2,6 +2,7 @@ import type { Agent, AgentOptions, ServerResponse } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { TLSSocket } from 'node:tls';
 import { serverNameOf } from '../../config/addresses.ts';
 import type { UpstreamConfig } from '../../config/config.ts';
 import { http } from '../../wire/http.ts';
@@ -9,6 +10,7 @@ import { bareHost, protocols, type Trust } from '../connect.ts';
 import { openByName } from '../look-up.ts';
 import type { LaneParts } from '../relay.ts';
 import { idleMsMax, Seats } from '../seats.ts';
+import { TlsSession } from '../tls-session.ts';
 import { openRequest } from './open-request.ts';
 import { StreamedExchange, type StreamedRequest } from './streamed-exchange.ts';
 
@@ -65,16 +67,22 @@ function createAgent(target: URL, trust: Trust, bounds: AgentOptions): Agent {
   if (target.protocol === 'http:') return forgetful(new http.Agent(options));
   // Node would take the name to verify from the Host header, which with `preserveHost` is the client's to choose.
   const servername = serverNameOf(bareHost(target)) ?? '';
-  return forgetful(new HttpsAgent({ ...options, servername, ALPNProtocols: protocols, ...trust }));
+  // Its own memory of sessions would keep one that a server leaves unanswered.
+  const memory = { maxCachedSessions: 0 };
+  return forgetful(new HttpsAgent({ ...options, ...memory, servername, ALPNProtocols: protocols, ...trust }));
 }
 
 /** Makes the resolver hold nothing of a request that was given up, and a kept connection nothing of the request it was opened for. */
 function forgetful(agent: Agent): Agent {
   const connect = agent.createConnection.bind(agent);
+  const session = new TlsSession();
   agent.createConnection = (options, callback) => {
     // Node keeps this very object for as long as the connection: up to 16 KB, with the credentials of the first request.
     Reflect.deleteProperty(options, 'headers');
-    return openByName((lookup) => connect({ ...options, lookup }, callback) as Duplex);
+    const withSession = { ...options, ...session.offer };
+    const connection = openByName((lookup) => connect({ ...withSession, lookup }, callback) as Duplex);
+    if (connection instanceof TLSSocket) session.follow(connection);
+    return connection;
   };
   return agent;
 }
