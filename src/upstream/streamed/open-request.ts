@@ -45,6 +45,8 @@ export function openRequest({ method, path, headers, target, agent, onError }: O
   // that.
   outgoing.maxHeadersCount = 0;
   Reflect.set(outgoing, 'maxHeaderSize', answerHeadersMax);
+  // Whatever Node was told (--insecure-http-parser): the other lane is never lenient.
+  Reflect.set(outgoing, 'insecureHTTPParser', false);
   return outgoing;
 }
 
