@@ -127,7 +127,7 @@ function refuseMethod(): never {
 
 export async function listenAdmin({ handle, drain }: Admin, { host, port }: Address): Promise<AdminListener> {
   // An import may take its time. The code that reads a body waits only while something comes.
-  const server = http.createServer({ headersTimeout: 10_000, requestTimeout: 0 });
+  const server = http.createServer({ headersTimeout: 10_000, requestTimeout: 0, insecureHTTPParser: false });
   leadRequests(server, handle);
   await listening(server, { host, port });
   const bound = server.address() as AddressInfo;

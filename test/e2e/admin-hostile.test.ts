@@ -446,3 +446,13 @@ async function isCut(client: RawSocket): Promise<void> {
   const sending = setInterval(() => client.write('1\r\nx\r\n'), 20);
   await until(() => client.closed, { within: 15_000 }).finally(() => clearInterval(sending));
 }
+
+test('a request that can be read in two ways is refused, also where Node was told to be lenient', async (t) => {
+  const env = { NODE_OPTIONS: '--insecure-http-parser' };
+  const lenient = await startGateway(t, { admin: { token: writer } }, { env });
+  const framings = [['Content-Length', '5'], ['Transfer-Encoding', 'chunked'], json] as const;
+  const bytes = raw('POST /v1/keys', framings, 'f\r\n{"plan":"free"}\r\n0\r\n\r\n');
+  for (const url of [gateway.adminUrl, lenient.adminUrl]) {
+    assert.equal((await exchange(t, Number(new URL(url).port), bytes)).status, 400);
+  }
+});
