@@ -1,5 +1,4 @@
 import { codeOf } from '../content/error-code.ts';
-import { Refusal } from '../refusals.ts';
 
 /** What failed towards an upstream, as the metrics count it. */
 export type FailureKind = 'unreachable' | 'timeout' | 'broken';
@@ -25,10 +24,6 @@ const shortages = new Set<unknown>(['EMFILE', 'ENFILE', 'EADDRNOTAVAIL', 'ENOBUF
 export function isShortage(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.every(isShortage);
   return shortages.has(codeOf(error));
-}
-
-export function refuse(kind: FailureKind, cause: Error): Refusal {
-  return new Refusal(`upstream_${kind}`, { cause });
 }
 
 /** No connection to the upstream within its `connect` timeout. */

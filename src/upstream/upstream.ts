@@ -5,7 +5,7 @@ import { overloaded, Refusal } from '../refusals.ts';
 import { safeMethods } from '../wire/safe-methods.ts';
 import { RequestHead } from './buffered/request-head.ts';
 import { type AnswerParts, ExchangeFailed, type Progress } from './exchange.ts';
-import { ClientGone, failureKind, isShortage, refuse, type FailureKind } from './failures.ts';
+import { ClientGone, failureKind, isShortage, type FailureKind } from './failures.ts';
 import type { Switching } from './streamed/streamed-exchange.ts';
 import { createTargets, type Target, type TargetEvents } from './targets.ts';
 
@@ -85,7 +85,7 @@ export function createUpstream(config: UpstreamConfig, events: UpstreamEvents): 
     if (!sent && isShortage(cause)) return overloaded({ cause, fault: 'gateway' });
     const kind = failureKind(cause, sent);
     events.countError(config.name, kind);
-    return refuse(kind, cause);
+    return new Refusal(`upstream_${kind}`, { cause });
   }
 
   let isReached = false;
