@@ -40,7 +40,7 @@ export class AnswerReader {
   read(bytes: Buffer, listener: AnswerListener): number {
     let at = 0;
     if (this.#head === undefined) {
-      at = this.#heads.read(bytes, at);
+      at = this.#heads.read(bytes);
       if (this.#heads.head === undefined) return at;
       this.#begin(this.#heads.head, listener);
     }

@@ -23,9 +23,9 @@ export class HeadReader {
     return this.#head;
   }
 
-  /** Reads on from this offset, up to the end of the head. Returns where it stopped. */
-  read(bytes: Buffer, from: number): number {
-    let at = from;
+  /** Reads on, up to the end of the head. Returns where it stopped. */
+  read(bytes: Buffer): number {
+    let at = 0;
     while (this.#head === undefined && at < bytes.length) at = this.#readOne(bytes, at);
     return at;
   }

@@ -13,7 +13,7 @@ export function judgeHead(outgoing: ClientRequest, socket: Socket, refuse: (reas
   const reader = new HeadReader();
   function read(bytes: Buffer): void {
     try {
-      reader.read(bytes, 0);
+      reader.read(bytes);
       if (reader.head === undefined) return;
       if (keptMsAfter(reader.head, outgoing.method) === 0) outgoing.shouldKeepAlive = false;
     } catch (error) {
