@@ -34,7 +34,7 @@ export function findRoute(head: Pick<Head, 'path' | 'method'>, table: RouteTable
   if (route === undefined) throw new Refusal('method_not_allowed', { headers: { Allow: endpoint.allow } });
   const version = route.version;
   if (version?.afterSunset === 'gone' && version.sunsetAt !== undefined && version.sunsetAt <= now) {
-    throw new Refusal('version_gone', { headers: Object.fromEntries(versionHeaders(version)) });
+    throw new Refusal('version_gone', { headers: versionHeaders(version) });
   }
   return route;
 }

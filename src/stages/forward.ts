@@ -93,7 +93,7 @@ function openSwitch(
 function listOurHeaders({ requestId, route, tellLimits }: Parcel): readonly string[] {
   const headers = ['X-Request-Id', requestId];
   addHeaders(headers, tellLimits());
-  if (route.version !== undefined) headers.push(...versionHeaders(route.version).flat());
+  if (route.version !== undefined) addHeaders(headers, versionHeaders(route.version));
   return headers;
 }
 

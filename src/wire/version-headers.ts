@@ -3,12 +3,12 @@ export function versionHeaders(version: {
   readonly deprecatedAt: number | undefined;
   readonly sunsetAt: number | undefined;
   readonly link: string | undefined;
-}): [name: string, value: string][] {
-  const headers: [string, string][] = [];
+}): Record<string, string> {
+  const headers: Record<string, string> = {};
   const { deprecatedAt, sunsetAt, link } = version;
-  if (deprecatedAt !== undefined) headers.push(['Deprecation', `@${Math.floor(deprecatedAt / 1000)}`]);
-  if (sunsetAt !== undefined) headers.push(['Sunset', new Date(sunsetAt).toUTCString()]);
+  if (deprecatedAt !== undefined) headers['Deprecation'] = `@${Math.floor(deprecatedAt / 1000)}`;
+  if (sunsetAt !== undefined) headers['Sunset'] = new Date(sunsetAt).toUTCString();
   if (link !== undefined)
-    headers.push(['Link', `<${link}>; rel="${deprecatedAt === undefined ? 'sunset' : 'deprecation'}"`]);
+    headers['Link'] = `<${link}>; rel="${deprecatedAt === undefined ? 'sunset' : 'deprecation'}"`;
   return headers;
 }
