@@ -5,7 +5,7 @@ import type { Connections } from './door/connections.ts';
 import { admit, tellLimits, type Admission } from './stages/admit.ts';
 import { authenticate, type KeyCheck } from './stages/authenticate.ts';
 import { authorise } from './stages/authorise.ts';
-import { checkRequest, type HeadRules } from './stages/check-request.ts';
+import { checkRequest } from './stages/check-request.ts';
 import { checkUpgrade } from './stages/check-upgrade.ts';
 import { findRoute, type RouteTable } from './stages/find-route.ts';
 import { forward, type Forwarding } from './stages/forward.ts';
@@ -17,7 +17,8 @@ import { allIsRead } from './waiting/when-all-is-read.ts';
 /** What the stages work with under one configuration. */
 export interface Provisions {
   readonly connections: Connections;
-  readonly headRules: HeadRules;
+  /** The name of the header that holds the key, in lower case. */
+  readonly keyHeader: string;
   readonly keyCheck: KeyCheck;
   readonly routes: RouteTable;
   readonly usage: UsageDesk;
@@ -44,7 +45,7 @@ export function createJourney(by: Provisions): Travel {
       if (turn !== undefined) await turn; //                            499 503
       // Requests that came together take each stage together; one that is alone waits for nobody.
       if (by.connections.inFlight > 1) await allIsRead();
-      const head = checkRequest(req, by.headRules); //                  400 417 431
+      const head = checkRequest(req, by.keyHeader); //                  400 417 431
       visit.path = head.path;
 
       // Awaited even with nothing to wait for: by then a body that came with its head has been read, and takes the quick way.

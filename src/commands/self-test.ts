@@ -89,7 +89,7 @@ async function send(canary: string, { find, status }: Way, logger: Logger): Prom
   };
   const travel = createJourney({
     connections: new Connections({ ...limits, ...timeouts, bodyMemory: 0 }),
-    headRules: { keyHeader: 'apikey' },
+    keyHeader: 'apikey',
     keyCheck: {
       finder: { find },
       noteUse: () => undefined,

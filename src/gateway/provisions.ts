@@ -21,7 +21,7 @@ export function provisionsOf(parts: Parts, { config, upstreams, wording }: Editi
   const { auth, limits } = config;
   return {
     connections,
-    headRules: { keyHeader: auth.header.toLowerCase() },
+    keyHeader: auth.header.toLowerCase(),
     keyCheck: keyChecks.under(config),
     routes: createRouteTable(config.routes),
     usage: { path: config.usagePath, plans: config.plans, quotas },

@@ -21,18 +21,13 @@ export interface Head {
   readonly upgrade: string | undefined;
 }
 
-export interface HeadRules {
-  /** Lower case. */
-  readonly keyHeader: string;
-}
-
 /**
  * The one door: request → Head. 400 417 431.
  * Works on what came over the wire, `rawHeaders` and the raw target, before anything interprets it. A form that two
  * servers could read differently is refused, never repaired (CVE-2019-9901, CVE-2021-29492 and their kin came from repairing).
  */
-export function checkRequest(req: IncomingMessage, rules: HeadRules): Head {
-  const raw = readHeaders(req.rawHeaders, rules);
+export function checkRequest(req: IncomingMessage, keyHeader: string): Head {
+  const raw = readHeaders(req.rawHeaders, keyHeader);
   const { path, query } = checkTarget(req.url ?? '');
   const method = req.method ?? '';
   checkVersion(req);
@@ -70,7 +65,7 @@ interface RawHead {
   upgrade: string | undefined;
 }
 
-function readHeaders(rawHeaders: readonly string[], rules: HeadRules): RawHead {
+function readHeaders(rawHeaders: readonly string[], keyHeader: string): RawHead {
   const head: RawHead = {
     key: undefined,
     keyCount: 0,
@@ -85,7 +80,7 @@ function readHeaders(rawHeaders: readonly string[], rules: HeadRules): RawHead {
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
     const name = (rawHeaders[i] as string).toLowerCase();
     const value = rawHeaders[i + 1] as string;
-    if (name === rules.keyHeader) {
+    if (name === keyHeader) {
       head.key = name === schemed ? withoutScheme(value) : value;
       head.keyCount += 1;
     }

@@ -18,7 +18,7 @@ function check(
 ): Head {
   const req = new IncomingMessage(new Socket());
   Object.assign(req, { method, url: target, httpVersion, rawHeaders: headers });
-  return checkRequest(req, { keyHeader });
+  return checkRequest(req, keyHeader);
 }
 
 function codeOf(parts: Parts): string | undefined {
