@@ -3,7 +3,7 @@ import { isLoopback, parseAddress } from '../config/addresses.ts';
 import type { Address, AdminToken, Config } from '../config/config.ts';
 import { createFailedKeys } from '../keys/failed-keys.ts';
 import type { Logger } from '../telemetry/log.ts';
-import { createOriginFinder } from '../wire/client-address.ts';
+import { peerOf } from '../wire/client-address.ts';
 import { AdminProblem } from './problem.ts';
 import { bearerOf, createTokenFinder } from './tokens.ts';
 
@@ -22,7 +22,6 @@ const perMs = 60_000;
 /** Creates a guard. The address is the configured one; its port may be 0. */
 export function createGuard({ admin }: Pick<Config, 'admin'>, logger: Logger): Guard {
   const findToken = createTokenFinder(admin.tokens);
-  const findOrigin = createOriginFinder([]);
   const failed = createFailedKeys({
     failuresMax,
     perMs,
@@ -47,7 +46,7 @@ export function createGuard({ admin }: Pick<Config, 'admin'>, logger: Logger): G
       const token = findToken(given);
       if (token !== undefined) return token;
       // A request without a token is not a guess.
-      const slowed = given === '' ? undefined : failed.count(findOrigin(req).client);
+      const slowed = given === '' ? undefined : failed.count(peerOf(req.socket));
       if (slowed !== undefined) {
         throw new AdminProblem('too_many_failures', 'Too many tokens that are not valid', {
           headers: { 'Retry-After': String(slowed.retryInSeconds) },
