@@ -34,13 +34,13 @@ export function openKeyChecks({ store, countFailure, logger }: KeyCheckParts): K
       const { guessing } = rules.auth;
       // A reload does not forgive clients that have tried too often.
       if (guesses === undefined || !isDeepStrictEqual(guesses.guessing, guessing))
-        guesses = { guessing, failed: countFailed(guessing, logger) };
+        guesses = { guessing, failed: guessing && countFailed(guessing, logger) };
       const { failed } = guesses;
       return {
         finder: keyring.under(keyringRules(rules)),
         noteUse: (found, now) => uses.note(found, now),
         noteFailure(client) {
-          const tooMany = failed.count(client);
+          const tooMany = failed?.count(client);
           countFailure(tooMany !== undefined);
           return tooMany;
         },
@@ -54,10 +54,10 @@ export function openKeyChecks({ store, countFailure, logger }: KeyCheckParts): K
   };
 }
 
-/** The invalid keys counted, and the rule that counts them. */
+/** The invalid keys counted, and the rule that counts them; undefined where there may be any number. */
 interface Guesses {
   readonly guessing: AuthConfig['guessing'];
-  readonly failed: FailedKeys;
+  readonly failed: FailedKeys | undefined;
 }
 
 function keyringRules({ auth, keys }: KeyCheckRules): KeyringRules {
@@ -65,10 +65,9 @@ function keyringRules({ auth, keys }: KeyCheckRules): KeyringRules {
   return { staticKeys: keys, format: createKeyFormat(prefix), cacheForMs, graceOnOutageMs };
 }
 
-function countFailed(guessing: AuthConfig['guessing'], logger: Logger): FailedKeys {
+function countFailed(guessing: NonNullable<AuthConfig['guessing']>, logger: Logger): FailedKeys {
   return createFailedKeys({
-    failuresMax: guessing?.failuresMax,
-    perMs: guessing?.perMs ?? 0,
+    ...guessing,
     mono,
     report: (report) => logger.warn(report, 'too many keys that are not valid: somebody may be guessing'),
   });

@@ -8,8 +8,8 @@ export interface FailedKeys {
 }
 
 export interface FailedKeysOptions {
-  /** How many a network may have in an interval before it is told to slow down; undefined = any number. */
-  readonly failuresMax: number | undefined;
+  /** How many a network may have in an interval before it is told to slow down. */
+  readonly failuresMax: number;
   readonly perMs: number;
   /** Monotonic milliseconds: nobody has to wait longer because the wall clock was set back. */
   readonly mono: () => number;
@@ -50,7 +50,6 @@ export function createFailedKeys({ failuresMax, perMs, mono, report }: FailedKey
 
   return {
     count(client) {
-      if (failuresMax === undefined) return undefined;
       const at = mono();
       const network = networkOf(client);
       let interval = intervals.get(network);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
+import type { AuthConfig } from '../../../src/config/config.ts';
 import { openKeyChecks } from '../../../src/gateway/key-checks.ts';
 import type { KeyStore } from '../../../src/stores/key-store.ts';
 import { createLogger } from '../../../src/telemetry/log.ts';
@@ -11,7 +12,10 @@ const auth = { header: 'apiKey', forwardKey: false, cacheForMs: 1, graceOnOutage
 const known = aKey({ secrets: [aSecret({ digest: digestOf(secret) })] });
 
 /** What keys are checked with for a millisecond, where the wall clock stands still and can be set back. */
-function openCheck(t: TestContext) {
+function openCheck(
+  t: TestContext,
+  { guessing }: Pick<AuthConfig, 'guessing'> = { guessing: { failuresMax: 1, perMs: 1 } },
+) {
   const state = { asked: 0, reports: 0, watched: true, counted: [] as boolean[] };
   const store: Pick<KeyStore, 'findKey' | 'watch' | 'noteUses'> = {
     async findKey() {
@@ -27,7 +31,7 @@ function openCheck(t: TestContext) {
     countFailure: (slowed) => void state.counted.push(slowed),
     logger: createLogger('warn', { write: () => void (state.reports += 1) }),
   });
-  const keyCheck = checks.under({ auth: { ...auth, guessing: { failuresMax: 1, perMs: 1 } }, keys: [] });
+  const keyCheck = checks.under({ auth: { ...auth, guessing }, keys: [] });
   t.after(() => checks.close());
   const setBack = (): void => t.mock.timers.setTime(Date.parse('2026-05-01T11:00:00Z'));
   return { checks, keyCheck, state, setBack };
@@ -66,6 +70,12 @@ test('each guess is counted, and whether it was one too many', async (t) => {
   });
   assert.equal(answers[0], false);
   assert.deepEqual(state.counted, answers);
+});
+
+test('where nobody is to be slowed down, guesses are counted all the same', (t) => {
+  const { keyCheck, state } = openCheck(t, { guessing: undefined });
+  for (let guess = 0; guess < 100; guess += 1) assert.equal(keyCheck.noteFailure('192.0.2.1'), undefined);
+  assert.deepEqual(new Set(state.counted), new Set([false]));
 });
 
 test('who checks no keys any more listens to no store', async (t) => {

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createFailedKeys, networkOf, type GuessingReport } from '../../../src/keys/failed-keys.ts';
 
-function scene(most: number | 'off' = 3) {
+function scene(failuresMax = 3) {
   const state = { now: 0 };
   const reports: GuessingReport[] = [];
   const failed = createFailedKeys({
-    failuresMax: most === 'off' ? undefined : most,
+    failuresMax,
     perMs: 60_000,
     mono: () => state.now,
     report: (report) => reports.push(report),
@@ -39,11 +39,6 @@ test('there is one report in an interval, with the number of others', () => {
   assert.deepEqual(reports[2], { network: '192.0.2.1', otherNetworks: 0 });
   state.now = 150_500;
   assert.deepEqual(failed.count('192.0.2.1'), { retryInSeconds: 30 }, 'never earlier than the truth');
-});
-
-test('it can be turned off', () => {
-  const { failed } = scene('off');
-  for (let round = 0; round < 100; round += 1) assert.equal(failed.count('192.0.2.1'), undefined);
 });
 
 test('many networks are forgotten again, the first ones first', () => {
