@@ -16,12 +16,10 @@ export class BoundedMap<Key, Value> {
     return this.#entries.get(key);
   }
 
-  /** Returns the value that made room. */
-  set(key: Key, value: Value): Value | undefined {
+  set(key: Key, value: Value): void {
     this.#entries.delete(key);
-    const forgotten = this.#entries.size < this.#sizeMax ? undefined : this.#forgetOldest();
+    if (this.#entries.size >= this.#sizeMax) this.#forgetOldest();
     this.#entries.set(key, value);
-    return forgotten;
   }
 
   delete(key: Key): void {
@@ -38,12 +36,9 @@ export class BoundedMap<Key, Value> {
   }
 
   /** All keys that the iterator has passed are gone, so what it finds next is the oldest. */
-  #forgetOldest(): Value | undefined {
+  #forgetOldest(): void {
     this.#oldest ??= this.#entries.keys();
     const { done, value: key } = this.#oldest.next();
-    if (done === true) return undefined;
-    const value = this.#entries.get(key);
-    this.#entries.delete(key);
-    return value;
+    if (done !== true) this.#entries.delete(key);
   }
 }

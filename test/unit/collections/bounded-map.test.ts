@@ -29,9 +29,8 @@ test('it holds what was set last, whatever is set anew, deleted or cleared betwe
         model = model.filter(([one]) => one !== step.key);
         if (step.does === 'delete') map.delete(step.key);
         else {
-          const forgotten = model.length < sizeMax ? undefined : model.shift()?.[1];
-          assert.equal(map.set(step.key, step.value), forgotten);
-          model.push([step.key, step.value]);
+          map.set(step.key, step.value);
+          model = [...model, [step.key, step.value] as const].slice(-sizeMax);
         }
         for (let one = 0; one <= 9; one += 1) assert.equal(map.get(one), new Map(model).get(one));
       }
