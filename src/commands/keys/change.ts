@@ -23,10 +23,8 @@ export async function createKey(
   return openBook({ ...options, create: true, check }, async ({ book, by, terminal }) => {
     const fresh = await book.create(written(), by);
     const { id, plan } = fresh.key;
-    showSecret(fresh, options, {
-      terminal,
-      news: [`Key ${id} was made on plan ${plan}${validityOf(fresh.key)}.`],
-    });
+    const news = `Key ${id} was made on plan ${plan}${validityOf(fresh.key)}.`;
+    showSecret(fresh, options, { terminal, news });
     return exitCodes.ok;
   });
 }
@@ -58,7 +56,7 @@ export async function rotateKey(
       fresh.othersUntil === null
         ? 'No other secret of it works any more.'
         : `The secrets before it work until ${moment(fresh.othersUntil)} at the latest.`;
-    showSecret(fresh, options, { terminal: open.terminal, news: [`Key ${id} has a new secret. ${others}`] });
+    showSecret(fresh, options, { terminal: open.terminal, news: `Key ${id} has a new secret. ${others}` });
     return exitCodes.ok;
   });
 }
@@ -141,12 +139,12 @@ function readOverlap({ overlap, now }: { readonly overlap?: string; readonly now
 function showSecret(
   fresh: FreshSecret,
   { json, quiet }: KeysOptions,
-  { terminal, news }: { readonly terminal: Terminal; readonly news: readonly string[] },
+  { terminal, news }: { readonly terminal: Terminal; readonly news: string },
 ): void {
   const { stderr } = terminal;
   if (json !== true && quiet !== true) {
     const warning = paint('yellow', 'This is the only time that the secret is shown:', stderr);
-    stderr.write(`${[...news, warning].join('\n')}\n`);
+    stderr.write(`${news}\n${warning}\n`);
   }
   const text = json === true ? JSON.stringify(fresh, undefined, 2) : fresh.secret;
   writeSecret(`${text}\n`, fresh.key.id, terminal);
