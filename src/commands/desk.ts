@@ -9,7 +9,7 @@ import { wrapStore } from '../stores/wrap-store.ts';
 import { exitCodes } from './exit-codes.ts';
 import { explainConfig } from './explain-config.ts';
 import { flagOf } from './flag-of.ts';
-import { processTerminal, type Terminal } from './terminal.ts';
+import type { Terminal } from './terminal.ts';
 
 /** What a command that uses the store works with. */
 export interface Desk {
@@ -42,7 +42,7 @@ export async function atDesk(
   { config: file, create = false, readOnly = false, check }: DeskOptions,
   work: (desk: Desk) => Promise<number>,
 ): Promise<number> {
-  const terminal = processTerminal();
+  const terminal: Terminal = process;
   try {
     const config = loadConfig(file, process.env);
     await check?.(config);

@@ -4,7 +4,7 @@ import { styleText } from 'node:util';
 import { columnsOf } from './columns.ts';
 import { endedBy, exitCodes } from './exit-codes.ts';
 
-/** Where a command reads from and writes to. */
+/** Where a command reads from and writes to: the process. */
 export interface Terminal {
   readonly stdin: NodeJS.ReadStream;
   /** What was asked for, and nothing else: scripts read it. */
@@ -15,11 +15,6 @@ export interface Terminal {
 
 const ctrlC = '\u0003';
 const ctrlD = '\u0004';
-
-/** The terminal of this process. */
-export function processTerminal(): Terminal {
-  return { stdin: process.stdin, stdout: process.stdout, stderr: process.stderr };
-}
 
 /** True, or the exit code to end with: nothing is destroyed without consent. */
 export async function agree(

@@ -8,7 +8,7 @@ import type { KeyView } from '../../keys/key-view.ts';
 import { readNewKey } from '../../keys/new-key.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { canShowSecret, writeSecret } from '../output.ts';
-import { agree, paint, processTerminal, type Terminal } from '../terminal.ts';
+import { agree, paint, type Terminal } from '../terminal.ts';
 import { openBook, type KeysOptions } from './open-book.ts';
 import { moment, printKey } from './print-keys.ts';
 import { readFlags, type FieldFlags } from './written-fields.ts';
@@ -17,7 +17,7 @@ import { readFlags, type FieldFlags } from './written-fields.ts';
 export async function createKey(
   options: KeysOptions & FieldFlags & { readonly id?: string },
 ): Promise<number> {
-  if (!canShowSecret(processTerminal())) return exitCodes.output;
+  if (!canShowSecret(process)) return exitCodes.output;
   const written = (): WrittenFields => ({ ...readFlags(options, Date.now()), id: options.id });
   const check = (config: Config): void => void readNewKey(written(), createKeyRules(config));
   return openBook({ ...options, create: true, check }, async ({ book, by, terminal }) => {
@@ -43,7 +43,7 @@ export async function rotateKey(
   id: string,
   options: KeysOptions & { readonly overlap?: string; readonly now?: boolean; readonly yes?: boolean },
 ): Promise<number> {
-  if (!canShowSecret(processTerminal())) return exitCodes.output;
+  if (!canShowSecret(process)) return exitCodes.output;
   return openBook(options, async (open) => {
     const overlapMs = readOverlap(options);
     if (overlapMs === 0) {

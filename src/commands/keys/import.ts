@@ -11,7 +11,7 @@ import { createKeyRules } from '../../keys/key-rules.ts';
 import { readKeyFields } from '../../keys/read-key-fields.ts';
 import { StoreUnavailable } from '../../stores/ledger.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { processTerminal, type Terminal } from '../terminal.ts';
+import type { Terminal } from '../terminal.ts';
 import { openBook, type KeysOptions, type OpenBook } from './open-book.ts';
 
 export interface ImportFlags {
@@ -33,7 +33,7 @@ export async function importKeys(file: string, options: KeysOptions & ImportFlag
     return await openBook({ ...options, create: true, check }, (open) => takeOver(file, options, open));
   } catch (error) {
     if (!isFileFault(error)) throw error;
-    processTerminal().stderr.write(`gatehouse: the file to import cannot be read: ${whyUnreadable(error)}\n`);
+    process.stderr.write(`gatehouse: the file to import cannot be read: ${whyUnreadable(error)}\n`);
     return exitCodes.noInput;
   }
 }

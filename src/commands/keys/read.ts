@@ -7,7 +7,6 @@ import type { KeyView } from '../../keys/key-view.ts';
 import { explain } from '../desk.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { listPages, type ListFlags } from '../list-pages.ts';
-import { processTerminal } from '../terminal.ts';
 import { openBook, type KeysOptions } from './open-book.ts';
 import { printAudit, printKey, printKeys } from './print-keys.ts';
 
@@ -74,12 +73,11 @@ function warningsOf({ plan: name, quotas }: KeyView, plans: Config['plans']): re
 
 /** `gatehouse keys pattern`: the regular expression of the keys that are made here. */
 export function printPattern(options: KeysOptions): number {
-  const terminal = processTerminal();
   try {
     const { auth } = loadConfig(options.config, process.env);
-    terminal.stdout.write(`${createKeyFormat(auth.prefix).pattern}\n`);
+    process.stdout.write(`${createKeyFormat(auth.prefix).pattern}\n`);
     return exitCodes.ok;
   } catch (error) {
-    return explain(error, terminal);
+    return explain(error, process);
   }
 }
