@@ -44,7 +44,7 @@ const reloadTurnMs = 2000;
 export class Crew {
   readonly #options: CrewOptions;
   readonly #members = new Set<Member>();
-  readonly #questions = new Questions<Member>(answerPatienceMs);
+  readonly #questions = new Questions<Member>();
   #beginning: Beginning | undefined;
   /** Reports, for all workers, what is doubtful in the store: at its start and after each reload. */
   #speaker: Member | undefined;
@@ -80,9 +80,8 @@ export class Crew {
     const ready = [...this.#members].filter(({ isReady }) => isReady);
     await Promise.all(
       ready.map(async (member) => {
-        const answer = await this.#questions.ask(member, about, (question) =>
-          member.send({ kind: 'ask', ...question }),
-        );
+        const send = (question: Question): void => member.send({ kind: 'ask', ...question });
+        const answer = await this.#questions.ask(member, about, send, answerPatienceMs);
         if (answer !== undefined) heard(answer, member.pid);
       }),
     );

@@ -11,20 +11,15 @@ interface Waiting<Asked> {
 
 /** Questions that are not answered yet. Those asked may answer late, or leave. */
 export class Questions<Asked> {
-  readonly #patienceMs: number;
   readonly #waiting = new Map<number, Waiting<Asked>>();
   #count = 0;
 
-  constructor(patienceMs: number) {
-    this.#patienceMs = patienceMs;
-  }
-
-  /** Resolves with the answer, or with nothing once its time is over, if it has one, or the one asked has left. */
+  /** Resolves with the answer, or with nothing once its time is over, which may be never, or the one asked has left. */
   async ask<About extends keyof Answers>(
     asked: Asked,
     about: About,
     send: (question: Question) => void,
-    patienceMs = this.#patienceMs,
+    patienceMs: number,
   ): Promise<Answers[About] | undefined> {
     const id = (this.#count += 1);
     const answer = await new Promise<AnyAnswer | undefined>((resolve) => {
