@@ -31,62 +31,45 @@ export interface Failure {
 const refusals: readonly {
   code: string;
   means: string;
-  general: boolean;
+  /** It is about this call: others would not fail too. */
+  isOwn?: true;
   unreadable?: true;
   mayPass?: true;
 }[] = [
-  { code: 'NOSCRIPT', means: 'does not know a script', general: false },
+  { code: 'NOSCRIPT', means: 'does not know a script', isOwn: true },
   {
     code: 'WRONGTYPE',
     means: 'holds something of another program under one of our names',
-    general: false,
+    isOwn: true,
     unreadable: true,
   },
   // Our own scripts say it.
-  { code: 'WRONGVALUE', means: 'holds a counter that is no number', general: false, unreadable: true },
-  { code: 'CROSSSLOT', means: 'wants the keys of one call in one slot', general: false },
-  { code: 'OOM', means: 'has no memory left (maxmemory)', general: true },
-  { code: 'READONLY', means: 'is a read-only replica', general: true },
-  { code: 'BUSY', means: 'is busy with a script', general: true, mayPass: true },
-  { code: 'LOADING', means: 'is loading its data', general: true, mayPass: true },
-  { code: 'MASTERDOWN', means: 'has lost its master', general: true, mayPass: true },
-  { code: 'CLUSTERDOWN', means: 'says that the cluster is down', general: true, mayPass: true },
-  { code: 'TRYAGAIN', means: 'is moving the slot', general: false, mayPass: true },
-  {
-    code: 'MOVED',
-    means: 'serves this slot elsewhere (a cluster is written redis+cluster://)',
-    general: true,
-  },
-  {
-    code: 'cluster support disabled',
-    means: 'is no cluster (a single Redis is written redis://)',
-    general: true,
-  },
+  { code: 'WRONGVALUE', means: 'holds a counter that is no number', isOwn: true, unreadable: true },
+  { code: 'CROSSSLOT', means: 'wants the keys of one call in one slot', isOwn: true },
+  { code: 'OOM', means: 'has no memory left (maxmemory)' },
+  { code: 'READONLY', means: 'is a read-only replica' },
+  { code: 'BUSY', means: 'is busy with a script', mayPass: true },
+  { code: 'LOADING', means: 'is loading its data', mayPass: true },
+  { code: 'MASTERDOWN', means: 'has lost its master', mayPass: true },
+  { code: 'CLUSTERDOWN', means: 'says that the cluster is down', mayPass: true },
+  { code: 'TRYAGAIN', means: 'is moving the slot', isOwn: true, mayPass: true },
+  { code: 'MOVED', means: 'serves this slot elsewhere (a cluster is written redis+cluster://)' },
+  { code: 'cluster support disabled', means: 'is no cluster (a single Redis is written redis://)' },
   // Redis 6.2 puts the name in other quotes than 7.
-  {
-    code: 'unknown command .sentinel',
-    means: 'is no sentinel (a single Redis is written redis://)',
-    general: true,
-  },
+  { code: 'unknown command .sentinel', means: 'is no sentinel (a single Redis is written redis://)' },
   {
     code: 'unknown command',
     means:
       'does not know a command that is needed (it is older than 6.2, or a sentinel: that is written redis+sentinel://)',
-    general: true,
   },
-  { code: 'ASK', means: 'is moving the slot', general: false, mayPass: true },
-  { code: 'MISCONF', means: 'cannot write its snapshots to disk', general: true },
-  { code: 'NOREPLICAS', means: 'has too few replicas to accept writes', general: true },
-  { code: 'NOAUTH', means: 'wants a password', general: true },
-  { code: 'WRONGPASS', means: 'does not accept the user or password', general: true },
-  { code: 'NOPERM', means: 'does not permit our user what it needs', general: true },
-  {
-    code: 'max number of clients',
-    means: 'has as many clients as it takes (maxclients)',
-    general: true,
-    mayPass: true,
-  },
-  { code: 'DB index is out of range', means: 'has no database of this number', general: true },
+  { code: 'ASK', means: 'is moving the slot', isOwn: true, mayPass: true },
+  { code: 'MISCONF', means: 'cannot write its snapshots to disk' },
+  { code: 'NOREPLICAS', means: 'has too few replicas to accept writes' },
+  { code: 'NOAUTH', means: 'wants a password' },
+  { code: 'WRONGPASS', means: 'does not accept the user or password' },
+  { code: 'NOPERM', means: 'does not permit our user what it needs' },
+  { code: 'max number of clients', means: 'has as many clients as it takes (maxclients)', mayPass: true },
+  { code: 'DB index is out of range', means: 'has no database of this number' },
 ];
 
 /**
@@ -177,8 +160,8 @@ function describeRefusal(message: string): Failure {
   if (refusal === undefined) {
     return fail('answered with an error that is not known', { mayHaveHappened: true, general: false });
   }
-  const { means, general, mayPass } = refusal;
-  const failure = fail(means, { mayHaveHappened: false, general, mayPass });
+  const { means, isOwn, mayPass } = refusal;
+  const failure = fail(means, { mayHaveHappened: false, general: isOwn !== true, mayPass });
   return refusal.unreadable === true ? { ...failure, error: new Unreadable(`Redis ${means}`) } : failure;
 }
 
