@@ -3,13 +3,12 @@ import { StoreUnavailable } from '../ledger.ts';
 import { createBreaker, type Breaker } from './breaker.ts';
 import type { Client } from './client.ts';
 import { describeFailure, tellsNoReason, type Reason } from './failures.ts';
-import { slotOf } from './slot.ts';
+import { slotCount, slotOf } from './slot.ts';
 
 const failuresMax = 5;
 const coolMs = 200;
 /** In a cluster some nodes may be ill and others well, and neighbouring slots mostly live on one node. */
 const breakersInCluster = 16;
-const slotCount = 16_384;
 
 /** When no other reason is known. */
 const closedByRedis: Reason = { message: 'Redis closed the connection', mayPass: true };

@@ -8,5 +8,7 @@ export function slotOf(key: string): number {
     crc ^= byte << 8;
     for (let bit = 0; bit < 8; bit += 1) crc = (crc & 0x80_00 ? (crc << 1) ^ 0x10_21 : crc << 1) & 0xff_ff;
   }
-  return crc % 16_384;
+  return crc % slotCount;
 }
+
+export const slotCount = 16_384;
