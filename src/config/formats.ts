@@ -4,15 +4,7 @@ import { headerNameFault } from './header-name.ts';
 import { instantPattern, parseInstant } from './instants.ts';
 import { namePattern } from './name-pattern.ts';
 import { parseStoreAddress, StoreAddressError } from './parse-store-address.ts';
-import {
-  anchorPattern,
-  isTimeZone,
-  parseAnchor,
-  parsePercent,
-  parseTime,
-  percentPattern,
-  timePattern,
-} from './period-words.ts';
+import { anchorPattern, isTimeZone, parseAnchor, percentPattern, timePattern } from './period-words.ts';
 import { quotaNameFault, quotaNamePattern } from './quota-names.ts';
 import { basePathFault, pathFault } from './route-path.ts';
 import { durationMsMax, durationPattern, parseDuration, parseSize, sizePattern } from './units.ts';
@@ -35,53 +27,31 @@ export const formats = {
   duration: { fault: (text) => durationFault(text, 1), pattern: durationPattern },
   'duration-or-zero': { fault: (text) => durationFault(text, 0), pattern: durationPattern },
   size: { fault: sizeFault, pattern: sizePattern },
-  address: {
-    fault: (text) =>
-      parseAddress(text) ? undefined : 'is not an address, write 0.0.0.0:8080, "[::]:8080" or 8080',
-  },
-  network: {
-    fault: (text) =>
-      isNetwork(text) ? undefined : 'is not a network, write an address or a CIDR such as 10.0.0.0/8',
-  },
+  address: readable(parseAddress, 'is not an address, write 0.0.0.0:8080, "[::]:8080" or 8080'),
+  network: fitting(isNetwork, 'is not a network, write an address or a CIDR such as 10.0.0.0/8'),
   instant: {
-    fault: (text) =>
-      parseInstant(text) === undefined
-        ? 'is not a date, write 2026-12-31 or 2026-12-31T18:00:00Z'
-        : undefined,
+    ...readable(parseInstant, 'is not a date, write 2026-12-31 or 2026-12-31T18:00:00Z'),
     pattern: instantPattern,
   },
-  store: {
-    fault: storeFault,
-    pattern: '^[A-Za-z]+(\\+[A-Za-z]+)?:',
-  },
+  store: { fault: storeFault, pattern: '^[A-Za-z]+(\\+[A-Za-z]+)?:' },
   'quota-name': { fault: quotaNameFault, pattern: quotaNamePattern },
-  timezone: {
-    fault: (text) =>
-      isTimeZone(text) ? undefined : 'is not a time zone, write UTC or an IANA name such as Europe/Berlin',
-  },
+  timezone: fitting(isTimeZone, 'is not a time zone, write UTC or an IANA name such as Europe/Berlin'),
   anchor: {
-    fault: (text) =>
-      parseAnchor(text) === undefined
-        ? 'is not the start of a period, write a weekday such as monday, a day such as 15, or a month and day such as 04-01'
-        : undefined,
+    ...readable(
+      parseAnchor,
+      'is not the start of a period, write a weekday such as monday, a day such as 15, or a month and day such as 04-01',
+    ),
     pattern: anchorPattern,
   },
-  time: {
-    fault: (text) => (parseTime(text) === undefined ? 'is not a time of the day, write "06:00"' : undefined),
-    pattern: timePattern,
-  },
-  percent: {
-    fault: (text) =>
-      parsePercent(text) === undefined ? 'is not a part of the limit, write 1% to 100%' : undefined,
-    pattern: percentPattern,
-  },
+  time: matching(timePattern, 'is not a time of the day, write "06:00"'),
+  percent: matching(percentPattern, 'is not a part of the limit, write 1% to 100%'),
   workers: matching('^auto$', 'is not a number of workers, write 1, 2, … or auto'),
   origin: { fault: originFault, pattern: '^https?://[^/?#@\\s]+/?$' },
   link: {
-    fault: (text) =>
-      /^https?:\/\/[\x21-\x7e]+$/.test(text) && !/[<>"\\]/.test(text) && URL.canParse(text)
-        ? undefined
-        : 'is not a link, write a whole URL such as https://example.com/changes',
+    ...fitting(
+      (text) => /^https?:\/\/[\x21-\x7e]+$/.test(text) && !/[<>"\\]/.test(text) && URL.canParse(text),
+      'is not a link, write a whole URL such as https://example.com/changes',
+    ),
     pattern: '^https?://',
   },
   'header-name': { fault: (text) => headerNameFault(text) },
@@ -93,22 +63,19 @@ export const formats = {
     '^[A-Za-z]([A-Za-z0-9_]{0,30}[A-Za-z0-9])?$',
     'is not a prefix, use up to 32 letters, digits and "_", a letter first and no "_" last',
   ),
-  visible: {
-    fault: (text) =>
-      /^[\x21-\x7e]*$/.test(text) ? undefined : 'must be visible ASCII characters without spaces',
-  },
-  title: {
-    fault: (text) =>
-      /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(text) ? undefined : 'must be visible ASCII characters',
-  },
+  visible: fitting((text) => /^[\x21-\x7e]*$/.test(text), 'must be visible ASCII characters without spaces'),
+  title: fitting(
+    (text) => /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(text),
+    'must be visible ASCII characters',
+  ),
   digest: matching('^sha256:[0-9a-fA-F]{64}$', 'must be sha256: and 64 hexadecimal digits'),
   none: matching('^none$', `is not a body rule, ${bodyAdvice}`),
   upgrade: matching('^(none|websocket)$', `is not an upgrade, ${upgradeAdvice}`),
   'media-type': {
-    fault: (text) =>
-      /^(?:[a-z0-9][\w!#$&^.+-]*\/(?:[a-z0-9][\w!#$&^.+-]*|\*)|\*\/\*)$/i.test(text)
-        ? undefined
-        : 'is not a media type, write audio/wav or audio/*',
+    ...fitting(
+      (text) => /^(?:[a-z0-9][\w!#$&^.+-]*\/(?:[a-z0-9][\w!#$&^.+-]*|\*)|\*\/\*)$/i.test(text),
+      'is not a media type, write audio/wav or audio/*',
+    ),
     pattern: '^[^/;\\s]+/[^/;\\s]+$',
   },
   extension: matching('^[a-z0-9]{1,16}$', 'is not an extension, write it in lower case without a dot: wav'),
@@ -122,10 +89,20 @@ export function formatOf(name: unknown): Format | undefined {
   return typeof name === 'string' && Object.hasOwn(formats, name) ? formats[name as FormatName] : undefined;
 }
 
+/** For text that is right or wrong. */
+function fitting(isFine: (text: string) => boolean, fault: string): Format {
+  return { fault: (text) => (isFine(text) ? undefined : fault) };
+}
+
+/** For text that has to be read. */
+function readable(read: (text: string) => unknown, fault: string): Format {
+  return fitting((text) => read(text) !== undefined, fault);
+}
+
 /** For text that the pattern alone decides. */
 function matching(pattern: string, fault: string): Required<Format> {
   const whole = new RegExp(pattern);
-  return { fault: (text) => (whole.test(text) ? undefined : fault), pattern };
+  return { ...fitting((text) => whole.test(text), fault), pattern };
 }
 
 /** The form reader takes no other names, so every form with one would be refused. */
