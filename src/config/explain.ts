@@ -72,7 +72,8 @@ function typeSentence(error: ShapeError, subject: string): string {
     return subject === hiddenSubject ? `must be ${words}` : `must be ${words}, not ${subject}`;
   }
   // Not as it was read: an id of 007 would be shown as 7, and become another one with the quotes.
-  return fault(error, JSON.stringify(data), subject) ?? `must be text, put ${hiddenSubject} in quotes`;
+  const problem = fault(error, JSON.stringify(data));
+  return problem === undefined ? `must be text, put ${hiddenSubject} in quotes` : `${subject} ${problem}`;
 }
 
 const typeWords: Readonly<Record<string, string>> = {
@@ -101,9 +102,8 @@ function nameSentence({ params, schema }: ShapeError): string {
   return `${showName(name)} ${problem ?? 'is not valid as a name'}`;
 }
 
-function fault(error: ShapeError, text: string, subject?: string): string | undefined {
-  const problem = formatOf(part(error)['format'])?.fault(text);
-  return problem !== undefined && subject !== undefined ? `${subject} ${problem}` : problem;
+function fault(error: ShapeError, text: string): string | undefined {
+  return formatOf(part(error)['format'])?.fault(text);
 }
 
 /** What the format of the value asks people to write. */
