@@ -126,34 +126,25 @@ export class Connections {
   }
 
   /**
-   * The connections that should by now have sent their head, or the rest of a body that nobody reads. Node looks for late heads
-   * too, but only until the server is closed: while the gateway stops, half a head would hold it up for the whole drain.
+   * Ends the connections of readers that take next to nothing and those that nothing but line ends keeps, and lets go of what idle
+   * ones have answered. Returns those that should by now have sent their head, or the rest of a body that nobody reads. Node looks
+   * for late heads too, but only until the server is closed: while the gateway stops, half a head would hold it up for the whole
+   * drain.
    */
-  overdue(now: number): Socket[] {
-    const late = [...this.#open].filter(([, connection]) =>
-      connection.isOverdue(now, this.#limits, this.#drainingSince),
-    );
-    return late.map(([socket]) => socket);
-  }
-
-  /** Ends those that nothing but line ends keeps. */
-  endSilent(now: number): void {
-    for (const connection of this.#open.values()) connection.judgeSilence(now, this.#limits);
+  lookAround(now: number): Socket[] {
+    const overdue: Socket[] = [];
+    for (const [socket, connection] of this.#open) {
+      connection.judgeReader(now, this.#limits.stalledReaderMs);
+      connection.judgeSilence(now, this.#limits);
+      connection.forgetAnswered();
+      if (connection.isOverdue(now, this.#limits, this.#drainingSince)) overdue.push(socket);
+    }
+    return overdue;
   }
 
   /** Cuts whatever is left. */
   cut(): void {
     for (const connection of this.#open.values()) connection.cut();
-  }
-
-  /** Lets go of what idle connections have answered. */
-  forgetAnswered(): void {
-    for (const connection of this.#open.values()) connection.forgetAnswered();
-  }
-
-  /** Ends the connections of readers that take next to nothing. */
-  endStalledReaders(now: number): void {
-    for (const connection of this.#open.values()) connection.judgeReader(now, this.#limits.stalledReaderMs);
   }
 
   /** Resolves when every connection is gone and every request has ended, or has had time to. */

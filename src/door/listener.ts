@@ -122,12 +122,7 @@ function endUnlessAsked(socket: Socket): void {
 
 /** Sees to what Node leaves undone: readers that stall, requests that are late, and what idle connections keep. */
 function lookAround(options: ListenerOptions): void {
-  const { connections } = options;
-  const now = performance.now();
-  connections.endStalledReaders(now);
-  connections.endSilent(now);
-  connections.forgetAnswered();
-  for (const socket of connections.overdue(now)) answerOverdue(socket, options);
+  for (const socket of options.connections.lookAround(performance.now())) answerOverdue(socket, options);
 }
 
 /** An upgrade or CONNECT while its connection still owes an answer. */
