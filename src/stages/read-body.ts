@@ -8,7 +8,7 @@ import { overloaded, Refusal } from '../refusals.ts';
 import type { SpoolRoom } from '../uploads/spool.ts';
 import type { Head } from './check-request.ts';
 import { readAny } from './read-any.ts';
-import { readJson, requireJsonContentType } from './read-json.ts';
+import { readJson, requireJsonContentType, type JsonRule } from './read-json.ts';
 import { heldBytesMax, readUpload, requireUploadHead } from './read-upload.ts';
 
 /** What the readers of bodies work with. */
@@ -73,9 +73,9 @@ function readWholeJson(
   const bytes = head.contentLength === 0 ? nothing : takeArrived(req, head.contentLength, rooms.memory);
   if (bytes !== undefined) {
     arrivals.bytesIn = bytes.length;
-    return checkJson(bytes, { order, rule });
+    return checkJson(bytes, rule, rooms.memory);
   }
-  return collect(req, rule.sizeMax, order).then((collected) => checkJson(collected, { order, rule }));
+  return collect(req, rule.sizeMax, order).then((collected) => checkJson(collected, rule, rooms.memory));
 }
 
 function collect(req: IncomingMessage, sizeMax: number, { rooms, arrivals }: BodyOrder): Promise<Buffer> {
@@ -83,8 +83,8 @@ function collect(req: IncomingMessage, sizeMax: number, { rooms, arrivals }: Bod
   return collectBody(req, sizeMax, { memory, requestMs, arrivals });
 }
 
-function checkJson(bytes: Buffer, { order: { rooms }, rule }: Reading<'json'>): Body {
-  const body = inMemory(bytes, rooms.memory);
+function checkJson(bytes: Buffer, rule: JsonRule, memory: BodyMemory): Body {
+  const body = inMemory(bytes, memory);
   try {
     readJson(bytes, rule);
   } catch (refusal) {
