@@ -173,8 +173,7 @@ export interface ArrivalRule {
 export interface SpoolConfig {
   readonly memory: number;
   readonly disk: number;
-  /** Undefined for the system's temporary folder. */
-  readonly directory: string | undefined;
+  readonly directory: string;
 }
 
 export type BodyRule =

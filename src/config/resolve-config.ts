@@ -1,4 +1,4 @@
-import { availableParallelism } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { isContainer } from '../content/is-object.ts';
 import type { RefusalWording, RefusalCode } from '../refusals.ts';
 import { parseAddress } from './addresses.ts';
@@ -69,7 +69,7 @@ export function resolveConfig({ file, raw, checks, warnings }: CheckedConfig): C
     spool: {
       memory: size(raw.spool.memory),
       disk: size(raw.spool.disk),
-      directory: raw.spool.directory,
+      directory: raw.spool.directory ?? tmpdir(),
     },
     forwarded: raw.forwarded,
     drain: { delayMs: duration(raw.drain.delay), timeoutMs: duration(raw.drain.timeout) },

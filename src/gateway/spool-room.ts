@@ -1,5 +1,4 @@
 import { access, constants } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import type { Config } from '../config/config.ts';
 import { createSpoolRoom, type SpoolRoom, SpoolUnavailable } from '../uploads/spool.ts';
 
@@ -10,11 +9,10 @@ const spoolMemoryEachMax = 128 * 1024;
 export async function checkSpool({ spool, routes }: Config): Promise<void> {
   const used = routes.some(({ body }) => body.kind === 'upload' && body.upload.forward === 'whole');
   if (!used) return;
-  const directory = spoolDirectory(spool);
   try {
-    await access(directory, constants.W_OK | constants.X_OK);
+    await access(spool.directory, constants.W_OK | constants.X_OK);
   } catch (cause) {
-    throw new SpoolUnavailable(directory, cause);
+    throw new SpoolUnavailable(spool.directory, cause);
   }
 }
 
@@ -24,10 +22,6 @@ export function openSpoolRoom({ spool }: Config): SpoolRoom {
     memoryEachMax: spoolMemoryEachMax,
     memoryMax: spool.memory,
     diskMax: spool.disk,
-    directory: spoolDirectory(spool),
+    directory: spool.directory,
   });
-}
-
-function spoolDirectory({ directory }: Config['spool']): string {
-  return directory ?? tmpdir();
 }

@@ -100,7 +100,7 @@ limits:
   keepAlive: 18s
   stalledReader: 19s
   bodyMemory: 20MB
-spool: { memory: 21MB, disk: 22MB, directory: /tmp }
+spool: { memory: 21MB, disk: 22MB, directory: /var/tmp }
 forwarded: true
 drain: { delay: 23s, timeout: 24s }
 log: { level: debug, format: json }
@@ -310,7 +310,7 @@ test('every option that is written is the one that the gateway runs on', (t) => 
       stalledReaderMs: 19_000,
       bodyMemory: 20 * 1024 ** 2,
     },
-    spool: { memory: 21 * 1024 ** 2, disk: 22 * 1024 ** 2, directory: '/tmp' },
+    spool: { memory: 21 * 1024 ** 2, disk: 22 * 1024 ** 2, directory: '/var/tmp' },
     forwarded: true,
     drain: { delayMs: 23_000, timeoutMs: 24_000 },
     log: { level: 'debug', format: 'json' },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash, hash } from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
-import os, { availableParallelism } from 'node:os';
+import os, { availableParallelism, tmpdir } from 'node:os';
 import { test } from 'node:test';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import { ConfigErrors, ConfigUnreadable } from '../../../src/config/problems.ts';
@@ -52,7 +52,7 @@ test('the least file gets every documented default', (t) => {
       stalledReaderMs: 60_000,
       bodyMemory: 256 * 1024 * 1024,
     },
-    spool: { memory: 16 * 1024 * 1024, disk: 1024 ** 3, directory: undefined },
+    spool: { memory: 16 * 1024 * 1024, disk: 1024 ** 3, directory: tmpdir() },
     forwarded: false,
     drain: { delayMs: 0, timeoutMs: 30_000 },
     log: { level: 'info', format: 'auto' },
