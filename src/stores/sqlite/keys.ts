@@ -19,22 +19,15 @@ import {
   type ChangeAnswer,
   type KeyChange,
   type KeyRecord,
-  type KeyUse,
+  type KeyStore,
   type KnownKey,
-  type Listed,
 } from '../key-store.ts';
 import { eventsPerReading, type FeedAnswer } from '../watch-changes.ts';
+import type { Synchronous } from './synchronous.ts';
 import { transact } from './transact.ts';
 
-/** The key store's calls, each of them synchronous. */
-export interface KeyCalls {
-  findKey(digest: string): KeyRecord | undefined;
-  readKey(id: string): KnownKey | undefined;
-  listKeys(after: string, limit: number): readonly Listed<KnownKey>[];
-  changeKey(change: KeyChange): ChangeAnswer;
-  addKeys(records: readonly KeyRecord[], note: AuditNote): readonly AddAnswer[];
-  noteUses(uses: readonly KeyUse[]): void;
-  listAudit(before: string | undefined, limit: number): readonly Listed<AuditEntry>[];
+/** The key store's calls. */
+export interface KeyCalls extends Synchronous<Omit<KeyStore, 'watch'>> {
   readKeyChanges(cursor: string | undefined): FeedAnswer;
 }
 

@@ -4,23 +4,20 @@ import {
   type Counter,
   type DrawAnswer,
   type DrawOrder,
+  type Ledger,
   type StepOrder,
   type UnitsOrder,
   type Usage,
 } from '../ledger.ts';
 import { keptUntil, leaseToldMs } from '../orders.ts';
 import { prepareStatements, type Statements } from './statements.ts';
+import type { Synchronous } from './synchronous.ts';
 import { transact } from './transact.ts';
 
-/** The ledger's calls about units, each of them synchronous. */
-export interface UnitsCalls {
-  draw(order: DrawOrder): DrawAnswer;
-  giveBack(order: UnitsOrder): void;
-  charge(order: UnitsOrder): void;
-  cancelDraw(order: StepOrder): void;
-  readUsage(keyId: string, counters: readonly Counter[]): readonly Usage[];
-  resetUsage(keyId: string, counters: readonly Counter[]): void;
-}
+/** The ledger's calls about units. */
+export type UnitsCalls = Synchronous<
+  Pick<Ledger, 'draw' | 'giveBack' | 'charge' | 'cancelDraw' | 'readUsage' | 'resetUsage'>
+>;
 
 /** How long a step is remembered: far longer than any process repeats or cancels it. */
 const stepKeptMs = 600_000;

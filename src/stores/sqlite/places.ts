@@ -1,14 +1,11 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { EntryOrder, PlaceAnswer, PlaceOrder } from '../ledger.ts';
+import type { Ledger } from '../ledger.ts';
 import { placeExpiresMaxMs } from '../orders.ts';
+import type { Synchronous } from './synchronous.ts';
 import { transact } from './transact.ts';
 
-/** The ledger's calls about places, each of them synchronous. */
-export interface PlaceCalls {
-  enter(order: EntryOrder): PlaceAnswer;
-  stay(order: PlaceOrder): void;
-  leave(keyId: string, placeId: string): void;
-}
+/** The ledger's calls about places. */
+export type PlaceCalls = Synchronous<Pick<Ledger, 'enter' | 'stay' | 'leave'>>;
 
 /** Prepares the places. */
 export function preparePlaces(database: DatabaseSync, clock: () => number): PlaceCalls {

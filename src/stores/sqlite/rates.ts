@@ -1,12 +1,11 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { takeCells, type RateState } from '../gcra.ts';
-import type { CellsAnswer, CellsOrder } from '../ledger.ts';
+import type { CellsAnswer, CellsOrder, Ledger } from '../ledger.ts';
+import type { Synchronous } from './synchronous.ts';
 import { transact } from './transact.ts';
 
-/** The ledger's call about rates, synchronous. */
-export interface RateCalls {
-  takeCells(order: CellsOrder): CellsAnswer;
-}
+/** The ledger's call about rates. */
+export type RateCalls = Synchronous<Pick<Ledger, 'takeCells'>>;
 
 /** Prepares the rates. */
 export function prepareRates(database: DatabaseSync, clock: () => number): RateCalls {
