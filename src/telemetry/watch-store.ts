@@ -1,5 +1,5 @@
 import type { Store } from '../stores/store.ts';
-import { wrapStore } from '../stores/wrap-store.ts';
+import { wrapStore, type Wrap } from '../stores/wrap-store.ts';
 import type { Logger } from './log.ts';
 import type { Metrics } from './metrics.ts';
 import { Outages, type StorePart } from './outages.ts';
@@ -11,10 +11,7 @@ import { Outages, type StorePart } from './outages.ts';
 export function watchStore(store: Store, metrics: Metrics, logger?: Logger): Store {
   const outages = logger && new Outages(logger);
 
-  function watch<Args extends readonly unknown[], Answer>(
-    operation: string,
-    call: (...args: Args) => Promise<Answer>,
-  ): (...args: Args) => Promise<Answer> {
+  const watch: Wrap = (operation, call) => {
     const part = partOf(operation);
     metrics.expectOperation(operation);
     function measure(startedAt: number, ok: boolean): void {
@@ -35,7 +32,7 @@ export function watchStore(store: Store, metrics: Metrics, logger?: Logger): Sto
         },
       );
     };
-  }
+  };
 
   const watched = wrapStore(store, watch);
   /** Why the changes of keys could not be read, the last time. */
