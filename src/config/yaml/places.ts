@@ -23,9 +23,9 @@ export class Places {
   }
 
   /** Notes where a value stands. */
-  mark(place: Place, value: unknown): void {
-    const pointer = pointerTo(place.path);
-    this.#places.set(pointer, place);
+  mark({ path, offset }: Omit<Place, 'expanded'>, value: unknown, expanded = false): void {
+    const pointer = pointerTo(path);
+    this.#places.set(pointer, { path, offset, expanded });
     if (isContainer(value)) this.#pointers.set(value, pointer);
   }
 

@@ -59,13 +59,13 @@ function readNode(reader: Reader, node: unknown, spot: Spot): unknown {
   const value: unknown = isScalar(node) ? copyOf(node.value) : null;
   if (typeof value === 'string' && value.includes('${') && !unexpanded.test(pointer))
     return readText(reader, value, spot);
-  reader.places.mark({ path: spot.path, offset: spot.offset, expanded: false }, value);
+  reader.places.mark(spot, value);
   return value;
 }
 
 function readList(reader: Reader, node: YAMLSeq, spot: Spot): unknown {
   const list: unknown[] = [];
-  reader.places.mark({ path: spot.path, offset: spot.offset, expanded: false }, list);
+  reader.places.mark(spot, list);
   for (const [at, item] of node.items.entries()) {
     const path = [...spot.path, at];
     list.push(readNode(reader, item, { ...spot, path, offset: startOf(item) ?? spot.offset }));
@@ -75,7 +75,7 @@ function readList(reader: Reader, node: YAMLSeq, spot: Spot): unknown {
 
 function readMap(reader: Reader, node: YAMLMap, spot: Spot): unknown {
   const map: Record<string, unknown> = {};
-  reader.places.mark({ path: spot.path, offset: spot.offset, expanded: false }, map);
+  reader.places.mark(spot, map);
   for (const pair of node.items) {
     const key = keyOf(pair);
     const at = { ...spot, path: [...spot.path, key], offset: startOf(pair.key) ?? spot.offset };
@@ -97,12 +97,12 @@ function readMap(reader: Reader, node: YAMLMap, spot: Spot): unknown {
 function readText(reader: Reader, text: string, spot: Spot): unknown {
   const expansion = expandText(text, reader.env);
   if ('problem' in expansion) return refuse(reader, spot, expansion.problem, text);
-  reader.places.mark({ path: spot.path, offset: spot.offset, expanded: expansion.expanded }, expansion.text);
+  reader.places.mark(spot, expansion.text, expansion.expanded);
   return expansion.text;
 }
 
 function refuse(reader: Reader, spot: Spot, message: string, value: unknown = null): unknown {
-  reader.places.mark({ path: spot.path, offset: spot.offset, expanded: true }, value);
+  reader.places.mark(spot, value, true);
   reader.report(pointerTo(spot.path), message);
   return value;
 }
