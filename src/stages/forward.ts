@@ -86,7 +86,7 @@ function openSwitch(
   if (socket.destroyed) throw new Refusal('client_gone');
   const client = sockets.enter(route.name, handshake.socketsMax, res);
   if (client === undefined) throw overloaded();
-  return { client, handshake, held: holdBytes(socket) };
+  return { client, handshake, putBack: holdBytes(socket) };
 }
 
 /** What the gateway adds to the answer. */

@@ -39,18 +39,12 @@ export function writeSwitch(
 
 const heldMax = 64 * 1024;
 
-/** What a client sends before its upgrade is answered. */
-export interface HeldBytes {
-  /** Puts everything back in front of what is still to come, and reads no further. */
-  readonly putBack: () => void;
-}
-
 /**
  * Reads and holds what a client sends before the 101, because it has no meaning until then (CVE-2026-2833 came from passing it on).
  * Reading it is also the only way to notice that the client has left, so one that sends too much is cut off: it should have waited
- * (RFC 6455 §4.1).
+ * (RFC 6455 §4.1). The function returned puts everything back in front of what is still to come, and reads no further.
  */
-export function holdBytes(socket: Socket): HeldBytes {
+export function holdBytes(socket: Socket): () => void {
   const held = new CollectedBytes(heldMax);
   function hold(chunk: Buffer): void {
     held.takeOver(chunk);
@@ -62,10 +56,8 @@ export function holdBytes(socket: Socket): HeldBytes {
   socket.on('data', hold).on('end', leave);
   // It may have ended while its key was looked up, and its `end` is not emitted twice.
   if (socket.readableEnded) leave();
-  return {
-    putBack: () => {
-      socket.off('data', hold).off('end', leave).pause();
-      if (held.length > 0) socket.unshift(held.take());
-    },
+  return function putBack() {
+    socket.off('data', hold).off('end', leave).pause();
+    if (held.length > 0) socket.unshift(held.take());
   };
 }

@@ -16,7 +16,7 @@ import {
   ResponseTimeout,
   switchedUnasked,
 } from '../failures.ts';
-import { checkSwitch, type Handshake, type HeldBytes, writeSwitch } from '../handshake.ts';
+import { checkSwitch, type Handshake, writeSwitch } from '../handshake.ts';
 import { joinSockets } from '../join-sockets.ts';
 import type { OpenSocket } from '../open-sockets.ts';
 import { type AnswerSource, type LaneBounds, type LaneParts, Relay } from '../relay.ts';
@@ -40,8 +40,8 @@ export interface StreamedRequest {
 export interface Switching {
   readonly client: OpenSocket;
   readonly handshake: Handshake;
-  /** Held from before the first target is tried until one of them switches. */
-  readonly held: HeldBytes;
+  /** Puts back what it has sent, which is held from before the first target is tried until one of them switches. */
+  readonly putBack: () => void;
 }
 
 interface ExchangeParts {
@@ -205,7 +205,7 @@ export class StreamedExchange implements AnswerSource {
       if (this.#relay.isOver) throw new ClientGone();
       if (switching === undefined) throw new NonsenseAnswer(switchedUnasked);
       checkSwitch(answer, switching.handshake.key);
-      switching.held.putBack();
+      switching.putBack();
       writeSwitch(this.#res, this.#relay.takeCost(answer.rawHeaders), ourHeaders());
       this.#disarm();
       this.#relay.handOver();

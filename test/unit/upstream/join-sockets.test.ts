@@ -107,14 +107,14 @@ for (const [name, close] of Object.entries(ways)) {
 
 test('what is held before the 101 costs no more than its bytes, and is there again after it', async (t) => {
   const { near, far } = await openPair(t);
-  const held = holdBytes(near);
+  const putBack = holdBytes(near);
   const before = await memoryAtRest();
   const count = 15_000;
   assert.equal(await writeSmall(far, count), count);
   await until(() => near.bytesRead === count * piece.length);
   const grownBytes = memoryUsed() - before;
   assert.ok(grownBytes < limitBytes, `${grownBytes} bytes`);
-  held.putBack();
+  putBack();
   const received: Buffer[] = [];
   near.on('data', (chunk: Buffer) => received.push(chunk)).resume();
   far.end('!');
