@@ -15,10 +15,7 @@ import { isContainer, type Container } from './is-object.ts';
 
 /** Why a body was not taken as JSON. The message is a public sentence and never holds anything the client sent. */
 export class JsonProblem extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'JsonProblem';
-  }
+  override readonly name = 'JsonProblem';
 }
 
 /** The most that a text may unfold into. */

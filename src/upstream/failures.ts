@@ -48,23 +48,15 @@ export class ResponseTimeout extends Error {
 
 /** The upstream neither took nor gave anything for too long. */
 export class Stalled extends Error {
+  override readonly name = 'Stalled';
   readonly code = 'ETIMEDOUT';
-
-  constructor(message: string) {
-    super(message);
-    this.name = 'Stalled';
-  }
 }
 
 /** The upstream answered with something that cannot be passed on. */
 export class NonsenseAnswer extends Error {
+  override readonly name = 'NonsenseAnswer';
   /** With a code the log takes it for what can happen, and shows no stack. */
   readonly code = 'NONSENSE_ANSWER';
-
-  constructor(message: string) {
-    super(message);
-    this.name = 'NonsenseAnswer';
-  }
 }
 
 /** What both lanes say of a 101 that the client did not ask for. */
