@@ -1,5 +1,5 @@
 import type { PlanRule } from '../config/plan-rule.ts';
-import { endOfTime, type Counter, type Ledger } from '../stores/ledger.ts';
+import { endOfTime, type Ledger } from '../stores/ledger.ts';
 import { countersAt } from './counters.ts';
 
 /** What the store says about one quota of a key. */
@@ -29,9 +29,10 @@ export async function readUsage(
 ): Promise<readonly UsageReading[]> {
   const counters = countersAt(plan, at);
   const usage = await ledger.readUsage(keyId, counters);
-  return counters.map((counter, index) => {
+  return counters.map(({ name, limit, periodEnd }, index) => {
     const { used = 0, leased = 0 } = usage[index] ?? {};
-    return createReading(counter, used, leased);
+    const resetsAt = periodEnd === endOfTime ? undefined : periodEnd;
+    return { name, limit, used, leased, remaining: Math.max(0, limit - used), resetsAt };
   });
 }
 
@@ -39,9 +40,4 @@ export async function readUsage(
 export function withoutHeld(reading: UsageReading, held: number): UsageReading {
   const used = Math.max(0, reading.used - held);
   return { ...reading, used, leased: 0, remaining: Math.max(0, reading.limit - used) };
-}
-
-function createReading({ name, limit, periodEnd }: Counter, used: number, leased: number): UsageReading {
-  const resetsAt = periodEnd === endOfTime ? undefined : periodEnd;
-  return { name, limit, used, leased, remaining: Math.max(0, limit - used), resetsAt };
 }
