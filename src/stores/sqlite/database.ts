@@ -7,6 +7,7 @@ import { StoreUnavailable, Unreadable } from '../ledger.ts';
 import { migrations } from './migrations.ts';
 import { noRoomLeft, refuseFull } from './refuse-full.ts';
 import { refuseReadOnly } from './refuse-read-only.ts';
+import { transact } from './transact.ts';
 
 /** 'Gate' in ASCII: tells our files from those of other programs. */
 const applicationId = 0x47_61_74_65;
@@ -265,8 +266,7 @@ function refuseForeignFile(database: DatabaseSync, path: string): void {
 
 function migrate(database: DatabaseSync, path: string): void {
   if (pragma(database, 'user_version') === migrations.length) return;
-  database.exec('BEGIN IMMEDIATE');
-  try {
+  transact(database, () => {
     // Read again under the lock: another process may have migrated in the meantime.
     const version = pragma(database, 'user_version');
     if (version > migrations.length) {
@@ -278,11 +278,7 @@ function migrate(database: DatabaseSync, path: string): void {
     for (const migration of migrations.slice(version)) database.exec(migration);
     markAsOurs(database);
     database.exec(`PRAGMA user_version = ${migrations.length}`);
-    database.exec('COMMIT');
-  } catch (error) {
-    if (database.isTransaction) database.exec('ROLLBACK');
-    throw error;
-  }
+  });
 }
 
 function pragma(database: DatabaseSync, name: string): number {
