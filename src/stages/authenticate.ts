@@ -2,17 +2,11 @@ import type { FoundKey } from '../keys/found-key.ts';
 import type { KeyFinder } from '../keys/keyring.ts';
 import { flawOf, type KeyFlaw } from '../keys/standing.ts';
 import { Refusal } from '../refusals.ts';
-import type { OwnQuota } from '../stores/key-store.ts';
 import type { Head } from './check-request.ts';
 
 /** Who calls. It carries an id, never the secret, so nothing after this stage can leak one. */
-export interface Caller {
+export interface Caller extends Pick<FoundKey, 'plan' | 'quotas' | 'scopes'> {
   readonly keyId: string;
-  readonly plan: string;
-  /** They take the place of the plan's quotas of the same names, and join the others. */
-  readonly quotas: readonly OwnQuota[];
-  /** Names of routes or patterns of paths; none = every route. */
-  readonly scopes: readonly string[];
 }
 
 export interface KeyCheck {
