@@ -15,7 +15,7 @@ export function explain(error: ShapeError, hidden: boolean): string | undefined 
   // Where there is a choice, `enum` has the words to choose from; quotes would make none of them right.
   if (error.keyword === 'type' && part(error)['enum'] !== undefined) return undefined;
   const subject = hidden || part(error)['writeOnly'] === true ? hiddenSubject : show(error.data);
-  return (sentences[error.keyword] ?? otherwise)(error, subject);
+  return sentences[error.keyword]?.(error, subject) ?? `${subject} is not valid here`;
 }
 
 function isRange({ keyword }: ShapeError): boolean {
@@ -47,10 +47,6 @@ const sentences: Readonly<Record<string, Sentence>> = {
   maxLength: ({ params }) => `is longer than ${params['limit']} characters`,
   uniqueItems: ({ params }) => `has the same value twice, at [${params['j']}] and [${params['i']}]`,
 };
-
-function otherwise(_error: ShapeError, subject: string): string {
-  return `${subject} is not valid here`;
-}
 
 function unknownSentence(name: string, options: readonly string[]): string {
   const gap = missingSpace(name);

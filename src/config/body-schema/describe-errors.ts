@@ -33,8 +33,7 @@ export function describeErrors(
 
 /** What the keyword of this error demands, to be read after the name of a field: `must be a string`. */
 export function ruleOf({ keyword, params }: ErrorObject): string {
-  const rule = rules[keyword];
-  return rule ? rule(params) : 'is not valid';
+  return rules[keyword]?.(params) ?? 'is not valid';
 }
 
 interface Finding {
