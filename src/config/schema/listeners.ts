@@ -1,13 +1,12 @@
 import type { JSONSchema } from 'json-schema-to-ts';
 
+const address = { type: ['integer', 'string'], format: 'address', minimum: 0, maximum: 65_535 } as const;
+
 /** Where the gateway listens, and whom it believes there. */
 export const listen = {
   description:
     'Where developers call: "host:port", "[ipv6]:port", or a port alone for every IPv4 interface. Port 0 takes any free port.',
-  type: ['integer', 'string'],
-  format: 'address',
-  minimum: 0,
-  maximum: 65_535,
+  ...address,
   default: '0.0.0.0:8080',
 } as const satisfies JSONSchema;
 
@@ -20,10 +19,7 @@ export const admin = {
     listen: {
       description:
         'Address of the second listener, written like `listen`. Anything but loopback needs a token, because everyone who can connect reaches metrics and administration.',
-      type: ['integer', 'string'],
-      format: 'address',
-      minimum: 0,
-      maximum: 65_535,
+      ...address,
       default: '127.0.0.1:9090',
     },
     token: {
