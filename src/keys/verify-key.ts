@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { RefusalCode } from '../refusals.ts';
-import { foundIn, recordOf, type FoundKey } from './found-key.ts';
+import { foundIn, recordOf } from './found-key.ts';
 import type { KeyTools } from './key-rules.ts';
 import { viewFixedKey, viewKey, type KeyView } from './key-view.ts';
 import { flawOf, type KeyFlaw } from './standing.ts';
@@ -33,19 +33,11 @@ export async function verifyKey(
   const record = fixed === undefined ? await store.findKey(digest) : recordOf(fixed);
   const found = foundIn(record, digest);
   if (record === undefined || found === undefined) return { ...refused, reason: 'unknown' };
-  const reason = judge(found, client, { rules, now });
+  const reason = flawOf(found, client, now()) ?? (rules.plans.has(found.plan) ? 'good' : 'plan_unknown');
   const valid = reason === 'good';
   const refusal = reason === 'plan_unknown' ? reason : 'key_invalid';
   const verdict = { valid, reason, refusal: valid ? null : refusal } as const;
   if (fixed !== undefined) return { ...verdict, key: viewFixedKey(record, now()), secret: null };
   const known = (await store.readKey(record.id)) ?? { record, usedAt: new Map() };
   return { ...verdict, key: viewKey(known, now()), secret: found.secretNumber };
-}
-
-function judge(
-  found: FoundKey,
-  client: string | undefined,
-  { rules, now }: Pick<KeyTools, 'rules' | 'now'>,
-): Verdict['reason'] {
-  return flawOf(found, client, now()) ?? (rules.plans.has(found.plan) ? 'good' : 'plan_unknown');
 }
