@@ -164,10 +164,12 @@ describe('a start that fails, or is not one', { concurrency: 3 }, () => {
       const served = await run(['serve', '--config', pipe]);
       assert.equal(served.stderr, `gatehouse: ${pipe} cannot be read: it is not a regular file\n`);
       assert.equal(served.code, 66);
-      const checked = await run(['check', '--config', configured({ listen: `\${file:${pipe}}` })]);
-      assert.match(checked.stderr, /listen: the file \S+\/pipe cannot be read: it is not a regular file\n/);
-      const handed = ['-c', '"$0" "$1" check --config <(cat "$2")', process.execPath, main, configured({})];
-      assert.match((await ending(spawn('bash', handed))).stdout, /^\/dev\/fd\/\d+ is in order\n/);
+      const naming = configured({ listen: `\${file:${pipe}}` });
+      const handed = ['-c', '"$0" "$1" check --config <(cat "$2")', process.execPath, main, naming];
+      assert.match(
+        (await ending(spawn('bash', handed))).stderr,
+        /^\/dev\/fd\/\d+:1:1: listen: the file \S+\/pipe cannot be read: it is not a regular file\n/,
+      );
     },
   );
 
@@ -295,9 +297,10 @@ describe('an output that cannot be written', () => {
   }
 
   test('ends a command in silence when its reader has gone', async () => {
-    const all = ['check', 'keys pattern', 'usage show demo', 'usage show --all --json'];
-    const ended = await Promise.all(all.map(runUnread));
-    for (const { code, stderr } of ended) assert.deepEqual([code, stderr], [141, '']);
+    for (const words of ['keys pattern', 'usage show --all --json']) {
+      const { code, stderr } = await runUnread(words);
+      assert.deepEqual([code, stderr], [141, ''], words);
+    }
   });
 
   test('ends it with one plain line when the disk is full', async () => {
@@ -418,14 +421,16 @@ test('however it is started, it bounds its own memory under the same process id,
 
 test('what somebody chose for its memory stays', async (t) => {
   const growth = '--heap-growing-percent=77';
-  const old = { NODE_OPTIONS: '--max-old-space-size=2000', MALLOC_ARENA_MAX: '3' };
-  const { child, words, environment } = await startByItself(t, old, {}, [growth, ...telling]);
-  assert.deepEqual(words.slice(1, words.indexOf(growth)), oursWithout(/old-space/));
-  for (const [option, value] of Object.entries(old)) assert.ok(environment.includes(`${option}=${value}`));
+  // V8 takes either spelling.
+  const chosen = {
+    NODE_OPTIONS: '--max-old-space-size=2000 --max_semi_space_size=32',
+    MALLOC_ARENA_MAX: '3',
+  };
+  const { child, words, environment } = await startByItself(t, chosen, {}, [growth, ...telling]);
+  const others = launch.flags.filter((flag) => !/old-space|semi-space/.test(flag));
+  assert.deepEqual(words.slice(1, words.indexOf(growth)), others);
+  for (const [option, value] of Object.entries(chosen)) assert.ok(environment.includes(`${option}=${value}`));
   assert.equal(await tagAtEnd(child), tagUnder([...young, growth]));
-
-  const other = await startByItself(t, { NODE_OPTIONS: '--max_semi_space_size=32' });
-  assert.deepEqual(other.words.slice(1, other.words.indexOf(main)), oursWithout(/semi-space/));
 });
 
 test('where the system lets it start no program, not even itself, it goes on as it is', async (t) => {
@@ -435,10 +440,6 @@ test('where the system lets it start no program, not even itself, it goes on as 
   child.kill('SIGTERM');
   assert.deepEqual(await once(child, 'exit'), [0, null]);
 });
-
-function oursWithout(named: RegExp): readonly string[] {
-  return launch.flags.filter((flag) => !named.test(flag));
-}
 
 async function tagAtEnd(child: ChildProcess): Promise<string> {
   const told = once(child.stderr!, 'data');
@@ -521,13 +522,15 @@ async function startOnPipe(t: { after(undo: () => void): void }, config: string)
 }
 
 test('a log pipe that nobody reads stops neither the traffic nor the end', async (t) => {
-  const gateway = await startOnPipe(t, configured({}));
+  const routes = [{ path: '/v1/*', methods: ['GET'], body: 'none' }];
+  const gateway = await startOnPipe(t, configured({ routes }));
   t.after(() => gateway.close());
   const raw = await openRaw(t, gateway.port);
-  const batch = 8;
-  for (let i = batch; i <= 400; i += batch) {
-    raw.write(Buffer.concat(Array.from({ length: batch }, () => name)));
-    await until(() => upstream.requests.length >= i && count(raw.received(), 'HTTP/1.1 200') >= i);
+  // The pipe is full at 64 KB, and a line has all of the path.
+  const logged = requestBytes(`GET /v1/${'x'.repeat(4000)}`, [['apiKey', demoKey]]);
+  for (let asked = 8; asked <= 40; asked += 8) {
+    raw.write(Buffer.concat(Array.from({ length: 8 }, () => logged)));
+    assert.equal((await raw.responses(asked)).at(-1)?.status, 200);
   }
   raw.socket.destroy();
   const startedAt = performance.now();
@@ -540,12 +543,9 @@ test('a log pipe that nobody reads stops neither the traffic nor the end', async
 test('a log pipe whose reader has gone stops neither the traffic nor the end', async (t) => {
   const gateway = await startOnPipe(t, configured({}));
   gateway.close();
-  for (let i = 0; i < 100; i += 1) assert.equal((await exchange(t, gateway.port, name)).status, 200);
+  for (let asked = 0; asked < 20; asked += 1)
+    assert.equal((await exchange(t, gateway.port, name)).status, 200);
   gateway.child.kill('SIGTERM');
   assert.deepEqual(await gateway.exited, [0, null]);
   assert.equal(gateway.errors(), '');
 });
-
-function count(bytes: Buffer, text: string): number {
-  return bytes.toString('latin1').split(text).length - 1;
-}
