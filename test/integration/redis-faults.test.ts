@@ -922,7 +922,9 @@ test('a command ends although it closes a cluster that owes the answer where its
   };
   const file = writeTemporary(t, JSON.stringify(config));
   const { code, stderr } = await runCli(['keys', 'import', '-', '--config', file], owed.promise);
-  assert.deepEqual([code, stderr], [1, 'gatehouse: there was no key to import\n']);
+  // On a slow machine it says that it waits, too.
+  assert.match(stderr, /^(?:gatehouse: waiting for the store\n)?gatehouse: there was no key to import\n$/);
+  assert.equal(code, 1);
 });
 
 test('a connection that is cut while it begins to listen for changed keys ends nothing', async (t) => {
