@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { stringify } from 'yaml';
 import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
 import { openStore } from '../../src/stores/open-store.ts';
 import { aKey, aNote, aSecret, digestOf } from '../helpers/a-key.ts';
 import { commandHere } from '../helpers/command-here.ts';
+import { writeTemporary } from '../helpers/config-file.ts';
+import { freePort } from '../helpers/free-port.ts';
 import { until } from '../helpers/poll.ts';
 import {
   call,
@@ -20,9 +21,9 @@ import {
 } from '../helpers/quota-scene.ts';
 import { exchange, requestBytes } from '../helpers/raw-socket.ts';
 import { startRedisServer } from '../helpers/redis-server.ts';
-import type { Gateway } from '../helpers/start-gateway.ts';
+import { baseConfig, type Gateway } from '../helpers/start-gateway.ts';
+import { tempFolder } from '../helpers/temp-folder.ts';
 
-const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const day = 86_400;
 
 /** Every test has keys of its own, so two gateways on each store serve most of them. */
@@ -273,13 +274,8 @@ for (const kind of ['SQLite', 'Redis'] as const) {
   test(`people read and reset usage beside a running gateway, in ${kind}`, async () => {
     const [first] = stores[kind].gateways;
     for (let turn = 0; turn < 5; turn += 1) await call(first);
-    const usage = (...args: readonly string[]) => {
-      const config = ['--config', first.configFile];
-      // What is shown and what is reset once by processes of their own.
-      return kind === 'SQLite' && args.at(-1) !== '--json' && args.at(-1) !== '--yes' && args.length !== 2
-        ? run(first.folder, 'usage', ...args, ...config)
-        : commandHere(['usage', ...args, ...config]);
-    };
+    const usage = (...words: readonly string[]) =>
+      commandHere(['usage', ...words, '--config', first.configFile]);
 
     const table = await usage('show', 'ada');
     assert.equal(table.code, 0, table.stderr);
@@ -361,19 +357,13 @@ test('the own quotas of a key take the place of those of its plan, for callers a
   );
 });
 
-test('nobody reads usage where the YAML has no path for it, and that of a store that is not there ends with its own code and a sentence', async (t) => {
-  const gone = await startRedisServer(t);
-  const store = gone.url.replace('redis://', 'redis://:swordfish@');
-  const scene = await openQuotaScene(t, { plans: { plan: {} }, usage: undefined }, store);
-  const lonely = await scene.start();
-  const answer = await call(lonely, { path: usagePath, method: 'GET' });
-  assert.equal(answer.refusal, 'route_unknown');
-  await gone.stop();
-  const reset = ['usage', 'reset', 'ada', '--yes', '--config', lonely.configFile];
-  const { code, stderr, stdout } = await commandHere(reset);
+test('to reset usage in a store that is not there ends with its own code and a sentence', async (t) => {
+  const store = `redis://:swordfish@127.0.0.1:${await freePort()}`;
+  const file = writeTemporary(t, stringify({ ...baseConfig('http://127.0.0.1:9', tempFolder(t)), store }));
+  const { code, stderr, stdout } = await commandHere(['usage', 'reset', 'demo', '--yes', '--config', file]);
   assert.equal(code, 74);
   assert.match(stderr, /^gatehouse: the store cannot be used: /m);
-  assert.doesNotMatch(stderr + stdout + lonely.logText(), /swordfish/);
+  assert.doesNotMatch(stderr + stdout, /swordfish/);
 });
 
 async function callAll(
@@ -394,16 +384,4 @@ function tally(answers: readonly Answer[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { status, refusal = String(status) } of answers) counts[refusal] = (counts[refusal] ?? 0) + 1;
   return counts;
-}
-
-function run(
-  cwd: string,
-  ...args: readonly string[]
-): Promise<{ code: number; stdout: string; stderr: string }> {
-  return new Promise((resolve) => {
-    const child = execFile(process.execPath, [main, ...args], { cwd }, (_error, stdout, stderr) =>
-      resolve({ code: child.exitCode ?? -1, stdout, stderr }),
-    );
-    child.stdin?.end();
-  });
 }

@@ -50,6 +50,9 @@ const cases: [line: string, status: number, headers?: Readonly<Record<string, st
   ['GET /API/v1/things/a', 404],
   ['GET /api/api/v1/things/a', 404],
   ['GET /api', 404],
+  // Nobody reads usage where the YAML has no path for it.
+  ['GET /api/v1/usage', 404],
+  ['GET /api/usage', 404],
   ['GET /api/v0/old', 410, { deprecation: '@1577836800', sunset: 'Mon, 01 Jun 2020 00:00:00 GMT' }],
   ['GET /api/v2/files/a', 200, { deprecation: undefined, sunset: undefined, link: undefined }],
   ['GET /api/v2/files/a/b/', 200],

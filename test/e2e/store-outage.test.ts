@@ -210,9 +210,9 @@ test('a key that was seen lately goes on when keys cannot be looked up; any othe
 });
 
 test('a gateway that starts before its Redis says so, works as soon as it is there, and goes on when it comes back without its keys, which is told of once', async (t) => {
-  const late = await startRedisServer(t);
+  const late = await startRedisServer(t, { args: ['--requirepass', 'swordfish'] });
   await late.stop();
-  const own = await openQuotaScene(t, { plans, keys }, late.url);
+  const own = await openQuotaScene(t, { plans, keys }, late.url.replace('//', '//:swordfish@'));
   const early = await own.start();
   assert.ok(says(early, 'the store does not answer'));
   const { status, reasons } = await readyz(early);
@@ -237,6 +237,7 @@ test('a gateway that starts before its Redis says so, works as soon as it is the
     early.logs().flatMap(({ msg, level }) => (msg === emptied ? [level] : [])),
     ['error'],
   );
+  assert.doesNotMatch(early.logText(), /swordfish/);
 });
 
 for (const [processes, asked, server] of [
