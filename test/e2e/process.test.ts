@@ -106,6 +106,15 @@ describe('a start that fails, or is not one', { concurrency: 3 }, () => {
       code: 74,
       line: /the store cannot be opened: cannot open \S+\/notes\.txt\/gatehouse\.db/,
     },
+    {
+      title: 'a folder that cannot hold uploads',
+      config: {
+        spool: { directory: '/nowhere' },
+        routes: [{ path: '/v1/*', methods: ['POST'], body: { upload: { files: {} } } }],
+      },
+      code: 69,
+      line: /uploads cannot wait in \/nowhere \(spool\.directory\): it is not a folder that can be written to\n$/,
+    },
   ] satisfies { title: string; config: Yaml; code: number; line: RegExp }[]) {
     test(`${title} ends the start with one clear line and code ${code}`, async () => {
       const quiet = { log: { level: 'fatal' } };

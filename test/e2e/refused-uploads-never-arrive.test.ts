@@ -401,14 +401,6 @@ test('a full spool refuses the uploads that do not fit and no others, and is fre
   assert.equal((await answerTo(t, gateway.port, { path: '/v1/whole/form', body })).status, 200);
 });
 
-test('a folder that cannot hold uploads stops the start with one clear line', async (t) => {
-  const spool = { directory: '/nowhere' };
-  await assert.rejects(
-    startGateway(t, { routes, spool }, { upstream: upstream.url }),
-    /\ngatehouse: uploads cannot wait in \/nowhere \(spool\.directory\): it is not a folder that can be written to\n$/,
-  );
-});
-
 test('after all of it the gateway is up, holds nothing and has nothing to complain of', async () => {
   await nothingLeft();
   assert.equal(gateway.child.exitCode, null);
