@@ -200,7 +200,7 @@ for (const gateway of [alone, leading]) {
       }
     }
     const callers = Array.from({ length: 8 }, call);
-    for (let round = 0; round < 10; round += 1) {
+    for (let round = 0; round < 5; round += 1) {
       // Another upstream each time, with connections of its own.
       await reload(gateway, { upstreams: { recognition: { connections: 100 + round } } });
       const before = upstream.requests.length;
