@@ -5,7 +5,7 @@ import { startChaos } from '../helpers/quota-chaos.ts';
 
 const callers = 16;
 /** One key for each test, which all have the same gateways. */
-const limits = { tormented: 1000, exact: 200, bereft: 300 };
+const limits = { tormented: 600, exact: 200, bereft: 300 };
 
 for (const store of ['sqlite', 'redis'] as const) {
   describe(`two gateways on one ${store}`, async () => {

@@ -56,7 +56,7 @@ export async function startChaos(t: Scene, options: ChaosOptions): Promise<Chaos
   const keys = Object.keys(options.limits).flatMap((key) => keysOf(`of-${key}`, key));
   const scene = await openQuotaScene(t, { plans, keys }, proxy && `redis://127.0.0.1:${proxy.port}`);
   // Slow enough that there is something left to spend when the faults come.
-  scene.upstream.handler = (_request, res) => setTimeout(() => res.end('ok'), 40);
+  scene.upstream.handler = (_request, res) => setTimeout(() => res.end('ok'), 60);
   const start = (): Promise<Gateway> => scene.start();
   const gateways = await Promise.all(Array.from({ length: options.gateways }, start));
 
