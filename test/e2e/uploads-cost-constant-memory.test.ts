@@ -14,11 +14,11 @@ import { wav } from '../helpers/sample-files.ts';
 import { uploadBytes, type Framing, type Upload } from '../helpers/send-upload.ts';
 import { startGateway, type Gateway } from '../helpers/start-gateway.ts';
 
-const parallel = 15;
+const parallel = 10;
 const fileBytes = 10_000_000;
 
-/** In megabytes. Memory that grew with the uploads would be 150. */
-const growthMax = 60;
+/** In megabytes. Memory that grew with the uploads would be 100. */
+const growthMax = 40;
 /** The same for the forms that hold as much as they can: 60 and more. */
 const growthOfFormsMax = 45;
 
