@@ -326,12 +326,7 @@ describe('parseStrictJson', () => {
       '{"\\n":'.repeat(100_000) + '1' + '}'.repeat(100_000),
       '9'.repeat(1_000_000),
     ];
-    for (const text of hostile) {
-      const started = performance.now();
-      problemOf(text);
-      const took = performance.now() - started;
-      assert.ok(took < 15_000, `${text.slice(0, 20)} took ${took.toFixed(0)} ms`);
-    }
+    for (const text of hostile) doesNotHang(() => problemOf(text));
   });
 });
 
