@@ -8,7 +8,7 @@ export const answerHeadersMax = 32 * 1024;
 /**
  * Writes the head of an upstream's answer to the client, cleaned the same way as a request's: hop-by-hop and nominated
  * headers stay here, names that are ours are dropped, then ours are added. The upstream's reason phrase is dropped too:
- * a control character in it has ended processes (node-http-proxy #1080).
+ * Node throws at a control character in it.
  */
 export function writeAnswerHead(res: ServerResponse, status: number, parts: AnswerHeadParts): void {
   // Below 200 it can only be an upgrade nobody asked for; above 599 clients disagree about the meaning.

@@ -90,8 +90,8 @@ const lineBytesMax = 16 * 1024;
 
 /**
  * A size and its extensions (RFC 9112 §7.1.1). We take the extensions that Node's own parser takes, which reads for the streamed
- * lane: no blanks, and some that are not extensions at all, like `;=`. After leading zeros 12 digits are more than any length that
- * is taken, and exact in a double.
+ * lane: no blanks, and some that are not extensions at all, like `;=`. After leading zeros 12 digits are 256 TB, and exact in
+ * a double.
  */
 const token = String.raw`[!#$%&'*+\-.^_\`|~\w]`;
 const quoted = String.raw`"(?:[\t !#-[\]-~\x80-\xff]|\\[\t -~\x80-\xff])*"`;

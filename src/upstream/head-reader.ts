@@ -57,7 +57,10 @@ export class HeadReader {
     return from + end + 4 - before;
   }
 
-  /** An interim answer concerns only the hop to the upstream (RFC 9110 §15.2). A flood of them would cost time, so they are bounded. */
+  /**
+   * Interim answers end here, though RFC 9110 §15.2 has a proxy pass on what it did not ask for: few clients expect them. A flood of
+   * them would cost time, so they are bounded.
+   */
   #passOver(bytes: number): void {
     this.#interimBytes += bytes;
     if (this.#interimBytes > answerHeadersMax) throw new NonsenseAnswer('it has too many interim answers');
