@@ -45,7 +45,7 @@ export function createJourney(by: Provisions): Travel {
       if (turn !== undefined) await turn; //                            499 503
       // Requests that came together take each stage together; one that is alone waits for nobody.
       if (by.connections.inFlight > 1) await allIsRead();
-      const head = checkRequest(req, by.keyHeader); //                  400 417 431
+      const head = checkRequest(req, by.keyHeader); //                  400 417
       visit.path = head.path;
 
       // Awaited even with nothing to wait for: by then a body that came with its head has been read, and takes the quick way.

@@ -134,7 +134,7 @@ function told(origin: Origin, value: string | string[] | undefined, form: RegExp
   return text !== undefined && form.test(text) ? text : undefined;
 }
 
-/** Trusted proxies may still send a header twice; Node joins those, and a list is not a value. */
+/** Node joins several lines of one name with commas: a list is right for addresses, and fits the form of no host or scheme. */
 function single(value: string | string[] | undefined): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }

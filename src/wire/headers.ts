@@ -1,6 +1,6 @@
 /**
  * Which headers pass, and which never do. Names are compared after folding: lower case, with every character that is not a letter
- * or digit read as `-`. Many servers fold names for the variables that they hand on (CGI, WSGI and PHP at least `_` and `.`,
+ * or digit read as `-`. Many servers fold names for the variables that they hand on (CGI and WSGI make `-` and `_` one, PHP `.` too,
  * lighttpd 1.4 every such character), and a client could otherwise slip `X_Gatehouse!Key_Id` past us.
  */
 

@@ -11,7 +11,7 @@ import { tendNodes } from './tend-nodes.ts';
 /** One Redis, or a cluster of them; both take the same commands. */
 export type Client = Redis | Cluster;
 
-/** Shorter than the 2 s within which we promise to recover. */
+/** Shorter than the 2 s within which a Redis that is back has to be in use again. */
 const patienceMinMs = 1000;
 /** When ioredis gives up on a connection every call on it fails; by then even the oldest has passed its deadline. */
 const patienceSpareMs = 250;

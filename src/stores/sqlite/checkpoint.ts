@@ -11,7 +11,7 @@ export interface Checkpointer {
   close(): void;
 }
 
-/** A call writes three or four pages, so the log grows by some 14 MB in between. */
+/** A call by itself writes four or five pages, those of a busy moment share some: the log grows by 5 to 24 MB in between. */
 export const callsPerCheckpoint = 1024;
 /** Each process counts only its own calls. Beyond this a growing log is copied too, whoever writes: four of them filled 24 MB. */
 export const logBytesUncopied = 16_777_216;
