@@ -13,7 +13,7 @@ type State = 'start' | 'delimited' | 'headers' | 'content' | 'closed' | 'ended' 
 
 const hasEnd: ReadonlySet<State> = new Set(['closed', 'ended', 'over']);
 
-/** Including the empty line. Django takes none longer: up to 3.2 it silently drops the part. */
+/** Including the empty line. Django takes none longer: up to 4.2 it silently drops the part (its ticket 34968). */
 const headerBytesMax = 1024;
 const crlf = Buffer.from('\r\n');
 const blankLine = Buffer.from('\r\n\r\n');
