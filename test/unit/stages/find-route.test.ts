@@ -123,6 +123,20 @@ describe('findRoute', () => {
     assert.equal(among(['/a/*', '/a'], '/a/'), 'route_unknown');
   });
 
+  it('does not take an escaped spelling of a more exact path for a less exact one', () => {
+    assert.equal(among(['/a/@me', '/a/:x'], '/a/%40me'), 'route_unknown');
+    assert.equal(among(['/a/@me', '/a/:x'], '/a/%40you'), '/a/:x');
+  });
+
+  it('tells apart routes that differ only in letter case', () => {
+    for (const paths of [
+      ['/a/:x', '/A/:x'],
+      ['/A/:x', '/a/:x'],
+    ]) {
+      for (const path of paths) assert.equal(among(paths, path.replace(':x', 'b')), path);
+    }
+  });
+
   it('finds the same whatever the order of the routes', () => {
     const paths = ['/a/*', '/a/:x', '/a/b', '/a/:x/c', '/a/b/*', '/a/b/c'];
     const orders = [paths, paths.toReversed(), paths.toSorted(), [...paths.slice(3), ...paths.slice(0, 3)]];
