@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Grant, Outcome } from '../../../src/quota/grants.ts';
+import { settle } from '../../../src/stages/settle.ts';
+
+type Exchange = Parameters<typeof settle>[1];
+
+const answered = (status: number): Outcome => ({ kind: 'answered', status });
+
+const endings: readonly [name: string, exchange: Partial<Exchange>, outcome: Outcome][] = [
+  ['never left', {}, { kind: 'unsent' }],
+  ['has no answer', { sent: true }, { kind: 'unanswered' }],
+  ['was answered', { sent: true, answered: 200 }, answered(200)],
+  ['was answered to a client that left', { sent: true, answered: 200, cut: 'client' }, answered(200)],
+  ['has an answer that broke off', { sent: true, answered: 200, cut: 'upstream' }, { kind: 'unanswered' }],
+  ['has an answer that we cut', { sent: true, answered: 200, cut: 'gateway' }, { kind: 'unanswered' }],
+  ['switched protocols', { sent: true, answered: 101 }, answered(101)],
+  ['switched protocols until we cut it', { sent: true, answered: 101, cut: 'gateway' }, answered(101)],
+];
+
+for (const [name, exchange, outcome] of endings) {
+  test(`a request that ${name} is settled as ${outcome.kind}, and leaves its place after that`, () => {
+    const told: unknown[] = [];
+    const grant = {
+      correctCost: (units: number) => told.push(units),
+      settle: (how: Outcome) => told.push(how),
+      leave: () => told.push('left'),
+    };
+    const nothing = { sent: false, answered: undefined, cut: undefined, cost: undefined };
+    settle(grant as unknown as Grant, { ...nothing, ...exchange });
+    assert.deepEqual(told, [outcome, 'left']);
+  });
+}
