@@ -1,0 +1,14 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { BodyMemory, inMemory } from '../../../src/bodies/body-memory.ts';
+
+test('what a body holds is given back once, however often it is released', () => {
+  const memory = new BodyMemory(10);
+  assert.ok(memory.take(6));
+  const body = inMemory(Buffer.alloc(6), memory);
+  assert.ok(!memory.take(5));
+  body.release();
+  body.release();
+  assert.ok(!memory.take(11));
+  assert.ok(memory.take(10));
+});
