@@ -64,7 +64,7 @@ function findEndpoint(path: string, table: RouteTable): Endpoint | undefined {
   if (endpoint === undefined) return undefined;
   const bare = segments.at(-1) === '' ? segments.slice(0, -1) : segments;
   const nearest = table.all.find((candidate) => fits(candidate.segments, bare, sameFolded));
-  if (nearest === undefined || nearest === endpoint) return endpoint;
+  if (nearest === undefined) return endpoint;
   // The `*` takes nothing but a final slash: the path without it is an endpoint of its own, unless another `*` takes it too.
   if (bare.length < endpoint.segments.length && nearest.segments.at(-1)?.kind !== 'rest') return undefined;
   return byExactness(nearest.segments, endpoint.segments) >= 0 ? endpoint : undefined;
