@@ -69,7 +69,6 @@ class Arrival {
   readonly #windowMs: number;
   readonly #chunks: Buffer[] = [];
   #ended = false;
-  #closed = false;
   #failure: Refusal | undefined;
   #wake: (() => void) | undefined;
   /** How long the client has been waited for, and the instant up to which that is counted. */
@@ -105,8 +104,6 @@ class Arrival {
   }
 
   close(): void {
-    if (this.#closed) return;
-    this.#closed = true;
     const req = this.#req;
     req.off('data', this.#take).off('end', this.#end).off('close', this.#leave).off('error', this.#leave);
     req.off(bodyBroken, this.#fail).on('error', ignore);
