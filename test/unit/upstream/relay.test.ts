@@ -109,6 +109,15 @@ for (const [name, text, cost] of costs) {
   });
 }
 
+test('the time of an upstream that answers before all of the request has left begins with its connection', async (t) => {
+  const from = performance.now();
+  const { relay, over, progress } = await openRelay(t);
+  relay.answerBegins(200, []);
+  assert.ok(Number(progress.upstreamMs) <= performance.now() - from);
+  relay.answerEnded();
+  await over;
+});
+
 test('an answer that stands behind others on its connection is not told to be whole', async (t) => {
   let isTold = false;
   const { relay, over } = await openRelay(t, { requests: 2, whenWhole: () => (isTold = true) });
