@@ -182,9 +182,11 @@ export class Relay implements AnswerListener, Guest {
     this.#source = undefined;
   }
 
-  /** The answer broke off, or there will be none. What happens to a connection after a whole answer is no concern of the client. */
+  /** The answer broke off, or there will be none. Not for what happens to a connection after a whole answer. */
   answerFailed(error: Error): void {
-    if (this.#stage !== 'whole') this.#fail(error);
+    if (this.#stage === 'over') return;
+    if (this.#progress.answered === undefined) this.#failUnseen(error);
+    else this.#cutShort(error);
   }
 
   #finish(): void {
@@ -224,7 +226,7 @@ export class Relay implements AnswerListener, Guest {
   /** Ends the exchange from our side, for example when a body broke its rule while it was being sent. */
   breakOff(reason: Error): void {
     if (this.#stage === 'over') return;
-    this.#fail(reason);
+    this.answerFailed(reason);
     this.#source?.abort(reason);
     this.#source = undefined;
   }
@@ -271,12 +273,6 @@ export class Relay implements AnswerListener, Guest {
       this.breakOff(new Stalled(`nothing more of the answer within ${idleMs} ms`)),
     );
     this.#pieceTime.start();
-  }
-
-  #fail(error: Error): void {
-    if (this.#stage === 'over') return;
-    if (this.#progress.answered === undefined) this.#failUnseen(error);
-    else this.#cutShort(error);
   }
 
   /** The client has seen part of the answer, and must see that it broke off. */
