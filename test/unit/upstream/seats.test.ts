@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Guest, Seats } from '../../../src/upstream/seats.ts';
 
-test('seats go to those who wait, first come, first served, and to nobody who has left the line', () => {
+test('seats go to those who wait, first come, first served, and to nobody who has left the line; a newcomer knows how many are ahead', () => {
   const seats = new Seats(2);
   const seated: string[] = [];
   const enter = (name: string): Guest => {
@@ -13,18 +13,24 @@ test('seats go to those who wait, first come, first served, and to nobody who ha
   const [ada, bob, cleo] = [enter('ada'), enter('bob'), enter('cleo')];
   const [dora, eve] = [enter('dora'), enter('eve')];
   assert.deepEqual(seated, ['ada', 'bob']);
+  assert.equal(seats.ahead, 4);
   assert.equal(seats.giveUp(cleo), true);
   assert.equal(seats.giveUp(cleo), false);
   assert.equal(seats.giveUp(bob), false);
+  assert.equal(seats.ahead, 3);
   seats.leave(cleo);
   assert.deepEqual(seated, ['ada', 'bob']);
   seats.leave(ada);
   seats.leave(ada);
   assert.deepEqual(seated, ['ada', 'bob', 'dora']);
   assert.deepEqual([ada.seat, bob.seat, dora.seat], [undefined, 'at once', 'after a wait']);
+  assert.equal(seats.ahead, 2);
   seats.leave(dora);
   assert.deepEqual(seated, ['ada', 'bob', 'dora', 'eve']);
-  for (const who of [bob, eve]) seats.leave(who);
+  assert.equal(seats.ahead, 1);
+  seats.leave(bob);
+  assert.equal(seats.ahead, 0);
+  seats.leave(eve);
   seats.take(cleo, () => seated.push('cleo'));
   assert.equal(seated.at(-1), 'cleo');
 });
