@@ -27,13 +27,15 @@ export function createTargets(config: UpstreamConfig, events: TargetEvents): Tar
   let turn = 0;
 
   function next(unreached?: ReadonlySet<Target>): Target {
-    turn = (turn + 1) % all.length;
+    turn += 1;
     const now = performance.now();
-    const inTurn = [...all.slice(turn), ...all.slice(0, turn)].filter((one) => !unreached?.has(one));
-    const ready = inTurn.filter((one) => one.asideUntil <= now);
-    if (ready.length > 0)
-      return ready.reduce((best, one) => (one.seats.ahead < best.seats.ahead ? one : best));
-    return inTurn.toSorted((a, b) => a.asideUntil - b.asideUntil)[0] as Target;
+    const left = all.filter((one) => !unreached?.has(one));
+    const ready = left.filter((one) => one.asideUntil <= now);
+    if (ready.length === 0) return left.toSorted((a, b) => a.asideUntil - b.asideUntil)[0] as Target;
+    const least = Math.min(...ready.map(({ seats }) => seats.ahead));
+    const best = ready.filter(({ seats }) => seats.ahead === least);
+    // Only these take turns: what one that is passed over would have had falls to all of them, not to the one behind it.
+    return best[turn % best.length] as Target;
   }
 
   const [only] = all;
