@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { test } from 'node:test';
+import type { Limits } from '../../../src/config/config.ts';
+import { Connection } from '../../../src/door/connection.ts';
+import { Visit } from '../../../src/visit.ts';
+import { listen } from '../../helpers/listen.ts';
+import { until, type Scene } from '../../helpers/poll.ts';
+import { openRaw } from '../../helpers/raw-socket.ts';
+
+/** A connection, and its client. */
+async function openConnection(t: Scene) {
+  const server = createServer();
+  const opened = once(server, 'connection');
+  const client = await openRaw(t, await listen(t, server));
+  const [socket] = (await opened) as [Socket];
+  const connection = new Connection(socket);
+  const answers: ServerResponse[] = [];
+  server.on('request', (req, res) => {
+    req.visit = new Visit('id', { peer: '', client: '', trusted: false });
+    connection.enter(req, res);
+    answers.push(res);
+  });
+  const ask = async (bytes = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'): Promise<ServerResponse> => {
+    const count = answers.length;
+    client.write(bytes);
+    return await until(() => answers[count]);
+  };
+  return { client, connection, ask };
+}
+
+test('a connection that is to end behind an answer under way answers what came behind that, too', async (t) => {
+  const { client, connection, ask } = await openConnection(t);
+  const first = await ask();
+  first.write('first');
+  connection.end();
+  const second = await ask();
+  first.end();
+  await client.responses(1);
+  second.shouldKeepAlive = false;
+  second.end('second');
+  await client.receivedUntilClose();
+  const texts = (await client.responses(2)).map(({ text }) => text);
+  assert.deepEqual(texts, ['first', 'second']);
+});
+
+test('a drain holds only a connection that asks nothing to the time of a head', async (t) => {
+  const { client, connection, ask } = await openConnection(t);
+  const limits = { headerTimeoutMs: 1000, requestTimeoutMs: 60_000 } as Limits;
+  const isOverdue = (): boolean => connection.isOverdue(1000, limits, 0);
+  assert.ok(isOverdue());
+  const upload = await ask('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\n');
+  assert.ok(!isOverdue());
+  client.write('x');
+  upload.req.resume();
+  upload.end();
+  await client.responses(1);
+  await until(isOverdue);
+});
