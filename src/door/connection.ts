@@ -153,7 +153,6 @@ export class Connection {
 
   /** Whether its head, or the rest of a body that nobody reads, should have come by now. */
   isOverdue(now: number, limits: Limits, drainingSince: number | undefined): boolean {
-    if (this.#isGivenUp) return false;
     const { headerTimeoutMs, requestTimeoutMs } = limits;
     const unread = this.#answered;
     // The reader of a body holds it to its time; once it has been answered, nobody reads the rest.
