@@ -275,9 +275,10 @@ for (const [name, closes] of [
   ['is used by the next', false],
   ['is closed when its lane is', true],
 ] as const) {
-  test(`a connection that is made for a request that was given up meanwhile ${name}`, async (t) => {
+  test(`a connection that is made for a request that was given up meanwhile ${name}, and its seat comes free`, async (t) => {
     let connects: (() => void) | undefined;
-    const { upstream, lane, ask } = await startLane(t, (socket) => void socket.write(ok), {
+    const { upstream, lane, ask, seats } = await startLane(t, (socket) => void socket.write(ok), {
+      seats: 1,
       wrap: (connect) => (whenConnected, whenFailed, onBytes) =>
         connect((socket) => (connects = () => whenConnected(socket)), whenFailed, onBytes),
     });
@@ -288,6 +289,7 @@ for (const [name, closes] of [
     assert.ok((await given).failure instanceof Error);
     if (closes) lane.close();
     connects?.();
+    assert.equal(seats.ahead, 0);
     if (closes) await until(() => upstream.sockets.size === 0);
     else assert.equal((await ask()).text, 'ok');
     // What was given up has not been sent.
