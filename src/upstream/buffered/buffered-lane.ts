@@ -2,7 +2,6 @@ import type { ServerResponse } from 'node:http';
 import type { UpstreamConfig } from '../../config/config.ts';
 import { whenAllIsRead } from '../../waiting/when-all-is-read.ts';
 import type { Connector } from '../connect.ts';
-import { ClientGone } from '../failures.ts';
 import { type LaneBounds, type LaneParts, Relay } from '../relay.ts';
 import type { Seats } from '../seats.ts';
 import { IdleConnections } from './idle-connections.ts';
@@ -56,8 +55,8 @@ export function createBufferedLane(
       (made) => {
         if (!relay.isOver) return made.ask(request, relay);
         // It was given up while it waited for the connection, which others can use.
-        idle.keep(made, alone ? 0 : undefined);
-        fail(relay, new ClientGone());
+        idle.keep(made, undefined);
+        seats.leave(relay);
       },
       (error) => fail(relay, error),
     );
