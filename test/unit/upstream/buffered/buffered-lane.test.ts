@@ -33,6 +33,7 @@ interface Asked {
 interface SceneOptions {
   readonly wrap?: (connect: Connector) => Connector;
   readonly seats?: number;
+  readonly responseMs?: number;
   readonly afterSend?: () => void;
 }
 
@@ -47,10 +48,10 @@ async function startLane(t: TestContext, script: RawScript, options: SceneOption
 async function openLane(
   t: TestContext,
   connect: Connector,
-  { wrap, seats: count = 8, afterSend }: SceneOptions = {},
+  { wrap, seats: count = 8, responseMs = timeouts.responseMs, afterSend }: SceneOptions = {},
 ) {
   const seats = new Seats(count);
-  const lane = createBufferedLane(wrap?.(connect) ?? connect, timeouts, seats);
+  const lane = createBufferedLane(wrap?.(connect) ?? connect, { ...timeouts, responseMs }, seats);
   t.after(() => lane.close());
   const coming: { request: typeof noRequest; resolve: (failure?: Error) => void }[] = [];
   const port = await listen(
@@ -210,6 +211,16 @@ test('of a request whose client leaves at once nothing is sent, and its seat com
   for (let turn = 0; turn < 20; turn += 1) await ask({ leaves: true });
   assert.equal((await ask()).text, 'ok');
   assert.equal(String(Buffer.concat(upstream.received)).match(/POST \//g)?.length, 1);
+});
+
+test('who waits in line for as long as an answer may take gives up its place there', async (t) => {
+  const { ask, seats } = await startLane(t, ignore, { seats: 1, responseMs: 50 });
+  seats.take({ seat: undefined, spot: undefined, breakOff: ignore }, ignore);
+  const { failure } = await ask({ signal: AbortSignal.timeout(10_000) });
+  assert.ok(failure instanceof ExchangeFailed);
+  assert.equal(failure.message, 'no answer within 50 ms');
+  assert.ok(failure.inLine);
+  assert.equal(seats.ahead, 1);
 });
 
 test('what an upstream sends right behind an answer is not given to who comes next', async (t) => {
