@@ -161,7 +161,7 @@ async function drain(parts: Parts, { current, readiness, ports, delayMs }: Drain
   parts.connections.endEach();
   const changes = within(endPatienceMs, admin.drain());
   await pause(delayMs);
-  parts.sockets.drain(timeoutMs);
+  parts.sockets.drain();
   await listener.close(timeoutMs);
   await changes;
   await close(parts, current);

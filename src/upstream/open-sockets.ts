@@ -39,22 +39,17 @@ export class OpenSockets {
   }
 
   /**
-   * Closes each WebSocket when it falls quiet, and all that are left after `timeoutMs`. What is still HTTP is a request in
-   * flight like any other, and is cut as those are.
+   * Closes each WebSocket when it falls quiet. One that never does is cut in the end like any connection, and so is one that is still
+   * HTTP.
    */
-  drain(timeoutMs: number): void {
-    const endAt = performance.now() + timeoutMs;
+  drain(): void {
     const look = (): void => {
       const now = performance.now();
-      for (const { socket, joined } of this.#all()) {
-        if (joined === undefined) continue;
-        if (now >= endAt) socket.destroy();
-        else if (now - joined.activeAt >= quietMs) joined.close();
+      for (const { joined } of this.#all()) {
+        if (joined !== undefined && now - joined.activeAt >= quietMs) joined.close();
       }
-      if (now >= endAt) clearInterval(timer);
     };
-    const timer = setInterval(() => whenAllIsRead(look), lookEveryMs);
-    timer.unref();
+    setInterval(() => whenAllIsRead(look), lookEveryMs).unref();
   }
 
   #all(): OpenSocket[] {

@@ -75,7 +75,7 @@ test('what was said while the process was held up is passed on before a drain cl
     idleMs: 60_000,
     progress: noProgress(),
   });
-  sockets.drain(60_000);
+  sockets.drain();
   client.far.write('in time');
   holdUp(1500);
   await joined;
