@@ -82,7 +82,7 @@ function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket, options:
     return;
   }
   // A request has one answer and one line in the log, however late the rest of its body.
-  if (error.code === overdue && connection.isAnswered) {
+  if (connection.isAnswered) {
     endReadably(socket);
     return;
   }
