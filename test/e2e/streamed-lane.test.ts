@@ -347,6 +347,7 @@ test('an answer that comes before the end of the body reaches the client', async
   client.write(Buffer.alloc(900_000));
   const [answer] = await client.responses(1);
   assert.equal(answer?.status, 409);
+  assert.equal(answer.headers['connection'], 'close');
   await client.receivedUntilClose();
   assert.equal(client.error, undefined);
 });
