@@ -59,3 +59,14 @@ test('a drain holds only a connection that asks nothing to the time of a head', 
   await client.responses(1);
   await until(isOverdue);
 });
+
+test('a connection at work is not overdue, however long ago the request before was', async (t) => {
+  const { client, connection, ask } = await openConnection(t);
+  const limits = { headerTimeoutMs: 1000, requestTimeoutMs: 1000 } as Limits;
+  const first = await ask();
+  await ask();
+  first.end();
+  await client.responses(1);
+  await until(() => connection.inFlight === 1);
+  assert.ok(!connection.isOverdue(performance.now() + 60_000, limits, undefined));
+});
