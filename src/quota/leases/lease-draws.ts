@@ -127,7 +127,8 @@ export class LeaseDraws {
 
   /** True when the line got its answer or part of it; false when the store and the process disagree on the time. */
   async #drawOnce(lease: Lease): Promise<boolean> {
-    if (this.#steps.isInDoubt(lease.keyId) && !(await this.#undoDoubtful(lease))) return true;
+    const inDoubt = this.#steps.drawInDoubt(lease.keyId);
+    if (inDoubt !== undefined && !(await this.#undo(lease, inDoubt))) return true;
     const askedAt = this.#time.tick();
     this.refresh(lease, askedAt);
     this.serve(lease, askedAt);
@@ -159,9 +160,9 @@ export class LeaseDraws {
    * The store forgets steps when many follow, and what a forgotten draw took stays used. So no other is made before it is undone:
    * where answers come too late for hours, they would be thousands.
    */
-  async #undoDoubtful(lease: Lease): Promise<boolean> {
+  async #undo(lease: Lease, draw: DrawOrder): Promise<boolean> {
     try {
-      await this.#steps.undoDoubtful(lease.keyId);
+      await this.#steps.undo(draw);
       return true;
     } catch (error) {
       this.#storeFailed(lease, error);

@@ -92,19 +92,27 @@ export class LeaseSteps {
     this.outbox.post({
       expendable: 'next',
       repeatableForMs: repeatableForEver,
-      run: () => this.#undo(draw),
+      run: () => this.undo(draw),
     });
   }
 
-  /** Whether a draw of the key may have run, and has not been undone. */
-  isInDoubt(keyId: string): boolean {
-    return this.#inDoubt.get(keyId) !== undefined;
+  /** The draw of the key that may have run, and has not been undone. */
+  drawInDoubt(keyId: string): DrawOrder | undefined {
+    return this.#inDoubt.get(keyId);
   }
 
-  /** Undoes that draw now. Rejects with `StoreUnavailable`. */
-  async undoDoubtful(keyId: string): Promise<void> {
-    const draw = this.#inDoubt.get(keyId);
-    if (draw !== undefined) await this.#undo(draw);
+  /** Undoes a draw now. Rejects with `StoreUnavailable`. */
+  async undo(draw: DrawOrder): Promise<void> {
+    let inDoubt = false;
+    try {
+      await this.#ledger.cancelDraw(draw);
+    } catch (error) {
+      // What cannot be read may stay so, and holds up no other draw.
+      inDoubt = isOutage(error);
+      throw error;
+    } finally {
+      if (!inDoubt && this.#inDoubt.get(draw.keyId) === draw) this.#inDoubt.delete(draw.keyId);
+    }
   }
 
   charge(keyId: string, counters: readonly Counter[], units: number): void {
@@ -126,19 +134,6 @@ export class LeaseSteps {
     for (const { keyId, counter, units } of this.owed.collect()) {
       this.charge(keyId, [counter], units);
       if (!this.outbox.hasRoomToSpare) return;
-    }
-  }
-
-  async #undo(draw: DrawOrder): Promise<void> {
-    let inDoubt = false;
-    try {
-      await this.#ledger.cancelDraw(draw);
-    } catch (error) {
-      // What cannot be read may stay so, and holds up no other draw.
-      inDoubt = isOutage(error);
-      throw error;
-    } finally {
-      if (!inDoubt && this.#inDoubt.get(draw.keyId) === draw) this.#inDoubt.delete(draw.keyId);
     }
   }
 
