@@ -165,6 +165,22 @@ test('a request that took long tells what is known when it is answered, though i
   assert.equal(headers['X-Gatehouse-Quota-Warning'], '"month"');
 });
 
+test('an answer tells what is left to the unit, also after units have gone back, of this period and of the one before', async () => {
+  const { options, clock, ledger } = createQuotaScene(Date.UTC(2026, 4, 5, 12, 0, 59, 500));
+  const quotas = new Quotas(options);
+  const plan = aPlan({ quotas: [aQuota(10_000, 'minute')] });
+  const ofTheOneBefore = await grant(quotas, plan);
+  await clock.pass(600);
+  for (let left = 9999; left > 9880; left -= 1) {
+    const given = await grant(quotas, plan);
+    assert.match(given.describe().headers['RateLimit'] ?? '', new RegExp(`^"minute";r=${left};`));
+    given.settle(ok);
+    if (left === 9890) ofTheOneBefore.leave();
+    await clock.pass(left > 9890 ? 10 : 200);
+  }
+  assert.equal(ledger.calls.get('giveBack'), 2);
+});
+
 test('each quota of a key warns by itself, once', async () => {
   const { options } = createQuotaScene();
   const quotas = new Quotas(options);
