@@ -229,6 +229,9 @@ test('a key makes no other draw while one of its own may have run, and makes it 
   await take(leases, plan, 5);
   assert.equal(scene.ledger.draws.length, 3);
   assert.equal(scene.ledger.used('ada', 'month', may), 5);
+  const cancels = scene.ledger.calls.get('cancelDraw');
+  await take(leases, plan, 5);
+  assert.equal(scene.ledger.calls.get('cancelDraw'), cancels, 'what is undone is not in doubt any more');
 });
 
 test('draws that are never undone, as their keys rest and their steps were dropped, take no place from later ones', async () => {
@@ -340,22 +343,27 @@ for (const [name, spends, dropped] of [
   });
 }
 
-test('what the store did not take is tried again although no key has a lease any more', async () => {
-  const scene = createQuotaScene();
-  const leases = new Leases(scene.options);
-  const hold = await take(leases);
-  await scene.clock.pass(1500);
-  assert.deepEqual([leases.counts.leases, scene.clock.timers], [0, 0]);
-  scene.weather.refuses = true;
-  leases.settle(hold, 3);
-  await scene.clock.pass(1000);
-  assert.equal(scene.ledger.used('ada', 'month', may), 1);
-  scene.weather.refuses = false;
-  await scene.clock.pass(1000);
-  assert.equal(scene.ledger.used('ada', 'month', may), 3);
-  await scene.clock.pass(1000);
-  assert.equal(scene.clock.timers, 0);
-});
+for (const [name, spends] of [
+  ['comes back', 0],
+  ['was spent', 3],
+] as const) {
+  test(`the store is told again of what ${name} although no key has a lease any more`, async () => {
+    const scene = createQuotaScene();
+    const leases = new Leases(scene.options);
+    const hold = await take(leases);
+    await scene.clock.pass(1500);
+    assert.deepEqual([leases.counts.leases, scene.clock.timers], [0, 0]);
+    scene.weather.refuses = true;
+    leases.settle(hold, spends);
+    await scene.clock.pass(1000);
+    assert.equal(scene.ledger.used('ada', 'month', may), 1);
+    scene.weather.refuses = false;
+    await scene.clock.pass(1000);
+    assert.equal(scene.ledger.used('ada', 'month', may), spends);
+    await scene.clock.pass(1000);
+    assert.equal(scene.clock.timers, 0);
+  });
+}
 
 test('what many keys owe is charged, though few charges may wait at a time', async () => {
   const scene = createQuotaScene();
