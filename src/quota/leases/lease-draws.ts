@@ -33,7 +33,6 @@ export class LeaseDraws {
   readonly #lines: LeaseLines;
   /** Leases that are being drawn for. */
   #running = 0;
-  #ending = false;
   #quiet: PromiseWithResolvers<void> | undefined;
 
   constructor(options: LeaseDrawsOptions) {
@@ -48,14 +47,8 @@ export class LeaseDraws {
     });
   }
 
-  /** True when nothing is drawn ahead any more. */
-  get ending(): boolean {
-    return this.#ending;
-  }
-
   /** Resolves when no draw is under way. */
-  async end(): Promise<void> {
-    this.#ending = true;
+  async whenQuiet(): Promise<void> {
     if (this.#running === 0) return;
     this.#quiet ??= Promise.withResolvers();
     await this.#quiet.promise;
@@ -188,8 +181,7 @@ export class LeaseDraws {
   }
 
   #sizeAhead(lease: Lease, costOfLine: number, mono: number): number {
-    if (this.#ending || lease.gone || lease.plan.consistency === 'strict' || lease.used === undefined)
-      return 0;
+    if (lease.gone || lease.plan.consistency === 'strict' || lease.used === undefined) return 0;
     return lease.sizeAhead(mono, costOfLine);
   }
 

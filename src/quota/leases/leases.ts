@@ -120,7 +120,7 @@ export class Leases {
   async drain(): Promise<void> {
     const { outbox, owed } = this.#steps;
     let until = this.#clock.mono() + lastTriesMs;
-    await this.#inTime(this.#draws.end(), until);
+    await this.#inTime(this.#draws.whenQuiet(), until);
     for (;;) {
       this.#steps.chargeOwed();
       this.#closeSome();
@@ -212,7 +212,7 @@ export class Leases {
 
   /** Whether units that come back may stay here: never near the end, unless a request was just turned away here. */
   #mayKeep(lease: Lease, units: number, mono: number): boolean {
-    if (this.#draws.ending || lease.plan.consistency === 'strict') return false;
+    if (lease.plan.consistency === 'strict') return false;
     if (lease.hasDenied(mono)) return true;
     return lease.units + units <= lease.size && !isNearEnd(lease.remainingInStore);
   }
