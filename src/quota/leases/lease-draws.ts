@@ -68,9 +68,8 @@ export class LeaseDraws {
     return answer;
   }
 
-  /** Hands units to the requests in line, first come, first served. */
+  /** Hands units of a current lease to the requests in line, first come, first served. */
   serve(lease: Lease, mono: number): void {
-    if (!lease.isCurrent(this.#time, mono)) return;
     for (let next = lease.waiting?.first; next !== undefined; next = lease.waiting?.first) {
       if (next.cost > lease.units) return;
       this.#lines.release(next);
@@ -140,12 +139,17 @@ export class LeaseDraws {
       lease.leavePeriods(order.counters);
       return false;
     }
-    if (!lease.isOf(order.counters, this.#time, this.#time.tick())) {
+    const mono = this.#time.tick();
+    if (!lease.isOf(order.counters, this.#time, mono)) {
       if (answer.kind === 'drawn') this.#steps.sendBack(lease, order.counters, answer.units);
       return false;
     }
-    if (answer.kind === 'drawn') this.#drawn(lease, order, answer);
-    else this.#exhausted(lease, order, answer);
+    if (answer.kind === 'drawn') {
+      lease.fill(answer.units, answer.used, order.held);
+      this.#handOut(lease, mono);
+    } else {
+      this.#exhausted(lease, order, answer);
+    }
     return true;
   }
 
@@ -185,9 +189,8 @@ export class LeaseDraws {
     return lease.sizeAhead(mono, costOfLine);
   }
 
-  #drawn(lease: Lease, { held }: DrawOrder, { units, used }: Extract<DrawAnswer, { kind: 'drawn' }>): void {
-    lease.fill(units, used, held);
-    this.serve(lease, this.#time.tick());
+  #handOut(lease: Lease, mono: number): void {
+    this.serve(lease, mono);
     const surplus = lease.takeSurplus();
     if (surplus > 0) this.#steps.sendBack(lease, lease.counters, surplus);
   }
