@@ -135,10 +135,7 @@ export class LeaseDraws {
     }
     this.#time.learn(answer.now, askedAt);
     this.#steps.outbox.storeAnswered();
-    if (answer.kind === 'not_current') {
-      lease.leavePeriods(order.counters);
-      return false;
-    }
+    if (answer.kind === 'not_current') return false;
     const mono = this.#time.tick();
     if (!lease.isOf(order.counters, this.#time, mono)) {
       if (answer.kind === 'drawn') this.#steps.sendBack(lease, order.counters, answer.units);

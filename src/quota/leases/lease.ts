@@ -123,11 +123,6 @@ export class Lease {
     this.#deniedUntil = 0;
   }
 
-  /** The store has said that these counters are not of its periods. */
-  leavePeriods(counters: readonly Counter[]): void {
-    if (this.counters === counters) this.#counting = { ...this.#counting, until: 0 };
-  }
-
   /** Spends units that are held. */
   take(cost: number, mono: number): Hold {
     this.#units -= cost;
