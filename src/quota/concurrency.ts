@@ -39,7 +39,6 @@ interface Count {
 /** The requests in flight, by key. */
 export class Concurrency {
   readonly #clock: Clock;
-  readonly #onError: (error: unknown) => void;
   readonly #shared: SharedPlaces;
   readonly #counts = new Map<string, Count>();
   /** Keys whose denial is remembered; one timer forgets them all. */
@@ -48,7 +47,6 @@ export class Concurrency {
 
   constructor(options: Omit<LedgerAccess, 'holder' | 'deadlineMs'>) {
     this.#clock = options.clock;
-    this.#onError = options.onError;
     this.#shared = new SharedPlaces(options);
     this.#sweep = new Alarm({ clock: options.clock, afterMs: denialMs, ring: () => this.#forgetDenials() });
   }
@@ -85,8 +83,8 @@ export class Concurrency {
     try {
       order = await this.#shared.enter(count.keyId, rule.limit);
     } catch (error) {
-      if (!(error instanceof StoreUnavailable)) this.#onError(error);
-      else if (onStoreFailure === 'allow') return this.#place(count, rule, undefined);
+      if (error instanceof StoreUnavailable && onStoreFailure === 'allow')
+        return this.#place(count, rule, undefined);
       this.#lower(count);
       throw error;
     }
