@@ -76,7 +76,6 @@ export class SharedPlaces {
       answer = await this.#outage.note(this.#ledger.enter(order));
     } catch (error) {
       if (error instanceof StoreUnavailable && error.mayHaveHappened) this.leave(order);
-      else if (isOutage(error)) this.#lookForReturn(keyId);
       throw error;
     }
     if (answer === 'full') {
@@ -95,7 +94,7 @@ export class SharedPlaces {
     this.#taken.delete(placeId);
     this.#unkept.delete(placeId);
     this.#free(keyId, placeId).catch((error: unknown) => {
-      if (error instanceof StoreUnavailable) this.#leaveLater(order);
+      if (error instanceof StoreUnavailable) this.#tellLater(() => this.#free(keyId, placeId));
       else this.#onError(error);
     });
   }
@@ -106,14 +105,6 @@ export class SharedPlaces {
    */
   #leaveAgain(order: PlaceOrder): void {
     if (!this.#taken.has(order.placeId)) this.leave(order);
-  }
-
-  #leaveLater({ keyId, placeId }: PlaceOrder): void {
-    const freeAt = this.#clock.mono() + expiresInMs;
-    this.#tellLater(async () => {
-      // After that it has expired by itself.
-      if (this.#clock.mono() < freeAt) await this.#free(keyId, placeId);
-    });
   }
 
   /** False when too much is already waiting to be told. */
