@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ConcurrencyRule, OnStoreFailure } from '../../../src/config/plan-rule.ts';
 import { Concurrency, type Place } from '../../../src/quota/concurrency.ts';
-import { StoreUnavailable, Unreadable, type Ledger } from '../../../src/stores/ledger.ts';
+import { StoreUnavailable, Unreadable, type Ledger, type PlaceAnswer } from '../../../src/stores/ledger.ts';
 import { createQuotaScene } from '../../helpers/lease-scene.ts';
 
 const own: ConcurrencyRule = { name: 'in-flight', limit: 2, shared: false };
@@ -18,12 +18,14 @@ async function enterSurely(places: Concurrency, rule = shared): Promise<Place> {
   return answer;
 }
 
-test('a key has as many requests in flight as its limit, and leaving twice frees one place', async () => {
+test('a key has as many requests in flight in a process as its limit, and leaving twice frees one place', async () => {
   const { options } = createQuotaScene();
   const places = new Concurrency(options);
   const first = await enterSurely(places, own);
+  assert.deepEqual([first.reading.remaining, first.unasked], [1, false]);
   await enterSurely(places, own);
   assert.equal((await enter(places, own)).kind, 'full');
+  await enterSurely(new Concurrency(options), own);
   first.leave();
   first.leave();
   const third = await enterSurely(places, own);
@@ -153,6 +155,41 @@ test('a shared limit that is full is not asked for each request, and a place tha
   assert.equal(one.size + two.size, 0);
 });
 
+test('denials are forgotten each when it is old, and nothing stays in memory', async () => {
+  const { options, clock, ledger } = createQuotaScene();
+  const places = new Concurrency(options);
+  const one: ConcurrencyRule = { ...shared, limit: 1 };
+  const deny = async (keyId: string) => {
+    await ledger.enter({ keyId, placeId: 'of another', limit: 1, expiresInMs: 60_000 });
+    assert.equal((await places.enter(keyId, one, 'refuse')).kind, 'full');
+  };
+  await deny('ada');
+  await clock.pass(30);
+  await deny('bob');
+  await clock.pass(30);
+  assert.equal(places.size, 1);
+  const asked = ledger.calls.get('enter');
+  await places.enter('bob', one, 'refuse');
+  assert.equal(ledger.calls.get('enter'), asked, 'that of bob still holds');
+  await clock.pass(100);
+  assert.equal(places.size, 0);
+});
+
+test('a denial that is forgotten while another request of the key waits leaves nothing when that fails', async () => {
+  const { options, clock, ledger } = createQuotaScene();
+  const late = Promise.withResolvers<never>();
+  const answers: Promise<PlaceAnswer>[] = [late.promise, Promise.resolve('full')];
+  const slow: Ledger = { ...ledger, enter: () => answers.shift() ?? late.promise };
+  const places = new Concurrency({ ...options, ledger: slow });
+  const waiting = enter(places);
+  assert.equal((await enter(places)).kind, 'full');
+  await clock.pass(60);
+  assert.equal(places.size, 1);
+  late.reject(new StoreUnavailable('refused', { mayHaveHappened: false }));
+  await assert.rejects(waiting, StoreUnavailable);
+  assert.equal(places.size, 0);
+});
+
 test('a place that is left in this process is usable at once, although others had filled the limit', async () => {
   const { options } = createQuotaScene();
   const one = new Concurrency(options);
@@ -213,7 +250,7 @@ test('a key that is told of places that were left already has them at its next r
   await enterSurely(places);
 });
 
-test('in a long outage it is tried now and then to leave a place, and no longer when the place has expired', async () => {
+test('in a long outage it is tried now and then to leave a place', async () => {
   const { options, weather, clock, ledger } = createQuotaScene();
   const places = new Concurrency(options);
   const { limit, ...rest } = shared;
@@ -231,15 +268,15 @@ test('in a long outage it is tried now and then to leave a place, and no longer 
   assert.equal(clock.timers, 2, 'it looks whether the store is there, and whether it is back');
 });
 
-for (const outageMs of [6000, 17_000, 24_000]) {
+for (const outageMs of [6000, 17_000, 24_000, 29_000]) {
   for (const takenForMs of [0, 4500]) {
     test(`no place is given twice after an outage of ${outageMs} ms, ${takenForMs} ms after it was taken`, async () => {
       const { options, weather, clock } = createQuotaScene();
       const one = new Concurrency(options);
       const two = new Concurrency(options);
       await enterSurely(one);
-      await enterSurely(two);
       await clock.pass(takenForMs);
+      await enterSurely(two);
       weather.refuses = true;
       await clock.pass(outageMs);
       weather.refuses = false;
@@ -320,6 +357,7 @@ for (const quietMs of [0, 30_000, 3_600_000]) {
   test(`a short outage costs nobody a wait, ${quietMs} ms after it`, async () => {
     const { options, weather, clock } = createQuotaScene();
     const places = new Concurrency(options);
+    await clock.pass(60_000);
     weather.refuses = true;
     await assert.rejects(enter(places), StoreUnavailable);
     await clock.pass(15_000);
@@ -345,8 +383,8 @@ test('what is not told of a place in an outage is told soon after it, once, and 
   assert.equal((ledger.calls.get('stay') ?? 0) - tries, 200);
 });
 
-test('a place whose counter is spoilt keeps no other from being renewed', async () => {
-  const { options, clock, ledger } = createQuotaScene();
+test('a place whose counter is spoilt keeps no other from being renewed or taken', async () => {
+  const { options, problems, clock, ledger } = createQuotaScene();
   const stays = new Map<string, number>();
   const spoilt = {
     ...ledger,
@@ -358,8 +396,29 @@ test('a place whose counter is spoilt keeps no other from being renewed', async 
   };
   const places = new Concurrency({ ...options, ledger: spoilt });
   await enterSurely(places);
-  await places.enter('bob', shared, 'refuse');
+  const bob = await places.enter('bob', shared, 'refuse');
+  assert.ok(bob.kind === 'place');
   await clock.pass(20_100);
-  assert.equal(stays.get('bob'), 4);
+  assert.deepEqual(Object.fromEntries(stays), { ada: 4, bob: 4 });
+  assert.deepEqual(problems, []);
+  bob.leave();
+  await clock.pass(30_000);
   await enterSurely(places);
 });
+
+test('a fault of the program is told, whether a place is left, kept, or none is taken, and is not tried again', async () => {
+  const { options, problems, clock, ledger } = createQuotaScene();
+  const places = new Concurrency({ ...options, ledger: { ...ledger, stay: failByABug, leave: failByABug } });
+  const place = await enterSurely(places);
+  await clock.pass(5000);
+  assert.equal(problems.length, 1);
+  place.leave();
+  await clock.pass(4000);
+  assert.equal(problems.length, 2);
+  await clock.pass(1000);
+  assert.equal(problems.length, 3);
+});
+
+function failByABug(): Promise<never> {
+  return Promise.reject(new TypeError('a bug'));
+}
