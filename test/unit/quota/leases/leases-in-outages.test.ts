@@ -295,16 +295,19 @@ test('allow lets requests through during an outage and charges them, once, when 
   assert.equal(leases.counts.owingKeys, 0);
 });
 
-test('allow refuses once too many keys owe', async () => {
+test('allow refuses while too many keys owe', async () => {
   const scene = createQuotaScene();
   const allowed = aPlan({ quotas: [aQuota(10)], onStoreFailure: 'allow' });
   const leases = new Leases({ ...scene.options, owingKeysMax: 2 });
   scene.weather.refuses = true;
   const ask = async (keyId: string) => await leases.reserve({ keyId, plan: allowed, cost: 1 });
   await ask('a');
-  await ask('b');
+  const free = await ask('b');
   await ask('a');
   await assert.rejects(ask('c'), StoreUnavailable);
+  assert.ok(free.kind === 'hold');
+  leases.settle(free, 0);
+  await ask('c');
 });
 
 test('a charge makes no room for units that come back, and is still made when the store is back', async () => {

@@ -289,6 +289,18 @@ test('what was held when a dear request was turned away is there for a less dear
   await take(leases, thousand, left);
 });
 
+test('what is held when a dear request is turned away serves a cheaper one behind it, and no more is drawn for that', async () => {
+  const scene = createQuotaScene();
+  const thousand = aPlan({ quotas: [aQuota(1000)] });
+  const leases = new Leases(scene.options);
+  const spent = await warmUp(scene, leases, thousand);
+  const asked = [1001 - spent, 1].map(async (cost) => leases.reserve({ keyId: 'ada', plan: thousand, cost }));
+  const draws = scene.ledger.draws.length;
+  const kinds = (await Promise.all(asked)).map(({ kind }) => kind);
+  assert.deepEqual(kinds, ['exhausted', 'hold']);
+  assert.equal(scene.ledger.draws.length, draws);
+});
+
 test('units that come back do not overtake: the first in line is served first', async () => {
   const scene = createQuotaScene();
   const leases = new Leases(scene.options);
@@ -360,20 +372,24 @@ test('for a client that has left already nothing is drawn', async () => {
   assert.deepEqual(scene.ledger.draws, []);
 });
 
-test('a drain waits for the draw that is under way, and gives back what it brings', async () => {
+test('a drain waits for all draws that are under way, and gives back what they bring', async () => {
   const scene = createQuotaScene();
   scene.weather.takesMs = 50;
   const leases = new Leases(scene.options);
-  const client = aClient();
-  const asked = leases.reserve({ keyId: 'ada', plan, cost: 3, whenLeft: client.whenLeft });
-  client.leave(new Error('left'));
-  await assert.rejects(async () => await asked, /left/);
+  for (const keyId of ['bob', 'ada']) {
+    const client = aClient();
+    const asked = leases.reserve({ keyId, plan, cost: 3, whenLeft: client.whenLeft });
+    client.leave(new Error('left'));
+    await assert.rejects(async () => await asked, /left/);
+    await scene.clock.pass(20);
+  }
+  scene.weather.takesMs = 0;
   const atTheEnd = leases
     .drain()
     .then(() => [scene.ledger.calls.get('giveBack'), scene.ledger.used('ada', 'month', may)]);
   await scene.clock.pass(1000);
-  assert.equal(scene.ledger.draws.length, 1);
-  assert.deepEqual(await atTheEnd, [1, 0]);
+  assert.equal(scene.ledger.draws.length, 2);
+  assert.deepEqual(await atTheEnd, [2, 0]);
 });
 
 test('a lower limit denies at once, units in hand included', async () => {
