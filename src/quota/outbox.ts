@@ -109,7 +109,6 @@ export class Outbox {
 
   /** Tries until nothing is left or the store does not answer. */
   async flush(): Promise<void> {
-    this.#endOutage();
     this.#queueFailed();
     this.#pump();
     while (this.#running.size > 0) await Promise.all(this.#running.keys());
