@@ -46,6 +46,36 @@ test('what the store did not take is tried one at a time, and all of it once the
   assert.equal(outbox.dropped, 0);
 });
 
+test('at most 64 steps are under way at once, also while each answer to others starts one more', async () => {
+  const { outbox, step } = createScene(1000);
+  const answered = Promise.withResolvers<void>();
+  let running = 0;
+  const run = async (): Promise<void> => {
+    running += 1;
+    await answered.promise;
+  };
+  for (let nth = 0; nth < 200; nth += 1) outbox.post({ ...step('slow'), run });
+  assert.equal(running, 64);
+  outbox.storeFailed();
+  outbox.storeAnswered();
+  assert.equal(running, 64);
+  answered.resolve();
+  await outbox.flush();
+  assert.deepEqual([running, outbox.size], [200, 0]);
+});
+
+test('how long a step may be taken again counts from when it may first have been taken', async () => {
+  const { scene, outbox, step } = createScene();
+  scene.isDown = true;
+  outbox.post(step('a'));
+  for (const now of [0, 600, 1200]) {
+    scene.now = now;
+    outbox.retry();
+    await runReady();
+  }
+  assert.deepEqual([scene.taken, outbox.dropped, outbox.size], [['a', 'a'], 1, 0]);
+});
+
 test('after an outage that left nothing waiting, what is posted goes at once', async () => {
   const { scene, outbox, step } = createScene();
   outbox.storeFailed();
