@@ -54,6 +54,15 @@ test('whoever comes back exactly when told is served, and a millisecond earlier 
   );
 });
 
+test('a rate that is edited tells nobody to come back earlier than the part of a millisecond at which it is free', () => {
+  const state = { base: START, cells: 1, intervalMs: 10.5 };
+  const ask = { intervalMs: 10, burst: 1, want: 1 };
+  const refused = takeCells(state, { ...ask, now: START + 5 });
+  assert.deepEqual([refused.taken, refused.retryInMs], [0, 6]);
+  assert.equal(takeCells(state, { ...ask, now: START + 10 }).taken, 0);
+  assert.equal(takeCells(state, { ...ask, now: START + 11 }).taken, 1);
+});
+
 test('cells come free by the product, by which callers are told when, where the quotient rounds the other way', () => {
   const burst = 1_000_000;
   for (const limit of [7, 15, 29, 30]) {
