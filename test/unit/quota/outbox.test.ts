@@ -127,6 +127,16 @@ test('a full outbox drops no units for what moves none, and that before any unit
   assert.equal(outbox.dropped, 0, 'no units are lost');
 });
 
+test('once what moves no units is gone, a full outbox drops units that would come back again', async () => {
+  const { scene, outbox, step } = createScene(1);
+  outbox.post(step('tell', 'first'));
+  await runReady();
+  scene.isDown = true;
+  outbox.post(step('give back'));
+  await runReady();
+  assert.ok(outbox.post(step('charge', 'never')));
+});
+
 test('units that may have come back are not sent again once their id may be forgotten', async () => {
   const { scene, outbox, step } = createScene();
   scene.isDown = true;

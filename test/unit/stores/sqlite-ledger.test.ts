@@ -57,6 +57,17 @@ test('old periods, steps and leases go, current ones stay', (t) => {
   assert.ok(rows('leases') <= 28, `${rows('leases')} leases`);
 });
 
+test('what processes that are gone held of a quota without end goes, and what one has just told stays', (t) => {
+  const { units, clock, database } = scene(t);
+  const counters = [aCounter({ limit: 1_000_000, periodStart: 0, periodEnd: endOfTime })];
+  for (let process = 0; process < 20; process += 1) {
+    clock.now += 2 * HOUR;
+    for (let draw = 0; draw < 16; draw += 1) units.draw(aDraw({ counters, holder: `${process}`, held: 3 }));
+  }
+  assert.equal(database.prepare('SELECT count(*) AS n FROM leases').get()?.['n'], 1);
+  assert.equal(units.readUsage('key', counters)[0]?.leased, 4);
+});
+
 test('a counter outlives its period by as much as that is worth, with what was told of it', (t) => {
   const { units, clock, database } = scene(t);
   const rows = (table: string): number =>
