@@ -43,6 +43,16 @@ function drawRules(kind: StoreKind): void {
     assert.equal(await usedOf(ledger, counters), '0');
   });
 
+  test('a draw that took nothing is judged again when it is repeated', async (t) => {
+    const { ledger } = await open(t, kind);
+    const counters = [aCounter({ limit: 3 })];
+    await ledger.draw(aDraw({ counters, want: 3 }));
+    const again = aDraw({ counters });
+    assert.equal((await ledger.draw(again)).kind, 'exhausted');
+    await ledger.giveBack(someUnits({ counters, units: 1 }));
+    assert.equal((await ledger.draw(again)).kind, 'drawn');
+  });
+
   test('a draw takes the same from every counter or nothing from any', async (t) => {
     const { ledger } = await open(t, kind);
     const counters = [
