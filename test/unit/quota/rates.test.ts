@@ -251,6 +251,19 @@ test('a cell that comes back late, or for another rate, serves nobody', async ()
   assert.equal((await take(rates, edited)).kind, 'too_fast');
 });
 
+test('a cell that comes back late serves nobody who waits for the store either', async () => {
+  const { clock, options, weather } = createQuotaScene();
+  const rates = new Rates(options);
+  const single = { ...slow, burst: 1 };
+  await take(rates, single);
+  await clock.pass(51);
+  weather.takesMs = 10;
+  const waiting = take(rates, single);
+  rates.putBack('ada', single);
+  await clock.pass(20);
+  assert.equal((await waiting).kind, 'too_fast');
+});
+
 test('an edited rate counts at once', async () => {
   const { options } = createQuotaScene();
   const rates = new Rates(options);
