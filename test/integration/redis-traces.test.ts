@@ -104,6 +104,23 @@ test('steps are remembered over one rotation and forgotten with the next', async
   assert.equal(await number(redis.say('HEXISTS', earlier, `:${order.id}`)), 0);
 });
 
+test('however old they are, steps are remembered until sixteen follow', async (t) => {
+  const redis = await startRedisServer(t);
+  const { ledger } = await openWithDeadline(t, redis.url);
+  const steps = Array.from({ length: 16 }, () => aDraw({ counters: many }));
+  for (const step of steps) {
+    await ledger.draw(step);
+    await age(redis);
+  }
+  const [latest, earlier] = names.steps('a');
+  assert.equal(await number(redis.say('EXISTS', earlier)), 0);
+  await ledger.draw(aDraw({ counters: many }));
+  assert.deepEqual(
+    await Promise.all([latest, earlier].map((name) => number(redis.say('HLEN', name)))),
+    [4, 19],
+  );
+});
+
 test('a step is remembered for an hour, however long ago the first of its kind was', async (t) => {
   const redis = await startRedisServer(t);
   const { ledger } = await openWithDeadline(t, redis.url);
@@ -125,15 +142,22 @@ test('a draw or units given back are not taken again when they are forgotten, no
   const taken = { draw: aDraw({ counters: many, want: 50 }), back: someUnits({ counters: many, units: 10 }) };
   const late = { draw: aDraw({ counters: many }), back: someUnits({ counters: many }) };
   const charge = someUnits({ counters: many, units: 3 });
+  const lower = someUnits({ counters: many });
   await ledger.draw(taken.draw);
   await ledger.giveBack(taken.back);
   await rotate(redis, ledger);
   // A step that was on its way for a moment is taken, although later ones came before it.
   await ledger.giveBack(late.back);
   assert.equal(await usedOf(ledger, many), String(50 - 10 + 18 - 1));
-  await rotate(redis, ledger);
+  let highest = lower;
+  await rotate(redis, ledger, async () => {
+    highest = someUnits({ counters: many });
+    await ledger.giveBack(highest);
+    await ledger.giveBack(lower);
+  });
   await rotate(redis, ledger);
   const used = await usedOf(ledger, many);
+  await ledger.giveBack(highest);
   for (const { draw, back } of [taken, late]) {
     await assert.rejects(ledger.draw(draw), (error) => {
       return error instanceof StoreUnavailable && !error.mayHaveHappened;
@@ -163,10 +187,20 @@ test('what dead processes told goes when many have told, and what living ones to
 });
 
 /** Makes Redis begin to remember the steps of a process anew; eighteen units are drawn for it. */
-async function rotate(redis: RedisServer, ledger: Ledger): Promise<void> {
+async function rotate(
+  redis: RedisServer,
+  ledger: Ledger,
+  takeLastSteps?: () => Promise<void>,
+): Promise<void> {
   for (let step = 0; step < 17; step += 1) await ledger.draw(aDraw({ counters: many }));
-  await redis.say('HSET', names.steps('a')[0], 'begun', Date.now() - 11_000);
+  await takeLastSteps?.();
+  await age(redis);
   await ledger.draw(aDraw({ counters: many }));
+}
+
+/** Makes it long enough ago that Redis began to remember the steps of a process. */
+async function age(redis: RedisServer): Promise<void> {
+  await redis.say('HSET', names.steps('a')[0], 'begun', Date.now() - 11_000);
 }
 
 /** How long Redis keeps a counter after its period. */
