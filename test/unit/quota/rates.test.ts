@@ -203,19 +203,27 @@ test('who came while another was told no is told so with him, as long as that is
   );
 });
 
-test('who came while the store failed another hears of it with him, and of the same', async () => {
-  const { clock, options } = createQuotaScene();
-  const broken = new StoreUnavailable('gone', { mayHaveHappened: false });
-  const takeCells = async () => new Promise<never>((_, reject) => void clock.after(20, () => reject(broken)));
-  const ledger = { ...options.ledger, takeCells };
-  const rates = new Rates({ ...options, ledger });
-  const heard: unknown[] = [];
-  for (let count = 0; count < 3; count += 1) {
-    take(rates, slow).catch((error: unknown) => void heard.push(error));
-  }
-  await clock.pass(20);
-  assert.deepEqual(heard, [broken, broken, broken]);
-});
+for (const [name, broken, told] of [
+  ['the store failed another', new StoreUnavailable('gone', { mayHaveHappened: false }), []],
+  ['the program failed another, which is told', new TypeError('a bug'), [TypeError]],
+] as const) {
+  test(`who came while ${name} hears of it with him, and of the same`, async () => {
+    const { clock, options, problems } = createQuotaScene();
+    const takeCells = async () =>
+      new Promise<never>((_, reject) => void clock.after(20, () => reject(broken)));
+    const rates = new Rates({ ...options, ledger: { ...options.ledger, takeCells } });
+    const heard: unknown[] = [];
+    for (let count = 0; count < 3; count += 1) {
+      take(rates, slow).catch((error: unknown) => void heard.push(error));
+    }
+    await clock.pass(20);
+    assert.deepEqual(heard, [broken, broken, broken]);
+    assert.deepEqual(
+      problems.map((problem) => (problem as Error).constructor),
+      told,
+    );
+  });
+}
 
 test('a cell that was put back serves the next request', async () => {
   const { options } = createQuotaScene();
