@@ -24,6 +24,7 @@ test('everything expires by itself, except the usage of a lifetime', async (t) =
   await ledger.takeCells({ keyId: 'key', name: 'rate', intervalMs: 60_000, burst: 2, want: 1 });
   await ledger.enter({ keyId: 'key', placeId: 'p', limit: 1, expiresInMs: 60_000 });
   await ledger.stay({ keyId: 'other', placeId: 'p', expiresInMs: 60_000 });
+  await ledger.resetUsage('key', [aCounter({ name: 'never counted' })]);
   const all = (await redis.say('KEYS', '*')).split('\r\n').filter((line) => line.startsWith('gatehouse:'));
   assert.equal(all.length, 10, all.join('\n'));
   for (const name of all) {
@@ -85,6 +86,19 @@ test('a place of a clock that was ahead is free', async (t) => {
   await redis.say('ZADD', names.places(), Date.now() + 2 * HOUR, 'a');
   assert.equal(await ledger.enter({ ...order, placeId: 'b' }), 'entered');
   assert.equal(await number(redis.say('ZCARD', names.places())), 1);
+});
+
+test('a place that has expired belongs to nobody, and goes when another is taken', async (t) => {
+  const redis = await startRedisServer(t);
+  const { ledger } = await openWithDeadline(t, redis.url);
+  const order = { keyId: 'key', placeId: 'a', limit: 1, expiresInMs: 15_000 };
+  await ledger.enter({ ...order, placeId: 'b' });
+  await redis.say('ZADD', names.places(), Date.now() - 1000, 'a');
+  assert.equal(await ledger.enter(order), 'full');
+  assert.equal(await ledger.enter({ ...order, placeId: 'c', limit: 2 }), 'entered');
+  assert.equal(await number(redis.say('ZCARD', names.places())), 2);
+  await ledger.stay({ ...order, placeId: 'b', expiresInMs: 1000 });
+  assert.ok((await number(redis.say('PTTL', names.places()))) > 10_000, 'the other place lives on');
 });
 
 test('steps are remembered over one rotation and forgotten with the next', async (t) => {
@@ -174,6 +188,7 @@ test('what dead processes told goes when many have told, and what living ones to
   const redis = await startRedisServer(t);
   const { ledger } = await openWithDeadline(t, redis.url);
   const counter = aCounter({ limit: 1_000 });
+  await ledger.charge(someUnits({ counters: [counter], units: 400, holder: 'holds none' }));
   await ledger.draw(aDraw({ counters: [counter], want: 5, holder: 'alive' }));
   const dead = Array.from({ length: 80 }, (_, index) => [
     `h:dead-${index}`,
