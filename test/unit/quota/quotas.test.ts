@@ -329,9 +329,15 @@ test('a quota that cannot be reckoned refuses its requests, and leaves nothing t
   await grant(quotas, aPlan({ rate, concurrency }));
 });
 
-test('a request that costs nothing passes an exhausted quota', async () => {
-  const { options } = createQuotaScene();
-  await grant(new Quotas(options), aPlan({ quotas: [aQuota(0)] }), 0);
+test('a request that costs nothing passes an exhausted quota, and the store is asked for none', async () => {
+  const { options, ledger } = createQuotaScene();
+  const quotas = new Quotas(options);
+  const free = await grant(quotas, aPlan({ quotas: [aQuota(0)] }), 0);
+  free.correctCost(5);
+  free.settle(ok);
+  await grant(quotas, aPlan());
+  await quotas.drain();
+  assert.equal(ledger.calls.size, 0);
 });
 
 test('an outage is told as such, or passed over when the plan says so, and leaves nothing taken', async () => {
@@ -403,10 +409,11 @@ for (const [name, limits] of [
   });
 }
 
-test('a grant whose rate could not be asked is marked', async () => {
+test('a request whose rate could not be asked is refused, or its grant marked when the plan allows it', async () => {
   const { options, weather } = createQuotaScene();
   const quotas = new Quotas(options);
   weather.refuses = true;
+  assert.equal((await refuse(quotas, aPlan({ rate }))).code, 'quota_unavailable');
   const given = await grant(quotas, aPlan({ rate, onStoreFailure: 'allow' }));
   assert.ok(given.owed);
 });
