@@ -314,6 +314,16 @@ test('units that come back do not overtake: the first in line is served first', 
   assert.deepEqual(served, [5, 1]);
 });
 
+test('a cheap request does not overtake a dear one that waits for more than is held', async () => {
+  const scene = createQuotaScene();
+  const leases = new Leases(scene.options);
+  await warmUp(scene, leases);
+  const served: number[] = [];
+  const asked = [5000, 1].map(async (cost) => served.push((await take(leases, plan, cost)).units));
+  await Promise.all(asked);
+  assert.deepEqual(served, [5000, 1]);
+});
+
 test('many requests that fail at once leave no more than a lease behind', async () => {
   const scene = createQuotaScene();
   const leases = new Leases(scene.options);
