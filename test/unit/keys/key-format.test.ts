@@ -83,5 +83,6 @@ test('what is shown of a secret leaves its strength', () => {
   assert.match(format.startOf(format.create()), /^gh_.{4}$/);
   assert.equal(format.startOf('short-foreign-secret'), '');
   assert.equal(format.startOf('gh_abcd'), '', 'one of others that begins as ours do');
-  assert.equal(format.startOf('a-foreign-secret-that-is-long'), 'a-fo');
+  assert.equal(format.startOf('x'.repeat(23)), '', 'one character short of enough');
+  assert.equal(format.startOf('x'.repeat(24)), 'xxxx');
 });
