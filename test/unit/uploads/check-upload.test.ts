@@ -264,8 +264,10 @@ describe('a form that breaks its rule is refused in a sentence that names field 
 describe('a form of too many parts', () => {
   it('is refused even where any file is allowed', async () => {
     const parts = Array.from({ length: 1001 }, () => ({ ...file, name: 'other', data: '' }));
-    const { problem } = await run(formBody(parts), { ...form, others: 'allow', sizeMax: 1_000_000 });
+    const rule = { ...withFile({ required: false }), others: 'allow', sizeMax: 1_000_000 } as const;
+    const { problem } = await run(formBody(parts), rule);
     assert.equal(problem?.publicMessage, 'The form must have at most 1000 parts');
+    assert.equal((await run(formBody(parts.slice(1)), rule)).problem, undefined);
   });
 });
 
@@ -283,6 +285,12 @@ describe('a form that keeps its rule comes out byte for byte', () => {
       [file],
       withFile({ sizeMax: samples.wav.length, sizeMin: samples.wav.length }),
     ],
+    'a file name that ends in one of those asked for': [[file], withFile({ extensions: ['mp3', 'wav'] })],
+    'a file name of exactly the limit, in characters': [
+      [{ ...file, fileName: `${'👩'.repeat(96)}.wav` }],
+      form,
+    ],
+    'a text field of exactly the limit': [[{ name: 'note', data: 'x'.repeat(100) }, file], form],
     'no file where none is required': [[note], withFile({ required: false })],
     'any file where types are not limited': [
       [{ ...file, data: samples.exe }],
