@@ -397,6 +397,23 @@ describe('a Content-Type of a bare file that is malformed', () => {
   }
 });
 
+describe('the charset that a text declares', () => {
+  for (const [charset, code] of [
+    ['"UTF-8"', undefined],
+    ['us-ascii', undefined],
+    ['utf-7', 'file_unsupported'],
+    ['"utf-16"', 'file_unsupported'],
+  ] as const) {
+    it(`${charset} ${code === undefined ? 'passes' : 'is refused'}`, async () => {
+      const type = `text/plain; charset=${charset}`;
+      const bare = await run(samples.text, { ...raw, types: ['text/plain'] }, { contentType: type });
+      const part = formBody([{ ...file, fileName: 'a.txt', type, data: samples.text }]);
+      const inForm = await run(part, withFile({ types: ['text/plain'] }));
+      assert.deepEqual([bare.problem?.code, inForm.problem?.code], [code, code]);
+    });
+  }
+});
+
 describe('the least size of a bare file', () => {
   it('is asked of it, and of nothing that is as large', async () => {
     const { length } = samples.wav;
