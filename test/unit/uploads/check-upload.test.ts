@@ -471,6 +471,20 @@ describe('a body that streams through its check', () => {
     await checked.return();
   });
 
+  it('shows no byte of what stands before the first file until its type has passed', async () => {
+    const refusedFile = { ...file, data: samples.exe };
+    const { passed, problem } = await run(formBody([note, note, refusedFile]), form, { size: 50 });
+    assert.deepEqual([problem?.code, passed], ['file_unsupported', 0]);
+  });
+
+  it('holds no file back that others: allow lets through', async () => {
+    const rule = { ...withFile({ required: false }), others: 'allow' } as const;
+    const body = formBody([{ ...file, name: 'more', data: wav(9000) }]).subarray(0, -40);
+    const { passed, problem } = await run(body, rule, { size: 500 });
+    assert.equal(problem?.code, 'file_ambiguous');
+    assert.ok(passed > 8000, `${passed} bytes came out`);
+  });
+
   it('shows no byte of a later file before its type has passed', async () => {
     const parts = [file, { ...file, data: Buffer.concat([samples.exe, Buffer.alloc(30_000)]) }];
     const body = formBody(parts);
