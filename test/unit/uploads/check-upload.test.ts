@@ -99,6 +99,11 @@ const refused: Readonly<Record<string, Case>> = {
     parts: [file, { ...file, name: 'other' }],
     says: ['body_invalid', 'Files are taken only as file'],
   },
+  'any file where none is named': {
+    parts: [file],
+    rule: { ...form, files: new Map() },
+    says: ['body_invalid', 'The form must hold no file'],
+  },
   'a text renamed to .wav': {
     parts: [{ ...file, data: samples.text }],
     says: ['file_unsupported', 'file must be one of audio/wav, audio/mpeg'],
