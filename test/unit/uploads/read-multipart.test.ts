@@ -376,6 +376,7 @@ describe('the boundary of a Content-Type', () => {
     "multipart/form-data; boundary*=us-ascii''abc; boundary=def",
     'multipart/form-data; boundary*0=ab; boundary*1=c',
     'multipart/form-data; boundary=abc; x=1',
+    'multipart/form-data; boundary=abc; x=utf-8',
     'multipart/form-data; boundary=abc; charset=utf-7',
     'multipart/form-data; boundary=abc; charset=utf-8; charset=utf-8',
     'multipart/form-data; boundary=-----',
