@@ -378,6 +378,7 @@ describe('a body that is the bare file', () => {
       `multipart/form-data; boundary=${boundary}`,
       'file_unsupported',
     ],
+    'that is short and of another type is refused': [Buffer.from('hello'), 'audio/wav', 'file_unsupported'],
     'that is empty is missing': [Buffer.alloc(0), 'audio/wav', 'file_missing'],
     'that is too large is refused': [wav(20_000), 'audio/wav', 'file_too_large'],
   };
@@ -388,6 +389,18 @@ describe('a body that is the bare file', () => {
       assert.ok(code === undefined ? passed === body.length : passed < body.length || body.length === 0);
     });
   }
+});
+
+describe('a bare file whose type is not limited', () => {
+  it('passes as it comes', async () => {
+    const body = samples.exe;
+    const rule = { ...raw, types: undefined };
+    const { passed, problem } = await run(body, rule, { contentType: 'audio/wav', size: 100 });
+    assert.deepEqual([problem, passed], [undefined, body.length]);
+    const arriving = checkUpload({ contentType: undefined, body: chunksOf(wav(9000), 500) }, rule);
+    assert.equal((await arriving.next()).value?.length, 500, 'nothing waits for a type');
+    await arriving.return();
+  });
 });
 
 describe('a Content-Type of a bare file that is malformed', () => {
@@ -480,6 +493,37 @@ describe('a body that streams through its check', () => {
     const refusedFile = { ...file, data: samples.exe };
     const { passed, problem } = await run(formBody([note, note, refusedFile]), form, { size: 50 });
     assert.deepEqual([problem?.code, passed], ['file_unsupported', 0]);
+  });
+
+  it('shows no byte of a bare file before its type has passed', async () => {
+    const body = Buffer.concat([samples.mp3, Buffer.alloc(9000)]);
+    const { passed, problem } = await run(body, raw, { contentType: undefined, size: 100 });
+    assert.deepEqual([problem?.code, passed], ['file_unsupported', 0]);
+  });
+
+  it('lets a bare file through as soon as its type has passed', async () => {
+    const chunks = await Array.fromAsync(chunksOf(wav(90_000), 5000));
+    const { length } = chunks;
+    const body = (async function* (): AsyncGenerator<Buffer, void> {
+      while (chunks.length > 0) yield chunks.shift()!;
+    })();
+    const arriving = checkUpload({ contentType: 'audio/wav', body }, { ...raw, sizeMax: 100_000 });
+    await arriving.next();
+    assert.ok(chunks.length > length / 3, `${chunks.length} of ${length} chunks were not read yet`);
+    await arriving.return();
+  });
+
+  it('takes no chunk without bytes for the last', async () => {
+    const body = formBody([file]);
+    const arriving = (async function* (): AsyncGenerator<Buffer, void> {
+      yield body;
+      yield Buffer.alloc(0);
+    })();
+    const rule = withFields({ check: () => 'no' });
+    await assert.rejects(
+      checkUpload({ contentType: contentTypeOf(rule), body: arriving }, rule).next(),
+      Refusal,
+    );
   });
 
   it('holds no file back that others: allow lets through', async () => {
