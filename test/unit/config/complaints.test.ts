@@ -500,6 +500,15 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     says: ['5:5: keys[0]: needs a secret or a hash'],
   },
   {
+    name: 'keys and a token without a secret, which is not the same one',
+    text: `${keys('{ id: a, plan: free }', '{ id: b, plan: free }')}admin: { tokens: [{ name: ada, role: read }] }\n`,
+    says: [
+      '5:5: keys[0]: needs a secret or a hash',
+      '6:5: keys[1]: needs a secret or a hash',
+      '7:19: admin.tokens[0]: needs a token or a hash',
+    ],
+  },
+  {
     name: 'an empty secret',
     text: keys('{ id: a, plan: free, secret: "" }'),
     says: ['5:26: keys[0].secret: is empty'],
