@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { periodUnits } from '../../../src/config/plan-rule.ts';
 import { createKeyFormat } from '../../../src/keys/key-format.ts';
 import { readKeyFields } from '../../../src/keys/read-key-fields.ts';
 import { aPlan } from '../../helpers/lease-scene.ts';
@@ -28,6 +29,7 @@ const refused: readonly (readonly [string, unknown, string])[] = [
   ['labels', ['a'], 'labels is not a mapping of names to texts'],
   ['labels', { a: { toString: 1 } }, 'labels.a is not text of up to 200 characters'],
   ['labels', { a: 'x\u202e' }, 'labels.a is not text of up to 200 characters'],
+  ['labels', { a: 'x'.repeat(201) }, 'labels.a is not text of up to 200 characters'],
   ['quotas', ['monthly'], 'quotas[0] is not a mapping of name, limit, per and timezone'],
   [
     'quotas',
@@ -44,7 +46,20 @@ const refused: readonly (readonly [string, unknown, string])[] = [
     [{ name: 'q', limit: 1, per: 'day', timezone: '+01:00' }],
     'quotas[0].timezone is not a time zone of a period, write UTC or a name such as Europe/Berlin',
   ],
+  ['quotas', [{ limit: 1 }], 'quotas[0].name is not text'],
+  [
+    'quotas',
+    [{ name: 'q', limit: 1, period: 'day' }],
+    'quotas[0] has a field other than name, limit, per, timezone',
+  ],
+  [
+    'quotas',
+    [{ name: 'q', limit: 1, per: 'decade' }],
+    `quotas[0].per is not a period, choose from ${periodUnits.join(', ')}`,
+  ],
   ['plan', 7, 'plan is not text'],
+  ['plan', null, 'plan is not text'],
+  ['enabled', null, 'enabled is neither true nor false'],
   ['enabled', 'yes', 'enabled is neither true nor false'],
 ];
 for (const [field, value, says] of refused) {
@@ -55,6 +70,30 @@ for (const [field, value, says] of refused) {
       message: says,
     });
   });
+}
+
+test('each list has room for so many entries, and not for one more', () => {
+  for (const { field, most, written } of [
+    { field: 'networks', most: 64, written: (count: number) => numbered(count, (at) => `10.0.0.${at}`) },
+    {
+      field: 'quotas',
+      most: 16,
+      written: (count: number) => numbered(count, (at) => ({ name: `q${at}`, limit: 1, per: 'day' })),
+    },
+    {
+      field: 'labels',
+      most: 32,
+      written: (count: number) => Object.fromEntries(numbered(count, (at) => [`l${at}`, 'x'])),
+    },
+  ]) {
+    assert.equal(Object.keys(readKeyFields({ [field]: written(most) }, rules)).length, 1);
+    const more = new RegExp(`^KeyProblem: ${field} has more than ${most} `);
+    assert.throws(() => readKeyFields({ [field]: written(most + 1) }, rules), more);
+  }
+});
+
+function numbered<T>(count: number, write: (at: number) => T): readonly T[] {
+  return Array.from({ length: count }, (_, at) => write(at));
 }
 
 test('what is in order is taken, an instant of 1970 among it', () => {
