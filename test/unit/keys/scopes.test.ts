@@ -8,6 +8,8 @@ for (const { scopes, path, covered } of [
   { scopes: [], path: '/x', covered: true },
   { scopes: ['names'], path: '/x', covered: true },
   { scopes: ['name'], path: '/x', covered: false },
+  { scopes: ['name'], path: '/name', covered: false },
+  { scopes: ['name'], path: '/ame', covered: false },
   { scopes: ['/v1/*'], path: '/v1/a/b', covered: true },
   { scopes: ['/v1/*'], path: '/v1', covered: false },
   { scopes: ['/v1/*'], path: '/v2/a', covered: false },
