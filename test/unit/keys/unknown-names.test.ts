@@ -25,6 +25,11 @@ test('what may be a secret is not told, and neither is what is no name', () => {
   }
 });
 
+test('where a secret may be short no name is told', () => {
+  const tell = createUnknownNames('field', ['plan'], { mayName: false });
+  assert.deepEqual(tell('s3cret'), [{ field: '', message: 'there is no such field, choose from plan' }]);
+});
+
 test('of very many names only some are told: each is compared with all that there are', () => {
   const tell = createUnknownNames('field', ['plan']);
   const told = Array.from({ length: 1000 }, (_, at) => tell(`n${at}`)).flat();
