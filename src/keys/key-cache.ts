@@ -81,9 +81,8 @@ export function createKeyCache(): KeyCache {
     keep(digest, found, { readAt, asOf }) {
       if (found === undefined) {
         known.delete(digest);
-        // It may have been added since it was asked for.
+        // It may have been added since it was asked for; what was unknown before that is forgotten already.
         if (asOf === changes) unknown.set(digest, readAt);
-        else unknown.delete(digest);
         return;
       }
       const entry = { found, readAt, asOf };
