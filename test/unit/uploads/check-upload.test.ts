@@ -391,6 +391,43 @@ describe('a body that is the bare file', () => {
   }
 });
 
+describe('the type of a bare file', () => {
+  const noise = Buffer.alloc(100, 0xaa);
+  const cases = {
+    'is shown by its content where only a kind is asked for': [
+      ['audio/*'],
+      undefined,
+      samples.wav,
+      undefined,
+    ],
+    'has to be declared where no content shows it': [
+      ['application/x-own'],
+      undefined,
+      noise,
+      'file_unsupported',
+    ],
+    'is taken as declared where no content shows it': [
+      ['application/x-own'],
+      'application/x-own',
+      noise,
+      undefined,
+    ],
+    'is not text when a large one breaks off within a character': [
+      ['text/plain'],
+      'text/plain',
+      Buffer.concat([Buffer.alloc(20_000, 'text '), Buffer.from([0xc3])]),
+      'file_unsupported',
+    ],
+  } as const;
+  for (const [name, [types, contentType, body, code]] of Object.entries(cases)) {
+    it(name, async () => {
+      const rule = { ...raw, types, sizeMax: 100_000 };
+      const { problem } = await run(body, rule, { contentType, size: 50 });
+      assert.equal(problem?.code, code);
+    });
+  }
+});
+
 describe('a bare file whose type is not limited', () => {
   it('passes as it comes', async () => {
     const body = samples.exe;
@@ -418,6 +455,7 @@ describe('a Content-Type of a bare file that is malformed', () => {
 describe('the charset that a text declares', () => {
   for (const [charset, code] of [
     ['"UTF-8"', undefined],
+    ['utf8', undefined],
     ['us-ascii', undefined],
     ['utf-7', 'file_unsupported'],
     ['"utf-16"', 'file_unsupported'],
