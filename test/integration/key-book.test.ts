@@ -235,6 +235,26 @@ function bookRules(address: StoreKind['address']): void {
     assert.deepEqual(faults, ['1: somebody else keeps changing the key']);
   });
 
+  test('a key of the file is judged by the file, and nothing about its secret is shown', async (t) => {
+    const { bookBy } = await open(t);
+    const like = format.create().slice(0, -1);
+    const staticKeys = ['k-demo', like].map((secret, at) => ({
+      ...rules.staticKeys[0]!,
+      id: `demo-${at}`,
+      digest: digestOf(secret),
+    }));
+    const book = bookBy({ ...rules, staticKeys });
+    for (const [at, secret] of ['k-demo', like].entries()) {
+      const { valid, key, secret: number } = await book.verify(secret);
+      assert.deepEqual(
+        [valid, key?.id, key?.createdAt, key?.secrets, number],
+        [true, `demo-${at}`, null, [], null],
+      );
+    }
+    assert.equal((await book.verify(`${like}x`)).reason, 'mistyped');
+    assert.equal((await book.verify('')).reason, 'missing');
+  });
+
   test('an import takes no secret of a key in the file, which would be found first', async (t) => {
     const { book } = await open(t);
     const { faults, options } = collectFaults({ update: false });
