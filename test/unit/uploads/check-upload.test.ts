@@ -400,6 +400,18 @@ describe('the type of a bare file', () => {
       samples.wav,
       undefined,
     ],
+    'has to be shown by its content where one of its names is that of a text': [
+      ['text/rtf'],
+      'text/rtf',
+      samples.text,
+      'file_unsupported',
+    ],
+    'is open where it is declared as any bytes': [
+      ['audio/wav'],
+      'binary/octet-stream',
+      samples.wav,
+      undefined,
+    ],
     'has to be declared where no content shows it': [
       ['application/x-own'],
       undefined,
