@@ -44,13 +44,9 @@ export function typesOfSignature(mime: string): readonly string[] {
   return signatureMeans.get(type) ?? [type];
 }
 
-/** Whether a type is plain text: it has no signature, so all of the file is checked to be text. */
+/** Whether a canonical type is plain text: it has no signature, so all of the file is checked to be text. */
 export function isTextType(type: string): boolean {
-  return (
-    (type.startsWith('text/') && type !== 'text/rtf') ||
-    /\+(?:json|xml|yaml)$/.test(type) ||
-    textApplications.has(type)
-  );
+  return type.startsWith('text/') || /\+(?:json|xml|yaml)$/.test(type) || textApplications.has(type);
 }
 
 const synonyms: readonly (readonly [canonical: string, ...others: string[]])[] = [
