@@ -80,6 +80,7 @@ export function createKeyCache(): KeyCache {
     },
     keep(digest, found, { readAt, asOf }) {
       if (found === undefined) {
+        if (asOf < (known.get(digest)?.asOf ?? 0)) return; // it was found since
         known.delete(digest);
         // It may have been added since it was asked for; what was unknown before that is forgotten already.
         if (asOf === changes) unknown.set(digest, readAt);
