@@ -5,7 +5,7 @@ import type { Scene } from './poll.ts';
 
 /**
  * Says what the upstream does once a whole request is there, and again for each further request on the
- * connection. Connections count from 0.
+ * connection. Connections count from 0; those on which nothing was sent do not, as a gateway only tries them.
  */
 export type RawScript = (socket: Socket, requestBytes: Buffer, connectionIndex: number) => void;
 
@@ -13,9 +13,9 @@ export type RawScript = (socket: Socket, requestBytes: Buffer, connectionIndex: 
 export interface RawUpstream {
   readonly port: number;
   readonly url: string;
-  /** All bytes received, one entry for each connection in the order they were opened. */
+  /** All bytes received, one entry for each connection in the order in which they began to send. */
   readonly received: Buffer[];
-  /** The open connections. */
+  /** The open connections; the one that began to send last is the last. */
   readonly sockets: ReadonlySet<Socket>;
   script: RawScript;
   close(): Promise<void>;
@@ -26,11 +26,16 @@ export async function startRawUpstream(t: Scene, script: RawScript = () => {}): 
   const received: Buffer[] = [];
   const sockets = new Set<Socket>();
   const server = createServer({ noDelay: true }, (socket) => {
-    const index = received.push(Buffer.alloc(0)) - 1;
+    let index = -1;
     let request = Buffer.alloc(0);
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
     socket.on('error', () => socket.destroy());
+    socket.once('data', () => {
+      index = received.push(Buffer.alloc(0)) - 1;
+      sockets.delete(socket);
+      sockets.add(socket);
+    });
     socket.on('data', (chunk: Buffer) => {
       received[index] = Buffer.concat([received[index]!, chunk]);
       request = Buffer.concat([request, chunk]);
