@@ -2,7 +2,7 @@ import type { Agent, AgentOptions, ServerResponse } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { TLSSocket } from 'node:tls';
+import type { TLSSocket } from 'node:tls';
 import { serverNameOf } from '../../config/addresses.ts';
 import type { UpstreamConfig } from '../../config/config.ts';
 import { http } from '../../wire/http.ts';
@@ -69,19 +69,28 @@ function createAgent(target: URL, trust: Trust, bounds: AgentOptions): Agent {
   const servername = serverNameOf(bareHost(target)) ?? '';
   // Its own memory of sessions would keep one that a server leaves unanswered.
   const memory = { maxCachedSessions: 0 };
-  return forgetful(new HttpsAgent({ ...options, ...memory, servername, ALPNProtocols: protocols, ...trust }));
+  const tls = { servername, ALPNProtocols: protocols, ...trust };
+  return forgetful(resuming(new HttpsAgent({ ...options, ...memory, ...tls })));
 }
 
 /** Makes the resolver hold nothing of a request that was given up, and a kept connection nothing of the request it was opened for. */
 function forgetful(agent: Agent): Agent {
   const connect = agent.createConnection.bind(agent);
-  const session = new TlsSession();
   agent.createConnection = (options, callback) => {
     // Node keeps this very object for as long as the connection: up to 16 KB, with the credentials of the first request.
     Reflect.deleteProperty(options, 'headers');
-    const withSession = { ...options, ...session.offer };
-    const connection = openByName((lookup) => connect({ ...withSession, lookup }, callback) as Duplex);
-    if (connection instanceof TLSSocket) session.follow(connection);
+    return openByName((lookup) => connect({ ...options, lookup }, callback) as Duplex);
+  };
+  return agent;
+}
+
+/** Makes each connection offer the TLS session of the last. */
+function resuming(agent: HttpsAgent): HttpsAgent {
+  const connect = agent.createConnection.bind(agent);
+  const session = new TlsSession();
+  agent.createConnection = (options, callback) => {
+    const connection = connect({ ...options, ...session.offer }, callback) as TLSSocket;
+    session.follow(connection);
     return connection;
   };
   return agent;
