@@ -17,12 +17,15 @@ export interface QuotaReading {
   readonly isNearLimit: boolean;
 }
 
-/** Reads the quotas of a lease; none until the store has said something about these periods. */
+/**
+ * Reads the quotas of a lease; none before the store has first said something. Until it says something about new periods, an
+ * answer tells how those ended in which its request began.
+ */
 export function readQuotas(lease: Lease, time: StoreTime, mono: number): readonly QuotaReading[] {
-  const { used } = lease;
+  const { lastUsed: used, lastCounters: counters } = lease;
   if (used === undefined) return [];
   const now = time.earliest(mono);
-  return lease.counters.map(({ name, limit, periodStart, periodEnd }, index) => {
+  return counters.map(({ name, limit, periodStart, periodEnd }, index) => {
     const spent = Math.max(0, (used[index] ?? limit) - lease.units);
     const warnAt = lease.plan.quotas[index]?.warnAt;
     const endless = periodEnd === endOfTime;

@@ -17,7 +17,7 @@ export function createWarnings(keptMax = 100_000): Warnings {
     findNew(lease, readings) {
       let found: QuotaReading[] | undefined;
       for (const [index, reading] of readings.entries()) {
-        const periodStart = lease.counters[index]?.periodStart;
+        const periodStart = lease.lastCounters[index]?.periodStart;
         const period = lease.plan.quotas[index]?.period;
         if (!reading.isNearLimit || periodStart === undefined || period === undefined) continue;
         // Only periods of one rule follow one another: after a change of plan the month begins before the day that has been told of.

@@ -54,7 +54,8 @@ export class Lease {
   /** No longer in the book: it holds nothing ahead, and what comes back for it goes to the store. */
   gone = false;
   #counting = noneYet;
-  #used: readonly number[] | undefined;
+  #lastUsed: readonly number[] | undefined;
+  #lastCounters = noneYet.counters;
   #units = 0;
   #told = 0;
   /** Units drawn ahead by the last draw, and the level at which the next draw starts before they are gone. */
@@ -97,7 +98,17 @@ export class Lease {
 
   /** What the store last said of each counter, this process's own units included; undefined = nothing yet. */
   get used(): readonly number[] | undefined {
-    return this.#used;
+    return this.#lastCounters === this.counters ? this.#lastUsed : undefined;
+  }
+
+  /** What the store last said, if not of the current periods then of those before. */
+  get lastUsed(): readonly number[] | undefined {
+    return this.#lastUsed;
+  }
+
+  /** The counters of `lastUsed`. */
+  get lastCounters(): readonly Counter[] {
+    return this.#lastCounters;
   }
 
   /** Whether what is held may be spent now: all of its periods run, and no clock has jumped since. */
@@ -118,7 +129,6 @@ export class Lease {
   /** Points the empty lease at the periods that run at `at` by the store's clock. */
   enterPeriods(at: number, trust: number): void {
     this.#counting = countingAt(this.plan, at, trust);
-    this.#used = undefined;
     this.#resize(0);
     this.#deniedUntil = 0;
   }
@@ -201,14 +211,14 @@ export class Lease {
   fill(units: number, used: readonly number[], held: number): void {
     this.#units += units;
     this.#told = Math.max(0, held + units);
-    this.#used = used;
+    this.#noteAnswer(used);
     this.#deniedUntil = 0;
     this.#resize(this.#size);
   }
 
   /** The store has fewer units left than were asked for. */
   noteExhausted(used: readonly number[]): void {
-    this.#used = used;
+    this.#noteAnswer(used);
     this.#resize(0);
   }
 
@@ -245,9 +255,10 @@ export class Lease {
 
   /** The answer to a request that the quotas turn away: a costly one may have to wait for another period than a cheap one. */
   deny(cost: number): Denial {
+    const { used } = this;
     let until = 0;
     for (const [index, { limit, periodEnd }] of this.counters.entries()) {
-      const left = limit - (this.#used?.[index] ?? 0) + this.#units;
+      const left = limit - (used?.[index] ?? 0) + this.#units;
       if (left >= cost) continue;
       // A request for more than a quota ever has waits in vain, as does one on a lifetime that is used up.
       until = Math.max(until, limit < cost ? endOfTime : periodEnd);
@@ -257,17 +268,19 @@ export class Lease {
 
   /** Units that the key has left over all of its quotas by the store's last answer, without those held here. */
   get remainingInStore(): number {
-    if (this.#used === undefined) return Number.MAX_SAFE_INTEGER;
+    const { used } = this;
+    if (used === undefined) return Number.MAX_SAFE_INTEGER;
     let least = Number.MAX_SAFE_INTEGER;
     for (const [index, counter] of this.counters.entries()) {
-      least = Math.min(least, counter.limit - (this.#used[index] ?? 0));
+      least = Math.min(least, counter.limit - (used[index] ?? 0));
     }
     return Math.max(0, least);
   }
 
   /** Notes units charged to the store or given back to it, so that what is known of the rest stays near the truth. */
   noteUsed(units: number): void {
-    this.#used = this.#used?.map((used) => Math.max(0, used + units));
+    const { used } = this;
+    if (used !== undefined) this.#lastUsed = used.map((one) => Math.max(0, one + units));
   }
 
   /**
@@ -277,6 +290,11 @@ export class Lease {
   tellHeld(counters: readonly Counter[]): number {
     this.#told = this.counters === counters ? this.#units : Math.max(this.#told, this.#units);
     return this.#units;
+  }
+
+  #noteAnswer(used: readonly number[]): void {
+    this.#lastUsed = used;
+    this.#lastCounters = this.counters;
   }
 
   /** With a small lease each draw is noticed anyway, so none is drawn before another is used up. */

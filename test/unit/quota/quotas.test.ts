@@ -181,6 +181,25 @@ test('an answer tells what is left to the unit, also after units have gone back,
   assert.equal(ledger.calls.get('giveBack'), 2);
 });
 
+test('an answer after the end of its period tells how that ended, until the store has said something about the next', async () => {
+  const { options, clock, weather } = createQuotaScene(Date.UTC(2026, 4, 31, 23, 59, 59, 900));
+  const quotas = new Quotas(options);
+  const plan = aPlan({ quotas: [aQuota(5, 'month', { warnAt: 20 }), aQuota(9, 'year')] });
+  const late = await grant(quotas, plan);
+  assert.equal(late.describe().newWarnings.length, 1);
+  await clock.pass(150);
+  weather.takesMs = 100;
+  const next = grant(quotas, plan);
+  await runReady();
+  const notice = late.describe();
+  assert.equal(notice.headers['RateLimit-Policy'], '"month";q=5;w=2678400, "year";q=9;w=31536000');
+  assert.match(notice.headers['RateLimit'] ?? '', /^"month";r=4;t=0, "year";r=8;t=\d+$/);
+  assert.equal(notice.newWarnings.length, 0);
+  await clock.pass(200);
+  assert.equal((await next).describe().newWarnings.length, 1);
+  assert.match(late.describe().headers['RateLimit'] ?? '', /^"month";r=4;t=\d{7}, "year";r=7;t=\d+$/);
+});
+
 test('each quota of a key warns by itself, once', async () => {
   const { options } = createQuotaScene();
   const quotas = new Quotas(options);
