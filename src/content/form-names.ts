@@ -6,6 +6,8 @@ export function isFieldName(name: string): boolean {
     !/["\\;=&%<>]/.test(name) &&
     !unsafeText.test(name) &&
     name.trim() === name &&
+    // aiohttp drops it, and so reads `/file` as `file`.
+    !name.startsWith('/') &&
     // The first sets a charset in some parsers, the second a limit in PHP.
     name !== '_charset_' &&
     name !== 'MAX_FILE_SIZE' &&

@@ -86,6 +86,9 @@ const formInForm = /^(?:multipart\/|message\/|application\/x-www-form-urlencoded
 /** What a parser that looks for names with a pattern takes for one. */
 const nameParameter = /name\*?=/i;
 
+/** aiohttp 3 cuts the header at each semicolon and mends one such cut: with two it finds neither the name nor a file. */
+const twoSemicolons = /;.*;/;
+
 /** Browsers write a quote as %22; some parsers undo percent escapes (RFC 7578 §4.2), some HTML entities. */
 const escape = /%[0-9a-f]{2}|&#|&[a-z][a-z0-9]*;/i;
 
@@ -101,6 +104,9 @@ function readDisposition(value: string | undefined): Pick<PartHeader, 'name' | '
   if (!isFieldName(name)) throw ambiguous('a field name holds characters that parsers read differently');
   if (fileName !== undefined && (nameParameter.test(fileName) || escape.test(fileName))) {
     throw ambiguous('a file name holds an escape that parsers read differently');
+  }
+  if (fileName !== undefined && twoSemicolons.test(fileName)) {
+    throw ambiguous('a file name holds two semicolons');
   }
   return { name, fileName };
 }
