@@ -18,6 +18,14 @@ export function isFieldName(name: string): boolean {
 }
 
 /**
+ * The same for all names that some parser takes for one: to PHP `my.file`, `my file` and `my_file[]` are all `my_file`, and the last
+ * one counts; .NET looks a file up in any letter case.
+ */
+export function looseFieldName(name: string): string {
+  return name.replace(/\[.*/s, '').replace(/[ .]/g, '_').toUpperCase();
+}
+
+/**
  * Control characters, lone surrogates, and marks that reorder or hide text on screen. The two joiners are part of some scripts
  * and of many emoji.
  */

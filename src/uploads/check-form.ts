@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { printSize } from '../config/units.ts';
 import type { FileRule, FormRule } from '../config/upload-rule.ts';
+import { looseFieldName } from '../content/form-names.ts';
 import { Refusal } from '../refusals.ts';
 import { CollectedBytes } from '../wire/collected-bytes.ts';
 import { checkFileName, type FileNameRule } from './check-file-name.ts';
@@ -136,6 +137,9 @@ export class FormCheck implements PartHandler {
       // PHP drops it, and the files after it, one of which may be required.
       if (/\][^[]/.test(name))
         throw ambiguous('a file that no rule names has a name with text after brackets');
+      // An unchecked file would take the place of a checked one.
+      if (this.#isLooselyListed(name))
+        throw ambiguous('a file that no rule names has a name that some parsers take for the one of a rule');
       checkFileName(fileName, 'Every file', otherNames);
       this.#filesBegun += 1;
       return { kind: 'file', label: 'The file', rule: undefined, types: undefined };
@@ -151,6 +155,11 @@ export class FormCheck implements PartHandler {
     if (types) this.#undecided.push(types);
     this.#filesBegun += 1;
     return { kind: 'file', label: name, rule, types };
+  }
+
+  #isLooselyListed(name: string): boolean {
+    const loose = looseFieldName(name);
+    return [...this.#rule.files.keys()].some((listed) => looseFieldName(listed) === loose);
   }
 
   #openField(name: string): OpenField {

@@ -57,6 +57,11 @@ interface Case {
   readonly says: readonly [code: RefusalCode, message: string];
 }
 
+const likeARule: Case['says'] = [
+  'file_ambiguous',
+  'The form is not in canonical form: a file that no rule names has a name that some parsers take for the one of a rule',
+];
+
 const refused: Readonly<Record<string, Case>> = {
   'a missing file': { parts: [note], says: ['file_missing', 'file is missing'] },
   'an empty form': { parts: [], says: ['file_missing', 'file is missing'] },
@@ -156,6 +161,24 @@ const refused: Readonly<Record<string, Case>> = {
       'file_ambiguous',
       'The form is not in canonical form: a file that no rule names has a name with text after brackets',
     ],
+  },
+  'a name that PHP takes for the one of a rule, as an array, where other files are allowed': {
+    parts: [file, { ...file, name: 'file[]' }],
+    rule: { ...form, others: 'allow' },
+    says: likeARule,
+  },
+  'a name that PHP takes for the one of a rule, with an underscore, where other files are allowed': {
+    parts: [
+      { ...file, name: 'my_file' },
+      { ...file, name: 'my.file' },
+    ],
+    rule: { ...form, others: 'allow', files: new Map([['my_file', voice]]) },
+    says: likeARule,
+  },
+  'a name in capitals that .NET takes for the one of a rule, where other files are allowed': {
+    parts: [{ ...file, name: 'FILE' }, file],
+    rule: { ...form, others: 'allow' },
+    says: likeARule,
   },
   'a path as a file name where other files are allowed': {
     parts: [file, { ...file, name: 'other', fileName: '../a.wav' }],
