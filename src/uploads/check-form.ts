@@ -132,6 +132,13 @@ export class FormCheck implements PartHandler {
     const rule = this.#rule.files.get(name);
     if (!rule) {
       if (this.#rule.others === 'refuse') throw this.#unexpectedFile();
+      // Python's cgi, and all that look up files and texts together, would find its unchecked content as the value.
+      if (this.#isKnownField(name)) {
+        throw new Refusal('body_invalid', {
+          message: `${name} must be sent as text`,
+          detail: 'file in the place of a text field',
+        });
+      }
       // formidable 3 takes it for a text field, and as such the rule might refuse it.
       if (type === undefined) throw ambiguous('a file that no rule names declares no content type');
       // PHP drops it, and the files after it, one of which may be required.
@@ -210,8 +217,13 @@ export class FormCheck implements PartHandler {
 
   /** The name of a text field where the rule knows it: what only the client chose is not repeated. */
   #labelOf(name: string): string {
+    return this.#isKnownField(name) ? name : 'A form field';
+  }
+
+  /** Whether the rule names it as a text field. */
+  #isKnownField(name: string): boolean {
     const { names, kinds } = this.#rule.fields;
-    return kinds.has(name) || names?.includes(name) === true ? name : 'A form field';
+    return kinds.has(name) || names?.includes(name) === true;
   }
 
   #unexpectedFile(): Refusal {

@@ -180,6 +180,16 @@ const refused: Readonly<Record<string, Case>> = {
     rule: { ...form, others: 'allow' },
     says: likeARule,
   },
+  'a file in the place of a text field that the schema knows': {
+    parts: [file, { ...file, name: 'lang' }],
+    rule: { ...withFields({ kinds: new Map<string, FieldKind>([['lang', 'text']]) }), others: 'allow' },
+    says: ['body_invalid', 'lang must be sent as text'],
+  },
+  'a file in the place of a text field that is listed': {
+    parts: [file, { ...file, name: 'lang' }],
+    rule: { ...withFields({ names: ['lang'] }), others: 'allow' },
+    says: ['body_invalid', 'lang must be sent as text'],
+  },
   'a path as a file name where other files are allowed': {
     parts: [file, { ...file, name: 'other', fileName: '../a.wav' }],
     rule: { ...form, others: 'allow' },
