@@ -138,7 +138,7 @@ export interface AuditEntry extends AuditNote {
 }
 
 export type KeyEvent =
-  /** There are new keys, which nobody can hold in memory yet except as unknown. */
+  /** There are new keys, or may be while the store is away. Nobody can hold them in memory yet except as unknown. */
   | { readonly kind: 'added' }
   | { readonly kind: 'changed'; readonly keyId: string }
   /** Some changes were not seen: any key may have changed. */

@@ -63,7 +63,9 @@ export function watchChanges(
         await through(readUntilStopped);
       }
     } catch {
-      // The store is away. The cursor stays, so nothing is missed: the next reading goes on from it.
+      // The store is away. The cursor stays, so nothing is missed: the next reading goes on from it. Until then nobody can say
+      // that a key is still unknown.
+      if (!stopped) onEvent({ kind: 'added' });
     } finally {
       reading = false;
     }

@@ -310,8 +310,14 @@ test('an outage of the store is never an invalid key, and known keys go on worki
   } = onRedis;
   const { secret } = await book.create({ plan: 'free' }, by);
   assert.equal(await call(gateway, secret), 200);
+  const refused = randomUUID();
+  assert.equal(await call(gateway, refused), 401);
   await redis.stop();
   for (let round = 0; round < 20; round += 1) assert.equal(await call(gateway, secret), 200);
+  await until(async () => (await call(gateway, refused)) === 500, {
+    within: 20_000,
+    what: 'a key that was unknown before is judged no more: somebody may have made it since',
+  });
   for (let round = 0; round < 20; round += 1) assert.equal(await call(gateway, randomUUID()), 500);
   assert.equal(
     await call(gateway, `gh_${'x'.repeat(27)}_000000`),

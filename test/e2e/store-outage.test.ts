@@ -275,6 +275,7 @@ test('when the SQLite file is deleted, an unknown key is 500, never 401, and no 
   assert.equal(answer.status, 500);
   assert.equal(answer.refusal, 'keys_unavailable');
   assert.equal(answer.text, '{"error":"Internal server error"}');
+  await until(async () => (await call(bereft, { key: 'nobody' })).status === 500, { within: 20_000 });
   await until(async () => (await readyz(bereft)).status === 503);
   assert.deepEqual((await readyz(bereft)).reasons, ['the store does not answer']);
   const looks = [
