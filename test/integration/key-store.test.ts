@@ -307,6 +307,45 @@ test('a killed listening connection delays a change by no more than the poll', a
   }
 });
 
+test('a feed that is emptied before each reading hides no change, and one of a store without keys is quiet', async (t) => {
+  const prefix = `${randomUUID()}:`;
+  const store = await openStore(parseStoreAddress(`${redis.url}?prefix=${prefix}`));
+  t.after(() => store.close());
+  const { keys } = store;
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const heard: KeyEvent[] = [];
+  t.after(keys.watch((event) => heard.push(event)));
+  await until(() => heard.length > 0);
+  const feed = `${prefix}{keys}:changes`;
+  const look = async (): Promise<void> => {
+    t.mock.timers.tick(400);
+    // What is asked after it is answered after it.
+    await keys.readKey('other');
+    await keys.readKey('other');
+  };
+  heard.length = 0;
+  await look();
+  assert.deepEqual(heard, [], 'there is nothing to hear of');
+  await create(keys, aKey());
+  for (const empty of [
+    ['DEL', feed],
+    ['XTRIM', feed, 'MAXLEN', 0],
+  ]) {
+    await look();
+    heard.length = 0;
+    // A change, and the feed is empty again, in one step.
+    await redis.say(
+      'EVAL',
+      "redis.call('XADD', KEYS[1], '*', 'key', 'k') redis.call(unpack(ARGV))",
+      1,
+      feed,
+      ...empty,
+    );
+    await look();
+    await until(() => heard.some(({ kind }) => kind === 'missed'), { within: 20_000 });
+  }
+});
+
 test('looking up unknown keys writes nothing into the store', async (t) => {
   const prefix = randomUUID();
   const store = await openStore(parseStoreAddress(`${redis.url}?prefix=${prefix}:`));

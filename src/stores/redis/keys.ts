@@ -84,10 +84,14 @@ export function createRedisKeys(
   async function readChanges(cursor: string | undefined): Promise<FeedAnswer> {
     // Bypasses the breaker: a revoked key must be heard of, whatever else is failing.
     const answer = await link.ask(
-      callOf(scripts.keyChanges, [names.changes], [cursor ?? '', eventsPerReading, feedEntriesMax]),
+      callOf(
+        scripts.keyChanges,
+        [names.changes, names.ids],
+        [cursor ?? '', eventsPerReading, feedEntriesMax],
+      ),
     );
     const [next = '', ...keys] = strings(answer);
-    if (next === '?0-0') onEmptied?.();
+    if (next === '?0-0' && cursor !== '0-0') onEmptied?.();
     if (next.startsWith('?')) return { cursor: next.slice(1), events: undefined };
     return { cursor: next, events: keys.map(eventOf) };
   }
