@@ -159,6 +159,7 @@ function readLabels(value: unknown, say: Say): Readonly<Record<string, string>> 
   const texts: [name: string, text: string][] = [];
   for (const [name, text] of labels) {
     if (!labelName.test(name)) say('has a name that is not made of letters, digits, ".", "_", "/" and "-"');
+    else if (isSecret(name)) say(`has a name that ${secretFault}`);
     else if (typeof text !== 'string' || !printable.test(text) || isLongerThan(text, lineLengthMax)) {
       say(`is not text of up to ${lineLengthMax} characters`, `.${name}`);
     } else if (isSecret(text)) say(secretFault, `.${name}`);

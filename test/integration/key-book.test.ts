@@ -386,6 +386,8 @@ function bookRules(address: StoreKind['address']): void {
       { name: secret },
       { owner: ` ${secret}` },
       { labels: { a: secret } },
+      { labels: { [secret]: 'a' } },
+      { labels: { [secret]: 1 } },
     ]) {
       await assert.rejects(book.create({ plan: 'free', ...field }, by), (error: Error) => {
         assert.ok(isProblem('invalid')(error));
