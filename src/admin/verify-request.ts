@@ -1,3 +1,4 @@
+import { METHODS } from 'node:http';
 import type { Config } from '../config/config.ts';
 import type { KeyBook } from '../keys/key-book.ts';
 import type { Verdict } from '../keys/verify-key.ts';
@@ -47,9 +48,10 @@ function refusalOf(
   { routes, usagePath }: Config,
 ): Refusal | undefined {
   try {
+    const method = written.toUpperCase();
+    if (!METHODS.includes(method)) return new Refusal('request_malformed');
     const path = target === undefined ? undefined : checkTarget(target).path;
     if (refusal !== null && refusal !== 'plan_unknown') return new Refusal(refusal);
-    const method = written.toUpperCase();
     if (path !== undefined && path === usagePath) checkUsageMethod({ method });
     else if (path !== undefined) {
       const route = findRoute({ path, method }, createRouteTable(routes), Date.now());

@@ -49,3 +49,16 @@ test('a secret and an address are taken as requests bring them', async (t) => {
   assert.deepEqual(await askedOf('s', '0:0:0:0:0:FFFF:c000:201'), ['s', { client: '192.0.2.1' }]);
   assert.deepEqual(await askedOf('s', 'fe80::1%eth0'), ['s', { client: 'fe80::1%eth0' }]);
 });
+
+test('a method that no HTTP has is refused as by the door, whatever the key', async (t) => {
+  const config = loadConfig(writeTemporary(t, yaml), {});
+  for (const refusal of [null, 'key_invalid'] as const) {
+    const verdict = { valid: refusal === null, reason: 'good', refusal, key: null, secret: 1 } as const;
+    const book = { verify: async () => verdict };
+    const refusalOf = async (method: string): Promise<unknown> =>
+      (await verifyRequest('secret', { path: '/v1/name', method }, { book, config })).refusal;
+    assert.equal(await refusalOf('FOO'), 'request_malformed');
+    assert.equal(await refusalOf('get'), refusal);
+    assert.equal(await refusalOf('PROPFIND'), refusal ?? 'method_not_allowed');
+  }
+});
