@@ -27,7 +27,9 @@ const foreignLengthToShow = 24;
 const fairBytes = 248;
 
 const behindPrefix = `_[0-9A-Za-z]{${randomLength}}_[0-9A-Za-z]{${checksumLength}}`;
-const anyWhole = new RegExp(`^[A-Za-z]\\w{0,31}${behindPrefix}$`);
+/** What two of them share is looked at for both: a prefix may end like the middle of a secret. */
+const ends = new RegExp(`(?=(${behindPrefix}))`, 'g');
+const prefixLengthMax = 32;
 /**
  * To the end of the word: a prefix may end like the middle of a secret. Then the first characters of the true middle pass for a
  * checksum, and the rest of the secret comes after them.
@@ -39,9 +41,15 @@ export function withholdSecrets(text: string): string {
   return text.replace(anywhere, '_…');
 }
 
-/** Whether all of a text is a secret made here, whatever its prefix. */
-export function isMadeHere(text: string): boolean {
-  return anyWhole.test(text) && hasItsChecksum(text);
+/** Whether a text is or holds a secret made here, whatever its prefix. */
+export function holdsSecret(text: string): boolean {
+  for (const { index, 1: end = '' } of text.matchAll(ends)) {
+    // Where the prefix begins only the checksum tells: there may be other letters in front of it.
+    for (let length = 1; length <= Math.min(index, prefixLengthMax); length += 1) {
+      if (hasItsChecksum(text.slice(index - length, index) + end)) return true;
+    }
+  }
+  return false;
 }
 
 /** The format of the keys with this prefix. */

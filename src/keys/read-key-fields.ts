@@ -8,7 +8,7 @@ import { suggest } from '../config/wording.ts';
 import { isObject } from '../content/is-object.ts';
 import type { OwnQuota } from '../stores/key-store.ts';
 import { emptyFields, type KeyFields, type WrittenFields } from './key-fields.ts';
-import { isMadeHere } from './key-format.ts';
+import { holdsSecret } from './key-format.ts';
 import { isKeyId } from './key-id.ts';
 import {
   isLongerThan,
@@ -22,14 +22,14 @@ import {
 import { invalidFields, type FieldFault } from './key-problem.ts';
 import type { KeyRules } from './key-rules.ts';
 import { isOfUse } from './scopes.ts';
-import { createUnknownNames } from './unknown-names.ts';
+import { createUnknownNames, isHarmless } from './unknown-names.ts';
 
 export interface ReadOptions {
   /** Further fields that may be written, which other code reads. */
   readonly besides?: readonly string[];
   /** Whether scopes are accepted that are of no use on any route. Default false. */
   readonly anyScope?: boolean;
-  /** Whether unknown fields are named. Default true. */
+  /** Whether unknown fields, and labels with a fault, are named. Default true. */
   readonly mayName?: boolean;
 }
 
@@ -44,7 +44,7 @@ export function readKeyFields(
 ): Partial<KeyFields> {
   const faults: FieldFault[] = [];
   const fields: Record<string, unknown> = {};
-  const readerRules = { ...rules, anyScope };
+  const readerRules = { ...rules, anyScope, mayName };
   let tellUnknown: ReturnType<typeof createUnknownNames> | undefined;
   for (const [field, value] of Object.entries(written)) {
     if (value === undefined) continue;
@@ -73,13 +73,13 @@ export function readKeyId(id: unknown): string {
     const message = 'is not an id, use up to 64 letters, digits, ".", "_" and "-"';
     throw invalidFields([{ field: 'id', message }]);
   }
-  if (isSecret(id)) throw invalidFields([{ field: 'id', message: secretFault }]);
+  if (holdsSecret(id)) throw invalidFields([{ field: 'id', message: secretFault }]);
   return id;
 }
 
 /** Notes what is wrong; then there is no value. */
 type Say = (message: string, at?: string) => undefined;
-type ReaderRules = KeyRules & { readonly anyScope: boolean };
+type ReaderRules = KeyRules & { readonly anyScope: boolean; readonly mayName: boolean };
 type Reader<T> = (value: unknown, say: Say, rules: ReaderRules) => T | undefined;
 
 const readers: { readonly [Field in keyof KeyFields]: Reader<KeyFields[Field]> } = {
@@ -108,19 +108,13 @@ const quotaFields = ['name', 'limit', 'per', 'timezone'];
 
 function readLine(value: unknown, say: Say): string | undefined {
   if (typeof value !== 'string') return say('is not text');
-  if (isSecret(value)) return say(secretFault);
   if (!printable.test(value)) return say('holds characters that cannot be seen');
-  return isLongerThan(value, lineLengthMax)
-    ? say(`is longer than ${lineLengthMax} characters`)
-    : value.trim();
+  if (isLongerThan(value, lineLengthMax)) return say(`is longer than ${lineLengthMax} characters`);
+  return holdsSecret(value) ? say(secretFault) : value.trim();
 }
-
-const secretFault = 'is a secret of a key, which belongs nowhere else';
 
 /** As when columns are mixed up. Any other text is shown in lists, logs and headers. */
-function isSecret(text: string): boolean {
-  return isMadeHere(text.trim());
-}
+const secretFault = 'holds a secret of a key, which belongs nowhere else';
 
 function readPlan(value: unknown, say: Say, { plans }: KeyRules): string | undefined {
   if (typeof value !== 'string') return say('is not text');
@@ -133,6 +127,7 @@ function readPlan(value: unknown, say: Say, { plans }: KeyRules): string | undef
 
 function readScope(value: unknown, say: Say, { routes, anyScope }: ReaderRules): string | undefined {
   if (typeof value !== 'string') return say('is not text');
+  if (holdsSecret(value)) return say(secretFault);
   const fault = value.startsWith('/') ? pathFault(value) : undefined;
   if (fault !== undefined) return say(fault);
   if (isOfUse(value, routes)) return value;
@@ -152,17 +147,23 @@ function readInstant(value: unknown, say: Say): number | undefined {
   return say('is not a date, write 2026-12-31 or 2026-12-31T18:00:00Z');
 }
 
-function readLabels(value: unknown, say: Say): Readonly<Record<string, string>> | undefined {
+function readLabels(
+  value: unknown,
+  say: Say,
+  { mayName }: ReaderRules,
+): Readonly<Record<string, string>> | undefined {
   if (!isObject(value)) return say('is not a mapping of names to texts');
   const labels = Object.entries(value);
   if (labels.length > labelsMax) return say(`has more than ${labelsMax} labels`);
   const texts: [name: string, text: string][] = [];
   for (const [name, text] of labels) {
+    const tell: Say = (message) =>
+      mayName && isHarmless(name) ? say(message, `.${name}`) : say(`has a value that ${message}`);
     if (!labelName.test(name)) say('has a name that is not made of letters, digits, ".", "_", "/" and "-"');
-    else if (isSecret(name)) say(`has a name that ${secretFault}`);
+    else if (holdsSecret(name)) say(`has a name that ${secretFault}`);
     else if (typeof text !== 'string' || !printable.test(text) || isLongerThan(text, lineLengthMax)) {
-      say(`is not text of up to ${lineLengthMax} characters`, `.${name}`);
-    } else if (isSecret(text)) say(secretFault, `.${name}`);
+      tell(`is not text of up to ${lineLengthMax} characters`);
+    } else if (holdsSecret(text)) tell(secretFault);
     else texts.push([name, text]);
   }
   return Object.fromEntries(texts);

@@ -4,8 +4,10 @@ import type { FieldFault } from './key-problem.ts';
 /** More than anybody writes. Looking for a name that is near takes its time, and a body has room for ten thousand. */
 const namesMax = 32;
 
-/** Shorter than a secret that cannot be guessed: one may have been put in the place of a name. */
-const harmless = /^[A-Za-z_]\w{0,14}$/;
+/** Whether it is shorter than a secret that cannot be guessed: one may have been put in the place of a name. */
+export function isHarmless(name: string): boolean {
+  return /^[A-Za-z_]\w{0,14}$/.test(name);
+}
 
 /**
  * Says, name by name, that there is no such field or parameter among these, so that neither a sentence nor the names to choose
@@ -22,7 +24,7 @@ export function createUnknownNames(
   return function tell(name) {
     if (looked === namesMax) return [];
     looked += 1;
-    const field = mayName && harmless.test(name) ? name : '';
+    const field = mayName && isHarmless(name) ? name : '';
     const cure = suggest(/^\w{1,32}$/.test(name) ? name : '', names);
     const isNews = !said.has(cure);
     said.add(cure);

@@ -388,10 +388,12 @@ function bookRules(address: StoreKind['address']): void {
       { labels: { a: secret } },
       { labels: { [secret]: 'a' } },
       { labels: { [secret]: 1 } },
+      { name: `KEY=${secret}` },
+      { scopes: [`/v1/${secret}`] },
     ]) {
       await assert.rejects(book.create({ plan: 'free', ...field }, by), (error: Error) => {
         assert.ok(isProblem('invalid')(error));
-        return !error.message.includes(secret) && /is a secret of a key/.test(error.message);
+        return !error.message.includes(secret) && /holds a secret of a key/.test(error.message);
       });
     }
     const faults: string[] = [];
@@ -401,7 +403,7 @@ function bookRules(address: StoreKind['address']): void {
       options,
       by,
     );
-    assert.deepEqual(faults, ['id is a secret of a key, which belongs nowhere else']);
+    assert.deepEqual(faults, ['id holds a secret of a key, which belongs nowhere else']);
   });
 
   test('a named request makes one key, and its repeat is told apart from another request', async (t) => {

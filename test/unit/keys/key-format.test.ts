@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assert as hold, constantFrom, nat, property } from 'fast-check';
-import { createKeyFormat, isMadeHere, withholdSecrets } from '../../../src/keys/key-format.ts';
+import { createKeyFormat, holdsSecret, withholdSecrets } from '../../../src/keys/key-format.ts';
 
 const format = createKeyFormat('gh');
 
@@ -70,13 +70,16 @@ for (const { title, secret, judged } of [
 test('a secret is known and withheld whatever its prefix was when it was made', () => {
   for (const prefix of ['gh', 'acme_live', 'Z'.repeat(32)]) {
     const secret = createKeyFormat(prefix).create();
-    assert.ok(isMadeHere(secret));
-    assert.ok(!isMadeHere(`${secret}x`));
+    for (const text of [secret, ` KEY=${secret};`, `my_${secret}x`, `${'_'.repeat(99)}${secret}`]) {
+      assert.ok(holdsSecret(text), text);
+    }
+    assert.ok(!holdsSecret(secret.slice(0, -1)));
     assert.equal(withholdSecrets(`/v1/${secret}/a?${secret}`), `/v1/${prefix}_…/a?${prefix}_…`);
   }
   const secret = createKeyFormat(`a_${'b'.repeat(27)}`).create();
   assert.equal(withholdSecrets(`/${secret}/c`), '/a_…/c');
-  assert.ok(!isMadeHere(`gh_${'0'.repeat(27)}_000000`), 'the checksum is wrong');
+  assert.ok(holdsSecret(`x${secret}`));
+  assert.ok(!holdsSecret(`gh_${'0'.repeat(27)}_000000`), 'the checksum is wrong');
 });
 
 test('what is shown of a secret leaves its strength', () => {

@@ -30,6 +30,7 @@ const refused: readonly (readonly [string, unknown, string])[] = [
   ['labels', { a: { toString: 1 } }, 'labels.a is not text of up to 200 characters'],
   ['labels', { a: 'x\u202e' }, 'labels.a is not text of up to 200 characters'],
   ['labels', { a: 'x'.repeat(201) }, 'labels.a is not text of up to 200 characters'],
+  ['labels', { 'maybe-a-foreign-secret': 1 }, 'labels has a value that is not text of up to 200 characters'],
   ['quotas', ['monthly'], 'quotas[0] is not a mapping of name, limit, per and timezone'],
   [
     'quotas',
