@@ -34,14 +34,15 @@ class StandIn extends EventEmitter {
     this.emit('message', { kind: 'awake' });
   }
 
-  ready(): void {
+  ready(storeIdentity?: string): void {
     if (!this.orders.some(({ kind }) => kind === 'begin')) this.awake();
-    this.emit('message', { kind: 'ready', listen });
+    this.emit('message', { kind: 'ready', listen, storeIdentity });
   }
 
   answer(): void {
     for (const order of this.orders.splice(0)) {
       if (order.kind === 'ask') this.emit('message', { kind: 'answer', id: order.id, answer: counted });
+      if (order.kind === 'reload') this.emit('message', { kind: 'answer', id: order.id, answer: true });
     }
   }
 
@@ -294,6 +295,20 @@ test('a storm is forgotten once all places have been taken for a while, and not 
   assert.deepEqual(waits(log), [100, 200, 400, 0, 800, 0, 1600, 0, 100]);
 });
 
+test('a storm is not forgotten while a place is empty', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  let now = 0;
+  t.mock.method(performance, 'now', () => now);
+  const { first, second, log, workers } = await startCrew(2);
+  second.end(70);
+  now = 10_000;
+  first.end(0);
+  t.mock.timers.runAll();
+  await new Promise(setImmediate);
+  workers.at(-1)?.end(70);
+  assert.deepEqual(waits(log), [100, 0, 200]);
+});
+
 for (const lack of ['hasMemory', 'hasFiles'] as const) {
   test(`a place for which no process can be made is taken when one can: ${lack}`, async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
@@ -385,10 +400,72 @@ test('one worker speaks for all, and when it has ended the next that begins does
   assert.deepEqual(speakers().slice(4), [true, false]);
 });
 
+/** What each has been told to serve by since it last answered. */
+const served = (workers: readonly StandIn[]): unknown[] =>
+  workers.map(({ orders }) =>
+    orders.flatMap((order) => {
+      if (order.kind === 'begin') return order.beginning;
+      return order.kind === 'reload' ? order.config : [];
+    }),
+  );
+
+test('all workers begin with one configuration and one database, that of the first, and the start waits for all', async () => {
+  const { crew, workers } = makeCrew(3, (worker) => {
+    if (worker.process.pid !== 3) worker.ready('the database');
+  });
+  let isUp = false;
+  const started = crew.start(beginning).then(() => (isUp = true));
+  await new Promise(setImmediate);
+  workers[2]?.awake();
+  const later = { ...beginning, storeIdentity: 'the database' };
+  assert.deepEqual(served(workers), [[beginning], [later], [later]]);
+  assert.ok(!isUp);
+  workers[2]?.ready();
+  await started;
+});
+
+test('another configuration comes to one worker after another, and is in force when all have it', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const next = { ...beginning.config };
+  const { crew, workers } = makeCrew(5, (worker) => {
+    if (worker.process.pid === 3) worker.awake();
+    else if (Number(worker.process.pid) < 3) worker.ready();
+  });
+  const started = crew.start(beginning);
+  await new Promise(setImmediate);
+  const [first, second, starting, deaf, young] = workers as [StandIn, StandIn, StandIn, StandIn, StandIn];
+  const later = { ...beginning, storeIdentity: undefined };
+  let isInForce = false;
+  const reloaded = crew.reload(next).then(() => (isInForce = true));
+  young.ready();
+  const latest = { ...later, config: next };
+  assert.deepEqual(served(workers), [[beginning, next], [later], [later], [], [latest]]);
+  first.answer();
+  await new Promise(setImmediate);
+  assert.deepEqual(served(workers).slice(1, 3), [[later, next], [later]]);
+  // One that is held up keeps nobody waiting for long.
+  t.mock.timers.tick(2000);
+  await new Promise(setImmediate);
+  assert.deepEqual(served(workers).slice(1, 3), [
+    [later, next],
+    [later, next],
+  ]);
+  starting.ready();
+  starting.answer();
+  await new Promise(setImmediate);
+  assert.ok(!isInForce);
+  second.end(null, 'SIGKILL');
+  await reloaded;
+  deaf.ready();
+  await started;
+  assert.deepEqual(served([deaf, young]), [[latest], [latest]]);
+});
+
 test('what keeps the first worker from starting is the end of all', async () => {
-  const { crew, workers } = makeCrew(2, (worker) => worker.end(69));
+  const { crew, log, workers } = makeCrew(2, (worker) => worker.end(69));
   await assert.rejects(crew.start(beginning), { exitCode: 69, wasTooSlow: false });
   assert.equal(workers.length, 1);
+  assert.deepEqual(log, []);
 });
 
 test('the first worker that does not become ready is killed, which is the end of all', async () => {
@@ -429,7 +506,7 @@ test('a worker that no longer listens is no fault of the process that leads', as
 
 test('a drain waits for every worker that is at work, and none is judged or replaced meanwhile', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
-  const { crew, log, told, workers, first, second } = await startCrew(2);
+  const { crew, log, told, workers, first, second } = await startCrew(3);
   first.end(0);
   const drained = crew.drain(60_000);
   t.mock.timers.tick(59_999);
@@ -437,10 +514,14 @@ test('a drain waits for every worker that is at work, and none is judged or repl
   assert.deepEqual(kinds(second), ['begin', 'drain']);
   assert.deepEqual(told, ['numbers of 1', 'end of 1']);
   second.end(0);
+  workers[2]?.end(null, 'SIGKILL');
   await drained;
   t.mock.timers.runAll();
-  assert.equal(workers.length, 2);
-  assert.deepEqual(said(log), ['info 1 a worker ended, another takes its place']);
+  assert.equal(workers.length, 3);
+  assert.deepEqual(said(log), [
+    'info 1 a worker ended, another takes its place',
+    'error 3 a worker ended before it had finished',
+  ]);
 });
 
 test('a drain ends with its patience, and at once for a worker that has nothing to serve by yet', async (t) => {
@@ -499,6 +580,16 @@ test('a drain does not wait long for a worker that may serve already to come to 
   assert.deepEqual(told, ['numbers of 2', 'end of 2']);
   await drained;
   assert.deepEqual(said(log), ['error 2 a worker takes too long to start and is killed']);
+});
+
+test('workers end at once, though they drain, where somebody does not want to wait', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { crew, log, told } = await startCrew(2);
+  const drained = crew.drain(60_000);
+  crew.kill();
+  assert.deepEqual(told, ['numbers of 1', 'end of 1', 'numbers of 2', 'end of 2']);
+  await drained;
+  assert.deepEqual(log, []);
 });
 
 test('a drain goes on without a worker that cannot die, and tells of it', async (t) => {
