@@ -51,9 +51,9 @@ export class Member {
     return this.#isGivenUp;
   }
 
-  /** A worker that is ending may be deaf already: its exit will say so. */
+  /** A worker that is ending may be deaf already, which it tells as an error: its exit will say the rest. */
   send(order: Order): void {
-    if (this.#worker.isConnected()) this.#worker.send(order);
+    this.#worker.send(order);
   }
 
   begin(begin: Begin): void {

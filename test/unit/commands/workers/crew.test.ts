@@ -21,10 +21,6 @@ class StandIn extends EventEmitter {
     this.process = Object.assign(new EventEmitter(), { pid, kill: () => this.end(null, 'SIGKILL') });
   }
 
-  isConnected(): boolean {
-    return true;
-  }
-
   send(order: Order): void {
     this.orders.push(order);
   }
