@@ -148,6 +148,16 @@ test('who asks does not wait for a worker that has ended', async (t) => {
   assert.deepEqual(told, ['numbers of 1', 'end of 1', 'a death', 'answer of 2']);
 });
 
+test('who asks waits no longer than a moment for a worker that hangs', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { crew, told, second } = await startCrew(2);
+  const asked = crew.ask('metrics', (_, pid) => told.push(`answer of ${pid}`));
+  second.answer();
+  t.mock.timers.tick(700);
+  await asked;
+  assert.deepEqual(told, ['answer of 2']);
+});
+
 test('a worker that goes on not answering is killed and replaced', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const { crew, log, told, workers, first } = await startCrew(2);
