@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { constants } from 'node:buffer';
 import { test } from 'node:test';
 import type { ImportLine } from '../../../../src/keys/imports/import-keys.ts';
 import { readImport } from '../../../../src/keys/imports/read-import.ts';
@@ -65,7 +66,7 @@ for (const chunkBytes of [1, 2, 3, 1000]) {
       'abc,"x\nchosen-by-somebody,y,free\n""\r\n\n",free\r\n' +
       'def,a "quote\n' +
       'ghi,"",paid\n' +
-      '"jkl","Ä\nÖ","free"\n' +
+      '"jkl","Ä\nÖ","free"\r\n' +
       'mno';
     assert.deepEqual(await read(text, chunkBytes), [
       { number: 2, fields: { secret: 'abc', name: 'x\nchosen-by-somebody,y,free\n"\r\n\n', plan: 'free' } },
@@ -98,7 +99,7 @@ for (const [what, record, further = ''] of [
   ['a quote that is opened too late', `abc,${x140kB},"x\nchosen,y\n`, ' within 131072 bytes'],
 ] as const) {
   test(`${what} ends the reading, and nothing behind it is a record`, async () => {
-    for (const chunkBytes of [7, 4096, 1_000_000]) {
+    for (const chunkBytes of [record.length < 100 ? 1 : 7, 4096, 1_000_000]) {
       assert.deepEqual(await readUntilBroken(`secret,name\ndef,z\n${record}`, chunkBytes), {
         lines: [{ number: 2, fields: { secret: 'def', name: 'z' } }],
         says: `line 3 has a quote that is not closed${further}; nothing from there on was read`,
@@ -118,6 +119,28 @@ test('a record of several lines may be as long as a line may', async () => {
   ]);
 });
 
+test('a line may be as long as is said, and not a byte longer', async () => {
+  const name = 'x'.repeat(128 * 1024 - '{"name":""}'.length);
+  assert.deepEqual(await read(`{"name":"${name}"}\n{"name":"${name}x"}\n`, 4096), [
+    { number: 1, fields: { name } },
+    { number: 2, fault: 'is longer than 131072 bytes' },
+  ]);
+});
+
+/** A line that is longer than any text can be, and another. */
+async function* overlong(): AsyncGenerator<Uint8Array> {
+  const piece = Buffer.alloc(256 * 1024, 'x');
+  for (let bytes = 0; bytes <= constants.MAX_STRING_LENGTH; bytes += piece.length) yield piece;
+  yield Buffer.from('\n{"secret":"a"}\n');
+}
+
+test('a line may be longer than any text can be, and the next is read', async () => {
+  assert.deepEqual(await Array.fromAsync(readImport(overlong(), 'json')), [
+    { number: 1, fault: 'is longer than 131072 bytes' },
+    { number: 2, fields: { secret: 'a' } },
+  ]);
+});
+
 test('a heading that cannot be read has no other line in its place', async () => {
   const heading = `${x140kB}\nsecret,name\nabc,x\n`;
   assert.deepEqual(await readUntilBroken(heading), {
@@ -127,8 +150,8 @@ test('a heading that cannot be read has no other line in its place', async () =>
 });
 
 test('JSON lines are read one by one', async () => {
-  assert.deepEqual(await read('{"secret":"a"}\n[1]\n{"secret":\n{"hash":"b"}\n'), [
-    { number: 1, fields: { secret: 'a' } },
+  assert.deepEqual(await read('{"secret":"a,"}\n[1]\n{"secret":\n{"hash":"b"}\n'), [
+    { number: 1, fields: { secret: 'a,' } },
     { number: 2, fault: 'is not a JSON object, or holds a field twice' },
     { number: 3, fault: 'is not a JSON object, or holds a field twice' },
     { number: 4, fields: { hash: 'b' } },
