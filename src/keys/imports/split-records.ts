@@ -31,8 +31,7 @@ export async function* splitRecords(
       splitter.take(next);
     }
   }
-  const last = splitter.end();
-  if (last !== undefined) yield last;
+  yield splitter.end();
 }
 
 class Splitter {
@@ -66,10 +65,10 @@ class Splitter {
     return this.#finish();
   }
 
-  /** Ends the file: its last record, if no line break follows it. */
-  end(): TextRecord | undefined {
+  /** Ends the file: its last record, which is empty if a line break came before. */
+  end(): TextRecord {
     this.#begin();
-    return this.#taken === '' ? undefined : this.#finish();
+    return this.#finish();
   }
 
   /** Looks at the first non-blank character. A list is not a file of lines, however it is printed. */
