@@ -42,6 +42,30 @@ test('each reason of an outage is told once, and no two within five seconds', as
   );
 });
 
+test('each call is timed, and counted as an error if it was one', async (t) => {
+  let now = 1000;
+  t.mock.method(performance, 'now', () => now);
+  let fails = false;
+  async function ping(): Promise<void> {
+    now += 250;
+    if (fails) throw new StoreUnavailable('gone', { mayHaveHappened: false });
+  }
+  const metrics = createMetrics();
+  const watched = watchStore({ keys: {}, ledger: {}, ping } as unknown as Store, metrics);
+  const figures = async (name: string): Promise<readonly string[]> =>
+    (await metrics.registry.metrics())
+      .split('\n')
+      .flatMap((line) => (line.startsWith(`gatehouse_store_${name}`) ? (line.split(' ').at(-1) ?? []) : []));
+  assert.ok((await figures('errors_total{operation="draw"}')).includes('0'));
+  await watched.ping();
+  assert.deepEqual(await figures('errors_total{operation="ping"}'), ['0']);
+  assert.deepEqual(await figures('duration_seconds_sum{operation="ping"}'), ['0.25']);
+  fails = true;
+  await assert.rejects(watched.ping());
+  assert.deepEqual(await figures('errors_total{operation="ping"}'), ['1']);
+  assert.deepEqual(await figures('duration_seconds_sum{operation="ping"}'), ['0.5']);
+});
+
 test('an outage of the whole store is over when any part of it answers', async () => {
   const lines: string[] = [];
   const logger = createLogger('info', { write: (line: string) => void lines.push(line) });
@@ -112,14 +136,19 @@ test('a store that answers, but tells of no changes of keys, is no good until it
   const feed = createFeed(async () => {
     if (fails) throw why;
   });
-  const bare = { keys: feed, ledger: {}, probe: async () => undefined } as unknown as Store;
-  const watched = watchStore(bare, createMetrics());
+  let isAway = false;
+  async function probe(): Promise<void> {
+    if (isAway) throw why;
+  }
+  const watched = watchStore({ keys: feed, ledger: {}, probe } as unknown as Store, createMetrics());
   watched.keys.watch(() => undefined);
   await assert.rejects(feed.read(), why);
   await assert.rejects(watched.probe(), why);
   fails = false;
   await feed.read();
   await watched.probe();
+  isAway = true;
+  await assert.rejects(watched.probe(), why);
 });
 
 test('an outage of what takes room is not over when room is given back, or a question answered', async () => {
