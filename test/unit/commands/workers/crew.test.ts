@@ -2,11 +2,15 @@ import assert from 'node:assert/strict';
 import type { Worker } from 'node:cluster';
 import { EventEmitter } from 'node:events';
 import { test, type TestContext } from 'node:test';
+import { Backoff } from '../../../../src/commands/workers/backoff.ts';
 import { Crew } from '../../../../src/commands/workers/crew.ts';
+import { Questions } from '../../../../src/commands/workers/questions.ts';
 import type { Order } from '../../../../src/commands/workers/worker-messages.ts';
 import type { HandedConfig } from '../../../../src/config/hand-over.ts';
 import { createLogger } from '../../../../src/telemetry/log.ts';
+import { collectGarbage } from '../../../helpers/collect-garbage.ts';
 import { holdUp } from '../../../helpers/hold-up.ts';
+import { until } from '../../../helpers/poll.ts';
 
 const listen = { host: '127.0.0.1', port: 8080 };
 const counted = [{ name: 'things', help: 'Things.', type: 'counter', values: [], aggregator: 'sum' }];
@@ -158,6 +162,20 @@ test('who asks waits no longer than a moment for a worker that hangs', async (t)
   assert.deepEqual(told, ['answer of 2']);
 });
 
+test('nothing is kept of a question that was answered', async () => {
+  const questions = new Questions<object>();
+  const worker = await (async () => {
+    const asked = {};
+    await questions.ask(asked, 'logged', ({ id }) => questions.hear(id, true), Infinity);
+    return new WeakRef(asked);
+  })();
+  await until(() => {
+    collectGarbage();
+    return worker.deref() === undefined;
+  });
+  questions.drop({});
+});
+
 test('a worker that goes on not answering is killed and replaced', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const { crew, log, told, workers, first } = await startCrew(2);
@@ -276,6 +294,17 @@ test('workers that fail together fail once', async (t) => {
   await new Promise(setImmediate);
   for (const worker of workers.slice(16)) worker.end(70);
   assert.deepEqual(waits(log).slice(16), Array(16).fill(200));
+});
+
+test('a failure during a pause is one with what began it, though the pause of another is over meanwhile', (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const backoff = new Backoff();
+  const failures: number[] = [];
+  for (let at = 0; at <= 150; at += 50) {
+    failures.push(backoff.retry(() => undefined));
+    t.mock.timers.tick(50);
+  }
+  assert.deepEqual(failures, [100, 100, 200, 200]);
 });
 
 test('a storm is forgotten once all places have been taken for a while, and not by one worker that lived', async (t) => {
