@@ -58,7 +58,7 @@ export class HistogramTally extends Histogram {
     let series = this.#series.get(label);
     if (series === undefined) this.#series.set(label, (series = new Series(buckets.length)));
     let bucket = 0;
-    while (bucket < buckets.length && value > (buckets[bucket] as number)) bucket += 1;
+    while (value > (buckets[bucket] ?? Infinity)) bucket += 1;
     series.counts[bucket] = (series.counts[bucket] as number) + 1;
     series.sum += value;
   }
