@@ -49,7 +49,7 @@ test('many lines leave in few pieces', () => {
   assert.ok(pieces.length <= 9, `${pieces.length} pieces`);
 });
 
-test('a single line leaves after 200 ms, and nothing where there is nothing', (context) => {
+test('a single line leaves after 200 ms, as does the next, and nothing where there is nothing', (context) => {
   context.mock.timers.enable({ apis: ['setTimeout'] });
   const { pieces, lines } = collect();
   lines.handOver();
@@ -58,6 +58,9 @@ test('a single line leaves after 200 ms, and nothing where there is nothing', (c
   assert.deepEqual(pieces, []);
   context.mock.timers.tick(1);
   assert.deepEqual(pieces.map(String), ['alone\n']);
+  lines.write('alone, too\n');
+  context.mock.timers.tick(200);
+  assert.deepEqual(pieces.map(String), ['alone\n', 'alone, too\n']);
 });
 
 test('a few lines that wait for long hold no more memory than they need', () => {
