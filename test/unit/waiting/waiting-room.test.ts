@@ -65,6 +65,33 @@ test('who is late may still leave in the turns that follow, and who comes in the
   assert.deepEqual(late, ['bob', 'cleo']);
 });
 
+test('who is asked for at the end of a turn has all their time from then, unless they have left by then', async () => {
+  const clock = createTurnableClock();
+  const beginning: (() => void)[] = [];
+  const endTurn = (): void => {
+    for (const begin of beginning.splice(0)) begin();
+  };
+  const late: string[] = [];
+  const room = new WaitingRoom<string>({
+    clock: { ...clock, whenAllIsRead: (begin) => void beginning.push(begin) },
+    waitMs: 100,
+    turnsMore: 0,
+    turnOut: (guest) => void late.push(guest),
+  });
+  room.enter('ada');
+  endTurn();
+  await clock.pass(99);
+  room.enter('bob');
+  room.enter('cleo').leave();
+  await clock.pass(1);
+  assert.deepEqual([late, clock.timers], [['ada'], 0]);
+  endTurn();
+  await clock.pass(99);
+  assert.deepEqual(late, ['ada']);
+  await clock.pass(1);
+  assert.deepEqual(late, ['ada', 'bob']);
+});
+
 test('who waits for what comes of a call hears of the call first, however the turns fall', async () => {
   const told: string[] = [];
   const open = (name: keyof typeof turnsFor): WaitingRoom<string> =>

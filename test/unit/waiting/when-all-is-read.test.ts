@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it, test } from 'node:test';
 import { setImmediate as endOfTurn } from 'node:timers/promises';
-import { allIsRead, whenAllIsRead } from '../../../src/waiting/when-all-is-read.ts';
+import { afterReading, allIsRead, whenAllIsRead } from '../../../src/waiting/when-all-is-read.ts';
+import { holdUp } from '../../helpers/hold-up.ts';
+import { until } from '../../helpers/poll.ts';
 
 describe('what is sent in one turn of the event loop', () => {
   it('waits for what is still read in that turn, and goes out in its order before the next', async () => {
@@ -65,4 +67,15 @@ describe('those who wait until all is read', () => {
     await endOfTurn();
     assert.deepEqual(order, ['first', 'second']);
   });
+});
+
+test('what is called back after a time can still be cancelled while all is read', async () => {
+  const called: string[] = [];
+  const cancel = afterReading(1, () => called.push('cancelled'));
+  // Its time is over by then.
+  setTimeout(cancel, 1);
+  afterReading(1, () => called.push('last'));
+  holdUp(5);
+  await until(() => called.includes('last'));
+  assert.deepEqual(called, ['last']);
 });
