@@ -38,7 +38,6 @@ export class Countdown {
 
   #look(): void {
     const starts = this.#starts;
-    if (!this.#isRunning) return;
     whenAllIsRead(() => {
       if (this.#isRunning && starts === this.#starts) this.#whenOver();
     });
