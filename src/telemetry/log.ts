@@ -2,7 +2,6 @@ import { Writable } from 'node:stream';
 import { type DestinationStream, type Logger, pino } from 'pino';
 import type { LogFormat, LogLevel } from '../config/config.ts';
 import { codeOf } from '../content/error-code.ts';
-import { Refusal } from '../refusals.ts';
 import { LineBuffer } from './line-buffer.ts';
 import { openStandardOutput } from './standard-output.ts';
 
@@ -61,8 +60,9 @@ export function describeCause(cause: unknown): {
 } {
   if (!(cause instanceof Error)) return { type: typeof cause, message: 'not an error' };
   const code = codeOf(cause);
-  const expected = cause instanceof Refusal || code !== undefined;
-  return { type: cause.name, message: messageIn(cause), code, stack: expected ? undefined : cause.stack };
+  // What has a code was to be expected.
+  const stack = code === undefined ? cause.stack : undefined;
+  return { type: cause.name, message: messageIn(cause), code, stack };
 }
 
 /** A name with several addresses fails with an error for each, and none of its own. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
+import { Refusal } from '../../../src/refusals.ts';
 import { createLogger, describeCause } from '../../../src/telemetry/log.ts';
 
 const main = new URL('../../../src/telemetry/log.ts', import.meta.url).href;
@@ -26,8 +27,9 @@ function shown(env: NodeJS.ProcessEnv): string {
 }
 
 test('a terminal is shown readable lines, in colours unless somebody wants none', () => {
-  assert.match(stripVTControlCharacters(shown({})), /INFO.*hello/);
-  assert.ok(shown({}).includes('\u001B['));
+  const coloured = shown({});
+  assert.match(stripVTControlCharacters(coloured), /INFO.*hello/);
+  assert.ok(coloured.includes('\u001B['));
   for (const env of [{ NO_COLOR: '1' }, { TERM: 'dumb' }]) {
     const text = shown(env);
     assert.match(text, /INFO.*hello/);
@@ -44,6 +46,15 @@ test('a target of several addresses that cannot be reached is told of with each 
     code: 'ECONNREFUSED',
     stack: undefined,
   });
+});
+
+test('a fault tells where it was, and what was to be expected only what it is', () => {
+  const fault = Object.assign(new TypeError('x is no function'), { secret: 's' });
+  const { stack, ...rest } = describeCause(fault);
+  assert.deepEqual(rest, { type: 'TypeError', message: 'x is no function', code: undefined });
+  assert.equal(stack, fault.stack);
+  assert.equal(describeCause(new Refusal('internal')).stack, undefined);
+  assert.deepEqual(describeCause('s'), { type: 'string', message: 'not an error' });
 });
 
 test('every line has the time at which it was written', (t) => {
