@@ -9,12 +9,23 @@ import { Visit } from '../../../src/visit.ts';
 test('what is secret is taken out of a line before it is cut to size', () => {
   const visit = new Visit('id', { peer: '192.0.2.1', client: '192.0.2.1', trusted: false });
   visit.path = '/v1/s3cret';
-  const headers = { 'user-agent': `${'u'.repeat(253)}s3cret` };
+  const headers = { 'user-agent': `${'u'.repeat(253)}s3cret/1.0` };
   const req = { visit, method: 'GET', headers } as unknown as IncomingMessage;
   const res = { statusCode: 200 } as ServerResponse;
   const line = accessLine(req, res, (text) => text.replaceAll('s3cret', '***'));
   const { path, userAgent, owed } = line as Record<string, unknown>;
   assert.deepEqual([path, userAgent, owed], ['/v1/***', `${'u'.repeat(253)}***`, undefined]);
+});
+
+test('a line has what there is of a request, and that it is owed, and no word of the rest', () => {
+  const visit = new Visit('id', { peer: '192.0.2.1', client: '192.0.2.1', trusted: false });
+  const req = { visit, method: 'GET', headers: {} } as unknown as IncomingMessage;
+  const fieldsOf = (): readonly string[] =>
+    Object.keys(JSON.parse(JSON.stringify(accessLine(req, { statusCode: 200 } as ServerResponse, String))));
+  const always = ['requestId', 'method', 'status', 'bytesIn', 'bytesOut', 'ms', 'client'];
+  assert.deepEqual(fieldsOf(), always);
+  Object.assign(visit, { owed: true, cause: new Error('gone') });
+  assert.deepEqual(fieldsOf(), [...always.slice(0, -1), 'owed', 'client', 'cause']);
 });
 
 const ends: readonly (readonly [Partial<Visit>, string])[] = [
@@ -27,6 +38,7 @@ const ends: readonly (readonly [Partial<Visit>, string])[] = [
   [{ refusal: 'overloaded' }, 'warn refused'],
   [{ refusal: 'upstream_unreachable' }, 'warn refused'],
   [{ refusal: 'internal' }, 'error refused'],
+  [{ refusal: 'internal', fault: 'client' }, 'info refused'],
 ];
 for (const [end, says] of ends) {
   test(`a request that ended with ${JSON.stringify(end)} is told of as ${says}`, () => {
