@@ -599,6 +599,7 @@ function bookRules(address: StoreKind['address']): void {
     assert.deepEqual(report, { lines: 13, added: 2, updated: 0, skipped: 1, refused: 10 });
     assert.equal(faults.length, 10);
     assert.ok(faults.includes('4: has neither a secret nor a hash'));
+    assert.ok(faults.includes('6: the id belongs to another key'));
     assert.ok(faults.includes('13: has a secret and a hash, and may have one of them only'));
     assert.ok(!faults.join().includes('foreign-key'));
     assert.equal((await book.verify('foreign-key-1')).valid, true);
@@ -672,12 +673,18 @@ function bookRules(address: StoreKind['address']): void {
     assert.equal((await book.show('one')).name, 'without a plan');
     const both = [
       { secret: 'foreign-key-4', name: 'before its key' },
-      { plan: 'free', secret: 'foreign-key-4', id: 'four', name: 'made' },
-      { secret: 'foreign-key-4', name: 'the last word' },
+      { plan: 'free', secret: 'foreign-key-4', name: 'made' },
+      { secret: 'foreign-key-4', name: 'changed' },
     ];
     const mixed = await book.importKeys(linesOf(both), options, by);
     assert.deepEqual([mixed.added, mixed.updated, mixed.refused], [1, 1, 1]);
-    assert.equal((await book.show('four')).name, 'the last word');
+    assert.equal((await book.verify('foreign-key-4')).key?.name, 'changed');
+    await book.importKeys(
+      linesOf([...both.slice(1), { secret: 'foreign-key-4', name: 'the last word' }]),
+      options,
+      by,
+    );
+    assert.equal((await book.verify('foreign-key-4')).key?.name, 'the last word');
     // The plan is for new keys alone: `paid` has no quota `month`.
     await book.importKeys(linesOf([{ plan: 'free', secret: 'foreign-key-3', id: 'two' }]), options, by);
     const about = linesOf([{ secret: 'foreign-key-3', ...own('month') }]);
