@@ -4,6 +4,7 @@ import { Histogram, Registry } from 'prom-client';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { CounterTally, HistogramTally } from '../../../src/telemetry/tallies.ts';
 import { Visit } from '../../../src/visit.ts';
+import { aQuota } from '../../helpers/lease-scene.ts';
 
 test('each series is handed on once with what was counted since the last time', () => {
   const taken: string[] = [];
@@ -75,4 +76,41 @@ test('a page of metrics holds every request that is over, and those under way', 
     assert.match(page, /^gatehouse_upstream_duration_seconds_bucket\{le="0.005",upstream="backend"\} 2$/m);
     assert.match(page, /^gatehouse_quota_decisions_total\{plan="free",outcome="granted"\} 1$/m);
   }
+});
+
+test('what an alert watches is there at 0 before it happens, and goes up by nothing else', async () => {
+  const metrics = createMetrics();
+  const figures = async (): Promise<readonly string[]> =>
+    (await metrics.registry.metrics())
+      .split('\n')
+      .flatMap((line) => /^gatehouse_((?:upstream_errors|quota|key|config|worker)_.*)/.exec(line)?.[1] ?? []);
+  metrics.expectUpstream('backend');
+  metrics.expectPlan('free', { quotas: [aQuota(10, 'month', { warnAt: 0.8 }), aQuota(10, 'day')] });
+  const before = await figures();
+  assert.ok(before.every((line) => line.endsWith(' 0')));
+  metrics.countUpstreamError('backend', 'cut');
+  for (const slowed of [true, true, false]) metrics.countKeyFailure(slowed);
+  metrics.countReload('refused');
+  metrics.countWorkerEnd();
+  metrics.countNearLimit('free', 'month');
+  metrics.countDecision('free', 'owed');
+  const after = await figures();
+  assert.deepEqual(
+    after.filter((line) => !before.includes(line)),
+    [
+      'upstream_errors_total{upstream="backend",kind="cut"} 1',
+      'quota_decisions_total{plan="free",outcome="owed"} 1',
+      'quota_near_limit_total{plan="free",quota="month"} 1',
+      'key_failures_total{slowed="yes"} 2',
+      'key_failures_total{slowed="no"} 1',
+      'config_reloads_total{outcome="refused"} 1',
+      'worker_ends_total 1',
+    ],
+  );
+  assert.equal(after.length, before.length);
+  metrics.showLeases(() => ({ leases: 2, owingKeys: 3, waitingSteps: 4, droppedSteps: 5 }));
+  assert.deepEqual(
+    (await figures()).filter((line) => !after.includes(line)),
+    ['quota_leases 2', 'quota_owing_keys 3', 'quota_waiting_steps 4', 'quota_dropped_steps_total 5'],
+  );
 });
