@@ -167,7 +167,11 @@ function bookRules(address: StoreKind['address']): void {
       if (failing.has(calls)) throw lost;
       return answers;
     };
-    const book = createKeyBook({ store: { ...store.keys, addKeys }, rules, now: Date.now });
+    const findKey: typeof store.keys.findKey = async (digest) => {
+      if (failing.has(6)) throw lost;
+      return store.keys.findKey(digest);
+    };
+    const book = createKeyBook({ store: { ...store.keys, addKeys, findKey }, rules, now: Date.now });
     const options = { update: false, onFault: () => undefined };
     const lines = Array.from({ length: 600 }, (_, at) => ({ plan: 'free', secret: `retried-${at}-secret` }));
     const report = await book.importKeys(linesOf(lines), options, by);
@@ -175,6 +179,8 @@ function bookRules(address: StoreKind['address']): void {
     failing.add(6);
     await assert.rejects(book.importKeys(linesOf(lines), options, by), lost);
     assert.equal(calls, 6);
+    const withoutPlan = lines.slice(0, 1).map(({ secret }) => ({ secret }));
+    await assert.rejects(book.importKeys(linesOf(withoutPlan), options, by), lost);
   });
 
   test('what stands before the line that breaks a file off is imported', async (t) => {
