@@ -20,6 +20,7 @@ for (const { title, signals, code } of [
     hearAlone(t);
     const terminal = { isOpen: true };
     const stop = nextStop(() => terminal.isOpen);
+    stop.whenReload(() => codes.push('a reload'));
     terminal.isOpen = false;
     let said = '';
     stop.lastly(async () => void (said = 'all'));
@@ -50,6 +51,8 @@ for (const { title, hasTerminal } of [
     process.emit('SIGTERM');
     assert.equal(await stop.asked, 'SIGTERM');
     assert.equal(reloads, 3);
+    stop.whenReload(() => void (reloads += 1));
+    assert.equal(reloads, 3, 'nobody hears again of what was heard');
   });
 }
 
