@@ -5,6 +5,7 @@ import { createKeyBook, overlapMsMax, type KeyBook } from '../../src/keys/key-bo
 import { createKeyFormat } from '../../src/keys/key-format.ts';
 import { BrokenFile, KeyProblem } from '../../src/keys/key-problem.ts';
 import type { KeyRules } from '../../src/keys/key-rules.ts';
+import type { KeyStore } from '../../src/stores/key-store.ts';
 import { StoreUnavailable } from '../../src/stores/ledger.ts';
 import { openStore } from '../../src/stores/open-store.ts';
 import { digestOf } from '../helpers/a-key.ts';
@@ -32,6 +33,26 @@ const rules: KeyRules = {
 for (const { name, address } of storeKinds(redis)) {
   describe(`the key book on ${name}`, () => bookRules(address));
 }
+
+test('an import ends when a store that has worked stays away', async () => {
+  const lost = new StoreUnavailable('away', { mayHaveHappened: true });
+  let calls = 0;
+  const store: Pick<KeyStore, 'addKeys'> = {
+    async addKeys(records) {
+      if ((calls += 1) > 1) throw lost;
+      return records.map(() => ({ kind: 'added' }));
+    },
+  };
+  const book = createKeyBook({ store: store as KeyStore, rules, now: Date.now });
+  let added = 0;
+  const options = {
+    update: false,
+    onFault: () => assert.fail(),
+    onProgress: (report: ImportReport) => void (added = report.added),
+  };
+  await assert.rejects(book.importKeys(linesOf(linesOfKeys(251)), options, by), lost);
+  assert.deepEqual([added, calls], [250, 6]);
+});
 
 interface Scene {
   readonly book: KeyBook;
