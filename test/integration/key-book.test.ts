@@ -322,7 +322,9 @@ function bookRules(address: StoreKind['address']): void {
     await book.importKeys(linesOf(lines), options, by);
     const changed = lines.flatMap((line, at) => {
       const wrong = at % 10 === 3 ? [{ ...line, id: 'k0' }] : [];
-      return [...wrong, { ...line, name: 'first' }, { ...line, name: 'last' }];
+      // A key is known by its secret, too.
+      const about = at % 2 === 0 ? line : { ...line, id: undefined };
+      return [...wrong, { ...about, name: 'first' }, { ...about, name: 'last' }];
     });
     const report = await book.importKeys(linesOf(changed), options, by);
     assert.deepEqual([report.updated, report.skipped, report.refused], [198, 0, 12]);
