@@ -12,7 +12,9 @@ test('faults that come together are all in the log, and the process ends with th
     const { watchForFaults } = await import(${JSON.stringify(lifecycle)});
     const { createLog } = await import(${JSON.stringify(log)});
     watchForFaults(await createLog('info', 'json'));
-    for (const name of ['first', 'second', 'third']) void Promise.reject(new Error(name));
+    process.nextTick(() => { throw new Error('thrown'); });
+    for (const name of ['first', 'second']) void Promise.reject(new Error(name));
+    void Promise.reject('a text of somebody else');
     setInterval(() => {}, 1000);
   `;
   const ended = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
@@ -21,7 +23,7 @@ test('faults that come together are all in the log, and the process ends with th
   });
   const lines = ended.stdout.trim().split('\n');
   const told = lines.map((line) => (JSON.parse(line) as { cause: { message: string } }).cause.message);
-  assert.deepEqual(told, ['first', 'second', 'third']);
+  assert.deepEqual(told, ['thrown', 'first', 'second', 'not an error']);
   assert.equal(ended.stderr, '');
   assert.equal(ended.status, 70);
 });
