@@ -127,6 +127,26 @@ test('a list that is empty says why', async (t) => {
   );
 });
 
+test('a long list comes in parts, each of which says where the next begins, or whole', async (t) => {
+  const { file, run, cli } = withoutStore(t);
+  const ids = Array.from({ length: 501 }, (_, at) => `k${String(at).padStart(3, '0')}`);
+  const lines = ids.map((id) => JSON.stringify({ id, plan: 'free', secret: `the-secret-of-${id}` }));
+  await commandHere(['keys', 'import', '-', '--config', file], lines.join('\n'));
+  const list = async (...flags: readonly string[]) => {
+    const { code, stdout, stderr } = await run('list', '--quiet', ...flags);
+    return [code, stdout.trim().split('\n'), stderr];
+  };
+  const more = (cursor: string): string => `There may be more: add --all, or --cursor ${cursor}\n`;
+  assert.deepEqual(await list('--limit', '2'), [0, ids.slice(0, 2), more('k001')]);
+  assert.deepEqual(await list('--limit', '2', '--cursor', 'k001'), [0, ids.slice(2, 4), more('k003')]);
+  assert.deepEqual(await list('--cursor', 'k498'), [0, ids.slice(499), '']);
+  assert.deepEqual(await list(), [0, ids.slice(0, 50), more('k049')]);
+  assert.deepEqual(await list('--all'), [0, ids, '']);
+  assert.deepEqual(await list('--limit', '501'), [0, ids, more('k500')]);
+  const usage = await cli('usage', 'show', '--all', '--json');
+  assert.equal(usage.stdout.trim().split('\n').length, 1 + ids.length);
+});
+
 test('of a key of certain networks it is said that they are not checked without an address', async (t) => {
   const { file, run } = withoutStore(t);
   const unchecked = /\nits networks are not checked without --from\n$/;
@@ -150,6 +170,45 @@ test('an import of nothing has failed, and says so', async (t) => {
     assert.match(stderr, /gatehouse: there was no key to import\n$/);
     assert.equal(code, 1);
   }
+});
+
+test('of many lines that are refused as many are named as anybody would read, and the rest counted', async (t) => {
+  const { file, store } = withoutStore(t);
+  const words = ['keys', 'import', '-', '--config', file];
+  const { code, stdout, stderr } = await commandHere(words, '{\n'.repeat(202));
+  const lines = Array.from(
+    { length: 200 },
+    (_, at) => `line ${at + 1}: is not a JSON object, or holds a field twice\n`,
+  );
+  assert.equal(
+    stderr,
+    `gatehouse: a new store was made at ${store}\n${lines.join('')}… and 2 more refused\n`,
+  );
+  assert.equal(stdout, '202 lines: 0 added, 0 updated, 0 skipped, 202 refused\n');
+  assert.equal(code, 1);
+});
+
+test('usage is set to zero where somebody agrees, and the quotas are named', async (t) => {
+  const { file } = withoutStore(t);
+  const config: Yaml = JSON.parse(readFileSync(file, 'utf8'));
+  const quotas = ['day', 'month'].map((per) => ({ name: per, limit: 9, per }));
+  const withQuotas = writeTemporary(t, JSON.stringify({ ...config, plans: { free: { quotas }, paid: {} } }));
+  const reset = async (...flags: readonly string[]) => {
+    const { code, stdout, stderr } = await commandHere([
+      'usage',
+      'reset',
+      'demo',
+      ...flags,
+      '--config',
+      withQuotas,
+    ]);
+    return [code, stdout, stderr];
+  };
+  await commandHere(['keys', 'create', '--plan', 'free', '--config', withQuotas]);
+  const unasked = 'gatehouse: nobody is there to ask, add --yes to go on without asking\n';
+  assert.deepEqual(await reset(), [64, '', unasked]);
+  assert.deepEqual(await reset('--yes'), [0, 'day, month of key demo: set to zero\n', '']);
+  assert.deepEqual(await reset('--yes', '--quota', 'day'), [0, 'day of key demo: set to zero\n', '']);
 });
 
 test('an import of one line speaks of one line', async (t) => {
