@@ -2,17 +2,19 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { CannotStart, explainStart } from '../../../src/commands/explain-start.ts';
 import type { Config } from '../../../src/config/config.ts';
+import { StoreUnavailable } from '../../../src/stores/ledger.ts';
+import { SpoolUnavailable } from '../../../src/uploads/spool.ts';
 
 const config = {
   listen: { host: '127.0.0.1', port: 8080 },
   admin: { listen: { host: 'admin.test', port: 9090 }, tokens: [] },
 } as unknown as Config;
 
-function explained(t: TestContext, error: unknown): readonly [number, string] {
+function explained(t: TestContext, error: unknown, by = config): readonly [number, string] {
   const said: string[] = [];
   const { mock } = t.mock.method(process.stderr, 'write', (text: string) => void said.push(text));
   try {
-    return [explainStart(error, config), said.join('')];
+    return [explainStart(error, by), said.join('')];
   } finally {
     mock.restore();
   }
@@ -76,6 +78,23 @@ for (const [name, over, says] of busy) {
     assert.deepEqual(explained(t, failedTo('listen', over)), [69, `gatehouse: cannot listen on ${says}\n`]);
   });
 }
+
+test('of two addresses with one port the one that cannot be opened is named', (t) => {
+  const other = { ...config, admin: { ...config.admin, listen: { host: '127.0.0.2', port: 8080 } } };
+  const taken = failedTo('listen', { code: 'EADDRINUSE', address: '127.0.0.2', port: 8080 });
+  const says = 'gatehouse: cannot listen on 127.0.0.2:8080 (admin.listen): another process uses it\n';
+  assert.deepEqual(explained(t, taken, other), [69, says]);
+});
+
+test('a store and a folder that cannot be used have their own codes, and say why', (t) => {
+  const away = new StoreUnavailable('it is away', { mayHaveHappened: false });
+  assert.deepEqual(explained(t, away), [74, 'gatehouse: the store cannot be opened: it is away\n']);
+  const [code, said] = explained(t, new SpoolUnavailable('/nowhere', failedTo('access', { code: 'ENOENT' })));
+  assert.equal(code, 69);
+  assert.match(said, /^gatehouse: .*\/nowhere/);
+  const fault = new TypeError('x is no function');
+  assert.throws(() => explained(t, fault), fault);
+});
 
 test('a process that cannot be made is told of, and what is no failure of a start is thrown on', (t) => {
   const [code, said] = explained(t, failedTo('spawn node', {}));

@@ -20,9 +20,10 @@ function typing(keys: string) {
 test('only a yes is a yes: an end of the input is a no, and Ctrl-C ends with its own code', async () => {
   const answers = [
     { keys: `y${enter}`, agreed: true },
-    { keys: `YES${enter}`, agreed: true },
+    { keys: ` YES ${enter}`, agreed: true },
     { keys: enter, agreed: 1 },
     { keys: `yep${enter}`, agreed: 1 },
+    { keys: `nay${enter}`, agreed: 1 },
     { keys: ctrlD, agreed: 1 },
     { keys: ctrlC, agreed: 130 },
     { keys: `y${ctrlC}`, agreed: 130 },
