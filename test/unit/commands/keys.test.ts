@@ -127,6 +127,8 @@ test('a list that is empty says why', async (t) => {
   );
 });
 
+const more = (cursor: string): string => `There may be more: add --all, or --cursor ${cursor}\n`;
+
 test('a long list comes in parts, each of which says where the next begins, or whole', async (t) => {
   const { file, run, cli } = withoutStore(t);
   const ids = Array.from({ length: 501 }, (_, at) => `k${String(at).padStart(3, '0')}`);
@@ -136,7 +138,6 @@ test('a long list comes in parts, each of which says where the next begins, or w
     const { code, stdout, stderr } = await run('list', '--quiet', ...flags);
     return [code, stdout.trim().split('\n'), stderr];
   };
-  const more = (cursor: string): string => `There may be more: add --all, or --cursor ${cursor}\n`;
   assert.deepEqual(await list('--limit', '2'), [0, ids.slice(0, 2), more('k001')]);
   assert.deepEqual(await list('--limit', '2', '--cursor', 'k001'), [0, ids.slice(2, 4), more('k003')]);
   assert.deepEqual(await list('--cursor', 'k498'), [0, ids.slice(499), '']);

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Reloader, type Loaded } from '../../../src/commands/reload.ts';
+import type { Config } from '../../../src/config/config.ts';
+import { createLogger } from '../../../src/telemetry/log.ts';
+import { until } from '../../helpers/poll.ts';
+import { settle } from '../../helpers/turnable-clock.ts';
+
+/** A gateway whose configuration is read when the test says so, and takes effect when the test lets it. */
+function createScene(over: Partial<Config> = {}) {
+  const file = {
+    warnings: ['mind this'],
+    routes: [],
+    spool: { directory: '/' },
+    ...over,
+  } as unknown as Config;
+  const told: string[] = [];
+  const applying: (() => void)[] = [];
+  let loads = 0;
+  const reloader = new Reloader({
+    load() {
+      loads += 1;
+      return { config: file, handed: undefined } satisfies Loaded;
+    },
+    present: { warnings: [], spool: file.spool } as unknown as Config,
+    apply: () => new Promise((resolve) => applying.push(resolve)),
+    count: (outcome) => void told.push(outcome),
+    logger: createLogger('info', {
+      write(line) {
+        const { level, msg } = JSON.parse(line) as { level: string; msg: string };
+        told.push(`${level} ${msg}`);
+      },
+    }),
+  });
+  const apply = async (): Promise<void> => {
+    applying.shift()?.();
+    await settle();
+  };
+  return { reloader, told, apply, loads: () => loads };
+}
+
+test('a file that was written while a reload was under way is read when that is over, once', async () => {
+  const { reloader, told, apply, loads } = createScene();
+  for (let asked = 0; asked < 3; asked += 1) {
+    reloader.ask();
+    await settle();
+  }
+  assert.deepEqual([loads(), told], [1, []]);
+  const done = ['warn mind this', 'info the configuration was reloaded', 'done'];
+  await apply();
+  assert.deepEqual([loads(), told], [2, done]);
+  await apply();
+  assert.deepEqual([loads(), told], [2, [...done, ...done]]);
+  reloader.ask();
+  await settle();
+  assert.equal(loads(), 3);
+});
+
+test('a configuration whose uploads have no folder to wait in is refused', async () => {
+  const upload = { body: { kind: 'upload', upload: { forward: 'whole' } } };
+  const spool = { directory: '/no/such/folder' };
+  const { reloader, told } = createScene({ routes: [upload], spool } as unknown as Partial<Config>);
+  reloader.ask();
+  await until(() => told.length > 0);
+  assert.match(told[0] ?? '', /^error the reload is refused, .*: uploads cannot wait in \/no\/such\/folder /);
+  assert.deepEqual(told.slice(1), ['refused']);
+});
