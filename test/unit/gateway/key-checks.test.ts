@@ -6,6 +6,7 @@ import type { KeyStore } from '../../../src/stores/key-store.ts';
 import { createLogger } from '../../../src/telemetry/log.ts';
 import { aKey, aSecret, digestOf } from '../../helpers/a-key.ts';
 import { until } from '../../helpers/poll.ts';
+import { settle } from '../../helpers/turnable-clock.ts';
 
 const secret = 'a-foreign-secret';
 const auth = { header: 'apiKey', forwardKey: false, cacheForMs: 1, graceOnOutageMs: 0, prefix: 'gh' };
@@ -16,14 +17,17 @@ function openCheck(
   t: TestContext,
   { guessing }: Pick<AuthConfig, 'guessing'> = { guessing: { failuresMax: 1, perMs: 1 } },
 ) {
-  const state = { asked: 0, reports: 0, watched: true, counted: [] as boolean[] };
+  const state = { asked: 0, reports: 0, watched: true, counted: [] as boolean[], noted: 0 };
   const store: Pick<KeyStore, 'findKey' | 'watch' | 'noteUses'> = {
     async findKey() {
       state.asked += 1;
       return known;
     },
     watch: () => () => void (state.watched = false),
-    noteUses: async () => undefined,
+    async noteUses(uses) {
+      await settle();
+      state.noted += uses.length;
+    },
   };
   t.mock.timers.enable({ apis: ['Date'], now: Date.parse('2026-05-01T12:00:00Z') });
   const checks = openKeyChecks({
@@ -78,8 +82,23 @@ test('where nobody is to be slowed down, guesses are counted all the same', (t) 
   assert.deepEqual(new Set(state.counted), new Set([false]));
 });
 
-test('who checks no keys any more listens to no store', async (t) => {
-  const { checks, state } = openCheck(t);
+test('a reload forgives no guesses, unless it changes how they are counted', (t) => {
+  const guessing = { failuresMax: 1, perMs: 1e9 };
+  const { checks, keyCheck } = openCheck(t, { guessing });
+  const guessUnder = (rule: AuthConfig['guessing']): boolean => {
+    const check = checks.under({ auth: { ...auth, guessing: rule }, keys: [] });
+    return check.noteFailure('192.0.2.1') !== undefined;
+  };
+  keyCheck.noteFailure('192.0.2.1');
+  assert.equal(guessUnder({ ...guessing }), true);
+  assert.equal(guessUnder({ ...guessing, failuresMax: 2 }), false);
+});
+
+test('who checks no keys any more listens to no store, and has written which were used', async (t) => {
+  const { checks, keyCheck, state } = openCheck(t);
+  const found = await keyCheck.finder.find(secret);
+  assert.ok(found !== undefined && found !== 'mistyped');
+  keyCheck.noteUse(found, Date.now());
   await checks.close();
-  assert.equal(state.watched, false);
+  assert.deepEqual([state.watched, state.noted], [false, 1]);
 });
