@@ -30,9 +30,11 @@ async function readUntilBroken(text: string, chunkBytes = 7) {
 test('CSV is read by its heading, with quotes, empty cells, lists and ends of either kind', async () => {
   const text =
     '\uFEFFsecret,name,scopes,labels,enabled,quotas\r\n' +
-    'abc,"Smith, ""J."" Ä",names;/v1/*,team=x;b=y,false,daily=5/day\r\n' +
+    'abc,"Smith, ""J."" Ä",names; /v1/*,team=x;b=y,false,daily=5/day\r\n' +
     '\r\n' +
-    'def,,,,,';
+    'def,,,,,\r\n' +
+    'ghi,,,,true,\r\n' +
+    'jkl,,,,yes,';
   assert.deepEqual(await read(text), [
     {
       number: 2,
@@ -46,6 +48,8 @@ test('CSV is read by its heading, with quotes, empty cells, lists and ends of ei
       },
     },
     { number: 4, fields: { secret: 'def' } },
+    { number: 5, fields: { secret: 'ghi', enabled: true } },
+    { number: 6, fields: { secret: 'jkl', enabled: 'yes' } }, // which no key can be
   ]);
 });
 
