@@ -163,6 +163,48 @@ test('of a key of certain networks it is said that they are not checked without 
   }
 });
 
+test('what the gateway would say to a key is said, with a code for scripts', async (t) => {
+  const { file, run } = withoutStore(t);
+  const { stdout: secret } = await run('create', '--plan', 'free', '--id', 'k1', '--quiet');
+  for (const [flags, input, code, says] of [
+    [['--path', '/v1/name'], secret, 0, /^valid: key k1, plan free: it is in order\n$/],
+    [
+      ['--path', '/v1/name', '--method', 'POST'],
+      secret,
+      1,
+      /^refused: key k1, plan free: the request is not allowed\nthe gateway answers 405 {.*}\n$/,
+    ],
+    [[], 'nothing', 1, /^refused: no key has this secret\nthe gateway answers 401 {.*}\n$/],
+    [[], '', 1, /^refused: no key was given\nthe gateway answers 401 {.*}\n$/],
+    [['--quiet'], secret, 0, /^$/],
+    [['--quiet'], 'nothing', 1, /^$/],
+    [['--from', '10.1.2'], secret, 64, /^gatehouse: --from is not an IP address\n$/],
+  ] as const) {
+    const words = ['keys', 'verify', ...flags, '--config', file];
+    const { stdout, stderr, ...ended } = await commandHere(words, input);
+    assert.match(stdout + stderr, says);
+    assert.equal(ended.code, code);
+  }
+});
+
+test('a rotation needs one word on the secret before it, and an update something to change', async (t) => {
+  const { run } = withoutStore(t);
+  await run('create', '--plan', 'free', '--id', 'k1');
+  const oneOf = 'say --overlap 24h to keep the old secret for a while, or --now to end it at once';
+  for (const [words, says] of [
+    [['rotate', 'k1'], oneOf],
+    [['rotate', 'k1', '--now', '--overlap', '1h'], oneOf],
+    [['rotate', 'k1', '--overlap', '0s'], '--overlap is no time at all, say --now instead'],
+    [['rotate', 'k1', '--overlap', 'soon'], '--overlap is not a duration, write 30m, 24h or 7d'],
+    [['update', 'k1'], 'nothing to change was given, see gatehouse keys update --help'],
+  ] as const) {
+    const { code, stdout, stderr } = await run(...words);
+    assert.deepEqual([code, stdout, stderr], [64, '', `gatehouse: ${says}\n`]);
+  }
+  const { secrets } = JSON.parse((await run('show', 'k1', '--json')).stdout) as { secrets: unknown[] };
+  assert.equal(secrets.length, 1);
+});
+
 test('an import of nothing has failed, and says so', async (t) => {
   const { file } = withoutStore(t);
   for (const input of ['', '\n', 'secret,plan\n']) {
