@@ -1,5 +1,7 @@
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { stringify } from 'yaml';
 import type { Config } from '../../../src/config/config.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
@@ -7,8 +9,10 @@ import { startGateway } from '../../../src/gateway/gateway.ts';
 import { createLogger } from '../../../src/telemetry/log.ts';
 import { collectGarbage } from '../../helpers/collect-garbage.ts';
 import { writeTemporary } from '../../helpers/config-file.ts';
+import { listen } from '../../helpers/listen.ts';
 import { until } from '../../helpers/poll.ts';
-import { baseConfig, overlay } from '../../helpers/start-gateway.ts';
+import { exchange, requestBytes } from '../../helpers/raw-socket.ts';
+import { baseConfig, demoKey, overlay } from '../../helpers/start-gateway.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
 
 test('a configuration that is in force no more is not kept, whatever was taken over from it', async (t) => {
@@ -33,3 +37,46 @@ test('a configuration that is in force no more is not kept, whatever was taken o
     return gone.every((routes) => routes.deref() === undefined);
   });
 });
+
+test('a reload ends the connections to an upstream that has changed, and keeps those to the others', async (t) => {
+  const folder = tempFolder(t);
+  const [changing, staying] = [await startCounting(t), await startCounting(t)];
+  const configWith = (connections: number): Config => {
+    const yaml = overlay(baseConfig(changing.url, folder), {
+      store: `sqlite:${join(folder, 'g.db')}`,
+      upstreams: { recognition: { connections }, other: { targets: [staying.url] } },
+      routes: ['recognition', 'other'].map((upstream) => ({
+        path: `/v1/${upstream}`,
+        methods: ['GET'],
+        body: 'none',
+        upstream,
+      })),
+    });
+    return loadConfig(writeTemporary(t, stringify(yaml)), {});
+  };
+  const gateway = await startGateway(configWith(1), createLogger('silent', { write: () => undefined }));
+  t.after(() => gateway.drain(0));
+  const call = async (upstream: string): Promise<void> => {
+    const request = requestBytes(`GET /v1/${upstream}`, [['apiKey', demoKey]]);
+    assert.equal((await exchange(t, gateway.listen.port, request)).status, 200);
+  };
+  await call('recognition');
+  await call('other');
+  assert.deepEqual([changing.open(), staying.open()], [1, 1]);
+  gateway.reload(configWith(2));
+  await until(() => changing.open() === 0);
+  await call('other');
+  assert.deepEqual([staying.open(), staying.ever()], [1, 1]);
+});
+
+/** An upstream that counts its connections. */
+async function startCounting(t: TestContext) {
+  let [open, ever] = [0, 0];
+  const server = createServer({ keepAliveTimeout: 60_000 }, (_, res) => void res.end('ok'));
+  server.on('connection', (socket) => {
+    open += 1;
+    ever += 1;
+    socket.on('close', () => (open -= 1));
+  });
+  return { url: `http://127.0.0.1:${await listen(t, server)}`, open: () => open, ever: () => ever };
+}
