@@ -633,6 +633,8 @@ function bookRules(address: StoreKind['address']): void {
     assert.ok(!faults.join().includes('foreign-key'));
     assert.equal((await book.verify('foreign-key-1')).valid, true);
     assert.equal((await book.verify('foreign-key-2')).key?.owner, 'acme');
+    const { version, secrets } = await book.show('one');
+    assert.deepEqual([version, secrets.map((secret) => secret.number)], [1, [1]]);
     const again = await book.importKeys(linesOf(lines.slice(0, 2)), options, by);
     assert.deepEqual([again.added, again.skipped], [0, 2]);
     const update = { ...options, update: true };
