@@ -56,12 +56,24 @@ test('a file that was written while a reload was under way is read when that is 
   assert.equal(loads(), 3);
 });
 
-test('a configuration whose uploads have no folder to wait in is refused', async () => {
-  const upload = { body: { kind: 'upload', upload: { forward: 'whole' } } };
-  const spool = { directory: '/no/such/folder' };
-  const { reloader, told } = createScene({ routes: [upload], spool } as unknown as Partial<Config>);
-  reloader.ask();
-  await until(() => told.length > 0);
-  assert.match(told[0] ?? '', /^error the reload is refused, .*: uploads cannot wait in \/no\/such\/folder /);
-  assert.deepEqual(told.slice(1), ['refused']);
-});
+for (const { forward, isRefused } of [
+  { forward: 'whole', isRefused: true },
+  { forward: 'stream', isRefused: false },
+]) {
+  test(`a folder that is not there is a reason to refuse a reload if uploads wait in it: ${forward}`, async () => {
+    const routes = [{ body: { kind: 'upload', upload: { forward } } }];
+    const spool = { directory: '/no/such/folder' };
+    const { reloader, told, apply } = createScene({ routes, spool } as unknown as Partial<Config>);
+    reloader.ask();
+    await until(async () => {
+      await apply();
+      return told.includes('refused') || told.includes('done');
+    });
+    const reason =
+      /^error the reload is refused, .*: uploads cannot wait in \/no\/such\/folder \(spool\.directory\)/;
+    assert.deepEqual(
+      [told.some((line) => reason.test(line)), told.includes('refused')],
+      [isRefused, isRefused],
+    );
+  });
+}
