@@ -11,6 +11,7 @@ const steps = array(
     { weight: 8, arbitrary: record({ does: constant('set' as const), key, value: nat() }) },
     { weight: 3, arbitrary: record({ does: constant('delete' as const), key }) },
     { weight: 1, arbitrary: record({ does: constant('clear' as const) }) },
+    { weight: 1, arbitrary: record({ does: constant('deleteOdd' as const) }) },
   ),
   { maxLength: 100 },
 );
@@ -24,13 +25,16 @@ test('it holds what was set last, whatever is set anew, deleted or cleared betwe
         if (step.does === 'clear') {
           map.clear();
           model = [];
-          continue;
-        }
-        model = model.filter(([one]) => one !== step.key);
-        if (step.does === 'delete') map.delete(step.key);
-        else {
-          map.set(step.key, step.value);
-          model = [...model, [step.key, step.value] as const].slice(-sizeMax);
+        } else if (step.does === 'deleteOdd') {
+          map.deleteWhere((value) => value % 2 === 1);
+          model = model.filter(([, value]) => value % 2 === 0);
+        } else {
+          model = model.filter(([one]) => one !== step.key);
+          if (step.does === 'delete') map.delete(step.key);
+          else {
+            map.set(step.key, step.value);
+            model = [...model, [step.key, step.value] as const].slice(-sizeMax);
+          }
         }
         for (let one = 0; one <= 9; one += 1) assert.equal(map.get(one), new Map(model).get(one));
       }
