@@ -1,3 +1,4 @@
+import { checked } from './checked.ts';
 import type { Plan } from './config.ts';
 import { parseAnchor, parsePercent, parseTime } from './period-words.ts';
 import {
@@ -28,18 +29,18 @@ function resolveQuota(quota: RawQuota): QuotaRule {
     name: quota.name,
     limit: quota.limit,
     period: resolvePeriod(quota),
-    warnAt: quota.warnAt === undefined ? undefined : parsePercent(quota.warnAt),
+    warnAt: quota.warnAt === undefined ? undefined : checked(parsePercent(quota.warnAt)),
   };
 }
 
 function resolvePeriod({ per, timezone, anchor, at }: RawQuota): PeriodRule {
-  const start = anchor === undefined ? undefined : parseAnchor(anchor);
+  const start = anchor === undefined ? undefined : checked(parseAnchor(anchor));
   return {
     per,
     timezone: timezone ?? 'UTC',
     anchorMonth: start?.kind === 'month-day' ? start.month : 1,
     anchorDay: start?.day ?? 1,
-    anchorMinute: (at === undefined ? undefined : parseTime(at)) ?? 0,
+    anchorMinute: at === undefined ? 0 : checked(parseTime(at)),
   };
 }
 

@@ -1,8 +1,8 @@
 import { isObject } from '../../content/is-object.ts';
 import { slownessOf, type Slowness } from '../body-schema/patterns/slow-pattern.ts';
 import { subschemas } from '../body-schema/subschemas.ts';
+import { size } from '../checked.ts';
 import { showText } from '../wording.ts';
-import { sizeOrZero } from './amounts.ts';
 import type { Rule } from './draft.ts';
 
 /** Up to this length even a pattern that doubles its time with each character ends within milliseconds. */
@@ -18,7 +18,7 @@ export const patternsAreQuick: Rule = ({ config: { routes } }, report) => {
     if (typeof body === 'string') continue;
     const texts = body.json ?? body.upload?.fields;
     if (texts === undefined) continue;
-    const sizeMax = sizeOrZero(texts.maxSize);
+    const sizeMax = size(texts.maxSize);
     for (const { schema } of subschemas(texts.schema)) {
       const { pattern, patternProperties, propertyNames, maxLength } = schema;
       if (typeof pattern === 'string') {

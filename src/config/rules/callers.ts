@@ -1,14 +1,13 @@
+import { checked, duration } from '../checked.ts';
 import { keyDigest } from '../digest.ts';
 import { parseInstant } from '../instants.ts';
 import { isVariable } from '../weak-secret.ts';
-import { durationOrZero } from './amounts.ts';
 import { checkName, type Rule } from './draft.ts';
 import { checkOneSecret, notReplaced } from './secrets.ts';
 
 /** A key in the cache is served without asking the store, even if that is down. */
 export const graceIsNotCutShort: Rule = ({ config: { auth } }, report) => {
-  if (report.isBroken(auth, 'graceOnOutage', 'cacheFor')) return;
-  if (durationOrZero(auth.graceOnOutage) >= durationOrZero(auth.cacheFor)) return;
+  if (duration(auth.graceOnOutage) >= duration(auth.cacheFor)) return;
   report.warning(
     auth,
     'graceOnOutage',
@@ -44,8 +43,7 @@ export const keysAreDistinct: Rule = ({ config }, report) => {
 /** A key may be kept to show that it expired; but a wrong year looks the same. */
 export const keysAreStillValid: Rule = ({ config }, report) => {
   for (const key of config.keys) {
-    if (key.expires === undefined || report.isBroken(key, 'expires')) continue;
-    if ((parseInstant(key.expires) ?? 0) <= Date.now())
+    if (key.expires !== undefined && checked(parseInstant(key.expires)) <= Date.now())
       report.warning(key, 'expires', 'has passed, so the key works for nobody');
   }
 };

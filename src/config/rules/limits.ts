@@ -1,5 +1,5 @@
+import { duration, size } from '../checked.ts';
 import { printSize } from '../units.ts';
-import { durationOrZero, sizeOrZero } from './amounts.ts';
 import type { Rule } from './draft.ts';
 
 const headerBytesMax = 1024 ** 2;
@@ -10,8 +10,7 @@ const patienceMsMin = 100;
 
 /** Every connection may make the gateway hold this much before anything is known of its client. */
 export const headersAreBounded: Rule = ({ config: { limits } }, report) => {
-  if (report.isBroken(limits, 'headerSize')) return;
-  const bytes = sizeOrZero(limits.headerSize);
+  const bytes = size(limits.headerSize);
   if (bytes > headerBytesMax) {
     report.problem(limits, 'headerSize', `is more than ${printSize(headerBytesMax)}`);
   } else if (bytes < headerBytesMin) {
@@ -20,7 +19,7 @@ export const headersAreBounded: Rule = ({ config: { limits } }, report) => {
 };
 
 export const headersAreEnough: Rule = ({ config: { limits } }, report) => {
-  if (report.isBroken(limits, 'headerCount') || limits.headerCount >= headerCountMin) return;
+  if (limits.headerCount >= headerCountMin) return;
   report.warning(limits, 'headerCount', tooLittle(headerCountMin));
 };
 
@@ -30,7 +29,7 @@ function tooLittle(least: string | number): string {
 
 export const clientsHaveTime: Rule = ({ config: { limits } }, report) => {
   for (const option of ['headerTimeout', 'requestTimeout', 'stalledReader'] as const) {
-    if (report.isBroken(limits, option) || durationOrZero(limits[option]) >= patienceMsMin) continue;
+    if (duration(limits[option]) >= patienceMsMin) continue;
     report.warning(
       limits,
       option,
@@ -41,7 +40,7 @@ export const clientsHaveTime: Rule = ({ config: { limits } }, report) => {
 
 /** Clients are told whole seconds. */
 export const keepAliveIsTold: Rule = ({ config: { limits } }, report) => {
-  if (report.isBroken(limits, 'keepAlive') || durationOrZero(limits.keepAlive) >= 1000) return;
+  if (duration(limits.keepAlive) >= 1000) return;
   report.warning(
     limits,
     'keepAlive',

@@ -7,20 +7,16 @@ import { checkOneSecret, notReplaced, tokenLengthMin } from './secrets.ts';
 
 export const listenersDiffer: Rule = ({ config }, report) => {
   if (report.isBroken(config, 'listen') || report.isBroken(config.admin, 'listen')) return;
-  const one = parseAddress(config.listen);
-  const other = parseAddress(config.admin.listen);
-  if (one !== undefined && other !== undefined && addressesCollide(one, other)) {
+  if (addressesCollide(checked(parseAddress(config.listen)), checked(parseAddress(config.admin.listen))))
     report.problem(config, 'listen', 'is the address of admin.listen too, they must differ');
-  }
 };
 
 /** A second listener that can be reached from elsewhere needs a strong token. */
 export const adminIsGuarded: Rule = ({ config: { admin } }, report) => {
   const isGuarded =
     admin.token !== '' || admin.tokens.length > 0 || report.isBroken(admin, 'token', 'tokens');
-  const address = parseAddress(admin.listen);
   if (admin.token !== '') checkToken(admin, admin.token, report);
-  if (!isGuarded && address !== undefined && !isLoopback(address)) {
+  if (!isGuarded && !isLoopback(checked(parseAddress(admin.listen)))) {
     report.problem(admin, 'listen', 'is not a loopback address, so admin.token or admin.tokens is needed');
   }
 };

@@ -1,3 +1,4 @@
+import { checked } from '../checked.ts';
 import { parseAnchor, type Anchor } from '../period-words.ts';
 import type { RawQuota } from '../schema.ts';
 import type { Report, Rule } from './draft.ts';
@@ -28,7 +29,7 @@ export const costsFitQuotas: Rule = ({ config }, report) => {
   const most = quotas.toSorted(byLimit).at(-1);
   if (most === undefined || quotas.length < narrowest.length) return;
   for (const route of config.routes) {
-    if (route.cost <= most.limit || report.isBroken(route, 'cost')) continue;
+    if (route.cost <= most.limit) continue;
     const why = `is more than any plan can pay, the most is the limit of ${report.mention(most)}; keys need a quota of their own for it`;
     report.warning(route, 'cost', why);
   }
@@ -54,9 +55,9 @@ function checkStart(quota: RawQuota, report: Report): void {
     report.problem(quota, 'timezone', 'has no meaning for a lifetime, which never starts again');
   if (at !== undefined && start === undefined)
     report.problem(quota, 'at', `has no meaning for ${unit}, only for a day, week, month or year`);
-  if (anchor === undefined || report.isBroken(quota, 'anchor')) return;
+  if (anchor === undefined) return;
   if (start === undefined)
     report.problem(quota, 'anchor', `has no meaning for ${unit}, only for a week, month or year`);
-  else if (parseAnchor(anchor)?.kind !== start.kind)
+  else if (checked(parseAnchor(anchor)).kind !== start.kind)
     report.problem(quota, 'anchor', `does not fit per: ${per}, ${start.cure}`);
 }

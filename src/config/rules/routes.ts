@@ -1,9 +1,9 @@
+import { size } from '../checked.ts';
 import { bufferedBytesMax, fieldsBytesMax } from '../held-bytes.ts';
 import { noRoute, usageRoute } from '../route-names.ts';
 import { compareSegments, pathBelow, segmentsOf } from '../route-path.ts';
 import type { RawRoute, RawUpload } from '../schema.ts';
 import { printSize } from '../units.ts';
-import { sizeOrZero } from './amounts.ts';
 import { checkName, noSuch, type Rule } from './draft.ts';
 
 /** What is read as JSON is one text, and Node makes none of 512 MB. */
@@ -86,13 +86,13 @@ export const usageHasItsOwnPath: Rule = ({ config: { usage, routes } }, report) 
 /** A body larger than all of it never finds room, however often its client tries again. */
 export const bodiesFitMemory: Rule = ({ config: { routes, limits } }, report) => {
   if (report.isBroken(limits, 'bodyMemory')) return;
-  const most = sizeOrZero(limits.bodyMemory);
+  const most = size(limits.bodyMemory);
   for (const { body } of routes) {
     if (typeof body === 'string') continue;
     const { json, any, upload } = body;
-    if (json !== undefined && sizeOrZero(json.maxSize) > most)
+    if (json !== undefined && size(json.maxSize) > most)
       report.problem(json, 'maxSize', 'is more than limits.bodyMemory');
-    if (any !== undefined && Math.min(sizeOrZero(any.maxSize), bufferedBytesMax) > most)
+    if (any !== undefined && Math.min(size(any.maxSize), bufferedBytesMax) > most)
       report.problem(any, 'maxSize', 'is more than limits.bodyMemory, which must hold its first 64 KB');
     const texts = upload === undefined ? 0 : textFieldsBytesMax(upload);
     if (upload !== undefined && texts > most)
@@ -104,7 +104,7 @@ export const bodiesFitMemory: Rule = ({ config: { routes, limits } }, report) =>
 export const jsonFitsAText: Rule = ({ config: { routes } }, report) => {
   for (const { body } of routes) {
     if (typeof body === 'string' || body.json === undefined) continue;
-    if (sizeOrZero(body.json.maxSize) > jsonBytesMax)
+    if (size(body.json.maxSize) > jsonBytesMax)
       report.problem(body.json, 'maxSize', `is more than ${printSize(jsonBytesMax)}`);
   }
 };
@@ -119,13 +119,13 @@ export const upgradesTakeGet: Rule = ({ config: { routes } }, report) => {
 
 export const costHeadersCorrectACost: Rule = ({ config: { routes } }, report) => {
   for (const route of routes) {
-    if (route.costHeader === undefined || route.cost > 0 || report.isBroken(route, 'cost')) continue;
+    if (route.costHeader === undefined || route.cost > 0) continue;
     report.problem(route, 'costHeader', 'corrects a cost, and this route has none: give a cost of 1 or more');
   }
 };
 
 function textFieldsBytesMax({ maxSize, fields }: RawUpload): number {
-  return Math.min(fieldsBytesMax(fields.maxCount, sizeOrZero(fields.maxSize)), sizeOrZero(maxSize));
+  return Math.min(fieldsBytesMax(fields.maxCount, size(fields.maxSize)), size(maxSize));
 }
 
 /** The methods a route answers: HEAD wherever GET is. */

@@ -6,11 +6,11 @@ import {
   typesWithExtension,
 } from '../../content/media-types.ts';
 import { readFieldKinds } from '../body-schema/field-kinds.ts';
+import { size } from '../checked.ts';
 import { childPointer } from '../json-pointer.ts';
 import type { RawRoute } from '../schema.ts';
 import { printSize } from '../units.ts';
 import { counted, showName, suggestNear } from '../wording.ts';
-import { sizeOrZero } from './amounts.ts';
 import type { Draft, Rule } from './draft.ts';
 
 /** Text fields are held in memory while a form is checked, so one form may not hold many large ones. */
@@ -21,9 +21,9 @@ export const filesFitBodies: Rule = ({ config }, report) => {
   for (const upload of formsOf(config)) {
     if (report.isBroken(upload, 'maxSize')) continue;
     for (const field of Object.values(upload.files)) {
-      if (sizeOrZero(field.minSize) > sizeOrZero(field.maxSize ?? upload.maxSize))
+      if (size(field.minSize) > size(field.maxSize ?? upload.maxSize))
         report.problem(field, 'minSize', 'is more than maxSize');
-      if (field.maxSize !== undefined && sizeOrZero(field.maxSize) >= sizeOrZero(upload.maxSize)) {
+      if (field.maxSize !== undefined && size(field.maxSize) >= size(upload.maxSize)) {
         report.problem(
           field,
           'maxSize',
@@ -33,8 +33,7 @@ export const filesFitBodies: Rule = ({ config }, report) => {
     }
   }
   for (const file of bodiesOf(config).flatMap((body) => body.file ?? [])) {
-    if (sizeOrZero(file.minSize) > sizeOrZero(file.maxSize))
-      report.problem(file, 'minSize', 'is more than maxSize');
+    if (size(file.minSize) > size(file.maxSize)) report.problem(file, 'minSize', 'is more than maxSize');
   }
 };
 
@@ -43,8 +42,8 @@ export const requiredFilesFitForms: Rule = ({ config }, report) => {
   for (const upload of formsOf(config)) {
     if (report.isBroken(upload, 'maxSize', 'files')) continue;
     const required = Object.values(upload.files).filter((field) => field.required);
-    const least = required.reduce((sum, { minSize }) => sum + sizeOrZero(minSize), 0);
-    if (least < sizeOrZero(upload.maxSize)) continue;
+    const least = required.reduce((sum, { minSize }) => sum + size(minSize), 0);
+    if (least < size(upload.maxSize)) continue;
     report.problem(
       upload,
       'maxSize',
@@ -55,7 +54,7 @@ export const requiredFilesFitForms: Rule = ({ config }, report) => {
 
 export const fieldsFitMemory: Rule = ({ config }, report) => {
   for (const { fields } of formsOf(config)) {
-    if (fields.maxCount * sizeOrZero(fields.maxSize) <= valuesBytesMax) continue;
+    if (fields.maxCount * size(fields.maxSize) <= valuesBytesMax) continue;
     report.problem(
       fields,
       'maxSize',
@@ -151,7 +150,7 @@ export const uploadsFitSpool: Rule = ({ config }, report) => {
   if (report.isBroken(config.spool, 'disk')) return;
   for (const { upload, file } of bodiesOf(config)) {
     const rule = upload ?? file;
-    if (rule?.forward !== 'whole' || sizeOrZero(rule.maxSize) <= sizeOrZero(config.spool.disk)) continue;
+    if (rule?.forward !== 'whole' || size(rule.maxSize) <= size(config.spool.disk)) continue;
     report.problem(rule, 'maxSize', 'is more than spool.disk');
   }
 };

@@ -1,4 +1,5 @@
 import { areCertificates, notCertificates } from '../certificates.ts';
+import { checked } from '../checked.ts';
 import { parseInstant } from '../instants.ts';
 import { checkName, type Rule } from './draft.ts';
 
@@ -25,7 +26,7 @@ export const sunsetsAreInOrder: Rule = ({ config }, report) => {
     if (
       deprecated !== undefined &&
       sunset !== undefined &&
-      (parseInstant(sunset) ?? 0) < (parseInstant(deprecated) ?? 0)
+      checked(parseInstant(sunset)) < checked(parseInstant(deprecated))
     ) {
       report.problem(version, 'sunset', 'is before deprecated');
     }
