@@ -12,19 +12,16 @@ import { declaredFields } from './subschemas.ts';
  */
 export type BodyCheck = (value: unknown) => string | undefined;
 
-/** As routes have it unless they say otherwise. */
-const depthUsual = 32;
-
 /**
  * Compiles a JSON Schema (2020-12) into a check of bodies, or throws `SchemaProblems`. Checking changes nothing in the
  * body: no coercion, no defaults. References reach no further than the schema itself.
  */
-export function compileBodySchema(schema: unknown, depthMax?: number): BodyCheck {
+export function compileBodySchema(schema: unknown, depthMax: number): BodyCheck {
   return compileCheckedSchema(checkSchema(schema), depthMax);
 }
 
 /** The same for a schema already found well formed: not compiling the meta-schema saves 50 ms. */
-export function compileCheckedSchema(schema: AnySchema, depthMax = depthUsual): BodyCheck {
+export function compileCheckedSchema(schema: AnySchema, depthMax: number): BodyCheck {
   const steps = new CheckSteps(depthMax);
   const validate = compile(schema, (value) => steps.follow(value));
   const fields = declaredFields(schema);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { compileBodySchema } from '../../../src/config/body-schema/compile-schema.ts';
 import { Refusal, type RefusalCode } from '../../../src/refusals.ts';
 import { readJson, requireJsonContentType, type JsonRule } from '../../../src/stages/read-json.ts';
+import { compileBodySchema } from '../../helpers/compile-body-schema.ts';
 import { doesNotHang } from '../../helpers/no-hang.ts';
 import { refusalOf } from '../../helpers/refusal-of.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import { compileBodySchema } from '../../../../src/config/body-schema/compile-schema.ts';
+import { compileBodySchema } from '../../../helpers/compile-body-schema.ts';
 import { judge } from '../../../helpers/plain-schema.ts';
 
 describe('any schema and any body', () => {

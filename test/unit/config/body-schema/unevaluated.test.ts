@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { compileBodySchema } from '../../../../src/config/body-schema/compile-schema.ts';
 import { SchemaProblems } from '../../../../src/config/body-schema/schema-problem.ts';
+import { compileBodySchema } from '../../../helpers/compile-body-schema.ts';
 import { doesNotHang } from '../../../helpers/no-hang.ts';
 
 const text = { type: 'string' };

@@ -1,0 +1,9 @@
+import { compileBodySchema as compile, type BodyCheck } from '../../src/config/body-schema/compile-schema.ts';
+
+/** As routes have it unless they say otherwise. */
+const depthUsual = 32;
+
+/** The check of a schema for bodies of the usual depth. */
+export function compileBodySchema(schema: unknown, depthMax = depthUsual): BodyCheck {
+  return compile(schema, depthMax);
+}
