@@ -113,7 +113,6 @@ function fieldNameFault(text: string): string | undefined {
 }
 
 function storeFault(text: string): string | undefined {
-  if (text.includes('\0')) return 'is not a store address';
   try {
     parseStoreAddress(text);
     return undefined;
