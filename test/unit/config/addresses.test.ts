@@ -27,10 +27,10 @@ test('listeners on one port get in each other’s way on one host, or where eith
 });
 
 test('only this machine reaches what is on loopback, by its name too', () => {
-  for (const host of ['127.0.0.1', '127.9.9.9', '::1', 'localhost', 'LocalHost']) {
+  for (const host of ['127.0.0.1', '127.255.255.255', '::1', 'localhost', 'LocalHost']) {
     assert.ok(isLoopback({ host, port: 1 }), host);
   }
-  for (const host of ['0.0.0.0', '::', '10.0.0.1', 'gateway.local', 'localhost.example']) {
+  for (const host of ['0.0.0.0', '::', '10.0.0.1', '126.255.255.255', 'gateway.local', 'localhost.example']) {
     assert.ok(!isLoopback({ host, port: 1 }), host);
   }
 });
