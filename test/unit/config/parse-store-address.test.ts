@@ -16,7 +16,9 @@ const readable: readonly { text: string; means: object }[] = [
   { text: 'sqlite:./data/g.db', means: { kind: 'sqlite', path: './data/g.db' } },
   { text: 'sqlite:///var/lib/g.db', means: { kind: 'sqlite', path: '/var/lib/g.db' } },
   { text: 'SQLite:/g.db', means: { kind: 'sqlite', path: '/g.db' } },
+  { text: 'sqlite:/my data//g.db', means: { kind: 'sqlite', path: '/my data//g.db' } },
   { text: 'redis://h', means: { ...plain, servers: single('h', 6379) } },
+  { text: 'redis://h:65535/0', means: { ...plain, servers: single('h', 65_535) } },
   { text: 'redis://h:1/3', means: { ...plain, servers: single('h', 1), db: 3 } },
   { text: 'redis://[::1]:7', means: { ...plain, servers: single('::1', 7) } },
   {
@@ -27,8 +29,8 @@ const readable: readonly { text: string; means: object }[] = [
   { text: 'redis://h?prefix=a:', means: { ...plain, servers: single('h', 6379), prefix: 'a:' } },
   { text: 'rediss://h', means: { ...plain, servers: single('h', 6379), tls: { caFile: undefined } } },
   {
-    text: 'rediss://h?ca=/ca.pem',
-    means: { ...plain, servers: single('h', 6379), tls: { caFile: '/ca.pem' } },
+    text: 'rediss://h?ca=/me@ca.pem',
+    means: { ...plain, servers: single('h', 6379), tls: { caFile: '/me@ca.pem' } },
   },
   {
     text: 'redis+sentinel://a:1,b/main/2',
@@ -66,7 +68,7 @@ const readable: readonly { text: string; means: object }[] = [
     },
   },
   {
-    text: 'rediss+cluster://:p@a:1,b:2',
+    text: 'rediss+cluster://:p@a:1,b:2/0',
     means: {
       ...plain,
       servers: { kind: 'cluster', nodes: [at('a', 1), at('b', 2)] },
@@ -101,8 +103,10 @@ const unreadable: readonly { text: string; says: RegExp }[] = [
   { text: 'redis://h:70000', says: /host:port/ },
   { text: 'redis://h:0', says: /host:port/ },
   { text: 'redis://', says: /host:port/ },
+  { text: 'redis://a b:1', says: /host:port/ },
+  { text: 'redis://h:1x', says: /host:port/ },
   { text: 'redis://a,b', says: /redis\+cluster/ },
-  { text: 'redis://h/zero', says: /whole number/ },
+  ...['zero', 'db1', '1st', '100000'].map((db) => ({ text: `redis://h/${db}`, says: /whole number/ })),
   { text: 'redis://h/1/2', says: /too many parts/ },
   { text: 'redis://h?ca=/x', says: /rediss/ },
   { text: 'redis://h?password=swordfish', says: /parameters are ca, prefix/ },
