@@ -6,6 +6,7 @@ import { complaints } from '../../helpers/config-file.ts';
 
 const upstream = 'upstreams: { a: { targets: ["http://127.0.0.1:9000"] } }\n';
 const least = `${upstream}routes: [{ path: /x, methods: [GET], upstream: a }]\n`;
+const withBody = (rule: string) => `{ path: /v1/${rule.length}, methods: [POST], body: { ${rule} } }`;
 const upload = (rule: string) => `{ path: /v1/x, methods: [POST], body: { upload: { ${rule} } } }`;
 const routes = (...lines: readonly string[]) =>
   `${upstream}versions: { v1: { upstream: a } }\nroutes:\n${lines.map((line) => `  - ${line}\n`).join('')}`;
@@ -1332,4 +1333,87 @@ test('a hundred mistakes are told, and of more how many there are', (t) => {
   const wrong = Array.from({ length: 102 }, (_, at) => `wrong${at}: 1\n`);
   assert.equal(complaints(t, least + wrong.slice(2).join('')).length, 100);
   assert.deepEqual(complaints(t, least + wrong.join('')).slice(100), ['… and 2 more']);
+});
+
+test('of what hangs on a mistake nothing is said, as it may be right', (t) => {
+  const form = (rule: string) => routes(upload(rule));
+  const mistakes: readonly [told: string, text: string][] = [
+    ['listen', `${least}listen: nowhere\nadmin: { listen: "127.0.0.1:8080" }\n`],
+    ['admin.listen', `${least}listen: 9090\nadmin: { listen: nowhere }\n`],
+    ['upstreams.a.targets[0]', least.replace('"http://127.0.0.1:9000"', 'nowhere, "http://h", "http://h/"')],
+    ['routes[0].upstream', `${upstream}routes: [{ path: /x, methods: [GET], upstream: [a] }]\n`],
+    ['routes[0].methods[0]', routes('{ path: /v1/x, methods: [gte], upgrade: websocket }')],
+    [
+      'limits.bodyMemory',
+      `${routes('{ path: /v1/x, methods: [POST], body: { json: { maxSize: 300MB } } }')}limits: { bodyMemory: much }\n`,
+    ],
+    ['routes[0].body.upload.maxSize', form('maxSize: much, files: { f: { maxSize: 20MB } }')],
+    ['routes[0].body.upload.maxSize', form('maxSize: much, files: { f: { minSize: 12MB } }')],
+    [
+      'routes[0].body.upload.files.f.required',
+      form('maxSize: 1MB, files: { f: { required: often, minSize: 1MB } }'),
+    ],
+    ['routes[0].body.upload.files.f.types[0]', form('files: { f: { types: [audio], extensions: [wav] } }')],
+    [
+      'routes[0].body.upload.fields.names[0]',
+      form('files: { f: {} }, fields: { names: ["a b", f], schema: { required: [c] } }'),
+    ],
+    ['spool.disk', `${form('maxSize: 2GB, files: { f: {} }')}spool: { disk: much }\n`],
+  ];
+  for (const [told, text] of mistakes) {
+    const said = complaints(t, text);
+    assert.deepEqual(
+      said.map((line) => line.split(' ')[1]),
+      [`${told}:`],
+      text,
+    );
+  }
+});
+
+test('what is just within its bounds is taken', (t) => {
+  const text = routes(
+    '{ path: /v1/free, methods: [POST], cost: 0 }',
+    '{ path: /v1/cheap, methods: [POST], cost: 1, costHeader: X-Cost }',
+    '{ path: /v1/named, methods: [POST], name: names/old }',
+    '{ path: /v2/old, methods: [POST] }',
+    withBody('file: { minSize: 1KB, maxSize: 1KB }'),
+    withBody('upload: { files: { f: { minSize: 1KB, maxSize: 1KB } } }'),
+    withBody('upload: { maxSize: 1MB, files: { f: { required: false, minSize: 1MB } } }'),
+    withBody('upload: { files: { f: {} }, fields: { maxCount: 1, schema: { required: [c] } } }'),
+  );
+  const more = [
+    'admin: { tokens: [{ name: admin, token: sixteen-letters. }] }\n',
+    'limits: { headerSize: 1MB }\n',
+    'drain: { delay: 1d, timeout: 23d }\n',
+  ];
+  const versions =
+    'versions: { v1: { upstream: a }, v2: { upstream: a, deprecated: 2026-01-01, link: http://h } }';
+  const whole = text.replace('versions: { v1: { upstream: a } }', versions) + more.join('');
+  assert.deepEqual(complaints(t, whole), []);
+});
+
+test('a link of a version needs a date, and authorities need a target that shows a certificate', (t) => {
+  const text = 'upstreams: { a: { targets: ["http://h"], ca: x } }\n';
+  const rest =
+    'versions: { v1: { upstream: a, link: http://h } }\nroutes: [{ path: /v1/x, methods: [GET] }]\n';
+  assert.deepEqual(complaints(t, text + rest), [
+    '1:42: upstreams.a.ca: is for https targets, and there is none',
+    '1:42: upstreams.a.ca: is not PEM certificates (-----BEGIN CERTIFICATE-----)',
+    '2:32: versions.v1.link: is sent only with a date, give deprecated or sunset',
+  ]);
+});
+
+test('a bare file that is held whole fits the disk of the spool', (t) => {
+  const text = routes('{ path: /v1/x, methods: [POST], body: { file: { maxSize: 2GB } } }');
+  assert.deepEqual(complaints(t, text), ['4:53: routes[0].body.file.maxSize: is more than spool.disk']);
+});
+
+test('what rules between fields say shows nothing from the environment', (t) => {
+  const text =
+    keys('{ id: a, plan: "${PLAN}", secret: sixteen-letters. }') + 'store: "rediss://h?ca=/${SECRET}"\n';
+  const form = upload('files: { f: { types: [audio/wav], extensions: ["${SECRET}"] } }');
+  const env = { SECRET: 'gif', PLAN: 'freed' };
+  const said = [...complaints(t, text, env), ...complaints(t, routes(form), env)];
+  assert.equal(said.length, 3);
+  assert.doesNotMatch(said.join(), /gif|freed|did you mean/);
 });

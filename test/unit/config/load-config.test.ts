@@ -277,14 +277,17 @@ test('a key in the file that has expired is a warning', (t) => {
 });
 
 test('a time that is too short for honest clients is a warning', (t) => {
-  const file = writeTemporary(
-    t,
-    `${least}limits: { stalledReader: 99ms, requestTimeout: 100ms, headerTimeout: 1ms }\n`,
-  );
+  const warningsOf = (ms: number): readonly string[] => {
+    const limits = `{ stalledReader: ${ms}ms, requestTimeout: ${ms}ms, headerTimeout: ${ms}ms }`;
+    const file = writeTemporary(t, `${least}limits: ${limits}\n`);
+    return loadConfig(file, {}).warnings.map((line) => line.replace(`${file}:`, ''));
+  };
+  assert.deepEqual(warningsOf(100), []);
   const says = 'is less than 100ms and cuts honest clients on slow networks';
-  assert.deepEqual(loadConfig(file, {}).warnings, [
-    `${file}:3:11: limits.stalledReader: ${says}`,
-    `${file}:3:55: limits.headerTimeout: ${says}`,
+  assert.deepEqual(warningsOf(99), [
+    `3:11: limits.stalledReader: ${says}`,
+    `3:32: limits.requestTimeout: ${says}`,
+    `3:54: limits.headerTimeout: ${says}`,
   ]);
 });
 
@@ -305,6 +308,9 @@ test('a cost that no plan can pay is a warning, for a key may have a quota of it
   const warningsOf = (cost: number): readonly string[] =>
     loadConfig(writeTemporary(t, text(cost)), {}).warnings;
   assert.deepEqual(warningsOf(4), []);
+  const wider = text(5).replace('plans: {', 'plans: { a: { quotas: [{ name: q, limit: 5, per: day }] },');
+  const endless = text(5).replace('plans: {', 'plans: { a: {},');
+  for (const each of [wider, endless]) assert.deepEqual(loadConfig(writeTemporary(t, each), {}).warnings, []);
   const says =
     'routes[0].cost: is more than any plan can pay, the most is the limit of plans.r.quotas[1] (line 3)';
   assert.match(
