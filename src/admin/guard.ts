@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { isLoopback, parseAddress } from '../config/addresses.ts';
-import type { Address, AdminToken, Config } from '../config/config.ts';
+import type { AdminToken, Config } from '../config/config.ts';
 import { createFailedKeys } from '../keys/failed-keys.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { peerOf } from '../wire/client-address.ts';
@@ -31,14 +31,11 @@ export function createGuard({ admin }: Pick<Config, 'admin'>, logger: Logger): G
   });
   return {
     checkHost(req) {
+      if (!isLoopback(admin.listen)) return;
       // Of two Host headers, either may be the one that was meant.
-      const hosts = req.headersDistinct['host'] ?? [];
-      const isOne = hosts.length === 1 && isOurs(hosts[0] ?? '', admin.listen);
-      if (isOne || !isLoopback(admin.listen)) return;
-      throw new AdminProblem(
-        'misdirected',
-        'This listener answers to localhost, a loopback address or the host of admin.listen',
-      );
+      const [host = '', ...others] = req.headersDistinct['host'] ?? [];
+      if (others.length === 0 && isLoopbackHost(host)) return;
+      throw new AdminProblem('misdirected', 'This listener answers to localhost or a loopback address');
     },
     identify(req) {
       if (admin.tokens.length === 0) return undefined;
@@ -60,9 +57,8 @@ export function createGuard({ admin }: Pick<Config, 'admin'>, logger: Logger): G
 }
 
 /** A web page can reach a loopback address under a name of its choice (DNS rebinding), and the Host then shows that name. */
-function isOurs(host: string, { host: configured }: Address): boolean {
+function isLoopbackHost(host: string): boolean {
   const [, name = '', port = '80'] = /^(\[[^\]]*\]|[^:]+)(?::(\d{1,5}))?$/.exec(host) ?? [];
   const address = name === '' ? undefined : parseAddress(`${name}:${port}`);
-  if (address === undefined) return false;
-  return isLoopback(address) || address.host.toLowerCase() === configured.toLowerCase();
+  return address !== undefined && isLoopback(address);
 }
