@@ -7,6 +7,7 @@ test('a default stands for a variable that is unset or empty, and may be empty i
   const text = '${A:-one} ${B:-two} ${C:-three}${C:-}';
   assert.deepEqual(expandText(text, { A: '', B: 'set' }), { text: 'one set three', expanded: true });
   assert.deepEqual(expandText('${A}', { A: '' }), { text: '', expanded: true });
+  assert.deepEqual(expandText('${A:-file:/x}', {}), { text: 'file:/x', expanded: true });
 });
 
 test('a text is from outside as soon as a part of it is, whatever comes after', () => {
@@ -28,6 +29,7 @@ test('a file loses its one last line break, that of Windows too', (t) => {
   for (const [content, text] of [
     ['secret\r\n', 'secret'],
     ['secret\n\n', 'secret\n'],
+    ['two\nlines\n', 'two\nlines'],
     ['secret', 'secret'],
   ] as const) {
     const file = writeTemporary(t, content, 'secret');
