@@ -75,7 +75,7 @@ export function hasBody({ headers }: IncomingMessage): boolean {
 /** The versions that If-Match allows; undefined for any. */
 export function readIfMatch(req: IncomingMessage): readonly number[] | undefined {
   const written = req.headers['if-match'];
-  if (written === undefined || written.trim() === '*') return undefined;
+  if (written === undefined || written === '*') return undefined;
   const tags = written.split(',').map((tag) => tag.trim());
   if (tags.some((tag) => !/^(?:W\/)?"[\x21\x23-\x7e]*"$/.test(tag))) {
     throw new AdminProblem('malformed', 'If-Match must be * or the ETag of a key');

@@ -91,13 +91,9 @@ function integerFault(value: unknown, { minimum = 0, maximum = Number.MAX_SAFE_I
   return `is not a whole number from ${least} to ${most}`;
 }
 
-function textFault(
-  value: unknown,
-  { maxLength = Infinity, pattern, examples, enum: words }: Schema,
-): string | undefined {
+function textFault(value: unknown, { maxLength = Infinity, pattern, examples }: Schema): string | undefined {
   if (typeof value !== 'string') return 'is not text';
   if (isLongerThan(value, Number(maxLength))) return `is longer than ${String(maxLength)} characters`;
-  if (Array.isArray(words) && !words.includes(value)) return `is not among ${words.join(', ')}`;
   if (typeof pattern !== 'string' || new RegExp(pattern, 'u').test(value)) return undefined;
   // A regular expression would tell people nothing.
   return `must be written like ${listed('or', [examples].flat().map(String))}`;
