@@ -19,15 +19,28 @@ routes: [{ path: /x, methods: [GET], upstream: a }]
 
 const away = 'the store does not answer';
 
-async function listen(t: TestContext, admin: string) {
-  const config = loadConfig(writeTemporary(t, `admin: ${admin}\n${rest}`), {});
+/** `before` is waited for at each call to the store. */
+async function listen(t: TestContext, admin: string, before = async (): Promise<void> => undefined) {
+  const read = (text: string) => loadConfig(writeTemporary(t, `admin: ${admin}\n${text}`), {});
+  const present = { config: read(rest) };
+  const { config } = present;
   const store = await openStore({ kind: 'sqlite', path: join(tempFolder(t), 'g.db') });
+  const keys = new Proxy(store.keys, {
+    get:
+      (target, name) =>
+      async (...details: unknown[]) => {
+        await before();
+        const call = Reflect.get(target, name) as (...given: unknown[]) => unknown;
+        return Reflect.apply(call, target, details);
+      },
+  });
   const printed = { pages: 0 };
+  const lines: string[] = [];
   const listener = await listenAdmin(
     createAdmin({
-      configInForce: () => config,
-      store: config.admin.tokens.length === 0 ? undefined : store,
-      logger: createLogger('silent', { write: () => undefined }),
+      configInForce: () => present.config,
+      store: config.admin.tokens.length === 0 ? undefined : { keys, ledger: store.ledger },
+      logger: createLogger('info', { write: (line) => void lines.push(line) }),
       readiness: { check: async () => ({ ready: false, readyWithoutStore: true, reasons: [away] }) },
       metrics: {
         registry: {
@@ -45,7 +58,14 @@ async function listen(t: TestContext, admin: string) {
   const url = `http://127.0.0.1:${listener.address.port}`;
   const get = (path: string, headers: Readonly<Record<string, string>> = {}) =>
     fetch(url + path, { headers });
-  return { url, get, listener, printed };
+  const reload = (text: string): void => {
+    present.config = read(text);
+  };
+  const makeKey = () => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    return fetch(`${url}/v1/keys`, { method: 'POST', headers, body: '{"plan":"free"}' });
+  };
+  return { url, get, listener, printed, lines, reload, makeKey };
 }
 
 test('without a token keys cannot be administered, and the answer says how they can', async (t) => {
@@ -170,6 +190,53 @@ test('a gateway that stops takes no more changes, and goes on with its probes', 
   const answer = await get('/v1/keys', headers);
   assert.deepEqual([answer.status, answer.headers.get('retry-after')], [503, '1']);
   assert.equal((await get('/livez')).status, 200);
+});
+
+test('a gateway that stops waits for a change that is under way', async (t) => {
+  const [begun, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const { get, listener, makeKey } = await listen(t, `{ token: ${token} }`, () => {
+    begun.resolve();
+    return held.promise;
+  });
+  const making = makeKey();
+  await begun.promise;
+  let isDrained = false;
+  const draining = listener.drain().then(() => (isDrained = true));
+  await get('/livez');
+  assert.ok(!isDrained);
+  held.resolve();
+  await draining;
+  assert.equal((await making).status, 201);
+});
+
+test('a fault of our own is told to the log alone', async (t) => {
+  const { get, lines, makeKey } = await listen(t, `{ token: ${token} }`, () =>
+    Promise.reject(new Error('what only we know')),
+  );
+  const answers = [await get('/v1/keys', { authorization: `Bearer ${token}` }), await makeKey()];
+  for (const answer of answers) {
+    const said = [answer.status, await answer.json()];
+    assert.deepEqual(said, [500, { error: 'Internal server error', code: 'internal' }]);
+  }
+  const told = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+  const fault = 'a fault in the admin API';
+  assert.deepEqual(
+    told.map(({ msg, status }) => [msg, status]),
+    [
+      [fault, undefined],
+      ['an operator asked for a change', 500],
+      [fault, undefined],
+    ],
+  );
+  assert.match(lines[0] ?? '', /what only we know/);
+});
+
+test('after a reload a key is made for the plans there are then, and a refusal is no fault', async (t) => {
+  const { makeKey, reload, lines } = await listen(t, `{ token: ${token} }`);
+  assert.equal((await makeKey()).status, 201);
+  reload(rest.replace('free', 'paid'));
+  assert.equal((await makeKey()).status, 422);
+  assert.doesNotMatch(lines.join(), /fault/);
 });
 
 test('a gateway that stops ends an import that is under way, which says how far it got', async (t) => {
