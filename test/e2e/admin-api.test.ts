@@ -81,6 +81,8 @@ function apiRules({ ask, other, gateways }: Scene): void {
     await other('POST', `${path}/enable`);
     await everywhere(secret, 200);
 
+    for (const overlap of ['91d', '99999999999999999d'])
+      assert.equal((await ask('POST', `${path}/rotate`, { body: { overlap } })).status, 422);
     const rotated = await ask('POST', `${path}/rotate`, { body: { overlap: '24h' } });
     assert.ok(Date.parse(rotated.body.othersUntil) > Date.now() + 23 * 3_600_000);
     await everywhere(rotated.body.secret, 200);

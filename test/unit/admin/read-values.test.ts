@@ -34,6 +34,27 @@ test('what does not fit a pattern is told how it is written, by examples that fi
   ]);
 });
 
+test('a value of another type is refused, and one that is beyond its bounds', () => {
+  const all = {
+    text: { type: 'string', maxLength: 3 },
+    count: { type: 'integer', minimum: 1, maximum: 5 },
+    flag: { type: 'boolean' },
+    list: { type: 'array', maxItems: 2, items: { type: 'string', maxLength: 3 } },
+  } as const;
+  const saysOf = (written: Readonly<Record<string, unknown>>) =>
+    messageOf(() => readValues(all, written, { kind: 'field' }));
+  for (const written of [{ text: 'abc' }, { count: 1 }, { count: 5 }, { flag: false }, { list: ['abc', ''] }])
+    assert.equal(saysOf(written), '');
+  for (const text of [5, null, ['a']]) assert.equal(saysOf({ text }), 'text is not text');
+  for (const count of [0, 6, 1.5, '1', null, true])
+    assert.equal(saysOf({ count }), 'count is not a whole number from 1 to 5');
+  for (const flag of ['true', 1, null]) assert.equal(saysOf({ flag }), 'flag is neither true nor false');
+  for (const list of ['a', null, { length: 0 }]) assert.equal(saysOf({ list }), 'list is not a list');
+  assert.equal(saysOf({ list: ['a', 5] }), 'list is not text');
+  assert.equal(saysOf({ list: ['a', 'abcd'] }), 'list is longer than 3 characters');
+  assert.equal(saysOf({ list: ['a', 'b', 'c'] }), 'list has more than 2 entries');
+});
+
 function messageOf(attempt: () => unknown): string {
   try {
     attempt();
