@@ -994,6 +994,14 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     ],
   },
   {
+    name: 'a number and a word that are text',
+    text: `${least}limits: { inFlight: "5" }\nforwarded: "true"\n`,
+    says: [
+      '3:11: limits.inFlight: must be a whole number, not "5"',
+      '4:1: forwarded: must be true or false, not "true"',
+    ],
+  },
+  {
     name: 'a cost that is no cost, which no plan could pay either,',
     text: `${least.replace('upstream: a', 'upstream: a, cost: 1e20')}plans: { p: { quotas: [{ name: q, limit: 4, per: day }] } }\n`,
     says: ['2:51: routes[0].cost: 100000000000000000000 is too large, the most is 1000000'],

@@ -500,3 +500,17 @@ test('every store address can be written, and its deadline', (t) => {
   assert.equal(storeDeadlineMs, 1000);
   assert.ok(store.kind === 'redis' && store.password === 'p@ss');
 });
+
+test('invalid keys may be let be, however many one network sends', (t) => {
+  const file = writeTemporary(t, `${least}auth: { guessing: { enabled: false } }\n`);
+  assert.equal(loadConfig(file, {}).auth.guessing, undefined);
+});
+
+test('a form knows which of its fields may come more than once', (t) => {
+  const fields = '{ schema: { properties: { tags: { type: array }, title: { type: string } } } }';
+  const route = `{ path: /v1/x, methods: [POST], body: { upload: { files: { f: {} }, fields: ${fields} } } }`;
+  const [form] = loadConfig(writeTemporary(t, `${routed}routes: [${route}]\n`), {}).routes;
+  assert.ok(form?.body.kind === 'upload' && form.body.upload.kind === 'form');
+  const kinds = new Map(Object.entries({ tags: 'list', title: 'text' }));
+  assert.deepEqual(form.body.upload.fields.kinds, kinds);
+});
