@@ -507,10 +507,12 @@ test('invalid keys may be let be, however many one network sends', (t) => {
 });
 
 test('a form knows which of its fields may come more than once', (t) => {
-  const fields = '{ schema: { properties: { tags: { type: array }, title: { type: string } } } }';
+  const properties =
+    'tags: { type: array }, title: { type: string }, note: { type: [string, array] }, any: true';
+  const fields = `{ schema: { properties: { ${properties} } } }`;
   const route = `{ path: /v1/x, methods: [POST], body: { upload: { files: { f: {} }, fields: ${fields} } } }`;
   const [form] = loadConfig(writeTemporary(t, `${routed}routes: [${route}]\n`), {}).routes;
   assert.ok(form?.body.kind === 'upload' && form.body.upload.kind === 'form');
-  const kinds = new Map(Object.entries({ tags: 'list', title: 'text' }));
+  const kinds = new Map(Object.entries({ tags: 'list', title: 'text', note: 'either', any: 'text' }));
   assert.deepEqual(form.body.upload.fields.kinds, kinds);
 });
