@@ -4,8 +4,10 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import * as fc from 'fast-check';
 import { createAjv } from '../../../../src/config/body-schema/json-schema.ts';
 import { SchemaProblems } from '../../../../src/config/body-schema/schema-problem.ts';
+import { collectGarbage } from '../../../helpers/collect-garbage.ts';
 import { compileBodySchema } from '../../../helpers/compile-body-schema.ts';
 import { doesNotHang } from '../../../helpers/no-hang.ts';
+import { until } from '../../../helpers/poll.ts';
 
 const name = { type: 'string', minLength: 1, maxLength: 256, pattern: '\\S' };
 const person = {
@@ -637,6 +639,20 @@ describe('compileBodySchema', () => {
     const body = { a: '1' };
     assert.equal(check(body), 'a must be an integer');
     assert.deepEqual(body, { a: '1' });
+  });
+
+  it('keeps no body that it has checked', async () => {
+    const check = compileBodySchema({ type: 'object' });
+    const checkOne = () => {
+      const body = {};
+      check(body);
+      return new WeakRef(body);
+    };
+    const checked = checkOne();
+    await until(() => {
+      collectGarbage();
+      return checked.deref() === undefined;
+    });
   });
 
   it('lets two routes use the same $id', () => {
