@@ -231,6 +231,23 @@ test('a fault of our own is told to the log alone', async (t) => {
   assert.match(lines[0] ?? '', /what only we know/);
 });
 
+test('the line of a change that is refused names its key only if there is one', async (t) => {
+  const { url, lines, makeKey } = await listen(t, `{ token: ${token} }`);
+  const { key } = (await (await makeKey()).json()) as { key: { id: string } };
+  const headers = { authorization: `Bearer ${token}`, 'if-match': '"9"' };
+  for (const id of [key.id, 'perhaps-a-secret'])
+    await fetch(`${url}/v1/keys/${id}/disable`, { method: 'POST', headers });
+  const told = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+  assert.deepEqual(
+    told.map(({ status, keyId }) => [status, keyId]),
+    [
+      [201, key.id],
+      [412, key.id],
+      [404, undefined],
+    ],
+  );
+});
+
 test('after a reload a key is made for the plans there are then, and a refusal is no fault', async (t) => {
   const { makeKey, reload, lines } = await listen(t, `{ token: ${token} }`);
   assert.equal((await makeKey()).status, 201);
