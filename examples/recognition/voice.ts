@@ -10,7 +10,7 @@ export interface VoiceGuess {
 }
 
 const lowestHz = 60;
-const highestHz = 400;
+const highestHz = 500;
 /** Pitch needs no more than this rate, and every halving quarters the work. */
 const enoughRate = 16_000;
 /** However long the sound is, this many frames spread over it are looked at. */
@@ -64,7 +64,8 @@ function slowDown({ samples, sampleRate }: Sound): Sound {
 
 /**
  * The period of a frame in samples, after YIN (de Cheveigné and Kawahara, 2002): the first lag at which the frame
- * differs from itself clearly less than at the lags before. Undefined when the frame is silent or has no pitch.
+ * differs from itself clearly less than at the lags beside it. Low values at an end of the range, without a bottom
+ * in it, are the flank of a pitch beyond. Undefined when the frame is silent or has no pitch.
  */
 function periodOf(frame: Float32Array, lagMin: number): number | undefined {
   const lagMax = frame.length / 2;
@@ -72,9 +73,9 @@ function periodOf(frame: Float32Array, lagMin: number): number | undefined {
   if (Math.sqrt(energy / frame.length) < silence) return undefined;
   const differences = normalisedDifferences(frame, lagMax);
   for (let lag = lagMin; lag < lagMax; lag += 1) {
-    if (differences[lag]! >= aperiodicityMax) continue;
-    while (lag + 1 < lagMax && differences[lag + 1]! < differences[lag]!) lag += 1;
-    return lag + vertexOffset(differences[lag - 1]!, differences[lag]!, differences[lag + 1]!);
+    const [before, middle, after] = [differences[lag - 1]!, differences[lag]!, differences[lag + 1]!];
+    if (middle >= aperiodicityMax || middle > before || middle > after) continue;
+    return lag + vertexOffset(before, middle, after);
   }
   return undefined;
 }

@@ -21,6 +21,15 @@ for (const { name, ...shape } of sounds) {
   }
 }
 
+test('a tone of 440 Hz, as a tuning fork gives it, is heard as that', () => {
+  const { fundamentalHz } = guessByVoice(decodeWav(encodeWav(tone(440, { harmonics: [1] }))));
+  assert.ok(fundamentalHz && Math.abs(fundamentalHz / 440 - 1) < 0.02, `heard ${fundamentalHz} Hz`);
+});
+
+test('a hum that is lower than any voice is not given the pitch of the lowest one', () => {
+  assert.equal(guessByVoice(decodeWav(encodeWav(tone(55)))).fundamentalHz, null);
+});
+
 const formats = [
   { bits: 8 },
   { bits: 16, channels: 2 },
