@@ -57,6 +57,8 @@ export function createAdmin(parts: AdminParts): Admin {
     for (const [name, value] of Object.entries(commonHeaders)) res.setHeader(name, value);
     endBehindUpgrade(req, res);
     if (hasBody(req) && !isApiPath(req.url)) endSoon(req, res);
+    if (req.httpVersion === '1.1' && req.headers.host === undefined)
+      throw new AdminProblem('malformed', 'The header Host is missing');
     next();
   });
   app.get('/livez', function livez(_req: Request, res: Response) {
@@ -127,7 +129,12 @@ function refuseMethod(): never {
 
 export async function listenAdmin({ handle, drain }: Admin, { host, port }: Address): Promise<AdminListener> {
   // An import may take its time. The code that reads a body waits only while something comes.
-  const server = http.createServer({ headersTimeout: 10_000, requestTimeout: 0, insecureHTTPParser: false });
+  const server = http.createServer({
+    headersTimeout: 10_000,
+    requestTimeout: 0,
+    insecureHTTPParser: false,
+    requireHostHeader: false, // Node would refuse it without a body
+  });
   leadRequests(server, handle);
   await listening(server, { host, port });
   const bound = server.address() as AddressInfo;

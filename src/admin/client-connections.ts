@@ -1,5 +1,6 @@
 import type { RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { answerUnreadable } from './answer-unreadable.ts';
 
 /** Callers need the open files too. */
 const connectionsMax = 64;
@@ -50,6 +51,9 @@ export function leadRequests(server: Server, listener: RequestListener): void {
   };
 
   server.on('connection', take);
+  server.on('clientError', (error: Error, socket: Socket) => {
+    answerUnreadable(error, socket, unanswered.get(socket) ?? []);
+  });
   server.on('request', answer);
   // "100 Continue" is sent by the code that reads the body.
   server.on('checkContinue', answer);

@@ -140,6 +140,46 @@ for (const target of ['GET /livez', 'POST /livez', 'GET /metrics', 'GET /openapi
   });
 }
 
+const chunkedImport = [
+  ['Host', 'localhost'],
+  ['Authorization', `Bearer ${token}`],
+  ['Content-Type', 'text/csv'],
+  ['Transfer-Encoding', 'chunked'],
+] as const;
+
+for (const { name, bytes, error } of [
+  { name: 'no HTTP', bytes: '\x16\x03\x01\r\n\r\n', error: 'The request cannot be read' },
+  { name: 'no Host', bytes: 'GET /livez HTTP/1.1\r\n\r\n', error: 'The header Host is missing' },
+  {
+    name: 'headers without end',
+    bytes: requestBytes('GET /livez', [['X', 'x'.repeat(200_000)]]),
+    error: 'The headers of the request are too large',
+  },
+  {
+    name: 'a body whose chunks cannot be read',
+    bytes: requestBytes('POST /v1/import', chunkedImport, 'no chunk\r\n'),
+    error: 'The request cannot be read',
+  },
+]) {
+  test(`what cannot be read is refused in the words of the API, and the listener lives: ${name}`, async (t) => {
+    const { url, get } = await listen(t, `{ token: ${token} }`);
+    const client = await openRaw(t, Number(new URL(url).port));
+    client.write(bytes);
+    const [answer] = await client.responses(1);
+    assert.deepEqual([answer?.status, JSON.parse(answer?.text ?? '')], [400, { error, code: 'malformed' }]);
+    assert.equal((await get('/livez')).status, 200);
+  });
+}
+
+test('what cannot be read behind a request that waits for its answer is not answered in its place', async (t) => {
+  const { url } = await listen(t, `{ token: ${token} }`);
+  const client = await openRaw(t, Number(new URL(url).port));
+  const headers = chunkedImport.slice(0, 2);
+  client.write(Buffer.concat([requestBytes('GET /v1/keys', headers), Buffer.from('\x16\x03\r\n\r\n')]));
+  const received = await client.receivedUntilClose();
+  assert.doesNotMatch(received.toString(), /^HTTP\/1.1 400/);
+});
+
 test('connections on which nothing is asked give way to those that come, and an import under way does not', async (t) => {
   const { url, get } = await listen(t, `{ token: ${token} }`);
   const port = Number(new URL(url).port);
