@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join, relative } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { parse } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
 import { madePages, renewTables } from '../../docs/write-tables.ts';
 import { problemStatuses } from '../../src/admin/problem.ts';
 import { endedBy, exitCodes } from '../../src/commands/exit-codes.ts';
@@ -235,6 +235,25 @@ test('the configuration that the README shows is one that the gateway takes', (t
   writeFileSync(file, shown + errors);
   const { routes, errors: wordings } = loadConfig(file, { ACME_KEY: 'k'.repeat(32) });
   assert.deepEqual([routes.length, wordings.size], [2, 1]);
+});
+
+test('every configuration that is shown holds a name to the same: not blank, and not endless', () => {
+  const configMap = parseAllDocuments(read('deploy/kubernetes.yaml'))
+    .map((document) => document.toJS() as { kind: string; data: Record<string, string> })
+    .find(({ kind }) => kind === 'ConfigMap');
+  const files = {
+    'config/gateway.yaml': read('config/gateway.yaml'),
+    'examples/demo.yaml': read('examples/demo.yaml'),
+    'deploy/kubernetes.yaml': configMap?.data['gateway.yaml'] ?? '',
+    'README.md': /```yaml\n(# yaml-language-server[^]*?)```/.exec(readme)?.[1] ?? '',
+  };
+  const name = { type: 'string', pattern: String.raw`\S`, maxLength: 256 };
+  const expected = { type: 'object', required: ['firstName', 'lastName'] };
+  for (const [file, text] of Object.entries(files)) {
+    const { routes } = parse(text) as { routes: { path: string; body?: { json?: { schema: object } } }[] };
+    const schema = routes.find(({ path }) => path.endsWith('/name'))?.body?.json?.schema;
+    assert.deepEqual(schema, { ...expected, properties: { firstName: name, lastName: name } }, file);
+  }
 });
 
 test('the plans, routes and usage path that the documents show are ones that the gateway takes', (t) => {
