@@ -96,7 +96,7 @@ export function createApi({ configInForce, store, logger }: ApiParts): Api {
       logChange(result.status, id === '' ? result.headers?.['Location']?.split('/').at(-1) : id);
       return result;
     } catch (error) {
-      const status = hasLeft(req) ? statusOfGone : (problemOf(error) ?? internalProblem()).status;
+      const status = hasLeft(req, error) ? statusOfGone : (problemOf(error) ?? internalProblem()).status;
       logChange(status, id !== '' && statusesOfKnown.has(status) ? id : undefined);
       throw error;
     }
@@ -111,7 +111,7 @@ export function createApi({ configInForce, store, logger }: ApiParts): Api {
       sendAnswer(req, res, await perform(req, res, token));
     } catch (error) {
       // A client that broke off gets no answer, and is not our fault.
-      if (hasLeft(req)) return;
+      if (hasLeft(req, error)) return;
       const problem = problemOf(error);
       if (problem === undefined) logger.error({ cause: describeCause(error) }, 'a fault in the admin API');
       sendAnswer(req, res, problem ?? internalProblem());
@@ -191,8 +191,9 @@ function allowedOf(found: readonly Operation[]): string {
   return [...methods, 'OPTIONS'].join(', ');
 }
 
-function hasLeft(req: IncomingMessage): boolean {
-  return req.destroyed && !req.complete;
+/** Also of a client whose body was all there, and was still being read when it left. */
+function hasLeft(req: IncomingMessage, error: unknown): boolean {
+  return req.destroyed && (!req.complete || error === req.errored);
 }
 
 interface Asked {
