@@ -26,6 +26,9 @@ const stepsPerPruning = 16;
 /** The answer kept for a step that is not a draw. */
 const noAnswer = '';
 
+/** Only a draw that took something is remembered. */
+type Drawn = Extract<DrawAnswer, { kind: 'drawn' }>;
+
 /** Prepares the units ledger. The clock is the machine's, which all processes on one file share. */
 export function prepareUnits(database: DatabaseSync, clock: () => number): UnitsCalls {
   const sql = prepareStatements(database);
@@ -102,15 +105,20 @@ function judgeDraw(sql: Statements, order: DrawOrder, now: number): DrawAnswer {
   return { kind: 'drawn', units, used: counters.map((counter) => addUnits(sql, keyId, counter, units)), now };
 }
 
+/** What was remembered of a draw; undefined of an id that is burnt, and of another step. */
+function drawnBy(answer: unknown): Drawn | undefined {
+  return typeof answer === 'string' && answer !== noAnswer ? (JSON.parse(answer) as Drawn) : undefined;
+}
+
 function answerAgain(answer: unknown): DrawAnswer {
-  if (typeof answer === 'string' && answer !== noAnswer) return JSON.parse(answer) as DrawAnswer;
+  const drawn = drawnBy(answer);
+  if (drawn !== undefined) return drawn;
   throw new StoreUnavailable('the draw was cancelled before it ran', { mayHaveHappened: false });
 }
 
 function undoDraw(sql: Statements, order: StepOrder, answer: unknown): void {
-  if (typeof answer !== 'string' || answer === noAnswer) return;
-  const drawn = JSON.parse(answer) as DrawAnswer;
-  if (drawn.kind !== 'drawn') return;
+  const drawn = drawnBy(answer);
+  if (drawn === undefined) return;
   for (const counter of order.counters) {
     sql.takeUnits.run(drawn.units, ...counterKey(order.keyId, counter));
     sql.lowerLease.run(drawn.units, ...counterKey(order.keyId, counter), order.holder);
