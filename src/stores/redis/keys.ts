@@ -139,7 +139,7 @@ export function createRedisKeys(
     },
     async noteUses(uses) {
       const fields = uses.flatMap(({ keyId, secretNumber, at }) => [useOf(keyId, secretNumber), String(at)]);
-      if (fields.length > 0) await link.run(scripts.noteUses, [names.uses], fields);
+      await link.run(scripts.noteUses, [names.uses], fields);
     },
     async listAudit(before, limit) {
       const from = before === undefined ? '+' : `(${before}`;

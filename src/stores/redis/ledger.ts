@@ -88,7 +88,6 @@ export function createRedisLedger(link: Link, prefix: string): Ledger {
       return readUsage(counters, answer);
     },
     async resetUsage(keyId, counters) {
-      if (counters.length === 0) return;
       await link.run(scripts.reset, counters.map(nameKeys(prefix, keyId).counter), []);
     },
   });
