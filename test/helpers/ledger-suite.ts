@@ -72,13 +72,14 @@ function drawRules(kind: StoreKind): void {
     assert.equal(await usedOf(ledger, counters), '5 5 5');
   });
 
-  test('a draw without counters gives what is wanted', async (t) => {
+  test('a draw without counters gives what is wanted, and nothing is used of none', async (t) => {
     const { ledger } = await open(t, kind);
     assert.deepEqual(told(await ledger.draw(aDraw({ counters: [], want: 3 }))), {
       kind: 'drawn',
       units: 3,
       used: [],
     });
+    assert.deepEqual(await ledger.readUsage('key', []), []);
   });
 
   test('a repeated draw answers what it answered first and takes nothing more', async (t) => {
