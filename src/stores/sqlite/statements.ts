@@ -16,12 +16,12 @@ export function prepareStatements(database: DatabaseSync) {
       UPDATE counters SET used = min(used + ?, ${Number.MAX_SAFE_INTEGER})
       WHERE ${counter} AND period_end >= ? RETURNING used`),
     // `period_end` is until when the counter is kept, by the longest period counted in it: a new name would lock out others on
-    // the file until all are upgraded.
+    // the file until all are upgraded. Where the counter is there it ends sooner: else it has been raised.
     addUnits: database.prepare(`
       INSERT INTO counters VALUES (?, ?, ?, ?, ?)
       ON CONFLICT DO UPDATE SET
         used = min(used + excluded.used, ${Number.MAX_SAFE_INTEGER}),
-        period_end = max(period_end, excluded.period_end)
+        period_end = excluded.period_end
       RETURNING used`),
     takeUnits: database.prepare(`UPDATE counters SET used = max(used - ?, 0) WHERE ${counter}`),
     keepCounter: database.prepare(`UPDATE counters SET period_end = ? WHERE ${counter} AND period_end < ?`),
