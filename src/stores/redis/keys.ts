@@ -105,9 +105,10 @@ export function createRedisKeys(
       return record === undefined ? undefined : (await withUses([record]))[0];
     },
     async listKeys(after, limit) {
-      const from = after === '' ? '-' : `(${after}`;
       const ids = strings(
-        await link.send(names.ids, (redis) => redis.zrangebylex(names.ids, from, '+', 'LIMIT', 0, limit)),
+        await link.send(names.ids, (redis) =>
+          redis.zrangebylex(names.ids, `(${after}`, '+', 'LIMIT', 0, limit),
+        ),
       );
       if (ids.length === 0) return [];
       const texts: readonly unknown[] = list(
