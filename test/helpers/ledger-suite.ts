@@ -136,7 +136,7 @@ function drawRules(kind: StoreKind): void {
 
   test('limits up to 2^53 - 1 are counted exactly', async (t) => {
     const { ledger } = await open(t, kind);
-    const counters = [aCounter({ limit: Number.MAX_SAFE_INTEGER, ...LIFETIME })];
+    const counters = [aCounter({ limit: Number.MAX_SAFE_INTEGER })];
     const big = 1_000_000_000_000_001;
     assert.deepEqual(told(await ledger.draw(aDraw({ counters, want: big }))), {
       kind: 'drawn',
@@ -149,8 +149,11 @@ function drawRules(kind: StoreKind): void {
       units: rest,
       used: [Number.MAX_SAFE_INTEGER],
     });
-    await ledger.charge(someUnits({ counters, units: 5 }));
-    assert.equal(await usedOf(ledger, counters), String(Number.MAX_SAFE_INTEGER));
+    const longer = counters.map((counter) => ({ ...counter, periodEnd: endOfTime }));
+    for (const charged of [counters, longer]) {
+      await ledger.charge(someUnits({ counters: charged, units: 5 }));
+      assert.equal(await usedOf(ledger, counters), String(Number.MAX_SAFE_INTEGER));
+    }
   });
 
   test('numbers that cannot be counted exactly are refused before they reach the store', async (t) => {
@@ -185,6 +188,17 @@ function cancelRules(kind: StoreKind): void {
     // As long as less is used than is told to be held, no more than that is shown.
     await ledger.charge(someUnits({ counters, units: 10, holder: 'c' }));
     assert.equal((await ledger.readUsage('key', counters))[0]?.leased, 3);
+  });
+
+  test('what has been spent of a draw that is cancelled is not taken from what others hold', async (t) => {
+    const { ledger } = await open(t, kind);
+    const counters = [aCounter({ limit: 10 })];
+    await ledger.draw(aDraw({ counters, want: 3, holder: 'b' }));
+    const order = aDraw({ counters, want: 4 });
+    await ledger.draw(order);
+    await ledger.charge(someUnits({ counters, units: 0, held: 1 }));
+    await ledger.cancelDraw(order);
+    assert.deepEqual(await ledger.readUsage('key', counters), [{ name: 'monthly', used: 3, leased: 3 }]);
   });
 
   test('a draw that is cancelled after a reset leaves no less than nothing used', async (t) => {
