@@ -131,6 +131,24 @@ test('rates that have rested and places that have expired do not pile up', (t) =
   }
 });
 
+test('a rate that has not rested and a place that has not expired stay, however many others come', (t) => {
+  const { clock, database } = scene(t);
+  const rates = prepareRates(database, () => clock.now);
+  const places = preparePlaces(database, () => clock.now);
+  const cells = { keyId: 'key', name: 'rate', intervalMs: 1_000, burst: 5, want: 4 };
+  const place = { keyId: 'key', placeId: 'a', limit: 1, expiresInMs: 5_000 };
+  rates.takeCells({ ...cells, want: 1 });
+  rates.takeCells(cells);
+  places.enter(place);
+  clock.now += 4_999;
+  for (let index = 0; index < 5; index += 1) {
+    rates.takeCells({ ...cells, keyId: `key-${index}` });
+    places.enter({ ...place, keyId: `key-${index}` });
+  }
+  assert.deepEqual(rates.takeCells(cells), { kind: 'taken', cells: 4, remaining: 0, now: clock.now });
+  assert.equal(places.enter({ ...place, placeId: 'b' }), 'full');
+});
+
 test('a rate of a clock that was ahead delays nobody for longer than told', (t) => {
   const { clock, database } = scene(t);
   const rates = prepareRates(database, () => clock.now);
