@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { Unreadable } from '../../../src/stores/ledger.ts';
 import type { Calls } from '../../../src/stores/sqlite/calls.ts';
+import { Locked } from '../../../src/stores/sqlite/connection.ts';
 import { gatherWrites } from '../../../src/stores/sqlite/gather-writes.ts';
 import { createLockLine } from '../../../src/stores/sqlite/lock-line.ts';
 import { openSqlite } from '../../../src/stores/sqlite/open-sqlite.ts';
@@ -86,6 +87,26 @@ test('what is asked for in one turn is written together, at most 64 at once, and
   assert.equal(await write(() => 'later'), 'later');
   assert.deepEqual(sizes, [64, 6, 1]);
   assert.equal(written, 141);
+});
+
+test('who needs the lock waits in line, a thousand at most, and who only reads goes past them', async () => {
+  const line = createLockLine(5_000);
+  const done: string[] = [];
+  let isLocked = true;
+  const first = line.wait(() => {
+    if (isLocked) throw new Locked();
+    done.push('first');
+  });
+  const others = Array.from({ length: 999 }, () => line.wait(() => done.push('other')));
+  await line.bypass(() => done.push('read'));
+  await assert.rejects(
+    line.wait(() => done.push('one more')),
+    { message: 'too many calls wait for the database', mayHaveHappened: false },
+  );
+  assert.deepEqual(done, ['read']);
+  isLocked = false;
+  await Promise.all([first, ...others]);
+  assert.deepEqual(done, ['read', 'first', ...others.map(() => 'other')]);
 });
 
 test('a key whose usage cannot be counted harms no other that is counted together with it', async (t) => {
