@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Unreadable } from '../../../src/stores/ledger.ts';
+import {
+  asksToAskAgain,
+  commandOf,
+  describeFailure,
+  isReadOnly,
+  NeverSent,
+  Silence,
+  tellsNoReason,
+  wantsOneSlot,
+} from '../../../src/stores/redis/failures.ts';
+
+const whyAway = { message: 'Redis has gone', mayPass: true };
+
+/** What follows from a failure, as one line. */
+function told(thrown: unknown, why = whyAway): string {
+  const { error, general, answered } = describeFailure(thrown, why);
+  const facts = {
+    'may have happened': error.mayHaveHappened,
+    general,
+    answered,
+    'may pass': error.mayPass,
+    unreadable: error instanceof Unreadable,
+  };
+  const so = Object.entries(facts).flatMap(([fact, is]) => (is ? [fact] : []));
+  return [error.message, ...so].join(', ');
+}
+
+function reply(message: string): Error {
+  return Object.assign(new Error(message), { name: 'ReplyError' });
+}
+
+function socketError(code: string): Error {
+  return Object.assign(new Error(`connect ${code} 10.0.0.1:6379`), { code });
+}
+
+const refusals: readonly (readonly [answer: string, told: string])[] = [
+  ['NOSCRIPT No matching script.', 'Redis does not know a script, answered'],
+  [
+    'WRONGTYPE Operation against a key',
+    'Redis holds something of another program under one of our names, answered, unreadable',
+  ],
+  [
+    'ERR Error running script (call to f_abc): @user_script:9: WRONGVALUE',
+    'Redis holds a counter that is no number, answered, unreadable',
+  ],
+  ['CROSSSLOT Keys in request', 'Redis wants the keys of one call in one slot, answered'],
+  ['OOM command not allowed', 'Redis has no memory left (maxmemory), general, answered'],
+  ['READONLY You can not write', 'Redis is a read-only replica, general, answered'],
+  ['-READONLY You can not write', 'Redis is a read-only replica, general, answered'],
+  ['BUSY Redis is busy', 'Redis is busy with a script, general, answered, may pass'],
+  ['LOADING Redis is loading', 'Redis is loading its data, general, answered, may pass'],
+  ['MASTERDOWN Link with MASTER', 'Redis has lost its master, general, answered, may pass'],
+  ['CLUSTERDOWN Hash slot', 'Redis says that the cluster is down, general, answered, may pass'],
+  ['TRYAGAIN Multiple keys', 'Redis is moving the slot, answered, may pass'],
+  ['ASK 7 10.0.0.1:1', 'Redis is moving the slot, answered, may pass'],
+  [
+    'MOVED 7 10.0.0.1:1',
+    'Redis serves this slot elsewhere (a cluster is written redis+cluster://), general, answered',
+  ],
+  ['MISCONF Redis is configured', 'Redis cannot write its snapshots to disk, general, answered'],
+  ['NOREPLICAS Not enough', 'Redis has too few replicas to accept writes, general, answered'],
+  ['NOAUTH Authentication required.', 'Redis wants a password, general, answered'],
+  ['WRONGPASS invalid', 'Redis does not accept the user or password, general, answered'],
+  [
+    'ERR max number of clients reached',
+    'Redis has as many clients as it takes (maxclients), general, answered, may pass',
+  ],
+  ['ERR DB index is out of range', 'Redis has no database of this number, general, answered'],
+  ['ERR OOMPH', 'Redis answered with an error that is not known, may have happened, answered'],
+  [
+    "NOPERM User u has no permissions to run the 'evalsha' command",
+    'Redis does not permit our user the command evalsha, general, answered',
+  ],
+  [
+    "NOPERM this user has no permissions to run the 'config|set' command",
+    'Redis does not permit our user the command config|set, general, answered',
+  ],
+  [
+    "ERR ACL failure in script: User u has no permissions to run the 'hset' command",
+    'Redis does not permit our user the command hset, may have happened, general, answered',
+  ],
+  [
+    "ERR The user executing the script can't run this command or subcommand",
+    'Redis does not permit our user a command that it needs, may have happened, general, answered',
+  ],
+  [
+    'NOPERM No permissions to access a key',
+    'Redis does not permit our user the names that it needs, general, answered',
+  ],
+  [
+    "ERR The user executing the script can't access at least one of the keys",
+    'Redis does not permit our user the names that it needs, general, answered',
+  ],
+  [
+    'ERR ACL failure in script: No permissions to access a channel',
+    'Redis does not permit our user the channel that tells of changed keys, answered',
+  ],
+];
+
+test('what Redis refuses has not happened, and is told in our words', () => {
+  for (const [answer, expected] of refusals) assert.equal(told(reply(answer)), expected);
+});
+
+const never = new NeverSent();
+const offline = new Error("Stream isn't writeable and enableOfflineQueue options is false");
+const cutOff = Object.assign(new Error('Reached the max retries per request limit'), {
+  name: 'MaxRetriesPerRequestError',
+});
+const behindCluster = Object.assign(new Error('Failed to refresh slots cache.'), {
+  lastNodeError: Object.assign(new Error('x'), { lastNodeError: socketError('ECONNREFUSED') }),
+});
+
+const losses: readonly (readonly [thrown: unknown, told: string])[] = [
+  [never, 'Redis is not connected: Redis has gone, general, may pass'],
+  [offline, 'Redis is not connected: Redis has gone, general, may pass'],
+  [cutOff, 'Redis has gone, may have happened, general, may pass'],
+  [new Silence(9), 'Redis did not answer within 9 ms, may have happened, general, may pass'],
+  [
+    new Error('Too many Cluster redirections. Last error: ReplyError: MOVED 7 10.0.0.1:1'),
+    'Redis is moving the slot, answered, may pass',
+  ],
+  [
+    new Error('Too many Cluster redirections. Last error: Error: Connection is closed.'),
+    'Redis closed the connection or cannot be reached, may have happened, general',
+  ],
+  [
+    new Error('All sentinels are unreachable. Retrying from scratch after 10ms. Last error: NOAUTH no'),
+    'Redis cannot be found: the last sentinel that was asked wants a password, general',
+  ],
+  [
+    new Error('All sentinels are unreachable. Last error: LOADING it is'),
+    'Redis cannot be found: the last sentinel that was asked is loading its data, general, may pass',
+  ],
+  [
+    new Error('All sentinels are unreachable and retry is disabled.'),
+    'Redis cannot be found: the last sentinel that was asked cannot be reached, general, may pass',
+  ],
+  [
+    new Error('ERR No such master with that name'),
+    'Redis has no master of this name, say its sentinels, general',
+  ],
+  [new Error('Connection is closed.'), closed('', 'may have happened, general, may pass')],
+  [new Error('Protocol error'), closed('', 'may have happened, general')],
+  [socketError('ECONNREFUSED'), closed(' (ECONNREFUSED)', 'general, may pass')],
+  [socketError('ENOTFOUND'), closed(' (ENOTFOUND)', 'general, may pass')],
+  [socketError('ECONNRESET'), closed(' (ECONNRESET)', 'may have happened, general, may pass')],
+  [socketError('CERT_HAS_EXPIRED'), closed(' (CERT_HAS_EXPIRED)', 'may have happened, general')],
+  [socketError('swordfish'), closed('', 'may have happened, general')],
+  [behindCluster, closed(' (ECONNREFUSED)', 'general, may pass')],
+  ['nothing that is an error', closed('', 'may have happened, general')],
+];
+
+function closed(code: string, facts: string): string {
+  return `Redis closed the connection or cannot be reached${code}, ${facts}`;
+}
+
+test('what is lost with a connection may have happened, unless it was surely not sent', () => {
+  for (const [thrown, expected] of losses) assert.equal(told(thrown), expected);
+  const known = { message: 'Redis wants a password', mayPass: false };
+  assert.equal(told(never, known), 'Redis is not connected: Redis wants a password, general');
+  assert.equal(told(cutOff, known), 'Redis wants a password, may have happened, general');
+});
+
+test('what is to be done about a failure follows from how it begins, and from what ioredis adds to it', () => {
+  const all = [never, offline, cutOff, reply('READONLY'), reply('CROSSSLOT'), reply('MOVED 7'), 'none'];
+  assert.deepEqual(all.map(tellsNoReason), [true, true, true, false, false, false, false]);
+  assert.deepEqual(all.map(isReadOnly), [false, false, false, true, false, false, false]);
+  assert.deepEqual(all.map(wantsOneSlot), [false, false, false, false, true, false, false]);
+  assert.deepEqual(all.map(asksToAskAgain), [false, false, false, false, false, true, false]);
+  const select = Object.assign(reply('ERR DB index is out of range'), { command: { name: 'select' } });
+  const odd = [{ command: 7 }, { command: null }, { command: { name: 7 } }, {}].map((over) =>
+    Object.assign(reply('ERR'), over),
+  );
+  assert.equal(commandOf(select), 'select');
+  for (const other of [...odd, 'none']) assert.equal(commandOf(other), undefined);
+});
