@@ -3,7 +3,11 @@ import { EventEmitter } from 'node:events';
 import { test } from 'node:test';
 import type { Client } from '../../../src/stores/redis/client.ts';
 import { callOf } from '../../../src/stores/redis/command.ts';
-import { createLink } from '../../../src/stores/redis/link.ts';
+import { createRedisKeys } from '../../../src/stores/redis/keys.ts';
+import { createRedisLedger } from '../../../src/stores/redis/ledger.ts';
+import { createLink, type Link } from '../../../src/stores/redis/link.ts';
+import { aKey, aNote } from '../../helpers/a-key.ts';
+import { aCounter, aDraw } from '../../helpers/ledger-orders.ts';
 
 /** A client as far as a link knows one, which is connected as long as the test says so. */
 function standIn(over: object = {}): Client {
@@ -13,6 +17,13 @@ function standIn(over: object = {}): Client {
 
 function replyError(message: string): Error {
   return Object.assign(new Error(message), { name: 'ReplyError' });
+}
+
+const well = async (): Promise<string> => 'well';
+
+/** How many timers run. */
+function timers(): number {
+  return process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
 }
 
 const script = { source: 'return 1', sha: 'abc' };
@@ -63,6 +74,54 @@ test('a connection that fails one call after the other is not asked for a moment
   assert.equal(asked, 5);
   assert.equal(await link.ask(async () => 'well'), 'well');
   await assert.rejects(link.send('key', fail), /not asked for a moment/);
+});
+
+test('nobody waits for a connection that is made, or of which the first attempt has failed', async () => {
+  const before = timers();
+  for (const [status, event] of [
+    ['ready', 'other'],
+    ['connecting', 'ready'],
+    ['connecting', 'error'],
+  ] as const) {
+    const client = standIn({ status });
+    const ready = createLink(client, { deadlineMs: 1000, where: 'here' }).ready(5_000);
+    client.emit(event, new Error('connect'));
+    assert.equal(timers(), before, event);
+    await ready;
+  }
+});
+
+test('only failures in a row keep a connection from being asked', async () => {
+  const link = createLink(standIn(), { deadlineMs: 1000, where: 'here' });
+  for (let calls = 1; calls <= 20; calls += 1) {
+    if (calls % 5 === 0) await link.send('key', async () => 'well');
+    else
+      await assert.rejects(
+        link.send('key', () => Promise.reject(new Error('EPIPE'))),
+        /cannot be reached/,
+      );
+  }
+});
+
+test('what comes late neither ends a row of failures nor counts as one more', async () => {
+  for (const [calls, isAsked] of [
+    [5, false],
+    [4, true],
+  ] as const) {
+    const link = createLink(standIn(), { deadlineMs: 10, where: 'here' });
+    for (let call = 0; call < calls; call += 1) {
+      const late = Promise.withResolvers<string>();
+      await assert.rejects(
+        link.send('key', () => late.promise),
+        /did not answer within 10 ms/,
+      );
+      if (isAsked) late.reject(new Error('EPIPE'));
+      else late.resolve('late');
+    }
+    // Of those that are not asked for one may try now and then.
+    const [, asked] = await Promise.allSettled([link.send('key', well), link.send('key', well)]);
+    assert.equal(asked.status === 'fulfilled', isAsked);
+  }
 });
 
 const failures: readonly (readonly [
@@ -118,6 +177,41 @@ test('an answer that is not one for each of those who asked is none for any of t
     await link.ask(async () => 'well');
     for (const one of answers)
       await assert.rejects(one, { message: /something that is not known/, mayHaveHappened: true });
+  }
+});
+
+/** A link by which every call has the same answer. */
+function tells(answer: unknown): Link {
+  const tell = async (): Promise<never> => answer as never;
+  return { run: tell, send: tell, ask: tell, ready: tell, close: () => undefined };
+}
+
+test('an answer in which one number is none, or is missing, is no answer', async () => {
+  const counters = [aCounter({})];
+  const unknown = { message: /something that is not known/, mayHaveHappened: true };
+  for (const answer of ['1 7 x 3', '1 7 3', '2 7', '2 7 x', '3 x', '3 7 7', '4 7'])
+    await assert.rejects(createRedisLedger(tells(answer), '').draw(aDraw({ counters })), unknown);
+  for (const answer of ['7', '7 x', 'x 7', '7 7 7'])
+    await assert.rejects(createRedisLedger(tells(answer), '').readUsage('key', counters), unknown);
+  const cells = { keyId: 'key', name: 'rate', intervalMs: 1, burst: 1, want: 1 };
+  for (const answer of [
+    ['x', 0, 0, 7],
+    [1, 0, 0],
+    [1, 0, 0, null],
+  ])
+    await assert.rejects(createRedisLedger(tells(answer), '').takeCells(cells), unknown);
+  const place = { keyId: 'key', placeId: 'p', limit: 1, expiresInMs: 1 };
+  await assert.rejects(createRedisLedger(tells('x'), '').enter(place), unknown);
+});
+
+test('what a change of a key is answered in words that are not known may have happened', async () => {
+  const options = { prefix: '', isCluster: false, listen: () => () => undefined, onEmptied: undefined };
+  for (const answer of ['ok', null, 7]) {
+    const keys = createRedisKeys(tells(answer), options);
+    await assert.rejects(keys.changeKey({ from: undefined, to: aKey(), note: aNote() }), {
+      message: /something that is not known/,
+      mayHaveHappened: true,
+    });
   }
 });
 
