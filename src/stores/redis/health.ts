@@ -89,7 +89,7 @@ export class Health {
     // A refusal takes no longer than any answer. To stop asking would keep from others what Redis still gives them: out
     // of memory, that is keys.
     if (answered) breaker?.succeeded();
-    else if (general) breaker?.failed(waiting);
+    else breaker?.failed(waiting);
     return error;
   }
 
