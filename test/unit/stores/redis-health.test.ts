@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { EventEmitter } from 'node:events';
+import { test } from 'node:test';
+import type { Client } from '../../../src/stores/redis/client.ts';
+import { NeverSent } from '../../../src/stores/redis/failures.ts';
+import { Health } from '../../../src/stores/redis/health.ts';
+
+const closed = 'Redis closed the connection';
+
+test('why there is no connection is what was heard of it last, and nothing once Redis has been well', () => {
+  const { client, health } = scene({ status: 'connecting' });
+  const why = (): unknown => factsOf(health.whyNotAsk(undefined), 'Redis is not connected: ');
+  assert.deepEqual(why(), ['here does not answer', true]);
+  assert.equal(health.whyNotAsk(undefined)?.mayHaveHappened, false);
+  client.emit('loading');
+  assert.deepEqual(why(), ['Redis is loading its data', true]);
+  const call = { breaker: undefined, waiting: 1 };
+  const noPassword = ['Redis wants a password', false];
+  client.emit('error', reply('NOAUTH Authentication required.'));
+  assert.deepEqual(why(), noPassword);
+  // What tells no reason leaves the one that is known.
+  client.emit('error', new NeverSent());
+  health.failed(call, new NeverSent());
+  assert.deepEqual(why(), noPassword);
+  // What is wrong with one call is no reason for others.
+  health.failed(call, reply('WRONGTYPE Operation against a key'));
+  assert.deepEqual(why(), noPassword);
+  client.emit('ready');
+  assert.deepEqual(why(), [closed, true]);
+  health.failed(call, reply('OOM command not allowed'));
+  assert.deepEqual(why(), ['Redis has no memory left (maxmemory)', false]);
+  health.answered(call);
+  assert.deepEqual(why(), [closed, true]);
+});
+
+test('a Redis that is silent or away is not asked for a moment, until it has been well', () => {
+  const { client, health } = scene({});
+  const breaker = health.breakerOf('key');
+  // One may try now and then.
+  const why = (): unknown =>
+    factsOf(health.whyNotAsk(breaker) ?? health.whyNotAsk(breaker), 'Redis is not asked for a moment: ');
+  const silent = health.wasSilent({ breaker, waiting: 5 }, 9);
+  assert.deepEqual(factsOf(silent, ''), ['Redis did not answer within 9 ms', true]);
+  assert.equal(silent.mayHaveHappened, true);
+  assert.deepEqual(why(), ['Redis did not answer within 9 ms', true]);
+  client.emit('ready');
+  assert.equal(why(), undefined);
+  health.failed({ breaker, waiting: 4 }, new Error('Protocol error'));
+  assert.equal(why(), undefined);
+  health.failed({ breaker, waiting: 1 }, new Error('Protocol error'));
+  assert.deepEqual(why(), ['Redis closed the connection or cannot be reached', false]);
+  health.answered({ breaker, waiting: 1 });
+  assert.equal(why(), undefined);
+  // A refusal is an answer.
+  health.failed({ breaker, waiting: 4 }, new Error('Protocol error'));
+  health.failed({ breaker, waiting: 9 }, reply('OOM command not allowed'));
+  health.failed({ breaker, waiting: 4 }, new Error('Protocol error'));
+  assert.equal(why(), undefined);
+});
+
+test('of a cluster one sixteenth of the slots is not asked, and who serves them is looked for without haste', () => {
+  let lookedFor = 0;
+  const { health } = scene({ isCluster: true, refreshSlotsCache: () => (lookedFor += 1) });
+  const breakers = Array.from({ length: 500 }, (_, key) => health.breakerOf(`${key}`));
+  assert.equal(new Set(breakers).size, 16);
+  const [breaker] = breakers;
+  for (let call = 0; call < 5; call += 1)
+    health.failed({ breaker, waiting: 1 }, new Error('Connection is closed.'));
+  assert.equal(lookedFor, 1);
+  const notAsked = new Set(
+    breakers.filter((one) => (health.whyNotAsk(one) ?? health.whyNotAsk(one)) !== undefined),
+  );
+  assert.deepEqual([...notAsked], [breaker]);
+});
+
+test('one Redis is one thing, and nobody looks for another', () => {
+  const { health } = scene({ refreshSlotsCache: () => assert.fail() });
+  const breaker = health.breakerOf('a');
+  health.failed({ breaker, waiting: 9 }, new Error('Connection is closed.'));
+  assert.equal(health.breakerOf('b'), breaker);
+});
+
+function reply(message: string): Error {
+  return Object.assign(new Error(message), { name: 'ReplyError' });
+}
+
+/** What it says after how it begins, and whether it may pass. */
+function factsOf(
+  error: { message: string; mayPass: boolean } | undefined,
+  begins: string,
+): [why: string, mayPass: boolean] | undefined {
+  if (error === undefined) return undefined;
+  assert.ok(error.message.startsWith(begins), error.message);
+  return [error.message.slice(begins.length), error.mayPass];
+}
+
+function scene(over: object): { client: EventEmitter; health: Health } {
+  const client = Object.assign(new EventEmitter(), { status: 'ready', isCluster: false, ...over });
+  return { client, health: new Health(client as unknown as Client, 'here') };
+}
