@@ -28,6 +28,9 @@ test('slots are those of the specification', () => {
     'foo{}{bar}': 8_363,
     'foo{{bar}}zap': 4_015,
     'foo{bar}{zap}': 5_061,
+    'a}b': 7_866,
+    '}{a}': 15_495,
+    '{}{a}': 13_650,
   };
   for (const [key, slot] of Object.entries(slots)) assert.equal(slotOf(key), slot, key);
 });
