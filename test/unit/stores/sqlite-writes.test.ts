@@ -91,6 +91,7 @@ test('what is asked for in one turn is written together, at most 64 at once, and
 
 test('who needs the lock waits in line, a thousand at most, and who only reads goes past them', async () => {
   const line = createLockLine(5_000);
+  await assert.rejects(line.wait(fail), /^Error: it fails$/);
   const done: string[] = [];
   let isLocked = true;
   const first = line.wait(() => {
