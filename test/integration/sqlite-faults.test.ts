@@ -198,9 +198,13 @@ for (const { name, content } of [
   test(`${name} is made a database by nobody who may make none`, async (t) => {
     const { path, fails } = openScene(t);
     removeStore(path);
+    const none = [{ create: false }, { identity: 'known' }];
+    for (const options of none) assert.throws(() => openSqlite(path, options), /there is no such file/);
+    assert.equal(existsSync(path), false);
     writeFileSync(path, content);
     assert.match(await until(fails), /cannot open .*g\.db: it is empty/);
-    assert.throws(() => openSqlite(path, { create: false }), /cannot open .*g\.db: it is empty/);
+    for (const options of none)
+      assert.throws(() => openSqlite(path, options), /cannot open .*g\.db: it is empty/);
     assert.equal(readFileSync(path, 'utf8'), content);
     await openSqlite(path).close();
     assert.ok(statSync(path).size > 1);
