@@ -103,10 +103,10 @@ function keyRules(address: StoreKind['address']): void {
     ]);
     for (const key of fresh) assert.deepEqual(await keys.findKey(key.secrets[0]!.digest), key);
     assert.equal((await keys.readKey(there.id))?.record.plan, 'paid');
-    const again = await keys.addKeys(fresh, aNote());
+    const again = await keys.addKeys([...fresh, there], aNote());
     assert.deepEqual(
       again.map(({ kind }) => kind),
-      ['known', 'known'],
+      ['known', 'known', 'known'],
     );
     assert.equal((await keys.listAudit(undefined, 1))[0]?.found?.keys, 2, 'nothing added is no entry');
   });
