@@ -169,6 +169,23 @@ test('who stood in line while this process stood still is answered when the lock
   await Promise.all(waiting);
 });
 
+test('the file in use is the one that was opened last', (t) => {
+  const path = join(tempFolder(t), 'g.db');
+  const connection = openConnection(path, {}, () => undefined);
+  t.after(() => connection.close());
+  const inUse = (): number | undefined => connection.file?.ino;
+  sql(path, `VACUUM INTO '${path}.copy'`).close();
+  const { ino } = statSync(`${path}.copy`);
+  assert.notEqual(inUse(), ino);
+  removeStore(path);
+  renameSync(`${path}.copy`, path);
+  assert.equal(connection.checkPlace(), false);
+  assert.equal(inUse(), undefined);
+  connection.run((calls) => calls.ping());
+  assert.equal(inUse(), ino);
+  assert.equal(connection.checkPlace(), true);
+});
+
 const noRoom = [
   { name: 'the disk is full', errcode: 13, errstr: 'database or disk is full' },
   { name: 'a quota of the disk is used up, told as a failed write', errcode: 778, errstr: 'disk I/O error' },
