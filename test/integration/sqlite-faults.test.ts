@@ -186,6 +186,26 @@ test('the file in use is the one that was opened last', (t) => {
   assert.equal(connection.checkPlace(), true);
 });
 
+test('after an error of the disk the file is opened again, at most once a second, and not for want of room', (t) => {
+  let now = performance.now();
+  t.mock.method(performance, 'now', () => now);
+  const connection = openConnection(join(tempFolder(t), 'g.db'), {}, () => undefined);
+  t.after(() => connection.close());
+  const isOpenAfter = (errcode: number): boolean => {
+    const failed = (): never => {
+      throw Object.assign(new Error('failed'), { errcode, errstr: 'it failed' });
+    };
+    assert.throws(() => connection.run(failed), { message: 'the database cannot answer: it failed' });
+    return connection.file !== undefined;
+  };
+  assert.equal(isOpenAfter(10), true);
+  now += 1_000;
+  assert.equal(isOpenAfter(13), true);
+  assert.equal(isOpenAfter(10), false);
+  connection.run((calls) => calls.ping());
+  assert.equal(isOpenAfter(10), true);
+});
+
 const noRoom = [
   { name: 'the disk is full', errcode: 13, errstr: 'database or disk is full' },
   { name: 'a quota of the disk is used up, told as a failed write', errcode: 778, errstr: 'disk I/O error' },
