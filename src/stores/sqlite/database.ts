@@ -227,7 +227,6 @@ function connectPatiently(path: string): DatabaseSync {
 function connect(path: string, timeout: number): DatabaseSync {
   const database = new DatabaseSync(existing(path), {
     timeout,
-    enableForeignKeyConstraints: true,
     allowExtension: false,
     defensive: true,
   });
