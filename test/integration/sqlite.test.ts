@@ -515,6 +515,8 @@ test('one thread makes all checkpoints, and another when it has died', async (t)
   assert.equal(threads.length, 1);
   await rest();
   assert.deepEqual(reasons, []);
+  threads[0]?.emit('error', new Error('it has died'));
+  assert.deepEqual(reasons, ['it has died']);
   await threads[0]?.terminate();
   await checkpoint();
   assert.equal(threads.length, 2);
