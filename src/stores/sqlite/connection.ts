@@ -219,11 +219,13 @@ function lookAt(path: string): Seen {
  * Whether a file is still the same one. Its inode number can recur on another volume, and once the file is gone: then its birth
  * time tells, unless it equals the last change, which Node gives where there is no birth time.
  */
-function isSame(now: Stats | undefined, before: Stats | undefined): boolean {
+export function isSame(now: FileMarks | undefined, before: FileMarks | undefined): boolean {
   if (now === undefined || before === undefined) return false;
   if (now.dev !== before.dev || now.ino !== before.ino) return false;
   return now.birthtimeMs === before.birthtimeMs || before.birthtimeMs === before.ctimeMs;
 }
+
+type FileMarks = Pick<Stats, 'dev' | 'ino' | 'birthtimeMs' | 'ctimeMs'>;
 
 function anotherDatabase(path: string): StoreUnavailable {
   return new StoreUnavailable(`${path} is not the database that it was at the start`, {
