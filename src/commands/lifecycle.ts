@@ -1,3 +1,4 @@
+import { setImmediate as turnOver } from 'node:timers/promises';
 import { printAddress } from '../config/addresses.ts';
 import type { Address, Config } from '../config/config.ts';
 import { describeCause, type Log } from '../telemetry/log.ts';
@@ -12,8 +13,9 @@ export function watchForFaults({ logger, flush }: Log): void {
     logger.fatal({ cause: describeCause(cause) }, 'a fault of the gateway itself, please report it');
     if (ending) return;
     ending = true;
-    // Twice, for the faults that come meanwhile.
+    // Twice, for the faults that come meanwhile: rejections beside an error that was thrown are told of a turn later.
     void flush()
+      .then(() => turnOver())
       .then(flush)
       .then(() => process.exit(exitCodes.internal));
   };
