@@ -1,4 +1,3 @@
-import { METHODS } from 'node:http';
 import type { Config } from '../config/config.ts';
 import type { KeyBook } from '../keys/key-book.ts';
 import type { Verdict } from '../keys/verify-key.ts';
@@ -8,6 +7,7 @@ import { checkTarget } from '../stages/check-request.ts';
 import { createRouteTable, findRoute } from '../stages/find-route.ts';
 import { checkUsageMethod } from '../stages/show-usage.ts';
 import { writeAddress } from '../wire/client-address.ts';
+import { http } from '../wire/http.ts';
 
 /** A request that somebody might send with a key. */
 export interface ImaginedRequest {
@@ -49,7 +49,7 @@ function refusalOf(
 ): Refusal | undefined {
   try {
     const method = written.toUpperCase();
-    if (!METHODS.includes(method)) return new Refusal('request_malformed');
+    if (!http.METHODS.includes(method)) return new Refusal('request_malformed');
     const path = target === undefined ? undefined : checkTarget(target).path;
     if (refusal !== null && refusal !== 'plan_unknown') return new Refusal(refusal);
     if (path !== undefined && path === usagePath) checkUsageMethod({ method });
