@@ -492,8 +492,9 @@ test('a feed that was empty, and was cut while nobody looked, says that changes 
   await redis.say('EVAL', many, 1, 'gatehouse:{keys}:changes');
   proxy.answers = 'pass';
   proxy.cutConnections();
-  await until(() => events.length > 0);
-  assert.deepEqual(events, [{ kind: 'missed' }]);
+  const told = () => events.filter(({ kind }) => kind !== 'added'); // which a reading that failed says too
+  await until(() => told().length > 0);
+  assert.deepEqual(told(), [{ kind: 'missed' }]);
 });
 
 test('a Redis that comes back empty is told of, once each time, and never one that was empty or kept all', async (t) => {
