@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { fork, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import {
   existsSync,
   linkSync,
@@ -488,6 +488,24 @@ test('a checkpoint for which there is no thread fails no call, is told of once, 
     assert.equal(tries, round);
   }
   assert.deepEqual(reasons, ['no thread']);
+});
+
+test('a checkpoint whose thread ends at work is made by another', () => {
+  const threads: EventEmitter[] = [];
+  const checkpointer = createCheckpointer('g.db', {
+    fileInUse: () => ({ dev: 1, ino: 1 }),
+    onFailure: assert.fail,
+    startThread: () => {
+      const thread = Object.assign(new EventEmitter(), { postMessage() {}, unref() {} });
+      threads.push(thread);
+      return thread as unknown as Worker;
+    },
+  });
+  for (let begun = 0; begun < 2; begun += 1) checkpointer.begin();
+  assert.equal(threads.length, 1);
+  threads[0]?.emit('exit', 1);
+  checkpointer.begin();
+  assert.equal(threads.length, 2);
 });
 
 test('one thread makes all checkpoints, and another when it has died', async (t) => {
