@@ -12,15 +12,21 @@ const sentences: Readonly<Record<string, string>> = {
   [overdue]: 'The request took too long to arrive',
 };
 
+/** What was asked on a connection before. */
+export interface Asked {
+  readonly unanswered: ReadonlySet<ServerResponse>;
+  /** The answer to the latest request, also once it is sent: of the request more may be still to come. */
+  readonly latest: ServerResponse | undefined;
+}
+
 /** Answers what Node's parser cannot read like all else that is refused: by itself it would send no body. */
-export function answerUnreadable(error: Error, socket: Socket, unanswered: Iterable<ServerResponse>): void {
+export function answerUnreadable(error: Error, socket: Socket, { unanswered, latest }: Asked): void {
   const code = codeOf(error) ?? '';
   // On a connection that was only opened an answer could be taken for that to the first request.
   const isAsked = code !== overdue || socket.bytesRead > 0;
-  // The answer to an earlier request is still to come, or has begun: this one would be taken for it.
-  const isNext = [...unanswered].every(
-    ({ req, headersSent }, at) => at === 0 && !req.complete && !headersSent,
-  );
+  // An earlier answer is still to come, or that to this very request has begun: this one would be taken for another.
+  const isNext =
+    latest?.req.complete === false ? unanswered.size === 1 && !latest.headersSent : unanswered.size === 0;
   if (!isAsked || !isNext || !socket.writable || code === 'ECONNRESET') {
     socket.destroy();
     return;

@@ -15,6 +15,7 @@ const unansweredMax = 16;
 export function leadRequests(server: Server, listener: RequestListener): void {
   /** The answers that each open connection waits for. The one that was used last is at the end. */
   const unanswered = new Map<Socket, Set<ServerResponse>>();
+  const latest = new WeakMap<Socket, ServerResponse>();
 
   /** One for which nothing is done: what it may yet send or read is no reason to turn a new one away, perhaps a probe. */
   function findSpare(): Socket | undefined {
@@ -43,6 +44,7 @@ export function leadRequests(server: Server, listener: RequestListener): void {
     if (answers === undefined) return;
     if (answers.size === unansweredMax) return end(socket);
     answers.add(res);
+    latest.set(socket, res);
     res.once('close', () => {
       answers.delete(res);
       if (unanswered.delete(socket)) unanswered.set(socket, answers);
@@ -52,7 +54,8 @@ export function leadRequests(server: Server, listener: RequestListener): void {
 
   server.on('connection', take);
   server.on('clientError', (error: Error, socket: Socket) => {
-    answerUnreadable(error, socket, unanswered.get(socket) ?? []);
+    const asked = { unanswered: unanswered.get(socket) ?? new Set(), latest: latest.get(socket) };
+    answerUnreadable(error, socket, asked);
   });
   server.on('request', answer);
   // "100 Continue" is sent by the code that reads the body.

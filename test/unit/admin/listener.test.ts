@@ -180,6 +180,25 @@ test('what cannot be read behind a request that waits for its answer is not answ
   assert.doesNotMatch(received.toString(), /^HTTP\/1.1 400/);
 });
 
+test('what cannot be read of a request that is answered already gets no answer of its own, and what comes behind it does', async (t) => {
+  const { url } = await listen(t, `{ token: ${token} }`);
+  for (const { rest: late, statuses } of [
+    { rest: 'no chunk\r\n', statuses: [405] },
+    { rest: '0\r\n\r\nno request\r\n\r\n', statuses: [405, 400] },
+  ]) {
+    const client = await openRaw(t, Number(new URL(url).port));
+    client.write(requestBytes('POST /livez', chunkedImport));
+    await client.responses(1);
+    client.write(late);
+    await client.receivedUntilClose();
+    const answers = await client.responses();
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      statuses,
+    );
+  }
+});
+
 test('connections on which nothing is asked give way to those that come, and an import under way does not', async (t) => {
   const { url, get } = await listen(t, `{ token: ${token} }`);
   const port = Number(new URL(url).port);
