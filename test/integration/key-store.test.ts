@@ -344,6 +344,17 @@ test('a feed that is emptied before each reading hides no change, and one of a s
     await look();
     await until(() => heard.some(({ kind }) => kind === 'missed'), { within: 20_000 });
   }
+  heard.length = 0;
+  // The same, and another change comes after it.
+  await redis.say(
+    'EVAL',
+    "for at = 1, 2 do redis.call('DEL', KEYS[1]) redis.call('XADD', KEYS[1], '*', 'key', 'k' .. at) end",
+    1,
+    feed,
+  );
+  await look();
+  await until(() => heard.length > 0, { within: 20_000 });
+  assert.deepEqual(heard, [{ kind: 'missed' }]);
 });
 
 test('looking up unknown keys writes nothing into the store', async (t) => {

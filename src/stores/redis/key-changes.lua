@@ -2,14 +2,15 @@
 -- KEYS     1 changes, 2 ids
 -- ARGV     1 the place, '' = only tell where the feed ends, '0-0' = it was empty; 2 how many at most; 3 how many are kept
 -- Returns  the new place, then each changed key ('' = keys were added); or only the end of the feed, preceded by '?',
---          when the place is not in the feed any more. '?0-0' = all of it is gone, as with all of Redis
+--          when the place is not in the feed any more. '?0-0' = all of it is gone, as with all of Redis; '?0-1' = only the feed
 
 local newest = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)[1]
 local ends = newest and newest[1] or '0-0'
-if ARGV[1] == '' then return { ends } end
 -- Every key was told of when it was made: where there are keys an empty feed was emptied. It may have been filled and emptied
--- once more since the last reading, and nothing in it would show that.
-if ends == '0-0' and redis.call('EXISTS', KEYS[2]) == 1 then return { '?' .. ends } end
+-- once more since the last reading, or be before the next, and nothing in it would show that: so it ends where no entry can be.
+if not newest and redis.call('EXISTS', KEYS[2]) == 1 then ends = '0-1' end
+if ARGV[1] == '' then return { ends } end
+if ends == '0-1' then return { '?' .. ends } end
 if ARGV[1] == ends then return { ends } end
 local first = ARGV[1] == '0-0' and 1 or 2
 -- It may have been cut since it was empty, and nothing in it would show that.

@@ -91,7 +91,7 @@ export function createRedisKeys(
       ),
     );
     const [next = '', ...keys] = strings(answer);
-    if (next === '?0-0' && cursor !== '0-0') onEmptied?.();
+    if (next.startsWith('?0-') && cursor?.startsWith('0-') !== true) onEmptied?.();
     if (next.startsWith('?')) return { cursor: next.slice(1), events: undefined };
     return { cursor: next, events: keys.map(eventOf) };
   }
