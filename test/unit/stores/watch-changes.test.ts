@@ -46,11 +46,13 @@ test('a full reading is followed by the next at once', async (t) => {
 });
 
 test('a failed reading is told, and the next goes on from where the last one ended', async (t) => {
-  const { cursors, answer, fail, failures, poll } = scene(t);
+  const { events, cursors, answer, fail, failures, poll } = scene(t);
   await answer({ cursor: 'a', events: [] });
+  events.length = 0;
   await poll();
   await fail();
   assert.equal(failures.length, 1);
+  assert.deepEqual(events, [{ kind: 'added' }], 'there may be new keys');
   assert.deepEqual(cursors, [undefined, 'a']);
   await poll();
   assert.deepEqual(cursors, [undefined, 'a', 'a']);
