@@ -127,9 +127,10 @@ function readPlan(value: unknown, say: Say, { plans }: KeyRules): string | undef
 
 function readScope(value: unknown, say: Say, { routes, anyScope }: ReaderRules): string | undefined {
   if (typeof value !== 'string') return say('is not text');
-  if (holdsSecret(value)) return say(secretFault);
-  const fault = value.startsWith('/') ? pathFault(value) : undefined;
-  if (fault !== undefined) return say(fault);
+  if (value.startsWith('/')) {
+    const fault = pathFault(value) ?? (holdsSecret(value) ? secretFault : undefined);
+    if (fault !== undefined) return say(fault);
+  }
   if (isOfUse(value, routes)) return value;
   if (anyScope) return value.trim() === '' ? say('is empty') : readLine(value, say);
   const names = routes.flatMap(({ name, path }) => [name, path]);
