@@ -11,6 +11,7 @@ import {
   tellsNoReason,
   wantsOneSlot,
 } from '../../../src/stores/redis/failures.ts';
+import { replyError } from '../../helpers/reply-error.ts';
 
 const whyAway = { message: 'Redis has gone', mayPass: true };
 
@@ -26,10 +27,6 @@ function told(thrown: unknown, why = whyAway): string {
   };
   const so = Object.entries(facts).flatMap(([fact, is]) => (is ? [fact] : []));
   return [error.message, ...so].join(', ');
-}
-
-function reply(message: string): Error {
-  return Object.assign(new Error(message), { name: 'ReplyError' });
 }
 
 function socketError(code: string): Error {
@@ -101,7 +98,7 @@ const refusals: readonly (readonly [answer: string, told: string])[] = [
 ];
 
 test('what Redis refuses has not happened, and is told in our words', () => {
-  for (const [answer, expected] of refusals) assert.equal(told(reply(answer)), expected);
+  for (const [answer, expected] of refusals) assert.equal(told(replyError(answer)), expected);
 });
 
 const never = new NeverSent();
@@ -165,14 +162,22 @@ test('what is lost with a connection may have happened, unless it was surely not
 });
 
 test('what is to be done about a failure follows from how it begins, and from what ioredis adds to it', () => {
-  const all = [never, offline, cutOff, reply('READONLY'), reply('CROSSSLOT'), reply('MOVED 7'), 'none'];
+  const all = [
+    never,
+    offline,
+    cutOff,
+    replyError('READONLY'),
+    replyError('CROSSSLOT'),
+    replyError('MOVED 7'),
+    'none',
+  ];
   assert.deepEqual(all.map(tellsNoReason), [true, true, true, false, false, false, false]);
   assert.deepEqual(all.map(isReadOnly), [false, false, false, true, false, false, false]);
   assert.deepEqual(all.map(wantsOneSlot), [false, false, false, false, true, false, false]);
   assert.deepEqual(all.map(asksToAskAgain), [false, false, false, false, false, true, false]);
-  const select = Object.assign(reply('ERR DB index is out of range'), { command: { name: 'select' } });
+  const select = Object.assign(replyError('ERR DB index is out of range'), { command: { name: 'select' } });
   const odd = [{ command: 7 }, { command: null }, { command: { name: 7 } }, {}].map((over) =>
-    Object.assign(reply('ERR'), over),
+    Object.assign(replyError('ERR'), over),
   );
   assert.equal(commandOf(select), 'select');
   for (const other of [...odd, 'none']) assert.equal(commandOf(other), undefined);

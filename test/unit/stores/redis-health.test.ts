@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import type { Client } from '../../../src/stores/redis/client.ts';
 import { NeverSent } from '../../../src/stores/redis/failures.ts';
 import { Health } from '../../../src/stores/redis/health.ts';
+import { replyError } from '../../helpers/reply-error.ts';
 
 const closed = 'Redis closed the connection';
 
@@ -16,18 +17,18 @@ test('why there is no connection is what was heard of it last, and nothing once 
   assert.deepEqual(why(), ['Redis is loading its data', true]);
   const call = { breaker: undefined, waiting: 1 };
   const noPassword = ['Redis wants a password', false];
-  client.emit('error', reply('NOAUTH Authentication required.'));
+  client.emit('error', replyError('NOAUTH Authentication required.'));
   assert.deepEqual(why(), noPassword);
   // What tells no reason leaves the one that is known.
   client.emit('error', new NeverSent());
   health.failed(call, new NeverSent());
   assert.deepEqual(why(), noPassword);
   // What is wrong with one call is no reason for others.
-  health.failed(call, reply('WRONGTYPE Operation against a key'));
+  health.failed(call, replyError('WRONGTYPE Operation against a key'));
   assert.deepEqual(why(), noPassword);
   client.emit('ready');
   assert.deepEqual(why(), [closed, true]);
-  health.failed(call, reply('OOM command not allowed'));
+  health.failed(call, replyError('OOM command not allowed'));
   assert.deepEqual(why(), ['Redis has no memory left (maxmemory)', false]);
   health.answered(call);
   assert.deepEqual(why(), [closed, true]);
@@ -53,7 +54,7 @@ test('a Redis that is silent or away is not asked for a moment, until it has bee
   assert.equal(why(), undefined);
   // A refusal is an answer.
   health.failed({ breaker, waiting: 4 }, new Error('Protocol error'));
-  health.failed({ breaker, waiting: 9 }, reply('OOM command not allowed'));
+  health.failed({ breaker, waiting: 9 }, replyError('OOM command not allowed'));
   health.failed({ breaker, waiting: 4 }, new Error('Protocol error'));
   assert.equal(why(), undefined);
 });
@@ -79,10 +80,6 @@ test('one Redis is one thing, and nobody looks for another', () => {
   health.failed({ breaker, waiting: 9 }, new Error('Connection is closed.'));
   assert.equal(health.breakerOf('b'), breaker);
 });
-
-function reply(message: string): Error {
-  return Object.assign(new Error(message), { name: 'ReplyError' });
-}
 
 /** What it says after how it begins, and whether it may pass. */
 function factsOf(

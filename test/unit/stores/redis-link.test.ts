@@ -8,15 +8,12 @@ import { createRedisLedger } from '../../../src/stores/redis/ledger.ts';
 import { createLink, type Link } from '../../../src/stores/redis/link.ts';
 import { aKey, aNote } from '../../helpers/a-key.ts';
 import { aCounter, aDraw } from '../../helpers/ledger-orders.ts';
+import { replyError } from '../../helpers/reply-error.ts';
 
 /** A client as far as a link knows one, which is connected as long as the test says so. */
 function standIn(over: object = {}): Client {
   const client = { status: 'ready', isCluster: false, stream: { writableCorked: 1 }, ...over };
   return Object.assign(new EventEmitter(), client) as unknown as Client;
-}
-
-function replyError(message: string): Error {
-  return Object.assign(new Error(message), { name: 'ReplyError' });
 }
 
 const well = async (): Promise<string> => 'well';
