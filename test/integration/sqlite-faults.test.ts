@@ -15,7 +15,7 @@ import {
 import { dirname, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { Unreadable } from '../../src/stores/ledger.ts';
-import { openConnection } from '../../src/stores/sqlite/connection.ts';
+import { isSame, openConnection } from '../../src/stores/sqlite/connection.ts';
 import { openSqlite } from '../../src/stores/sqlite/open-sqlite.ts';
 import type { StoreOptions } from '../../src/stores/store.ts';
 import { aKey, aNote, aSecret } from '../helpers/a-key.ts';
@@ -121,25 +121,6 @@ for (const { place, content } of [
   });
 }
 
-test('the file is not opened anew for each call that fails', async (t) => {
-  const { path, draw } = openScene(t);
-  const started = performance.now();
-  await draw();
-  // Stays open for as long as the store does, and is made anew with each opening by a process that is alone.
-  const index = (): string => {
-    const { ino, birthtimeMs } = statSync(`${path}-shm`);
-    return `${ino} ${birthtimeMs}`;
-  };
-  sql(path, 'DROP TABLE counters').close();
-  const seen = new Set<string>();
-  for (let i = 0; i < 20; i += 1) {
-    await assert.rejects(draw(), /the database cannot answer: SQL logic error/);
-    seen.add(index());
-  }
-  const seconds = (performance.now() - started) / 1000;
-  assert.ok(seen.size <= 1 + seconds, `${seen.size} openings in ${seconds} s`);
-});
-
 test('a lock that is met while the file is opened again is waited for', async (t) => {
   const { path, draw, fails } = openScene(t, { deadlineMs: 5_000 });
   await draw();
@@ -167,6 +148,19 @@ test('who stood in line while this process stood still is answered when the lock
   locker.close();
   holdUp(300);
   await Promise.all(waiting);
+});
+
+test('a file is told from another by volume and number, and by its birth where that is known', () => {
+  const before = { dev: 1, ino: 2, birthtimeMs: 3, ctimeMs: 4 };
+  assert.ok(isSame({ ...before, ctimeMs: 9 }, before));
+  for (const other of [{ dev: 9 }, { ino: 9 }, { birthtimeMs: 9 }])
+    assert.ok(!isSame({ ...before, ...other }, before), JSON.stringify(other));
+  const birthless = { ...before, birthtimeMs: 4 };
+  assert.ok(isSame({ ...birthless, birthtimeMs: 9, ctimeMs: 9 }, birthless));
+  assert.ok(!isSame({ ...birthless, ino: 9 }, birthless));
+  assert.ok(!isSame(undefined, before));
+  assert.ok(!isSame(before, undefined));
+  assert.ok(!isSame(undefined, undefined));
 });
 
 test('the file in use is the one that was opened last', (t) => {

@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { Unreadable } from '../../../src/stores/ledger.ts';
 import type { Calls } from '../../../src/stores/sqlite/calls.ts';
-import { isSame, Locked } from '../../../src/stores/sqlite/connection.ts';
+import { Locked } from '../../../src/stores/sqlite/connection.ts';
 import { gatherWrites } from '../../../src/stores/sqlite/gather-writes.ts';
 import { createLockLine } from '../../../src/stores/sqlite/lock-line.ts';
 import { openSqlite } from '../../../src/stores/sqlite/open-sqlite.ts';
@@ -136,17 +136,4 @@ test('what was asked for before a store was closed is written', async (t) => {
   const again = openSqlite(path);
   t.after(() => again.close());
   assert.equal(await usedOf(again.ledger, counters), '3');
-});
-
-test('a file is told from another by volume and number, and by its birth where that is known', () => {
-  const before = { dev: 1, ino: 2, birthtimeMs: 3, ctimeMs: 4 };
-  assert.ok(isSame({ ...before, ctimeMs: 9 }, before));
-  for (const other of [{ dev: 9 }, { ino: 9 }, { birthtimeMs: 9 }])
-    assert.ok(!isSame({ ...before, ...other }, before), JSON.stringify(other));
-  const birthless = { ...before, birthtimeMs: 4 };
-  assert.ok(isSame({ ...birthless, birthtimeMs: 9, ctimeMs: 9 }, birthless));
-  assert.ok(!isSame({ ...birthless, ino: 9 }, birthless));
-  assert.ok(!isSame(undefined, before));
-  assert.ok(!isSame(before, undefined));
-  assert.ok(!isSame(undefined, undefined));
 });
