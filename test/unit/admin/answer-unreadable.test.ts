@@ -1,27 +1,49 @@
 import assert from 'node:assert/strict';
-import { createServer } from 'node:net';
+import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { Duplex } from 'node:stream';
 import { test } from 'node:test';
 import { answerUnreadable } from '../../../src/admin/answer-unreadable.ts';
-import { listen } from '../../helpers/listen.ts';
-import { openRaw } from '../../helpers/raw-socket.ts';
 
-const late = Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
+const underWay = { complete: false, headersSent: false, isSent: false };
+const unreadable = 'The request cannot be read';
+const late = 'ERR_HTTP_REQUEST_TIMEOUT';
 
-for (const { sent, answers } of [
-  { sent: 'GET /livez HTTP/1.1\r\n', answers: [[400, 'The request took too long to arrive']] },
-  { sent: '', answers: [] },
+for (const { what, code = 'HPE_INVALID_METHOD', bytesRead = 1, earlier, says } of [
+  { what: 'a first request', says: unreadable },
+  { what: 'a request that is late', code: late, says: 'The request took too long to arrive' },
+  { what: 'the body of a request', earlier: underWay, says: unreadable },
+  {
+    what: 'what follows a request that was answered',
+    earlier: { complete: true, headersSent: true, isSent: true },
+    says: unreadable,
+  },
+  { what: 'what follows a request that waits for its answer', earlier: { ...underWay, complete: true } },
+  { what: 'a body whose answer has begun', earlier: { ...underWay, headersSent: true } },
+  { what: 'a body whose answer is sent', earlier: { ...underWay, headersSent: true, isSent: true } },
+  { what: 'a connection on which nothing was asked', code: late, bytesRead: 0 },
+  { what: 'a connection that the client has cut', code: 'ECONNRESET' },
 ]) {
-  test(`who has been too slow is told, unless nothing was asked: ${JSON.stringify(sent)}`, async (t) => {
-    const server = createServer((socket) => {
-      const answer = () => answerUnreadable(late, socket, { unanswered: new Set(), latest: undefined });
-      if (sent === '') answer();
-      else socket.once('data', answer);
+  test(`${what}, if it cannot be read, is ${says === undefined ? 'cut off without an answer' : 'refused'}`, () => {
+    const written: Buffer[] = [];
+    const socket = new Duplex({
+      read: () => undefined,
+      write(chunk: Buffer, _, done) {
+        written.push(chunk);
+        done();
+      },
     });
-    const client = await openRaw(t, await listen(t, server));
-    client.write(sent);
-    await client.receivedUntilClose();
-    const received = await client.responses();
-    const told = received.map(({ status, text }) => [status, (JSON.parse(text) as { error: string }).error]);
-    assert.deepEqual(told, answers);
+    const latest =
+      earlier && ({ req: earlier, headersSent: earlier.headersSent } as unknown as ServerResponse);
+    answerUnreadable(
+      Object.assign(new Error('x'), { code }),
+      Object.assign(socket, { bytesRead }) as unknown as Socket,
+      { latest, unanswered: new Set(latest === undefined || earlier?.isSent === true ? [] : [latest]) },
+    );
+    const isCut = socket.destroyed;
+    socket.destroy();
+    const body = Buffer.concat(written).toString().split('\r\n\r\n')[1];
+    const error = body === undefined ? undefined : (JSON.parse(body) as { error: string }).error;
+    assert.deepEqual([error, isCut], [says, says === undefined]);
   });
 }
