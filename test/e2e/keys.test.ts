@@ -453,7 +453,6 @@ test('the command line leads a key through its life, and shows each secret once'
     [['create', '--plan', 'free', '--quota', 'm=0'], /^gatehouse: --quota limit is not a whole number/],
     [['create', '--plan', 'free', '--quota', 'm'], /^gatehouse: --quota is written monthly=5000 or/],
     [['create', '--plan', 'free', '--scope', '/x', '--network', 'x'], /--scope is .*\n.*: --network is no/],
-    [['rotate', 'k1', '--overlap', '0s'], /^gatehouse: --overlap is no time at all, say --now instead\n$/],
     [['update', 'k1', '--not-before', 'soon'], /^gatehouse: --not-before is not a moment/],
     [['update', 'k1', '--clear', 'expires'], /Choose from name, .*, expiresAt\./],
     [['update', 'k1', '--clear', 'plan'], /Choose from name, /],
