@@ -65,7 +65,8 @@ async function listen(t: TestContext, admin: string, before = async (): Promise<
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
     return fetch(`${url}/v1/keys`, { method: 'POST', headers, body: '{"plan":"free"}' });
   };
-  return { url, get, listener, printed, lines, reload, makeKey };
+  const told = () => lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+  return { url, get, listener, printed, lines, told, reload, makeKey };
 }
 
 test('without a token keys cannot be administered, and the answer says how they can', async (t) => {
@@ -269,7 +270,7 @@ test('a gateway that stops waits for a change that is under way', async (t) => {
 });
 
 test('a fault of our own is told to the log alone', async (t) => {
-  const { get, lines, makeKey } = await listen(t, `{ token: ${token} }`, () =>
+  const { get, lines, told, makeKey } = await listen(t, `{ token: ${token} }`, () =>
     Promise.reject(new Error('what only we know')),
   );
   const answers = [await get('/v1/keys', { authorization: `Bearer ${token}` }), await makeKey()];
@@ -277,10 +278,9 @@ test('a fault of our own is told to the log alone', async (t) => {
     const said = [answer.status, await answer.json()];
     assert.deepEqual(said, [500, { error: 'Internal server error', code: 'internal' }]);
   }
-  const told = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
   const fault = 'a fault in the admin API';
   assert.deepEqual(
-    told.map(({ msg, status }) => [msg, status]),
+    told().map(({ msg, status }) => [msg, status]),
     [
       [fault, undefined],
       ['an operator asked for a change', 500],
@@ -291,14 +291,13 @@ test('a fault of our own is told to the log alone', async (t) => {
 });
 
 test('the line of a change that is refused names its key only if there is one', async (t) => {
-  const { url, lines, makeKey } = await listen(t, `{ token: ${token} }`);
+  const { url, told, makeKey } = await listen(t, `{ token: ${token} }`);
   const { key } = (await (await makeKey()).json()) as { key: { id: string } };
   const headers = { authorization: `Bearer ${token}`, 'if-match': '"9"' };
   for (const id of [key.id, 'perhaps-a-secret'])
     await fetch(`${url}/v1/keys/${id}/disable`, { method: 'POST', headers });
-  const told = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
   assert.deepEqual(
-    told.map(({ status, keyId }) => [status, keyId]),
+    told().map(({ status, keyId }) => [status, keyId]),
     [
       [201, key.id],
       [412, key.id],
