@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { codeOf } from '../content/error-code.ts';
+import { bareAnswer } from '../wire/bare-answer.ts';
 import { endReadably } from '../wire/linger.ts';
 import { AdminProblem } from './problem.ts';
 import { commonHeaders } from './send-answer.ts';
@@ -32,14 +33,5 @@ export function answerUnreadable(error: Error, socket: Socket, { unanswered, lat
     return;
   }
   const { status, body } = new AdminProblem('malformed', sentences[code] ?? 'The request cannot be read');
-  const text = JSON.stringify(body);
-  const headers = {
-    ...commonHeaders,
-    'Content-Type': 'application/json; charset=utf-8',
-    'Content-Length': Buffer.byteLength(text),
-    Date: new Date().toUTCString(),
-    Connection: 'close',
-  };
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-  endReadably(socket, [`HTTP/1.1 ${status} Bad Request`, ...lines, '', text].join('\r\n'));
+  endReadably(socket, bareAnswer(status, commonHeaders, JSON.stringify(body)));
 }

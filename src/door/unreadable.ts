@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
-import { Refusal, type RefusalCode, type Worded, type Wording } from '../refusals.ts';
+import { Refusal, type RefusalCode, type Wording } from '../refusals.ts';
 import { whenAllIsRead } from '../waiting/when-all-is-read.ts';
+import { bareAnswer } from '../wire/bare-answer.ts';
 import { breakBody } from '../wire/broken-body.ts';
 import { peerOf } from '../wire/client-address.ts';
-import { http } from '../wire/http.ts';
 import { endReadably } from '../wire/linger.ts';
 import type { Connections } from './connections.ts';
 
@@ -96,7 +96,13 @@ function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket, options:
   const requestId = report(refusal, socket, options);
   // Answers to earlier requests on this connection are still under way: this one would be taken for one of them.
   if (connection.isBusy) return;
-  endReadably(socket, bareAnswer(requestId, code, wording(refusal)));
+  const { status, body } = wording(refusal);
+  const headers = {
+    'Cache-Control': 'no-store',
+    'X-Gatehouse-Refusal': code,
+    'X-Request-Id': requestId,
+  };
+  endReadably(socket, bareAnswer(status, headers, body));
 }
 
 /** Tells of a request that never became one. Returns the id it was given. */
@@ -110,19 +116,4 @@ export function report(
   const { status } = wording(refusal);
   onUnreadable({ requestId, client, status, refusal: refusal.code, cause: refusal.cause });
   return requestId;
-}
-
-function bareAnswer(requestId: string, code: RefusalCode, { status, body }: Worded): string {
-  return [
-    `HTTP/1.1 ${status} ${http.STATUS_CODES[status] ?? ''}`,
-    'Content-Type: application/json; charset=utf-8',
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    'Cache-Control: no-store',
-    `X-Gatehouse-Refusal: ${code}`,
-    `X-Request-Id: ${requestId}`,
-    `Date: ${new Date().toUTCString()}`,
-    'Connection: close',
-    '',
-    body,
-  ].join('\r\n');
 }
