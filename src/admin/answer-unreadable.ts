@@ -13,11 +13,11 @@ const sentences: Readonly<Record<string, string>> = {
   [overdue]: 'The request took too long to arrive',
 };
 
-/** What was asked on a connection before. */
+/** What was asked on a connection so far, by the answers to it. */
 export interface Asked {
-  readonly unanswered: ReadonlySet<ServerResponse>;
-  /** The answer to the latest request, also once it is sent: of the request more may be still to come. */
-  readonly latest: ServerResponse | undefined;
+  readonly unanswered: Set<ServerResponse>;
+  /** The one to the latest request, also once it is sent: of the request more may be still to come. */
+  latest: ServerResponse | undefined;
 }
 
 /** Answers what Node's parser cannot read like all else that is refused: by itself it would send no body. */
