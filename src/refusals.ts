@@ -135,7 +135,7 @@ export interface RefusalWording {
 export type Wording = (refusal: Refusal) => Worded;
 
 /** As the client gets it. */
-export interface Worded {
+interface Worded {
   readonly status: number;
   readonly body: string;
 }
