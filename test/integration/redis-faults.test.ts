@@ -165,7 +165,8 @@ test('who waits for a second call gets its answer, although each turn of the pro
 
 test('a Redis that is restarted is found again, with the usage that it kept', async (t) => {
   const redis = await startRedisServer(t, { args: durable });
-  const store = await openWithDeadline(t, redis.url);
+  // What has to be on disk first may take longer than the usual deadline.
+  const store = await openWithDeadline(t, redis.url, 2_000);
   await store.ledger.draw(aDraw({ counters, want: 7 }));
   await redis.stop();
   await until(async () => (await failureOf(store.ledger.draw(aDraw({ counters })))).tookMs < 50);
