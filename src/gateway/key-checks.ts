@@ -7,6 +7,7 @@ import { createUseNotes } from '../keys/use-notes.ts';
 import type { KeyCheck } from '../stages/authenticate.ts';
 import type { KeyStore } from '../stores/key-store.ts';
 import type { Logger } from '../telemetry/log.ts';
+import { HoldUps } from '../waiting/hold-ups.ts';
 
 interface KeyCheckParts {
   readonly store: KeyStore;
@@ -15,6 +16,9 @@ interface KeyCheckParts {
 }
 
 const mono = (): number => performance.now();
+
+/** Every gateway is to hear of a change within this. */
+const hearsWithinMs = 1000;
 
 /** What keys are checked with, whatever the configuration: it hears of changes and writes uses until it is closed. */
 export interface KeyChecks {
@@ -26,7 +30,8 @@ type KeyCheckRules = Pick<Config, 'auth' | 'keys'>;
 
 /** Puts together what keys are checked with. */
 export function openKeyChecks({ store, countFailure, logger }: KeyCheckParts): KeyChecks {
-  const keyring = createKeyring({ store, mono });
+  const holdUps = new HoldUps(mono, hearsWithinMs);
+  const keyring = createKeyring({ store, mono, stoodStill: () => holdUps.takeNews() });
   const uses = createUseNotes(store);
   let guesses: Guesses | undefined;
   return {
@@ -49,6 +54,7 @@ export function openKeyChecks({ store, countFailure, logger }: KeyCheckParts): K
     },
     async close() {
       keyring.close();
+      holdUps.end();
       await uses.close();
     },
   };

@@ -32,21 +32,25 @@ export interface KeyringOptions {
   readonly store: Pick<KeyStore, 'findKey' | 'watch'>;
   /** Monotonic milliseconds: nothing is believed for longer because the wall clock was set back. */
   readonly mono: () => number;
+  /** Whether this process stood still since this was last asked: what has changed meanwhile may not have been heard yet. */
+  readonly stoodStill: () => boolean;
 }
 
 /** Creates a keyring that follows the changes of the store. */
-export function createKeyring({ store, mono }: KeyringOptions): Keyring {
+export function createKeyring({ store, mono, stoodStill }: KeyringOptions): Keyring {
   const cache = createKeyCache();
   /** Answers under way that may be shared, by digest. */
   const asked = new LookUps();
 
-  const stop = store.watch(function hear(event: KeyEvent) {
+  const stop = store.watch(hear);
+
+  function hear(event: KeyEvent): void {
     if (event.kind === 'changed') cache.forgetKey(event.keyId);
     else if (event.kind === 'added') cache.forgetUnknown();
     else cache.doubtAll();
     // An answer that is under way may be from before the change: later requests ask again.
     asked.clear();
-  });
+  }
 
   async function ask(digest: string, graceOnOutageMs: number): Promise<FoundKey | undefined> {
     const asOf = cache.changes;
@@ -83,6 +87,7 @@ export function createKeyring({ store, mono }: KeyringOptions): Keyring {
           const found = fixed.get(digest);
           if (found !== undefined) return found;
           if (format.judge(secret) === 'mistyped') return 'mistyped';
+          if (stoodStill()) hear({ kind: 'missed' });
           const cached = cache.get(digest);
           if (cached?.isFresh === true && mono() - cached.readAt < cacheForMs) return cached.found;
           return askOnce(digest, graceOnOutageMs);

@@ -26,6 +26,7 @@ import {
   type Gateway,
   type Yaml,
 } from '../helpers/start-gateway.ts';
+import { startTcpProxy } from '../helpers/tcp-proxy.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
 
 const upstream = await startRecordingUpstream({ after });
@@ -123,6 +124,25 @@ async function keyLife(
   await book.revoke(id, by);
   await everywhere(last, 401);
 }
+
+test('a gateway that stood still serves nobody by what it knew of a key before', async (t) => {
+  const proxy = await startTcpProxy(t, redis.port);
+  const store = `redis://127.0.0.1:${proxy.port}?prefix=${randomUUID()}:`;
+  const {
+    gateways: [gateway],
+    book,
+  } = await open(t, store, { count: 1, over: { storeDeadline: '10s' } });
+  const { key, secret } = await book.create({ plan: 'free' }, by);
+  assert.equal(await call(gateway, secret), 200);
+  gateway.child.kill('SIGSTOP');
+  const stoppedAt = performance.now();
+  await book.revoke(key.id, by);
+  await until(() => performance.now() - stoppedAt > 1_500);
+  proxy.answers = { lateByMs: 300 };
+  const calls = Array.from({ length: 8 }, () => call(gateway, secret));
+  gateway.child.kill('SIGCONT');
+  assert.deepEqual(new Set(await Promise.all(calls)), new Set([401]));
+});
 
 test('a key works from its networks and on its scopes only', async () => {
   const { gateways, book } = onSqlite;

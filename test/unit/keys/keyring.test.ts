@@ -21,9 +21,14 @@ const usual: KeyringRules = {
 function scene(rules: Partial<KeyringRules> = {}) {
   const records = new Map<string, KeyRecord>();
   const listeners: ((event: KeyEvent) => void)[] = [];
-  const state = { now: 1_000_000, asked: 0, isAway: false, gate: Promise.resolve() };
+  const state = { now: 1_000_000, asked: 0, isAway: false, stoodStill: false, gate: Promise.resolve() };
   const ring = createKeyring({
     mono: () => state.now,
+    stoodStill() {
+      const stoodStill = state.stoodStill;
+      state.stoodStill = false;
+      return stoodStill;
+    },
     store: {
       async findKey(digest) {
         state.asked += 1;
@@ -94,6 +99,35 @@ test('a change is asked for anew, for its key and for what was unknown, and not 
   tell({ kind: 'missed' });
   for (const one of [secret, 'other']) await finder.find(one);
   assert.equal(state.asked, 8);
+});
+
+test('after a stand-still all is asked for anew, once, unless the store is away', async () => {
+  const { finder, state, put } = scene();
+  put(key);
+  for (const one of [secret, 'unknown']) await finder.find(one);
+  state.stoodStill = true;
+  put({ ...key, enabled: false });
+  for (const one of [secret, 'unknown', secret, 'unknown']) await finder.find(one);
+  assert.equal(state.asked, 4);
+  assert.equal((await finder.find(secret))?.enabled, false);
+  state.stoodStill = true;
+  state.isAway = true;
+  assert.equal((await finder.find(secret))?.id, 'k');
+});
+
+test('what is being asked for when the process stands still is asked for anew by who comes after it', async () => {
+  const { finder, state, put } = scene();
+  put(key);
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  state.gate = promise.then(() => undefined);
+  const early = finder.find(secret);
+  state.gate = Promise.resolve();
+  state.stoodStill = true;
+  put({ ...key, enabled: false });
+  assert.equal((await finder.find(secret))?.enabled, false);
+  resolve(undefined);
+  assert.equal((await early)?.enabled, true);
+  assert.equal((await finder.find(secret))?.enabled, false);
 });
 
 test('an answer from before a change is not kept after it', async () => {
