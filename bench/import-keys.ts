@@ -1,15 +1,15 @@
-import { spawnSync } from 'node:child_process';
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { CannotRun } from './cannot-run.ts';
 import { secretOf } from './gateway-yaml.ts';
 import { root } from './machine.ts';
+import { runToEnd } from './processes.ts';
 import type { Surroundings } from './surroundings.ts';
 
 const batchKeys = 10_000;
 
 /** Puts the keys that the load knows into the store of a configuration, as a user would. */
-export function importKeys(config: string, { folder, keys }: Surroundings): void {
+export async function importKeys(config: string, { folder, keys }: Surroundings): Promise<void> {
   const file = join(folder, 'keys.jsonl');
   const out = openSync(file, 'w');
   for (let from = 0; from < keys; from += batchKeys) {
@@ -20,7 +20,7 @@ export function importKeys(config: string, { folder, keys }: Surroundings): void
   }
   closeSync(out);
   const args = [join(root, 'src/main.ts'), 'keys', 'import', file, '--config', config, '--quiet'];
-  const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', cwd: folder });
+  const { status, stderr } = await runToEnd(process.execPath, args, { cwd: folder });
   if (status !== 0)
     throw new CannotRun(`the keys could not be imported (${stderr.trim().split('\n')[0] ?? ''})`);
 }

@@ -59,6 +59,26 @@ export function spawnHere(
   return child;
 }
 
+/** How a program ended. */
+export interface Ended {
+  /** Its exit code; null if it had none. */
+  readonly status: number | null;
+  readonly stderr: string;
+}
+
+/** Runs a program to its end. Unlike spawnSync it lets signals be heard meanwhile. */
+export async function runToEnd(
+  command: string,
+  args: readonly string[],
+  { cwd }: Pick<SpawnOptions, 'cwd'>,
+): Promise<Ended> {
+  const child = spawnHere(command, args, { cwd, stdio: ['ignore', 'ignore', 'pipe'] });
+  let stderr = '';
+  child.stderr?.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+  const [status] = (await once(child, 'close')) as [number | null];
+  return { status, stderr };
+}
+
 function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
   if (pid === undefined) return; // it never began
   try {

@@ -78,7 +78,7 @@ async function profile({ name: scene, keys, load }: (typeof scenarios)[number]):
     const keysIn = scene.startsWith('keys-') ? 'store' : 'file';
     const variant = { store, quotas, keysIn, uploads: scene === 'upload', workers: 1 } as const;
     writeFileSync(file, gatewayYaml(variant, ports, around));
-    if (keysIn === 'store') importKeys(file, around);
+    if (keysIn === 'store') await importKeys(file, around);
     // Given the flags it would relaunch itself with, it does not: a sampling signal (SIGPROF) ends the new process now and then.
     const sampling = [...launch.flags, '--cpu-prof', `--cpu-prof-dir=${folder}`, '--cpu-prof-interval=500'];
     const gateway = await start({

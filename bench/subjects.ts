@@ -88,7 +88,7 @@ function gateway(name: string, about: string, over: Partial<Variant>, pin: strin
       const file = join(around.folder, `${name.replaceAll(' ', '-')}.yaml`);
       writeFileSync(file, gatewayYaml(variant, ports, around));
       checkConfig(file);
-      if (variant.keysIn === 'store') importKeys(file, around);
+      if (variant.keysIn === 'store') await importKeys(file, around);
       return await start({
         command: process.execPath,
         args: [main, 'serve', '--config', file],

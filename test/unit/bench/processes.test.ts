@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { runToEnd } from '../../../bench/processes.ts';
+import { until } from '../../helpers/poll.ts';
+import { tempFolder } from '../../helpers/temp-folder.ts';
+
+const processes = new URL('../../../bench/processes.ts', import.meta.url).href;
+
+test('a program that is run to its end is told by its exit code and what it complained of', async () => {
+  const complain = ['-c', 'echo no key >&2; exit 3'];
+  assert.deepEqual(await runToEnd('sh', complain, {}), { status: 3, stderr: 'no key\n' });
+  assert.deepEqual(await runToEnd('sh', ['-c', 'kill -9 $$'], {}), { status: null, stderr: '' });
+});
+
+test('a bench that is told to end while it waits for a program ends at once, and the program with it', async (t) => {
+  const file = join(tempFolder(t), 'pid');
+  const program = ['-c', 'echo $$ > "$0.new" && mv "$0.new" "$0" && exec sleep 600', file];
+  const waiting = `import { runToEnd } from '${processes}'; await runToEnd('sh', ${JSON.stringify(program)}, {});`;
+  const bench = spawn(process.execPath, ['--input-type=module', '-e', waiting], { stdio: 'inherit' });
+  t.after(() => bench.kill('SIGKILL'));
+  await until(() => existsSync(file));
+  bench.kill('SIGTERM');
+  assert.deepEqual(await once(bench, 'exit'), [143, null]);
+  const pid = readFileSync(file, 'utf8').trim();
+  await until(() => !isAlive(pid));
+});
+
+function isAlive(pid: string): boolean {
+  try {
+    return !readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ');
+  } catch {
+    return false;
+  }
+}
