@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { refusalCodes } from '../../../src/refusals.ts';
 import { digestOf } from '../../helpers/a-key.ts';
-import { complaints } from '../../helpers/config-file.ts';
+import { complaints } from '../../helpers/complaints.ts';
 
 const upstream = 'upstreams: { a: { targets: ["http://127.0.0.1:9000"] } }\n';
 const least = `${upstream}routes: [{ path: /x, methods: [GET], upstream: a }]\n`;

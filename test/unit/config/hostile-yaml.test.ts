@@ -3,7 +3,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import { ConfigErrors } from '../../../src/config/problems.ts';
-import { complaints, writeTemporary } from '../../helpers/config-file.ts';
+import { complaints } from '../../helpers/complaints.ts';
+import { writeTemporary } from '../../helpers/config-file.ts';
 import { doesNotHang } from '../../helpers/no-hang.ts';
 import { createRandom, type Random } from '../../helpers/random.ts';
 

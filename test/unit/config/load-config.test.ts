@@ -5,7 +5,8 @@ import os, { availableParallelism, tmpdir } from 'node:os';
 import { test } from 'node:test';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import { ConfigErrors, ConfigUnreadable } from '../../../src/config/problems.ts';
-import { complaints, writeTemporary } from '../../helpers/config-file.ts';
+import { complaints } from '../../helpers/complaints.ts';
+import { writeTemporary } from '../../helpers/config-file.ts';
 
 /** The least that loads; on line 1 and 2, so that what is added starts on line 3. */
 const least = `upstreams: { a: { targets: ["http://127.0.0.1:9000"] } }
