@@ -74,7 +74,7 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
   },
   {
     name: 'commas that are missing very many times',
-    text: `a: {${' b: 1 c: 2'.repeat(20_000)}}\n`,
+    text: `a: {${' b: 1 c: 2'.repeat(5000)}}\n`,
     says: ['1:1: the file is nested too deeply, or very many commas are missing'],
   },
   {
