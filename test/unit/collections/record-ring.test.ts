@@ -55,7 +55,7 @@ test('it gives what was set last, and forgets the oldest alone', () => {
         assert.ok(present.size <= bounds.recordsMax);
       }
     }),
-    { numRuns: 700 },
+    { numRuns: 300 },
   );
 });
 

@@ -11,6 +11,6 @@ test('what was written is read, whatever its keys are', () => {
       const text = JSON.stringify(written);
       assert.equal(JSON.stringify(parseEscapedKeys(text)), text);
     }),
-    { numRuns: 1000 },
+    { numRuns: 300 },
   );
 });

@@ -75,7 +75,7 @@ describe('any schema and any body', () => {
           }
         },
       ),
-      { numRuns: 150 },
+      { numRuns: 75 },
     );
   });
 });
