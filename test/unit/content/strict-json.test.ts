@@ -235,7 +235,7 @@ describe('parseStrictJson', () => {
 
   it('makes none of the values of a body that has too many', () => {
     for (const one of ['[]', '{}', '[ ]', '0', '""', '{"a":{}}', '[[[]]]', '"[,]"']) {
-      const body = Buffer.from(`[${`${one},`.repeat(1_000_000)}0]`);
+      const body = Buffer.from(`[${`${one},`.repeat(500_000)}0]`);
       const before = process.memoryUsage().heapUsed;
       doesNotHang(() => assert.equal(problemOf(body), 'The body must have at most 200000 values'));
       const grown = process.memoryUsage().heapUsed - before;
