@@ -26,7 +26,7 @@ const fields = {
 };
 const ways = ['whole', 'stream'] as const;
 
-const upstream = await startRecordingUpstream(scene);
+const upstream = await startRecordingUpstream(scene, (_request, res) => res.end('ok'));
 const routes = ways.flatMap((forward) => [
   route(`/v1/${forward}/form`, { upload: { maxSize: '3MB', files, fields, forward } }),
   route(`/v1/${forward}/file`, { file: { maxSize: '1MB', types: ['audio/wav'], forward } }),
