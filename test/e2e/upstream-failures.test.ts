@@ -38,6 +38,31 @@ const patient = { connect: '10s', response: '10s', idle: '10s' };
 /** Where some are to be answered, and others are to wait for as long as an answer may take. */
 const lateMs = 2000;
 const limited = { ...patient, response: `${lateMs}ms` };
+/** The system as it is: it answers two questions about names at a time, and for silent.test its resolver says nothing. */
+const system = `
+import dns from 'node:dns';
+import { syncBuiltinESMExports } from 'node:module';
+const { lookup } = dns;
+let atWork = 0;
+const inLine = [];
+function next() {
+  if (atWork === 2 || inLine.length === 0) return;
+  atWork += 1;
+  const [host, options, callback] = inLine.shift();
+  if (host === 'silent.test') return;
+  lookup(host, options, (...answer) => {
+    atWork -= 1;
+    callback(...answer);
+    next();
+  });
+}
+dns.lookup = (...question) => {
+  inLine.push(question);
+  next();
+};
+syncBuiltinESMExports();
+`;
+
 const routes = [
   'refused',
   'unresolvable',
@@ -58,68 +83,78 @@ const routes = [
   'deaf',
   'hole',
   'half',
+  'spoken',
+  'unspoken',
+  'unspoken-secret',
 ];
-const gateway = await startGateway(scene, {
-  upstreams: {
-    recognition: undefined,
-    refused: { targets: ['http://127.0.0.1:1'], timeouts: patient },
-    unresolvable: { targets: ['http://no-such-host.invalid'], timeouts: { connect: '30s' } },
-    full: { targets: [`http://127.0.0.1:${full}`], timeouts: { connect: '100ms', response: '5s' } },
-    silent: { targets: [silent.url], timeouts: { ...patient, response: '300ms' } },
-    mute: { targets: [silent.url], timeouts: patient },
-    tls: { targets: [`https://127.0.0.1:${tls}`], ca: trusted.cert, timeouts: patient, preserveHost: true },
-    deaf: { targets: [`https://127.0.0.1:${deaf.port}`], timeouts: patient },
-    self: { targets: [`https://127.0.0.1:${selfSigned}`], timeouts: patient },
-    misnamed: {
-      targets: [`https://127.0.0.1:${misnamed}`],
-      ca: named.cert,
-      timeouts: patient,
-      preserveHost: true,
+const gateway = await startGateway(
+  scene,
+  {
+    upstreams: {
+      recognition: undefined,
+      refused: { targets: ['http://127.0.0.1:1'], timeouts: patient },
+      unresolvable: { targets: ['http://no-such-host.invalid'], timeouts: { connect: '30s' } },
+      full: { targets: [`http://127.0.0.1:${full}`], timeouts: { connect: '100ms', response: '5s' } },
+      silent: { targets: [silent.url], timeouts: { ...patient, response: '300ms' } },
+      mute: { targets: [silent.url], timeouts: patient },
+      tls: { targets: [`https://127.0.0.1:${tls}`], ca: trusted.cert, timeouts: patient, preserveHost: true },
+      deaf: { targets: [`https://127.0.0.1:${deaf.port}`], timeouts: patient },
+      self: { targets: [`https://127.0.0.1:${selfSigned}`], timeouts: patient },
+      misnamed: {
+        targets: [`https://127.0.0.1:${misnamed}`],
+        ca: named.cert,
+        timeouts: patient,
+        preserveHost: true,
+      },
+      named: {
+        targets: [`https://localhost:${misnamed}`],
+        ca: named.cert,
+        timeouts: patient,
+        preserveHost: true,
+      },
+      pair: { targets: [one.url, two.url], timeouts: patient },
+      half: {
+        targets: [one.url, `http://127.0.0.1:${full}`],
+        timeouts: limited,
+      },
+      kept: { targets: [kept.url], timeouts: patient },
+      stale: { targets: [kept.url], timeouts: patient, connections: 1 },
+      leaving: { targets: [leaving.url, kept.url], timeouts: patient },
+      early: { targets: [early.url], timeouts: patient },
+      narrow: { targets: [narrow.url], timeouts: limited, connections: 1 },
+      hole: {
+        targets: [`http://127.0.0.1:${full}`, one.url],
+        timeouts: { connect: '1s', response: '20s' },
+        connections: 2,
+      },
+      spoken: { targets: [`http://localhost:${one.port}`], timeouts: patient },
+      unspoken: { targets: ['http://silent.test'], timeouts: { connect: '200ms' } },
+      'unspoken-secret': { targets: ['https://silent.test'], timeouts: { connect: '200ms' } },
+      busy: { targets: [busyOne.url, busyTwo.url], timeouts: limited, connections: 1 },
+      reluctant: {
+        targets: [`http://127.0.0.1:${reluctant}`],
+        timeouts: limited,
+      },
     },
-    named: {
-      targets: [`https://localhost:${misnamed}`],
-      ca: named.cert,
-      timeouts: patient,
-      preserveHost: true,
-    },
-    pair: { targets: [one.url, two.url], timeouts: patient },
-    half: {
-      targets: [one.url, `http://127.0.0.1:${full}`],
-      timeouts: limited,
-    },
-    kept: { targets: [kept.url], timeouts: patient },
-    stale: { targets: [kept.url], timeouts: patient, connections: 1 },
-    leaving: { targets: [leaving.url, kept.url], timeouts: patient },
-    early: { targets: [early.url], timeouts: patient },
-    narrow: { targets: [narrow.url], timeouts: limited, connections: 1 },
-    hole: {
-      targets: [`http://127.0.0.1:${full}`, one.url],
-      timeouts: { connect: '1s', response: '20s' },
-      connections: 2,
-    },
-    busy: { targets: [busyOne.url, busyTwo.url], timeouts: limited, connections: 1 },
-    reluctant: {
-      targets: [`http://127.0.0.1:${reluctant}`],
-      timeouts: limited,
-    },
+    versions: undefined,
+    routes: [
+      ...routes.map((upstream) => ({
+        path: `/${upstream}/*`,
+        methods: ['GET', 'POST', 'OPTIONS', 'DELETE'],
+        upstream,
+        body: { any: {} },
+      })),
+      {
+        path: '/json',
+        methods: ['GET', 'POST', 'OPTIONS', 'DELETE'],
+        upstream: 'kept',
+        body: { json: { maxSize: '1MB' } },
+      },
+      { path: '/reluctant', methods: ['POST'], upstream: 'reluctant', body: { json: { maxSize: '20MB' } } },
+    ],
   },
-  versions: undefined,
-  routes: [
-    ...routes.map((upstream) => ({
-      path: `/${upstream}/*`,
-      methods: ['GET', 'POST', 'OPTIONS', 'DELETE'],
-      upstream,
-      body: { any: {} },
-    })),
-    {
-      path: '/json',
-      methods: ['GET', 'POST', 'OPTIONS', 'DELETE'],
-      upstream: 'kept',
-      body: { json: { maxSize: '1MB' } },
-    },
-    { path: '/reluctant', methods: ['POST'], upstream: 'reluctant', body: { json: { maxSize: '20MB' } } },
-  ],
-});
+  { env: { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(system)}` } },
+);
 
 const ask = (
   t: { after(undo: () => void): void },
@@ -535,6 +570,24 @@ test('the time for the answer starts when a large body has been taken, however l
     body,
   );
   assert.equal((await exchange(t, gateway.port, request)).status, 200);
+});
+
+test('a name whose resolver is silent keeps no other upstream from being reached, by whatever way', async (t) => {
+  // Up to 64 KB a body leaves by the buffered lane, beyond that by the streamed one.
+  const bodies = ['x', 'x'.repeat(100_000)];
+  const statusesOf = (...upstreams: readonly string[]): Promise<number[]> =>
+    Promise.all(
+      upstreams
+        .flatMap((upstream) => bodies.map((body) => ask(t, `POST /${upstream}/x`, [], body)))
+        .map(async (answer) => (await answer).status),
+    );
+  assert.deepEqual(await statusesOf('unspoken', 'unspoken-secret'), [504, 504, 504, 504]);
+  assert.deepEqual(await statusesOf('spoken'), [200, 200]);
+  await until(async () => {
+    const { reasons } = (await (await fetch(`${gateway.adminUrl}/readyz`)).json()) as { reasons: string[] };
+    const missing = reasons.map((reason) => /of upstream (\S+)/.exec(reason)?.[1]);
+    return missing.includes('unspoken') && !missing.includes('spoken');
+  });
 });
 
 /** What the log says of an upstream's targets, in order. */
