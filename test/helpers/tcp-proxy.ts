@@ -1,16 +1,16 @@
 import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { listen } from './listen.ts';
-import type { Scene } from './poll.ts';
+import { until, type Scene } from './poll.ts';
 
 /** A TCP proxy whose faults are switched on and off while connections run through it. */
 export interface TcpProxy {
   readonly port: number;
   /**
-   * What happens to the upstream's answers: passed on, thrown away, or passed on late. A connection that has lost an
-   * answer never passes one again, as TCP would not either.
+   * What happens to the upstream's answers: passed on, thrown away, held until this is changed, or passed on late. A connection
+   * that has lost an answer never passes one again, as TCP would not either.
    */
-  answers: 'pass' | 'drop' | { readonly lateByMs: number };
+  answers: 'pass' | 'drop' | 'hold' | { readonly lateByMs: number };
   /** Nothing moves on the connections that there are, in either direction, and nobody is told. New ones work. */
   freezeConnections(): void;
   cutConnections(): void;
@@ -51,9 +51,15 @@ export async function startTcpProxy(t: Scene, upstreamPort: number): Promise<Tcp
       return;
     }
     // What is late holds up all behind it: nothing on a connection is ever overtaken.
-    const passed = passLate(chunk, client, { waiting, lateByMs: answers === 'pass' ? 0 : answers.lateByMs });
+    const passed = passLate(chunk, client, Promise.all([waiting, delayOf(answers, client)]));
     late.set(client, passed);
     void passed.then(() => late.get(client) === passed && late.delete(client));
+  }
+
+  function delayOf(answers: TcpProxy['answers'], client: Socket): Promise<unknown> | undefined {
+    if (answers === 'hold')
+      return until(() => proxy.answers !== 'hold' || client.destroyed, { within: Infinity });
+    return typeof answers === 'object' ? pause(answers.lateByMs) : undefined;
   }
 
   const proxy: TcpProxy = {
@@ -73,11 +79,7 @@ export async function startTcpProxy(t: Scene, upstreamPort: number): Promise<Tcp
   return proxy;
 }
 
-async function passLate(
-  chunk: Buffer,
-  client: Socket,
-  { waiting, lateByMs }: { waiting: Promise<void> | undefined; lateByMs: number },
-): Promise<void> {
-  await Promise.all([waiting, pause(lateByMs)]);
+async function passLate(chunk: Buffer, client: Socket, delay: Promise<unknown>): Promise<void> {
+  await delay;
   if (!client.destroyed) client.write(chunk);
 }
