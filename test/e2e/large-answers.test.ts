@@ -15,10 +15,12 @@ const certificate = makeCertificate(scene, ['IP:127.0.0.1']);
 const plain = createServer((req, res) => void answer(req, res));
 const secure = createSecureServer(certificate, (req, res) => void answer(req, res));
 const body = { any: { maxSize: '10MB' } };
+/** A handshake of TLS takes what the machine has to spare. */
+const timeouts = { connect: '30s' };
 const gateway = await startGateway(scene, {
   upstreams: {
     recognition: { targets: [`http://127.0.0.1:${await listen(scene, plain)}`] },
-    secure: { targets: [`https://127.0.0.1:${await listen(scene, secure)}`], ca: certificate.cert },
+    secure: { targets: [`https://127.0.0.1:${await listen(scene, secure)}`], ca: certificate.cert, timeouts },
   },
   routes: [
     { path: '/v1/buffered/*', methods: ['GET'] },
