@@ -726,7 +726,7 @@ for (const lines of forged) {
 }
 
 const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 2 ** 31);
-const waves = 12;
+const waves = Number(process.env['TEST_WAVES'] ?? 4);
 const waveSize = 250;
 
 test(`what is random gets no further than what is meant (TEST_SEED=${seed})`, async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { catalogue, type RefusalCode } from '../../src/refusals.ts';
 import type { RawResponse } from './parse-responses.ts';
 import type { Scene } from './poll.ts';
-import { openRaw } from './raw-socket.ts';
+import { openRaw, requestBytes } from './raw-socket.ts';
 import {
   startRecordingUpstream,
   type RecordedRequest,
@@ -30,7 +30,7 @@ export async function openDoor(t: Scene, config: Yaml): Promise<Door> {
   const upstream = await startRecordingUpstream(t);
   const gateway = await startGateway(t, config, { upstream: upstream.url });
   let seen = 0;
-  return {
+  const door: Door = {
     gateway,
     upstream,
     async send(bytes, count = 1, methods = []) {
@@ -47,13 +47,12 @@ export async function openDoor(t: Scene, config: Yaml): Promise<Door> {
       return fresh;
     },
     async stillServes() {
-      const signal = AbortSignal.timeout(20_000);
-      const answer = await fetch(gateway.url + alivePath, { headers: { apiKey: demoKey }, signal });
-      await answer.arrayBuffer();
-      assert.equal(answer.status, 200);
+      const [answer] = await door.send(requestBytes(`GET ${alivePath}`, [['apiKey', demoKey]]));
+      assert.equal(answer?.status, 200);
       assert.equal(gateway.child.exitCode, null);
     },
   };
+  return door;
 }
 
 /** Fails unless the answer is this refusal, word for word where `error` is given. */
