@@ -274,7 +274,7 @@ const wires = fc
   .map(([first, lines, body, rest]) => `${first}${lines.join('')}\r\n${body}${rest.join('')}`);
 const methods = fc.constantFrom('GET', 'GET', 'GET', 'HEAD');
 const runs = {
-  numRuns: Number(process.env['FUZZ_ROUNDS'] ?? 400),
+  numRuns: Number(process.env['FUZZ_ROUNDS'] ?? 200),
   seed: Number(process.env['FUZZ_SEED'] ?? 41),
 };
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { constants } from 'node:crypto';
 import { createServer, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
-import { test, type TestContext } from 'node:test';
+import { after, test, type TestContext } from 'node:test';
 import { createSecureContext, type TLSSocket } from 'node:tls';
 import { queryObjects } from 'node:v8';
 import { createUpstream, type Upstream } from '../../../src/upstream/upstream.ts';
@@ -11,10 +11,10 @@ import { listen } from '../../helpers/listen.ts';
 import { until } from '../../helpers/poll.ts';
 import { noProgress } from '../../helpers/progress.ts';
 
+const certificate = makeCertificate({ after }, ['IP:127.0.0.1']);
 const lanes = { buffered: 100, streamed: 100_000 };
 
 test('the authorities of an upstream are read once, not for each connection', async (t) => {
-  const certificate = makeCertificate(t, ['IP:127.0.0.1']);
   const waiting: ServerResponse[] = [];
   const spoken = new Set<unknown>();
   const secure = createSecureServer({ ...certificate, ALPNProtocols: ['h2', 'http/1.1'] }, (req, res) => {
@@ -35,12 +35,11 @@ test('the authorities of an upstream are read once, not for each connection', as
 });
 
 test('a target whose certificate is not trusted is not reached', async (t) => {
-  const own = makeCertificate(t, ['IP:127.0.0.1']);
   const other = makeCertificate(t, ['IP:127.0.0.1']);
   const named = makeCertificate(t, ['DNS:elsewhere.test']);
-  const port = await listen(t, createSecureServer(own));
+  const port = await listen(t, createSecureServer(certificate));
   const misnamed = await listen(t, createSecureServer(named));
-  await startUpstream(t, `https://127.0.0.1:${port}`, own.cert).probe();
+  await startUpstream(t, `https://127.0.0.1:${port}`, certificate.cert).probe();
   await assert.rejects(startUpstream(t, `https://127.0.0.1:${port}`, other.cert).probe());
   await assert.rejects(startUpstream(t, `https://127.0.0.1:${misnamed}`, named.cert).probe());
 });
@@ -56,7 +55,6 @@ const unfound = {
 for (const [lane, size] of Object.entries(lanes)) {
   for (const [fate, meet] of Object.entries(unfound)) {
     test(`a session that is ${fate} is not offered for ever: ${lane}`, async (t) => {
-      const certificate = makeCertificate(t, ['IP:127.0.0.1']);
       const secure = createSecureServer(
         { ...certificate, maxVersion: 'TLSv1.2', secureOptions: constants.SSL_OP_NO_TICKET },
         (req, res) => req.resume().once('end', () => res.setHeader('Connection', 'close').end()),

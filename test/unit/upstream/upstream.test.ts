@@ -67,7 +67,8 @@ for (const [lane, size] of Object.entries({ buffered: 10_000, streamed: 100_000 
       client = socket ?? undefined;
       client?.cork(); // as if the kernel took nothing
     };
-    const many = '1\r\nx\r\n'.repeat(200_000);
+    const count = 100_000;
+    const many = '1\r\nx\r\n'.repeat(count);
     started.silent.script = (socket) =>
       socket.write(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${many}0\r\n\r\n`);
     const before = memoryUsed();
@@ -76,8 +77,8 @@ for (const [lane, size] of Object.entries({ buffered: 10_000, streamed: 100_000 
     await until(() => isStill(() => progress.bytesOut));
     const grownBytes = memoryUsed() - before;
     client?.uncork();
-    assert.equal((await raw.responses(1))[0]?.body.length, 200_000);
-    assert.ok(grownBytes < 8_000_000, `${grownBytes} bytes`);
+    assert.equal((await raw.responses(1))[0]?.body.length, count);
+    assert.ok(grownBytes < 40 * count, `${grownBytes} bytes`);
   });
 }
 
@@ -99,9 +100,11 @@ for (const [lane, size] of Object.entries({ buffered: 10_000, streamed: 100_000 
       return started.bodies.every((body) => body.deref() === undefined);
     });
   });
+}
 
-  test(`a kept connection holds no header of the request that it was opened for: ${lane}`, async (t) => {
-    const secret = Buffer.from(randomBytes(20).toString('hex'));
+test('a kept connection holds no header of the request that it was opened for, in neither lane', async (t) => {
+  const secret = Buffer.from(randomBytes(20).toString('hex'));
+  for (const size of [10_000, 100_000]) {
     const { ask, started } = await startScene(t, size, { header: [Buffer.from('authorization'), secret] });
     started.silent.script = (socket) => socket.write('HTTP/1.1 204 No Content\r\n\r\n');
     for (let requests = 1; requests <= 2; requests += 1) {
@@ -111,9 +114,9 @@ for (const [lane, size] of Object.entries({ buffered: 10_000, streamed: 100_000 
     }
     assert.ok(started.silent.received[0]?.includes(secret));
     assert.equal(started.silent.sockets.size, 1);
-    await until(async () => !(await heapHolds(secret)), { within: 20_000 });
-  });
-}
+  }
+  await until(async () => !(await heapHolds(secret)), { within: 20_000 });
+});
 
 for (const [lane, size] of Object.entries({ buffered: 10_000, streamed: 100_000 })) {
   test(`a request that finds nothing left for a connection to one target has the other, and blames none: ${lane}`, async (t) => {
