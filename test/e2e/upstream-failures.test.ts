@@ -63,6 +63,8 @@ dns.lookup = (...question) => {
 syncBuiltinESMExports();
 `;
 
+const nodeOptions = `--insecure-http-parser --import data:text/javascript,${encodeURIComponent(system)}`;
+
 const routes = [
   'refused',
   'unresolvable',
@@ -153,7 +155,7 @@ const gateway = await startGateway(
       { path: '/reluctant', methods: ['POST'], upstream: 'reluctant', body: { json: { maxSize: '20MB' } } },
     ],
   },
-  { env: { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(system)}` } },
+  { env: { NODE_OPTIONS: nodeOptions } },
 );
 
 const ask = (
@@ -570,6 +572,15 @@ test('the time for the answer starts when a large body has been taken, however l
     body,
   );
   assert.equal((await exchange(t, gateway.port, request)).status, 200);
+});
+
+test('an answer is read as strictly where Node was told to be lenient', async (t) => {
+  kept.script = (socket) =>
+    void socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\nok\n0\n\n');
+  for (const [lane, size] of Object.entries({ buffered: 10, streamed: 100_000 })) {
+    const { status, headers } = await ask(t, 'POST /kept/lenient', [], 'x'.repeat(size));
+    assert.deepEqual([status, headers['x-gatehouse-refusal']], [502, 'upstream_broken'], lane);
+  }
 });
 
 test('a name whose resolver is silent keeps no other upstream from being reached, by whatever way', async (t) => {
