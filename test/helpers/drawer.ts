@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { StoreUnavailable } from '../../src/stores/ledger.ts';
 import { openStore } from '../../src/stores/open-store.ts';
 import type { DrawerTask } from './drawers.ts';
@@ -7,7 +8,7 @@ import { nextId } from './ledger-orders.ts';
 process.once('message', (message) => void drawAll(message as DrawerTask));
 
 async function drawAll({ address, counters, unitsPerDraw }: DrawerTask): Promise<void> {
-  const store = await openStore(address, { deadlineMs: 2_000 });
+  const store = await openStore(address, { deadlineMs: 10_000 });
   const holder = String(process.pid);
   for (;;) {
     const order = { id: nextId(), keyId: 'key', counters, need: 1, want: unitsPerDraw, holder, held: 0 };
@@ -36,6 +37,8 @@ async function cancel(attempt: () => Promise<void>): Promise<void> {
       return;
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error;
+      // A refusal takes no time at all, and sockets want their turn.
+      await setImmediate();
     }
   }
 }
