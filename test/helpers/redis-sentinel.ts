@@ -12,8 +12,11 @@ export interface RedisSentinel {
   readonly sentinel: RedisServer;
 }
 
-/** Starts all three and waits until the sentinel knows the replica, and the replica all of the data. */
-export async function startRedisSentinel(t: Scene): Promise<RedisSentinel> {
+/**
+ * Starts all three and waits until the sentinel knows the replica, and the replica all of the data. By default no silence is taken for a
+ * death: a server that waits for a processor is silent too.
+ */
+export async function startRedisSentinel(t: Scene, { downAfterMs = 60_000 } = {}): Promise<RedisSentinel> {
   const master = await startRedisServer(t, { args: ['--repl-diskless-sync-delay', '0'] });
   const replica = await startRedisServer(t, { args: ['--replicaof', '127.0.0.1', String(master.port)] });
   const folder = tempFolder(t);
@@ -25,7 +28,7 @@ export async function startRedisSentinel(t: Scene): Promise<RedisSentinel> {
         'bind 127.0.0.1',
         `dir ${folder}`,
         `sentinel monitor main 127.0.0.1 ${master.port} 1`,
-        'sentinel down-after-milliseconds main 300',
+        `sentinel down-after-milliseconds main ${downAfterMs}`,
         'sentinel failover-timeout main 2000',
       ];
       writeFileSync(file, lines.join('\n'));

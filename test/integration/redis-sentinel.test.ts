@@ -1,22 +1,24 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
-import { test, type TestContext } from 'node:test';
+import { after, test, type TestContext } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import type { DrawOrder } from '../../src/stores/ledger.ts';
-import type { Store } from '../../src/stores/store.ts';
 import { freePort } from '../helpers/free-port.ts';
 import { aCounter, aDraw, usedOf } from '../helpers/ledger-orders.ts';
 import { listen } from '../helpers/listen.ts';
 import { until } from '../helpers/poll.ts';
-import { startRedisSentinel, type RedisSentinel } from '../helpers/redis-sentinel.ts';
+import { startRedisSentinel } from '../helpers/redis-sentinel.ts';
 import { startRedisServer, type RedisServer } from '../helpers/redis-server.ts';
 import { failureOf, openWithDeadline, outcomeOf } from '../helpers/store-faults.ts';
+
+/** Its sentinel wants a password in the end. */
+const shared = await startRedisSentinel({ after });
 
 /** What replication may be behind by: the draws in flight when the master died, of each of these. */
 const DRAWING = 8;
 
 test('when the master dies its replica takes over by itself, and loses no more draws than were in flight', async (t) => {
-  const { url, master, replica } = await startRedisSentinel(t);
+  const { url, master, replica } = await startRedisSentinel(t, { downAfterMs: 2_000 });
   const store = await openWithDeadline(t, url);
   const counters = [aCounter({ limit: 1_000_000_000 })];
   let drawn = 0;
@@ -48,7 +50,8 @@ test('when the master dies its replica takes over by itself, and loses no more d
   const servedAt = performance.now();
   stop.abort();
   await Promise.all(drawing);
-  for (const order of unclear) await store.ledger.cancelDraw(order);
+  for (const order of unclear)
+    await until(async () => (await outcomeOf(store.ledger.cancelDraw(order))) === undefined);
   const lost = drawn - Number(await usedOf(store.ledger, counters));
   t.diagnostic(
     `promoted after ${Math.round(promotedAt - diedAt)} ms, served again ${Math.round(servedAt - promotedAt)} ms later; ` +
@@ -58,21 +61,8 @@ test('when the master dies its replica takes over by itself, and loses no more d
 });
 
 test('in a planned failover nothing more is written to the old master, though it takes it for seconds yet', async (t) => {
-  const servers = await startRedisSentinel(t);
-  const store = await openWithDeadline(t, `${servers.url}/1`);
-  await followsFailover(store, servers);
-});
-
-test('who is led back to the old master by a sentinel that has not heard of the failover is taken off it again', async (t) => {
-  const servers = await startRedisSentinel(t);
-  const stale = await startStaleSentinel(t, servers.master.port);
-  const store = await openWithDeadline(t, servers.url.replace('/main', `,127.0.0.1:${stale.port}/main/1`));
-  await followsFailover(store, servers);
-  assert.ok(stale.asked > 0, 'it was led back');
-});
-
-/** Has the replica take over while the master lives, and waits until draws go there, which is before the old master is a replica. */
-async function followsFailover(store: Store, { master, replica, sentinel }: RedisSentinel): Promise<void> {
+  const { url, master, replica, sentinel } = shared;
+  const store = await openWithDeadline(t, `${url}/1`);
   await store.ping();
   // The sentinels have been asked who it is.
   await until(async () => (await sentinel.say('CLIENT', 'LIST')).includes('cmd=sentinel|master'));
@@ -84,21 +74,36 @@ async function followsFailover(store: Store, { master, replica, sentinel }: Redi
     return (await replica.say('INFO', 'keyspace')).includes('db1:keys=');
   });
   assert.ok(await isMaster(master), 'it is not a replica yet');
-}
+});
 
-for (const [title, after] of [
+test('who is led back to the old master by a sentinel that has not heard of the failover is taken off it again', async (t) => {
+  const [old, next] = [await startRedisServer(t), await startRedisServer(t)];
+  const [knowing, stale] = [await startFakeSentinel(t, old.port), await startFakeSentinel(t, old.port)];
+  const sentinels = `127.0.0.1:${knowing.port},127.0.0.1:${stale.port}`;
+  const store = await openWithDeadline(t, `redis+sentinel://${sentinels}/main/1`);
+  await store.ping();
+  await until(() => knowing.looks > 0);
+  const { asked } = stale;
+  // Whichever of them the client asks first, it is led by the other.
+  Object.assign(knowing, { masterPort: next.port, epoch: 5, leads: false });
+  await until(() => stale.asked > asked);
+  knowing.leads = true;
+  await until(async () => (await clientsOf(next)).length > 0);
+});
+
+for (const [title, later] of [
   ['a master that has become the master again', { epoch: 6 }],
   ['the only master that is left, named by sentinels that were set up anew', { epoch: 0 }],
 ] as const) {
   test(`who is at ${title} stays there`, async (t) => {
     const [first, second] = [await startRedisServer(t), await startRedisServer(t)];
-    const sentinel = await startStaleSentinel(t, first.port);
+    const sentinel = await startFakeSentinel(t, first.port);
     const store = await openWithDeadline(t, `redis+sentinel://127.0.0.1:${sentinel.port}/main/1`);
     await store.ping();
     await until(() => sentinel.looks > 0);
     Object.assign(sentinel, { masterPort: second.port, epoch: 5 });
     await until(async () => (await clientsOf(second)).length > 0);
-    Object.assign(sentinel, { masterPort: first.port, ...after });
+    Object.assign(sentinel, { masterPort: first.port, ...later });
     await second.stop();
     await until(async () => (await outcomeOf(store.ping())) === undefined);
     const [clients, looks] = [await clientsOf(first), sentinel.looks];
@@ -114,12 +119,15 @@ async function clientsOf(server: RedisServer): Promise<readonly string[]> {
   return lines.map((line) => /id=(\d+)/.exec(line)?.[1] ?? '').toSorted();
 }
 
-/** A sentinel as far as a client asks one, that goes on naming the same master. It counts who asks it where to connect to, and looks. */
-async function startStaleSentinel(t: TestContext, masterPort: number) {
-  const sentinel = { port: 0, masterPort, epoch: 0, asked: 0, looks: 0 };
+/** A sentinel as far as a client asks one, which names a master. It counts who asks it where to connect to, and looks. */
+async function startFakeSentinel(t: TestContext, masterPort: number) {
+  const sentinel = { port: 0, masterPort, epoch: 0, leads: true, asked: 0, looks: 0 };
   const answer = (command: string): string => {
     const [ip, port] = ['127.0.0.1', String(sentinel.masterPort)];
-    if (command.includes('get-master-addr-by-name')) sentinel.asked += 1;
+    if (command.includes('get-master-addr-by-name')) {
+      sentinel.asked += 1;
+      if (!sentinel.leads) return '*-1\r\n';
+    }
     if (/get-master-addr-by-name/i.test(command)) return listOf(ip, port);
     if (!/master/i.test(command)) return '+OK\r\n';
     sentinel.looks += 1;
@@ -144,8 +152,7 @@ function listOf(...words: readonly string[]): string {
 }
 
 test('a master that no sentinel knows is told as that', async (t) => {
-  const { url } = await startRedisSentinel(t);
-  const store = await openWithDeadline(t, url.replace(/\/[^/]*$/, '/wrong'));
+  const store = await openWithDeadline(t, shared.url.replace(/\/[^/]*$/, '/wrong'));
   assert.match((await failureOf(store.ping())).message, /has no master of this name, say its sentinels/);
 });
 
@@ -156,14 +163,13 @@ test('sentinels that are not there are told as that', async (t) => {
 });
 
 test('a sentinel that is addressed as a plain Redis is told as one', async (t) => {
-  const { sentinel } = await startRedisSentinel(t);
-  const store = await openWithDeadline(t, sentinel.url);
+  const store = await openWithDeadline(t, shared.sentinel.url);
   const { message } = await failureOf(store.keys.listKeys('', 1));
   assert.match(message, /does not know a command .* or a sentinel: that is written redis\+sentinel:\/\//);
 });
 
 test('a sentinel that wants a password is told as that', async (t) => {
-  const { url, sentinel } = await startRedisSentinel(t);
+  const { url, sentinel } = shared;
   await sentinel.say('ACL', 'SETUSER', 'default', 'resetpass', '>swordfish');
   for (const [query, says] of [
     ['', /cannot be found: the last sentinel that was asked wants a password/],
