@@ -19,8 +19,9 @@ export async function startRedisCluster(t: Scene): Promise<RedisCluster> {
     'yes',
     '--cluster-config-file',
     'nodes.conf',
+    // A node that waits for a processor is not to be taken for dead.
     '--cluster-node-timeout',
-    '2000',
+    '15000',
   ];
   const options = { args: [...args, '--cluster-require-full-coverage', 'no', ...durable] };
   const nodes = await Promise.all([1, 2, 3].map(() => startRedisServer(t, options)));

@@ -20,7 +20,7 @@ for (const { name, address } of storeKinds(redis)) {
 
 function keyRules(address: StoreKind['address']): void {
   const open = async (t: TestContext, at = address(t)): Promise<KeyStore> => {
-    const store = await openStore(at, { deadlineMs: 2_000 });
+    const store = await openStore(at, { deadlineMs: 10_000 });
     t.after(() => store.close());
     return store.keys;
   };
@@ -293,7 +293,8 @@ function emptyFeed(path: string): void {
 
 test('a killed listening connection delays a change by no more than the poll', async (t) => {
   const at = parseStoreAddress(`${redis.url}?prefix=${randomUUID()}:`);
-  const [writer, reader] = await Promise.all([openStore(at), openStore(at)]);
+  const open = () => openStore(at, { deadlineMs: 10_000 });
+  const [writer, reader] = await Promise.all([open(), open()]);
   t.after(() => Promise.all([writer.close(), reader.close()]).then(() => undefined));
   const heard: KeyEvent[] = [];
   t.after(reader.keys.watch((event) => heard.push(event)));
@@ -309,7 +310,7 @@ test('a killed listening connection delays a change by no more than the poll', a
 
 test('a feed that is emptied before each reading hides no change, and one of a store without keys is quiet', async (t) => {
   const prefix = `${randomUUID()}:`;
-  const store = await openStore(parseStoreAddress(`${redis.url}?prefix=${prefix}`));
+  const store = await openStore(parseStoreAddress(`${redis.url}?prefix=${prefix}`), { deadlineMs: 10_000 });
   t.after(() => store.close());
   const { keys } = store;
   t.mock.timers.enable({ apis: ['setInterval'] });
@@ -359,7 +360,7 @@ test('a feed that is emptied before each reading hides no change, and one of a s
 
 test('looking up unknown keys writes nothing into the store', async (t) => {
   const prefix = randomUUID();
-  const store = await openStore(parseStoreAddress(`${redis.url}?prefix=${prefix}:`));
+  const store = await openStore(parseStoreAddress(`${redis.url}?prefix=${prefix}:`), { deadlineMs: 10_000 });
   t.after(() => store.close());
   for (let round = 0; round < 50; round += 1) await store.keys.findKey(digestOf(String(round)));
   assert.equal(await redis.say('KEYS', `${prefix}*`), '*0\r\n');
