@@ -15,7 +15,7 @@ async function openAll({ files, firstAt, everyMs }: OpenerTask): Promise<void> {
   for (const [index, file] of files.entries()) {
     while (Date.now() < firstAt + index * everyMs) await Promise.resolve();
     try {
-      const store = await openStore({ kind: 'sqlite', path: file });
+      const store = await openStore({ kind: 'sqlite', path: file }, { deadlineMs: 10_000 });
       await store.close();
     } catch (error) {
       problems.push(String(error));

@@ -28,7 +28,8 @@ import { tempFolder } from '../helpers/temp-folder.ts';
 
 const counters = [aCounter({ limit: 1_000_000 })];
 
-function openScene(t: TestContext, options?: StoreOptions) {
+/** By default a call waits for seconds while the log is copied, for which another thread may have to wait for a processor. */
+function openScene(t: TestContext, options: StoreOptions = { deadlineMs: 10_000 }) {
   const path = join(tempFolder(t), 'g.db');
   const store = openSqlite(path, options);
   t.after(() => store.close());
