@@ -11,18 +11,19 @@ import {
   keysOf,
   openQuotaScene,
   secretOf,
-  usedBy,
   usedSettlesAt,
   type Answer,
   type QuotaScene,
 } from '../helpers/quota-scene.ts';
 import { durable, startRedisServer } from '../helpers/redis-server.ts';
 import { removeStore } from '../helpers/sqlite-file.ts';
-import type { Gateway } from '../helpers/start-gateway.ts';
+import type { Gateway, LogLine } from '../helpers/start-gateway.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
 
-/** The default deadline, and what a busy machine may add to it. */
-const inTimeMs = 250 + 5_000;
+/** Longer than by default: what is to be answered may have to wait for a processor, or for the disk. */
+const storeDeadline = '2s';
+/** The deadline, and what a busy machine may add to it. */
+const inTimeMs = 2_000 + 5_000;
 
 const quotas = [{ name: 'life', limit: 10_000, per: 'lifetime' }];
 const plans = {
@@ -45,12 +46,12 @@ const keys = [
 
 /** One Redis whose outages come one after the other, and a gateway that lives through them all. Each test has keys of its own. */
 const redis = await startRedisServer({ after }, { args: durable });
-const scene = await openQuotaScene({ after }, { plans, keys }, redis.url);
+const scene = await openQuotaScene({ after }, { plans, keys, storeDeadline }, redis.url);
 const gateway = await scene.start();
 
 /** The same on a SQLite file, which is locked and in the end deleted. */
 const file = `${tempFolder({ after })}/gatehouse.db`;
-const filed = await openQuotaScene({ after }, { plans, keys }, `sqlite:${file}`);
+const filed = await openQuotaScene({ after }, { plans, keys, storeDeadline }, `sqlite:${file}`);
 const onFile = await filed.start();
 
 /** Two workers with a Redis of their own, which they end by being silent. */
@@ -127,8 +128,9 @@ for (const [at, { name, begin, end }] of outages.entries()) {
     await until(() => lastOfStore() === 'the store answers again');
     for (const [which, plan] of ['allow', 'crowded'].entries()) {
       const key = plan === 'allow' ? cyd : gus;
-      const lines = gateway.logs().filter(({ keyId, msg }) => keyId === key && msg === 'answered');
-      assert.equal(lines.filter(({ owed }) => owed === true).length, 20);
+      const isOnCredit = ({ keyId, msg, owed }: LogLine): boolean =>
+        keyId === key && msg === 'answered' && owed === true;
+      await until(() => gateway.logs().filter(isOnCredit).length === 20);
       assert.equal((await owedBy(plan)) - owedBefore[which]!, 20, `of ${plan} as many are owed`);
     }
   });
@@ -188,14 +190,34 @@ test('units that were drawn already are spent before anyone is refused', async (
   await usedSettlesAt(gateway, 200 + served + 1, 'bob');
 });
 
+/** A gateway that starts before its Redis, and asks it for the key of every request. */
+const late = await startRedisServer({ after }, { args: ['--requirepass', 'swordfish'] });
+await late.stop();
+const own = await openQuotaScene(
+  { after },
+  { plans, keys, storeDeadline, auth: { cacheFor: '0s' } },
+  late.url.replace('//', '//:swordfish@'),
+);
+const early = await own.start();
+
+test('a gateway that starts before its Redis says so, and works as soon as it is there', async () => {
+  assert.ok(says(early, 'the store does not answer'));
+  const { status, reasons } = await readyz(early);
+  assert.equal(status, 503);
+  assert.deepEqual(reasons, ['the store does not answer']);
+  assert.equal((await timed(call(early))).refusal, 'quota_unavailable');
+  await late.start();
+  await until(async () => (await call(early)).status === 200);
+  await until(async () => (await readyz(early)).status === 200);
+  await usedSettlesAt(early, 1);
+});
+
 test('a key that was seen lately goes on when keys cannot be looked up; any other is 500, never 401', async () => {
-  await putKey(scene, 'eve');
-  await putKey(scene, 'fay');
-  // With cacheFor 0s every request asks the store for the key.
-  const asking = await scene.start({ auth: { cacheFor: '0s' } });
-  for (const each of [gateway, asking]) assert.equal((await timed(call(each, { key: 'eve' }))).status, 200);
+  for (const each of [scene, own]) for (const id of ['eve', 'fay']) await putKey(each, id);
+  for (const each of [gateway, early]) assert.equal((await timed(call(each, { key: 'eve' }))).status, 200);
   await redis.stop();
-  for (const each of [gateway, asking]) {
+  late.signal('SIGSTOP');
+  for (const each of [gateway, early]) {
     assert.equal((await timed(call(each, { key: 'eve' }))).status, 200);
     for (const key of ['fay', 'nobody']) {
       const answer = await timed(call(each, { key }));
@@ -205,27 +227,12 @@ test('a key that was seen lately goes on when keys cannot be looked up; any othe
     }
   }
   await redis.start();
-  await until(async () => (await call(asking, { key: 'fay' })).status === 200);
-  assert.equal((await call(asking, { key: 'nobody' })).status, 401);
+  late.signal('SIGCONT');
+  await until(async () => (await call(early, { key: 'fay' })).status === 200);
+  assert.equal((await call(early, { key: 'nobody' })).status, 401);
 });
 
-test('a gateway that starts before its Redis says so, works as soon as it is there, and goes on when it comes back without its keys, which is told of once', async (t) => {
-  const late = await startRedisServer(t, { args: ['--requirepass', 'swordfish'] });
-  await late.stop();
-  const own = await openQuotaScene(t, { plans, keys }, late.url.replace('//', '//:swordfish@'));
-  const early = await own.start();
-  assert.ok(says(early, 'the store does not answer'));
-  const { status, reasons } = await readyz(early);
-  assert.equal(status, 503);
-  assert.deepEqual(reasons, ['the store does not answer']);
-  assert.equal((await timed(call(early))).refusal, 'quota_unavailable');
-  await late.start();
-  await until(async () => (await call(early)).status === 200);
-  await until(async () => (await readyz(early)).status === 200);
-  assert.equal(await usedBy(early), 1);
-
-  await putKey(own, 'eve');
-  await until(async () => (await call(early, { key: 'eve' })).status === 200);
+test('a Redis that comes back without its keys is told of once, and the gateway goes on', async () => {
   const emptied = 'the store has lost its list of changes, and with it perhaps keys and usage';
   assert.ok(!says(early, emptied));
   await late.stop();
@@ -263,7 +270,7 @@ test('a gateway stops in time while its Redis is away', async () => {
   redis.signal('SIGSTOP');
   const startedAt = performance.now();
   assert.equal((await gateway.stop()).code, 0);
-  assert.ok(performance.now() - startedAt < 8000);
+  assert.ok(performance.now() - startedAt < 20_000);
 });
 
 // The last of those that share the gateway on the file.
@@ -300,9 +307,11 @@ test('when the SQLite file is deleted, an unknown key is 500, never 401, and no 
     return bereft.logs().some((line) => line['reason'] === reason);
   });
   await until(async () => (await readyz(bereft)).status === 503);
-  await bereft.stop();
-  const next = await filed.start();
-  assert.equal((await call(next, { key: 'ada' })).status, 200, 'until a restart');
+  assert.equal(
+    (await commandHere(['usage', 'show', 'ada', ...config])).code,
+    0,
+    'whoever starts now uses it',
+  );
 });
 
 test('workers that stop while Redis is silent say what is lost before their time is over', async () => {
