@@ -32,7 +32,7 @@ interface Case {
 const limit = 100;
 let scene: QuotaScene;
 let gateway: Gateway;
-let deadPort: number;
+let upstreams: object;
 const scope = { after: (undo: () => void | Promise<void>) => void undone.push(undo) };
 const undone: (() => void | Promise<void>)[] = [];
 
@@ -45,7 +45,11 @@ const cases: readonly Case[] = [
   { name: 'an answer that says not found', does: status(404), costs: 1 },
   { name: 'an answer that says internal error', does: status(500), costs: 0 },
   { name: 'an answer that says unavailable', does: status(503), costs: 0 },
-  { name: 'an upstream that takes too long', does: (key) => work(key, { 'x-do': 'hang' }), costs: 0 },
+  {
+    name: 'an upstream that takes too long',
+    does: (key) => work(key, { 'x-do': 'hang' }, '/v1/hang'),
+    costs: 0,
+  },
   { name: 'an upstream that hangs up', does: (key) => work(key, { 'x-do': 'reset' }), costs: 0 },
   { name: 'an answer that breaks off', does: (key) => lost(work(key, { 'x-do': 'break' })), costs: 0 },
   { name: 'an upstream that is not there', does: (key) => work(key, {}, '/v1/dead'), costs: 0 },
@@ -70,7 +74,7 @@ const cases: readonly Case[] = [
   { name: 'charge forwarded: an internal error', does: status(500), costs: 1, charge: 'forwarded' },
   {
     name: 'charge forwarded: an upstream that takes too long',
-    does: (key) => work(key, { 'x-do': 'hang' }),
+    does: (key) => work(key, { 'x-do': 'hang' }, '/v1/hang'),
     costs: 1,
     charge: 'forwarded',
   },
@@ -125,11 +129,12 @@ const planOf = (most: number) => ({ plan: { quotas: [{ name: 'life', limit: most
 const keyOf = (index: number): string => `k${index}`;
 
 before(async () => {
-  deadPort = await freePort();
+  const deadPort = await freePort();
   const keys = [
     ...cases.flatMap(({ charge = 'answered' }, index) => keysOf(charge, keyOf(index))),
     ...keysOf('poor', 'poor'),
     ...keysOf('rich', 'rich'),
+    ...keysOf('wide', 'ada'),
   ];
   const quotas = [{ name: 'life', limit, per: 'lifetime' }];
   scene = await openQuotaScene(scope, {
@@ -138,14 +143,12 @@ before(async () => {
       ...Object.fromEntries(plans.map((charge) => [charge, { quotas, charge }])),
       poor: planOf(4).plan,
       rich: planOf(5).plan,
-    },
-    upstreams: {
-      recognition: { targets: ['http://127.0.0.1:1'], timeouts: { response: '300ms' } },
-      dead: { targets: [`http://127.0.0.1:${deadPort}`] },
+      wide: planOf(100_000).plan,
     },
     routes: [
       { path: workPath, methods: ['POST', 'GET'], body: { any: { maxSize: '1KB' } } },
       { path: '/v1/json', methods: ['POST'], body: { json: { schema: { required: ['name'] } } } },
+      { path: '/v1/hang', methods: ['POST'], body: { any: {} }, upstream: 'hanging' },
       { path: '/v1/dead', methods: ['POST'], body: { any: {} }, upstream: 'dead' },
       { path: '/v1/five', methods: ['POST'], body: { any: { maxSize: '1KB' } }, cost: 5 },
       { path: '/v1/free', methods: ['POST'], body: { any: {} }, cost: 0 },
@@ -153,10 +156,12 @@ before(async () => {
     ],
   });
   scene.upstream.handler = (request, res) => answerAsTold(request, res);
-  const targets = { recognition: { targets: [scene.upstream.url], timeouts: { response: '300ms' } } };
-  gateway = await scene.start({
-    upstreams: { ...targets, dead: { targets: [`http://127.0.0.1:${deadPort}`] } },
-  });
+  upstreams = {
+    recognition: { targets: [scene.upstream.url] },
+    hanging: { targets: [scene.upstream.url], timeouts: { response: '300ms' } },
+    dead: { targets: [`http://127.0.0.1:${deadPort}`] },
+  };
+  gateway = await scene.start({ upstreams });
 });
 
 after(async () => {
@@ -192,15 +197,15 @@ test('a route that only some plans can pay answers their keys, and takes nothing
   assert.deepEqual(statuses, [200, 200, 200, 200, 429]);
 });
 
-test('what a gateway held is given back when it stops, and usage outlives a restart, an edited limit, a renamed route and another secret', async (t) => {
-  const own = await openQuotaScene(t, {});
-  const first = await own.start({ plans: planOf(100_000) });
-  await callOften(first);
-  assert.equal((await first.stop()).code, 0);
+// The last of those that share the gateway.
+test('what a gateway held is given back when it stops, and usage outlives a restart, an edited limit, a renamed route and another secret', async () => {
+  await callOften(gateway);
+  assert.equal((await gateway.stop()).code, 0);
 
   const renamed = [{ name: 'other', path: '/v1/other', methods: ['GET', 'POST'], body: { any: {} } }];
-  const keys = [{ id: 'ada', plan: 'plan', secret: secretOf('rotated') }];
-  const second = await own.start({ plans: planOf(202), routes: renamed, keys });
+  const keys = [{ id: 'ada', plan: 'wide', secret: secretOf('rotated') }];
+  const wide = planOf(202).plan;
+  const second = await scene.start({ plans: { wide }, routes: renamed, keys, upstreams });
   assert.equal(await usedBy(second, 'rotated'), 200);
   const statuses = [];
   for (let turn = 0; turn < 4; turn += 1)
