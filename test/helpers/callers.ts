@@ -28,7 +28,7 @@ export function startCallers(t: Scene, { count, key, gateways }: CallersOptions)
       const gateway = all[turn % all.length];
       const outcome = gateway === undefined ? 'nobody' : await outcomeOf(call(gateway, { key }));
       tally.set(outcome, (tally.get(outcome) ?? 0) + 1);
-      if (outcome !== '200') await pause(25);
+      if (outcome !== '200') await pause(100);
     }
   }
 
