@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { test, type TestContext } from 'node:test';
+import { describe, test, type TestContext } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { createSecureContext, createServer as createTlsServer, type TlsOptions } from 'node:tls';
 import { fileURLToPath } from 'node:url';
@@ -35,57 +35,6 @@ import {
 } from '../helpers/store-faults.ts';
 import { startTcpProxy } from '../helpers/tcp-proxy.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
-
-test('a Redis that is stopped costs each call the deadline at most, then nothing, and counts nothing twice', async (t) => {
-  const redis = await startRedisServer(t);
-  const [store, patient] = [await openHasty(t, redis.url), await openWithDeadline(t, redis.url)];
-  await patient.ledger.draw(aDraw({ counters }));
-  redis.signal('SIGSTOP');
-  const lost: DrawOrder[] = [];
-  const drawInVain = async () => {
-    const orders = Array.from({ length: 20 }, () => aDraw({ counters }));
-    lost.push(...orders);
-    return Promise.all(orders.map((order) => failureOf(store.ledger.draw(order))));
-  };
-  for (const { message, mayHaveHappened } of await drawInVain()) assert.ok(mayHaveHappened, message);
-  const refusedFrom = performance.now();
-  let tried = 0;
-  for (let round = 0; round < 4; round += 1)
-    tried += (await drawInVain()).filter(({ mayHaveHappened }) => mayHaveHappened).length;
-  assert.ok(tried <= 1 + (performance.now() - refusedFrom) / 200, `${tried} were tried`);
-  // The breaker is open: refused at once, and nothing piles up in the socket.
-  await until(async () => {
-    const order = aDraw({ counters });
-    lost.push(order);
-    return (await failureOf(store.ledger.draw(order))).tookMs < 50;
-  });
-  redis.signal('SIGCONT');
-  const more = await recovers(store);
-  const { ledger } = patient;
-  await Promise.all(lost.map((order) => ledger.cancelDraw(order)));
-  const before = Number(await usedOf(ledger, counters));
-  await Promise.all(lost.map(async (order) => assert.rejects(ledger.draw(order), StoreUnavailable)));
-  assert.equal(Number(await usedOf(ledger, counters)), before);
-  assert.equal(await usedOf(ledger, counters, 'other'), '0');
-  assert.equal(before, 1 + more);
-});
-
-test('while Redis is stopped a flood of calls leaves next to nothing behind for it to run later', async (t) => {
-  const redis = await startRedisServer(t);
-  const store = await openHasty(t, redis.url);
-  await recovers(store);
-  redis.signal('SIGSTOP');
-  let refused = 0;
-  await until(async () => {
-    const flood = Array.from({ length: 50 }, () => failureOf(store.ledger.draw(aDraw({ counters }))));
-    refused += (await Promise.all(flood)).length;
-    return refused > 4000;
-  });
-  redis.signal('SIGCONT');
-  await recovers(store);
-  const calls = /cmdstat_evalsha:calls=(\d+)/.exec(await redis.say('INFO', 'commandstats'))?.[1];
-  assert.ok(Number(calls) < 200, `${calls} calls ran`);
-});
 
 function quotasOn(ledger: Ledger, deadlineMs: number): Quotas {
   return new Quotas({
@@ -167,30 +116,6 @@ test('who waits for a second call gets its answer, although each turn of the pro
   for (const decision of [...first, ...second]) assert.equal((await decision).kind, 'grant');
 });
 
-test('a Redis that is restarted is found again, with the usage that it kept', async (t) => {
-  const redis = await startRedisServer(t, { args: durable });
-  const store = await openWithDeadline(t, redis.url);
-  await store.ledger.draw(aDraw({ counters, want: 7 }));
-  await redis.stop();
-  await until(async () => (await failureOf(store.ledger.draw(aDraw({ counters })))).tookMs < 50);
-  assert.equal((await failureOf(store.ledger.draw(aDraw({ counters })))).mayHaveHappened, false);
-  await assert.rejects(store.ping(), /Redis is not connected/);
-  await redis.start();
-  const more = await recovers(store);
-  await store.ping();
-  assert.equal(Number(await usedOf(store.ledger, counters)), 7 + more);
-});
-
-test('of a Redis that takes a connection and says nothing it is told where it is', async (t) => {
-  const redis = await startRedisServer(t);
-  redis.signal('SIGSTOP');
-  // By itself the client gives such a connection up a quarter of a second later.
-  const store = await openWithDeadline(t, redis.url, 1_100);
-  const message = `Redis is not connected: 127.0.0.1:${redis.port} does not answer`;
-  await assert.rejects(store.ping(), { message, mayHaveHappened: false });
-  await assert.rejects(store.keys.readKey('k1'), { message });
-});
-
 const misread = [
   {
     scheme: 'redis+cluster',
@@ -210,23 +135,415 @@ const misread = [
     says: 'Redis is not connected: 127.0.0.1:PORT (asked in TLS) does not answer',
   },
 ];
-for (const { scheme, path, says, deadlineMs } of misread) {
-  test(`of a plain Redis that is addressed as ${scheme} it is told that it is none`, async (t) => {
-    const { port } = await startRedisServer(t);
-    const store = await openWithDeadline(t, `${scheme}://127.0.0.1:${port}${path}`, deadlineMs);
-    await assert.rejects(store.ping(), { message: says.replace('PORT', String(port)) });
+// What only waits waits side by side. Each has a Redis of its own.
+describe('side by side', { concurrency: 8 }, () => {
+  test('a Redis that is stopped costs each call the deadline at most, then nothing, and counts nothing twice', async (t) => {
+    const redis = await startRedisServer(t);
+    const [store, patient] = [await openHasty(t, redis.url), await openWithDeadline(t, redis.url)];
+    await patient.ledger.draw(aDraw({ counters }));
+    redis.signal('SIGSTOP');
+    const lost: DrawOrder[] = [];
+    const drawInVain = async () => {
+      const orders = Array.from({ length: 20 }, () => aDraw({ counters }));
+      lost.push(...orders);
+      return Promise.all(orders.map((order) => failureOf(store.ledger.draw(order))));
+    };
+    for (const { message, mayHaveHappened } of await drawInVain()) assert.ok(mayHaveHappened, message);
+    const refusedFrom = performance.now();
+    let tried = 0;
+    for (let round = 0; round < 4; round += 1)
+      tried += (await drawInVain()).filter(({ mayHaveHappened }) => mayHaveHappened).length;
+    assert.ok(tried <= 1 + (performance.now() - refusedFrom) / 200, `${tried} were tried`);
+    // The breaker is open: refused at once, and nothing piles up in the socket.
+    await until(async () => {
+      const order = aDraw({ counters });
+      lost.push(order);
+      return (await failureOf(store.ledger.draw(order))).tookMs < 50;
+    });
+    redis.signal('SIGCONT');
+    const more = await recovers(store);
+    const { ledger } = patient;
+    await Promise.all(lost.map((order) => ledger.cancelDraw(order)));
+    const before = Number(await usedOf(ledger, counters));
+    await Promise.all(lost.map(async (order) => assert.rejects(ledger.draw(order), StoreUnavailable)));
+    assert.equal(Number(await usedOf(ledger, counters)), before);
+    assert.equal(await usedOf(ledger, counters, 'other'), '0');
+    assert.equal(before, 1 + more);
   });
-}
 
-test('a store that is opened before its Redis runs works as soon as it does', async (t) => {
-  const redis = await startRedisServer(t);
-  await redis.stop();
-  const store = await openWithDeadline(t, redis.url);
-  const failure = await failureOf(store.ledger.draw(aDraw({ counters })));
-  assert.match(failure.message, /cannot be reached \(ECONNREFUSED\)/);
-  assert.equal(failure.mayHaveHappened, false);
-  await redis.start();
-  await recovers(store);
+  test('while Redis is stopped a flood of calls leaves next to nothing behind for it to run later', async (t) => {
+    const redis = await startRedisServer(t);
+    const store = await openHasty(t, redis.url);
+    await recovers(store);
+    redis.signal('SIGSTOP');
+    let refused = 0;
+    await until(async () => {
+      const flood = Array.from({ length: 200 }, () => failureOf(store.ledger.draw(aDraw({ counters }))));
+      refused += (await Promise.all(flood)).length;
+      return refused > 4000;
+    });
+    redis.signal('SIGCONT');
+    await recovers(store);
+    const calls = /cmdstat_evalsha:calls=(\d+)/.exec(await redis.say('INFO', 'commandstats'))?.[1];
+    assert.ok(Number(calls) < 200, `${calls} calls ran`);
+  });
+
+  test('a Redis that is restarted is found again, with the usage that it kept', async (t) => {
+    const redis = await startRedisServer(t, { args: durable });
+    const store = await openWithDeadline(t, redis.url);
+    await store.ledger.draw(aDraw({ counters, want: 7 }));
+    await redis.stop();
+    await until(async () => (await failureOf(store.ledger.draw(aDraw({ counters })))).tookMs < 50);
+    assert.equal((await failureOf(store.ledger.draw(aDraw({ counters })))).mayHaveHappened, false);
+    await assert.rejects(store.ping(), /Redis is not connected/);
+    await redis.start();
+    const more = await recovers(store);
+    await store.ping();
+    assert.equal(Number(await usedOf(store.ledger, counters)), 7 + more);
+  });
+
+  test('of a Redis that takes a connection and says nothing it is told where it is', async (t) => {
+    const redis = await startRedisServer(t);
+    redis.signal('SIGSTOP');
+    // By itself the client gives such a connection up a quarter of a second later.
+    const store = await openWithDeadline(t, redis.url, 1_100);
+    const message = `Redis is not connected: 127.0.0.1:${redis.port} does not answer`;
+    await assert.rejects(store.ping(), { message, mayHaveHappened: false });
+    await assert.rejects(store.keys.readKey('k1'), { message });
+  });
+
+  for (const { scheme, path, says, deadlineMs } of misread) {
+    test(`of a plain Redis that is addressed as ${scheme} it is told that it is none`, async (t) => {
+      const { port } = await startRedisServer(t);
+      const store = await openWithDeadline(t, `${scheme}://127.0.0.1:${port}${path}`, deadlineMs);
+      await assert.rejects(store.ping(), { message: says.replace('PORT', String(port)) });
+    });
+  }
+
+  test('a store that is opened before its Redis runs works as soon as it does', async (t) => {
+    const redis = await startRedisServer(t);
+    await redis.stop();
+    const store = await openWithDeadline(t, redis.url);
+    const failure = await failureOf(store.ledger.draw(aDraw({ counters })));
+    assert.match(failure.message, /cannot be reached \(ECONNREFUSED\)/);
+    assert.equal(failure.mayHaveHappened, false);
+    await redis.start();
+    await recovers(store);
+  });
+
+  test('a Redis that stays a replica is not connected to without a rest', async (t) => {
+    const redis = await startRedisServer(t);
+    const store = await openWithDeadline(t, redis.url);
+    await redis.say('REPLICAOF', '127.0.0.1', '1');
+    let asked = 0;
+    const connections = async (): Promise<number> => {
+      asked += 1;
+      const stats = await redis.say('INFO', 'stats');
+      return Number(/total_connections_received:(\d+)/.exec(stats)?.[1]) - asked;
+    };
+    const before = await connections();
+    const startedAt = performance.now();
+    await until(async () => {
+      await failureOf(store.ledger.draw(aDraw({ counters })));
+      return (await connections()) >= before + 4;
+    });
+    assert.ok(performance.now() - startedAt > 1000, 'one at once, and then two a second');
+    await redis.say('REPLICAOF', 'NO', 'ONE');
+    await recovers(store);
+  });
+
+  test('whoever lets a call take its time waits as long for the first connection', async (t) => {
+    const redis = await startRedisServer(t);
+    const proxy = await startTcpProxy(t, redis.port);
+    // Two answers come before the connection is ready.
+    proxy.answers = { lateByMs: 600 };
+    const store = await openWithDeadline(t, `redis://127.0.0.1:${proxy.port}`);
+    await store.ping();
+  });
+
+  test('a database that cannot be chosen is an outage, and never another database', async (t) => {
+    const redis = await startRedisServer(t);
+    const beyond = await openWithDeadline(t, `${redis.url}/99`);
+    const failure = await failureOf(beyond.ledger.draw(aDraw({ counters })));
+    assert.match(failure.message, /has no database of this number/);
+
+    const store = await openWithDeadline(t, `${redis.url}/3`);
+    const key = aKey();
+    await store.keys.changeKey({ from: undefined, to: key, note: aNote() });
+    const findKey = () => store.keys.findKey(key.secrets[0]?.digest ?? '');
+    assert.ok(await findKey());
+    await redis.say('ACL', 'SETUSER', 'default', '-select');
+    await redis.say('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+    await until(async () => {
+      const [outcome] = await Promise.allSettled([findKey()]);
+      if (outcome.status === 'fulfilled') assert.ok(outcome.value, 'the key is unknown');
+      return (
+        outcome.status === 'rejected' &&
+        String(outcome.reason).includes('not permit our user the command select')
+      );
+    });
+    await redis.say('ACL', 'SETUSER', 'default', '+select');
+    await recovers(store);
+    assert.ok(await findKey());
+    assert.doesNotMatch(await redis.say('INFO', 'keyspace'), /db0/);
+  });
+
+  test('no call waits for the answer to another one', async (t) => {
+    const redis = await startRedisServer(t);
+    let isHeld = false;
+    const server = createServer((client) => {
+      const upstream = connect(redis.port, '127.0.0.1');
+      for (const socket of [client, upstream]) socket.on('error', () => socket.destroy());
+      upstream.on('data', (chunk) => isHeld || client.write(chunk));
+      client.pipe(upstream);
+      t.after(() => client.destroy());
+    });
+    const store = await openWithDeadline(t, `redis://127.0.0.1:${await listen(t, server)}`, 1_000);
+    await recovers(store, 'warm');
+    isHeld = true;
+    const drawFor = (keyId: string): Promise<unknown> =>
+      failureOf(store.ledger.draw(aDraw({ counters, keyId })));
+    const isDrawn = async (keyId: string): Promise<boolean> =>
+      (await redis.say('EXISTS', nameKeys('gatehouse:', keyId).counter(counters[0]!))).includes('1');
+    const first = drawFor('first');
+    await until(() => isDrawn('first'));
+    const second = drawFor('second');
+    await until(() => isDrawn('second'));
+    await Promise.all([first, second]);
+  });
+
+  test('a feed that was empty, and was cut while nobody looked, says that changes were missed', async (t) => {
+    const redis = await startRedisServer(t);
+    const proxy = await startTcpProxy(t, redis.port);
+    const store = await openWithDeadline(t, `redis://127.0.0.1:${proxy.port}`);
+    const events: KeyEvent[] = [];
+    t.after(store.keys.watch((event) => events.push(event)));
+    await until(() => events.length > 0);
+    events.length = 0;
+    proxy.answers = 'drop';
+    proxy.cutConnections();
+    const many = `for nth = 1, ${feedEntriesMax + 500} do redis.call('XADD', KEYS[1], 'MAXLEN', ${feedEntriesMax}, '*', 'key', 'a') end`;
+    await redis.say('EVAL', many, 1, 'gatehouse:{keys}:changes');
+    proxy.answers = 'pass';
+    proxy.cutConnections();
+    const told = () => events.filter(({ kind }) => kind !== 'added'); // which a reading that failed says too
+    await until(() => told().length > 0);
+    assert.deepEqual(told(), [{ kind: 'missed' }]);
+  });
+
+  test('a Redis that comes back empty is told of, once each time, and never one that was empty or kept all', async (t) => {
+    const redis = await startRedisServer(t, { args: durable });
+    let told = 0;
+    const store = await openWithDeadline(t, redis.url, undefined, { onEmptied: () => (told += 1) });
+    const heard: KeyEvent[] = [];
+    t.after(store.keys.watch((event) => heard.push(event)));
+    /** The feed has been read since. */
+    const isHeard = async (id: string): Promise<void> => {
+      await recovers(store);
+      const before = heard.length;
+      await store.keys.changeKey({ from: undefined, to: aKey({ id }), note: aNote() });
+      await until(() => heard.slice(before).some(({ kind }) => kind !== 'missed'));
+    };
+    await until(() => heard.length > 0);
+    await isHeard('first');
+    await redis.stop();
+    await redis.start();
+    await isHeard('second');
+    assert.equal(told, 0);
+    for (const times of [1, 2]) {
+      await redis.say('FLUSHALL');
+      await until(() => told === times);
+      await isHeard('first');
+      await isHeard('second');
+      assert.equal(told, times);
+    }
+  });
+
+  test('a shared place that could not be kept in an outage is kept soon after it, and not only at its next turn', async (t) => {
+    const redis = await startRedisServer(t);
+    const proxy = await startTcpProxy(t, redis.port);
+    const { ledger } = await openWithDeadline(t, `redis://127.0.0.1:${proxy.port}`);
+    let hasFailed = false;
+    const watched: Ledger = {
+      ...ledger,
+      stay: (order) =>
+        ledger.stay(order).catch((error: unknown) => {
+          hasFailed = true;
+          throw error;
+        }),
+    };
+    const places = new Concurrency({ ledger: watched, clock: systemClock, onError: assert.ifError });
+    const rule = { name: 'concurrency', limit: 1, shared: true };
+    const place = await places.enter('key', rule, 'refuse');
+    proxy.answers = 'drop';
+    proxy.cutConnections();
+    await until(() => hasFailed);
+    const name = nameKeys('gatehouse:', 'key').places();
+    await redis.say('DEL', name); // as if it had expired
+    proxy.answers = 'pass';
+    proxy.cutConnections();
+    await until(async () => (await redis.say('ZCARD', name)) === ':1\r\n', { within: 4000 });
+    assert.ok(place.kind === 'place');
+    place.leave();
+    await until(async () => (await redis.say('ZCARD', name)) === ':0\r\n');
+  });
+
+  for (const answer of ['$-1', ':1', '+well', '*0', '*1\r\n$-1']) {
+    test(`what answers ${JSON.stringify(answer)} to everything is not listened to, and ends no process`, async (t) => {
+      let asked = 0;
+      const port = await startFake(t, (_command, socket) => {
+        asked += 1;
+        socket.write(`${answer}\r\n`);
+      });
+      const { keys } = await openWithDeadline(t, `redis://127.0.0.1:${port}`);
+      t.after(keys.watch(() => undefined));
+      // Two connections say something when they are made; and the feed is asked for again and again.
+      await until(() => asked > 8);
+    });
+
+    test(`an answer of another kind (${JSON.stringify(answer)}) is a failure of the store`, async (t) => {
+      const { ledger } = await openWithDeadline(t, `redis://127.0.0.1:${await startLiar(t, answer)}`);
+      for (const call of [
+        () => ledger.draw(aDraw({ counters })),
+        () => ledger.takeCells({ keyId: 'key', name: 'rate', intervalMs: 1, burst: 1, want: 1 }),
+        () => ledger.readUsage('key', counters),
+      ]) {
+        assert.match((await failureOf(call())).message, /something that is not known/);
+      }
+    });
+  }
+
+  test('a draw whose answer is lost may have happened, and cancelling it gives its units back', async (t) => {
+    const redis = await startRedisServer(t);
+    const proxy = await startTcpProxy(t, redis.port);
+    const { ledger } = await openWithDeadline(t, redis.url);
+    const store = await openHasty(t, `redis://127.0.0.1:${proxy.port}`);
+    await ledger.draw(aDraw({ counters, want: 3 }));
+    proxy.answers = 'drop';
+    const order = aDraw({ counters, want: 50 });
+    const failure = await failureOf(store.ledger.draw(order));
+    assert.equal(failure.mayHaveHappened, true);
+    assert.doesNotMatch(failure.whole(), new RegExp(`${order.id}|evalsha|redis\\.call`));
+    proxy.answers = 'pass';
+    await recovers(store, 'other');
+    await until(async () => (await usedOf(ledger, counters)) === '53', { what: 'it did happen' });
+    await ledger.cancelDraw(order);
+    assert.equal(await usedOf(ledger, counters), '3');
+  });
+
+  test('answers that come later than the deadline are not waited for, and soon not asked for', async (t) => {
+    const redis = await startRedisServer(t);
+    const proxy = await startTcpProxy(t, redis.port);
+    const store = await openHasty(t, `redis://127.0.0.1:${proxy.port}`);
+    proxy.answers = { lateByMs: 400 };
+    await until(async () =>
+      (await reasonOf(store.ledger.draw(aDraw({ counters })))).includes('not asked for a moment'),
+    );
+    proxy.answers = 'pass';
+    await recovers(store);
+  });
+
+  test('a deadline of seconds is waited for, although a connection is quiet meanwhile', async (t) => {
+    const redis = await startRedisServer(t);
+    const proxy = await startTcpProxy(t, redis.port);
+    const store = await openWithDeadline(t, `redis://127.0.0.1:${proxy.port}`, 30_000);
+    await store.ledger.draw(aDraw({ counters }));
+    proxy.answers = { lateByMs: 1_500 };
+    assert.equal((await store.ledger.draw(aDraw({ counters }))).kind, 'drawn');
+    // A connection is made as patiently.
+    proxy.cutConnections();
+    await until(async () => (await reasonOf(store.ledger.draw(aDraw({ counters })))) === '');
+  });
+
+  test('a Redis that does not answer is told as that, also once its connection is given up', async (t) => {
+    const redis = await startRedisServer(t);
+    const store = await openHasty(t, redis.url);
+    redis.signal('SIGSTOP');
+    const silent = /(?:^|: )Redis did not answer within \d+ ms$/;
+    await until(async () => {
+      const flood = Array.from({ length: 20 }, () => failureOf(store.ledger.draw(aDraw({ counters }))));
+      const messages = (await Promise.all(flood)).map(({ message }) => message);
+      for (const message of messages) assert.match(message, silent);
+      return messages.includes('Redis is not connected: Redis did not answer within 1000 ms');
+    });
+    redis.signal('SIGCONT');
+    await recovers(store);
+  });
+
+  test('a connection that Redis closes is told as that, whatever has failed before', async (t) => {
+    const redis = await startRedisServer(t);
+    const proxy = await startTcpProxy(t, redis.port);
+    const store = await openWithDeadline(t, `redis://127.0.0.1:${proxy.port}`, 2_000);
+    await recovers(store);
+    proxy.answers = 'drop';
+    await failureOf(store.ledger.draw(aDraw({ counters })));
+    proxy.answers = 'pass';
+    await recovers(store);
+    const told = new Set<string>();
+    await until(async () => {
+      proxy.cutConnections();
+      const reasons = [reasonOf(store.ledger.draw(aDraw({ counters })))];
+      await setImmediate();
+      reasons.push(reasonOf(store.ledger.draw(aDraw({ counters }))));
+      for (const reason of await Promise.all(reasons)) told.add(reason);
+      return told.has('Redis is not connected: Redis closed the connection');
+    });
+    for (const reason of told) assert.match(reason, /^$|Redis closed the connection/);
+  });
+
+  test('a Redis that still loads its data says so', async (t) => {
+    const redis = await startRedisServer(t, {
+      args: '--rdbcompression no --key-load-delay 50000 --loading-process-events-interval-bytes 1024'.split(
+        ' ',
+      ),
+    });
+    const store = await openWithDeadline(t, redis.url);
+    await redis.say('EVAL', "for i = 1, 2000 do redis.call('SET', i, string.rep('x', 1000)) end", 0);
+    await redis.say('SAVE');
+    await redis.stop();
+    await redis.start();
+    await until(async () => {
+      const reason = await reasonOf(store.ledger.draw(aDraw({ counters })));
+      return reason === 'Redis is not connected: Redis is loading its data';
+    });
+    await redis.say('CONFIG', 'SET', 'key-load-delay', 0);
+    await recovers(store);
+  });
+
+  test('a connection that has died without a word is given up', async (t) => {
+    const redis = await startRedisServer(t);
+    const proxy = await startTcpProxy(t, redis.port);
+    const store = await openHasty(t, `redis://127.0.0.1:${proxy.port}`);
+    proxy.freezeConnections();
+    await failureOf(store.ledger.draw(aDraw({ counters })));
+    await recovers(store);
+  });
+
+  test('a connection that goes on bringing bytes and never an answer is given up', async (t) => {
+    const redis = await startRedisServer(t);
+    const proxy = await startTcpProxy(t, redis.port);
+    const store = await openHasty(t, `redis://127.0.0.1:${proxy.port}`);
+    // All that follows on these connections is taken for the rest of a text that is this long.
+    proxy.sayToClients('$1000000000\r\n');
+    await failureOf(store.ledger.draw(aDraw({ counters })));
+    await recovers(store);
+  });
+
+  test('a command ends although it closes a cluster that owes the answer where its slots are', async (t) => {
+    const owed = Promise.withResolvers<string>();
+    const port = await startLoneNode(t, () => owed.resolve(''));
+    const config = {
+      store: `redis+cluster://127.0.0.1:${port}`,
+      upstreams: { a: { targets: ['http://h'] } },
+      versions: { v1: { upstream: 'a' } },
+      routes: [{ path: '/v1/x', methods: ['GET'] }],
+    };
+    const file = writeTemporary(t, JSON.stringify(config));
+    const { code, stderr } = await runCli(['keys', 'import', '-', '--config', file], owed.promise);
+    // On a slow machine it says that it waits, too.
+    assert.match(stderr, /^(?:gatehouse: waiting for the store\n)?gatehouse: there was no key to import\n$/);
+    assert.equal(code, 1);
+  });
 });
 
 test('calls that a replica refuses together close their connection once', async (t) => {
@@ -243,36 +560,6 @@ test('calls that a replica refuses together close their connection once', async 
   await recovers(store);
   // Node warns of the listeners that pile up.
   assert.deepEqual(warnings, []);
-});
-
-test('a Redis that stays a replica is not connected to without a rest', async (t) => {
-  const redis = await startRedisServer(t);
-  const store = await openWithDeadline(t, redis.url);
-  await redis.say('REPLICAOF', '127.0.0.1', '1');
-  let asked = 0;
-  const connections = async (): Promise<number> => {
-    asked += 1;
-    const stats = await redis.say('INFO', 'stats');
-    return Number(/total_connections_received:(\d+)/.exec(stats)?.[1]) - asked;
-  };
-  const before = await connections();
-  const startedAt = performance.now();
-  await until(async () => {
-    await failureOf(store.ledger.draw(aDraw({ counters })));
-    return (await connections()) >= before + 4;
-  });
-  assert.ok(performance.now() - startedAt > 1000, 'one at once, and then two a second');
-  await redis.say('REPLICAOF', 'NO', 'ONE');
-  await recovers(store);
-});
-
-test('whoever lets a call take its time waits as long for the first connection', async (t) => {
-  const redis = await startRedisServer(t);
-  const proxy = await startTcpProxy(t, redis.port);
-  // Two answers come before the connection is ready.
-  proxy.answers = { lateByMs: 600 };
-  const store = await openWithDeadline(t, `redis://127.0.0.1:${proxy.port}`);
-  await store.ping();
 });
 
 test('SCRIPT FLUSH is not noticed, not even by calls in one pipeline', async (t) => {
@@ -359,33 +646,6 @@ test('a wrong or missing password is named, and never told', async (t) => {
   }
 });
 
-test('a database that cannot be chosen is an outage, and never another database', async (t) => {
-  const redis = await startRedisServer(t);
-  const beyond = await openWithDeadline(t, `${redis.url}/99`);
-  const failure = await failureOf(beyond.ledger.draw(aDraw({ counters })));
-  assert.match(failure.message, /has no database of this number/);
-
-  const store = await openWithDeadline(t, `${redis.url}/3`);
-  const key = aKey();
-  await store.keys.changeKey({ from: undefined, to: key, note: aNote() });
-  const findKey = () => store.keys.findKey(key.secrets[0]?.digest ?? '');
-  assert.ok(await findKey());
-  await redis.say('ACL', 'SETUSER', 'default', '-select');
-  await redis.say('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
-  await until(async () => {
-    const [outcome] = await Promise.allSettled([findKey()]);
-    if (outcome.status === 'fulfilled') assert.ok(outcome.value, 'the key is unknown');
-    return (
-      outcome.status === 'rejected' &&
-      String(outcome.reason).includes('not permit our user the command select')
-    );
-  });
-  await redis.say('ACL', 'SETUSER', 'default', '+select');
-  await recovers(store);
-  assert.ok(await findKey());
-  assert.doesNotMatch(await redis.say('INFO', 'keyspace'), /db0/);
-});
-
 test('while Redis refuses to write, keys are found all the same', async (t) => {
   const redis = await startRedisServer(t);
   const store = await openWithDeadline(t, redis.url);
@@ -397,30 +657,6 @@ test('while Redis refuses to write, keys are found all the same', async (t) => {
     assert.match(failure.message, /^Redis has no memory left/);
   }
   assert.ok(await store.keys.findKey(key.secrets[0]?.digest ?? ''));
-});
-
-test('no call waits for the answer to another one', async (t) => {
-  const redis = await startRedisServer(t);
-  let isHeld = false;
-  const server = createServer((client) => {
-    const upstream = connect(redis.port, '127.0.0.1');
-    for (const socket of [client, upstream]) socket.on('error', () => socket.destroy());
-    upstream.on('data', (chunk) => isHeld || client.write(chunk));
-    client.pipe(upstream);
-    t.after(() => client.destroy());
-  });
-  const store = await openWithDeadline(t, `redis://127.0.0.1:${await listen(t, server)}`, 1_000);
-  await recovers(store, 'warm');
-  isHeld = true;
-  const drawFor = (keyId: string): Promise<unknown> =>
-    failureOf(store.ledger.draw(aDraw({ counters, keyId })));
-  const isDrawn = async (keyId: string): Promise<boolean> =>
-    (await redis.say('EXISTS', nameKeys('gatehouse:', keyId).counter(counters[0]!))).includes('1');
-  const first = drawFor('first');
-  await until(() => isDrawn('first'));
-  const second = drawFor('second');
-  await until(() => isDrawn('second'));
-  await Promise.all([first, second]);
 });
 
 test('the calls of one turn leave in one write', async (t) => {
@@ -481,53 +717,6 @@ test('a new authority in the file is trusted without a restart, and half a file 
   await recovers(store);
 });
 
-test('a feed that was empty, and was cut while nobody looked, says that changes were missed', async (t) => {
-  const redis = await startRedisServer(t);
-  const proxy = await startTcpProxy(t, redis.port);
-  const store = await openWithDeadline(t, `redis://127.0.0.1:${proxy.port}`);
-  const events: KeyEvent[] = [];
-  t.after(store.keys.watch((event) => events.push(event)));
-  await until(() => events.length > 0);
-  events.length = 0;
-  proxy.answers = 'drop';
-  proxy.cutConnections();
-  const many = `for nth = 1, ${feedEntriesMax + 500} do redis.call('XADD', KEYS[1], 'MAXLEN', ${feedEntriesMax}, '*', 'key', 'a') end`;
-  await redis.say('EVAL', many, 1, 'gatehouse:{keys}:changes');
-  proxy.answers = 'pass';
-  proxy.cutConnections();
-  const told = () => events.filter(({ kind }) => kind !== 'added'); // which a reading that failed says too
-  await until(() => told().length > 0);
-  assert.deepEqual(told(), [{ kind: 'missed' }]);
-});
-
-test('a Redis that comes back empty is told of, once each time, and never one that was empty or kept all', async (t) => {
-  const redis = await startRedisServer(t, { args: durable });
-  let told = 0;
-  const store = await openWithDeadline(t, redis.url, undefined, { onEmptied: () => (told += 1) });
-  const heard: KeyEvent[] = [];
-  t.after(store.keys.watch((event) => heard.push(event)));
-  /** The feed has been read since. */
-  const isHeard = async (id: string): Promise<void> => {
-    await recovers(store);
-    const before = heard.length;
-    await store.keys.changeKey({ from: undefined, to: aKey({ id }), note: aNote() });
-    await until(() => heard.slice(before).some(({ kind }) => kind !== 'missed'));
-  };
-  await until(() => heard.length > 0);
-  await isHeard('first');
-  await redis.stop();
-  await redis.start();
-  await isHeard('second');
-  assert.equal(told, 0);
-  for (const times of [1, 2]) {
-    await redis.say('FLUSHALL');
-    await until(() => told === times);
-    await isHeard('first');
-    await isHeard('second');
-    assert.equal(told, times);
-  }
-});
-
 test('a Redis that evicts is told of with its policy, once, and none that does not', async (t) => {
   const redis = await startRedisServer(t);
   const told: string[] = [];
@@ -566,35 +755,6 @@ test('a store that is closed while its changes are read has not failed', async (
   await store.close();
   assert.equal(readings.length, 1);
   await readings[0];
-});
-
-test('a shared place that could not be kept in an outage is kept soon after it, and not only at its next turn', async (t) => {
-  const redis = await startRedisServer(t);
-  const proxy = await startTcpProxy(t, redis.port);
-  const { ledger } = await openWithDeadline(t, `redis://127.0.0.1:${proxy.port}`);
-  let hasFailed = false;
-  const watched: Ledger = {
-    ...ledger,
-    stay: (order) =>
-      ledger.stay(order).catch((error: unknown) => {
-        hasFailed = true;
-        throw error;
-      }),
-  };
-  const places = new Concurrency({ ledger: watched, clock: systemClock, onError: assert.ifError });
-  const rule = { name: 'concurrency', limit: 1, shared: true };
-  const place = await places.enter('key', rule, 'refuse');
-  proxy.answers = 'drop';
-  proxy.cutConnections();
-  await until(() => hasFailed);
-  const name = nameKeys('gatehouse:', 'key').places();
-  await redis.say('DEL', name); // as if it had expired
-  proxy.answers = 'pass';
-  proxy.cutConnections();
-  await until(async () => (await redis.say('ZCARD', name)) === ':1\r\n', { within: 4000 });
-  assert.ok(place.kind === 'place');
-  place.leave();
-  await until(async () => (await redis.say('ZCARD', name)) === ':0\r\n');
 });
 
 test('a reset that cannot have all of its counters leaves them as they are', async (t) => {
@@ -704,31 +864,6 @@ for (const { answer, says } of answers) {
   });
 }
 
-for (const answer of ['$-1', ':1', '+well', '*0', '*1\r\n$-1']) {
-  test(`what answers ${JSON.stringify(answer)} to everything is not listened to, and ends no process`, async (t) => {
-    let asked = 0;
-    const port = await startFake(t, (_command, socket) => {
-      asked += 1;
-      socket.write(`${answer}\r\n`);
-    });
-    const { keys } = await openWithDeadline(t, `redis://127.0.0.1:${port}`);
-    t.after(keys.watch(() => undefined));
-    // Two connections say something when they are made; and the feed is asked for again and again.
-    await until(() => asked > 8);
-  });
-
-  test(`an answer of another kind (${JSON.stringify(answer)}) is a failure of the store`, async (t) => {
-    const { ledger } = await openWithDeadline(t, `redis://127.0.0.1:${await startLiar(t, answer)}`);
-    for (const call of [
-      () => ledger.draw(aDraw({ counters })),
-      () => ledger.takeCells({ keyId: 'key', name: 'rate', intervalMs: 1, burst: 1, want: 1 }),
-      () => ledger.readUsage('key', counters),
-    ]) {
-      assert.match((await failureOf(call())).message, /something that is not known/);
-    }
-  });
-}
-
 test('an answer that is no list, where keys are listed, is a failure of the store and ends no process', async (t) => {
   const { keys } = await openWithDeadline(t, `redis://127.0.0.1:${await startFake(t, greet)}`);
   for (const call of [() => keys.listKeys('', 9), () => keys.listAudit(undefined, 9)]) {
@@ -759,63 +894,6 @@ test('a call that cannot even be sent fails like any other, and ends no process'
   await failureOf(link.send('key', sendNothing));
 });
 
-test('a draw whose answer is lost may have happened, and cancelling it gives its units back', async (t) => {
-  const redis = await startRedisServer(t);
-  const proxy = await startTcpProxy(t, redis.port);
-  const { ledger } = await openWithDeadline(t, redis.url);
-  const store = await openHasty(t, `redis://127.0.0.1:${proxy.port}`);
-  await ledger.draw(aDraw({ counters, want: 3 }));
-  proxy.answers = 'drop';
-  const order = aDraw({ counters, want: 50 });
-  const failure = await failureOf(store.ledger.draw(order));
-  assert.equal(failure.mayHaveHappened, true);
-  assert.doesNotMatch(failure.whole(), new RegExp(`${order.id}|evalsha|redis\\.call`));
-  proxy.answers = 'pass';
-  await recovers(store, 'other');
-  await until(async () => (await usedOf(ledger, counters)) === '53', { what: 'it did happen' });
-  await ledger.cancelDraw(order);
-  assert.equal(await usedOf(ledger, counters), '3');
-});
-
-test('answers that come later than the deadline are not waited for, and soon not asked for', async (t) => {
-  const redis = await startRedisServer(t);
-  const proxy = await startTcpProxy(t, redis.port);
-  const store = await openHasty(t, `redis://127.0.0.1:${proxy.port}`);
-  proxy.answers = { lateByMs: 400 };
-  await until(async () =>
-    (await reasonOf(store.ledger.draw(aDraw({ counters })))).includes('not asked for a moment'),
-  );
-  proxy.answers = 'pass';
-  await recovers(store);
-});
-
-test('a deadline of seconds is waited for, although a connection is quiet meanwhile', async (t) => {
-  const redis = await startRedisServer(t);
-  const proxy = await startTcpProxy(t, redis.port);
-  const store = await openWithDeadline(t, `redis://127.0.0.1:${proxy.port}`, 30_000);
-  await store.ledger.draw(aDraw({ counters }));
-  proxy.answers = { lateByMs: 1_500 };
-  assert.equal((await store.ledger.draw(aDraw({ counters }))).kind, 'drawn');
-  // A connection is made as patiently.
-  proxy.cutConnections();
-  await until(async () => (await reasonOf(store.ledger.draw(aDraw({ counters })))) === '');
-});
-
-test('a Redis that does not answer is told as that, also once its connection is given up', async (t) => {
-  const redis = await startRedisServer(t);
-  const store = await openHasty(t, redis.url);
-  redis.signal('SIGSTOP');
-  const silent = /(?:^|: )Redis did not answer within \d+ ms$/;
-  await until(async () => {
-    const flood = Array.from({ length: 20 }, () => failureOf(store.ledger.draw(aDraw({ counters }))));
-    const messages = (await Promise.all(flood)).map(({ message }) => message);
-    for (const message of messages) assert.match(message, silent);
-    return messages.includes('Redis is not connected: Redis did not answer within 1000 ms');
-  });
-  redis.signal('SIGCONT');
-  await recovers(store);
-});
-
 test('a connection that is cut in the midst of calls is made anew, and no call is sent twice', async (t) => {
   const redis = await startRedisServer(t);
   const proxy = await startTcpProxy(t, redis.port);
@@ -835,27 +913,6 @@ test('a connection that is cut in the midst of calls is made anew, and no call i
   assert.equal(Number(await usedOf(store.ledger, counters)), 13 + more);
 });
 
-test('a connection that Redis closes is told as that, whatever has failed before', async (t) => {
-  const redis = await startRedisServer(t);
-  const proxy = await startTcpProxy(t, redis.port);
-  const store = await openWithDeadline(t, `redis://127.0.0.1:${proxy.port}`, 2_000);
-  await recovers(store);
-  proxy.answers = 'drop';
-  await failureOf(store.ledger.draw(aDraw({ counters })));
-  proxy.answers = 'pass';
-  await recovers(store);
-  const told = new Set<string>();
-  await until(async () => {
-    proxy.cutConnections();
-    const reasons = [reasonOf(store.ledger.draw(aDraw({ counters })))];
-    await setImmediate();
-    reasons.push(reasonOf(store.ledger.draw(aDraw({ counters }))));
-    for (const reason of await Promise.all(reasons)) told.add(reason);
-    return told.has('Redis is not connected: Redis closed the connection');
-  });
-  for (const reason of told) assert.match(reason, /^$|Redis closed the connection/);
-});
-
 test('a Redis that takes no more clients says so', async (t) => {
   const redis = await startRedisServer(t);
   const proxy = await startTcpProxy(t, redis.port);
@@ -871,60 +928,6 @@ test('a Redis that takes no more clients says so', async (t) => {
   });
   only.write('CONFIG SET maxclients 100\r\n');
   await recovers(store);
-});
-
-test('a Redis that still loads its data says so', async (t) => {
-  const redis = await startRedisServer(t, {
-    args: '--rdbcompression no --key-load-delay 50000 --loading-process-events-interval-bytes 1024'.split(
-      ' ',
-    ),
-  });
-  const store = await openWithDeadline(t, redis.url);
-  await redis.say('EVAL', "for i = 1, 2000 do redis.call('SET', i, string.rep('x', 1000)) end", 0);
-  await redis.say('SAVE');
-  await redis.stop();
-  await redis.start();
-  await until(async () => {
-    const reason = await reasonOf(store.ledger.draw(aDraw({ counters })));
-    return reason === 'Redis is not connected: Redis is loading its data';
-  });
-  await redis.say('CONFIG', 'SET', 'key-load-delay', 0);
-  await recovers(store);
-});
-
-test('a connection that has died without a word is given up', async (t) => {
-  const redis = await startRedisServer(t);
-  const proxy = await startTcpProxy(t, redis.port);
-  const store = await openHasty(t, `redis://127.0.0.1:${proxy.port}`);
-  proxy.freezeConnections();
-  await failureOf(store.ledger.draw(aDraw({ counters })));
-  await recovers(store);
-});
-
-test('a connection that goes on bringing bytes and never an answer is given up', async (t) => {
-  const redis = await startRedisServer(t);
-  const proxy = await startTcpProxy(t, redis.port);
-  const store = await openHasty(t, `redis://127.0.0.1:${proxy.port}`);
-  // All that follows on these connections is taken for the rest of a text that is this long.
-  proxy.sayToClients('$1000000000\r\n');
-  await failureOf(store.ledger.draw(aDraw({ counters })));
-  await recovers(store);
-});
-
-test('a command ends although it closes a cluster that owes the answer where its slots are', async (t) => {
-  const owed = Promise.withResolvers<string>();
-  const port = await startLoneNode(t, () => owed.resolve(''));
-  const config = {
-    store: `redis+cluster://127.0.0.1:${port}`,
-    upstreams: { a: { targets: ['http://h'] } },
-    versions: { v1: { upstream: 'a' } },
-    routes: [{ path: '/v1/x', methods: ['GET'] }],
-  };
-  const file = writeTemporary(t, JSON.stringify(config));
-  const { code, stderr } = await runCli(['keys', 'import', '-', '--config', file], owed.promise);
-  // On a slow machine it says that it waits, too.
-  assert.match(stderr, /^(?:gatehouse: waiting for the store\n)?gatehouse: there was no key to import\n$/);
-  assert.equal(code, 1);
 });
 
 test('a connection that is cut while it begins to listen for changed keys ends nothing', async (t) => {
