@@ -235,6 +235,9 @@ test('a key that was seen lately goes on when keys cannot be looked up; any othe
 test('a Redis that comes back without its keys is told of once, and the gateway goes on', async () => {
   const emptied = 'the store has lost its list of changes, and with it perhaps keys and usage';
   assert.ok(!says(early, emptied));
+  // That there was a change it has to know.
+  const before = await changesRead(early);
+  await until(async () => (await changesRead(early)) > before + 1);
   await late.stop();
   await late.start();
   await until(() => says(early, emptied));
@@ -372,6 +375,15 @@ async function isTold(before: number, one: Gateway, key: string): Promise<void> 
 async function owedBy(plan: string): Promise<number> {
   const series = new RegExp(`quota_decisions_total\\{plan="${plan}",outcome="owed"\\} (\\d+)\n`);
   return Number(series.exec(await gateway.metrics())?.[1] ?? 0);
+}
+
+/** How often it has read from the store which keys have changed. */
+async function changesRead(one: Gateway): Promise<number> {
+  const page = await one.metrics();
+  const [read = 0, failed = 0] = ['duration_seconds_count', 'errors_total'].map((name) =>
+    Number(new RegExp(`_store_${name}\\{operation="read_changes"\\} (\\d+)\n`).exec(page)?.[1] ?? 0),
+  );
+  return read - failed;
 }
 
 async function readyz({ adminUrl }: Gateway, query = ''): Promise<{ status: number; reasons: string[] }> {
