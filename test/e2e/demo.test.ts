@@ -6,13 +6,15 @@ import { createServer } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { freePort } from '../helpers/free-port.ts';
 import { listen } from '../helpers/listen.ts';
 import { until } from '../helpers/poll.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
 
 const run = promisify(execFile);
 const demo = fileURLToPath(new URL('../../examples/demo.ts', import.meta.url));
-const anyPorts = ['--port', '0', '--admin-port', '0', '--upstream-port', '0'];
+const options = ['--port', '--admin-port', '--upstream-port'] as const;
+const anyPorts = options.flatMap((option) => [option, '0']);
 
 /** What the demo prints can be pasted, and what it promises is what it does. */
 async function tryCalls(t: TestContext, output: () => string): Promise<void> {
@@ -37,10 +39,17 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   const works = signal === 'SIGINT' ? 'prints calls that can be pasted and do what they promise, and ' : '';
   test(`the demo ${works}stops cleanly on ${signal} and leaves nothing running`, async (t) => {
     const folder = tempFolder(t);
-    const { child, output, ready, exitCode } = startDemo(t, anyPorts, { TMPDIR: folder });
+    const chosen = signal === 'SIGTERM' ? await Promise.all(options.map(freePort)) : undefined;
+    const args = chosen?.flatMap((port, at) => [options[at]!, String(port)]) ?? anyPorts;
+    const { child, output, ready, exitCode } = startDemo(t, args, { TMPDIR: folder });
     await ready();
     const urls = output().match(/http:\/\/127\.0\.0\.1:\d+(?=\/?\s)/g) ?? [];
     assert.equal(urls.length, 3);
+    if (chosen !== undefined)
+      assert.deepEqual(
+        urls.map((url) => Number(new URL(url).port)),
+        chosen,
+      );
     if (works !== '') await tryCalls(t, output);
     // A terminal that is closed takes nothing any more.
     if (signal === 'SIGHUP') for (const stream of [child.stdout, child.stderr]) stream.destroy();
@@ -55,7 +64,8 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   });
 }
 
-for (const option of ['--port', '--admin-port', '--upstream-port']) {
+// The gateway says of both of its ports alike what is wrong with them.
+for (const option of ['--port', '--upstream-port']) {
   test(`a busy ${option} ends the demo with one clear line`, async (t) => {
     const busy = await takePort(t);
     const { errors, exitCode } = startDemo(t, [...anyPorts, option, busy]);
@@ -81,7 +91,7 @@ for (const args of [
 
 test('the demo explains itself', async () => {
   const { stdout } = await run(process.execPath, [demo, '--help']);
-  for (const option of ['--port', '--admin-port', '--upstream-port']) assert.ok(stdout.includes(option));
+  for (const option of options) assert.ok(stdout.includes(option));
 });
 
 function startDemo(t: TestContext, args: readonly string[], env: NodeJS.ProcessEnv = {}) {
