@@ -9,11 +9,12 @@ import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 import { launch } from '../../src/commands/relaunch.ts';
 import { commandHere } from '../helpers/command-here.ts';
+import { freePort } from '../helpers/free-port.ts';
 import { listen } from '../helpers/listen.ts';
 import { until } from '../helpers/poll.ts';
 import { exchange, openRaw, requestBytes } from '../helpers/raw-socket.ts';
 import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
-import { baseConfig, demoKey, namePath, overlay, startGateway, type Yaml } from '../helpers/start-gateway.ts';
+import { baseConfig, demoKey, namePath, overlay, type Yaml } from '../helpers/start-gateway.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -150,9 +151,8 @@ describe('a start that fails, or is not one', { concurrency: 3 }, () => {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
     const ended = once(child, 'exit');
-    const late = setTimeout(() => child.kill('SIGKILL'), 20_000);
+    after(() => void child.kill('SIGKILL'));
     assert.deepEqual(await ended, [69, null]);
-    clearTimeout(late);
   });
 
   test('a configuration that is not there, or is a folder, ends with one clear line and code 66', async () => {
@@ -166,7 +166,7 @@ describe('a start that fails, or is not one', { concurrency: 3 }, () => {
 
   test(
     'a named pipe is not waited for, and what a shell hands over is read',
-    { timeout: 30_000 },
+    { timeout: 120_000 },
     async () => {
       const pipe = join(folder, 'pipe');
       execFileSync('mkfifo', [pipe]);
@@ -183,11 +183,12 @@ describe('a start that fails, or is not one', { concurrency: 3 }, () => {
   );
 
   test('a configuration that is named by nothing is called "", and an empty variable names none', async () => {
-    for (const [args, named] of [
-      [['--config', ''], '""'],
-      [[], 'config/gateway.yaml'],
+    const nothing = await commandHere(['serve', '--config', '']);
+    const none = await run(['serve'], { GATEHOUSE_CONFIG: '' });
+    for (const [ended, named] of [
+      [nothing, '""'],
+      [none, 'config/gateway.yaml'],
     ] as const) {
-      const ended = await run(['serve', ...args], { GATEHOUSE_CONFIG: '' });
       assert.equal(ended.stderr, `gatehouse: ${named} cannot be read: there is no such file\n`);
       assert.equal(ended.code, 66);
     }
@@ -286,7 +287,7 @@ test('a Node that is too old ends every command with one clear line and code 69'
   }
 });
 
-describe('an output that cannot be written', () => {
+describe('an output that cannot be written', { concurrency: 3 }, () => {
   const config = configured({ plans: { free: {} } });
 
   function runUnread(words: string): Promise<Ended> {
@@ -362,40 +363,134 @@ describe('an output that cannot be written', () => {
   });
 });
 
-test('the ready line tells both addresses, SIGUSR1 opens no inspector, and SIGINT ends an idle gateway with code 0', async (t) => {
-  const gateway = await startGateway(t, {}, { upstream: upstream.url });
-  const ready = gateway.logs().filter(({ msg }) => String(msg).startsWith('ready'));
-  assert.equal(ready.length, 1);
-  assert.match(String(ready[0]?.['listen']), /^127\.0\.0\.1:\d+$/);
-  assert.match(String(ready[0]?.['admin']), /^127\.0\.0\.1:\d+$/);
+const young = ['--no-minor-gc-task', '--no-allocation-site-pretenuring'];
+const telling = [
+  '--import',
+  'data:text/javascript,import{cachedDataVersionTag}from"v8";process.on("exit",()=>process._rawDebug(cachedDataVersionTag()))',
+];
 
-  gateway.child.kill('SIGUSR1');
-  assert.equal((await exchange(t, gateway.port, name)).status, 200);
-  await assert.rejects(openRaw(t, 9229), { code: 'ECONNREFUSED' });
-  assert.doesNotMatch(gateway.logText(), /Debugger/);
+describe('a gateway as its users start it', { concurrency: 3 }, () => {
+  for (const { title, send } of [
+    { title: 'SIGTERM to npm start', send: (npm: number) => process.kill(npm, 'SIGTERM') },
+    // A terminal sends it to all, and npm hands it on once more.
+    { title: 'Ctrl-C under npm start', send: (npm: number) => process.kill(-npm, 'SIGINT') },
+  ]) {
+    test(`${title} lets the gateway finish`, async (t) => {
+      const npm = spawn('npm', ['start', '--', '--config', configured({})], { cwd: root, detached: true });
+      const output = ending(npm);
+      t.after(() => endGroup(npm));
+      let log = '';
+      npm.stdout.on('data', (chunk: Buffer) => (log += chunk.toString()));
+      await until(() => log.includes('"ready'));
+      send(npm.pid!);
+      assert.match((await output).stdout, /"stopping.*"stopped"/s);
+    });
+  }
 
-  const startedAt = performance.now();
-  assert.deepEqual(await gateway.stop('SIGINT'), { code: 0, signal: null });
-  assert.ok(performance.now() - startedAt < 8000);
-  assert.equal(gateway.logs().at(-1)?.['msg'], 'stopped');
-});
-
-for (const { title, send } of [
-  { title: 'SIGTERM to npm start', send: (npm: number) => process.kill(npm, 'SIGTERM') },
-  // A terminal sends it to all, and npm hands it on once more.
-  { title: 'Ctrl-C under npm start', send: (npm: number) => process.kill(-npm, 'SIGINT') },
-]) {
-  test(`${title} lets the gateway finish`, async (t) => {
-    const npm = spawn('npm', ['start', '--', '--config', configured({})], { cwd: root, detached: true });
-    const output = ending(npm);
-    t.after(() => endGroup(npm));
-    let log = '';
-    npm.stdout.on('data', (chunk: Buffer) => (log += chunk.toString()));
-    await until(() => log.includes('"ready'));
-    send(npm.pid!);
-    assert.match((await output).stdout, /"stopping.*"stopped"/s);
+  test('it starts with flags under which V8 takes what Node brings along compiled', () => {
+    assert.equal(tagUnder(launch.flags), tagUnder([]));
   });
-}
+
+  test('however it is started, it bounds its own memory under the same process id, SIGUSR1 opens no inspector, SIGINT ends it with code 0, and once it is ready its heap fills and grows as is good for requests', async (t) => {
+    const inspector = await freePort();
+    const env = { NODE_OPTIONS: `--inspect-port=${inspector}` };
+    const { child, words, environment, log } = await startByItself(t, env, {}, telling);
+    assert.deepEqual(words.slice(1, 1 + launch.flags.length), launch.flags);
+    assert.ok(words.includes('serve'));
+    assert.ok(environment.includes('MALLOC_ARENA_MAX=1'));
+
+    const ready = log().match(/"listen":"127\.0\.0\.1:(\d+)","admin":"127\.0\.0\.1:\d+","msg":"ready/);
+    child.kill('SIGUSR1');
+    assert.equal((await exchange(t, Number(ready?.[1]), name)).status, 200);
+    await assert.rejects(openRaw(t, inspector), { code: 'ECONNREFUSED' });
+
+    const startedAt = performance.now();
+    const exited = once(child, 'exit');
+    assert.equal(await tagAtEnd(child, 'SIGINT'), tagUnder([...young, '--heap-growing-percent=25']));
+    assert.deepEqual(await exited, [0, null]);
+    assert.ok(performance.now() - startedAt < 20_000);
+    await until(() => log().endsWith('"msg":"stopped"}\n'));
+    assert.equal(log().split('"msg":"ready').length, 2);
+  });
+
+  test('what somebody chose for its memory stays', async (t) => {
+    const growth = '--heap-growing-percent=77';
+    // V8 takes either spelling.
+    const chosen = {
+      NODE_OPTIONS: '--max-old-space-size=2000 --max_semi_space_size=32',
+      MALLOC_ARENA_MAX: '3',
+    };
+    const { child, words, environment } = await startByItself(t, chosen, {}, [growth, ...telling]);
+    const others = launch.flags.filter((flag) => !/old-space|semi-space/.test(flag));
+    assert.deepEqual(words.slice(1, words.indexOf(growth)), others);
+    for (const [option, value] of Object.entries(chosen))
+      assert.ok(environment.includes(`${option}=${value}`));
+    assert.equal(await tagAtEnd(child), tagUnder([...young, growth]));
+  });
+
+  test('where the system lets it start no program, not even itself, it goes on as it is', async (t) => {
+    const sandbox = ['--permission', '--allow-fs-read=*', '--allow-fs-write=*', '--allow-net'];
+    const { child, words } = await startByItself(t, {}, {}, sandbox);
+    assert.deepEqual(words.slice(1, words.indexOf(main)), sandbox);
+    child.kill('SIGTERM');
+    assert.deepEqual(await once(child, 'exit'), [0, null]);
+  });
+
+  test('what npm ci keeps compiled is what the commands take, and serve with its own flags', async (t) => {
+    const kept = tempFolder(t);
+    const { prepare } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).scripts;
+    const script = /node (\S+)/.exec(prepare)?.[1] ?? '';
+    const env = { ...process.env, NODE_COMPILE_CACHE: kept };
+    await ending(spawn(process.execPath, [join(root, script)], { env }));
+    const [only = '', ...others] = readdirSync(kept);
+    assert.deepEqual(others, [], 'serve and the commands do not share what is compiled');
+    assert.ok(readdirSync(join(kept, only)).length > 200);
+    const all = (): readonly string[] => readdirSync(kept, { recursive: true }).map(String).toSorted();
+    const before = all();
+    // Between them the leading process and its workers load all that any `serve` does.
+    const change = { store: 'redis://127.0.0.1:1', workers: 2 };
+    const { child } = await startByItself(t, { NODE_COMPILE_CACHE: kept }, change);
+    child.kill('SIGTERM');
+    await once(child, 'exit');
+    for (const words of [
+      ['check', '--config', configured({})],
+      ['completion', 'bash'],
+      ['keys', 'pattern'],
+    ]) {
+      await run(words, env);
+    }
+    assert.deepEqual(all(), before, 'a start had to compile');
+  });
+
+  test('a log pipe that nobody reads stops neither the traffic nor the end', async (t) => {
+    const routes = [{ path: '/v1/*', methods: ['GET'], body: 'none' }];
+    const gateway = await startOnPipe(t, configured({ routes }));
+    t.after(() => gateway.close());
+    const raw = await openRaw(t, gateway.port);
+    // The pipe is full at 64 KB, and a line has all of the path.
+    const logged = requestBytes(`GET /v1/${'x'.repeat(4000)}`, [['apiKey', demoKey]]);
+    for (let asked = 8; asked <= 40; asked += 8) {
+      raw.write(Buffer.concat(Array.from({ length: 8 }, () => logged)));
+      assert.equal((await raw.responses(asked)).at(-1)?.status, 200);
+    }
+    raw.socket.destroy();
+    const startedAt = performance.now();
+    gateway.child.kill('SIGTERM');
+    assert.deepEqual(await gateway.exited, [0, null]);
+    assert.ok(performance.now() - startedAt < 20_000, `${performance.now() - startedAt} ms`);
+    assert.equal(gateway.errors(), '');
+  });
+
+  test('a log pipe whose reader has gone stops neither the traffic nor the end', async (t) => {
+    const gateway = await startOnPipe(t, configured({}));
+    gateway.close();
+    for (let asked = 0; asked < 20; asked += 1)
+      assert.equal((await exchange(t, gateway.port, name)).status, 200);
+    gateway.child.kill('SIGTERM');
+    assert.deepEqual(await gateway.exited, [0, null]);
+    assert.equal(gateway.errors(), '');
+  });
+});
 
 function endGroup({ pid }: ChildProcess): void {
   try {
@@ -405,82 +500,24 @@ function endGroup({ pid }: ChildProcess): void {
   }
 }
 
-test('it starts with flags under which V8 takes what Node brings along compiled', () => {
-  assert.equal(tagUnder(launch.flags), tagUnder([]));
-});
-
 /** What V8 compares before it takes what was compiled elsewhere. */
 function tagUnder(flags: readonly string[]): string {
   return spawnSync(process.execPath, [...flags, '-p', 'v8.cachedDataVersionTag()']).stdout.toString();
 }
 
-const young = ['--no-minor-gc-task', '--no-allocation-site-pretenuring'];
-const telling = [
-  '--import',
-  'data:text/javascript,import{cachedDataVersionTag}from"v8";process.on("exit",()=>process._rawDebug(cachedDataVersionTag()))',
-];
-
-test('however it is started, it bounds its own memory under the same process id, and once it is ready its heap fills and grows as is good for requests', async (t) => {
-  const { child, words, environment } = await startByItself(t, {}, {}, telling);
-  assert.deepEqual(words.slice(1, 1 + launch.flags.length), launch.flags);
-  assert.ok(words.includes('serve'));
-  assert.ok(environment.includes('MALLOC_ARENA_MAX=1'));
-  assert.equal(await tagAtEnd(child), tagUnder([...young, '--heap-growing-percent=25']));
-});
-
-test('what somebody chose for its memory stays', async (t) => {
-  const growth = '--heap-growing-percent=77';
-  // V8 takes either spelling.
-  const chosen = {
-    NODE_OPTIONS: '--max-old-space-size=2000 --max_semi_space_size=32',
-    MALLOC_ARENA_MAX: '3',
-  };
-  const { child, words, environment } = await startByItself(t, chosen, {}, [growth, ...telling]);
-  const others = launch.flags.filter((flag) => !/old-space|semi-space/.test(flag));
-  assert.deepEqual(words.slice(1, words.indexOf(growth)), others);
-  for (const [option, value] of Object.entries(chosen)) assert.ok(environment.includes(`${option}=${value}`));
-  assert.equal(await tagAtEnd(child), tagUnder([...young, growth]));
-});
-
-test('where the system lets it start no program, not even itself, it goes on as it is', async (t) => {
-  const sandbox = ['--permission', '--allow-fs-read=*', '--allow-fs-write=*', '--allow-net'];
-  const { child, words } = await startByItself(t, {}, {}, sandbox);
-  assert.deepEqual(words.slice(1, words.indexOf(main)), sandbox);
-  child.kill('SIGTERM');
-  assert.deepEqual(await once(child, 'exit'), [0, null]);
-});
-
-async function tagAtEnd(child: ChildProcess): Promise<string> {
+async function tagAtEnd(child: ChildProcess, signal: NodeJS.Signals = 'SIGTERM'): Promise<string> {
   const told = once(child.stderr!, 'data');
-  child.kill('SIGTERM');
+  child.kill(signal);
   return String(await told);
 }
 
-test('what npm ci keeps compiled is what the commands take, and serve with its own flags', async (t) => {
-  const kept = tempFolder(t);
-  const { prepare } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).scripts;
-  const script = /node (\S+)/.exec(prepare)?.[1] ?? '';
-  const env = { ...process.env, NODE_COMPILE_CACHE: kept };
-  spawnSync(process.execPath, [join(root, script)], { env });
-  const [only = '', ...others] = readdirSync(kept);
-  assert.deepEqual(others, [], 'serve and the commands do not share what is compiled');
-  assert.ok(readdirSync(join(kept, only)).length > 200);
-  const all = (): readonly string[] => readdirSync(kept, { recursive: true }).map(String).toSorted();
-  const before = all();
-  // Between them the leading process and its workers load all that any `serve` does.
-  const change = { store: 'redis://127.0.0.1:1', workers: 2 };
-  const { child } = await startByItself(t, { NODE_COMPILE_CACHE: kept }, change);
-  child.kill('SIGTERM');
-  await once(child, 'exit');
-  for (const words of [
-    ['check', '--config', configured({})],
-    ['completion', 'bash'],
-    ['keys', 'pattern'],
-  ]) {
-    spawnSync(process.execPath, [main, ...words], { cwd: folder, env });
-  }
-  assert.deepEqual(all(), before, 'a start had to compile');
-});
+interface StartedByItself {
+  readonly child: ChildProcess;
+  readonly words: readonly string[];
+  readonly environment: readonly string[];
+  /** All of its log so far. */
+  readonly log: () => string;
+}
 
 /** Starts `serve` as a user does, and reads what became of its command line and environment once it is ready. */
 async function startByItself(
@@ -488,7 +525,7 @@ async function startByItself(
   env: Readonly<Record<string, string>>,
   change: Yaml = {},
   flags: readonly string[] = [],
-): Promise<{ child: ChildProcess; words: readonly string[]; environment: readonly string[] }> {
+): Promise<StartedByItself> {
   const child = spawn(process.execPath, [...flags, main, 'serve', '--config', configured(change)], {
     cwd: folder,
     env: { ...process.env, ...env },
@@ -499,7 +536,7 @@ async function startByItself(
   await until(() => stdout.includes('"ready') || child.exitCode !== null);
   assert.equal(child.exitCode, null, 'it ended before it was ready');
   const read = (file: string): string[] => readFileSync(`/proc/${child.pid}/${file}`, 'utf8').split('\0');
-  return { child, words: read('cmdline'), environment: read('environ') };
+  return { child, words: read('cmdline'), environment: read('environ'), log: () => stdout };
 }
 
 /** Starts the gateway with a pipe of ours as its standard output, and reads it up to the ready line. */
@@ -529,32 +566,3 @@ async function startOnPipe(t: { after(undo: () => void): void }, config: string)
   });
   return { child, port, exited, errors: () => errors, close: () => closeSync(reader) };
 }
-
-test('a log pipe that nobody reads stops neither the traffic nor the end', async (t) => {
-  const routes = [{ path: '/v1/*', methods: ['GET'], body: 'none' }];
-  const gateway = await startOnPipe(t, configured({ routes }));
-  t.after(() => gateway.close());
-  const raw = await openRaw(t, gateway.port);
-  // The pipe is full at 64 KB, and a line has all of the path.
-  const logged = requestBytes(`GET /v1/${'x'.repeat(4000)}`, [['apiKey', demoKey]]);
-  for (let asked = 8; asked <= 40; asked += 8) {
-    raw.write(Buffer.concat(Array.from({ length: 8 }, () => logged)));
-    assert.equal((await raw.responses(asked)).at(-1)?.status, 200);
-  }
-  raw.socket.destroy();
-  const startedAt = performance.now();
-  gateway.child.kill('SIGTERM');
-  assert.deepEqual(await gateway.exited, [0, null]);
-  assert.ok(performance.now() - startedAt < 8000, `${performance.now() - startedAt} ms`);
-  assert.equal(gateway.errors(), '');
-});
-
-test('a log pipe whose reader has gone stops neither the traffic nor the end', async (t) => {
-  const gateway = await startOnPipe(t, configured({}));
-  gateway.close();
-  for (let asked = 0; asked < 20; asked += 1)
-    assert.equal((await exchange(t, gateway.port, name)).status, 200);
-  gateway.child.kill('SIGTERM');
-  assert.deepEqual(await gateway.exited, [0, null]);
-  assert.equal(gateway.errors(), '');
-});
