@@ -25,29 +25,27 @@ const over = {
 const get = (path: string): Buffer => requestBytes(`GET ${path}`, [['apiKey', demoKey]]);
 const readyz = async (adminUrl: string): Promise<number> => (await fetch(`${adminUrl}/readyz`)).status;
 
-for (const workers of [1, 2]) {
-  test(`a SIGTERM during the start is heard, with workers: ${workers}`, async (t) => {
-    const folder = tempFolder(t);
-    const file = join(folder, 'gateway.yaml');
-    execFileSync('mkfifo', [file]);
-    const words = [process.execPath, main, 'serve', '--config', '/dev/stdin'];
-    const child = spawn('sh', ['-c', 'exec "$@" < gateway.yaml', 'sh', ...words], {
-      cwd: folder,
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    t.after(() => child.kill('SIGKILL'));
-    const exited = once(child, 'exit');
-    const log = wholeText(child.stdout);
-    const config = await open(file, 'w');
-    // More than waits in a pipe, so that it is written as soon as it is read.
-    await config.writeFile(`#${' '.repeat(200_000)}\n`);
-    child.kill('SIGTERM');
-    await config.writeFile(stringify({ ...baseConfig('http://127.0.0.1:9', folder), workers }));
-    await config.close();
-    assert.deepEqual(await exited, [0, null]);
-    assert.match(await log, /"ready.*"stopping.*"stopped"/s);
+test('a SIGTERM during the start is heard', async (t) => {
+  const folder = tempFolder(t);
+  const file = join(folder, 'gateway.yaml');
+  execFileSync('mkfifo', [file]);
+  const words = [process.execPath, main, 'serve', '--config', '/dev/stdin'];
+  const child = spawn('sh', ['-c', 'exec "$@" < gateway.yaml', 'sh', ...words], {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'inherit'],
   });
-}
+  t.after(() => child.kill('SIGKILL'));
+  const exited = once(child, 'exit');
+  const log = wholeText(child.stdout);
+  const config = await open(file, 'w');
+  // More than waits in a pipe, so that it is written as soon as it is read.
+  await config.writeFile(`#${' '.repeat(200_000)}\n`);
+  child.kill('SIGTERM');
+  await config.writeFile(stringify(baseConfig('http://127.0.0.1:9', folder)));
+  await config.close();
+  assert.deepEqual(await exited, [0, null]);
+  assert.match(await log, /"ready.*"stopping.*"stopped"/s);
+});
 
 test('on SIGTERM readiness goes at once, the port and idle connections close, of pipelined requests every one that is at work is answered and none begun behind the last, an answer that streams ends whole, and the exit is 0', async (t) => {
   const upstream = await startRecordingUpstream(t);
