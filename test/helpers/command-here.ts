@@ -8,19 +8,30 @@ import type { CliRun } from './run-cli.ts';
  * Runs `gatehouse` with these words within this process, for what does not depend on there being another: it says and does the
  * same without the start. They take turns, because a process has one standard output. What keeps a process from ending keeps this
  * one from it too. Of `serve` only a start that fails can be asked for, and its log goes to the standard output of this process.
+ * Calls back with all that it has written to standard error, whenever that is more.
  */
-export function commandHere(words: readonly string[], input = ''): Promise<CliRun> {
-  const run = last.then(() => runHere(words, input));
+export function commandHere(
+  words: readonly string[],
+  input = '',
+  onStderr?: (written: string) => void,
+): Promise<CliRun> {
+  const run = last.then(() => runHere(words, input, onStderr));
   last = run.catch(() => undefined);
   return run;
 }
 
 let last: Promise<unknown> = Promise.resolve();
 
-async function runHere(words: readonly string[], input: string): Promise<CliRun> {
+async function runHere(
+  words: readonly string[],
+  input: string,
+  onStderr?: (written: string) => void,
+): Promise<CliRun> {
   // A log is written to the file itself.
   const stdout = Object.assign(new PassThrough(), { fd: process.stdout.fd });
   const stderr = new PassThrough();
+  let said = '';
+  stderr.on('data', (chunk: Buffer) => onStderr?.((said += chunk.toString())));
   const written = Promise.all([text(stdout), text(stderr)]);
   const { exitCode } = process;
   const forget = rememberListeners();
