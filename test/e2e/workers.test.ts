@@ -37,6 +37,9 @@ const over: Yaml = {
     { id: 'demo', plan: 'free', secret: demoKey },
     { id: 'few', plan: 'few', secret: quotaKey },
   ],
+  // Answers are held back for as long as another gateway takes to start.
+  upstreams: { recognition: { timeouts: { response: '10m' } } },
+  drain: { timeout: '10m' },
   routes: [{ path: '/v1/*', methods: ['GET'], body: 'none' }],
   log: { level: 'debug' },
 };
@@ -77,7 +80,7 @@ const [onFile, brief] = await Promise.all([
   startGateway({ after }, overlay(over, { store: `sqlite:${filled}`, drain: { delay: '1m' } }), {
     upstream: upstream.url,
   }),
-  startGateway({ after }, { ...over, drain: { delay: '0s', timeout: '1s' } }, { upstream: upstream.url }),
+  startGateway({ after }, overlay(over, { drain: { timeout: '1s' } }), { upstream: upstream.url }),
 ]);
 const get = (path: string): Buffer => requestBytes(`GET ${path}`, [['apiKey', demoKey]]);
 
@@ -409,7 +412,7 @@ test('a drain waits for what every worker has in flight, also for one that is st
   await until(() => refuses(gateway.port));
   next = await startGateway(
     { after: (undo) => void undone.push(undo) },
-    { ...over, listen: `127.0.0.1:${gateway.port}`, drain: { delay: '1m' } },
+    overlay(over, { listen: `127.0.0.1:${gateway.port}`, drain: { delay: '1m' } }),
     { upstream: upstream.url, env: { NODE_OPTIONS: leaderFaultsOnSignal } },
   );
   for (const answer of waiting) answer();

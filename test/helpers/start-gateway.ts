@@ -1,7 +1,9 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { finished } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 import { launch } from '../../src/commands/relaunch.ts';
@@ -43,6 +45,7 @@ export interface Gateway {
   inFlight(): Promise<number>;
   /** Sends the signal, SIGTERM by default, and waits for the end. */
   stop(signal?: NodeJS.Signals): Promise<Exit>;
+  /** Resolves when the process has ended and all of its log is here. */
   readonly exited: Promise<Exit>;
 }
 
@@ -84,9 +87,7 @@ export async function startGateway(
     env: { ...launch.environment, ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const exited = new Promise<Exit>((resolve) => {
-    child.once('exit', (code, signal) => resolve({ code, signal }));
-  });
+  const exited = endOf(child);
   t.after(async () => {
     child.kill('SIGKILL');
     await exited;
@@ -193,6 +194,13 @@ function collectOutput(child: ChildProcess): { logs: () => LogLine[]; text: () =
     return [...parsed];
   };
   return { logs, text: () => stdout + stderr };
+}
+
+/** Its last lines may still be on their way. Nobody but it writes there: what workers log goes through it. */
+async function endOf(child: ChildProcess): Promise<Exit> {
+  const [code, signal] = (await once(child, 'exit')) as [Exit['code'], Exit['signal']];
+  if (child.stdout) await finished(child.stdout).catch(() => undefined);
+  return { code, signal };
 }
 
 function parseLine(line: string): LogLine[] {
