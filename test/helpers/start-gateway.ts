@@ -58,6 +58,9 @@ export interface GatewayOptions {
   readonly filesMax?: number;
 }
 
+/** A start is the most work that a test asks of a busy machine. A gateway that fails to start ends, and is not waited for. */
+const longestStartMs = 180_000;
+
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
 /** The key of the base configuration. */
@@ -96,6 +99,7 @@ export async function startGateway(
   const output = collectOutput(child);
   const ready = await until(() => output.logs().find(isReady) ?? (hasEnded(child) || undefined), {
     what: 'ready',
+    within: longestStartMs,
   }).catch((cause: unknown) => {
     throw new Error(`the gateway did not become ready\n${output.text()}`, { cause });
   });
