@@ -6,18 +6,32 @@ export function peakMegabytes(pid: number): number {
   return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024;
 }
 
-/** Whether a process of ours holds this text in its own memory, as the bytes of its characters or in UTF-16. */
-export function holdsInMemory(pid: number, text: string): boolean {
-  const forms = [Buffer.from(text), Buffer.from(text, 'utf16le')];
-  const memory = openSync(`/proc/${pid}/mem`, 'r');
-  try {
-    return writableRanges(pid).some(([start, end]) => {
-      const bytes = readRange(memory, start, end);
-      return forms.some((form) => bytes.includes(form));
-    });
-  } finally {
-    closeSync(memory);
-  }
+/**
+ * Searches the own memory of a process of ours for any of these texts, as the bytes of their characters or in UTF-16, as often as it
+ * is called, and says which it has found.
+ */
+export function searchMemory(pid: number, texts: readonly string[]): () => string | undefined {
+  const forms = texts.flatMap((text) => [
+    { text, bytes: Buffer.from(text) },
+    { text, bytes: Buffer.from(text, 'utf16le') },
+  ]);
+  // It is looked at first where something was found before: to look at all of it takes a tenth of a second.
+  let foundAt: number | undefined;
+  return () => {
+    const memory = openSync(`/proc/${pid}/mem`, 'r');
+    try {
+      const ranges = writableRanges(pid);
+      for (const [start, end] of [...ranges.filter(([at]) => at === foundAt), ...ranges]) {
+        const bytes = readRange(memory, start, end);
+        const found = forms.find((form) => bytes.includes(form.bytes));
+        foundAt = start;
+        if (found !== undefined) return found.text;
+      }
+      return undefined;
+    } finally {
+      closeSync(memory);
+    }
+  };
 }
 
 function writableRanges(pid: number): readonly (readonly [start: number, end: number])[] {
