@@ -40,11 +40,12 @@ const yaml: Yaml = {
   ],
   // Many of the calls here are refused, from one address.
   auth: { guessing: { enabled: false } },
+  // A store that is silent is asked nowhere here.
+  storeDeadline: '10s',
 };
 
 interface Gateways {
-  /** Two, where the test asks for no other number. */
-  readonly gateways: readonly [Gateway, ...Gateway[]];
+  readonly gateways: readonly [Gateway, Gateway];
   readonly book: KeyBook;
 }
 
@@ -52,7 +53,7 @@ const folder = tempFolder({ after });
 const onSqlite = await open({ after }, `sqlite:${join(folder, 'g.db')}`);
 const adminToken = 'reader-token-0123456789';
 const onRedis = await open({ after }, `${redis.url}?prefix=${randomUUID()}:`, {
-  over: { admin: { token: adminToken } },
+  admin: { token: adminToken },
 });
 
 describe('two gateways see every change of a key within a second', { concurrency: true }, () => {
@@ -202,29 +203,6 @@ test('the log says why a key was not valid, and which it was, and the client get
   assert.equal(answers.size, 1, [...answers].join('\n\n'));
 });
 
-test('who tries keys is slowed down, and a valid key from the same address is not', async (t) => {
-  const auth = { guessing: { failures: 5, per: '1m' } };
-  const { gateways, book } = await open(t, `sqlite:${join(tempFolder(t), 'g.db')}`, {
-    count: 1,
-    over: { auth },
-  });
-  const [gateway] = gateways;
-  const { secret } = await book.create({ plan: 'free' }, by);
-  const statuses = [];
-  for (let round = 0; round < 8; round += 1) statuses.push(await call(gateway, randomUUID()));
-  assert.deepEqual(statuses, [401, 401, 401, 401, 401, 429, 429, 429]);
-  assert.equal(await call(gateway, secret), 200);
-  const answer = await fetch(gateway.url + namePath, { method: 'POST', headers: { apiKey: 'wrong' } });
-  assert.match(answer.headers.get('retry-after') ?? '', /^[1-5]?\d$|^60$/);
-  assert.equal(answer.headers.get('x-gatehouse-refusal'), 'too_many_failures');
-  const lines = () => gateway.logs().filter(({ msg }) => String(msg).includes('guessing'));
-  await until(() => lines().length > 0);
-  assert.equal(lines().length, 1);
-  assert.equal(lines()[0]?.['network'], '127.0.0.1');
-  const metrics = await gateway.metrics();
-  assert.match(metrics, /gatehouse_key_failures_total\{slowed="yes"\} 4/);
-});
-
 test('keys move to another store with all that they have, and their secrets work there', async (t) => {
   const file = join(tempFolder(t), 'from.yaml');
   const store = `${redis.url}?prefix=${randomUUID()}:`;
@@ -360,7 +338,7 @@ test('the command line leads a key through its life, and shows each secret once'
       outputs.push(run.stdout, run.stderr);
       return run;
     };
-  // As processes of their own those that make something, hear something, or take something away; the others say the same here.
+  // As processes of their own one that says something, and one that hears something; the others say the same here.
   const [keys, keysHere] = [keysBy(runCli), keysBy(commandHere)];
   const secrets: string[] = [];
   const made = await keys(['create', '--plan', 'free', '--name', 'build', '--quiet', '--id', 'k1']);
@@ -369,7 +347,7 @@ test('the command line leads a key through its life, and shows each secret once'
   secrets.push(made.stdout.trim());
   assert.equal(await call(gateway, secrets[0]!), 200);
 
-  const rotated = await keys(['rotate', 'k1', '--overlap', '24h']);
+  const rotated = await keysHere(['rotate', 'k1', '--overlap', '24h']);
   assert.match(rotated.stderr, /The secrets before it work until \d{4}-.* at the latest\./);
   secrets.push(rotated.stdout.trim());
   for (const secret of secrets) assert.equal(await call(gateway, secret), 200);
@@ -441,7 +419,7 @@ test('the command line leads a key through its life, and shows each secret once'
   assert.deepEqual([verified.code, verified.stdout.startsWith('valid: key k1')], [0, true]);
   assert.equal((await keysHere(['verify', '--quiet'], 'nothing')).code, 1);
   await keysHere(['update', 'k1', '--plan', 'paid', '--label', 'team=x', '--expires', '90d']);
-  assert.equal((await keys(['revoke', 'k1', '--yes'])).code, 0);
+  assert.equal((await keysHere(['revoke', 'k1', '--yes'])).code, 0);
   await until(async () => (await call(gateway, secrets[0]!)) === 401);
   const looks = [
     ['list'],
@@ -503,20 +481,16 @@ test('the command line leads a key through its life, and shows each secret once'
   }
 });
 
-async function open(
-  t: Scene,
-  store: string,
-  { count = 2, over = {} }: { readonly count?: number; readonly over?: Yaml } = {},
-): Promise<Gateways> {
+async function open(t: Scene, store: string, over: Yaml = {}): Promise<Gateways> {
   const start = () => startGateway(t, { ...yaml, store, ...over }, { upstream: upstream.url });
-  const [one, ...others] = await Promise.all([start(), ...Array.from({ length: count - 1 }, start)]);
-  return { gateways: [one, ...others], book: await openBook(t, one.configFile) };
+  const gateways = await Promise.all([start(), start()]);
+  return { gateways, book: await openBook(t, gateways[0].configFile) };
 }
 
 /** The keys of the store that the configuration names. */
 async function openBook(t: Scene, configFile: string): Promise<KeyBook> {
   const config = loadConfig(configFile, {});
-  const opened = await openStore(config.store, { deadlineMs: 2_000 });
+  const opened = await openStore(config.store, { deadlineMs: 10_000 });
   t.after(() => opened.close());
   return createKeyBook({ store: opened.keys, rules: createKeyRules(config), now: Date.now });
 }
