@@ -4,6 +4,7 @@ import { after, test } from 'node:test';
 import { createAdminClient } from '../helpers/admin-client.ts';
 import { browse } from '../helpers/browse.ts';
 import { listen } from '../helpers/listen.ts';
+import { away, openAdmin } from '../helpers/open-admin.ts';
 import { until, type Scene } from '../helpers/poll.ts';
 import { startRecordingUpstream } from '../helpers/recording-upstream.ts';
 import { namePath, startGateway } from '../helpers/start-gateway.ts';
@@ -299,22 +300,22 @@ test('what a proxy answers in place of the gateway says nothing about its readin
 });
 
 test('whether the gateway is ready stands at the top, and a lost connection is told', async (t) => {
-  const other = await startGateway(t, { admin: { token: writer } });
-  const visitor = await browse(t, other.adminUrl);
+  const { url, listener } = await openAdmin(t, `{ token: ${writer} }`);
+  const visitor = await browse(t, url);
   await visitor.sees('Not ready');
-  await visitor.sees('no target of upstream recognition can be reached');
+  await visitor.sees(away);
   await visitor.fill('Admin token', writer);
   await visitor.click('Sign in');
   await visitor.sees('No keys here');
-  await other.stop('SIGKILL');
+  await listener.close();
   await visitor.click('Create a key');
   await visitor.click('Create');
   await visitor.sees('The gateway cannot be reached. It can be asked again as it is: it is done once');
 });
 
 test('without a token in the configuration the page says what the API says, and asks for none', async (t) => {
-  const other = await startGateway(t);
-  const visitor = await browse(t, other.adminUrl);
+  const { url } = await openAdmin(t, '{ listen: "127.0.0.1:9090" }');
+  const visitor = await browse(t, url);
   await visitor.sees('set admin.token or admin.tokens in the configuration, and restart');
   assert.equal(visitor.window.document.querySelectorAll('input').length, 0);
 });

@@ -1,76 +1,12 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
-import { test, type TestContext } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { createAdmin, listenAdmin } from '../../../src/admin/admin.ts';
-import { loadConfig } from '../../../src/config/load-config.ts';
-import { openStore } from '../../../src/stores/open-store.ts';
-import { createLogger } from '../../../src/telemetry/log.ts';
-import { writeTemporary } from '../../helpers/config-file.ts';
+import { adminToken as token, away, emptyConfig, openAdmin } from '../../helpers/open-admin.ts';
 import { until } from '../../helpers/poll.ts';
 import { openRaw, requestBytes, type RawSocket } from '../../helpers/raw-socket.ts';
-import { tempFolder } from '../../helpers/temp-folder.ts';
-
-const token = 'a-token-of-enough-letters';
-const rest = `plans: { free: {} }
-upstreams: { a: { targets: ["http://127.0.0.1:9000"] } }
-routes: [{ path: /x, methods: [GET], upstream: a }]
-`;
-
-const away = 'the store does not answer';
-
-/** `before` is waited for at each call to the store. */
-async function listen(t: TestContext, admin: string, before = async (): Promise<void> => undefined) {
-  const read = (text: string) => loadConfig(writeTemporary(t, `admin: ${admin}\n${text}`), {});
-  const present = { config: read(rest) };
-  const { config } = present;
-  const store = await openStore({ kind: 'sqlite', path: join(tempFolder(t), 'g.db') });
-  const keys = new Proxy(store.keys, {
-    get:
-      (target, name) =>
-      async (...details: unknown[]) => {
-        await before();
-        const call = Reflect.get(target, name) as (...given: unknown[]) => unknown;
-        return Reflect.apply(call, target, details);
-      },
-  });
-  const printed = { pages: 0 };
-  const lines: string[] = [];
-  const listener = await listenAdmin(
-    createAdmin({
-      configInForce: () => present.config,
-      store: config.admin.tokens.length === 0 ? undefined : { keys, ledger: store.ledger },
-      logger: createLogger('info', { write: (line) => void lines.push(line) }),
-      readiness: { check: async () => ({ ready: false, readyWithoutStore: true, reasons: [away] }) },
-      metrics: {
-        registry: {
-          contentType: 'text/plain; version=0.0.4; charset=utf-8',
-          metrics: async () => `numbers ${(printed.pages += 1)}\n`,
-        },
-      },
-    }),
-    { host: '127.0.0.1', port: 0 },
-  );
-  t.after(async () => {
-    await listener.close();
-    await store.close();
-  });
-  const url = `http://127.0.0.1:${listener.address.port}`;
-  const get = (path: string, headers: Readonly<Record<string, string>> = {}) =>
-    fetch(url + path, { headers });
-  const reload = (text: string): void => {
-    present.config = read(text);
-  };
-  const makeKey = () => {
-    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-    return fetch(`${url}/v1/keys`, { method: 'POST', headers, body: '{"plan":"free"}' });
-  };
-  const told = () => lines.map((line) => JSON.parse(line) as Record<string, unknown>);
-  return { url, get, listener, printed, lines, told, reload, makeKey };
-}
 
 test('without a token keys cannot be administered, and the answer says how they can', async (t) => {
-  const { get, url } = await listen(t, '{ listen: "127.0.0.1:9090" }');
+  const { get, url } = await openAdmin(t, '{ listen: "127.0.0.1:9090" }');
   for (const path of ['/v1/keys', '/v1/pattern', '/v1/nothing']) {
     for (const headers of [{}, { authorization: `Bearer ${token}` }]) {
       const answer = await get(path, headers);
@@ -95,7 +31,7 @@ test('without a token keys cannot be administered, and the answer says how they 
 });
 
 test('on any other address than loopback any Host will do: probes and load balancers have names of their own', async (t) => {
-  const { url } = await listen(t, `{ listen: "0.0.0.0:9090", token: ${token} }`);
+  const { url } = await openAdmin(t, `{ listen: "0.0.0.0:9090", token: ${token} }`);
   const { port } = new URL(url);
   const { request } = await import('node:http');
   const status = await new Promise((resolve, reject) => {
@@ -111,7 +47,7 @@ test('on any other address than loopback any Host will do: probes and load balan
 });
 
 test('the readiness leaves out the store for those who say so, and what is misspelt is refused', async (t) => {
-  const { get } = await listen(t, '{ listen: "127.0.0.1:9090" }');
+  const { get } = await openAdmin(t, '{ listen: "127.0.0.1:9090" }');
   const told = async (path: string): Promise<unknown> => {
     const answer = await get(path);
     return [answer.status, await answer.json()];
@@ -133,7 +69,7 @@ test('the readiness leaves out the store for those who say so, and what is missp
 
 for (const target of ['GET /livez', 'POST /livez', 'GET /metrics', 'GET /openapi.json', 'GET /v1/keys']) {
   test(`who sends a body with ${target} and never ends it is answered, and cut`, async (t) => {
-    const { url } = await listen(t, '{ listen: "127.0.0.1:9090" }');
+    const { url } = await openAdmin(t, '{ listen: "127.0.0.1:9090" }');
     const client = await openRaw(t, Number(new URL(url).port));
     client.write(requestBytes(target, [['Content-Length', '1000']], 'half'));
     assert.equal((await client.responses(1)).length, 1);
@@ -163,7 +99,7 @@ for (const { name, bytes, error } of [
   },
 ]) {
   test(`what cannot be read is refused in the words of the API, and the listener lives: ${name}`, async (t) => {
-    const { url, get } = await listen(t, `{ token: ${token} }`);
+    const { url, get } = await openAdmin(t, `{ token: ${token} }`);
     const client = await openRaw(t, Number(new URL(url).port));
     client.write(bytes);
     const [answer] = await client.responses(1);
@@ -173,7 +109,7 @@ for (const { name, bytes, error } of [
 }
 
 test('what cannot be read behind a request that waits for its answer is not answered in its place', async (t) => {
-  const { url } = await listen(t, `{ token: ${token} }`);
+  const { url } = await openAdmin(t, `{ token: ${token} }`);
   const client = await openRaw(t, Number(new URL(url).port));
   const headers = chunkedImport.slice(0, 2);
   client.write(Buffer.concat([requestBytes('GET /v1/keys', headers), Buffer.from('\x16\x03\r\n\r\n')]));
@@ -182,7 +118,7 @@ test('what cannot be read behind a request that waits for its answer is not answ
 });
 
 test('what cannot be read of a request that is answered already gets no answer of its own, and what comes behind it does', async (t) => {
-  const { url } = await listen(t, `{ token: ${token} }`);
+  const { url } = await openAdmin(t, `{ token: ${token} }`);
   for (const { rest: late, statuses } of [
     { rest: 'no chunk\r\n', statuses: [405] },
     { rest: '0\r\n\r\nno request\r\n\r\n', statuses: [405, 400] },
@@ -201,7 +137,7 @@ test('what cannot be read of a request that is answered already gets no answer o
 });
 
 test('connections on which nothing is asked give way to those that come, and an import under way does not', async (t) => {
-  const { url, get } = await listen(t, `{ token: ${token} }`);
+  const { url, get } = await openAdmin(t, `{ token: ${token} }`);
   const port = Number(new URL(url).port);
   const importing = await openRaw(t, port);
   const rows = 'secret,plan\nforeign-key-00000001,free\n';
@@ -228,7 +164,7 @@ test('connections on which nothing is asked give way to those that come, and an 
 });
 
 test('clients that are refused and go on sending keep no probe out', async (t) => {
-  const { url, get } = await listen(t, `{ token: ${token} }`);
+  const { url, get } = await openAdmin(t, `{ token: ${token} }`);
   const half = [
     ['Host', 'localhost'],
     ['Connection', 'close'],
@@ -243,7 +179,7 @@ test('clients that are refused and go on sending keep no probe out', async (t) =
 });
 
 test('a gateway that stops takes no more changes, and goes on with its probes', async (t) => {
-  const { get, listener } = await listen(t, `{ token: ${token} }`);
+  const { get, listener } = await openAdmin(t, `{ token: ${token} }`);
   const headers = { authorization: `Bearer ${token}` };
   assert.equal((await get('/v1/keys', headers)).status, 200);
   await listener.drain();
@@ -254,7 +190,7 @@ test('a gateway that stops takes no more changes, and goes on with its probes', 
 
 test('a gateway that stops waits for a change that is under way', async (t) => {
   const [begun, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const { get, listener, makeKey } = await listen(t, `{ token: ${token} }`, () => {
+  const { get, listener, makeKey } = await openAdmin(t, `{ token: ${token} }`, () => {
     begun.resolve();
     return held.promise;
   });
@@ -270,7 +206,7 @@ test('a gateway that stops waits for a change that is under way', async (t) => {
 });
 
 test('a fault of our own is told to the log alone', async (t) => {
-  const { get, lines, told, makeKey } = await listen(t, `{ token: ${token} }`, () =>
+  const { get, lines, told, makeKey } = await openAdmin(t, `{ token: ${token} }`, () =>
     Promise.reject(new Error('what only we know')),
   );
   const answers = [await get('/v1/keys', { authorization: `Bearer ${token}` }), await makeKey()];
@@ -291,7 +227,7 @@ test('a fault of our own is told to the log alone', async (t) => {
 });
 
 test('the line of a change that is refused names its key only if there is one', async (t) => {
-  const { url, told, makeKey } = await listen(t, `{ token: ${token} }`);
+  const { url, told, makeKey } = await openAdmin(t, `{ token: ${token} }`);
   const { key } = (await (await makeKey()).json()) as { key: { id: string } };
   const headers = { authorization: `Bearer ${token}`, 'if-match': '"9"' };
   for (const id of [key.id, 'perhaps-a-secret'])
@@ -307,15 +243,15 @@ test('the line of a change that is refused names its key only if there is one', 
 });
 
 test('after a reload a key is made for the plans there are then, and a refusal is no fault', async (t) => {
-  const { makeKey, reload, lines } = await listen(t, `{ token: ${token} }`);
+  const { makeKey, reload, lines } = await openAdmin(t, `{ token: ${token} }`);
   assert.equal((await makeKey()).status, 201);
-  reload(rest.replace('free', 'paid'));
+  reload(emptyConfig.replace('free', 'paid'));
   assert.equal((await makeKey()).status, 422);
   assert.doesNotMatch(lines.join(), /fault/);
 });
 
 test('a gateway that stops ends an import that is under way, which says how far it got', async (t) => {
-  const { url, listener } = await listen(t, `{ token: ${token} }`);
+  const { url, listener } = await openAdmin(t, `{ token: ${token} }`);
   let draining: Promise<void> | undefined;
   async function* lines(): AsyncGenerator<Uint8Array> {
     yield Buffer.from('secret,plan\nforeign-key-00000001,free\n');
@@ -352,7 +288,7 @@ const halves: readonly { target: string; type: string; half: string }[] = [
 
 for (const { target, type, half } of halves) {
   test(`a gateway that stops waits for no client that has sent half of its ${type} for ${target}`, async (t) => {
-    const { get, listener } = await listen(t, `{ token: ${token} }`);
+    const { get, listener } = await openAdmin(t, `{ token: ${token} }`);
     const client = await openRaw(t, listener.address.port);
     client.write(
       requestBytes(`POST ${target}`, [
@@ -382,7 +318,7 @@ const expectations: readonly [name: string, line: string, expect: string, contin
 
 for (const [name, version, expect, continues] of expectations) {
   test(`${name} is ${continues ? '' : 'not '}told to go on with the body`, async (t) => {
-    const { listener } = await listen(t, `{ token: ${token} }`);
+    const { listener } = await openAdmin(t, `{ token: ${token} }`);
     const client = await openRaw(t, listener.address.port);
     const headers = ['Host: localhost', `Authorization: Bearer ${token}`, 'Content-Type: application/json'];
     const head = [`POST /v1/verify ${version}`, ...headers, 'Content-Length: 2', `Expect: ${expect}`];
@@ -393,13 +329,13 @@ for (const [name, version, expect, continues] of expectations) {
 }
 
 test('a token of the role read sees the metrics', async (t) => {
-  const { get } = await listen(t, `{ tokens: [{ name: prometheus, token: ${token} }] }`);
+  const { get } = await openAdmin(t, `{ tokens: [{ name: prometheus, token: ${token} }] }`);
   assert.equal((await get('/metrics', { authorization: `bearer ${token}` })).status, 200);
   assert.equal((await get('/metrics')).status, 401);
 });
 
 test('the metrics are printed once for all who ask in one turn, and anew for the next', async (t) => {
-  const { url, get, printed } = await listen(t, '{ listen: "127.0.0.1:9090" }');
+  const { url, get, printed } = await openAdmin(t, '{ listen: "127.0.0.1:9090" }');
   const client = await openRaw(t, Number(new URL(url).port));
   const request = requestBytes('GET /metrics', [['Host', 'localhost']]);
   client.write(Buffer.concat(Array.from({ length: 8 }, () => Buffer.from(request))));

@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
-import { exchange, requestBytes } from '../helpers/raw-socket.ts';
-import { demoKey, startGateway } from '../helpers/start-gateway.ts';
+import { adminToken as token, openAdmin } from '../../helpers/open-admin.ts';
+import { exchange, requestBytes } from '../../helpers/raw-socket.ts';
 
-const token = 'a-token-of-enough-letters';
-const gateway = await startGateway({ after }, { admin: { token }, workers: 2 });
-const port = Number(new URL(gateway.adminUrl).port);
+const { url: adminUrl } = await openAdmin({ after }, `{ token: ${token} }`);
+const port = Number(new URL(adminUrl).port);
 const host = ['Host', `127.0.0.1:${port}`] as const;
 
-const folder = new URL('../../src/admin/console/page/', import.meta.url);
+const folder = new URL('../../../src/admin/console/page/', import.meta.url);
 const names = readdirSync(folder);
 const files = names.map((name) => ({ name, path: name === 'page.html' ? '/' : `/console/${name}` }));
 const types: Readonly<Record<string, string>> = {
@@ -72,13 +71,6 @@ for (const { name, path } of files) {
       assert.equal((JSON.parse(answer.text) as { code: string }).code, 'misdirected');
     }
   });
-
-  test(`${path} is not on the public port`, async (t) => {
-    const bare = await exchange(t, gateway.port, requestBytes(`GET ${path}`));
-    assert.equal(bare.status, 401);
-    const keyed = await exchange(t, gateway.port, requestBytes(`GET ${path}`, [['apiKey', demoKey]]));
-    assert.equal(keyed.status, 404);
-  });
 }
 
 test('a query is passed over; any other spelling of a path is none of the page', async (t) => {
@@ -108,10 +100,10 @@ test('a query is passed over; any other spelling of a path is none of the page',
 
 test('the API still wants a token, and what a browser sends by itself is none', async () => {
   for (const headers of [{}, { cookie: `token=${token}` }, { authorization: `Basic ${token}` }]) {
-    const answer = await fetch(`${gateway.adminUrl}/v1/keys`, { headers });
+    const answer = await fetch(`${adminUrl}/v1/keys`, { headers });
     assert.equal(answer.status, 401);
   }
-  const inUrl = await fetch(`${gateway.adminUrl}/v1/keys?token=${token}&access_token=${token}`);
+  const inUrl = await fetch(`${adminUrl}/v1/keys?token=${token}&access_token=${token}`);
   assert.equal(inUrl.status, 401);
 });
 
@@ -123,10 +115,10 @@ test('the page refers only to files that are served, and every file is one that 
   const led = references
     .filter(({ to }) => !to.startsWith('#'))
     .map(({ name, to }) => {
-      const base = new URL(name === 'page.html' ? '/' : '/console/', gateway.adminUrl);
+      const base = new URL(name === 'page.html' ? '/' : '/console/', adminUrl);
       return new URL(to, base).href;
     });
-  const served = files.filter(({ path }) => path !== '/').map(({ path }) => gateway.adminUrl + path);
+  const served = files.filter(({ path }) => path !== '/').map(({ path }) => adminUrl + path);
   assert.deepEqual([...new Set(led)].toSorted(), served.toSorted());
 });
 
