@@ -8,7 +8,12 @@ import { exchange, openRaw, requestBytes, type RawSocket } from '../helpers/raw-
 import { startGateway } from '../helpers/start-gateway.ts';
 
 const writer = 'writer-token-0123456789';
-const gateway = await startGateway({ after }, { admin: { token: writer }, plans: { free: {}, paid: {} } });
+/** What it refuses it refuses also where Node was told to be lenient. */
+const gateway = await startGateway(
+  { after },
+  { admin: { token: writer }, plans: { free: {}, paid: {} } },
+  { env: { NODE_OPTIONS: '--insecure-http-parser' } },
+);
 const ask = await createAdminClient(gateway.adminUrl, writer);
 const port = Number(new URL(gateway.adminUrl).port);
 const { key } = (await ask('POST', '/v1/keys', { body: { id: 'k1', plan: 'free' } })).body;
@@ -465,15 +470,11 @@ test('a client that has sent all of an import and leaves before it is done is no
 /** Waits for the end of a connection on which the client goes on sending: silence would end it anyway. */
 async function isCut(client: RawSocket): Promise<void> {
   const sending = setInterval(() => client.write('1\r\nx\r\n'), 20);
-  await until(() => client.closed, { within: 15_000 }).finally(() => clearInterval(sending));
+  await until(() => client.closed).finally(() => clearInterval(sending));
 }
 
-test('a request that can be read in two ways is refused, also where Node was told to be lenient', async (t) => {
-  const env = { NODE_OPTIONS: '--insecure-http-parser' };
-  const lenient = await startGateway(t, { admin: { token: writer } }, { env });
+test('a request that can be read in two ways is refused', async (t) => {
   const framings = [['Content-Length', '5'], ['Transfer-Encoding', 'chunked'], json] as const;
   const bytes = raw('POST /v1/keys', framings, 'f\r\n{"plan":"free"}\r\n0\r\n\r\n');
-  for (const url of [gateway.adminUrl, lenient.adminUrl]) {
-    assert.equal((await exchange(t, Number(new URL(url).port), bytes)).status, 400);
-  }
+  assert.equal((await exchange(t, port, bytes)).status, 400);
 });

@@ -62,16 +62,12 @@ for (const [lane, bytes] of Object.entries({ buffered: 10, streamed: 100_000 }))
   });
 }
 
-test('a gateway that starts with fewer files than its connections may need says so once, and with as many nothing', async (t) => {
-  const enough = { limits: { connections: 100 }, upstreams: { recognition: { connections: 10 } } };
-  const other = await startGateway(t, enough, { filesMax: 400 });
-  const doubts = [gateway, other].map((one) =>
-    one
-      .logs()
-      .filter(({ filesMax }) => filesMax !== undefined)
-      .map(({ level, filesMax, needed }) => [level, filesMax, needed]),
+test('a gateway that starts with fewer files than its connections may need says so once', () => {
+  const doubts = gateway.logs().filter(({ filesMax }) => filesMax !== undefined);
+  assert.deepEqual(
+    doubts.map(({ level, filesMax, needed }) => [level, filesMax, needed]),
+    [['warn', allFiles, 10_210]],
   );
-  assert.deepEqual(doubts, [[['warn', allFiles, 10_210]], []]);
 });
 
 const answered = new WeakMap<RawSocket, number>();
