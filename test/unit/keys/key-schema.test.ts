@@ -28,9 +28,13 @@ const rules = {
   staticKeys: [],
 };
 
+/** As the unit 'binary', for which a table of them all is made each time. */
+const anyCharacter = fc
+  .oneof(fc.integer({ min: 0, max: 0xd7ff }), fc.integer({ min: 0xe000, max: 0x10ffff }))
+  .map((point) => String.fromCodePoint(point));
 const word = fc.oneof(
   fc.string({ maxLength: 250 }),
-  fc.string({ maxLength: 250, unit: 'binary' }),
+  fc.string({ maxLength: 250, unit: anyCharacter }),
   fc.constantFrom('free', 'names', '10.0.0.0/8', '2027-01-01', 'm'),
 );
 const anything = fc.oneof(
@@ -79,9 +83,9 @@ test('what the code takes of a key, the document takes too', () => {
       taken += 1;
       assert.ok(fitsChange?.(written), `${JSON.stringify(written)}: ${JSON.stringify(fitsChange?.errors)}`);
     }),
-    { numRuns: 10_000 },
+    { numRuns: 5000 },
   );
-  assert.ok(taken > 1000, `only ${taken} were taken at all`);
+  assert.ok(taken > 500, `only ${taken} were taken at all`);
 });
 
 for (const [name, written] of Object.entries({
