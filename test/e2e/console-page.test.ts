@@ -215,7 +215,10 @@ test('a token that may only read is told so in words, and sees no such buttons a
 
 test('keys are listed page by page, and filtered', async (t) => {
   const ids = Array.from({ length: 53 }, (_, at) => `paged-${String(at).padStart(3, '0')}`);
-  await Promise.all(ids.map((id) => ask('POST', '/v1/keys', { body: { id, plan: 'paid', owner: 'many' } })));
+  const rows = ids.map((id) => `foreign-secret-of-${id},${id},paid,many\n`);
+  const csv = ['secret,id,plan,owner\n', ...rows].join('');
+  const made = await ask('POST', '/v1/import', { headers: { 'content-type': 'text/csv' }, body: csv });
+  assert.equal(made.body.added, ids.length);
   const visitor = await signedIn(t);
   await visitor.fill('Owner', 'many');
   await visitor.click('Filter');

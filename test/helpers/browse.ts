@@ -46,21 +46,21 @@ export async function browse(t: Scene, url: string): Promise<Visitor> {
     text,
     async sees(wanted) {
       const has = (): boolean => (typeof wanted === 'string' ? text().includes(wanted) : wanted.test(text()));
-      await until(has, { within: 10_000, what: `“${wanted}” on the page` }).catch((cause: unknown) => {
+      await until(has, { what: `“${wanted}” on the page` }).catch((cause: unknown) => {
         throw new Error(`“${wanted}” is not on the page: ${text()}`, { cause });
       });
     },
     async click(name) {
       const find = () =>
         controlsIn(place()).find((one) => nameOf(one) === name && !one.hasAttribute('disabled'));
-      (await until(find, { within: 10_000, what: `the button ${name}` })).click();
+      (await until(find, { what: `the button ${name}` })).click();
     },
     async fill(label, value) {
       const find = () =>
         [...place().querySelectorAll('label')].find(
           (one) => one.querySelector('span')?.textContent === label,
         );
-      const found = await until(find, { within: 10_000, what: `the input ${label}` });
+      const found = await until(find, { what: `the input ${label}` });
       const input = found.querySelector('input, select, textarea') as unknown as { value: string };
       input.value = value;
     },
