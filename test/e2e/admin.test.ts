@@ -23,15 +23,16 @@ const gateway = await startGateway(scene, {
   ],
   errors: { request_malformed: { status: 500 } },
 });
-const authorized = { headers: { authorization: `Bearer ${token}` } };
+/** A silent connection is ended after some seconds, which may be when it is taken again. */
+const connection = 'close';
+const authorized = { headers: { connection, authorization: `Bearer ${token}` } };
 const readyz = async () => {
-  const response = await fetch(`${gateway.adminUrl}/readyz`);
+  const response = await fetch(`${gateway.adminUrl}/readyz`, { headers: { connection } });
   return { status: response.status, body: (await response.json()) as { status: string; reasons: string[] } };
 };
-const metrics = async (): Promise<string> => (await fetch(`${gateway.adminUrl}/metrics`, authorized)).text();
 
 test('livez and readyz need no token, and a ready gateway has nothing to tell', async () => {
-  const livez = await fetch(`${gateway.adminUrl}/livez`);
+  const livez = await fetch(`${gateway.adminUrl}/livez`, { headers: { connection } });
   assert.deepEqual([livez.status, await livez.json()], [200, { status: 'live' }]);
   await until(async () => (await readyz()).body.reasons.length === 0);
   assert.deepEqual(await readyz(), { status: 200, body: { status: 'ready', reasons: [] } });
@@ -49,7 +50,7 @@ test('an upstream that is gone is named; the gateway is ready as long as one ups
     status: 'not ready',
     reasons: ['no target of upstream recognition can be reached', reason],
   });
-  assert.equal((await fetch(`${gateway.adminUrl}/livez`)).status, 200);
+  assert.equal((await fetch(`${gateway.adminUrl}/livez`, { headers: { connection } })).status, 200);
   await Promise.all([upstream.reopen(), other.reopen()]);
   await until(async () => (await readyz()).status === 200);
 });
@@ -63,7 +64,7 @@ for (const { name, headers } of [
 ]) {
   test(`metrics are refused with ${name}`, async () => {
     for (const path of ['/metrics', '/unknown']) {
-      const response = await fetch(gateway.adminUrl + path, { headers });
+      const response = await fetch(gateway.adminUrl + path, { headers: { connection, ...headers } });
       assert.equal(response.status, 401);
       assert.match(response.headers.get('www-authenticate') ?? '', /^Bearer /);
       assert.deepEqual(await response.json(), {
@@ -112,7 +113,7 @@ test('metrics tell what happened, and no client can make a series', async (t) =>
   await get('GET /v1/x', [['apiKey', 'wrong']]);
   await get('PUT /v1/x', [['apiKey', demoKey]]);
   await get('GET /nowhere', [['apiKey', demoKey]]);
-  const before = seriesOf(await metrics());
+  const before = seriesOf(await gateway.metrics());
   for (let i = 0; i < 20; i += 1) {
     await get(`GET /v1/x${i}?y=${i}`, [
       ['apiKey', demoKey],
@@ -123,7 +124,7 @@ test('metrics tell what happened, and no client can make a series', async (t) =>
     await get(`GET /v1/x${i}`, [['apiKey', `wrong${i}`]]);
     await get(`GET /nowhere${i}`, [['apiKey', demoKey]]);
   }
-  const text = await metrics();
+  const text = await gateway.metrics();
   assert.deepEqual(seriesOf(text), before);
   for (const row of [
     /^gatehouse_requests_total\{route="all",status="2xx",refusal="none"\} 21$/m,
@@ -144,9 +145,9 @@ test('metrics count client connections, clients that left as 499, and upstream f
     openRaw(t, gateway.port),
     openRaw(t, gateway.port),
   ]);
-  await until(async () => /^gatehouse_connections 3$/m.test(await metrics()));
+  await until(async () => /^gatehouse_connections 3$/m.test(await gateway.metrics()));
   for (const client of clients) client.socket.destroy();
-  await until(async () => /^gatehouse_connections 0$/m.test(await metrics()));
+  await until(async () => /^gatehouse_connections 0$/m.test(await gateway.metrics()));
 
   upstream.handler = () => undefined;
   const seen = upstream.requests.length;
@@ -155,12 +156,12 @@ test('metrics count client connections, clients that left as 499, and upstream f
   await until(() => upstream.requests.length > seen);
   leaver.socket.destroy();
   const left = /^gatehouse_requests_total\{route="all",status="4xx",refusal="client_gone"\} 1$/m;
-  await until(async () => left.test(await metrics()));
+  await until(async () => left.test(await gateway.metrics()));
 
   upstream.handler = (_, res) => void res.socket?.destroy();
   await exchange(t, gateway.port, requestBytes('POST /v1/broken', [['apiKey', demoKey]]));
   assert.match(
-    await metrics(),
+    await gateway.metrics(),
     /^gatehouse_upstream_errors_total\{upstream="recognition",kind="broken"\} 1$/m,
   );
 });
@@ -171,7 +172,7 @@ test('a request that cannot be parsed is counted under the status that it was an
   const [answer] = await client.responses(1);
   assert.equal(answer?.status, 500);
   assert.match(
-    await metrics(),
+    await gateway.metrics(),
     /^gatehouse_requests_total\{route="none",status="5xx",refusal="request_malformed"\} 1$/m,
   );
 });

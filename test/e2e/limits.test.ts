@@ -163,8 +163,8 @@ test('who waits for as long as Retry-After says is served, with a quota and with
     ['short', 'quota_exhausted'],
   ] as const) {
     const refused = await until(async () => {
-      const answer = await call(gateway, { key });
-      return answer.status === 429 ? answer : undefined;
+      const atOnce = await Promise.all([call(gateway, { key }), call(gateway, { key })]);
+      return atOnce.find(({ status }) => status === 429);
     });
     const refusedAt = performance.now();
     assert.equal(refused.refusal, refusal);

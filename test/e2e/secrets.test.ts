@@ -330,7 +330,13 @@ async function askAdmin(
 ): Promise<{ readonly text: string; readonly all: string }> {
   const answer = await fetch(gateway.adminUrl + path, {
     method,
-    headers: { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json', ...headers },
+    headers: {
+      // A silent connection is ended after some seconds, which may be when it is taken again.
+      connection: 'close',
+      authorization: `Bearer ${adminToken}`,
+      'content-type': 'application/json',
+      ...headers,
+    },
     ...(body === undefined ? {} : { body }),
   });
   const text = await answer.text();

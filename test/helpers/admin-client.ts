@@ -91,6 +91,8 @@ export async function createAdminClient(adminUrl: string, token: string): Promis
     const response = await fetch(adminUrl + path, {
       method,
       headers: {
+        // The gateway ends a silent connection after some seconds, which may be when it is taken again.
+        connection: 'close',
         authorization: `Bearer ${request.token ?? token}`,
         ...(isJson ? { 'content-type': 'application/json' } : {}),
         ...request.headers,

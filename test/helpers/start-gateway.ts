@@ -108,7 +108,8 @@ export async function startGateway(
   if (ready === true) throw new Error(`the gateway ended before it was ready\n${output.text()}`);
   const listen = String(ready['listen']);
   const adminUrl = `http://${String(ready['admin'])}`;
-  const headers = authorizationIn(whole);
+  // A silent connection is ended after some seconds, which may be when it is taken again.
+  const headers = { ...authorizationIn(whole), connection: 'close' };
   const metrics = async (): Promise<string> => (await fetch(`${adminUrl}/metrics`, { headers })).text();
   return {
     url: `http://${listen}`,
