@@ -370,11 +370,7 @@ function apiRules({ ask, other, gateways }: Scene): void {
 
   test('what operators ask of the store is in the metrics, as what callers do', async () => {
     const counted = /^gatehouse_store_duration_seconds_count\{operation="list_audit"\} (\d+)$/m;
-    const authorization = { headers: { authorization: `Bearer ${reader}` } };
-    const asked = async (): Promise<number> => {
-      const page = await (await fetch(`${gateways[0]?.adminUrl}/metrics`, authorization)).text();
-      return Number(counted.exec(page)?.[1] ?? 0);
-    };
+    const asked = async (): Promise<number> => Number(counted.exec(await gateways[0]!.metrics())?.[1] ?? 0);
     const before = await asked();
     for (let again = 0; again < 2; again += 1) await ask('GET', '/v1/audit');
     assert.ok((await asked()) >= before + 2);
@@ -524,9 +520,7 @@ test('one line for each change says who asked for what, and no secret is anywher
       { actor: 'ada', action: 'createKey', keyId: body.key.id, status: 201 },
       { actor: 'prometheus', action: 'revokeKey', status: 403 },
     ]);
-    const metrics = await (
-      await fetch(`${gateways[0]!.adminUrl}/metrics`, { headers: { authorization: `Bearer ${reader}` } })
-    ).text();
+    const metrics = await gateways[0]!.metrics();
     const files = gateways.flatMap(({ folder }) =>
       readdirSync(folder)
         .filter((name) => name !== 'gateway.yaml')
@@ -603,9 +597,8 @@ async function call(gateways: readonly Gateway[], key: string): Promise<number[]
 }
 
 /** Megabytes of objects and buffers, in use or not yet collected. */
-async function heldBy({ adminUrl }: Gateway): Promise<number> {
-  const answer = await fetch(`${adminUrl}/metrics`, { headers: { authorization: `Bearer ${reader}` } });
-  const text = await answer.text();
+async function heldBy(gateway: Gateway): Promise<number> {
+  const text = await gateway.metrics();
   const [heap, external] = ['heap_size_used', 'external_memory'].map((name) =>
     Number(new RegExp(`^nodejs_${name}_bytes (\\d+)$`, 'm').exec(text)?.[1]),
   );
