@@ -129,10 +129,8 @@ async function keyLife(
 test('a gateway that stood still serves nobody by what it knew of a key before', async (t) => {
   const proxy = await startTcpProxy(t, redis.port);
   const store = `redis://127.0.0.1:${proxy.port}?prefix=${randomUUID()}:`;
-  const {
-    gateways: [gateway],
-    book,
-  } = await open(t, store, { count: 1, over: { storeDeadline: '10s' } });
+  const gateway = await startGateway(t, { ...yaml, store }, { upstream: upstream.url });
+  const book = await openBook(t, gateway.configFile);
   const { key, secret } = await book.create({ plan: 'free' }, by);
   assert.equal(await call(gateway, secret), 200);
   gateway.child.kill('SIGSTOP');
