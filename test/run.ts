@@ -29,8 +29,9 @@ function runTests(args: readonly string[]): number {
     process.execPath,
     [
       '--test',
-      // All tests may cost 360 seconds of processors, three minutes on two, and should cost 320. Half of it is starts of processes.
-      // Much of a test is waiting: with four more at a time than there are cores all take 156 s on two, with two more 176.
+      // All tests may cost 360 seconds of processors, three minutes on two, and should cost 300. Nearly half of it is starts of
+      // processes. Much of a test is waiting: with four more at a time than there are cores less of it is waited for alone, and
+      // with seven more what they take from each other costs as much as that saves.
       `--test-concurrency=${availableParallelism() + 4}`,
       // A test that hangs fails with its name.
       '--test-timeout=300000',

@@ -496,7 +496,7 @@ test('who waits in line behind a request that is answered nothing does not try t
 });
 
 /** For answers that do not come, where others do. */
-const soonMs = 1000;
+const soonMs = 400;
 
 /** Has time go on by more than it does. */
 function putAhead(t: TestContext): { aheadMs: number } {
