@@ -70,3 +70,16 @@ test('a connection at work is not overdue, however long ago the request before w
   await until(() => connection.inFlight === 1);
   assert.ok(!connection.isOverdue(performance.now() + 60_000, limits, undefined));
 });
+
+test('a connection is given up as silent once nothing is at work on it, and not while something is', async (t) => {
+  const { client, connection, ask } = await openConnection(t);
+  const limits = { headerTimeoutMs: 1000, keepAliveMs: 1000 } as Limits;
+  const judge = (): void => connection.judgeSilence(performance.now() + 60_000, limits);
+  const answer = await ask();
+  judge();
+  answer.end();
+  assert.equal((await client.responses(1))[0]?.headers['connection'], 'keep-alive');
+  await until(() => connection.inFlight === 0);
+  judge();
+  await client.receivedUntilClose();
+});
