@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
-import { closeSync, constants, openSync } from 'node:fs';
+import { closeSync, constants, openSync, writeSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { test } from 'node:test';
+import { setImmediate as endOfTurn } from 'node:timers/promises';
+import { openStandardOutput } from '../../../src/telemetry/standard-output.ts';
 import { until } from '../../helpers/poll.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
 
@@ -46,3 +48,34 @@ for (const { what, pieces, kept } of [
     assert.ok(text.equals(Buffer.concat(expected)));
     assert.equal(said, 'written');
   });
+
+test('the end waits a second for a pipe that takes nothing', async (t) => {
+  const fifo = join(tempFolder(t), 'stdout');
+  execFileSync('mkfifo', [fifo]);
+  const reader = openSync(fifo, constants.O_RDONLY | constants.O_NONBLOCK);
+  const fd = openSync(fifo, constants.O_WRONLY | constants.O_NONBLOCK);
+  // Without a reader it is tried no more.
+  t.after(() => closeSync(reader));
+  const piece = Buffer.alloc(4096, 'x');
+  assert.throws(
+    () => {
+      for (;;) writeSync(fd, piece);
+    },
+    { code: 'EAGAIN' },
+  );
+  const stdout = t.mock.getter(process, 'stdout', () => ({ fd }));
+  const out = openStandardOutput();
+  stdout.mock.restore();
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  out.write(piece);
+  let ended = false;
+  void out.flush().then(() => (ended = true));
+  for (const [ms, isOver] of [
+    [999, false],
+    [1, true],
+  ] as const) {
+    t.mock.timers.tick(ms);
+    await endOfTurn();
+    assert.equal(ended, isOver);
+  }
+});
