@@ -40,11 +40,13 @@ const line = (path: string): Promise<LogLine> =>
 // The first of all, because requests bring the key to it again.
 test('what is secret in the file soon leaves the memory of the process that read it', async (t) => {
   const secrets = { key: 'static-5b1f7c0e93d8', token: 'operator-44d0e6a7b912' };
+  const open = 'a-key-with-a-long-name';
   const leading = await startGateway(t, {
-    keys: [{ id: 'a-key-with-a-long-name', plan: 'free', secret: secrets.key }],
+    keys: [{ id: open, plan: 'free', secret: secrets.key }],
     admin: { listen: '127.0.0.1:0', token: secrets.token },
     workers: 2,
   });
+  assert.equal(searchMemory(leading.pid, [open])(), open, 'what it holds is found');
   for (const [{ pid }, ...hidden] of [
     [gateway, key, adminToken],
     [leading, secrets.key, secrets.token],

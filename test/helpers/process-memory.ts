@@ -24,8 +24,9 @@ export function searchMemory(pid: number, texts: readonly string[]): () => strin
       for (const [start, end] of [...ranges.filter(([at]) => at === foundAt), ...ranges]) {
         const bytes = readRange(memory, start, end);
         const found = forms.find((form) => bytes.includes(form.bytes));
+        if (found === undefined) continue;
         foundAt = start;
-        if (found !== undefined) return found.text;
+        return found.text;
       }
       return undefined;
     } finally {
