@@ -144,15 +144,14 @@ describe('a start that fails, or is not one', { concurrency: 3 }, () => {
     }
   });
 
-  test('a worker ends there too, though the process that leads it could still be heard', async () => {
+  test('a worker ends there too, though the process that leads it could still be heard', async (t) => {
     const child = spawn('sh', ['-c', `rmdir "$PWD" && exec "$0" "${main}" worker`, process.execPath], {
       cwd: tempFolder(scene),
       env: { ...process.env, NODE_UNIQUE_ID: '1' },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
-    const ended = once(child, 'exit');
-    after(() => void child.kill('SIGKILL'));
-    assert.deepEqual(await ended, [69, null]);
+    t.after(() => void child.kill('SIGKILL'));
+    assert.deepEqual(await once(child, 'exit'), [69, null]);
   });
 
   test('a configuration that is not there, or is a folder, ends with one clear line and code 66', async () => {
@@ -400,8 +399,9 @@ describe('a gateway as its users start it', { concurrency: 3 }, () => {
     assert.ok(environment.includes('MALLOC_ARENA_MAX=1'));
 
     const ready = log().match(/"listen":"127\.0\.0\.1:(\d+)","admin":"127\.0\.0\.1:\d+","msg":"ready/);
+    assert.ok(ready, 'it tells both of its addresses');
     child.kill('SIGUSR1');
-    assert.equal((await exchange(t, Number(ready?.[1]), name)).status, 200);
+    assert.equal((await exchange(t, Number(ready[1]), name)).status, 200);
     await assert.rejects(openRaw(t, inspector), { code: 'ECONNREFUSED' });
 
     const startedAt = performance.now();
