@@ -47,15 +47,16 @@ const [one, two, many] = await Promise.all([
   start({ store: redis.url }),
   start({ workers: 2 }),
 ]);
+const onRedis = await open([one, two]);
 const scenes: Readonly<Record<string, Scene>> = {
-  'two gateways on one Redis': await open([one, two]),
+  'two gateways on one Redis': onRedis,
   'two workers on one SQLite file': await open([many]),
 };
 
 for (const [name, scene] of Object.entries(scenes)) {
   describe(`the admin API of ${name}`, { concurrency: true }, () => apiRules(scene));
 }
-describe('the admin API', { concurrency: true }, () => readingRules(Object.values(scenes)[0]!));
+describe('the admin API', { concurrency: true }, () => readingRules(onRedis));
 
 function apiRules({ ask, other, gateways }: Scene): void {
   const everywhere = (key: string, status: number) =>
@@ -465,7 +466,7 @@ function readingRules({ ask, gateways }: Scene): void {
 }
 
 test('an import that is larger than the memory it may take is read as it comes', async () => {
-  const [gateway] = scenes['two gateways on one Redis']!.gateways;
+  const [gateway] = onRedis.gateways;
   const prefix = randomUUID();
   const refused = Buffer.from(`{"name":"${'x'.repeat(8000)}"\n`.repeat(500));
   const before = await heldBy(gateway!);
@@ -530,10 +531,7 @@ test('one line for each change says who asked for what, and no secret is anywher
 
 // The last on this Redis, which forgets all that it holds.
 test('an outage of the store is 503, only of a change is it said that it may have been done, and an import that it breaks off says how far it got', async () => {
-  const {
-    ask,
-    gateways: [gateway],
-  } = scenes['two gateways on one Redis']!;
+  const { ask, gateways } = onRedis;
   const headers = { 'idempotency-key': 'before-the-outage' };
   const made = await ask('POST', '/v1/keys', { headers, body: { plan: 'free' } });
   assert.equal(made.status, 201);
@@ -562,7 +560,7 @@ test('an outage of the store is 503, only of a change is it said that it may hav
     body: 'secret,plan\nforeign-secret-000001,free\n',
   });
   assert.deepEqual([broken.status, broken.body.report.added], [503, 0]);
-  assert.equal((await fetch(`${gateway!.adminUrl}/livez`)).status, 200);
+  assert.equal((await fetch(`${gateways[0]!.adminUrl}/livez`)).status, 200);
   await redis.start();
   await until(async () => (await ask('GET', '/v1/keys')).status === 200);
 });
