@@ -9,8 +9,6 @@ export interface Drawers {
   readonly unitsPerDraw: number;
   /** What all processes have told that they drew. */
   drawn(): number;
-  /** Kills one process with SIGKILL in the midst of its draws and starts another in its place. */
-  killOne(): void;
   /** Resolves when every process has found the quota exhausted. */
   finished(): Promise<void>;
 }
@@ -22,11 +20,14 @@ export interface DrawerTask {
   readonly unitsPerDraw: number;
 }
 
+export interface DrawersOptions extends Omit<DrawerTask, 'unitsPerDraw'> {
+  readonly processes: number;
+  /** As soon as so many units are drawn one process is killed with SIGKILL, and another started in its place. */
+  readonly killOneAt: number;
+}
+
 /** Starts real processes that draw from one key as fast as they can until nothing is left. */
-export function startDrawers(
-  t: TestContext,
-  { processes, ...rest }: Omit<DrawerTask, 'unitsPerDraw'> & { processes: number },
-): Drawers {
+export function startDrawers(t: TestContext, { processes, killOneAt, ...rest }: DrawersOptions): Drawers {
   const task: DrawerTask = { ...rest, unitsPerDraw: 5 };
   let drawn = 0;
   const running = new Set<ChildProcess>();
@@ -40,9 +41,19 @@ export function startDrawers(
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
     running.add(child);
-    child.on('message', (units) => (drawn += Number(units)));
+    child.on('message', (units) => {
+      const before = drawn;
+      drawn += Number(units);
+      if (before < killOneAt && drawn >= killOneAt) replaceOne();
+    });
     child.send(task);
     ends.push(endOf(child));
+  }
+
+  function replaceOne(): void {
+    const [victim] = running;
+    victim?.kill('SIGKILL');
+    start();
   }
 
   async function endOf(child: ChildProcess): Promise<void> {
@@ -58,11 +69,9 @@ export function startDrawers(
   return {
     unitsPerDraw: task.unitsPerDraw,
     drawn: () => drawn,
-    killOne() {
-      const [victim] = running;
-      victim?.kill('SIGKILL');
-      start();
+    async finished() {
+      // With the one that is started meanwhile.
+      for (const end of ends) await end;
     },
-    finished: async () => void (await Promise.all(ends)),
   };
 }

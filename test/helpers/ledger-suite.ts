@@ -516,9 +516,7 @@ function processRules(kind: StoreKind): void {
     const address = kind.address(t);
     const limit = 1_000;
     const counters = [aCounter({ limit })];
-    const drawers = startDrawers(t, { address, counters, processes: 3 });
-    await until(() => drawers.drawn() > 100);
-    drawers.killOne();
+    const drawers = startDrawers(t, { address, counters, processes: 3, killOneAt: 100 });
     await drawers.finished();
     const store = await openStore(address, { deadlineMs: 10_000 });
     t.after(() => store.close());
