@@ -42,8 +42,8 @@ function handshakeWith(...changes: readonly (readonly [name: string, value: stri
   );
 }
 
-/** Longer than a machine may do something else, and than a connection that asks nothing is kept. */
-const patienceMs = 4000;
+/** Longer than a machine may do something else, and than the second gateway keeps a connection that asks nothing: five seconds. */
+const patienceMs = 6000;
 
 const price = { cost: 1, costHeader: 'X-Cost' };
 
