@@ -83,3 +83,15 @@ test('a connection is given up as silent once nothing is at work on it, and not 
   judge();
   await client.receivedUntilClose();
 });
+
+test('a connection has been silent since its last answer, and not since it was opened', async (t) => {
+  const { connection, ask } = await openConnection(t);
+  const limits = { headerTimeoutMs: 1000, keepAliveMs: 1000 } as Limits;
+  const answer = await ask();
+  const late = performance.now() + 60_000;
+  t.mock.method(performance, 'now', () => late);
+  answer.end();
+  await until(() => connection.inFlight === 0);
+  connection.judgeSilence(late, limits);
+  assert.ok(!connection.isEnding);
+});
