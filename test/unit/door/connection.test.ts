@@ -95,3 +95,18 @@ test('a connection has been silent since its last answer, and not since it was o
   connection.judgeSilence(late, limits);
   assert.ok(!connection.isEnding);
 });
+
+test('the end of a connection is settled by the last answer under way, and when it has been ended', async (t) => {
+  const { connection, ask } = await openConnection(t);
+  const [first, last] = [await ask(), await ask()];
+  assert.ok(!connection.isEnding);
+  last.shouldKeepAlive = false;
+  assert.ok(connection.isEnding);
+  last.shouldKeepAlive = true;
+  last.flushHeaders();
+  connection.end();
+  assert.ok(!connection.isEnding, 'the last answer has promised to keep it');
+  for (const answer of [first, last]) answer.end();
+  await until(() => connection.inFlight === 0);
+  assert.ok(connection.isEnding);
+});
