@@ -110,3 +110,17 @@ test('the end of a connection is settled by the last answer under way, and when 
   await until(() => connection.inFlight === 0);
   assert.ok(connection.isEnding);
 });
+
+test('to a client of HTTP/1.0 that ends its side half an answer is never all of it, though it has asked for more', async (t) => {
+  const { client, connection, ask } = await openConnection(t);
+  const kept = 'GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n';
+  const first = await ask(kept);
+  first.req.visit.answered = 200;
+  first.write('half');
+  await client.receivedUntil((bytes) => bytes.includes('half'));
+  await ask(kept);
+  client.socket.end();
+  await until(() => connection.inFlight === 0);
+  await until(() => client.closed);
+  assert.equal(client.error?.code, 'ECONNRESET');
+});
