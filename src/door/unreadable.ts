@@ -69,7 +69,7 @@ const parserCodes: Readonly<Record<string, RefusalCode>> = {
 function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket, options: UnreadableOptions): void {
   const { connections, wording } = options;
   // A client that ends in the middle of a request is as gone as one that resets: it waits for no answer.
-  if (error.code === 'ECONNRESET' || error.code === 'HPE_INVALID_EOF_STATE') {
+  if (error.code === 'HPE_INVALID_EOF_STATE') {
     socket.destroy();
     return;
   }
