@@ -76,7 +76,7 @@ function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket, options:
   const connection = connections.of(socket);
   if (connection?.giveUp() !== true) return;
   // Browsers and balancers open connections ahead of need. An answer to nothing could be taken for the next request's answer.
-  const neverAsked = error.code === overdue && socket.bytesRead === 0;
+  const neverAsked = socket.bytesRead === 0;
   if (neverAsked || !socket.writable) {
     socket.destroy();
     return;
