@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { connect, createServer, type Server, type Socket } from 'node:net';
+import { connect, createServer, Server, type ListenOptions, type Socket } from 'node:net';
 import { platform } from 'node:os';
 import { text } from 'node:stream/consumers';
-import { describe, it } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import { claimPort, openAcceptors } from '../../../src/door/acceptors.ts';
 import { countTurns } from '../../helpers/count-turns.ts';
+import { listen } from '../../helpers/listen.ts';
 import { until } from '../../helpers/poll.ts';
 import { refuses } from '../../helpers/refuses.ts';
 
@@ -14,6 +15,18 @@ const local = { host: '127.0.0.1', port: 0 };
 const roomy = { hasRoom: true, refuse: () => assert.fail('there is room') };
 const open = (server: Server, address = local) =>
   openAcceptors(server, { address, sharesPort: false, connections: roomy });
+
+/** The system lets no server listen where it is asked for that, and says why. */
+function refuseToListen(t: TestContext, code: string, where: (options: ListenOptions) => boolean) {
+  type Listen = (this: Server, options: ListenOptions, whenOpen: () => void) => Server;
+  const really = Reflect.get(Server.prototype, 'listen') as Listen;
+  function refuse(this: Server, options: ListenOptions, whenOpen: () => void): Server {
+    if (!where(options)) return really.call(this, options, whenOpen);
+    setImmediate(() => this.emit('error', Object.assign(new Error(code), { code })));
+    return this;
+  }
+  return t.mock.method(Server.prototype, 'listen', refuse).mock;
+}
 
 describe('acceptors', () => {
   it('take several connections in one turn of the event loop', async (t) => {
@@ -34,7 +47,11 @@ describe('acceptors', () => {
   it('need a port that is claimed under none of the names of its address', async () => {
     const claim = await claimPort(local);
     for (const host of ['127.1', '127.0.0.1', '::ffff:127.0.0.1'])
-      await assert.rejects(open(createServer(), { host, port: claim.port }), { code: 'EADDRINUSE' }, host);
+      await assert.rejects(
+        open(createServer(), { host, port: claim.port }),
+        { code: 'EADDRINUSE', port: claim.port },
+        host,
+      );
     claim.release();
     const acceptors = await until(() => open(createServer(), { host: '127.1', port: claim.port }));
     await acceptors.close();
@@ -48,6 +65,33 @@ describe('acceptors', () => {
     const opened = both.filter((each) => each.status === 'fulfilled');
     assert.equal(opened.length, 1);
     await opened[0]?.value.close();
+  });
+
+  it('say that a port is taken, when whoever has it does not share it', async (t) => {
+    const other = createServer();
+    const port = await listen(t, other);
+    const sharing = { address: { ...local, port }, sharesPort: true, connections: roomy };
+    await assert.rejects(openAcceptors(createServer(), sharing), { code: 'EADDRINUSE' });
+  });
+
+  it('keep nothing of a port of which they could not open all', async (t) => {
+    const free = await claimPort(local);
+    free.release();
+    const address = { ...local, port: free.port };
+    let opened = 0;
+    refuseToListen(t, 'EMFILE', ({ reusePort }) => reusePort === true && (opened += 1) === 10);
+    await assert.rejects(open(createServer(), address), { code: 'EMFILE' });
+    const again = await until(() => open(createServer(), address).catch(() => undefined));
+    await again.close();
+  });
+
+  it('do without a lock where there may be none, and nowhere else', async (t) => {
+    const mock = refuseToListen(t, 'EPERM', ({ path }) => path !== undefined);
+    const claim = await claimPort(local);
+    claim.release();
+    mock.restore();
+    refuseToListen(t, 'EMFILE', ({ path }) => path !== undefined);
+    await assert.rejects(claimPort(local), { code: 'EMFILE' });
   });
 
   it('leave the port to the next while they wait for the last connections', async (t) => {
