@@ -124,3 +124,12 @@ test('to a client of HTTP/1.0 that ends its side half an answer is never all of 
   await until(() => client.closed);
   assert.equal(client.error?.code, 'ECONNRESET');
 });
+
+test('an answer that pauses is not held against its reader, who has taken all there was', async (t) => {
+  const { client, connection, ask } = await openConnection(t);
+  const answer = await ask();
+  answer.write('begun');
+  await client.receivedUntil((bytes) => bytes.includes('begun'));
+  for (const now of [0, 60_000, 120_000]) connection.judgeReader(now, 1000);
+  assert.ok(!answer.req.socket.destroyed);
+});
