@@ -133,3 +133,15 @@ test('an answer that pauses is not held against its reader, who has taken all th
   for (const now of [0, 60_000, 120_000]) connection.judgeReader(now, 1000);
   assert.ok(!answer.req.socket.destroyed);
 });
+
+test('only the first of the answers under way goes on, because it alone has the connection', async (t) => {
+  const { connection, ask } = await openConnection(t);
+  const answers = [await ask(), await ask()];
+  const goesOn = t.mock.fn();
+  for (const [at, answer] of answers.entries()) answer.on('drain', () => goesOn(at));
+  connection.goOn();
+  assert.deepEqual(
+    goesOn.mock.calls.map(({ arguments: [at] }) => at),
+    [0],
+  );
+});
