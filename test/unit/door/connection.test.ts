@@ -145,3 +145,19 @@ test('only the first of the answers under way goes on, because it alone has the 
     [0],
   );
 });
+
+test('what came behind an answer is cut by us when an upstream has broken that one, and not when it is whole', async (t) => {
+  const { connection, ask } = await openConnection(t);
+  const [whole, broken, refused, behind] = [await ask(), await ask(), await ask(), await ask()];
+  refused.req.visit.refusal = 'route_unknown';
+  whole.end();
+  await until(() => connection.inFlight === 3);
+  assert.equal(behind.req.visit.cut, undefined);
+  broken.req.visit.cut = 'upstream';
+  broken.destroy();
+  await until(() => connection.inFlight < 3);
+  assert.deepEqual(
+    [broken, refused, behind].map(({ req }) => req.visit.cut),
+    ['upstream', undefined, 'gateway'],
+  );
+});
