@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { launch } from '../src/commands/relaunch.ts';
@@ -12,6 +12,7 @@ import { cores, findProgram, here, root, whyNotHere } from './machine.ts';
 import { warmSeconds } from './measure.ts';
 import { start } from './processes.ts';
 import { byFunction, byPackage, readProfile, type Share } from './read-profile.ts';
+import { makeRunFolder } from './run-folder.ts';
 import { scenarios } from './scenarios.ts';
 import { need, whyNoGateway } from './subjects.ts';
 import { closeSurroundings, openSurroundings } from './surroundings.ts';
@@ -67,9 +68,7 @@ async function profile({ name: scene, keys, load }: (typeof scenarios)[number]):
   const whyNot = whyNotHere() ?? whyNoGateway();
   if (whyNot !== undefined) throw new CannotRun(whyNot);
   if (flags.store === 'redis') need('redis-server');
-  const folder = join(data, 'profile');
-  rmSync(folder, { recursive: true, force: true });
-  mkdirSync(folder, { recursive: true });
+  const folder = makeRunFolder();
   const around = await openSurroundings(folder, keys);
   try {
     const ports = { listen: await freePort(), admin: await freePort() };
@@ -100,6 +99,7 @@ async function profile({ name: scene, keys, load }: (typeof scenarios)[number]):
     const [written] = readdirSync(folder).filter((name) => name.endsWith('.cpuprofile'));
     if (written === undefined) throw new CannotRun('The gateway wrote no profile; fewer --seconds may help.');
     const text = readFileSync(join(folder, written), 'utf8');
+    mkdirSync(data, { recursive: true });
     writeFileSync(kept, text);
     const taken = readProfile(text, root, { fromUs, toUs });
     const rate = Math.round(seen.requests / seen.seconds);
@@ -112,7 +112,6 @@ async function profile({ name: scene, keys, load }: (typeof scenarios)[number]):
     return 0;
   } finally {
     await closeSurroundings(around);
-    rmSync(folder, { recursive: true, force: true });
   }
 }
 

@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { findLine, gatehouse } from './bar.ts';
@@ -10,6 +9,7 @@ import { installPeers } from './install-peers.ts';
 import { here, whyNotHere } from './machine.ts';
 import { measure, secondsOf, warmSeconds, type LeftOut, type Line, type Pace } from './measure.ts';
 import { printBar, printLeftOut, printPage, printScenario } from './report.ts';
+import { makeRunFolder } from './run-folder.ts';
 import { scenarios, type Scenario } from './scenarios.ts';
 import { subjects, whyNoGateway } from './subjects.ts';
 
@@ -82,8 +82,7 @@ async function bench(): Promise<number> {
   const whyNot = whyNotHere() ?? whyNoGateway();
   if (whyNot !== undefined) throw new CannotRun(whyNot);
   if (!installPeers()) return 69;
-  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-bench-'));
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
+  const folder = makeRunFolder();
   const lines: Line[] = [];
   const leftOut: LeftOut[] = [];
   for (const [at, scenario] of chosen.entries()) {
