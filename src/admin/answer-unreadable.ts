@@ -6,11 +6,9 @@ import { endReadably } from '../wire/linger.ts';
 import { AdminProblem } from './problem.ts';
 import { commonHeaders } from './send-answer.ts';
 
-const overdue = 'ERR_HTTP_REQUEST_TIMEOUT';
-
 const sentences: Readonly<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: 'The headers of the request are too large',
-  [overdue]: 'The request took too long to arrive',
+  ERR_HTTP_REQUEST_TIMEOUT: 'The request took too long to arrive',
 };
 
 /** What was asked on a connection so far, by the answers to it. */
@@ -24,7 +22,7 @@ export interface Asked {
 export function answerUnreadable(error: Error, socket: Socket, { unanswered, latest }: Asked): void {
   const code = codeOf(error) ?? '';
   // On a connection that was only opened an answer could be taken for that to the first request.
-  const isAsked = code !== overdue || socket.bytesRead > 0;
+  const isAsked = socket.bytesRead > 0;
   // An earlier answer is still to come, or that to this very request has begun: this one would be taken for another.
   const isNext =
     latest?.req.complete === false ? unanswered.size === 1 && !latest.headersSent : unanswered.size === 0;
