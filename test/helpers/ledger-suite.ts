@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
 import { endOfTime, StoreUnavailable, type DrawAnswer } from '../../src/stores/ledger.ts';
-import { openStore } from '../../src/stores/open-store.ts';
+import type { Store } from '../../src/stores/store.ts';
 import { startDrawers } from './drawers.ts';
 import { aCounter, aDraw, HOUR, someUnits, usedOf } from './ledger-orders.ts';
+import { openPatiently } from './open-patiently.ts';
 import { until } from './poll.ts';
 import type { StoreKind } from './store-kinds.ts';
 
@@ -518,8 +519,7 @@ function processRules(kind: StoreKind): void {
     const counters = [aCounter({ limit })];
     const drawers = startDrawers(t, { address, counters, processes: 3, killOneAt: 100 });
     await drawers.finished();
-    const store = await openStore(address, { deadlineMs: 10_000 });
-    t.after(() => store.close());
+    const store = await openPatiently(t, address);
     assert.equal(await usedOf(store.ledger, counters), String(limit));
     // The killed process may have drawn once without telling; nobody may have told more than there was.
     assert.ok(
@@ -529,10 +529,8 @@ function processRules(kind: StoreKind): void {
   });
 }
 
-async function open(t: TestContext, kind: StoreKind): ReturnType<typeof openStore> {
-  const store = await openStore(kind.address(t), { deadlineMs: 10_000 });
-  t.after(() => store.close());
-  return store;
+function open(t: TestContext, kind: StoreKind): Promise<Store> {
+  return openPatiently(t, kind.address(t));
 }
 
 /** An answer without the clock. */

@@ -3,36 +3,27 @@ import type { TestContext } from 'node:test';
 import { inspect } from 'node:util';
 import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
 import { StoreUnavailable, type DrawOrder } from '../../src/stores/ledger.ts';
-import { openStore } from '../../src/stores/open-store.ts';
 import type { Store, StoreOptions } from '../../src/stores/store.ts';
 import { aCounter, aDraw } from './ledger-orders.ts';
+import { openPatiently } from './open-patiently.ts';
 import { until } from './poll.ts';
 
 /** That of a gateway by default: for a store that is to run into it. */
 export const DEADLINE_MS = 250;
-/** For a store whose calls are to be answered: Redis may have to wait for a processor, or for the disk, for seconds. */
-const PATIENT_MS = 10_000;
 /** What a busy machine may add to a deadline. */
 const SLACK_MS = 5_000;
 
 /** The counter that the faults are tried on. */
 export const counters = [aCounter({ limit: 1_000_000 })];
 
-/** Opens a store with a deadline, by default one that no call runs into. */
-export async function openWithDeadline(
-  t: TestContext,
-  url: string,
-  deadlineMs = PATIENT_MS,
-  options: StoreOptions = {},
-): Promise<Store> {
-  const store = await openStore(parseStoreAddress(url), { ...options, deadlineMs });
-  t.after(() => store.close());
-  return store;
+/** Opens a store by its address as it is written. */
+export async function openAt(t: TestContext, url: string, options?: StoreOptions): Promise<Store> {
+  return await openPatiently(t, parseStoreAddress(url), options);
 }
 
 /** The same with the default deadline, connected, and known to answer. */
 export async function openHasty(t: TestContext, url: string): Promise<Store> {
-  const store = await openWithDeadline(t, url, DEADLINE_MS);
+  const store = await openAt(t, url, { deadlineMs: DEADLINE_MS });
   await until(async () => (await outcomeOf(store.ping())) === undefined);
   return store;
 }

@@ -11,6 +11,7 @@ import { StoreUnavailable } from '../../src/stores/ledger.ts';
 import { openStore } from '../../src/stores/open-store.ts';
 import { digestOf } from '../helpers/a-key.ts';
 import { aPlan, aQuota } from '../helpers/lease-scene.ts';
+import { openPatiently } from '../helpers/open-patiently.ts';
 import { startRedisServer } from '../helpers/redis-server.ts';
 import { spoilKey } from '../helpers/spoil-key.ts';
 import { storeKinds, type StoreKind } from '../helpers/store-kinds.ts';
@@ -94,8 +95,7 @@ interface Scene {
 
 function bookRules(address: StoreKind['address']): void {
   const open = async (t: TestContext): Promise<Scene> => {
-    const store = await openStore(address(t), { deadlineMs: 10_000 });
-    t.after(() => store.close());
+    const store = await openPatiently(t, address(t));
     const clock = { now: Date.parse('2026-05-01T00:00:00Z') };
     const bookBy = (held: KeyRules): KeyBook =>
       createKeyBook({ store: store.keys, rules: held, now: () => clock.now });
@@ -208,8 +208,7 @@ function bookRules(address: StoreKind['address']): void {
   });
 
   test('an import outlives a moment without the store, and is told at once when there is none', async (t) => {
-    const store = await openStore(address(t), { deadlineMs: 10_000 });
-    t.after(() => store.close());
+    const store = await openPatiently(t, address(t));
     const lost = new StoreUnavailable('away', { mayHaveHappened: true });
     const failing = new Set([2, 3]);
     let calls = 0;
@@ -236,8 +235,7 @@ function bookRules(address: StoreKind['address']): void {
   });
 
   test('what stands before the line that breaks a file off is imported', async (t) => {
-    const store = await openStore(address(t), { deadlineMs: 10_000 });
-    t.after(() => store.close());
+    const store = await openPatiently(t, address(t));
     const book = createKeyBook({ store: store.keys, rules, now: Date.now });
     let added = 0;
     const options = {
@@ -251,8 +249,7 @@ function bookRules(address: StoreKind['address']): void {
   });
 
   test('a key that somebody else keeps changing does not keep an import from the other lines', async (t) => {
-    const store = await openStore(address(t), { deadlineMs: 10_000 });
-    t.after(() => store.close());
+    const store = await openPatiently(t, address(t));
     const changeKey: typeof store.keys.changeKey = async (change) =>
       change.to.id === 'busy' ? 'outdated' : store.keys.changeKey(change);
     const book = createKeyBook({ store: { ...store.keys, changeKey }, rules, now: Date.now });
@@ -302,8 +299,7 @@ function bookRules(address: StoreKind['address']): void {
   });
 
   test('an import brings many keys at once to what it says, and the last line of a key has the last word', async (t) => {
-    const store = await openStore(address(t), { deadlineMs: 10_000 });
-    t.after(() => store.close());
+    const store = await openPatiently(t, address(t));
     let [reading, readingMost] = [0, 0];
     const readBefore = new Set<string>();
     const readKey: typeof store.keys.readKey = async (id) => {
@@ -341,8 +337,7 @@ function bookRules(address: StoreKind['address']): void {
   });
 
   test('an import that brings keys to what it says outlives a moment without the store', async (t) => {
-    const store = await openStore(address(t), { deadlineMs: 10_000 });
-    t.after(() => store.close());
+    const store = await openPatiently(t, address(t));
     const lost = new StoreUnavailable('away', { mayHaveHappened: true });
     const failing = new Set([2, 3, 9]);
     let calls = 0;
@@ -366,8 +361,7 @@ function bookRules(address: StoreKind['address']): void {
   });
 
   test('an import that fails has nothing under way when it says so', async (t) => {
-    const store = await openStore(address(t), { deadlineMs: 10_000 });
-    t.after(() => store.close());
+    const store = await openPatiently(t, address(t));
     const fault = new TypeError('a fault');
     let changing = 0;
     const changeKey: typeof store.keys.changeKey = async (change) => {
@@ -479,8 +473,7 @@ function bookRules(address: StoreKind['address']): void {
 
   for (const turn of ['readKey', 'changeKey'] as const) {
     test(`a named rotation does not make its own repeat outdated, which is at ${turn} meanwhile`, async (t) => {
-      const store = await openStore(address(t), { deadlineMs: 10_000 });
-      t.after(() => store.close());
+      const store = await openPatiently(t, address(t));
       const first = createKeyBook({ store: store.keys, rules, now: Date.now });
       const { key } = await first.create({ plan: 'free' }, by);
       const rotate = (book: KeyBook, name: string) =>
@@ -582,8 +575,7 @@ function bookRules(address: StoreKind['address']): void {
 
   test('a list goes on behind what cannot be read, and an import says which of its keys are gone', async (t) => {
     const at = address(t);
-    const store = await openStore(at, { deadlineMs: 10_000 });
-    t.after(() => store.close());
+    const store = await openPatiently(t, at);
     const book = createKeyBook({ store: store.keys, rules, now: Date.now });
     const ids = Array.from({ length: 450 }, (_, nth) => `z${String(nth).padStart(4, '0')}`);
     const lines = ids.map((id) => ({ id, plan: 'free', secret: `foreign-key-of-${id}` }));

@@ -4,9 +4,9 @@ import { DatabaseSync } from 'node:sqlite';
 import { after, describe, test, type TestContext } from 'node:test';
 import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
 import type { KeyEvent, KeyRecord, KeyStore } from '../../src/stores/key-store.ts';
-import { openStore } from '../../src/stores/open-store.ts';
 import { eventsPerReading } from '../../src/stores/watch-changes.ts';
 import { aKey, aNote, aSecret, digestOf } from '../helpers/a-key.ts';
+import { openPatiently } from '../helpers/open-patiently.ts';
 import { until } from '../helpers/poll.ts';
 import { startRedisServer } from '../helpers/redis-server.ts';
 import { spoilKey } from '../helpers/spoil-key.ts';
@@ -20,8 +20,7 @@ for (const { name, address } of storeKinds(redis)) {
 
 function keyRules(address: StoreKind['address']): void {
   const open = async (t: TestContext, at = address(t)): Promise<KeyStore> => {
-    const store = await openStore(at, { deadlineMs: 10_000 });
-    t.after(() => store.close());
+    const store = await openPatiently(t, at);
     return store.keys;
   };
   test('a key comes back as it was written, by its id and by each of its secrets', async (t) => {
@@ -293,9 +292,8 @@ function emptyFeed(path: string): void {
 
 test('a killed listening connection delays a change by no more than the poll', async (t) => {
   const at = parseStoreAddress(`${redis.url}?prefix=${randomUUID()}:`);
-  const open = () => openStore(at, { deadlineMs: 10_000 });
+  const open = () => openPatiently(t, at);
   const [writer, reader] = await Promise.all([open(), open()]);
-  t.after(() => Promise.all([writer.close(), reader.close()]).then(() => undefined));
   const heard: KeyEvent[] = [];
   t.after(reader.keys.watch((event) => heard.push(event)));
   await until(() => heard.length > 0);
@@ -310,8 +308,7 @@ test('a killed listening connection delays a change by no more than the poll', a
 
 test('a feed that is emptied before each reading hides no change, and one of a store without keys is quiet', async (t) => {
   const prefix = `${randomUUID()}:`;
-  const store = await openStore(parseStoreAddress(`${redis.url}?prefix=${prefix}`), { deadlineMs: 10_000 });
-  t.after(() => store.close());
+  const store = await openPatiently(t, parseStoreAddress(`${redis.url}?prefix=${prefix}`));
   const { keys } = store;
   t.mock.timers.enable({ apis: ['setInterval'] });
   const heard: KeyEvent[] = [];
@@ -360,8 +357,7 @@ test('a feed that is emptied before each reading hides no change, and one of a s
 
 test('looking up unknown keys writes nothing into the store', async (t) => {
   const prefix = randomUUID();
-  const store = await openStore(parseStoreAddress(`${redis.url}?prefix=${prefix}:`), { deadlineMs: 10_000 });
-  t.after(() => store.close());
+  const store = await openPatiently(t, parseStoreAddress(`${redis.url}?prefix=${prefix}:`));
   for (let round = 0; round < 50; round += 1) await store.keys.findKey(digestOf(String(round)));
   assert.equal(await redis.say('KEYS', `${prefix}*`), '*0\r\n');
 });

@@ -10,7 +10,7 @@ import { aKey, aNote, aSecret } from '../helpers/a-key.ts';
 import { aDraw, nextId, someUnits, usedOf } from '../helpers/ledger-orders.ts';
 import { until } from '../helpers/poll.ts';
 import { startRedisServer, type RedisServer } from '../helpers/redis-server.ts';
-import { counters, failureOf, openWithDeadline, recovers } from '../helpers/store-faults.ts';
+import { counters, failureOf, openAt, recovers } from '../helpers/store-faults.ts';
 
 const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
 const advised = /^ACL SETUSER gatehouse .*$/m.exec(readme)?.[0].split(' ') ?? [];
@@ -166,7 +166,7 @@ test('a user who may not ask for INFO prints nothing amid the log', async (t) =>
 test('a password that Redis does not want prints nothing amid the log', async (t) => {
   const warn = t.mock.method(console, 'warn', () => undefined);
   const redis = await startRedisServer(t);
-  const store = await openWithDeadline(t, redis.url.replace('//', '//:password@'));
+  const store = await openAt(t, redis.url.replace('//', '//:password@'));
   assert.equal((await store.ledger.draw(aDraw({ counters }))).kind, 'drawn');
   assert.equal(warn.mock.callCount(), 0);
 });
@@ -176,7 +176,7 @@ async function openAsUser(t: TestContext): Promise<{ redis: RedisServer; store: 
   const redis = await startRedisServer(t);
   assert.equal(await redis.say(...advised), '+OK\r\n');
   const url = redis.url.replace('//', '//gatehouse:password@');
-  return { redis, store: await openWithDeadline(t, url) };
+  return { redis, store: await openAt(t, url) };
 }
 
 async function create({ keys }: Store, to = aKey()): Promise<string> {

@@ -28,7 +28,7 @@ import {
   DEADLINE_MS,
   failureOf,
   openHasty,
-  openWithDeadline,
+  openAt,
   outcomeOf,
   recovers,
 } from '../helpers/store-faults.ts';
@@ -46,13 +46,13 @@ test('a node that evicts is told of', async (t) => {
   t.after(() => node?.say('CONFIG', 'SET', 'maxmemory', '0').then(() => undefined));
   const told: string[] = [];
   const options = { onEvicting: (policy: string) => void told.push(policy) };
-  await openWithDeadline(t, freshUrl(), undefined, options);
+  await openAt(t, freshUrl(), options);
   await until(() => told.length > 0);
   assert.deepEqual(told, ['allkeys-lru']);
 });
 
 test('why a cluster cannot be reached is told', async (t) => {
-  const nobody = await openWithDeadline(t, `redis+cluster://127.0.0.1:${await freePort()}`);
+  const nobody = await openAt(t, `redis+cluster://127.0.0.1:${await freePort()}`);
   await until(async () => (await failureOf(nobody.ping())).message.endsWith('(ECONNREFUSED)'));
 });
 
@@ -67,7 +67,9 @@ test('why the nodes that a cluster names cannot be reached is told', async (t) =
   const port = await listen(t, server);
   // The certificate is not for this address.
   const slots = `*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n$9\r\n127.0.0.1\r\n:${port}\r\n`;
-  const store = await openWithDeadline(t, `rediss+cluster://localhost:${port}?ca=${ca}`, DEADLINE_MS);
+  const store = await openAt(t, `rediss+cluster://localhost:${port}?ca=${ca}`, {
+    deadlineMs: DEADLINE_MS,
+  });
   await until(async () => (await failureOf(store.ping())).message.endsWith('(ERR_TLS_CERT_ALTNAME_INVALID)'));
 });
 
@@ -78,7 +80,7 @@ test('what a user may not ask a cluster before it is ready is told', async (t) =
   t.after(() => Promise.all(cluster.nodes.map((node) => node.say('ACL', 'DELUSER', 'somebody'))));
   for (const command of ['cluster|slots', 'cluster|info']) {
     await setUser('on', '>swordfish', '~*', '&*', '+@all', `-${command}`);
-    const store = await openWithDeadline(t, asUser);
+    const store = await openAt(t, asUser);
     const says = `Redis does not permit our user the command ${command}`;
     await until(async () => (await failureOf(store.ping())).message.endsWith(says));
     await setUser(`+${command}`);
@@ -91,13 +93,13 @@ test('a cluster that says it is down when it is connected to is told as that', a
   const { port, ...node } = await startRedisServer(t, { args });
   // Of 16384 slots it serves one.
   await node.say('CLUSTER', 'ADDSLOTS', 0);
-  const store = await openWithDeadline(t, `redis+cluster://127.0.0.1:${port}`);
+  const store = await openAt(t, `redis+cluster://127.0.0.1:${port}`);
   const says = 'Redis is not connected: Redis says that the cluster is down';
   await until(async () => (await failureOf(store.ping())).message === says);
 });
 
 test('a node that is stopped fails its own keys in time and leaves the others alone', async (t) => {
-  const store = await openWithDeadline(t, freshUrl(), 2_000);
+  const store = await openAt(t, freshUrl(), { deadlineMs: 2_000 });
   const ill = keyOn(0);
   const well = [keyOn(1), keyOn(2)];
   for (const keyId of [ill, ...well]) await store.ledger.draw(aDraw({ counters, keyId }));
@@ -118,7 +120,7 @@ test('a node that is stopped fails its own keys in time and leaves the others al
 });
 
 test('a node that is killed and comes back is found again, with the usage that it kept', async (t) => {
-  const store = await openWithDeadline(t, freshUrl());
+  const store = await openAt(t, freshUrl());
   const keyId = keyOn(1);
   await store.ledger.draw(aDraw({ counters, keyId, want: 5 }));
   await cluster.nodes[1]?.stop();
@@ -186,7 +188,7 @@ test('a call that a lost connection takes along may have happened, also if anoth
 
 test('a node that dies while a slot moves to it fails the calls for this slot, and ends nothing', async (t) => {
   const prefix = `${randomUUID()}:`;
-  const store = await openWithDeadline(t, `${cluster.url}?prefix=${prefix}`);
+  const store = await openAt(t, `${cluster.url}?prefix=${prefix}`);
   const keyId = keyOn(0);
   const slot = slotOf(nameKeys(prefix, keyId).places());
   const [from, to] = cluster.nodes as readonly [RedisServer, RedisServer];
@@ -206,7 +208,7 @@ test('a node that dies while a slot moves to it fails the calls for this slot, a
 test('a slot that moves to another node while its key is drawn from loses nothing and counts nothing twice', async (t) => {
   const prefix = `${randomUUID()}:`;
   // What fails here fails by an answer.
-  const store = await openWithDeadline(t, `${cluster.url}?prefix=${prefix}`);
+  const store = await openAt(t, `${cluster.url}?prefix=${prefix}`);
   const [keyId = '', neighbour = ''] = keysOn(2);
   const slot = slotOf(nameKeys(prefix, keyId).places());
   const [to, , from] = cluster.nodes as readonly [RedisServer, RedisServer, RedisServer];
@@ -299,7 +301,7 @@ async function beginMove(slot: number, from: RedisServer, to: RedisServer): Prom
 }
 
 test('a slot that stays between two nodes is told as that, and its neighbours are served', async (t) => {
-  const store = await openWithDeadline(t, freshUrl());
+  const store = await openAt(t, freshUrl());
   const moving = keyOn(0);
   const slot = slotOf(nameKeys('', moving).places());
   const [from, to] = [cluster.nodeOf(slot), cluster.nodes[1] as RedisServer];
@@ -324,7 +326,7 @@ const slotOfKey = (keyId: string): number => slotOf(nameKeys('', keyId).places()
 
 test('a change of a key is heard, though calls for slots beside those of the keys fail all the while', async (t) => {
   const url = freshUrl();
-  const [store, other] = [await openHasty(t, url), await openWithDeadline(t, url)];
+  const [store, other] = [await openHasty(t, url), await openAt(t, url)];
   const key = aKey();
   const home = slotOf('{keys}');
   const ids = Array.from({ length: 500 }, (_, nth) => `beside-${nth}`);
@@ -364,7 +366,7 @@ test('a change of a key is heard, though calls for slots beside those of the key
 });
 
 test('keys live in a cluster, and a change of one is heard', async (t) => {
-  const store = await openWithDeadline(t, freshUrl());
+  const store = await openAt(t, freshUrl());
   const heard: string[] = [];
   t.after(store.keys.watch(({ kind }) => heard.push(kind)));
   const record = aKey();
@@ -383,7 +385,7 @@ test('keys live in a cluster, and a change of one is heard', async (t) => {
 
 test('a key is found while the slot of all keys is moving, whichever half of it has moved', async (t) => {
   const prefix = `${randomUUID()}:`;
-  const store = await openWithDeadline(t, `${cluster.url}?prefix=${prefix}`);
+  const store = await openAt(t, `${cluster.url}?prefix=${prefix}`);
   const [one, other] = [aKey(), aKey()];
   await store.keys.addKeys([one, other], aNote());
   const slot = slotOf(`${prefix}{keys}`);
@@ -406,7 +408,7 @@ test('a cluster that was away at the start is found, and so is one that came bac
   const other = await startRedisCluster(t);
   await Promise.all([stopAll(cluster), stopAll(other)]);
   const url = `${cluster.url},${other.url.slice('redis+cluster://'.length)}?prefix=${randomUUID()}:`;
-  const store = await openWithDeadline(t, url);
+  const store = await openAt(t, url);
   await failureOf(store.ledger.draw(aDraw({ counters })));
   await startAll(other);
   await recovers(store);
@@ -434,7 +436,7 @@ test('who listens for changed keys goes to another node when its own dies, and t
 /** Listens for changed keys, with a store of its own. Resolves to the channel. */
 async function watchKeys(t: TestContext): Promise<string> {
   const prefix = `${randomUUID()}:`;
-  const { keys } = await openWithDeadline(t, `${cluster.url}?prefix=${prefix}`);
+  const { keys } = await openAt(t, `${cluster.url}?prefix=${prefix}`);
   t.after(keys.watch(() => undefined));
   return `${prefix}key-changes`;
 }

@@ -25,14 +25,7 @@ import { listen } from '../helpers/listen.ts';
 import { until } from '../helpers/poll.ts';
 import { durable, startRedisServer } from '../helpers/redis-server.ts';
 import { runCli } from '../helpers/run-cli.ts';
-import {
-  counters,
-  failureOf,
-  openHasty,
-  openWithDeadline,
-  outcomeOf,
-  recovers,
-} from '../helpers/store-faults.ts';
+import { counters, failureOf, openHasty, openAt, outcomeOf, recovers } from '../helpers/store-faults.ts';
 import { startTcpProxy } from '../helpers/tcp-proxy.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
 
@@ -59,7 +52,7 @@ test('an answer that came while the process was held up came in time', async (t)
 
 test('a connection is kept although the process was held up for longer than silence is borne', async (t) => {
   const redis = await startRedisServer(t);
-  const store = await openWithDeadline(t, redis.url, 2_000);
+  const store = await openAt(t, redis.url, { deadlineMs: 2_000 });
   await recovers(store);
   const connections = async (): Promise<string> =>
     /total_connections_received:(\d+)/.exec(await redis.say('INFO', 'stats'))?.[1] ?? '';
@@ -78,7 +71,7 @@ test('a connection is kept although the process was held up for longer than sile
 
 test('a call has all of its time, and so has who waits for it, however long the process takes to send it', async (t) => {
   const redis = await startRedisServer(t);
-  const store = await openWithDeadline(t, redis.url, 2_000);
+  const store = await openAt(t, redis.url, { deadlineMs: 2_000 });
   const quotas = quotasOn(store.ledger, 2_000);
   const plan = aPlan({ quotas: [aQuota(1000)] });
   const paced = aPlan({ quotas: [], rate: { name: 'rate', limit: 1000, perMs: 1000, burst: 1000 } });
@@ -94,14 +87,14 @@ test('a call has all of its time, and so has who waits for it, however long the 
 
 test('who waits for a second call gets its answer, although each turn of the process outlasts the deadline', async (t) => {
   const redis = await startRedisServer(t);
-  const store = await openWithDeadline(t, redis.url, 700);
+  const store = await openAt(t, redis.url, { deadlineMs: 700 });
   const quotas = quotasOn(store.ledger, 700);
   const strict = aPlan({ quotas: [aQuota(1000)], consistency: 'strict' });
   const paced = aPlan({ quotas: [], rate: { name: 'rate', limit: 10, perMs: 1000, burst: 10 } });
   const ask = (keyId: string, whom = quotas) =>
     [strict, paced].map((plan) => whom.reserve({ keyId, plan, cost: 1 }));
   await recovers(store);
-  const patient = quotasOn((await openWithDeadline(t, redis.url)).ledger, 10_000);
+  const patient = quotasOn((await openAt(t, redis.url)).ledger, 10_000);
   for (const decision of ask('other', patient)) await decision; // Redis knows the scripts from now on
   let starved = true;
   const starve = (): void => {
@@ -131,7 +124,7 @@ const misread = [
     scheme: 'rediss',
     path: '',
     // It says nothing, which is waited for.
-    deadlineMs: 1_100,
+    options: { deadlineMs: 1_100 },
     says: 'Redis is not connected: 127.0.0.1:PORT (asked in TLS) does not answer',
   },
 ];
@@ -139,7 +132,7 @@ const misread = [
 describe('side by side', { concurrency: 8 }, () => {
   test('a Redis that is stopped costs each call the deadline at most, then nothing, and counts nothing twice', async (t) => {
     const redis = await startRedisServer(t);
-    const [store, patient] = [await openHasty(t, redis.url), await openWithDeadline(t, redis.url)];
+    const [store, patient] = [await openHasty(t, redis.url), await openAt(t, redis.url)];
     await patient.ledger.draw(aDraw({ counters }));
     redis.signal('SIGSTOP');
     const lost: DrawOrder[] = [];
@@ -190,7 +183,7 @@ describe('side by side', { concurrency: 8 }, () => {
 
   test('a Redis that is restarted is found again, with the usage that it kept', async (t) => {
     const redis = await startRedisServer(t, { args: durable });
-    const store = await openWithDeadline(t, redis.url);
+    const store = await openAt(t, redis.url);
     await store.ledger.draw(aDraw({ counters, want: 7 }));
     await redis.stop();
     await until(async () => (await failureOf(store.ledger.draw(aDraw({ counters })))).tookMs < 50);
@@ -206,16 +199,16 @@ describe('side by side', { concurrency: 8 }, () => {
     const redis = await startRedisServer(t);
     redis.signal('SIGSTOP');
     // By itself the client gives such a connection up a quarter of a second later.
-    const store = await openWithDeadline(t, redis.url, 1_100);
+    const store = await openAt(t, redis.url, { deadlineMs: 1_100 });
     const message = `Redis is not connected: 127.0.0.1:${redis.port} does not answer`;
     await assert.rejects(store.ping(), { message, mayHaveHappened: false });
     await assert.rejects(store.keys.readKey('k1'), { message });
   });
 
-  for (const { scheme, path, says, deadlineMs } of misread) {
+  for (const { scheme, path, says, options } of misread) {
     test(`of a plain Redis that is addressed as ${scheme} it is told that it is none`, async (t) => {
       const { port } = await startRedisServer(t);
-      const store = await openWithDeadline(t, `${scheme}://127.0.0.1:${port}${path}`, deadlineMs);
+      const store = await openAt(t, `${scheme}://127.0.0.1:${port}${path}`, options);
       await assert.rejects(store.ping(), { message: says.replace('PORT', String(port)) });
     });
   }
@@ -223,7 +216,7 @@ describe('side by side', { concurrency: 8 }, () => {
   test('a store that is opened before its Redis runs works as soon as it does', async (t) => {
     const redis = await startRedisServer(t);
     await redis.stop();
-    const store = await openWithDeadline(t, redis.url);
+    const store = await openAt(t, redis.url);
     const failure = await failureOf(store.ledger.draw(aDraw({ counters })));
     assert.match(failure.message, /cannot be reached \(ECONNREFUSED\)/);
     assert.equal(failure.mayHaveHappened, false);
@@ -233,7 +226,7 @@ describe('side by side', { concurrency: 8 }, () => {
 
   test('a Redis that stays a replica is not connected to without a rest', async (t) => {
     const redis = await startRedisServer(t);
-    const store = await openWithDeadline(t, redis.url);
+    const store = await openAt(t, redis.url);
     await redis.say('REPLICAOF', '127.0.0.1', '1');
     let asked = 0;
     const connections = async (): Promise<number> => {
@@ -257,17 +250,17 @@ describe('side by side', { concurrency: 8 }, () => {
     const proxy = await startTcpProxy(t, redis.port);
     // Two answers come before the connection is ready.
     proxy.answers = { lateByMs: 600 };
-    const store = await openWithDeadline(t, `redis://127.0.0.1:${proxy.port}`);
+    const store = await openAt(t, `redis://127.0.0.1:${proxy.port}`);
     await store.ping();
   });
 
   test('a database that cannot be chosen is an outage, and never another database', async (t) => {
     const redis = await startRedisServer(t);
-    const beyond = await openWithDeadline(t, `${redis.url}/99`);
+    const beyond = await openAt(t, `${redis.url}/99`);
     const failure = await failureOf(beyond.ledger.draw(aDraw({ counters })));
     assert.match(failure.message, /has no database of this number/);
 
-    const store = await openWithDeadline(t, `${redis.url}/3`);
+    const store = await openAt(t, `${redis.url}/3`);
     const key = aKey();
     await store.keys.changeKey({ from: undefined, to: key, note: aNote() });
     const findKey = () => store.keys.findKey(key.secrets[0]?.digest ?? '');
@@ -298,7 +291,7 @@ describe('side by side', { concurrency: 8 }, () => {
       client.pipe(upstream);
       t.after(() => client.destroy());
     });
-    const store = await openWithDeadline(t, `redis://127.0.0.1:${await listen(t, server)}`);
+    const store = await openAt(t, `redis://127.0.0.1:${await listen(t, server)}`);
     await recovers(store, 'warm');
     isHeld = true;
     const isDrawn = async (keyId: string): Promise<boolean> =>
@@ -313,7 +306,7 @@ describe('side by side', { concurrency: 8 }, () => {
   test('a feed that was empty, and was cut while nobody looked, says that changes were missed', async (t) => {
     const redis = await startRedisServer(t);
     const proxy = await startTcpProxy(t, redis.port);
-    const store = await openWithDeadline(t, `redis://127.0.0.1:${proxy.port}`);
+    const store = await openAt(t, `redis://127.0.0.1:${proxy.port}`);
     const events: KeyEvent[] = [];
     t.after(store.keys.watch((event) => events.push(event)));
     await until(() => events.length > 0);
@@ -332,7 +325,7 @@ describe('side by side', { concurrency: 8 }, () => {
   test('a Redis that comes back empty is told of, once each time, and never one that was empty or kept all', async (t) => {
     const redis = await startRedisServer(t, { args: durable });
     let told = 0;
-    const store = await openWithDeadline(t, redis.url, undefined, { onEmptied: () => (told += 1) });
+    const store = await openAt(t, redis.url, { onEmptied: () => (told += 1) });
     const heard: KeyEvent[] = [];
     t.after(store.keys.watch((event) => heard.push(event)));
     /** The feed has been read since. */
@@ -360,7 +353,7 @@ describe('side by side', { concurrency: 8 }, () => {
   test('a shared place that could not be kept in an outage is kept soon after it, and not only at its next turn', async (t) => {
     const redis = await startRedisServer(t);
     const proxy = await startTcpProxy(t, redis.port);
-    const { ledger } = await openWithDeadline(t, `redis://127.0.0.1:${proxy.port}`);
+    const { ledger } = await openAt(t, `redis://127.0.0.1:${proxy.port}`);
     let hasFailed = false;
     const watched: Ledger = {
       ...ledger,
@@ -397,14 +390,14 @@ describe('side by side', { concurrency: 8 }, () => {
         asked += 1;
         socket.write(`${answer}\r\n`);
       });
-      const { keys } = await openWithDeadline(t, `redis://127.0.0.1:${port}`);
+      const { keys } = await openAt(t, `redis://127.0.0.1:${port}`);
       t.after(keys.watch(() => undefined));
       // Two connections say something when they are made; and the feed is asked for again and again.
       await until(() => asked > 8);
     });
 
     test(`an answer of another kind (${JSON.stringify(answer)}) is a failure of the store`, async (t) => {
-      const { ledger } = await openWithDeadline(t, `redis://127.0.0.1:${await startLiar(t, answer)}`);
+      const { ledger } = await openAt(t, `redis://127.0.0.1:${await startLiar(t, answer)}`);
       for (const call of [
         () => ledger.draw(aDraw({ counters })),
         () => ledger.takeCells({ keyId: 'key', name: 'rate', intervalMs: 1, burst: 1, want: 1 }),
@@ -418,7 +411,7 @@ describe('side by side', { concurrency: 8 }, () => {
   test('a draw whose answer is lost may have happened, and cancelling it gives its units back', async (t) => {
     const redis = await startRedisServer(t);
     const proxy = await startTcpProxy(t, redis.port);
-    const { ledger } = await openWithDeadline(t, redis.url);
+    const { ledger } = await openAt(t, redis.url);
     const store = await openHasty(t, `redis://127.0.0.1:${proxy.port}`);
     await ledger.draw(aDraw({ counters, want: 3 }));
     proxy.answers = 'drop';
@@ -448,7 +441,7 @@ describe('side by side', { concurrency: 8 }, () => {
   test('a deadline of seconds is waited for, although a connection is quiet meanwhile', async (t) => {
     const redis = await startRedisServer(t);
     const proxy = await startTcpProxy(t, redis.port);
-    const store = await openWithDeadline(t, `redis://127.0.0.1:${proxy.port}`, 30_000);
+    const store = await openAt(t, `redis://127.0.0.1:${proxy.port}`, { deadlineMs: 30_000 });
     await store.ledger.draw(aDraw({ counters }));
     proxy.answers = { lateByMs: 1_500 };
     assert.equal((await store.ledger.draw(aDraw({ counters }))).kind, 'drawn');
@@ -475,7 +468,7 @@ describe('side by side', { concurrency: 8 }, () => {
   test('a connection that Redis closes is told as that, whatever has failed before', async (t) => {
     const redis = await startRedisServer(t);
     const proxy = await startTcpProxy(t, redis.port);
-    const store = await openWithDeadline(t, `redis://127.0.0.1:${proxy.port}`, 2_000);
+    const store = await openAt(t, `redis://127.0.0.1:${proxy.port}`, { deadlineMs: 2_000 });
     await recovers(store);
     proxy.answers = 'drop';
     await failureOf(store.ledger.draw(aDraw({ counters })));
@@ -499,7 +492,7 @@ describe('side by side', { concurrency: 8 }, () => {
         ' ',
       ),
     });
-    const store = await openWithDeadline(t, redis.url);
+    const store = await openAt(t, redis.url);
     await redis.say('EVAL', "for i = 1, 2000 do redis.call('SET', i, string.rep('x', 1000)) end", 0);
     await redis.say('SAVE');
     await redis.stop();
@@ -550,7 +543,7 @@ describe('side by side', { concurrency: 8 }, () => {
 
 test('calls that a replica refuses together close their connection once', async (t) => {
   const redis = await startRedisServer(t);
-  const store = await openWithDeadline(t, redis.url);
+  const store = await openAt(t, redis.url);
   const warnings: string[] = [];
   const note = ({ name }: Error): number => warnings.push(name);
   process.on('warning', note);
@@ -566,7 +559,7 @@ test('calls that a replica refuses together close their connection once', async 
 
 test('SCRIPT FLUSH is not noticed, not even by calls in one pipeline', async (t) => {
   const redis = await startRedisServer(t);
-  const store = await openWithDeadline(t, redis.url);
+  const store = await openAt(t, redis.url);
   for (let round = 0; round < 3; round += 1) {
     await redis.say('SCRIPT', 'FLUSH');
     const answers = await Promise.all(
@@ -607,7 +600,7 @@ const refusals: readonly Refusal[] = [
 for (const { name, begin, end, says } of refusals) {
   test(`a Redis that ${name} refuses draws without having counted, until it is well again`, async (t) => {
     const redis = await startRedisServer(t);
-    const store = await openWithDeadline(t, redis.url);
+    const store = await openAt(t, redis.url);
     await store.ledger.draw(aDraw({ counters }));
     assert.match(await redis.say(...begin), /^\+OK/);
     const failure = await failureOf(store.ledger.draw(aDraw({ counters })));
@@ -621,7 +614,7 @@ for (const { name, begin, end, says } of refusals) {
 
 test('a Redis that is busy with a script that does not end fails within the deadline and recovers', async (t) => {
   const redis = await startRedisServer(t, { args: ['--lua-time-limit', '20'] });
-  const store = await openWithDeadline(t, redis.url);
+  const store = await openAt(t, redis.url);
   await store.ledger.draw(aDraw({ counters }));
   const loop = redis.say('EVAL', 'while true do end', 0);
   await until(async () => /busy with a script/.test(await reasonOf(store.ledger.draw(aDraw({ counters })))));
@@ -632,7 +625,7 @@ test('a Redis that is busy with a script that does not end fails within the dead
 
 test('a wrong or missing password is named, and never told', async (t) => {
   const redis = await startRedisServer(t, { args: ['--requirepass', 'swordfish'] });
-  const right = await openWithDeadline(t, `redis://:swordfish@127.0.0.1:${redis.port}`);
+  const right = await openAt(t, `redis://:swordfish@127.0.0.1:${redis.port}`);
   assert.equal((await right.ledger.draw(aDraw({ counters }))).kind, 'drawn');
   const cases = [
     { url: redis.url, says: /wants a password/ },
@@ -640,7 +633,7 @@ test('a wrong or missing password is named, and never told', async (t) => {
     { url: `redis://catfish:catfish@127.0.0.1:${redis.port}`, says: /does not accept the user or password/ },
   ];
   for (const { url, says } of cases) {
-    const store = await openWithDeadline(t, url);
+    const store = await openAt(t, url);
     const failure = await failureOf(store.ledger.draw(aDraw({ counters })));
     assert.match(failure.message, says);
     assert.equal(failure.mayHaveHappened, false);
@@ -650,7 +643,7 @@ test('a wrong or missing password is named, and never told', async (t) => {
 
 test('while Redis refuses to write, keys are found all the same', async (t) => {
   const redis = await startRedisServer(t);
-  const store = await openWithDeadline(t, redis.url);
+  const store = await openAt(t, redis.url);
   const key = aKey();
   await store.keys.changeKey({ from: undefined, to: key, note: aNote() });
   await redis.say('CONFIG', 'SET', 'maxmemory', 1);
@@ -678,16 +671,16 @@ test('TLS is spoken with rediss, and only to a server that the authorities vouch
     cert: readFileSync(fixture('server.pem'), 'utf8'),
     key: readFileSync(fixture('server-key.pem'), 'utf8'),
   });
-  const trusting = await openWithDeadline(t, `${url}?ca=${fixture('server.pem')}`);
+  const trusting = await openAt(t, `${url}?ca=${fixture('server.pem')}`);
   assert.equal((await trusting.ledger.draw(aDraw({ counters }))).kind, 'drawn');
-  const wary = await openWithDeadline(t, url);
+  const wary = await openAt(t, url);
   assert.match((await failureOf(wary.ledger.draw(aDraw({ counters })))).message, /SELF_SIGNED/);
   await assert.rejects(
-    openWithDeadline(t, `${url}?ca=/nowhere.pem`),
+    openAt(t, `${url}?ca=/nowhere.pem`),
     /the file \/nowhere\.pem of its ca cannot be read: there is no such file/,
   );
   await assert.rejects(
-    openWithDeadline(t, `${url}?ca=${fixture('server-key.pem')}`),
+    openAt(t, `${url}?ca=${fixture('server-key.pem')}`),
     /server-key\.pem of its ca is not PEM certificates/,
   );
 });
@@ -700,7 +693,7 @@ test('a server that has certificates for several names is told which is meant', 
   });
   const ca = join(tempFolder(t), 'ca.pem');
   writeFileSync(ca, meant.cert);
-  const store = await openWithDeadline(t, `${url.replace('127.0.0.1', 'localhost')}?ca=${ca}`);
+  const store = await openAt(t, `${url.replace('127.0.0.1', 'localhost')}?ca=${ca}`);
   assert.equal((await store.ledger.draw(aDraw({ counters }))).kind, 'drawn');
 });
 
@@ -709,7 +702,7 @@ test('a new authority in the file is trusted without a restart, and half a file 
   const redis = await startTlsRedis(t, old);
   const ca = join(tempFolder(t), 'ca.pem');
   writeFileSync(ca, old.cert);
-  const store = await openWithDeadline(t, `${redis.url}?ca=${ca}`);
+  const store = await openAt(t, `${redis.url}?ca=${ca}`);
   assert.equal((await store.ledger.draw(aDraw({ counters }))).kind, 'drawn');
   writeFileSync(ca, old.cert + fresh.cert);
   redis.present(fresh);
@@ -723,7 +716,7 @@ test('a Redis that evicts is told of with its policy, once, and none that does n
   const redis = await startRedisServer(t);
   const told: string[] = [];
   const options = { onEvicting: (policy: string) => void told.push(policy) };
-  const store = await openWithDeadline(t, redis.url, undefined, options);
+  const store = await openAt(t, redis.url, options);
   const connectAnew = async (maxmemory: string, policy: string): Promise<void> => {
     await redis.say('CONFIG', 'SET', 'maxmemory', maxmemory);
     await redis.say('CONFIG', 'SET', 'maxmemory-policy', policy);
@@ -742,7 +735,7 @@ test('a Redis that evicts is told of with its policy, once, and none that does n
 
 test('a store that is closed while its changes are read has not failed', async (t) => {
   const redis = await startRedisServer(t);
-  const store = await openWithDeadline(t, redis.url);
+  const store = await openAt(t, redis.url);
   redis.signal('SIGSTOP');
   const readings: Promise<void>[] = [];
   const stop = store.keys.watch(
@@ -761,7 +754,7 @@ test('a store that is closed while its changes are read has not failed', async (
 
 test('a reset that cannot have all of its counters leaves them as they are', async (t) => {
   const redis = await startRedisServer(t);
-  const store = await openWithDeadline(t, redis.url);
+  const store = await openAt(t, redis.url);
   const [one, two] = [aCounter({ name: 'one' }), aCounter({ name: 'two' })];
   await store.ledger.draw(aDraw({ counters: [one] }));
   await redis.say('SET', nameKeys('gatehouse:', 'key').counter(two), 'junk');
@@ -771,7 +764,7 @@ test('a reset that cannot have all of its counters leaves them as they are', asy
 
 test('what another program left under one of our names fails alone', async (t) => {
   const redis = await startRedisServer(t);
-  const store = await openWithDeadline(t, redis.url);
+  const store = await openAt(t, redis.url);
   const names = nameKeys('gatehouse:', 'key');
   const [first] = counters;
   assert.ok(first);
@@ -799,7 +792,7 @@ test('what another program left under one of our names fails alone', async (t) =
 for (const used of ['abc', '', '-5', 'nan', '1e300']) {
   test(`a counter of ${JSON.stringify(used)} is refused, not taken for an unspent quota, until it is reset`, async (t) => {
     const redis = await startRedisServer(t);
-    const { ledger } = await openWithDeadline(t, redis.url);
+    const { ledger } = await openAt(t, redis.url);
     const drawn = aDraw({ counters, need: 4, want: 4 });
     await ledger.draw(drawn);
     const name = nameKeys('gatehouse:', 'key').counter(counters[0]!);
@@ -825,7 +818,7 @@ for (const used of ['abc', '', '-5', 'nan', '1e300']) {
 
 test('what somebody else put into a counter beside our fields is passed over', async (t) => {
   const redis = await startRedisServer(t);
-  const { ledger } = await openWithDeadline(t, redis.url);
+  const { ledger } = await openAt(t, redis.url);
   const drawn = aDraw({ counters, need: 4, want: 4 });
   await ledger.draw(drawn);
   const name = nameKeys('gatehouse:', 'key').counter(counters[0]!);
@@ -859,7 +852,7 @@ const answers = [
 ];
 for (const { answer, says } of answers) {
   test(`the answer ${answer.slice(0, 50)} is understood`, async (t) => {
-    const store = await openWithDeadline(t, `redis://127.0.0.1:${await startLiar(t, answer)}`);
+    const store = await openAt(t, `redis://127.0.0.1:${await startLiar(t, answer)}`);
     const failure = await failureOf(store.ledger.draw(aDraw({ counters })));
     assert.match(failure.message, says);
     assert.doesNotMatch(failure.whole(), /swordfish|evalsha/);
@@ -867,7 +860,7 @@ for (const { answer, says } of answers) {
 }
 
 test('an answer that is no list, where keys are listed, is a failure of the store and ends no process', async (t) => {
-  const { keys } = await openWithDeadline(t, `redis://127.0.0.1:${await startFake(t, greet)}`);
+  const { keys } = await openAt(t, `redis://127.0.0.1:${await startFake(t, greet)}`);
   for (const call of [() => keys.listKeys('', 9), () => keys.listAudit(undefined, 9)]) {
     assert.match((await failureOf(call())).message, /something that is not known/);
   }
@@ -881,7 +874,7 @@ test('a list of other things than texts is read as far as it goes, or a failure 
       else if (command in odd) socket.write(odd[command] ?? '');
       else greet(command, socket);
     });
-    const { keys } = await openWithDeadline(t, `redis://127.0.0.1:${port}`);
+    const { keys } = await openAt(t, `redis://127.0.0.1:${port}`);
     assert.match((await failureOf(keys.listAudit(undefined, 9))).message, /something that is not known/);
     assert.deepEqual(await keys.listKeys('', 9), [{ id: '7', found: undefined }]);
   }
@@ -899,7 +892,7 @@ test('a call that cannot even be sent fails like any other, and ends no process'
 test('a connection that is cut in the midst of calls is made anew, and no call is sent twice', async (t) => {
   const redis = await startRedisServer(t);
   const proxy = await startTcpProxy(t, redis.port);
-  const store = await openWithDeadline(t, `redis://127.0.0.1:${proxy.port}`);
+  const store = await openAt(t, `redis://127.0.0.1:${proxy.port}`);
   const draw = (): Promise<unknown> => store.ledger.draw(aDraw({ counters }));
   // Redis knows the scripts from now on: for one at a time, and for several.
   await draw();
@@ -918,7 +911,7 @@ test('a connection that is cut in the midst of calls is made anew, and no call i
 test('a Redis that takes no more clients says so', async (t) => {
   const redis = await startRedisServer(t);
   const proxy = await startTcpProxy(t, redis.port);
-  const store = await openWithDeadline(t, `redis://127.0.0.1:${proxy.port}`);
+  const store = await openAt(t, `redis://127.0.0.1:${proxy.port}`);
   const only = connect(redis.port, '127.0.0.1');
   t.after(() => only.destroy());
   only.write('CONFIG SET maxclients 1\r\n');
@@ -935,7 +928,7 @@ test('a Redis that takes no more clients says so', async (t) => {
 test('a connection that is cut while it begins to listen for changed keys ends nothing', async (t) => {
   const subscriptions = { seen: 0 };
   const port = await startCutter(t, subscriptions);
-  const store = await openWithDeadline(t, `redis://127.0.0.1:${port}`);
+  const store = await openAt(t, `redis://127.0.0.1:${port}`);
   t.after(store.keys.watch(() => undefined));
   // The first subscription is taken and cut, the next ones are cut before they are answered. A promise of the client
   // that is rejected and nobody's would end this process as it would end a gateway.

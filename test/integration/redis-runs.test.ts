@@ -6,7 +6,7 @@ import { nameKeys } from '../../src/stores/redis/names.ts';
 import { aCounter, aDraw, someUnits, usedOf } from '../helpers/ledger-orders.ts';
 import { until } from '../helpers/poll.ts';
 import { startRedisServer, type RedisServer } from '../helpers/redis-server.ts';
-import { counters, failureOf, openWithDeadline, recovers } from '../helpers/store-faults.ts';
+import { counters, failureOf, openAt, recovers } from '../helpers/store-faults.ts';
 
 async function callsOf(redis: RedisServer): Promise<number> {
   return Number(/cmdstat_evalsha:calls=(\d+)/.exec(await redis.say('INFO', 'commandstats'))?.[1] ?? 0);
@@ -14,7 +14,7 @@ async function callsOf(redis: RedisServer): Promise<number> {
 
 test('who asks for the same in one turn is answered by one call, 8 at most, each with their own', async (t) => {
   const redis = await startRedisServer(t);
-  const { ledger } = await openWithDeadline(t, redis.url);
+  const { ledger } = await openAt(t, redis.url);
   // Redis knows the scripts from now on.
   for (const keys of [['a'], ['b', 'c']])
     await Promise.all(keys.map((keyId) => ledger.draw(aDraw({ counters, keyId }))));
@@ -31,7 +31,7 @@ test('who asks for the same in one turn is answered by one call, 8 at most, each
 
 test('eight who ask for the same are sent before the turn is over', async (t) => {
   const redis = await startRedisServer(t);
-  const { ledger } = await openWithDeadline(t, redis.url);
+  const { ledger } = await openAt(t, redis.url);
   const keys = Array.from({ length: 9 }, (_, at) => `k${at}`);
   await Promise.all(keys.map((keyId) => ledger.draw(aDraw({ counters, keyId }))));
   const before = await callsOf(redis);
@@ -53,7 +53,7 @@ function holdTurnUntilCalled({ port }: RedisServer, calls: number): void {
 
 test('a key whose usage cannot be counted harms no other that is counted together with it', async (t) => {
   const redis = await startRedisServer(t);
-  const { ledger } = await openWithDeadline(t, redis.url);
+  const { ledger } = await openAt(t, redis.url);
   const [counter = aCounter({})] = counters;
   await redis.say('SET', nameKeys('gatehouse:', 'foreign').counter(counter), 'x');
   await redis.say('HSET', nameKeys('gatehouse:', 'damaged').counter(counter), 'used', 'x');
@@ -69,7 +69,7 @@ test('a key whose usage cannot be counted harms no other that is counted togethe
 });
 
 test('what is asked for in one turn is done in that order', async (t) => {
-  const { ledger } = await openWithDeadline(t, (await startRedisServer(t)).url);
+  const { ledger } = await openAt(t, (await startRedisServer(t)).url);
   const one = [aCounter({ limit: 1 })];
   const [drawn, , again, used, none] = await Promise.all([
     ledger.draw(aDraw({ counters: one })),
@@ -82,7 +82,7 @@ test('what is asked for in one turn is done in that order', async (t) => {
 });
 
 test('steps that tell nothing, and keys that nobody knows, are answered among others', async (t) => {
-  const { ledger, keys } = await openWithDeadline(t, (await startRedisServer(t)).url);
+  const { ledger, keys } = await openAt(t, (await startRedisServer(t)).url);
   await Promise.all([1, 2, 3].map(() => ledger.charge(someUnits({ counters }))));
   assert.equal(await usedOf(ledger, counters), '3');
   const found = await Promise.all(['00', '11'].map((pair) => keys.findKey(pair.repeat(32))));
@@ -91,7 +91,7 @@ test('steps that tell nothing, and keys that nobody knows, are answered among ot
 
 test('all who ask one that has become a replica hear of it, and its connection is left', async (t) => {
   const redis = await startRedisServer(t);
-  const store = await openWithDeadline(t, redis.url);
+  const store = await openAt(t, redis.url);
   const spent = { counters: [aCounter({ limit: 0 })], keyId: 'spent' };
   assert.equal((await store.ledger.draw(aDraw(spent))).kind, 'exhausted');
   const connection = /^id=\d+ .* cmd=eval/m.exec(await redis.say('CLIENT', 'LIST'))?.[0].split(' ')[0];
@@ -112,7 +112,7 @@ test('a cluster that looks like one server is asked by a call for each', async (
   const redis = await startRedisServer(t, { args: ['--cluster-enabled', 'yes'] });
   await redis.say('CLUSTER', 'ADDSLOTSRANGE', 0, 16_383);
   await until(async () => (await redis.say('CLUSTER', 'INFO')).includes('cluster_state:ok'));
-  const { ledger } = await openWithDeadline(t, redis.url);
+  const { ledger } = await openAt(t, redis.url);
   const [counter = aCounter({})] = counters;
   await redis.say('SET', nameKeys('gatehouse:', 'foreign').counter(counter), 'x');
   for (let turn = 0; turn < 2; turn += 1) {
@@ -130,7 +130,7 @@ test('a cluster that looks like one server is asked by a call for each', async (
 
 test('what was asked for in the turn in which the store is closed is still sent', async (t) => {
   const redis = await startRedisServer(t);
-  const [store, other] = [await openWithDeadline(t, redis.url), await openWithDeadline(t, redis.url)];
+  const [store, other] = [await openAt(t, redis.url), await openAt(t, redis.url)];
   await store.ledger.charge(someUnits({ counters }));
   const charge = store.ledger.charge(someUnits({ counters }));
   await store.close();

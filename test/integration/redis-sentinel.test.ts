@@ -9,7 +9,7 @@ import { listen } from '../helpers/listen.ts';
 import { until } from '../helpers/poll.ts';
 import { startRedisSentinel } from '../helpers/redis-sentinel.ts';
 import { startRedisServer, type RedisServer } from '../helpers/redis-server.ts';
-import { failureOf, openWithDeadline, outcomeOf } from '../helpers/store-faults.ts';
+import { failureOf, openAt, outcomeOf } from '../helpers/store-faults.ts';
 
 /** Its sentinel wants a password in the end. */
 const shared = await startRedisSentinel({ after });
@@ -19,7 +19,7 @@ const DRAWING = 8;
 
 test('when the master dies its replica takes over by itself, and loses no more draws than were in flight', async (t) => {
   const { url, master, replica } = await startRedisSentinel(t, { downAfterMs: 2_000 });
-  const store = await openWithDeadline(t, url);
+  const store = await openAt(t, url);
   const counters = [aCounter({ limit: 1_000_000_000 })];
   let drawn = 0;
   let failed = 0;
@@ -62,7 +62,7 @@ test('when the master dies its replica takes over by itself, and loses no more d
 
 test('in a planned failover nothing more is written to the old master, though it takes it for seconds yet', async (t) => {
   const { url, master, replica, sentinel } = shared;
-  const store = await openWithDeadline(t, `${url}/1`);
+  const store = await openAt(t, `${url}/1`);
   await store.ping();
   // The sentinels have been asked who it is.
   await until(async () => (await sentinel.say('CLIENT', 'LIST')).includes('cmd=sentinel|master'));
@@ -80,7 +80,7 @@ test('who is led back to the old master by a sentinel that has not heard of the 
   const [old, next] = [await startRedisServer(t), await startRedisServer(t)];
   const [knowing, stale] = [await startFakeSentinel(t, old.port), await startFakeSentinel(t, old.port)];
   const sentinels = `127.0.0.1:${knowing.port},127.0.0.1:${stale.port}`;
-  const store = await openWithDeadline(t, `redis+sentinel://${sentinels}/main/1`);
+  const store = await openAt(t, `redis+sentinel://${sentinels}/main/1`);
   await store.ping();
   await until(() => knowing.looks > 0);
   const { asked } = stale;
@@ -98,7 +98,7 @@ for (const [title, later] of [
   test(`who is at ${title} stays there`, async (t) => {
     const [first, second] = [await startRedisServer(t), await startRedisServer(t)];
     const sentinel = await startFakeSentinel(t, first.port);
-    const store = await openWithDeadline(t, `redis+sentinel://127.0.0.1:${sentinel.port}/main/1`);
+    const store = await openAt(t, `redis+sentinel://127.0.0.1:${sentinel.port}/main/1`);
     await store.ping();
     await until(() => sentinel.looks > 0);
     Object.assign(sentinel, { masterPort: second.port, epoch: 5 });
@@ -152,18 +152,18 @@ function listOf(...words: readonly string[]): string {
 }
 
 test('a master that no sentinel knows is told as that', async (t) => {
-  const store = await openWithDeadline(t, shared.url.replace(/\/[^/]*$/, '/wrong'));
+  const store = await openAt(t, shared.url.replace(/\/[^/]*$/, '/wrong'));
   assert.match((await failureOf(store.ping())).message, /has no master of this name, say its sentinels/);
 });
 
 test('sentinels that are not there are told as that', async (t) => {
-  const store = await openWithDeadline(t, `redis+sentinel://127.0.0.1:${await freePort()}/main`);
+  const store = await openAt(t, `redis+sentinel://127.0.0.1:${await freePort()}/main`);
   const { message } = await failureOf(store.ping());
   assert.match(message, /Redis cannot be found: the last sentinel that was asked cannot be reached$/);
 });
 
 test('a sentinel that is addressed as a plain Redis is told as one', async (t) => {
-  const store = await openWithDeadline(t, shared.sentinel.url);
+  const store = await openAt(t, shared.sentinel.url);
   const { message } = await failureOf(store.keys.listKeys('', 1));
   assert.match(message, /does not know a command .* or a sentinel: that is written redis\+sentinel:\/\//);
 });
@@ -178,10 +178,10 @@ test('a sentinel that wants a password is told as that', async (t) => {
       /cannot be found: the last sentinel that was asked does not accept the user/,
     ],
   ] as const) {
-    const store = await openWithDeadline(t, `${url}${query}`);
+    const store = await openAt(t, `${url}${query}`);
     assert.match((await failureOf(store.ping())).message, says);
   }
-  await openWithDeadline(t, `${url}?sentinelPassword=swordfish`).then((store) => store.ping());
+  await openAt(t, `${url}?sentinelPassword=swordfish`).then((store) => store.ping());
 });
 
 async function isMaster(server: RedisServer): Promise<boolean> {
