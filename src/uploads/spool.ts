@@ -7,7 +7,7 @@ import { busy } from './upload-refusals.ts';
 
 /** What all uploads of one process may hold together, in bytes. */
 export interface SpoolLimits {
-  /** What one upload may hold in memory: a larger one goes to a file. */
+  /** What one upload may hold in memory: a larger one goes to a file, in pieces of about this size. */
   readonly memoryEachMax: number;
   readonly memoryMax: number;
   readonly diskMax: number;
@@ -51,7 +51,8 @@ interface Usage {
   secondTries: Promise<void>;
 }
 
-const readBytes = 64 * 1024;
+/** Two trips to the system for 256 KB: with 64 KB at a time, an upload of 10 MB took a sixth more CPU. */
+const readBytes = 128 * 1024;
 
 const diskFull = 'the disk is full';
 
@@ -68,10 +69,11 @@ const lacks: ReadonlyMap<unknown, string> = new Map([
 export class Spool {
   readonly #limits: SpoolLimits;
   readonly #usage: Usage;
+  /** The last bytes: all of them until there is a file. */
   readonly #held: CollectedBytes;
   #file: FileHandle | undefined;
   #bytes = 0;
-  /** What this spool has taken of the room. */
+  /** What this spool has taken of the room. Memory stays its own until it is closed. */
   #memory = 0;
   #disk = 0;
   #closed = false;
@@ -116,20 +118,25 @@ export class Spool {
   }
 
   async #write(chunk: Buffer): Promise<void> {
-    if (this.#closed) throw new Error('the spool is closed');
-    const total = this.#bytes + chunk.length;
-    const { memoryEachMax, memoryMax } = this.#limits;
-    if (!this.#file && total <= memoryEachMax && this.#usage.memory + chunk.length <= memoryMax) {
-      this.#usage.memory += chunk.length;
-      this.#memory += chunk.length;
+    if (this.#closed) throw closed();
+    if (this.#takeMemory(this.#held.length + chunk.length)) {
       // Copied, because the memory of a chunk is taken away when the next is asked for.
       this.#held.add(chunk);
     } else {
       await this.#writeToDisk([this.#held.bytes, chunk]);
-      this.#held.take();
-      this.#leaveMemory();
+      this.#held.clear();
     }
-    this.#bytes = total;
+    this.#bytes += chunk.length;
+  }
+
+  /** Takes what is missing to hold so many bytes. False when they are more than it may hold. */
+  #takeMemory(bytes: number): boolean {
+    const { memoryEachMax, memoryMax } = this.#limits;
+    const missing = Math.max(0, bytes - this.#memory);
+    if (bytes > memoryEachMax || this.#usage.memory + missing > memoryMax) return false;
+    this.#usage.memory += missing;
+    this.#memory += missing;
+    return true;
   }
 
   async #writeToDisk(chunks: readonly Buffer[]): Promise<void> {
@@ -151,13 +158,9 @@ export class Spool {
     }
   }
 
-  async #writeToFile(chunks: readonly Buffer[], start: number): Promise<void> {
+  async #writeToFile(chunks: readonly Buffer[], position: number): Promise<void> {
     this.#file ??= await openUnlinked(this.#limits.directory);
-    let position = start;
-    for (const chunk of chunks) {
-      await writeAll(this.#file, chunk, position);
-      position += chunk.length;
-    }
+    await writeAll(this.#file, chunks, position);
   }
 
   /**
@@ -189,22 +192,25 @@ export class Spool {
    * for the next.
    */
   async *read(): AsyncGenerator<Buffer, void> {
-    if (this.#closed) throw new Error('the spool is closed');
-    if (!this.#file) {
-      if (this.#held.length > 0) yield this.#held.bytes;
-      return;
-    }
-    let position = 0;
+    if (this.#closed) throw closed();
+    const fileBytes = this.#disk;
     // One for all reads: a new one each time would be more memory than is held (50 MB with 50 large uploads).
-    const buffer = Buffer.allocUnsafeSlow(readBytes);
-    while (position < this.#bytes) {
-      if (!this.#file) throw new Error('the spool is closed');
+    const buffer = Buffer.allocUnsafeSlow(fileBytes === 0 ? 0 : readBytes);
+    let position = 0;
+    while (position < fileBytes) {
+      if (!this.#file) throw closed();
       const { bytesRead } = await this.#file.read(buffer, 0, readBytes, position);
       if (bytesRead === 0) throw new Error('the spool file is shorter than what was written');
       position += bytesRead;
       yield buffer.subarray(0, bytesRead);
     }
+    if (this.#closed) throw closed();
+    if (this.#held.length > 0) yield this.#held.bytes;
   }
+}
+
+function closed(): Error {
+  return new Error('the spool is closed');
 }
 
 function lackOf(error: unknown): string | undefined {
@@ -224,10 +230,22 @@ async function openUnlinked(directory: string): Promise<FileHandle> {
   }
 }
 
-async function writeAll(file: FileHandle, chunk: Buffer, position: number): Promise<void> {
-  let written = 0;
-  while (written < chunk.length) {
-    const { bytesWritten } = await file.write(chunk, written, chunk.length - written, position + written);
-    written += bytesWritten;
+async function writeAll(file: FileHandle, chunks: readonly Buffer[], start: number): Promise<void> {
+  let rest = chunks;
+  let position = start;
+  while (rest.length > 0) {
+    const { bytesWritten } = await file.writev(rest, position);
+    position += bytesWritten;
+    rest = behind(rest, bytesWritten);
   }
+}
+
+/** What is left of the chunks behind their first bytes. */
+function behind(chunks: readonly Buffer[], bytes: number): Buffer[] {
+  let skipped = bytes;
+  return chunks.flatMap((chunk) => {
+    const rest = chunk.subarray(skipped);
+    skipped = Math.max(0, skipped - chunk.length);
+    return rest.length > 0 ? [rest] : [];
+  });
 }

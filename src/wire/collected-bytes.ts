@@ -49,6 +49,11 @@ export class CollectedBytes {
     return this.#buffer.subarray(0, this.#length);
   }
 
+  /** Starts empty again, and keeps the buffer for what comes. */
+  clear(): void {
+    this.#length = 0;
+  }
+
   /** Everything added; starts empty again. */
   take(): Buffer {
     const taken = this.bytes;

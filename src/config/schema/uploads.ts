@@ -146,7 +146,8 @@ export const spool = {
   default: {},
   properties: {
     memory: {
-      description: 'All small uploads together. What does not fit goes to disk.',
+      description:
+        'All uploads together: small ones whole, larger ones the piece that goes to disk next. What does not fit goes there at once.',
       type: 'string',
       format: 'size',
       default: '16MB',
