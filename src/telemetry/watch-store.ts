@@ -1,3 +1,5 @@
+import { isObject } from '../content/is-object.ts';
+import type { CellsAnswer, DrawAnswer, PlaceAnswer } from '../stores/ledger.ts';
 import type { Store } from '../stores/store.ts';
 import { wrapStore, type Wrap } from '../stores/wrap-store.ts';
 import type { Logger } from './log.ts';
@@ -22,7 +24,7 @@ export function watchStore(store: Store, metrics: Metrics, logger?: Logger): Sto
       return call(...args).then(
         (answer) => {
           measure(startedAt, true);
-          outages?.noteAnswer(part);
+          outages?.noteAnswer(isDenial(answer) ? 'all' : part);
           return answer;
         },
         (error: unknown) => {
@@ -63,6 +65,18 @@ function partOf(operation: string): StorePart {
   if (operation === 'read_changes') return 'changes';
   return roomless.has(operation) ? 'all' : 'writes';
 }
+
+/** Who is denied something takes no room, either: of what is full, or may not be written to, it tells nothing. */
+function isDenial(answer: unknown): boolean {
+  return denials.has(isObject(answer) ? answer['kind'] : answer);
+}
+
+const denials: ReadonlySet<unknown> = new Set<DrawAnswer['kind'] | CellsAnswer['kind'] | PlaceAnswer>([
+  'exhausted',
+  'not_current',
+  'too_fast',
+  'full',
+]);
 
 /** Operations that write nothing, or only take away, which a store does that has no room left. */
 const roomless = new Set([

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { StoreUnavailable, Unreadable, type DrawOrder } from '../../../src/stores/ledger.ts';
+import {
+  StoreUnavailable,
+  Unreadable,
+  type CellsOrder,
+  type DrawAnswer,
+  type DrawOrder,
+  type PlaceAnswer,
+} from '../../../src/stores/ledger.ts';
 import type { Store } from '../../../src/stores/store.ts';
 import { createLogger } from '../../../src/telemetry/log.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
@@ -151,19 +158,27 @@ test('a store that answers, but tells of no changes of keys, is no good until it
   await assert.rejects(watched.probe(), why);
 });
 
-test('an outage of what takes room is not over when room is given back, or a question answered', async () => {
+test('an outage of what takes room is not over when room is given back, nobody gets any, or a question is answered', async () => {
   let full = true;
+  let answer: PlaceAnswer = 'entered';
   const lines: string[] = [];
   const logger = createLogger('info', { write: (line: string) => void lines.push(line) });
   const ledger = {
     enter: async () => {
-      if (full) throw new StoreUnavailable('no memory is left', { mayHaveHappened: false });
-      return 'entered';
+      if (full && answer === 'entered')
+        throw new StoreUnavailable('no memory is left', { mayHaveHappened: false });
+      return answer;
     },
+    draw: async () => draws.shift(),
+    takeCells: async () => ({ kind: 'too_fast', retryInMs: 1, now: 0 }),
     leave: async () => undefined,
     readTime: async () => 0,
     readUsage: async () => [],
   };
+  const draws: DrawAnswer[] = [
+    { kind: 'exhausted', used: [], now: 0 },
+    { kind: 'not_current', now: 0 },
+  ];
   const keys = {
     findKey: async () => undefined,
     readKey: async () => undefined,
@@ -182,7 +197,13 @@ test('an outage of what takes room is not over when room is given back, or a que
   await watched.keys.listKeys('', 1);
   await watched.keys.listAudit(undefined, 1);
   await watched.ping();
+  await watched.ledger.draw({} as DrawOrder);
+  await watched.ledger.draw({} as DrawOrder);
+  await watched.ledger.takeCells({} as CellsOrder);
+  answer = 'full';
+  await enter();
   assert.equal(lines.length, 1);
+  answer = 'entered';
   full = false;
   await enter();
   assert.match(lines[1] ?? '', /the store answers again/);
