@@ -7,6 +7,8 @@ export interface OutageWatchOptions {
   readonly longMs: number;
   /** After it ends, how long all processes have to tell the store. */
   readonly settleMs: number;
+  /** Called when an outage is over, however long it was. */
+  readonly onEnd: () => void;
 }
 
 /** Tells from how calls end whether the store is away, and whether it was away for long until just now. */
@@ -45,9 +47,10 @@ export class OutageWatch {
 
   #end(): void {
     if (this.#awaySince === undefined) return;
-    const { clock, longMs, settleMs } = this.#options;
+    const { clock, longMs, settleMs, onEnd } = this.#options;
     const now = clock.mono();
     if (now - this.#awaySince >= longMs) this.#settledAt = now + settleMs;
     this.#awaySince = undefined;
+    onEnd();
   }
 }

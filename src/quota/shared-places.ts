@@ -24,6 +24,8 @@ const beatsAtOnce = 100;
 /** How often the store is told again of places kept or left while it was away, and of how many at most. */
 const retryMs = 250;
 const untoldMax = 10_000;
+/** Of how many places that were left the store is told again after an outage, the latest ones: those of a second and more. */
+const latelyMax = 1000;
 /**
  * After an outage this long places may have expired: one process notices it a beat late, and another's last answer is a beat old.
  */
@@ -46,6 +48,12 @@ export class SharedPlaces {
   readonly #retry: Alarm;
   /** Places that the store has yet to be told are kept. */
   readonly #unkept = new Set<string>();
+  /**
+   * Places left lately, in a ring. A master goes on for up to a second after another was put in its place: that one has not heard of
+   * what was left meanwhile, and the key would lack it until it expires.
+   */
+  readonly #lately: PlaceOrder[] = [];
+  #leftCount = 0;
   readonly #ids = new FreshIds();
   /** A key whose place was asked for; an idle process uses it to keep checking whether the store is there. */
   #someKey: string | undefined;
@@ -57,7 +65,12 @@ export class SharedPlaces {
     this.#ledger = ledger;
     this.#clock = clock;
     this.#onError = onError;
-    this.#outage = new OutageWatch({ clock, longMs: longOutageMs, settleMs });
+    this.#outage = new OutageWatch({
+      clock,
+      longMs: longOutageMs,
+      settleMs,
+      onEnd: () => this.#leaveLatelyLeft(),
+    });
     this.#untold = new Outbox({ mono: () => clock.mono(), stepsMax: untoldMax, onError });
     this.#retry = new Alarm({ clock, afterMs: retryMs, ring: () => this.#tellAgain() });
   }
@@ -93,6 +106,7 @@ export class SharedPlaces {
     const { keyId, placeId } = order;
     this.#taken.delete(placeId);
     this.#unkept.delete(placeId);
+    this.#lately[this.#leftCount++ % latelyMax] = order;
     this.#free(keyId, placeId).catch((error: unknown) => {
       if (error instanceof StoreUnavailable) this.#tellLater(() => this.#free(keyId, placeId));
       else this.#onError(error);
@@ -105,6 +119,10 @@ export class SharedPlaces {
    */
   #leaveAgain(order: PlaceOrder): void {
     if (!this.#taken.has(order.placeId)) this.leave(order);
+  }
+
+  #leaveLatelyLeft(): void {
+    for (const { keyId, placeId } of this.#lately) this.#tellLater(() => this.#free(keyId, placeId), 'first');
   }
 
   /** False when too much is already waiting to be told. */

@@ -2,7 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ConcurrencyRule, OnStoreFailure } from '../../../src/config/plan-rule.ts';
 import { Concurrency, type Place } from '../../../src/quota/concurrency.ts';
-import { StoreUnavailable, Unreadable, type Ledger, type PlaceAnswer } from '../../../src/stores/ledger.ts';
+import {
+  StoreUnavailable,
+  Unreadable,
+  type Ledger,
+  type PlaceAnswer,
+  type PlaceOrder,
+} from '../../../src/stores/ledger.ts';
 import { createQuotaScene } from '../../helpers/lease-scene.ts';
 
 const own: ConcurrencyRule = { name: 'in-flight', limit: 2, shared: false };
@@ -234,6 +240,30 @@ test('places that were left, or perhaps taken, during an outage are free soon af
   await enterSurely(two);
   await clock.pass(5000);
   assert.equal(one.size, 0);
+});
+
+test('places that were left before a failover, of which the new master has not heard, are free soon after it', async () => {
+  const { options, weather, clock } = createQuotaScene();
+  const { ledger } = options;
+  const orders: PlaceOrder[] = [];
+  const enterAndTell: Ledger['enter'] = (order) => {
+    orders.push(order);
+    return ledger.enter(order);
+  };
+  const one = new Concurrency({ ...options, ledger: { ...ledger, enter: enterAndTell } });
+  const two = new Concurrency(options);
+  const taken = [await enterSurely(one), await enterSurely(one)];
+  for (const place of taken) place.leave();
+  await clock.pass(0);
+  weather.refuses = true;
+  await assert.rejects(enter(one), StoreUnavailable);
+  weather.refuses = false;
+  for (const order of orders.slice(0, 2)) await ledger.stay(order);
+  assert.equal((await enter(two)).kind, 'full');
+  assert.equal((await enter(one)).kind, 'full');
+  await clock.pass(300);
+  await enterSurely(two);
+  await enterSurely(one);
 });
 
 test('a key that is told of places that were left already has them at its next request', async () => {
