@@ -119,6 +119,19 @@ test('a node that is stopped fails its own keys in time and leaves the others al
   for (const keyId of well) assert.equal(await usedOf(store.ledger, counters, keyId), '13');
 });
 
+test('a node that is stopped leaves alone the keys of another node whose slots are next to its own', async (t) => {
+  const store = await openAt(t, freshUrl(), { deadlineMs: DEADLINE_MS });
+  const first = Math.ceil(16_384 / cluster.nodes.length);
+  const ill = keyBetween(first - 300, first);
+  const well = keyBetween(first, first + 300);
+  for (const keyId of [ill, well]) await store.ledger.draw(aDraw({ counters, keyId }));
+  cluster.nodes[0]?.signal('SIGSTOP');
+  t.after(() => cluster.nodes[0]?.signal('SIGCONT'));
+  const draws = Array.from({ length: 12 }, () => store.ledger.draw(aDraw({ counters, keyId: ill })));
+  for (const draw of draws) await failureOf(draw);
+  assert.equal((await store.ledger.draw(aDraw({ counters, keyId: well }))).kind, 'drawn');
+});
+
 test('a node that is killed and comes back is found again, with the usage that it kept', async (t) => {
   const store = await openAt(t, freshUrl());
   const keyId = keyOn(1);
@@ -263,6 +276,14 @@ function keyOn(index: number): string {
   return keysOn(index)[0] ?? assert.fail('no such key');
 }
 
+/** An API key whose slot is one of these. */
+function keyBetween(first: number, last: number): string {
+  for (let nth = 0; ; nth += 1) {
+    const slot = slotOfKey(`key-${nth}`);
+    if (slot >= first && slot < last) return `key-${nth}`;
+  }
+}
+
 /** API keys whose slots, different ones, are served by the node. */
 function keysOn(index: number): readonly string[] {
   const ids = Array.from({ length: 50 }, (_, attempt) => `key-${attempt}`);
@@ -305,10 +326,8 @@ test('a slot that stays between two nodes is told as that, and its neighbours ar
   const moving = keyOn(0);
   const slot = slotOf(nameKeys('', moving).places());
   const [from, to] = [cluster.nodeOf(slot), cluster.nodes[1] as RedisServer];
-  // Its breaker is that of the slots around it.
-  const isNear = (other: number): boolean =>
-    other !== slot && Math.floor(other / 1024) === Math.floor(slot / 1024);
-  const neighbour = keysOn(0).find((keyId) => isNear(slotOf(nameKeys('', keyId).places())));
+  // They have the same breaker.
+  const neighbour = keysOn(0).find((keyId) => slotOfKey(keyId) !== slot);
   assert.ok(neighbour);
   await beginMove(slot, from, to);
   t.after(async () => {

@@ -3,12 +3,10 @@ import { StoreUnavailable } from '../ledger.ts';
 import { createBreaker, type Breaker } from './breaker.ts';
 import type { Client } from './client.ts';
 import { describeFailure, tellsNoReason, type Reason } from './failures.ts';
-import { slotCount, slotOf } from './slot.ts';
+import { slotOf } from './slot.ts';
 
 const failuresMax = 5;
 const coolMs = 200;
-/** In a cluster some nodes may be ill and others well, and neighbouring slots mostly live on one node. */
-const breakersInCluster = 16;
 
 /** When no other reason is known. */
 const closedByRedis: Reason = { message: 'Redis closed the connection', mayPass: true };
@@ -28,7 +26,8 @@ export interface Call extends Asked {
 /** Whether Redis can be asked, and if not, why: judged by how earlier calls went, and by what the client says. */
 export class Health {
   readonly #client: Client;
-  readonly #breakers: readonly Breaker[];
+  /** By node: of a cluster some may be ill and others well. */
+  readonly #breakers = new Map<string, Breaker>();
   #lastFailure: Reason;
   /** Why there is no connection, if there is none: what has failed since the last sign of health. */
   #whyAway: Reason;
@@ -36,11 +35,7 @@ export class Health {
 
   /** `where` names the servers, as people read them. */
   constructor(client: Client, where: string) {
-    const options = { failuresMax, coolMs, clock: () => performance.now() };
     this.#client = client;
-    this.#breakers = Array.from({ length: client.isCluster ? breakersInCluster : 1 }, () =>
-      createBreaker(options),
-    );
     // If a server takes a connection and says nothing, the client says nothing either until its patience ends.
     this.#lastFailure = { message: `${where} does not answer`, mayPass: true };
     this.#whyAway = this.#lastFailure;
@@ -51,13 +46,18 @@ export class Health {
     client.on('loading', () => this.#noteReason({ message: 'Redis is loading its data', mayPass: true }));
     client.on('ready', () => {
       this.#whyAway = closedByRedis;
-      for (const breaker of this.#breakers) breaker.succeeded();
+      for (const breaker of this.#breakers.values()) breaker.succeeded();
     });
   }
 
-  breakerOf(key: string): Breaker | undefined {
-    const { length } = this.#breakers;
-    return this.#breakers[length === 1 ? 0 : Math.floor((slotOf(key) * length) / slotCount)];
+  breakerOf(key: string): Breaker {
+    return this.#breakers.getOrInsertComputed(this.#nodeOf(key), closedBreaker);
+  }
+
+  /** The node that is asked for a key, as far as the client knows. */
+  #nodeOf(key: string): string {
+    if (!this.#client.isCluster) return '';
+    return (this.#client as Cluster).slots[slotOf(key)]?.[0] ?? '';
   }
 
   /** Undefined when it may be asked. */
@@ -106,6 +106,10 @@ export class Health {
     // The node may have been replaced: ask the others who serves its slots now. Each time this is a connection of its own.
     (this.#client as Cluster).refreshSlotsCache();
   }
+}
+
+function closedBreaker(): Breaker {
+  return createBreaker({ failuresMax, coolMs, clock: () => performance.now() });
 }
 
 function notAsked(what: string, { message, mayPass }: Reason): StoreUnavailable {

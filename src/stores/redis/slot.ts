@@ -1,3 +1,5 @@
+const slotCount = 16_384;
+
 /** The cluster slot of a Redis key: CRC-16/XMODEM of what is in its first braces (Redis Cluster specification). */
 export function slotOf(key: string): number {
   const open = key.indexOf('{');
@@ -10,5 +12,3 @@ export function slotOf(key: string): number {
   }
   return crc % slotCount;
 }
-
-export const slotCount = 16_384;

@@ -59,19 +59,25 @@ test('a Redis that is silent or away is not asked for a moment, until it has bee
   assert.equal(why(), undefined);
 });
 
-test('of a cluster one sixteenth of the slots is not asked, and who serves them is looked for without haste', () => {
+test('of a cluster the node that fails is not asked, and who serves its slots is looked for without haste', () => {
   let lookedFor = 0;
-  const { health } = scene({ isCluster: true, refreshSlotsCache: () => (lookedFor += 1) });
+  const slots = Array.from({ length: 16_384 }, (_, slot) => [`node-${slot % 3}:6379`, 'replica:6379']);
+  const { client, health } = scene({ isCluster: true, slots, refreshSlotsCache: () => (lookedFor += 1) });
   const breakers = Array.from({ length: 500 }, (_, key) => health.breakerOf(`${key}`));
-  assert.equal(new Set(breakers).size, 16);
+  assert.equal(new Set(breakers).size, 3);
   const [breaker] = breakers;
   for (let call = 0; call < 5; call += 1)
     health.failed({ breaker, waiting: 1 }, new Error('Connection is closed.'));
   assert.equal(lookedFor, 1);
-  const notAsked = new Set(
-    breakers.filter((one) => (health.whyNotAsk(one) ?? health.whyNotAsk(one)) !== undefined),
-  );
-  assert.deepEqual([...notAsked], [breaker]);
+  const isNotAsked = (one: typeof breaker): boolean =>
+    (health.whyNotAsk(one) ?? health.whyNotAsk(one)) !== undefined;
+  assert.deepEqual([...new Set(breakers.filter(isNotAsked))], [breaker]);
+  // Another node has taken over.
+  for (const nodes of slots) nodes[0] = 'another:6379';
+  assert.equal(isNotAsked(health.breakerOf('0')), false);
+  client.emit('ready');
+  slots.length = 0;
+  assert.equal(isNotAsked(health.breakerOf('0')), false, 'as long as nobody knows who serves them');
 });
 
 test('one Redis is one thing, and nobody looks for another', () => {
