@@ -24,7 +24,7 @@ const beatsAtOnce = 100;
 /** How often the store is told again of places kept or left while it was away, and of how many at most. */
 const retryMs = 250;
 const untoldMax = 10_000;
-/** Of how many places that were left the store is told again after an outage, the latest ones: those of a second and more. */
+/** Of how many places that were left the store is told again after an outage, the latest ones. */
 const latelyMax = 1000;
 /**
  * After an outage this long places may have expired: one process notices it a beat late, and another's last answer is a beat old.
@@ -49,7 +49,7 @@ export class SharedPlaces {
   /** Places that the store has yet to be told are kept. */
   readonly #unkept = new Set<string>();
   /**
-   * Places left lately, in a ring. A master goes on for up to a second after another was put in its place: that one has not heard of
+   * Places left lately, in a ring. A master goes on for a second or two after another was put in its place: that one has not heard of
    * what was left meanwhile, and the key would lack it until it expires.
    */
   readonly #lately: PlaceOrder[] = [];
