@@ -3,6 +3,7 @@ import { open, unlink, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { codeOf } from '../content/error-code.ts';
 import { CollectedBytes } from '../wire/collected-bytes.ts';
+import { letGo } from '../wire/let-go.ts';
 import { busy } from './upload-refusals.ts';
 
 /** What all uploads of one process may hold together, in bytes. */
@@ -204,6 +205,8 @@ export class Spool {
       position += bytesRead;
       yield buffer.subarray(0, bytesRead);
     }
+    // An upload waits for its answer longer than it is read.
+    letGo(buffer);
     if (this.#closed) throw closed();
     if (this.#held.length > 0) yield this.#held.bytes;
   }

@@ -116,6 +116,18 @@ describe('a spool leaves nothing behind', () => {
     assert.deepEqual([room.memoryBytes(), room.diskBytes()], [0, 0]);
   });
 
+  it('of the buffer for its file, as soon as that has been read', async (t) => {
+    const { room } = await openRoom(t);
+    const spool = room.open();
+    for (const size of [300 * KB, KB]) await spool.write(randomBytes(size));
+    const chunks = await Array.fromAsync(spool.read());
+    assert.deepEqual(
+      chunks.map(({ length }) => length),
+      [0, 0, 0, KB],
+    );
+    await spool.close();
+  });
+
   it('when it is closed twice, or while it is written', async (t) => {
     const { room, directory } = await openRoom(t);
     const spool = room.open();
