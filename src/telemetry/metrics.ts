@@ -300,7 +300,7 @@ function showBuild(registry: Registry): void {
 function showSpool(registry: Registry, { memoryBytes, diskBytes }: SpoolBytes): void {
   showGauge(registry, {
     name: 'gatehouse_spool_memory_bytes',
-    help: 'Bytes of uploads that wait in memory.',
+    help: 'Bytes of memory that uploads have taken.',
     read: memoryBytes,
   });
   showGauge(registry, {
