@@ -330,7 +330,7 @@ test('the command line leads a key through its life, and shows each secret once'
   const [gateway] = gateways;
   const outputs: string[] = [];
   const keysBy =
-    (runner: typeof commandHere) =>
+    (runner: typeof commandHere | typeof runCli) =>
     async (words: readonly string[], input = '') => {
       const run = await runner(['keys', ...words, '--config', gateway.configFile], input);
       outputs.push(run.stdout, run.stderr);

@@ -12,7 +12,7 @@ import type { CliRun } from './run-cli.ts';
  */
 export function commandHere(
   words: readonly string[],
-  input = '',
+  input: Input = '',
   onStderr?: (written: string) => void,
 ): Promise<CliRun> {
   const run = last.then(() => runHere(words, input, onStderr));
@@ -20,11 +20,14 @@ export function commandHere(
   return run;
 }
 
+/** What standard input holds, or gives until it fails. */
+type Input = string | AsyncIterable<Uint8Array>;
+
 let last: Promise<unknown> = Promise.resolve();
 
 async function runHere(
   words: readonly string[],
-  input: string,
+  input: Input,
   onStderr?: (written: string) => void,
 ): Promise<CliRun> {
   // A log is written to the file itself.
@@ -37,7 +40,7 @@ async function runHere(
   const forget = rememberListeners();
   const restore = replace(process, {
     argv: [...process.argv.slice(0, 1), 'gatehouse', ...words],
-    stdin: Readable.from(input === '' ? [] : [Buffer.from(input)]),
+    stdin: Readable.from(typeof input === 'string' ? Buffer.from(input) : input),
     stdout,
     stderr,
     exit: (code: number) => void (process.exitCode = code),

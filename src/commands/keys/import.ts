@@ -85,12 +85,13 @@ async function takeOver(
     }
     return report.refused > 0 ? exitCodes.failed : exitCodes.ok;
   } catch (error) {
-    if (error instanceof BrokenFile) {
-      end(sofar);
+    const isBroken = error instanceof BrokenFile;
+    if (isBroken || isFileFault(error)) end(sofar);
+    else progress.end();
+    if (isBroken) {
       terminal.stderr.write(`gatehouse: ${error.message}\n`);
       return exitCodes.failed;
     }
-    progress.end();
     if (error instanceof StoreUnavailable) {
       terminal.stderr.write('Run it again to go on: what is there already is passed over.\n');
     }

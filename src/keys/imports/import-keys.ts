@@ -1,5 +1,4 @@
 import type { WrittenFields } from '../key-fields.ts';
-import { BrokenFile } from '../key-problem.ts';
 import type { KeyTools } from '../key-rules.ts';
 import { readKeyFields } from '../read-key-fields.ts';
 import { BatchImporter, refusedFor, type LineOutcome } from './import-batch.ts';
@@ -98,11 +97,9 @@ export async function importKeys(
       take(line);
       if (batch.length >= batchSize) await flush();
     }
-  } catch (error) {
-    // The lines before it were read.
-    if (error instanceof BrokenFile) await flush();
-    throw error;
+  } finally {
+    // Whatever ended the file, the lines before it were read.
+    await flush();
   }
-  await flush();
   return { ...counts };
 }

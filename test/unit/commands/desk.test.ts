@@ -77,8 +77,11 @@ function deskOf(t: TestContext, store: string) {
     routes: [{ path: '/v1/name', methods: ['GET'], upstream: 'a' }],
   };
   const file = writeTemporary(t, JSON.stringify(config));
-  return (words: readonly string[], onStderr?: (written: string) => void, run = commandHere) =>
-    run(['keys', ...words, '--config', file], '', onStderr);
+  return (
+    words: readonly string[],
+    onStderr?: (written: string) => void,
+    run: typeof commandHere | typeof runCli = commandHere,
+  ) => run(['keys', ...words, '--config', file], '', onStderr);
 }
 
 /** Stands before a server as what leads to it does: while that is away, connections are closed at once, or held. */

@@ -215,6 +215,15 @@ test('an import of nothing has failed, and says so', async (t) => {
   }
 });
 
+test('what stands before the place where a file can no longer be read is imported, and counted', async (t) => {
+  const { file } = withoutStore(t);
+  const words = ['keys', 'import', '-', '--config', file];
+  const { code, stdout, stderr } = await commandHere(words, unreadable());
+  assert.equal(stdout, '2 lines: 1 added, 0 updated, 0 skipped, 1 refused\n');
+  assert.match(stderr, /\ngatehouse: the file to import cannot be read: the system says EIO\n$/);
+  assert.equal(code, 66);
+});
+
 test('of many lines that are refused as many are named as anybody would read, and the rest counted', async (t) => {
   const { file, store } = withoutStore(t);
   const words = ['keys', 'import', '-', '--config', file];
@@ -262,6 +271,12 @@ test('an import of one line speaks of one line', async (t) => {
   const audit = await commandHere(['keys', 'audit', '--config', file]);
   assert.match(audit.stdout, / import +1 key$/m);
 });
+
+/** A file with two lines, that can no longer be read in the third. */
+async function* unreadable(): AsyncGenerator<Uint8Array> {
+  yield Buffer.from('secret,plan\nforeign-key-000000001,free\nforeign-key-000000002,no\nforeign-k');
+  throw Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO', syscall: 'read' });
+}
 
 /** A configuration with the key demo, whose store is not there yet. */
 function withoutStore(t: TestContext) {
