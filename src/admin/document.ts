@@ -45,7 +45,15 @@ const headers = {
     schema: { type: 'string', enum: ['true'] },
   },
   'Retry-After': { description: 'Seconds.', schema: { type: 'string', pattern: '^[0-9]+$' } },
+  'WWW-Authenticate': { description: 'How a token is shown.', schema: { type: 'string' } },
 } as const;
+
+/** Which of them a refusal may have, by its status. */
+const problemHeaders: Readonly<Record<number, readonly (keyof typeof headers)[]>> = {
+  401: ['WWW-Authenticate'],
+  429: ['Retry-After'],
+  503: ['Retry-After'],
+};
 
 /** The OpenAPI 3.1 document of the admin API, to be written as JSON: what is undefined is not in it. */
 export function createDocument(): Readonly<Record<string, unknown>> {
@@ -205,10 +213,10 @@ function headerRefs(names: readonly string[]): Schema {
 }
 
 function problemResponse(status: number, description: string): Schema {
-  const retries = status === 429 || status === 503;
+  const names = problemHeaders[status];
   return {
     description,
-    headers: retries ? headerRefs(['Retry-After']) : undefined,
+    headers: names && headerRefs(names),
     content: { 'application/json': { schema: ref('Problem') } },
   };
 }

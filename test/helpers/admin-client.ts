@@ -115,6 +115,16 @@ export async function createAdminClient(adminUrl: string, token: string): Promis
 /** By the text of the document, because they are costly to make and most gateways serve the same. */
 const holders = new Map<string, ReturnType<typeof createHolder>>();
 
+/** Headers that say nothing of what was asked. */
+const ofEveryAnswer = [
+  'Cache-Control',
+  'Connection',
+  'Content-Length',
+  'Content-Type',
+  'Date',
+  'X-Content-Type-Options',
+];
+
 /** Fails when an answer is none that the document tells of. */
 function createHolder(document: OpenApi) {
   const ajv = new Ajv2020({ strict: true, strictTypes: false, allErrors: true });
@@ -136,6 +146,15 @@ function createHolder(document: OpenApi) {
       if (name !== 'Idempotent-Replayed' || headers.get('location') === null) continue;
       assert.ok(headers.has(name), `${method} ${path}: ${name} is missing`);
     }
+    const known = [...ofEveryAnswer, ...Object.keys(response?.headers ?? {})].map((name) =>
+      name.toLowerCase(),
+    );
+    const untold = operation && [...headers.keys()].filter((name) => !known.includes(name));
+    assert.deepEqual(
+      untold ?? [],
+      [],
+      `${method} ${path} ${status}: headers that the document does not tell`,
+    );
     const ref = response?.content?.['application/json']?.schema.$ref;
     const check = checkOf(ref?.split('/').at(-1) ?? 'Problem');
     assert.ok(
