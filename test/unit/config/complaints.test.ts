@@ -109,6 +109,16 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     says: ['2:3: a space is missing after this -'],
   },
   {
+    name: 'such a dash in front of a key',
+    text: 'routes:\n  -path: /v1/a\n    methods: [GET]\n    upstream: a\n',
+    says: ['2:3: a space is missing after this -'],
+  },
+  {
+    name: 'such a dash in front of the last of several texts',
+    text: 'targets:\n  - http://a\n  -http://b\nlisten: 1\n',
+    says: ['3:3: a space is missing after this -'],
+  },
+  {
     name: 'what looks like it within a text',
     text: 'routes:\n  - name: |\n      -{ a }\n    path: /v1/a\n    cost: }',
     says: ['5:11: this } closes nothing'],
