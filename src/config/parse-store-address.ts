@@ -7,6 +7,7 @@ export class StoreAddressError extends Error {
 
 const forms =
   'sqlite:./data/gatehouse.db, redis://host:6379/0, rediss://…, redis+sentinel://host:26379/master or redis+cluster://host:6379';
+const escapes = 'write / ? # @ in a user or password as %2F %3F %23 %40';
 const addressParts = /^:\/\/([^/?#]*)(\/[^?#]*)?(?:\?([^#]*))?(#.*)?$/s;
 const defaultPrefix = 'gatehouse:';
 const sentinelParameters = ['sentinelUsername', 'sentinelPassword'];
@@ -27,8 +28,7 @@ export function parseStoreAddress(text: string): StoreAddress {
   if (!rest.startsWith('://')) throw new StoreAddressError(`${scheme}: needs "//" and servers`);
   const [, authority = '', path = '', query = '', fragment = ''] = addressParts.exec(rest) ?? [];
   // If a password was cut short, the rest holds the @ that ends it.
-  if (fragment !== '' || path.includes('@') || /^[^=]*@/.test(query))
-    throw new StoreAddressError('write / ? # @ in a user or password as %2F %3F %23 %40');
+  if (fragment !== '' || path.includes('@') || /^[^=]*@/.test(query)) throw new StoreAddressError(escapes);
   const parameters = readQuery(query);
   const secure = match[1] === 'rediss';
   const ca = parameters.get('ca');
@@ -58,8 +58,10 @@ function readQuery(query: string): Query {
   const parameters = new Map<string, string>();
   for (const pair of query.split('&').filter(Boolean)) {
     const [name = '', ...value] = pair.split('=');
-    if (!knownParameters.has(name))
-      throw new StoreAddressError(`the parameters are ${[...knownParameters].join(', ')}`);
+    if (!knownParameters.has(name)) {
+      const cure = query.includes('@') ? `; ${escapes}` : '';
+      throw new StoreAddressError(`the parameters are ${[...knownParameters].join(', ')}${cure}`);
+    }
     if (parameters.has(name)) throw new StoreAddressError(`${name} must be given once`);
     parameters.set(name, decode(value.join('=')));
   }
@@ -81,6 +83,11 @@ function readAuthority(
   shape: Shape,
   { path, parameters }: Rest,
 ): Pick<RedisAddress, 'servers' | 'username' | 'password' | 'db'> {
+  // All up to the last @ would be taken for one password.
+  if (/^[^@]*@[^,]*,[^@]*@/.test(authority))
+    throw new StoreAddressError(
+      'write user and password once, in front of all servers, and @ in them as %40',
+    );
   const at = authority.lastIndexOf('@');
   const [username, password] = readUser(at < 0 ? '' : authority.slice(0, at));
   const addresses = authority

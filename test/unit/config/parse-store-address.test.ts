@@ -25,6 +25,7 @@ const readable: readonly { text: string; means: object }[] = [
     text: 'redis://u%40x:p%3A%2F@h',
     means: { ...plain, servers: single('h', 6379), username: 'u@x', password: 'p:/' },
   },
+  { text: 'redis://:p@q@h', means: { ...plain, servers: single('h', 6379), password: 'p@q' } },
   { text: 'redis://:p@h', means: { ...plain, servers: single('h', 6379), password: 'p' } },
   { text: 'redis://h?prefix=a:', means: { ...plain, servers: single('h', 6379), prefix: 'a:' } },
   { text: 'rediss://h', means: { ...plain, servers: single('h', 6379), tls: { caFile: undefined } } },
@@ -93,6 +94,16 @@ const unreadable: readonly { text: string; says: RegExp }[] = [
     (password) => ({
       text: `redis://u:${password}@h:1`,
       says: /^write \/ \? # @ in a user or password as %2F %3F %23 %40$/,
+    }),
+  ),
+  ...['sword?fi=sh', 'sword?fi&sh='].map((password) => ({
+    text: `redis://u:${password}@h:1`,
+    says: /^the parameters are ca, .*; write \/ \? # @ in a user or password as %2F %3F %23 %40$/,
+  })),
+  ...['redis+cluster://u:swordfish@a:1,u:swordfish@b:2', 'redis+sentinel://:swordfish@a,:swordfish@b/m'].map(
+    (text) => ({
+      text,
+      says: /^write user and password once, in front of all servers, and @ in them as %40$/,
     }),
   ),
   { text: 'redis://h/0#', says: /^write \/ \? # @/ },
