@@ -51,6 +51,7 @@ const usageProperties: Readonly<Record<keyof KeyUsage, Schema>> = {
   key: { type: 'string' },
   plan: { type: 'string' },
   quotas: {
+    description: 'Empty where the plan has none, and in a list where the configuration has no such plan.',
     type: 'array',
     items: strict({
       name: { type: 'string' },

@@ -89,6 +89,9 @@ test('a key whose plan or quota is not in the configuration any more is told of 
     b.stderr,
     'gatehouse: warning: plan free has no quota monthly, so that of the key counts for its lifetime\n',
   );
+  const usage = await commandHere(['usage', 'show', '--config', file]);
+  assert.match(usage.stdout, /^a +old +no such plan$/m);
+  assert.match(usage.stdout, /^demo +free +none$/m);
 });
 
 test('who ends a key in the store is told of the one in the file that goes on working', async (t) => {
