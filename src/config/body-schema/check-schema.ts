@@ -22,6 +22,8 @@ export function checkSchema(schema: unknown): AnySchema {
     ...typeProblems(part),
     ...nullableProblems(part),
     ...enumProblems(part),
+    ...boundProblems(part),
+    ...requiredProblems(part),
     ...patternProblems(part),
     ...formatProblems(part),
   ]);
@@ -94,6 +96,30 @@ function* nullableProblems({ schema, pointer }: Subschema): Iterable<SchemaProbl
 function* enumProblems({ schema, pointer }: Subschema): Iterable<SchemaProblem> {
   if (!Array.isArray(schema['enum']) || schema['enum'].length > 0) return;
   yield { pointer: childPointer(pointer, 'enum'), message: '"enum" is empty, so nothing would fit' };
+}
+
+function* boundProblems({ schema, pointer }: Subschema): Iterable<SchemaProblem> {
+  for (const [least, most] of bounds) {
+    const [low, high] = [schema[least], schema[most]];
+    if (typeof low !== 'number' || typeof high !== 'number' || low <= high) continue;
+    yield { pointer: childPointer(pointer, least), message: `"${least}" is more than "${most}"` };
+  }
+}
+
+/** What must be there must be allowed there. */
+function* requiredProblems({ schema, pointer }: Subschema): Iterable<SchemaProblem> {
+  const { additionalProperties, patternProperties, properties = {}, required } = schema;
+  if (additionalProperties !== false || patternProperties !== undefined) return;
+  if (!isObject(properties) || !Array.isArray(required)) return;
+  for (const [index, name] of required.entries()) {
+    if (typeof name !== 'string' || Object.hasOwn(properties, name)) continue;
+    const message = `"additionalProperties" refuses ${showName(name)}, so every object is refused`;
+    const cure = suggestNear(name, Object.keys(properties));
+    yield {
+      pointer: childPointer(childPointer(pointer, 'required'), String(index)),
+      message: message + cure,
+    };
+  }
 }
 
 function* patternProblems({ schema, pointer }: Subschema): Iterable<SchemaProblem> {
@@ -172,6 +198,14 @@ const onePieceOnly: ReadonlyMap<string, string> = new Map([
   ['unevaluatedProperties', 'leave the "$id" out'],
   ['unevaluatedItems', 'leave the "$id" out'],
 ]);
+/** Keywords of which the second may not be less. */
+const bounds = [
+  ['minimum', 'maximum'],
+  ['minLength', 'maxLength'],
+  ['minItems', 'maxItems'],
+  ['minContains', 'maxContains'],
+  ['minProperties', 'maxProperties'],
+] as const;
 /** Keywords that need another beside them. */
 const companions: ReadonlyMap<string, readonly string[]> = new Map([
   ['if', ['then', 'else']],

@@ -523,6 +523,24 @@ const badSchemas: [name: string, schema: unknown, pointer: string, sentence: Reg
   ['if alone', of({ if: {} }), '/properties/a/if', /^"if" means nothing without "then" or "else" beside it$/],
   ['minContains alone', of({ minContains: 1 }), '/properties/a/minContains', /without "contains" beside it$/],
   ['nullable alone', of({ nullable: true }), '/properties/a/nullable', /without "type" beside it$/],
+  [
+    'a least length above the largest',
+    of({ minLength: 3, maxLength: 2 }),
+    '/properties/a/minLength',
+    /^"minLength" is more than "maxLength"$/,
+  ],
+  [
+    'a minimum above the maximum',
+    of({ minimum: 0.5, maximum: 0 }),
+    '/properties/a/minimum',
+    /^"minimum" is more than "maximum"$/,
+  ],
+  [
+    'a required name that is refused where it stands',
+    { required: ['a', 'fistName'], properties: { a: {}, firstName: {} }, additionalProperties: false },
+    '/required/1',
+    /^"additionalProperties" refuses "fistName", so every object is refused, did you mean "firstName"\?$/,
+  ],
   ['an empty enum', of({ enum: [] }), '/properties/a/enum', /^"enum" is empty, so nothing would fit$/],
   [
     'a keyword of no draft',
