@@ -84,7 +84,7 @@ function openSwitch(
   // It left while its key was being looked up: nothing would tell us to free its place.
   const { socket } = res.req;
   if (socket.destroyed) throw new Refusal('client_gone');
-  const client = sockets.enter(route.name, handshake.socketsMax, res);
+  const client = sockets.enter(route.path, handshake.socketsMax, res);
   if (client === undefined) throw overloaded();
   return { client, handshake, putBack: holdBytes(socket) };
 }

@@ -23,14 +23,15 @@ const lookEveryMs = 100;
 
 /** The sockets of all WebSockets: the server no longer knows them, so they are counted and closed here. */
 export class OpenSockets {
-  readonly #byRoute = new Map<string, Set<OpenSocket>>();
+  readonly #byPath = new Map<string, Set<OpenSocket>>();
 
   /**
-   * Counts in the socket of a response; undefined if the route has as many as it may. It leaves when the response closes: one that
-   * switches protocols closes with its socket, any other as soon as it is out, though its client may be read for a moment longer.
+   * Counts in the socket of a response; undefined if the route of this path has as many as it may, under whatever name. It leaves
+   * when the response closes: one that switches protocols closes with its socket, any other as soon as it is out, though its client
+   * may be read for a moment longer.
    */
-  enter(route: string, socketsMax: number, res: ServerResponse): OpenSocket | undefined {
-    const open = this.#byRoute.getOrInsertComputed(route, () => new Set());
+  enter(path: string, socketsMax: number, res: ServerResponse): OpenSocket | undefined {
+    const open = this.#byPath.getOrInsertComputed(path, () => new Set());
     if (open.size >= socketsMax) return undefined;
     const entry: OpenSocket = { socket: res.req.socket, joined: undefined };
     open.add(entry);
@@ -53,6 +54,6 @@ export class OpenSockets {
   }
 
   #all(): OpenSocket[] {
-    return [...this.#byRoute.values()].flatMap((open) => [...open]);
+    return [...this.#byPath.values()].flatMap((open) => [...open]);
   }
 }

@@ -245,6 +245,28 @@ test('what is in flight ends under the configuration that it began with, at an u
   await until(() => [...sockets].every((socket) => socket.destroyed));
 });
 
+test('a WebSocket keeps its place on a route that gets another name', async (t) => {
+  const gateway = alone;
+  const route = { path: '/v1/live', methods: ['GET'], upgrade: { websocket: { maxSockets: 1 } } };
+  const upstream = await beginAnew(t, gateway, { routes: [route] });
+  const answers: ServerResponse[] = [];
+  upstream.handler = (_request, res) => {
+    if (answers.push(res) > 1) res.end();
+  };
+  const handshake = requestBytes('GET /v1/live', [
+    ['apiKey', demoKey],
+    ['Connection', 'Upgrade'],
+    ['Upgrade', 'websocket'],
+    ['Sec-WebSocket-Version', '13'],
+    ['Sec-WebSocket-Key', 'dGhlIHNhbXBsZSBub25jZQ=='],
+  ]);
+  const first = await openRaw(t, gateway.port);
+  first.write(handshake);
+  await until(() => answers.length === 1);
+  await reload(gateway, { routes: [{ ...route, name: 'live' }] });
+  assert.equal((await exchange(t, gateway.port, handshake)).status, 503);
+});
+
 test('a request that waits behind another finds its key and plan as they were when it came', async (t) => {
   const gateway = alone;
   const upstream = await beginAnew(t, gateway);
