@@ -94,8 +94,16 @@ function* nullableProblems({ schema, pointer }: Subschema): Iterable<SchemaProbl
 }
 
 function* enumProblems({ schema, pointer }: Subschema): Iterable<SchemaProblem> {
-  if (!Array.isArray(schema['enum']) || schema['enum'].length > 0) return;
-  yield { pointer: childPointer(pointer, 'enum'), message: '"enum" is empty, so nothing would fit' };
+  const { enum: values, type } = schema;
+  if (!Array.isArray(values)) return;
+  const at = childPointer(pointer, 'enum');
+  if (values.length === 0) yield { pointer: at, message: '"enum" is empty, so nothing would fit' };
+  for (const [index, value] of values.entries()) {
+    // What YAML takes for something else than the text that was meant.
+    if (type !== 'string' || (typeof value !== 'number' && typeof value !== 'boolean')) continue;
+    const message = 'this is not text, so "type" refuses it: put it in quotes';
+    yield { pointer: childPointer(at, String(index)), message };
+  }
 }
 
 function* boundProblems({ schema, pointer }: Subschema): Iterable<SchemaProblem> {

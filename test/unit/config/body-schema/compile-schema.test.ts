@@ -541,6 +541,18 @@ const badSchemas: [name: string, schema: unknown, pointer: string, sentence: Reg
     '/required/1',
     /^"additionalProperties" refuses "fistName", so every object is refused, did you mean "firstName"\?$/,
   ],
+  [
+    'a number among texts',
+    of({ type: 'string', enum: ['a', null, 2026] }),
+    '/properties/a/enum/2',
+    /^this is not text, so "type" refuses it: put it in quotes$/,
+  ],
+  [
+    'a truth value among texts',
+    of({ type: 'string', enum: [true, 'false'] }),
+    '/properties/a/enum/0',
+    /^this is not text/,
+  ],
   ['an empty enum', of({ enum: [] }), '/properties/a/enum', /^"enum" is empty, so nothing would fit$/],
   [
     'a keyword of no draft',
