@@ -119,6 +119,19 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     says: ['3:3: a space is missing after this -'],
   },
   {
+    name: 'such a dash in front of each of several texts',
+    text: 'upstreams:\n  a:\n    targets:\n      -http://a\n      -http://b\n',
+    says: [
+      '1:1: "routes" is missing',
+      '3:5: upstreams.a.targets: must be a list: a space is missing after a -',
+    ],
+  },
+  {
+    name: 'such a dash in front of the one line of a list',
+    text: 'upstreams: { a: { targets: ["http://a"] } }\nroutes:\n  -path: /v1/a\n',
+    says: ['2:1: routes: must be a list: a space is missing after a -'],
+  },
+  {
     name: 'what looks like it within a text',
     text: 'routes:\n  - name: |\n      -{ a }\n    path: /v1/a\n    cost: }',
     says: ['5:11: this } closes nothing'],
