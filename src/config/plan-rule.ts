@@ -31,7 +31,6 @@ export const rateUnits = { second: 1000, minute: 60_000, hour: 3_600_000 } as co
 
 /** A rate as GCRA: `limit` requests per `perMs` in the long run, `burst` at once after a rest. */
 export interface RateRule {
-  readonly name: string;
   readonly limit: number;
   readonly perMs: number;
   readonly burst: number;
@@ -39,7 +38,6 @@ export interface RateRule {
 
 /** How many requests of a key may be in flight: in each process, or in all of them together when shared. */
 export interface ConcurrencyRule {
-  readonly name: string;
   readonly limit: number;
   readonly shared: boolean;
 }

@@ -8,7 +8,6 @@ import {
   type QuotaRule,
   type RateRule,
 } from './plan-rule.ts';
-import { concurrencyName, rateName } from './quota-names.ts';
 import type { RawPlan, RawQuota } from './schema.ts';
 
 /** Turns a plan as written, which has been checked, into the rules that a request meets. */
@@ -45,10 +44,9 @@ function resolvePeriod({ per, timezone, anchor, at }: RawQuota): PeriodRule {
 }
 
 function resolveRate({ limit, per, burst }: NonNullable<RawPlan['rate']>): RateRule {
-  return { name: rateName, limit, perMs: rateUnits[per], burst: burst ?? limit };
+  return { limit, perMs: rateUnits[per], burst: burst ?? limit };
 }
 
 function resolveConcurrency(concurrency: NonNullable<RawPlan['concurrency']>): ConcurrencyRule {
-  if (typeof concurrency === 'number') return { name: concurrencyName, limit: concurrency, shared: false };
-  return { name: concurrencyName, limit: concurrency.limit, shared: concurrency.shared };
+  return typeof concurrency === 'number' ? { limit: concurrency, shared: false } : concurrency;
 }

@@ -1,8 +1,8 @@
+import { concurrencyName, rateName } from '../config/quota-names.ts';
 import type { QuotaReading } from './quota-reading.ts';
 
 /** What is known of a rate: `remaining` requests may pass at once, when another may at the latest, and when the whole burst is free again. */
 export interface RateReading {
-  readonly name: string;
   readonly burst: number;
   readonly remaining: number;
   readonly windowSeconds: number;
@@ -12,7 +12,6 @@ export interface RateReading {
 
 /** What is known of a concurrency limit. */
 export interface ConcurrencyReading {
-  readonly name: string;
   readonly limit: number;
   readonly remaining: number;
 }
@@ -41,14 +40,14 @@ export function writeLimitHeaders(readings: LimitReadings): Record<string, strin
     if (isNearLimit) near = append(near, `"${name}"`);
   }
   if (readings.rate !== undefined) {
-    const { name, burst, remaining, windowSeconds, resetInSeconds } = readings.rate;
-    policy = append(policy, `"${name}";q=${sfInteger(burst)};w=${windowSeconds}`);
-    state = append(state, `"${name}";r=${sfInteger(remaining)};t=${resetInSeconds}`);
+    const { burst, remaining, windowSeconds, resetInSeconds } = readings.rate;
+    policy = append(policy, `"${rateName}";q=${sfInteger(burst)};w=${windowSeconds}`);
+    state = append(state, `"${rateName}";r=${sfInteger(remaining)};t=${resetInSeconds}`);
   }
   if (readings.concurrency !== undefined) {
-    const { name, limit, remaining } = readings.concurrency;
-    policy = append(policy, `"${name}";q=${sfInteger(limit)};qu="concurrent-requests"`);
-    state = append(state, `"${name}";r=${sfInteger(remaining)}`);
+    const { limit, remaining } = readings.concurrency;
+    policy = append(policy, `"${concurrencyName}";q=${sfInteger(limit)};qu="concurrent-requests"`);
+    state = append(state, `"${concurrencyName}";r=${sfInteger(remaining)}`);
   }
   if (policy === '') return headers;
   headers['RateLimit-Policy'] = policy;

@@ -138,6 +138,6 @@ export class Concurrency {
   }
 }
 
-function read({ name, limit }: ConcurrencyRule, inFlight: number): ConcurrencyReading {
-  return { name, limit, remaining: Math.max(0, limit - inFlight) };
+function read({ limit }: ConcurrencyRule, inFlight: number): ConcurrencyReading {
+  return { limit, remaining: Math.max(0, limit - inFlight) };
 }

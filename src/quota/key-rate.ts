@@ -151,10 +151,9 @@ export class KeyRate {
   }
 
   #read(): RateReading {
-    const { name, burst } = this.rule;
+    const { burst } = this.rule;
     const remaining = Math.min(burst, this.#remaining + this.#cells);
     return {
-      name,
       burst,
       remaining,
       windowSeconds: Math.max(1, Math.ceil(this.#msFor(burst) / 1000)),

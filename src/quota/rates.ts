@@ -1,4 +1,5 @@
 import type { RateRule } from '../config/plan-rule.ts';
+import { rateName } from '../config/quota-names.ts';
 import { StoreUnavailable, type Ledger, type CellsAnswer } from '../stores/ledger.ts';
 import { Alarm } from '../waiting/alarm.ts';
 import type { Clock } from '../waiting/clock.ts';
@@ -97,7 +98,7 @@ export class Rates {
   }
 
   async #ask(keyId: string, rate: KeyRate, mono: number): Promise<void> {
-    const { name, burst, perMs, limit } = rate.rule;
+    const { burst, perMs, limit } = rate.rule;
     const intervalMs = perMs / limit;
     const asked = rate.line.guests();
     const want = Math.min(burst, asked.length + rate.beginCall(mono));
@@ -106,7 +107,7 @@ export class Rates {
       waiter.inLine = rate.asked.join(waiter);
     }
     try {
-      const answer = await this.#ledger.takeCells({ keyId, name, intervalMs, burst, want });
+      const answer = await this.#ledger.takeCells({ keyId, name: rateName, intervalMs, burst, want });
       this.#answered(rate, answer, mono);
       // Requests that the cells did not reach are too fast: another cell is free an interval later.
       this.#turnAway(asked, answer.kind === 'taken' ? Math.ceil(intervalMs) : answer.retryInMs);

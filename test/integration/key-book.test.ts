@@ -24,7 +24,7 @@ const rules: KeyRules = {
   format,
   plans: new Map([
     ['free', aPlan({ quotas: [aQuota(100)] })],
-    ['paid', aPlan({ rate: { name: 'rate', limit: 5, perMs: 1000, burst: 5 } })],
+    ['paid', aPlan({ rate: { limit: 5, perMs: 1000, burst: 5 } })],
   ]),
   routes: [
     { name: 'names', path: '/v1/name' },

@@ -74,7 +74,7 @@ test('a call has all of its time, and so has who waits for it, however long the 
   const store = await openAt(t, redis.url, { deadlineMs: 2_000 });
   const quotas = quotasOn(store.ledger, 2_000);
   const plan = aPlan({ quotas: [aQuota(1000)] });
-  const paced = aPlan({ quotas: [], rate: { name: 'rate', limit: 1000, perMs: 1000, burst: 1000 } });
+  const paced = aPlan({ quotas: [], rate: { limit: 1000, perMs: 1000, burst: 1000 } });
   await recovers(store);
   const drawn = store.ledger.draw(aDraw({ counters }));
   const decisions = [plan, plan, paced, paced].map((limits) =>
@@ -90,7 +90,7 @@ test('who waits for a second call gets its answer, although each turn of the pro
   const store = await openAt(t, redis.url, { deadlineMs: 700 });
   const quotas = quotasOn(store.ledger, 700);
   const strict = aPlan({ quotas: [aQuota(1000)], consistency: 'strict' });
-  const paced = aPlan({ quotas: [], rate: { name: 'rate', limit: 10, perMs: 1000, burst: 10 } });
+  const paced = aPlan({ quotas: [], rate: { limit: 10, perMs: 1000, burst: 10 } });
   const ask = (keyId: string, whom = quotas) =>
     [strict, paced].map((plan) => whom.reserve({ keyId, plan, cost: 1 }));
   await recovers(store);
@@ -368,7 +368,7 @@ describe('side by side', { concurrency: 8 }, () => {
       hasFailed && delayMs > 1_000 ? () => undefined : systemClock.after(delayMs, callback);
     const clock = { ...systemClock, after };
     const places = new Concurrency({ ledger: watched, clock, onError: assert.ifError });
-    const rule = { name: 'concurrency', limit: 1, shared: true };
+    const rule = { limit: 1, shared: true };
     const place = await places.enter('key', rule, 'refuse');
     proxy.answers = 'drop';
     proxy.cutConnections();

@@ -465,8 +465,8 @@ test('a plan is completed, so that no request thinks about defaults', (t) => {
   const { quotas, ...rest } = plans.get('full')!;
   assert.deepEqual(rest, {
     name: 'full',
-    rate: { name: 'rate', limit: 10, perMs: 60_000, burst: 10 },
-    concurrency: { name: 'concurrency', limit: 3, shared: true },
+    rate: { limit: 10, perMs: 60_000, burst: 10 },
+    concurrency: { limit: 3, shared: true },
     charge: 'success',
     consistency: 'strict',
     onStoreFailure: 'allow',
@@ -488,7 +488,7 @@ test('a plan is completed, so that no request thinks about defaults', (t) => {
     name: 'plain',
     quotas: [],
     rate: undefined,
-    concurrency: { name: 'concurrency', limit: 8, shared: false },
+    concurrency: { limit: 8, shared: false },
     charge: 'answered',
     consistency: 'leased',
     onStoreFailure: 'refuse',

@@ -29,13 +29,13 @@ test('every limit of a key stands in one list, in the syntax of the draft', () =
   };
   const headers = writeLimitHeaders({
     quotas: [monthly, lifetime],
-    rate: { name: 'rate', burst: 20, remaining: 19, windowSeconds: 2, nextInSeconds: 0, resetInSeconds: 1 },
-    concurrency: { name: 'in-flight', limit: 8, remaining: 7 },
+    rate: { burst: 20, remaining: 19, windowSeconds: 2, nextInSeconds: 0, resetInSeconds: 1 },
+    concurrency: { limit: 8, remaining: 7 },
   });
   assert.deepEqual(headers, {
     'RateLimit-Policy':
-      '"monthly";q=1000;w=2678400, "total";q=999999999999999, "rate";q=20;w=2, "in-flight";q=8;qu="concurrent-requests"',
-    RateLimit: '"monthly";r=12;t=86400, "total";r=12, "rate";r=19;t=1, "in-flight";r=7',
+      '"monthly";q=1000;w=2678400, "total";q=999999999999999, "rate";q=20;w=2, "concurrency";q=8;qu="concurrent-requests"',
+    RateLimit: '"monthly";r=12;t=86400, "total";r=12, "rate";r=19;t=1, "concurrency";r=7',
   });
 });
 

@@ -11,7 +11,7 @@ import {
 } from '../../../src/stores/ledger.ts';
 import { createQuotaScene } from '../../helpers/lease-scene.ts';
 
-const own: ConcurrencyRule = { name: 'in-flight', limit: 2, shared: false };
+const own: ConcurrencyRule = { limit: 2, shared: false };
 const shared: ConcurrencyRule = { ...own, shared: true };
 
 async function enter(places: Concurrency, rule = shared, onStoreFailure: OnStoreFailure = 'refuse') {

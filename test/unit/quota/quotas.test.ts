@@ -58,7 +58,7 @@ for (const [name, outcome, charged] of charges) {
 test('a request that leaves unsettled costs nothing, and frees its place', async () => {
   const { options, ledger } = createQuotaScene();
   const quotas = new Quotas(options);
-  const plan = aPlan({ quotas: [aQuota(10)], concurrency: { name: 'in-flight', limit: 1, shared: false } });
+  const plan = aPlan({ quotas: [aQuota(10)], concurrency: { limit: 1, shared: false } });
   (await grant(quotas, plan)).leave();
   (await grant(quotas, plan)).leave();
   await quotas.drain();
@@ -261,7 +261,7 @@ test('a quota that starts again before the rate has another turn says when both 
   const quotas = new Quotas(options);
   const plan = aPlan({
     quotas: [aQuota(1, 'minute')],
-    rate: { name: 'rate', limit: 2, perMs: 60_000, burst: 2 },
+    rate: { limit: 2, perMs: 60_000, burst: 2 },
   });
   await grant(quotas, plan);
   const { code, headers } = await refuse(quotas, plan);
@@ -274,7 +274,7 @@ test('a quota that starts again before the rate has another turn says when both 
 test('the wait for a rate is rounded up to whole seconds', async () => {
   const { options } = createQuotaScene();
   const quotas = new Quotas(options);
-  const plan = aPlan({ rate: { name: 'rate', limit: 2, perMs: 3000, burst: 1 } });
+  const plan = aPlan({ rate: { limit: 2, perMs: 3000, burst: 1 } });
   await grant(quotas, plan);
   assert.equal((await refuse(quotas, plan)).headers['Retry-After'], '2');
 });
@@ -311,8 +311,8 @@ test('a request that costs more than a quota ever has is not told to come back',
   assert.equal(refusal.headers['Retry-After'], undefined);
 });
 
-const rate = { name: 'rate', limit: 1, perMs: 1000, burst: 1 };
-const concurrency = { name: 'in-flight', limit: 1, shared: false };
+const rate = { limit: 1, perMs: 1000, burst: 1 };
+const concurrency = { limit: 1, shared: false };
 
 test('a refusal undoes what was taken before it: the place and the cell', async () => {
   const { options } = createQuotaScene();
@@ -326,7 +326,7 @@ test('a refusal undoes what was taken before it: the place and the cell', async 
   const given = await grant(quotas, free);
   const full = await ask(quotas, free);
   assert.ok(full.kind === 'refusal' && full.code === 'too_many_in_flight');
-  assert.equal(full.headers['RateLimit'], '"in-flight";r=0');
+  assert.equal(full.headers['RateLimit'], '"concurrency";r=0');
   given.leave();
   const tooFast = await ask(quotas, free);
   assert.ok(tooFast.kind === 'refusal' && tooFast.code === 'rate_exceeded');

@@ -6,8 +6,8 @@ import { StoreUnavailable } from '../../../src/stores/ledger.ts';
 import { createQuotaScene } from '../../helpers/lease-scene.ts';
 import { settle as runReady } from '../../helpers/turnable-clock.ts';
 
-const slow: RateRule = { name: 'rate', limit: 10, perMs: 1000, burst: 2 };
-const fast: RateRule = { name: 'rate', limit: 1000, perMs: 1000, burst: 100 };
+const slow: RateRule = { limit: 10, perMs: 1000, burst: 2 };
+const fast: RateRule = { limit: 1000, perMs: 1000, burst: 100 };
 
 async function take(rates: Rates, rule: RateRule) {
   return await rates.take('ada', rule);
@@ -41,7 +41,7 @@ async function warmUp(rates: Rates, { clock }: Pick<ReturnType<typeof createQuot
 test('what is told of a rate is its window to the second, whatever it divides to', async () => {
   const rates = new Rates(createQuotaScene().options);
   for (let limit = 1; limit <= 60; limit += 1) {
-    const answer = await rates.take(`limit-${limit}`, { name: 'rate', limit, perMs: 1000, burst: limit });
+    const answer = await rates.take(`limit-${limit}`, { limit, perMs: 1000, burst: limit });
     assert.equal(answer.reading.windowSeconds, 1, `${limit} per second`);
     assert.equal(answer.reading.resetInSeconds, 1);
   }
@@ -49,7 +49,7 @@ test('what is told of a rate is its window to the second, whatever it divides to
 
 test('of a refusal too it is told when all of the burst is free again', async () => {
   const rates = new Rates(createQuotaScene().options);
-  const perSecond: RateRule = { name: 'rate', limit: 1, perMs: 1000, burst: 5 };
+  const perSecond: RateRule = { limit: 1, perMs: 1000, burst: 5 };
   const told = [];
   for (let turn = 0; turn < 6; turn += 1) told.push((await take(rates, perSecond)).reading.resetInSeconds);
   assert.deepEqual(told, [1, 2, 3, 4, 5, 5]);
@@ -74,7 +74,7 @@ test('a fast key draws cells for about 20 ms ahead, and they are served without 
 
 test('of a fast rate nothing is drawn ahead for a key that comes seldom here: others may need it', async () => {
   const { clock, options } = createQuotaScene();
-  const rule: RateRule = { name: 'rate', limit: 100, perMs: 1000, burst: 100 };
+  const rule: RateRule = { limit: 100, perMs: 1000, burst: 100 };
   const all = Array.from({ length: 8 }, () => new Rates(options));
   let refused = 0;
   for (let turn = 0; turn < 200; turn += 1) {
@@ -142,14 +142,14 @@ async function comeFromAfar(
 }
 
 test('who is faster than the rate is told so also by a store so far away that cells grow meanwhile', async () => {
-  const far: RateRule = { name: 'rate', limit: 50, perMs: 1000, burst: 5 };
+  const far: RateRule = { limit: 50, perMs: 1000, burst: 5 };
   const { passed } = await comeFromAfar(far, { turns: 200, everyMs: 10, inTurn: () => 1 });
   assert.ok(passed > 90 && passed <= 105, `${passed} passed in two seconds`);
 });
 
 for (const burst of [1, 2, 3, 10, 100]) {
   test(`who keeps the rate is not refused by a store that is far away, with a burst of ${burst}`, async () => {
-    const far: RateRule = { name: 'rate', limit: 100, perMs: 1000, burst };
+    const far: RateRule = { limit: 100, perMs: 1000, burst };
     const { passed } = await comeFromAfar(far, { turns: 150, everyMs: 11, inTurn: () => 1 });
     assert.equal(passed, 150);
   });
@@ -157,7 +157,7 @@ for (const burst of [1, 2, 3, 10, 100]) {
 
 for (const burst of [1, 10]) {
   test(`a flood over a burst of ${burst} passes as the rate says and asks a far store no more often than cells grow`, async () => {
-    const far: RateRule = { name: 'rate', limit: 100, perMs: 1000, burst };
+    const far: RateRule = { limit: 100, perMs: 1000, burst };
     const { passed, calls } = await comeFromAfar(far, { turns: 2000, everyMs: 1, inTurn: () => 3 });
     assert.ok(passed >= 190 && passed <= 200 + burst, `${passed} passed in two seconds`);
     assert.ok(calls <= 1 + (2 * 200) / burst, `${calls} calls`);
@@ -165,7 +165,7 @@ for (const burst of [1, 10]) {
 }
 
 test('a fast key at nine tenths of its rate is not refused either by a store that is far away', async () => {
-  const quick: RateRule = { name: 'rate', limit: 1000, perMs: 1000, burst: 10 };
+  const quick: RateRule = { limit: 1000, perMs: 1000, burst: 10 };
   const { came, passed } = await comeFromAfar(quick, {
     turns: 1000,
     everyMs: 1,
@@ -190,7 +190,7 @@ test('who came while another was told no is told so with him, as long as that is
 
   // From far away the answer comes when the cell it speaks of is free already, and another process has not taken it.
   weather.takesMs = 60;
-  const quick: RateRule = { name: 'rate', limit: 50, perMs: 1000, burst: 1 };
+  const quick: RateRule = { limit: 50, perMs: 1000, burst: 1 };
   const other = new Rates(options).take('bob', quick);
   await clock.pass(1);
   const denied = rates.take('bob', quick);
@@ -278,7 +278,7 @@ test('an edited rate counts at once', async () => {
   const hourly = { ...slow, perMs: 36_000_000, burst: 1 };
   await take(rates, hourly);
   assert.equal((await take(rates, hourly)).kind, 'too_fast');
-  assert.equal((await take(rates, { ...fast, name: 'other' })).kind, 'cell');
+  assert.equal((await take(rates, { ...hourly, burst: 2 })).kind, 'cell');
 });
 
 test('an outage rejects, and an idle key leaves nothing behind', async () => {
@@ -314,7 +314,7 @@ test('a rate that is edited while a call is under way does not spend the cells o
   weather.takesMs = 5;
   const rates = new Rates(options);
   const before = take(rates, fast);
-  const after = take(rates, { ...slow, name: 'other' });
+  const after = take(rates, slow);
   await clock.pass(20);
   assert.deepEqual([(await before).kind, (await after).kind], ['cell', 'cell']);
   assert.equal(ledger.calls.get('takeCells'), 2);
@@ -324,7 +324,7 @@ test('requests of one key under two rates, that wait together, are each paced by
   const { clock, options, weather } = createQuotaScene();
   weather.takesMs = 5;
   const rates = new Rates(options);
-  const other = { ...fast, name: 'other' };
+  const other = { ...fast, burst: 1000 };
   const ask = async (rule: RateRule) =>
     Promise.all(Array.from({ length: 10 }, async () => take(rates, rule)));
   const waiting = [ask(slow), ask(other), ask(slow), ask(other)];

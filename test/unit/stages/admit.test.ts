@@ -12,8 +12,8 @@ test('a client that left while a limit was asked counts once, and spends no plac
   const { options, clock, weather } = createQuotaScene();
   weather.takesMs = 100;
   const plan = aPlan({
-    rate: { name: 'rate', limit: 10, perMs: 1000, burst: 10 },
-    concurrency: { name: 'concurrency', limit: 1, shared: false },
+    rate: { limit: 10, perMs: 1000, burst: 10 },
+    concurrency: { limit: 1, shared: false },
   });
   const quotas = new Quotas(options);
   const outcomes: string[] = [];
