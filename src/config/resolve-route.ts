@@ -5,7 +5,7 @@ import type { BodyRule, Route, UpgradeRule, Version } from './config.ts';
 import { resolveUpload } from './resolve-upload.ts';
 import { pathBelow } from './route-path.ts';
 import { methodsOf } from './rules/routes.ts';
-import type { RawRoute } from './schema.ts';
+import type { RawBody, RawRoute } from './schema.ts';
 import { websocketDefaults } from './schema/routes.ts';
 
 /** What a route is resolved with, besides its own text. */
@@ -44,10 +44,7 @@ function resolveBody(body: RawRoute['body'], check: BodyCheck | undefined, reque
   return { kind: 'json', ...bounds, suffixed, check };
 }
 
-function resolveAny(
-  { maxSize, minRate, timeout }: NonNullable<Exclude<RawRoute['body'], string>['any']>,
-  requestMs: number,
-): BodyRule {
+function resolveAny({ maxSize, minRate, timeout }: NonNullable<RawBody['any']>, requestMs: number): BodyRule {
   const arrival = {
     timeoutMs: timeout === undefined ? requestMs : duration(timeout),
     bytesPerSecondMin: minRate === undefined ? 0 : size(minRate),

@@ -2,10 +2,9 @@ import type { BodyCheck } from './body-schema/compile-schema.ts';
 import { readFieldKinds } from './body-schema/field-kinds.ts';
 import { duration, size } from './checked.ts';
 import type { BodyRule } from './config.ts';
-import type { RawRoute, RawUpload } from './schema.ts';
+import type { RawBody, RawUpload } from './schema.ts';
 import type { FileRule } from './upload-rule.ts';
 
-type RawBody = Exclude<RawRoute['body'], string>;
 type RawFile = NonNullable<RawBody['file']>;
 
 /** The rule of a form or of a bare file; undefined when the body is neither. */

@@ -48,7 +48,8 @@ export const schema = {
 export type RawConfig = FromSchema<typeof schema>;
 
 export type RawRoute = RawConfig['routes'][number];
-export type RawUpload = NonNullable<Exclude<RawRoute['body'], string>['upload']>;
+export type RawBody = Exclude<RawRoute['body'], string>;
+export type RawUpload = NonNullable<RawBody['upload']>;
 export type RawPlan = RawConfig['plans'][string];
 export type RawQuota = RawPlan['quotas'][number];
 export type RawKey = RawConfig['keys'][number];

@@ -3,7 +3,7 @@ import { slownessOf, type Slowness } from '../body-schema/patterns/slow-pattern.
 import { subschemas } from '../body-schema/subschemas.ts';
 import { size } from '../checked.ts';
 import { showText } from '../wording.ts';
-import type { Rule } from './draft.ts';
+import { bodiesOf, type Rule } from './draft.ts';
 
 /** Up to this length even a pattern that doubles its time with each character ends within milliseconds. */
 const doublingLengthMax = 16;
@@ -13,10 +13,9 @@ const growingLengthMax = 1000;
 const quickReadsMax = 2 ** 22;
 
 /** A body schema's pattern runs on texts that clients choose, and nothing else is answered meanwhile. */
-export const patternsAreQuick: Rule = ({ config: { routes } }, report) => {
-  for (const { body } of routes) {
-    if (typeof body === 'string') continue;
-    const texts = body.json ?? body.upload?.fields;
+export const patternsAreQuick: Rule = ({ config }, report) => {
+  for (const { json, upload } of bodiesOf(config)) {
+    const texts = json ?? upload?.fields;
     if (texts === undefined) continue;
     const sizeMax = size(texts.maxSize);
     for (const { schema } of subschemas(texts.schema)) {

@@ -1,5 +1,5 @@
 import { formats } from '../formats.ts';
-import type { RawConfig } from '../schema.ts';
+import type { RawBody, RawConfig } from '../schema.ts';
 import { show, suggest } from '../wording.ts';
 
 /** What the rules between fields look at: everything that fits the schema, even if something elsewhere does not. */
@@ -48,6 +48,11 @@ export function checkName<Option extends 'plan' | 'upstream'>(
   const names = declared[`${option}s`];
   if (text === undefined || names === undefined || names.includes(text)) return;
   report.problem(holder, option, noSuch(option, { text, hidden: report.isHidden(holder, option) }, names));
+}
+
+/** The bodies that are taken; `none` is not among them. */
+export function bodiesOf({ routes }: RawConfig): readonly RawBody[] {
+  return routes.flatMap(({ body }) => (typeof body === 'string' ? [] : body));
 }
 
 /** One thing that must hold between fields. */

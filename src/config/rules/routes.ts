@@ -4,7 +4,7 @@ import { noRoute, usageRoute } from '../route-names.ts';
 import { compareSegments, pathBelow, segmentsOf } from '../route-path.ts';
 import type { RawRoute, RawUpload } from '../schema.ts';
 import { printSize } from '../units.ts';
-import { checkName, noSuch, type Rule } from './draft.ts';
+import { bodiesOf, checkName, noSuch, type Rule } from './draft.ts';
 
 /** What is read as JSON is one text, and Node makes none of 512 MB. */
 const jsonBytesMax = 511 * 1024 ** 2;
@@ -84,12 +84,10 @@ export const usageHasItsOwnPath: Rule = ({ config: { usage, routes } }, report) 
 };
 
 /** A body larger than all of it never finds room, however often its client tries again. */
-export const bodiesFitMemory: Rule = ({ config: { routes, limits } }, report) => {
-  if (report.isBroken(limits, 'bodyMemory')) return;
-  const most = size(limits.bodyMemory);
-  for (const { body } of routes) {
-    if (typeof body === 'string') continue;
-    const { json, any, upload } = body;
+export const bodiesFitMemory: Rule = ({ config }, report) => {
+  if (report.isBroken(config.limits, 'bodyMemory')) return;
+  const most = size(config.limits.bodyMemory);
+  for (const { json, any, upload } of bodiesOf(config)) {
     if (json !== undefined && size(json.maxSize) > most)
       report.problem(json, 'maxSize', 'is more than limits.bodyMemory');
     if (any !== undefined && Math.min(size(any.maxSize), bufferedBytesMax) > most)
@@ -101,11 +99,10 @@ export const bodiesFitMemory: Rule = ({ config: { routes, limits } }, report) =>
 };
 
 /** Longer ones would be answered as a fault of the gateway. */
-export const jsonFitsAText: Rule = ({ config: { routes } }, report) => {
-  for (const { body } of routes) {
-    if (typeof body === 'string' || body.json === undefined) continue;
-    if (size(body.json.maxSize) > jsonBytesMax)
-      report.problem(body.json, 'maxSize', `is more than ${printSize(jsonBytesMax)}`);
+export const jsonFitsAText: Rule = ({ config }, report) => {
+  for (const { json } of bodiesOf(config)) {
+    if (json !== undefined && size(json.maxSize) > jsonBytesMax)
+      report.problem(json, 'maxSize', `is more than ${printSize(jsonBytesMax)}`);
   }
 };
 

@@ -8,10 +8,10 @@ import {
 import { readFieldKinds } from '../body-schema/field-kinds.ts';
 import { size } from '../checked.ts';
 import { childPointer } from '../json-pointer.ts';
-import type { RawRoute } from '../schema.ts';
+import type { RawConfig, RawUpload } from '../schema.ts';
 import { printSize } from '../units.ts';
 import { counted, showName, suggestNear } from '../wording.ts';
-import type { Draft, Rule } from './draft.ts';
+import { bodiesOf, type Rule } from './draft.ts';
 
 /** Text fields are held in memory while a form is checked, so one form may not hold many large ones. */
 const valuesBytesMax = 4 * 1024 * 1024;
@@ -155,10 +155,6 @@ export const uploadsFitSpool: Rule = ({ config }, report) => {
   }
 };
 
-function bodiesOf({ routes }: Draft['config']): readonly Exclude<RawRoute['body'], string>[] {
-  return routes.flatMap(({ body }) => (typeof body === 'string' ? [] : body));
-}
-
-function formsOf(config: Draft['config']) {
+function formsOf(config: RawConfig): readonly RawUpload[] {
   return bodiesOf(config).flatMap(({ upload }) => upload ?? []);
 }
