@@ -1,9 +1,10 @@
+import { checkSchema } from '../../src/config/body-schema/check-schema.ts';
 import { compileBodySchema as compile, type BodyCheck } from '../../src/config/body-schema/compile-schema.ts';
 
 /** As routes have it unless they say otherwise. */
 const depthUsual = 32;
 
-/** The check of a schema for bodies of the usual depth. */
+/** The check of a schema, once found well formed, for bodies of the usual depth. */
 export function compileBodySchema(schema: unknown, depthMax = depthUsual): BodyCheck {
-  return compile(schema, depthMax);
+  return compile(checkSchema(schema), depthMax);
 }
