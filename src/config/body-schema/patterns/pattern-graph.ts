@@ -1,5 +1,5 @@
 import type { CharacterSets } from './character-sets.ts';
-import { PatternTooLarge, type PatternRepeat, type PatternTree } from './pattern-tree.ts';
+import { partsOf, PatternTooLarge, type PatternRepeat, type PatternTree } from './pattern-tree.ts';
 
 /** One character of a pattern, and what may come after it. */
 export interface PatternState {
@@ -186,7 +186,5 @@ function oneOf(pieces: readonly Piece[]): Piece {
 }
 
 function hasBorder(part: PatternTree): boolean {
-  if (part.kind === 'character') return false;
-  if (part.kind === 'place') return /^\\b$/i.test(part.text);
-  return ('parts' in part ? part.parts : [part.part]).some(hasBorder);
+  return part.kind === 'place' ? /^\\b$/i.test(part.text) : partsOf(part).some(hasBorder);
 }

@@ -47,16 +47,17 @@ export function parsePattern(pattern: string): PatternTree {
 /** All its characters, as written. */
 export function charactersOf(part: PatternTree): readonly string[] {
   if (part.kind === 'character') return [part.text];
-  return within(part).flatMap(charactersOf);
+  return partsOf(part).flatMap(charactersOf);
 }
 
 /** All its repetitions, those inside others too. */
 export function repeatsOf(part: PatternTree): readonly PatternRepeat[] {
-  const inside = within(part).flatMap(repeatsOf);
+  const inside = partsOf(part).flatMap(repeatsOf);
   return part.kind === 'repeat' ? [part, ...inside] : inside;
 }
 
-function within(part: PatternTree): readonly PatternTree[] {
+/** The parts it is made of. */
+export function partsOf(part: PatternTree): readonly PatternTree[] {
   if (part.kind === 'character' || part.kind === 'place') return [];
   return 'parts' in part ? part.parts : [part.part];
 }
