@@ -1,5 +1,5 @@
 import { filled } from '../collections/filled.ts';
-import { keyIdPattern } from '../keys/key-limits.ts';
+import { namePattern } from '../config/name-pattern.ts';
 import type { Schema } from '../keys/key-schema.ts';
 import { importTypes } from './body-types.ts';
 import { isBodyRequired, type BodyRule, type Operation } from './operation.ts';
@@ -96,7 +96,7 @@ export function createDocument(): Readonly<Record<string, unknown>> {
 
 function pathItem({ path }: Operation): Record<string, unknown> {
   if (!path.includes('{id}')) return {};
-  const schema = { type: 'string', pattern: keyIdPattern };
+  const schema = { type: 'string', pattern: namePattern };
   return {
     parameters: [{ name: 'id', in: 'path', required: true, description: 'The id of a key.', schema }],
   };

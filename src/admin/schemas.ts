@@ -1,5 +1,5 @@
+import { namePattern } from '../config/name-pattern.ts';
 import type { ImportReport } from '../keys/imports/import-keys.ts';
-import { keyIdPattern } from '../keys/key-limits.ts';
 import type { AuditView } from '../keys/key-pages.ts';
 import { fieldSchemas, keySchema, quotaSchema, secretSchema, type Schema } from '../keys/key-schema.ts';
 import type { KeyUsage } from '../quota/usage-book.ts';
@@ -144,7 +144,7 @@ export const schemas: Readonly<Record<string, Schema>> = {
     type: 'object',
     additionalProperties: false,
     properties: {
-      id: { description: 'Chosen when absent.', type: 'string', pattern: keyIdPattern },
+      id: { description: 'Chosen when absent.', type: 'string', pattern: namePattern },
       ...written,
     },
     examples: [{ plan: 'free', name: 'build server', owner: 'acme', expiresAt: '2027-12-31' }],

@@ -1,10 +1,10 @@
 import { hash, randomBytes } from 'node:crypto';
-import { keyIdPattern } from './key-limits.ts';
+import { namePattern } from '../config/name-pattern.ts';
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 const timeLength = 10;
 const randomLength = 10;
-const keyId = new RegExp(keyIdPattern);
+const keyId = new RegExp(namePattern);
 
 /** A new id. Ids sort by the moment at which they were made; 50 random bits keep those of one millisecond apart. */
 export function createKeyId(now: number): string {

@@ -1,5 +1,3 @@
-export { namePattern as keyIdPattern } from '../config/name-pattern.ts';
-
 /** What people may write about a key. Fields are read by these limits, and the admin API publishes them. */
 export const lineLengthMax = 200;
 export const labelsMax = 32;

@@ -1,16 +1,9 @@
+import { namePattern } from '../config/name-pattern.ts';
 import { periodUnits } from '../config/plan-rule.ts';
 import { quotaNamePattern } from '../config/quota-names.ts';
 import type { OwnQuota } from '../stores/key-store.ts';
 import type { KeyFields } from './key-fields.ts';
-import {
-  keyIdPattern,
-  labelPattern,
-  labelsMax,
-  lineLengthMax,
-  networksMax,
-  quotasMax,
-  scopesMax,
-} from './key-limits.ts';
+import { labelPattern, labelsMax, lineLengthMax, networksMax, quotasMax, scopesMax } from './key-limits.ts';
 import type { KeyView, SecretView } from './key-view.ts';
 
 /** JSON Schema (draft 2020-12), as far as it is used here. */
@@ -100,7 +93,7 @@ export const secretSchema: Schema = {
 };
 
 const keyProperties: SchemaOf<KeyView> = {
-  id: { description: 'Shown in logs and to the upstream.', type: 'string', pattern: keyIdPattern },
+  id: { description: 'Shown in logs and to the upstream.', type: 'string', pattern: namePattern },
   version: {
     description: 'One more with every change. The ETag is made of it.',
     type: 'integer',
