@@ -1,6 +1,5 @@
 import { availableParallelism, tmpdir } from 'node:os';
 import { isContainer } from '../content/is-object.ts';
-import type { RefusalWording, RefusalCode } from '../refusals.ts';
 import { parseAddress } from './addresses.ts';
 import type { BodyCheck } from './body-schema/compile-schema.ts';
 import { checked, duration, size } from './checked.ts';
@@ -64,7 +63,7 @@ export function resolveConfig({ file, raw, checks, warnings }: CheckedConfig): C
       }),
     ),
     usagePath: raw.usage === undefined ? undefined : pathBelow(raw.basePath, raw.usage.path),
-    errors: mapOf(raw.errors, resolveWording) as ReadonlyMap<RefusalCode, RefusalWording>,
+    errors: new Map(Object.entries(raw.errors)) as Config['errors'],
     limits: resolveLimits(raw.limits),
     spool: {
       memory: size(raw.spool.memory),
@@ -117,10 +116,6 @@ function resolveVersion(version: RawConfig['versions'][string], name: string): V
     link: version.link,
     afterSunset: version.afterSunset,
   };
-}
-
-function resolveWording({ status, message, fields }: RawConfig['errors'][string]): RefusalWording {
-  return { status, message, fields };
 }
 
 function resolveLimits(limits: RawConfig['limits']): Config['limits'] {
