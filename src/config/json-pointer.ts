@@ -1,14 +1,11 @@
-/** Steps from the root of a value to a part of it: names of members, and places in lists. */
-export type Path = readonly (string | number)[];
-
-/** The JSON pointer (RFC 6901) of a path. */
-export function pointerTo(path: Path): string {
-  return path.reduce<string>((pointer, step) => childPointer(pointer, String(step)), '');
-}
-
-/** Extends a pointer by one step. */
+/** Extends a JSON pointer (RFC 6901) by one step. */
 export function childPointer(pointer: string, step: string): string {
   return `${pointer}/${step.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+}
+
+/** The pointer without its last step. */
+export function holderOf(pointer: string): string {
+  return pointer.slice(0, pointer.lastIndexOf('/'));
 }
 
 /** The steps of a pointer, as names are written. */

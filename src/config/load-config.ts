@@ -3,7 +3,7 @@ import { compileBodies } from './body-schema/compile-bodies.ts';
 import { checkShape, faulty, salvage } from './check-shape.ts';
 import type { Config } from './config.ts';
 import { explain } from './explain.ts';
-import { childPointer } from './json-pointer.ts';
+import { childPointer, holderOf } from './json-pointer.ts';
 import { ConfigErrors, ConfigUnreadable, printProblem, sortProblems, type Problem } from './problems.ts';
 import { readText, UnusableText } from './read-text.ts';
 import { resolveConfig, type CheckedConfig } from './resolve-config.ts';
@@ -75,8 +75,7 @@ function collectFindings(file: string, places: Places) {
     add: (problem: Omit<Problem, 'file'>) => void problems.push({ file, ...problem }),
     report: (pointer: string, message: string, offset?: number): void => {
       pointers.add(pointer);
-      for (let at = pointer; at !== '' && !touched.has(at); at = at.slice(0, at.lastIndexOf('/')))
-        touched.add(at);
+      for (let at = pointer; at !== '' && !touched.has(at); at = holderOf(at)) touched.add(at);
       const position = offset === undefined ? {} : places.position(offset);
       problems.push({ file, ...places.locate(pointer), ...position, message });
     },

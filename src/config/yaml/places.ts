@@ -1,12 +1,18 @@
 import type { LineCounter } from 'yaml';
 import { isContainer } from '../../content/is-object.ts';
-import { pointerTo, stepsOf, type Path } from '../json-pointer.ts';
+import { holderOf, stepsOf } from '../json-pointer.ts';
 import { isPlainName, startOfName } from '../wording.ts';
 
-interface Place {
-  readonly path: Path;
+/** Where a value stands in the file. */
+export interface Spot {
+  readonly pointer: string;
+  /** As messages show it: `routes[0].upstream`. */
+  readonly path: string;
   /** Offset of the key, or of the value where it has no key. */
   readonly offset: number;
+}
+
+interface Place extends Omit<Spot, 'pointer'> {
   /** Whether the value, or a part of it, came from the environment or a file. Then no message shows it. */
   readonly expanded: boolean;
 }
@@ -15,7 +21,6 @@ interface Place {
 export class Places {
   readonly #places = new Map<string, Place>();
   readonly #pointers = new WeakMap<object, string>();
-  readonly #unknown = new Set<string>();
   readonly #lines: LineCounter;
 
   constructor(lines: LineCounter) {
@@ -23,15 +28,21 @@ export class Places {
   }
 
   /** Notes where a value stands. */
-  mark({ path, offset }: Omit<Place, 'expanded'>, value: unknown, expanded = false): void {
-    const pointer = pointerTo(path);
+  mark({ pointer, path, offset }: Spot, value: unknown, expanded = false): void {
     this.#places.set(pointer, { path, offset, expanded });
     if (isContainer(value)) this.#pointers.set(value, pointer);
   }
 
-  /** Notes that the key at the pointer is unknown, so it may be a secret: no path shows it whole. */
+  /**
+   * Notes that the key at the pointer is unknown, so it may be a secret: its path does not show it whole. A typing error still looks
+   * like an option; digits between letters, dashes or other signs do not.
+   */
   markUnknown(pointer: string): void {
-    this.#unknown.add(pointer);
+    const place = this.#places.get(pointer);
+    const name = stepsOf(pointer).at(-1) ?? '';
+    if (place === undefined || /^[A-Za-z]{1,30}\d{0,5}$/.test(name)) return;
+    const path = pathToStart(this.locate(holderOf(pointer)).path, name);
+    this.#places.set(pointer, { ...place, path });
   }
 
   /** Whether the value at the pointer came from outside the file. */
@@ -47,14 +58,10 @@ export class Places {
   /** Line, column and readable path of a pointer; those of its holder when nothing is at the pointer itself. */
   locate(pointer: string): { readonly line: number; readonly column: number; readonly path: string } {
     const place = this.#places.get(pointer);
-    if (place !== undefined) {
-      const print = this.#unknown.has(pointer) ? printUnknown : printPath;
-      return { ...this.position(place.offset), path: print(place.path) };
-    }
+    if (place !== undefined) return { ...this.position(place.offset), path: place.path };
     if (pointer === '') return { line: 1, column: 1, path: '' };
-    const holder = this.locate(pointer.slice(0, pointer.lastIndexOf('/')));
-    const step = stepsOf(pointer).at(-1) ?? '';
-    return { ...holder, path: `${holder.path}${printStep(step)}`.replace(/^\./, '') };
+    const holder = this.locate(holderOf(pointer));
+    return { ...holder, path: pathOfPart(holder.path, stepsOf(pointer).at(-1) ?? '') };
   }
 
   /** Line and column, both from 1, of an offset in the text. */
@@ -64,20 +71,13 @@ export class Places {
   }
 }
 
-function printPath(path: Path): string {
-  return path
-    .map((step) => (typeof step === 'number' ? `[${step}]` : printStep(step)))
-    .join('')
-    .replace(/^\./, '');
+/** The path of what is one step further down. */
+export function pathOfPart(path: string, step: string | number): string {
+  if (typeof step === 'number') return `${path}[${step}]`;
+  if (!isPlainName(step) && step !== '<<') return pathToStart(path, step);
+  return path === '' ? step : `${path}.${step}`;
 }
 
-/** A typing error still looks like an option; digits between letters, dashes or other signs do not. */
-function printUnknown(path: Path): string {
-  const name = String(path.at(-1));
-  if (/^[A-Za-z]{1,30}\d{0,5}$/.test(name)) return printPath(path);
-  return `${printPath(path.slice(0, -1))}[${JSON.stringify(startOfName(name))}]`;
-}
-
-function printStep(step: string): string {
-  return isPlainName(step) || step === '<<' ? `.${step}` : `[${JSON.stringify(startOfName(step))}]`;
+function pathToStart(path: string, name: string): string {
+  return `${path}[${JSON.stringify(startOfName(name))}]`;
 }

@@ -1,7 +1,7 @@
 import { isAlias, isMap, isNode, isScalar, isSeq, type Pair, type YAMLMap, type YAMLSeq } from 'yaml';
-import { pointerTo, type Path } from '../json-pointer.ts';
+import { childPointer } from '../json-pointer.ts';
 import { expandText } from './expand.ts';
-import type { Places } from './places.ts';
+import { pathOfPart, type Places, type Spot } from './places.ts';
 import type { Source } from './read-yaml.ts';
 
 interface Reader {
@@ -17,9 +17,8 @@ interface Reader {
 
 type TreeOptions = Omit<Reader, 'anchors' | 'repeated'>;
 
-interface Spot {
-  readonly path: Path;
-  readonly offset: number;
+interface NodeSpot extends Spot {
+  readonly depth: number;
   readonly aliased: boolean;
 }
 
@@ -36,12 +35,12 @@ const unexpanded = /^\/routes\/\d+\/body\/(?:json|upload\/fields)\/schema\//;
 export function readTree(options: TreeOptions): unknown {
   const root = options.source.document.contents;
   const reader = { ...options, anchors: new Map<string, unknown>(), repeated: 0 };
-  return readNode(reader, root, { path: [], offset: root?.range[0] ?? 0, aliased: false });
+  const spot = { pointer: '', path: '', offset: root?.range[0] ?? 0, depth: 0, aliased: false };
+  return readNode(reader, root, spot);
 }
 
-function readNode(reader: Reader, node: unknown, spot: Spot): unknown {
-  const pointer = pointerTo(spot.path);
-  if (spot.path.length > depthMax) return refuse(reader, spot, `is nested deeper than ${depthMax} levels`);
+function readNode(reader: Reader, node: unknown, spot: NodeSpot): unknown {
+  if (spot.depth > depthMax) return refuse(reader, spot, `is nested deeper than ${depthMax} levels`);
   if (spot.aliased && (reader.repeated += 1) > repeatedMax) {
     return reader.repeated === repeatedMax + 1
       ? refuse(reader, spot, 'aliases (*name) repeat too much of the file')
@@ -57,29 +56,28 @@ function readNode(reader: Reader, node: unknown, spot: Spot): unknown {
   if (isMap(node)) return readMap(reader, node, spot);
   if (isSeq(node)) return readList(reader, node, spot);
   const value: unknown = isScalar(node) ? copyOf(node.value) : null;
-  if (typeof value === 'string' && value.includes('${') && !unexpanded.test(pointer))
+  if (typeof value === 'string' && value.includes('${') && !unexpanded.test(spot.pointer))
     return readText(reader, value, spot);
   reader.places.mark(spot, value);
   return value;
 }
 
-function readList(reader: Reader, node: YAMLSeq, spot: Spot): unknown {
+function readList(reader: Reader, node: YAMLSeq, spot: NodeSpot): unknown {
   const list: unknown[] = [];
   reader.places.mark(spot, list);
   for (const [at, item] of node.items.entries()) {
-    const path = [...spot.path, at];
-    list.push(readNode(reader, item, { ...spot, path, offset: startOf(item) ?? spot.offset }));
+    list.push(readNode(reader, item, below(spot, at, item)));
   }
   return list;
 }
 
-function readMap(reader: Reader, node: YAMLMap, spot: Spot): unknown {
+function readMap(reader: Reader, node: YAMLMap, spot: NodeSpot): unknown {
   const map: Record<string, unknown> = {};
   reader.places.mark(spot, map);
   for (const pair of node.items) {
     const key = keyOf(pair);
-    const at = { ...spot, path: [...spot.path, key], offset: startOf(pair.key) ?? spot.offset };
-    const pointer = pointerTo(at.path);
+    const at = below(spot, key, pair.key);
+    const { pointer } = at;
     if (key === '<<')
       reader.report(pointer, 'merge keys (<<) are not read, write the options out', at.offset);
     else if (key === '__proto__') reader.report(pointer, 'this key is not allowed', at.offset);
@@ -94,16 +92,16 @@ function readMap(reader: Reader, node: YAMLMap, spot: Spot): unknown {
   return map;
 }
 
-function readText(reader: Reader, text: string, spot: Spot): unknown {
+function readText(reader: Reader, text: string, spot: NodeSpot): unknown {
   const expansion = expandText(text, reader.env);
   if ('problem' in expansion) return refuse(reader, spot, expansion.problem, text);
   reader.places.mark(spot, expansion.text, expansion.expanded);
   return expansion.text;
 }
 
-function refuse(reader: Reader, spot: Spot, message: string, value: unknown = null): unknown {
+function refuse(reader: Reader, spot: NodeSpot, message: string, value: unknown = null): unknown {
   reader.places.mark(spot, value, true);
-  reader.report(pointerTo(spot.path), message);
+  reader.report(spot.pointer, message);
   return value;
 }
 
@@ -119,6 +117,14 @@ function copyOf(scalar: unknown): unknown {
   return structuredClone(scalar);
 }
 
-function startOf(node: unknown): number | undefined {
-  return isNode(node) ? node.range?.[0] : undefined;
+/** One step further down, to what begins at this node. */
+function below(spot: NodeSpot, step: string | number, node: unknown): NodeSpot {
+  const start = isNode(node) ? node.range?.[0] : undefined;
+  return {
+    ...spot,
+    pointer: childPointer(spot.pointer, String(step)),
+    path: pathOfPart(spot.path, step),
+    offset: start ?? spot.offset,
+    depth: spot.depth + 1,
+  };
 }
