@@ -2,7 +2,7 @@ import type { BodyCheck } from './body-schema/compile-schema.ts';
 import type { FieldKind } from './body-schema/field-kinds.ts';
 
 /** What a route with an upload asks of its body, complete, with no default left open. Sizes are in bytes. */
-export type UploadRule = FormRule | RawFileRule;
+export type UploadRule = FormRule | BareFileRule;
 
 /** A `multipart/form-data` body (RFC 7578). */
 export interface FormRule {
@@ -17,7 +17,7 @@ export interface FormRule {
 }
 
 /** A body that is the bare file, described by the request's own Content-Type. */
-export interface RawFileRule {
+export interface BareFileRule {
   readonly kind: 'file';
   readonly sizeMax: number;
   readonly sizeMin: number;

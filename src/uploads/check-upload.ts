@@ -1,5 +1,5 @@
 import { tooLarge } from '../bodies/collect-body.ts';
-import type { FormRule, RawFileRule, UploadRule } from '../config/upload-rule.ts';
+import type { FormRule, BareFileRule, UploadRule } from '../config/upload-rule.ts';
 import { Refusal } from '../refusals.ts';
 import { CollectedBytes } from '../wire/collected-bytes.ts';
 import { letGo, lettingGo } from '../wire/let-go.ts';
@@ -24,7 +24,7 @@ export interface UploadRequest {
  * the reader's until it asks for the next.
  */
 export async function* checkUpload(request: UploadRequest, rule: UploadRule): AsyncGenerator<Buffer, void> {
-  const check = rule.kind === 'form' ? await openForm(request, rule) : openRawFile(request, rule);
+  const check = rule.kind === 'form' ? await openForm(request, rule) : openBareFile(request, rule);
   const waiting = new CollectedBytes();
   let last: Buffer = nothing;
   let bytes = 0;
@@ -90,7 +90,7 @@ async function openForm({ contentType }: UploadRequest, rule: FormRule): Promise
   };
 }
 
-function openRawFile({ contentType }: UploadRequest, rule: RawFileRule): UploadCheck {
+function openBareFile({ contentType }: UploadRequest, rule: BareFileRule): UploadCheck {
   const claims = { label: 'The file', fileName: undefined, ...readOwnType(contentType) };
   const types = rule.types && new FileTypeCheck(rule.types, claims);
   let bytes = 0;

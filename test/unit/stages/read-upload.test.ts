@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { RawFileRule } from '../../../src/config/upload-rule.ts';
+import type { BareFileRule } from '../../../src/config/upload-rule.ts';
 import type { Head } from '../../../src/stages/check-request.ts';
 import { readUpload } from '../../../src/stages/read-upload.ts';
 import { createSpoolRoom } from '../../../src/uploads/spool.ts';
@@ -9,7 +9,7 @@ import { samples } from '../../helpers/sample-files.ts';
 
 for (const forward of ['whole', 'stream'] as const) {
   test(`what is held of an upload, forwarded as ${forward}, is given back once, however often it is released`, async () => {
-    const rule: RawFileRule = { kind: 'file', sizeMax: 10_000, sizeMin: 1, types: ['audio/wav'], forward };
+    const rule: BareFileRule = { kind: 'file', sizeMax: 10_000, sizeMin: 1, types: ['audio/wav'], forward };
     const head = { contentType: 'audio/wav', contentLength: samples.wav.length } as Head;
     const spools = createSpoolRoom({ memoryEachMax: 10_000, memoryMax: 10_000, diskMax: 0, directory: '' });
     let stops = 0;

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { Busboy } from '@fastify/busboy';
 import type { FieldKind } from '../../../src/config/body-schema/field-kinds.ts';
-import type { FileRule, FormRule, RawFileRule, UploadRule } from '../../../src/config/upload-rule.ts';
+import type { FileRule, FormRule, BareFileRule, UploadRule } from '../../../src/config/upload-rule.ts';
 import { Refusal, type RefusalCode } from '../../../src/refusals.ts';
 import { checkUpload, checkUploadSize } from '../../../src/uploads/check-upload.ts';
 import { collectGarbage } from '../../helpers/collect-garbage.ts';
@@ -29,7 +29,7 @@ const form: FormRule = {
   forward: 'whole',
 };
 
-const raw: RawFileRule = {
+const raw: BareFileRule = {
   kind: 'file',
   sizeMax: 10_000,
   sizeMin: 1,
