@@ -4,7 +4,7 @@ import { printSize } from '../config/units.ts';
 import { isObject } from '../content/is-object.ts';
 import { parseStrictJson } from '../content/strict-json.ts';
 import { keyBytesMax, keyJsonBounds } from '../keys/key-limits.ts';
-import { invalidFields } from '../keys/key-problem.ts';
+import { invalidField } from '../keys/key-problem.ts';
 import type { RequestMark } from '../stores/key-store.ts';
 import { importTypes, type SentLines } from './body-types.ts';
 import { AdminProblem } from './problem.ts';
@@ -45,7 +45,7 @@ export async function readOptionalJsonBody(
 function parseObject(bytes: Buffer): Readonly<Record<string, unknown>> {
   const value = parseStrictJson(bytes, keyJsonBounds);
   if (isObject(value)) return value;
-  throw invalidFields([{ field: '', message: 'the body must be a JSON object' }]);
+  throw invalidField('', 'the body must be a JSON object');
 }
 
 /** Reads a body that is the lines of an import. */

@@ -1,6 +1,6 @@
 import { listed } from '../config/wording.ts';
 import { isLongerThan } from '../keys/key-limits.ts';
-import { invalidFields, type FieldFault } from '../keys/key-problem.ts';
+import { invalidField, invalidFields, type FieldFault } from '../keys/key-problem.ts';
 import type { Schema } from '../keys/key-schema.ts';
 import { createUnknownNames } from '../keys/unknown-names.ts';
 
@@ -55,7 +55,7 @@ export function readQuery(query: string, fields: Fields): Readonly<Record<string
     const [word = '', ...others] = pairs.map(([, value]) => value);
     if (schema?.['type'] === 'array') return [name, [word, ...others]];
     if (schema !== undefined && others.length > 0) {
-      throw invalidFields([{ field: name, message: 'is given twice' }]);
+      throw invalidField(name, 'is given twice');
     }
     return [name, readWord(word, schema)];
   });

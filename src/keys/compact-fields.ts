@@ -1,15 +1,15 @@
 import type { WrittenFields } from './key-fields.ts';
-import { invalidFields } from './key-problem.ts';
+import { invalidField } from './key-problem.ts';
 
 /** `team=voice` each. */
 export function readLabels(labels: readonly string[]): Readonly<Record<string, string>> {
   const pairs = labels.map((label) => {
     const at = label.indexOf('=');
-    if (at < 1) throw invalidFields([{ field: 'label', message: 'is written name=value' }]);
+    if (at < 1) throw invalidField('label', 'is written name=value');
     return [label.slice(0, at), label.slice(at + 1)] as const;
   });
   if (new Set(pairs.map(([name]) => name)).size < pairs.length) {
-    throw invalidFields([{ field: 'label', message: 'has a name twice' }]);
+    throw invalidField('label', 'has a name twice');
   }
   return Object.fromEntries(pairs);
 }
@@ -20,9 +20,7 @@ export function readQuota(quota: string): WrittenFields {
     quota,
   )?.groups;
   if (parts === undefined) {
-    throw invalidFields([
-      { field: 'quota', message: 'is written monthly=5000 or daily=200/day@Europe/Berlin' },
-    ]);
+    throw invalidField('quota', 'is written monthly=5000 or daily=200/day@Europe/Berlin');
   }
   return { ...parts, limit: Number(parts['limit']) };
 }

@@ -12,7 +12,7 @@ import {
   type KeyQuery,
   type Page,
 } from './key-pages.ts';
-import { invalidFields, KeyProblem } from './key-problem.ts';
+import { invalidField, KeyProblem } from './key-problem.ts';
 import type { KeyTools } from './key-rules.ts';
 import { differences, viewKey, type KeyView } from './key-view.ts';
 import { readNewKey } from './new-key.ts';
@@ -248,7 +248,7 @@ interface Changed<Made> {
 
 function checkOverlap(overlapMs: number): void {
   if (overlapMs >= 0 && overlapMs <= overlapMsMax) return;
-  throw invalidFields([{ field: 'overlap', message: 'must be between nothing and 90 days' }]);
+  throw invalidField('overlap', 'must be between nothing and 90 days');
 }
 
 function isProblem(error: unknown, code: KeyProblem['code']): boolean {
@@ -260,10 +260,8 @@ function outdated(): KeyProblem {
 }
 
 function chosenTwice(): KeyProblem {
-  return invalidFields([
-    {
-      field: 'id',
-      message: 'cannot be chosen beside an idempotency key: a key of a chosen id is made once anyway',
-    },
-  ]);
+  return invalidField(
+    'id',
+    'cannot be chosen beside an idempotency key: a key of a chosen id is made once anyway',
+  );
 }

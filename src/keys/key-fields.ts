@@ -1,7 +1,7 @@
 import type { PlanRule } from '../config/plan-rule.ts';
 import { suggest } from '../config/wording.ts';
 import type { KeyRecord, OwnQuota } from '../stores/key-store.ts';
-import { invalidFields } from './key-problem.ts';
+import { invalidField, invalidFields } from './key-problem.ts';
 import type { KeyRules } from './key-rules.ts';
 
 /** What people decide about a key. */
@@ -46,9 +46,7 @@ export function completeFields(given: Partial<KeyFields>, plan: string, rules: K
 /** Refuses a key that could never be valid. */
 export function checkSpan({ notBefore, expiresAt }: Pick<KeyFields, 'notBefore' | 'expiresAt'>): void {
   if (notBefore !== undefined && expiresAt !== undefined && notBefore >= expiresAt) {
-    throw invalidFields([
-      { field: 'expiresAt', message: 'must be after the moment from which the key is valid' },
-    ]);
+    throw invalidField('expiresAt', 'must be after the moment from which the key is valid');
   }
 }
 

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { AuditEntry, KeyRecord, KeyStore, Listed } from '../stores/key-store.ts';
 import { isKeyId } from './key-id.ts';
-import { invalidFields } from './key-problem.ts';
+import { invalidField } from './key-problem.ts';
 import { viewKey, type KeyView } from './key-view.ts';
 
 /** Which keys to list; undefined filters do not count. */
@@ -141,10 +141,10 @@ function createFilter(query: KeyQuery): (record: KeyRecord) => boolean {
 
 function readLimit(limit = limitDefault): number {
   if (Number.isInteger(limit) && limit >= 1 && limit <= limitMax) return limit;
-  throw invalidFields([{ field: 'limit', message: `must be a whole number from 1 to ${limitMax}` }]);
+  throw invalidField('limit', `must be a whole number from 1 to ${limitMax}`);
 }
 
 /** What is said about a cursor that no list gave out. */
 export function badCursor(): Error {
-  return invalidFields([{ field: 'cursor', message: 'is not one that a page ended with' }]);
+  return invalidField('cursor', 'is not one that a page ended with');
 }

@@ -46,6 +46,11 @@ export function invalidFields(faults: readonly FieldFault[]): KeyProblem {
   return new KeyProblem('invalid', text, faults);
 }
 
+/** The problem of a single one. */
+export function invalidField(field: string, message: string): KeyProblem {
+  return invalidFields([{ field, message }]);
+}
+
 /** Reads all parts, and says what is wrong in all of them at once. */
 export function readTogether<Parts extends readonly unknown[]>(
   ...reads: { readonly [Part in keyof Parts]: () => Parts[Part] }

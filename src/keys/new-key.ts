@@ -1,5 +1,5 @@
 import { completeFields, type KeyFields, type WrittenFields } from './key-fields.ts';
-import { invalidFields, KeyProblem, readTogether } from './key-problem.ts';
+import { invalidField, KeyProblem, readTogether } from './key-problem.ts';
 import type { KeyRules } from './key-rules.ts';
 import { readKeyFields, readKeyId } from './read-key-fields.ts';
 
@@ -24,13 +24,10 @@ function onlyPlan({ plans }: KeyRules): string {
   const names = [...plans.keys()];
   const [plan] = names;
   if (plan !== undefined && names.length === 1) return plan;
-  throw invalidFields([
-    {
-      field: 'plan',
-      message:
-        names.length === 0 ? 'cannot be: there are no plans' : `is needed, choose from ${names.join(', ')}`,
-    },
-  ]);
+  throw invalidField(
+    'plan',
+    names.length === 0 ? 'cannot be: there are no plans' : `is needed, choose from ${names.join(', ')}`,
+  );
 }
 
 function readId(chosen: unknown, rules: KeyRules): string {

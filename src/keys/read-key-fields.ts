@@ -19,7 +19,7 @@ import {
   quotasMax,
   scopesMax,
 } from './key-limits.ts';
-import { invalidFields, type FieldFault } from './key-problem.ts';
+import { invalidField, invalidFields, type FieldFault } from './key-problem.ts';
 import type { KeyRules } from './key-rules.ts';
 import { isOfUse } from './scopes.ts';
 import { createUnknownNames, isHarmless } from './unknown-names.ts';
@@ -69,11 +69,8 @@ export function readKeyFields(
 
 /** The id chosen for a key, which must not be a secret. */
 export function readKeyId(id: unknown): string {
-  if (!isKeyId(id)) {
-    const message = 'is not an id, use up to 64 letters, digits, ".", "_" and "-"';
-    throw invalidFields([{ field: 'id', message }]);
-  }
-  if (holdsSecret(id)) throw invalidFields([{ field: 'id', message: secretFault }]);
+  if (!isKeyId(id)) throw invalidField('id', 'is not an id, use up to 64 letters, digits, ".", "_" and "-"');
+  if (holdsSecret(id)) throw invalidField('id', secretFault);
   return id;
 }
 

@@ -1,5 +1,5 @@
 import { durationPattern, parseDuration } from '../../config/units.ts';
-import { invalidFields } from '../../keys/key-problem.ts';
+import { invalidField } from '../../keys/key-problem.ts';
 import { operation, type Operation } from '../operation.ts';
 import { keyAnswer, secretAnswer } from './key-answer.ts';
 import { pageQuery } from './page-query.ts';
@@ -128,7 +128,7 @@ export const keyOperations: readonly Operation[] = [
     ],
     async handle({ id, body: { overlap = '' }, by, mark }, { book }) {
       const overlapMs = parseDuration(overlap);
-      if (overlapMs === undefined) throw invalidFields([{ field: 'overlap', message: 'is too long' }]);
+      if (overlapMs === undefined) throw invalidField('overlap', 'is too long');
       if (mark !== undefined) return secretAnswer(await book.rotateOnce(id, { overlapMs }, by, mark), 200);
       return secretAnswer(await book.rotate(id, { overlapMs }, by), 200);
     },

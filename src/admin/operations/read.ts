@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { createKeyFormat } from '../../keys/key-format.ts';
-import { invalidFields } from '../../keys/key-problem.ts';
+import { invalidField } from '../../keys/key-problem.ts';
 import { operation, type Operation } from '../operation.ts';
 import { verifyRequest } from '../verify-request.ts';
 import { pageQuery } from './page-query.ts';
@@ -44,7 +44,7 @@ export const readOperations: readonly Operation[] = [
     answers: [{ status: 200, description: 'The verdict, good or bad.', schema: 'Verdict' }],
     async handle({ body: { secret = '', from: client, path, method } }, desk) {
       if (client !== undefined && isIP(client) === 0) {
-        throw invalidFields([{ field: 'from', message: 'is not an IP address' }]);
+        throw invalidField('from', 'is not an IP address');
       }
       return { status: 200, body: await verifyRequest(secret, { client, path, method }, desk) };
     },

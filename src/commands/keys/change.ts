@@ -2,7 +2,7 @@ import type { Config } from '../../config/config.ts';
 import { parseDuration } from '../../config/units.ts';
 import type { FreshSecret } from '../../keys/key-book.ts';
 import type { WrittenFields } from '../../keys/key-fields.ts';
-import { invalidFields } from '../../keys/key-problem.ts';
+import { invalidField, invalidFields } from '../../keys/key-problem.ts';
 import { createKeyRules } from '../../keys/key-rules.ts';
 import type { KeyView } from '../../keys/key-view.ts';
 import { readNewKey } from '../../keys/new-key.ts';
@@ -77,9 +77,7 @@ export function updateKey(
     const written = Object.entries(given).filter(([, value]) => value !== undefined);
     const fields = Object.fromEntries([...written, ...cleared.map((field) => [field, null] as const)]);
     if (Object.keys(fields).length === 0) {
-      throw invalidFields([
-        { field: '', message: 'nothing to change was given, see gatehouse keys update --help' },
-      ]);
+      throw invalidField('', 'nothing to change was given, see gatehouse keys update --help');
     }
     show(await book.update(id, fields, by), options, terminal);
     return exitCodes.ok;
@@ -124,14 +122,12 @@ function twinWarning(id: string): string {
 function readOverlap({ overlap, now }: { readonly overlap?: string; readonly now?: boolean }): number {
   if ((overlap === undefined) === (now !== true)) {
     const message = 'say --overlap 24h to keep the old secret for a while, or --now to end it at once';
-    throw invalidFields([{ field: '', message }]);
+    throw invalidField('', message);
   }
   if (overlap === undefined) return 0;
   const overlapMs = parseDuration(overlap);
-  if (overlapMs === 0)
-    throw invalidFields([{ field: '--overlap', message: 'is no time at all, say --now instead' }]);
-  if (overlapMs === undefined)
-    throw invalidFields([{ field: '--overlap', message: 'is not a duration, write 30m, 24h or 7d' }]);
+  if (overlapMs === 0) throw invalidField('--overlap', 'is no time at all, say --now instead');
+  if (overlapMs === undefined) throw invalidField('--overlap', 'is not a duration, write 30m, 24h or 7d');
   return overlapMs;
 }
 

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { verifyRequest } from '../../admin/verify-request.ts';
-import { invalidFields } from '../../keys/key-problem.ts';
+import { invalidField } from '../../keys/key-problem.ts';
 import type { Verdict } from '../../keys/verify-key.ts';
 import { endedBy, exitCodes } from '../exit-codes.ts';
 import { paint, readSecret } from '../terminal.ts';
@@ -30,7 +30,7 @@ const reasons = {
 export function verifyKey(options: KeysOptions & VerifyFlags): Promise<number> {
   return openBook({ ...options, readOnly: true }, async (open) => {
     if (options.from !== undefined && isIP(options.from) === 0) {
-      throw invalidFields([{ field: '--from', message: 'is not an IP address' }]);
+      throw invalidField('--from', 'is not an IP address');
     }
     const secret = await readSecret(open.terminal);
     if (secret === undefined) return endedBy.SIGINT;

@@ -2,7 +2,7 @@ import { lastInstant, parseInstant } from '../../config/instants.ts';
 import { parseDuration } from '../../config/units.ts';
 import { readLabels, readQuota } from '../../keys/compact-fields.ts';
 import type { WrittenFields } from '../../keys/key-fields.ts';
-import { invalidFields } from '../../keys/key-problem.ts';
+import { invalidField } from '../../keys/key-problem.ts';
 
 /** The flags that give the fields of a key. */
 export interface FieldFlags {
@@ -40,5 +40,5 @@ function readMoment(flag: string, text: string | undefined, now: number): string
   if (at <= lastInstant) return new Date(at).toISOString();
   if (parseInstant(text) !== undefined) return text;
   const message = 'is not a moment, write 2026-12-31, 2026-12-31T18:00:00Z, 7d or never';
-  throw invalidFields([{ field: flag, message }]);
+  throw invalidField(flag, message);
 }

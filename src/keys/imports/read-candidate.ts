@@ -3,7 +3,7 @@ import { isVariable, weaknessOf } from '../../config/weak-secret.ts';
 import type { KeyRecord } from '../../stores/key-store.ts';
 import { completeFields, type KeyFields, type WrittenFields } from '../key-fields.ts';
 import { createKeyId } from '../key-id.ts';
-import { invalidFields, KeyProblem, readTogether } from '../key-problem.ts';
+import { invalidField, KeyProblem, readTogether } from '../key-problem.ts';
 import type { KeyRules, KeyTools } from '../key-rules.ts';
 import { readKeyFields, readKeyId } from '../read-key-fields.ts';
 import { isOfUse } from '../scopes.ts';
@@ -54,7 +54,7 @@ export function readCandidate(
   // The one in the file would be found first, and this one once that is removed.
   if (rules.staticKeys.some((key) => key.digest === kept.digest)) {
     const field = secret === undefined ? 'hash' : 'secret';
-    throw invalidFields([{ field, message: 'is that of a key in the configuration file' }]);
+    throw invalidField(field, 'is that of a key in the configuration file');
   }
   const whole = wholeOf(fields, fields.plan ?? plan, rules);
   const rest = { version: 1, revokedAt: undefined, createdAt: at, secrets: [kept], requests: [] };
@@ -80,7 +80,7 @@ function wholeOf(
   plan: string | undefined,
   rules: KeyRules,
 ): KeyFields | KeyProblem {
-  if (plan === undefined) return invalidFields([{ field: 'plan', message: 'is missing' }]);
+  if (plan === undefined) return invalidField('plan', 'is missing');
   try {
     return completeFields(fields, plan, rules);
   } catch (error) {
@@ -92,7 +92,7 @@ function wholeOf(
 function readId(wanted: unknown, { staticKeys }: KeyRules): string | undefined {
   const id = wanted === undefined ? undefined : readKeyId(wanted);
   if (staticKeys.some((key) => key.id === id)) {
-    throw invalidFields([{ field: 'id', message: 'is that of a key in the configuration file' }]);
+    throw invalidField('id', 'is that of a key in the configuration file');
   }
   return id;
 }
@@ -104,24 +104,24 @@ function readSecret(
   { format }: KeyRules,
 ): { readonly digest: string; readonly start: string } {
   if (secret !== undefined && digest !== undefined) {
-    throw invalidFields([{ field: '', message: 'has a secret and a hash, and may have one of them only' }]);
+    throw invalidField('', 'has a secret and a hash, and may have one of them only');
   }
   if (secret === undefined && digest === undefined) {
-    throw invalidFields([{ field: '', message: 'has neither a secret nor a hash' }]);
+    throw invalidField('', 'has neither a secret nor a hash');
   }
   if (secret === undefined) {
     const hex = typeof digest === 'string' ? /^(?:sha256:)?([0-9a-fA-F]{64})$/.exec(digest)?.[1] : undefined;
     if (hex !== undefined) return { digest: hex.toLowerCase(), start: '' };
-    throw invalidFields([{ field: 'hash', message: 'must be sha256: and 64 hexadecimal digits' }]);
+    throw invalidField('hash', 'must be sha256: and 64 hexadecimal digits');
   }
   if (typeof secret !== 'string' || !/^[\x21-\x7e]{1,1024}$/.test(secret)) {
-    throw invalidFields([{ field: 'secret', message: 'must be visible ASCII characters without spaces' }]);
+    throw invalidField('secret', 'must be visible ASCII characters without spaces');
   }
   if (isVariable(secret)) {
-    throw invalidFields([{ field: 'secret', message: 'looks like a variable that was not replaced' }]);
+    throw invalidField('secret', 'looks like a variable that was not replaced');
   }
   if (format.judge(secret) === 'mistyped') {
-    throw invalidFields([{ field: 'secret', message: 'begins as our keys do and has a mistake in it' }]);
+    throw invalidField('secret', 'begins as our keys do and has a mistake in it');
   }
   return { digest: hash('sha256', secret), start: format.startOf(secret) };
 }

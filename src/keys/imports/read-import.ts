@@ -4,7 +4,7 @@ import { JsonProblem, parseStrictJson } from '../../content/strict-json.ts';
 import { readLabels, readQuota } from '../compact-fields.ts';
 import type { WrittenFields } from '../key-fields.ts';
 import { keyJsonBounds } from '../key-limits.ts';
-import { BrokenFile, invalidFields, KeyProblem } from '../key-problem.ts';
+import { BrokenFile, invalidField, KeyProblem } from '../key-problem.ts';
 import type { ImportLine } from './import-keys.ts';
 import { splitRecords, type ImportForm, type TextRecord } from './split-records.ts';
 
@@ -129,5 +129,5 @@ function splitCells(record: string): string[] {
 }
 
 function malformed(message: string): KeyProblem {
-  return invalidFields([{ field: '', message }]);
+  return invalidField('', message);
 }
