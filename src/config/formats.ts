@@ -13,7 +13,7 @@ interface Format {
   /** What is wrong with the text, to be read after the text itself; undefined when nothing is. It never repeats the text. */
   readonly fault: (text: string) => string | undefined;
   /** For editors, which know nothing of `fault`. It may accept more, never less. */
-  readonly pattern?: string;
+  readonly pattern?: string | undefined;
 }
 
 /** What can be written for a body, in messages. */
@@ -29,31 +29,24 @@ export const formats = {
   size: { fault: sizeFault, pattern: sizePattern },
   address: readable(parseAddress, 'is not an address, write 0.0.0.0:8080, "[::]:8080" or 8080'),
   network: fitting(isNetwork, 'is not a network, write an address or a CIDR such as 10.0.0.0/8'),
-  instant: {
-    ...readable(parseInstant, 'is not a date, write 2026-12-31 or 2026-12-31T18:00:00Z'),
-    pattern: instantPattern,
-  },
+  instant: readable(parseInstant, 'is not a date, write 2026-12-31 or 2026-12-31T18:00:00Z', instantPattern),
   store: { fault: storeFault, pattern: '^[A-Za-z]+(\\+[A-Za-z]+)?:' },
   'quota-name': { fault: quotaNameFault, pattern: quotaNamePattern },
   timezone: fitting(isTimeZone, 'is not a time zone, write UTC or an IANA name such as Europe/Berlin'),
-  anchor: {
-    ...readable(
-      parseAnchor,
-      'is not the start of a period, write a weekday such as monday, a day such as 15, or a month and day such as 04-01',
-    ),
-    pattern: anchorPattern,
-  },
+  anchor: readable(
+    parseAnchor,
+    'is not the start of a period, write a weekday such as monday, a day such as 15, or a month and day such as 04-01',
+    anchorPattern,
+  ),
   time: matching(timePattern, 'is not a time of the day, write "06:00"'),
   percent: matching(percentPattern, 'is not a part of the limit, write 1% to 100%'),
   workers: matching('^auto$', 'is not a number of workers, write 1, 2, … or auto'),
   origin: { fault: originFault, pattern: '^https?://[^/?#@\\s]+/?$' },
-  link: {
-    ...fitting(
-      (text) => /^https?:\/\/[\x21-\x7e]+$/.test(text) && !/[<>"\\]/.test(text) && URL.canParse(text),
-      'is not a link, write a whole URL such as https://example.com/changes',
-    ),
-    pattern: '^https?://',
-  },
+  link: fitting(
+    (text) => /^https?:\/\/[\x21-\x7e]+$/.test(text) && !/[<>"\\]/.test(text) && URL.canParse(text),
+    'is not a link, write a whole URL such as https://example.com/changes',
+    '^https?://',
+  ),
   'header-name': { fault: (text) => headerNameFault(text) },
   'cost-header': { fault: (text) => headerNameFault(text, 'a cost') },
   'base-path': { fault: basePathFault, pattern: '^/' },
@@ -71,13 +64,11 @@ export const formats = {
   digest: matching('^sha256:[0-9a-fA-F]{64}$', 'must be sha256: and 64 hexadecimal digits'),
   none: matching('^none$', `is not a body rule, ${bodyAdvice}`),
   upgrade: matching('^(none|websocket)$', `is not an upgrade, ${upgradeAdvice}`),
-  'media-type': {
-    ...fitting(
-      (text) => /^(?:[a-z0-9][\w!#$&^.+-]*\/(?:[a-z0-9][\w!#$&^.+-]*|\*)|\*\/\*)$/i.test(text),
-      'is not a media type, write audio/wav or audio/*',
-    ),
-    pattern: '^[^/;\\s]+/[^/;\\s]+$',
-  },
+  'media-type': fitting(
+    (text) => /^(?:[a-z0-9][\w!#$&^.+-]*\/(?:[a-z0-9][\w!#$&^.+-]*|\*)|\*\/\*)$/i.test(text),
+    'is not a media type, write audio/wav or audio/*',
+    '^[^/;\\s]+/[^/;\\s]+$',
+  ),
   extension: matching('^[a-z0-9]{1,16}$', 'is not an extension, write it in lower case without a dot: wav'),
   'field-name': { fault: fieldNameFault },
 } as const satisfies Record<string, Format>;
@@ -90,19 +81,19 @@ export function formatOf(name: unknown): Format | undefined {
 }
 
 /** For text that is right or wrong. */
-function fitting(isFine: (text: string) => boolean, fault: string): Format {
-  return { fault: (text) => (isFine(text) ? undefined : fault) };
+function fitting(isFine: (text: string) => boolean, fault: string, pattern?: string): Format {
+  return { fault: (text) => (isFine(text) ? undefined : fault), pattern };
 }
 
 /** For text that has to be read. */
-function readable(read: (text: string) => unknown, fault: string): Format {
-  return fitting((text) => read(text) !== undefined, fault);
+function readable(read: (text: string) => unknown, fault: string, pattern?: string): Format {
+  return fitting((text) => read(text) !== undefined, fault, pattern);
 }
 
 /** For text that the pattern alone decides. */
-function matching(pattern: string, fault: string): Required<Format> {
+function matching(pattern: string, fault: string): Format {
   const whole = new RegExp(pattern);
-  return { ...fitting((text) => whole.test(text), fault), pattern };
+  return fitting((text) => whole.test(text), fault, pattern);
 }
 
 /** The form reader takes no other names, so every form with one would be refused. */
