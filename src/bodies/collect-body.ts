@@ -19,13 +19,13 @@ interface Collecting {
 export async function collectBody(
   req: IncomingMessage,
   sizeMax: number,
-  { memory, arrivals, requestMs }: Collecting,
+  collecting: Collecting,
 ): Promise<Buffer> {
-  const stopWaiting = afterReading(requestMs, () => {
+  const stopWaiting = afterReading(collecting.requestMs, () => {
     if (!req.complete) breakBody(req, new Refusal('request_timeout'));
   });
   try {
-    return await collect(req, sizeMax, { memory, arrivals });
+    return await collect(req, sizeMax, collecting);
   } finally {
     stopWaiting();
   }
@@ -49,11 +49,7 @@ export function takeArrived(
 }
 
 /** Counts bytes as they arrive: a declared length is a claim, and a chunked body declares none. */
-function collect(
-  req: IncomingMessage,
-  sizeMax: number,
-  { memory, arrivals }: Pick<Collecting, 'memory' | 'arrivals'>,
-): Promise<Buffer> {
+function collect(req: IncomingMessage, sizeMax: number, { memory, arrivals }: Collecting): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const reason = req.destroyed ? new Refusal('client_gone') : brokenBy(req);
     if (reason !== undefined) {
