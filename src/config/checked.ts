@@ -1,3 +1,6 @@
+import { parseAddress } from './addresses.ts';
+import type { Address } from './config.ts';
+import { parseInstant } from './instants.ts';
 import { parseDuration, parseSize } from './units.ts';
 
 /** A value that earlier checks have ensured. A gap in them must stop the start, not turn into a limit that is missing. */
@@ -9,6 +12,16 @@ export function checked<T>(value: T | undefined): T {
 /** The milliseconds of a checked duration. */
 export function duration(text: string): number {
   return checked(parseDuration(text));
+}
+
+/** The milliseconds since the epoch of a checked instant. */
+export function instant(text: string): number {
+  return checked(parseInstant(text));
+}
+
+/** The host and port of a checked address. */
+export function address(text: string | number): Address {
+  return checked(parseAddress(text));
 }
 
 /** The bytes of a checked size. */

@@ -1,19 +1,9 @@
 import { availableParallelism, tmpdir } from 'node:os';
 import { isContainer } from '../content/is-object.ts';
-import { parseAddress } from './addresses.ts';
 import type { BodyCheck } from './body-schema/compile-schema.ts';
-import { checked, duration, size } from './checked.ts';
-import type {
-  Address,
-  AdminToken,
-  AuthConfig,
-  Config,
-  StaticKey,
-  UpstreamConfig,
-  Version,
-} from './config.ts';
+import { address, checked, duration, instant, size } from './checked.ts';
+import type { AdminToken, AuthConfig, Config, StaticKey, UpstreamConfig, Version } from './config.ts';
 import { keyDigest, tokenDigest, tokensOf } from './digest.ts';
-import { parseInstant } from './instants.ts';
 import { parseStoreAddress } from './parse-store-address.ts';
 import { resolvePlan } from './resolve-plan.ts';
 import { resolveRoute } from './resolve-route.ts';
@@ -91,7 +81,7 @@ function resolveKey(key: RawKey): StaticKey {
     plan: key.plan,
     digest: checked(keyDigest(key)),
     enabled: key.enabled,
-    expiresAt: instant(key.expires),
+    expiresAt: optionalInstant(key.expires),
   };
 }
 
@@ -111,8 +101,8 @@ function resolveVersion(version: RawConfig['versions'][string], name: string): V
   return {
     name,
     upstream: version.upstream,
-    deprecatedAt: instant(version.deprecated),
-    sunsetAt: instant(version.sunset),
+    deprecatedAt: optionalInstant(version.deprecated),
+    sunsetAt: optionalInstant(version.sunset),
     link: version.link,
     afterSunset: version.afterSunset,
   };
@@ -140,12 +130,8 @@ function mapOf<From, To>(
   return new Map(Object.entries(record).map(([name, value]) => [name, resolve(value, name)]));
 }
 
-function address(text: string | number): Address {
-  return checked(parseAddress(text));
-}
-
-function instant(text: string | undefined): number | undefined {
-  return text === undefined ? undefined : checked(parseInstant(text));
+function optionalInstant(text: string | undefined): number | undefined {
+  return text === undefined ? undefined : instant(text);
 }
 
 function freeze<T>(value: T): T {

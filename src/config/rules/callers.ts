@@ -1,6 +1,5 @@
-import { checked, duration } from '../checked.ts';
+import { duration, instant } from '../checked.ts';
 import { keyDigest } from '../digest.ts';
-import { parseInstant } from '../instants.ts';
 import { isVariable } from '../weak-secret.ts';
 import { checkName, type Rule } from './draft.ts';
 import { checkOneSecret, notReplaced } from './secrets.ts';
@@ -43,7 +42,7 @@ export const keysAreDistinct: Rule = ({ config }, report) => {
 /** A key may be kept to show that it expired; but a wrong year looks the same. */
 export const keysAreStillValid: Rule = ({ config }, report) => {
   for (const key of config.keys) {
-    if (key.expires !== undefined && checked(parseInstant(key.expires)) <= Date.now())
+    if (key.expires !== undefined && instant(key.expires) <= Date.now())
       report.warning(key, 'expires', 'has passed, so the key works for nobody');
   }
 };

@@ -1,5 +1,5 @@
-import { addressesCollide, isLoopback, parseAddress } from '../addresses.ts';
-import { checked } from '../checked.ts';
+import { addressesCollide, isLoopback } from '../addresses.ts';
+import { address, checked } from '../checked.ts';
 import { plainTokenName, tokenDigest } from '../digest.ts';
 import { isVariable } from '../weak-secret.ts';
 import type { Report, Rule } from './draft.ts';
@@ -7,7 +7,7 @@ import { checkOneSecret, notReplaced, tokenLengthMin } from './secrets.ts';
 
 export const listenersDiffer: Rule = ({ config }, report) => {
   if (report.isBroken(config, 'listen') || report.isBroken(config.admin, 'listen')) return;
-  if (addressesCollide(checked(parseAddress(config.listen)), checked(parseAddress(config.admin.listen))))
+  if (addressesCollide(address(config.listen), address(config.admin.listen)))
     report.problem(config, 'listen', 'is the address of admin.listen too, they must differ');
 };
 
@@ -16,7 +16,7 @@ export const adminIsGuarded: Rule = ({ config: { admin } }, report) => {
   const isGuarded =
     admin.token !== '' || admin.tokens.length > 0 || report.isBroken(admin, 'token', 'tokens');
   if (admin.token !== '') checkToken(admin, admin.token, report);
-  if (!isGuarded && !isLoopback(checked(parseAddress(admin.listen)))) {
+  if (!isGuarded && !isLoopback(address(admin.listen))) {
     report.problem(admin, 'listen', 'is not a loopback address, so admin.token or admin.tokens is needed');
   }
 };

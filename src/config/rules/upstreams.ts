@@ -1,6 +1,5 @@
 import { areCertificates, notCertificates } from '../certificates.ts';
-import { checked } from '../checked.ts';
-import { parseInstant } from '../instants.ts';
+import { instant } from '../checked.ts';
 import { checkName, type Rule } from './draft.ts';
 
 export const versionsNameUpstreams: Rule = (draft, report) => {
@@ -23,11 +22,7 @@ export const targetsAreDistinct: Rule = ({ config }, report) => {
 export const sunsetsAreInOrder: Rule = ({ config }, report) => {
   for (const version of Object.values(config.versions)) {
     const { deprecated, sunset, link, afterSunset } = version;
-    if (
-      deprecated !== undefined &&
-      sunset !== undefined &&
-      checked(parseInstant(sunset)) < checked(parseInstant(deprecated))
-    ) {
+    if (deprecated !== undefined && sunset !== undefined && instant(sunset) < instant(deprecated)) {
       report.problem(version, 'sunset', 'is before deprecated');
     }
     const hasSunset = sunset !== undefined || report.isBroken(version, 'sunset');
