@@ -39,7 +39,7 @@ export const tokensAreDistinct: Rule = ({ config: { admin } }, report) => {
   const names = new Map<string, string>();
   const digests = new Map<string, string>();
   if (admin.token !== '' || report.isBroken(admin, 'token')) names.set(plainTokenName, 'admin.token');
-  if (admin.token !== '') digests.set(checked(tokenDigest({ token: admin.token })), 'admin.token');
+  if (admin.token !== '') digests.set(checked(tokenDigest(admin)), 'admin.token');
   for (const one of admin.tokens) {
     const own = report.mention(one);
     const sameName = names.getOrInsert(one.name, own);

@@ -19,14 +19,12 @@ export function checkOneSecret(holder: RawKey | RawToken, plain: 'secret' | 'tok
 /** A holder of the key would hold the token, and vice versa. */
 export const tokensAreNoKeys: Rule = ({ config: { admin, keys } }, report) => {
   const owners = new Map(keys.map((key) => [keyDigest(key), key]));
-  function compare(holder: object, token: Parameters<typeof tokenDigest>[0]): void {
-    const digest = tokenDigest(token);
+  for (const one of [admin, ...admin.tokens]) {
+    const digest = tokenDigest(one);
     const key = digest === undefined ? undefined : owners.get(digest);
-    const option = token.token === undefined ? 'hash' : 'token';
-    if (key !== undefined) report.problem(holder, option, `is the secret of ${report.mention(key)} too`);
+    const option = one.token === undefined ? 'hash' : 'token';
+    if (key !== undefined) report.problem(one, option, `is the secret of ${report.mention(key)} too`);
   }
-  compare(admin, { token: admin.token });
-  for (const one of admin.tokens) compare(one, one);
 };
 
 export const secretsAreHardToGuess: Rule = ({ config }, report) => {
