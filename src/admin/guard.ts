@@ -40,10 +40,11 @@ export function createGuard({ admin }: Pick<Config, 'admin'>, logger: Logger): G
     identify(req) {
       if (admin.tokens.length === 0) return undefined;
       const given = bearerOf(req.headers.authorization);
-      const token = findToken(given);
+      // Looking for an empty one would let everybody in where a hash is that of a variable which was not set.
+      const token = given === undefined ? undefined : findToken(given);
       if (token !== undefined) return token;
       // A request without a token is not a guess.
-      const slowed = given === '' ? undefined : failed.count(peerOf(req.socket));
+      const slowed = given === undefined ? undefined : failed.count(peerOf(req.socket));
       if (slowed !== undefined) {
         throw new AdminProblem('too_many_failures', 'Too many tokens that are not valid', {
           headers: { 'Retry-After': String(slowed.retryInSeconds) },

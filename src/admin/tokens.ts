@@ -18,7 +18,7 @@ export function createTokenFinder(tokens: readonly AdminToken[]): FindToken {
   };
 }
 
-/** The token of an `Authorization: Bearer …` header; '' when there is none. */
-export function bearerOf(authorization: string | undefined): string {
-  return /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1] ?? '';
+/** The token of an `Authorization: Bearer …` header; undefined when there is none. */
+export function bearerOf(authorization: string | undefined): string | undefined {
+  return /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
 }
