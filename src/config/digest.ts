@@ -4,6 +4,9 @@ import type { RawConfig, RawKey, RawToken } from './schema.ts';
 /** The name of `admin.token`, which has none of its own. */
 export const plainTokenName = 'admin';
 
+/** What a shell hashes when the variable is not set. */
+export const digestOfNothing = hash('sha256', '');
+
 /** All tokens, `admin.token` first. */
 export function tokensOf({ token, tokens }: RawConfig['admin']): readonly RawToken[] {
   return token === '' ? tokens : [{ name: plainTokenName, token, role: 'write' }, ...tokens];
@@ -19,6 +22,7 @@ export function tokenDigest({ token, hash: written }: Pick<RawToken, 'token' | '
   return token === undefined ? writtenDigest(written) : hash('sha256', token);
 }
 
-function writtenDigest(written: string | undefined): string | undefined {
+/** The same of one that is written as a hash. */
+export function writtenDigest(written: string | undefined): string | undefined {
   return written?.slice('sha256:'.length).toLowerCase();
 }

@@ -1,4 +1,4 @@
-import { keyDigest, tokenDigest } from '../digest.ts';
+import { digestOfNothing, keyDigest, tokenDigest, writtenDigest } from '../digest.ts';
 import type { RawKey, RawToken } from '../schema.ts';
 import { weaknessOf } from '../weak-secret.ts';
 import type { Report, Rule } from './draft.ts';
@@ -14,14 +14,17 @@ export function checkOneSecret(holder: RawKey | RawToken, plain: 'secret' | 'tok
   if (!hasPlain && !hasHash) report.problem(holder, '', `needs a ${plain} or a hash`);
   else if (hasPlain && hasHash)
     report.problem(holder, 'hash', `stands beside a ${plain}, only one of them can`);
+  if (writtenDigest(holder.hash) === digestOfNothing)
+    report.problem(holder, 'hash', 'is that of an empty text, as of a variable that is not set');
 }
 
 /** A holder of the key would hold the token, and vice versa. */
 export const tokensAreNoKeys: Rule = ({ config: { admin, keys } }, report) => {
   const owners = new Map(keys.map((key) => [keyDigest(key), key]));
+  // What is missing or empty is nobody's secret.
+  for (const none of [undefined, digestOfNothing]) owners.delete(none);
   for (const one of [admin, ...admin.tokens]) {
-    const digest = tokenDigest(one);
-    const key = digest === undefined ? undefined : owners.get(digest);
+    const key = owners.get(tokenDigest(one));
     const option = one.token === undefined ? 'hash' : 'token';
     if (key !== undefined) report.problem(one, option, `is the secret of ${report.mention(key)} too`);
   }

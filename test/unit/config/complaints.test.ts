@@ -995,6 +995,14 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     ],
   },
   {
+    name: 'a hash of nothing',
+    text: `${keys(`{ id: a, plan: free, hash: 'sha256:${digestOf('')}' }`)}admin:\n  tokens: [{ name: b, hash: 'sha256:${digestOf('').toUpperCase()}' }]\n`,
+    says: [
+      '5:26: keys[0].hash: is that of an empty text, as of a variable that is not set',
+      '7:23: admin.tokens[0].hash: is that of an empty text, as of a variable that is not set',
+    ],
+  },
+  {
     name: 'a hash that two keys have',
     text: keys(...['a', 'b'].map((id) => `{ id: ${id}, plan: free, hash: 'sha256:${'A'.repeat(64)}' }`)),
     says: ['6:26: keys[1].hash: is the secret of keys[0] (line 5) too'],
