@@ -51,19 +51,16 @@ const nothing: Piece = { first: [], last: [], empty: true };
 
 class Graph {
   readonly states: PatternState[] = [];
-  readonly #isEndless: DrawingOptions['isEndless'];
-  readonly #looksEnd: boolean;
-  readonly #sets: CharacterSets;
+  readonly #options: DrawingOptions;
   /** The word characters, where they matter. */
   readonly #word: bigint | undefined;
   #ways = 0;
 
-  constructor(tree: PatternTree, { sets, isEndless, looksEnd }: DrawingOptions) {
-    this.#isEndless = isEndless;
-    this.#looksEnd = looksEnd;
-    this.#sets = sets;
-    this.#word = hasBorder(tree) ? this.#sets.of(String.raw`\w`) : undefined;
-    const start = this.#take(this.#sets.all, '');
+  constructor(tree: PatternTree, options: DrawingOptions) {
+    const { sets } = options;
+    this.#options = options;
+    this.#word = hasBorder(tree) ? sets.of(String.raw`\w`) : undefined;
+    const start = this.#take(sets.all, '');
     const whole = this.#draw(tree);
     this.#end(whole.last);
     // The search is not part of what takes all: if it starts again, it failed.
@@ -75,7 +72,7 @@ class Graph {
   #draw(part: PatternTree): Piece {
     switch (part.kind) {
       case 'character':
-        return this.#take(this.#sets.of(part.text), part.text);
+        return this.#take(this.#options.sets.of(part.text), part.text);
       case 'place':
         return this.#add({ takes: 0n, text: part.text, isWord: false });
       case 'look':
@@ -99,7 +96,7 @@ class Graph {
       state.endsLook = false;
     }
     for (const at of last) (this.states[at] as PatternState).endsLook = true;
-    if (this.#looksEnd) this.#end(last);
+    if (this.#options.looksEnd) this.#end(last);
     const place = this.#add({ takes: 0n, text: lookedFrom, isWord: false });
     return { ...place, first: [...first, ...place.first] };
   }
@@ -114,7 +111,7 @@ class Graph {
     const { part, least, most } = repeat;
     const piece = this.#draw(part);
     if (most === 1) return piece;
-    if (most === Infinity || this.#isEndless(repeat)) {
+    if (most === Infinity || this.#options.isEndless(repeat)) {
       this.#link(piece.last, piece.first);
       // Which of the required rounds take nothing is another choice.
       if (piece.empty && least > 1) this.#link(piece.last, piece.first);
@@ -171,7 +168,7 @@ class Graph {
   #endWhatTakesAll(): void {
     const closes = (at: number): boolean => this.states[at]?.text === '$' && this.states[at].ends;
     for (const [at, state] of this.states.entries()) {
-      if (state.takes === this.#sets.all && state.next.has(at) && [...state.next.keys()].some(closes))
+      if (state.takes === this.#options.sets.all && state.next.has(at) && [...state.next.keys()].some(closes))
         state.ends = true;
     }
   }
