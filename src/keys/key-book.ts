@@ -172,7 +172,10 @@ export function createKeyBook({ store, rules, now }: KeyTools): KeyBook {
       return make(fields, by, { id, requests: [] });
     },
     async createOnce(written, by, request) {
-      if (written['id'] !== undefined) throw chosenTwice();
+      if (written['id'] !== undefined) {
+        const why = 'cannot be chosen beside an idempotency key: a key of a chosen id is made once anyway';
+        throw invalidField('id', why);
+      }
       const id = keyIdOf(request.name);
       const before = await store.readKey(id);
       if (before !== undefined) return repeatOf(before, request);
@@ -257,11 +260,4 @@ function isProblem(error: unknown, code: KeyProblem['code']): boolean {
 
 function outdated(): KeyProblem {
   return new KeyProblem('outdated', 'the key is not at this version any more');
-}
-
-function chosenTwice(): KeyProblem {
-  return invalidField(
-    'id',
-    'cannot be chosen beside an idempotency key: a key of a chosen id is made once anyway',
-  );
 }

@@ -57,16 +57,12 @@ function outlive(
   overlapMs: number,
 ): (KeySecret & { readonly expiresAt: number })[] {
   const others = liveSecrets(secrets, at);
-  if (others.length >= secretsMax) throw tooManySecrets();
+  if (others.length >= secretsMax) {
+    const why = `the key has ${secretsMax} secrets that still work, rotate it without an overlap or wait for one to expire`;
+    throw new KeyProblem('conflict', why);
+  }
   return others.map((secret) => ({
     ...secret,
     expiresAt: Math.min(secret.expiresAt ?? Infinity, at + overlapMs),
   }));
-}
-
-function tooManySecrets(): KeyProblem {
-  return new KeyProblem(
-    'conflict',
-    `the key has ${secretsMax} secrets that still work, rotate it without an overlap or wait for one to expire`,
-  );
 }
