@@ -18,7 +18,7 @@ import { differences, viewKey, type KeyView } from './key-view.ts';
 import { readNewKey } from './new-key.ts';
 import { readKeyFields } from './read-key-fields.ts';
 import { isMarked, remember } from './request-marks.ts';
-import { createSecret, rotateSecrets } from './secrets.ts';
+import { createSecret, rotateSecrets, type NewSecret } from './secrets.ts';
 import { verifyKey, type Verdict } from './verify-key.ts';
 
 /** Who changes a key, and from which version of it. */
@@ -35,10 +35,8 @@ export interface FreshSecret {
   readonly secret: string;
 }
 
-export interface Rotation extends FreshSecret {
-  /** Until when the secrets before this one work, in ISO 8601; null when they no longer do. */
-  readonly othersUntil: string | null;
-}
+/** The same of a rotation. */
+export type Rotation = FreshSecret & NewSecret;
 
 /** What a named request came to when it was made before. Its secret was told then. */
 export interface Repeat {

@@ -29,9 +29,10 @@ export function liveSecrets(secrets: readonly KeySecret[], at: number): readonly
   return secrets.filter(({ expiresAt }) => !hasExpired(expiresAt, at));
 }
 
-/** A secret, and until when those before it work at the latest: null when they no longer do. */
+/** What a rotation makes. */
 export interface NewSecret {
   readonly secret: string;
+  /** Until when the secrets before this one work at the latest, in ISO 8601; null when they no longer do. */
   readonly othersUntil: string | null;
 }
 
