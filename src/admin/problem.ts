@@ -1,5 +1,5 @@
 import { JsonProblem } from '../content/strict-json.ts';
-import { KeyProblem, type FieldFault, type KeyProblemCode } from '../keys/key-problem.ts';
+import { KeyProblem, type FieldFault } from '../keys/key-problem.ts';
 import { StoreUnavailable, Unreadable } from '../stores/ledger.ts';
 
 /** Every way in which the admin API says no, with its status. */
@@ -68,7 +68,7 @@ export function problemOf(error: unknown): AdminProblem | undefined {
   if (error instanceof KeyProblem) {
     const begins = error.faults[0]?.field ?? '';
     const message = begins === '' ? sentence(error.message) : error.message;
-    return new AdminProblem(codes[error.code], message, { fields: error.faults });
+    return new AdminProblem(error.code, message, { fields: error.faults });
   }
   // It stays so until somebody repairs it, so there is no Retry-After.
   if (error instanceof Unreadable) return new AdminProblem('unreadable', sentence(error.message));
@@ -85,14 +85,6 @@ export function problemOf(error: unknown): AdminProblem | undefined {
 export function internalProblem(): AdminProblem {
   return new AdminProblem('internal', 'Internal server error');
 }
-
-const codes = {
-  not_found: 'not_found',
-  conflict: 'conflict',
-  invalid: 'invalid',
-  outdated: 'outdated',
-  reused: 'reused',
-} as const satisfies Record<KeyProblemCode, ProblemCode>;
 
 function sentence(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
