@@ -8,7 +8,6 @@ import { createUsageBook } from '../quota/usage-book.ts';
 import { withNothingChanged } from '../stores/ledger.ts';
 import type { Store } from '../stores/store.ts';
 import { describeCause, type Logger } from '../telemetry/log.ts';
-import type { SentLines } from './body-types.ts';
 import { isBodyRequired, type Call, type Desk, type Operation } from './operation.ts';
 import { operations } from './operations.ts';
 import { AdminProblem, internalProblem, problemOf } from './problem.ts';
@@ -20,6 +19,7 @@ import {
   readOptionalJsonBody,
   readTarget,
   refuseBody,
+  type SentLines,
 } from './read-request.ts';
 import { readQuery, readValues, type Fields } from './read-values.ts';
 import { sendAnswer, type Answer } from './send-answer.ts';

@@ -1,10 +1,10 @@
 import { filled } from '../collections/filled.ts';
 import { namePattern } from '../config/name-pattern.ts';
 import type { Schema } from '../keys/key-schema.ts';
-import { importTypes } from './body-types.ts';
 import { isBodyRequired, type BodyRule, type Operation } from './operation.ts';
 import { operations } from './operations.ts';
 import { problemStatuses, type ProblemCode } from './problem.ts';
+import { importTypes } from './read-request.ts';
 import type { Fields } from './read-values.ts';
 import { readyzPath } from './readyz.ts';
 import { ref, schemas } from './schemas.ts';

@@ -3,7 +3,7 @@ import type { By, KeyBook } from '../keys/key-book.ts';
 import type { WrittenFields } from '../keys/key-fields.ts';
 import type { UsageBook } from '../quota/usage-book.ts';
 import type { RequestMark } from '../stores/key-store.ts';
-import type { SentLines } from './body-types.ts';
+import type { SentLines } from './read-request.ts';
 import type { Fields, Values } from './read-values.ts';
 import type { Answer } from './send-answer.ts';
 

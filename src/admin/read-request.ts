@@ -3,11 +3,24 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { printSize } from '../config/units.ts';
 import { isObject } from '../content/is-object.ts';
 import { parseStrictJson } from '../content/strict-json.ts';
+import type { ImportForm } from '../keys/imports/split-records.ts';
 import { keyBytesMax, keyJsonBounds } from '../keys/key-limits.ts';
 import { invalidField } from '../keys/key-problem.ts';
 import type { RequestMark } from '../stores/key-store.ts';
-import { importTypes, type SentLines } from './body-types.ts';
 import { AdminProblem } from './problem.ts';
+
+/** What an import may be, and how its lines are read. */
+export const importTypes = {
+  'text/csv': 'csv',
+  'application/x-ndjson': 'json',
+  'application/jsonl': 'json',
+} as const satisfies Readonly<Record<string, ImportForm>>;
+
+/** The lines of an import, as they come. */
+export interface SentLines {
+  readonly chunks: AsyncIterable<Uint8Array>;
+  readonly form: ImportForm;
+}
 
 /** For all of a JSON body, and for any silence within an import. */
 const patienceMs = 30_000;
