@@ -1,10 +1,10 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { CounterTally, HistogramTally, type HistogramAbout } from './tallies.ts';
 
-/** A counter of what happens in every request, by labels in their order. */
+/** A counter of what happens here, which may be in every request, by labels in their order. */
 export function gatheredCounter(
   registry: Registry,
-  about: { readonly name: string; readonly help: string; readonly labelNames: readonly string[] },
+  about: { readonly name: string; readonly help: string; readonly labelNames?: readonly string[] },
 ): CounterTally {
   const tally = new CounterTally((labels, count) => counter.labels(...labels).inc(count));
   const counter = new Counter({ ...about, registers: [registry], collect: () => tally.handOn() });

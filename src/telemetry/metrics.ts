@@ -1,4 +1,4 @@
-import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
+import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { PlanRule } from '../config/plan-rule.ts';
 import { noRoute } from '../config/route-names.ts';
 import type { RefusalCode } from '../refusals.ts';
@@ -129,11 +129,10 @@ function requestMetrics(
     help: 'From the request sent to the upstream to the head of its answer.',
     label: 'upstream',
   });
-  const errors = new Counter({
+  const errors = gatheredCounter(registry, {
     name: 'gatehouse_upstream_errors_total',
     help: `Upstream exchanges that failed, by kind: ${upstreamErrors.join(', ')}.`,
     labelNames: ['upstream', 'kind'],
-    registers: [registry],
   });
   return {
     countRequest(visit, status) {
@@ -148,20 +147,19 @@ function requestMetrics(
       requests.count(noRoute, classOf(status), refusal);
     },
     countUpstreamError(upstream, kind) {
-      errors.labels(upstream, kind).inc();
+      errors.count(upstream, kind);
     },
     expectUpstream(upstream) {
-      for (const kind of upstreamErrors) errors.labels(upstream, kind).inc(0);
+      for (const kind of upstreamErrors) errors.expect(upstream, kind);
     },
   };
 }
 
 function storeMetrics(registry: Registry): Pick<Metrics, 'observeStore' | 'expectOperation'> {
-  const errors = new Counter({
+  const errors = gatheredCounter(registry, {
     name: 'gatehouse_store_errors_total',
     help: 'Store calls that failed or came too late.',
     labelNames: ['operation'],
-    registers: [registry],
   });
   const duration = latencyHistogram(registry, {
     name: 'gatehouse_store_duration_seconds',
@@ -171,10 +169,10 @@ function storeMetrics(registry: Registry): Pick<Metrics, 'observeStore' | 'expec
   return {
     observeStore(operation, seconds, ok) {
       duration.measure(operation, seconds);
-      if (!ok) errors.labels(operation).inc();
+      if (!ok) errors.count(operation);
     },
     expectOperation(operation) {
-      errors.labels(operation).inc(0);
+      errors.expect(operation);
     },
   };
 }
@@ -201,28 +199,26 @@ function showClients(registry: Registry, clients: Clients): void {
 function limitMetrics(
   registry: Registry,
 ): Pick<Metrics, 'countDecision' | 'countNearLimit' | 'expectPlan' | 'showLeases'> {
-  const registers = [registry];
   const outcomes = gatheredCounter(registry, {
     name: 'gatehouse_quota_decisions_total',
     help: 'Requests that reached their limits, by plan and outcome: granted, owed (let through though a limit could not be asked), client_gone or the refusal code.',
     labelNames: ['plan', 'outcome'],
   });
-  const nearLimit = new Counter({
+  const nearLimit = gatheredCounter(registry, {
     name: 'gatehouse_quota_near_limit_total',
     help: 'Keys that came near a limit (warnAt), once for each period.',
     labelNames: ['plan', 'quota'],
-    registers,
   });
   return {
     countDecision(plan, outcome) {
       outcomes.count(plan, outcome);
     },
     countNearLimit(plan, quota) {
-      nearLimit.labels(plan, quota).inc();
+      nearLimit.count(plan, quota);
     },
     expectPlan(plan, { quotas }) {
       for (const outcome of decisions) outcomes.expect(plan, outcome);
-      for (const { name, warnAt } of quotas) if (warnAt !== undefined) nearLimit.labels(plan, name).inc(0);
+      for (const { name, warnAt } of quotas) if (warnAt !== undefined) nearLimit.expect(plan, name);
     },
     showLeases(read) {
       for (const [part, name, help] of leaseGauges)
@@ -237,43 +233,40 @@ function limitMetrics(
 }
 
 function keyMetrics(registry: Registry): Pick<Metrics, 'countKeyFailure'> {
-  const failures = new Counter({
+  const failures = gatheredCounter(registry, {
     name: 'gatehouse_key_failures_total',
     help: 'Keys that were not valid, by whether the client was told that it tried too many (429) or not (401).',
     labelNames: ['slowed'],
-    registers: [registry],
   });
-  for (const slowed of ['yes', 'no']) failures.labels(slowed).inc(0);
+  for (const slowed of ['yes', 'no']) failures.expect(slowed);
   return {
     countKeyFailure(slowed) {
-      failures.labels(slowed ? 'yes' : 'no').inc();
+      failures.count(slowed ? 'yes' : 'no');
     },
   };
 }
 
 function reloadMetrics(registry: Registry): Pick<Metrics, 'countReload'> {
-  const reloads = new Counter({
+  const reloads = gatheredCounter(registry, {
     name: 'gatehouse_config_reloads_total',
     help: 'Configuration reloads, by outcome.',
     labelNames: ['outcome'],
-    registers: [registry],
   });
-  for (const outcome of ['done', 'refused']) reloads.labels(outcome).inc(0);
+  for (const outcome of ['done', 'refused']) reloads.expect(outcome);
   return {
     countReload(outcome) {
-      reloads.labels(outcome).inc();
+      reloads.count(outcome);
     },
   };
 }
 
 function processMetrics(registry: Registry): Pick<Metrics, 'showReadiness' | 'countWorkerEnd'> {
-  const ends = new Counter({
+  const ends = gatheredCounter(registry, {
     name: 'gatehouse_worker_ends_total',
     help: 'Workers that ended though nobody had asked them to.',
-    registers: [registry],
   });
   return {
-    countWorkerEnd: () => ends.inc(),
+    countWorkerEnd: () => ends.count(),
     showReadiness(isReady) {
       showGauge(registry, {
         name: 'gatehouse_ready',
