@@ -1,17 +1,23 @@
 import { isDeepStrictEqual } from 'node:util';
+import { createAnswerer } from '../answer.ts';
 import type { Config } from '../config/config.ts';
-import { createJourney, type Travel } from '../journey.ts';
-import { createWording } from '../refusals.ts';
-import { createUpstream } from '../upstream/upstream.ts';
+import { createJourney, type Provisions, type Travel } from '../journey.ts';
+import { createWording, type Wording } from '../refusals.ts';
+import type { Admission } from '../stages/admit.ts';
+import { createRouteTable } from '../stages/find-route.ts';
+import { createUpstream, type Upstream } from '../upstream/upstream.ts';
 import { createOriginFinder, type FindOrigin } from '../wire/client-address.ts';
+import { createRequestHeaderFilter } from '../wire/headers.ts';
 import type { Parts } from './open-parts.ts';
-import { provisionsOf, type EditionBasis } from './provisions.ts';
 
 /**
  * What serves requests under one configuration, on top of the parts that last. A reload puts another in its place for requests
  * that begin afterwards; earlier ones finish under the one that they began with.
  */
-export interface Edition extends EditionBasis {
+export interface Edition {
+  readonly config: Config;
+  readonly upstreams: ReadonlyMap<string, Upstream>;
+  readonly wording: Wording;
   readonly findOrigin: FindOrigin;
   readonly travel: Travel;
 }
@@ -44,6 +50,43 @@ export function closeEdition({ upstreams }: Edition, next?: Edition): void {
   for (const [name, upstream] of upstreams) {
     if (next?.upstreams.get(name) !== upstream) upstream.close();
   }
+}
+
+/** What the stages of the journey work with under one configuration. */
+function provisionsOf(
+  parts: Parts,
+  { config, upstreams, wording }: Omit<Edition, 'findOrigin' | 'travel'>,
+): Provisions {
+  const { connections, keyChecks, quotas, sockets, bodyMemory, spools } = parts;
+  const { auth, limits } = config;
+  return {
+    connections,
+    keyHeader: auth.header.toLowerCase(),
+    keyCheck: keyChecks.under(config),
+    routes: createRouteTable(config.routes),
+    usage: { path: config.usagePath, plans: config.plans, quotas },
+    admission: admissionOf(config, parts),
+    bodyRooms: { memory: bodyMemory, spools, requestMs: limits.requestTimeoutMs },
+    forwarding: {
+      upstreams,
+      passes: createRequestHeaderFilter(auth.header, auth.forwardKey),
+      forwarded: config.forwarded,
+      sockets,
+    },
+    answer: createAnswerer(wording),
+  };
+}
+
+function admissionOf({ plans }: Config, { quotas, metrics, logger }: Parts): Admission {
+  return {
+    plans,
+    quotas,
+    count: metrics.countDecision,
+    warn: ({ keyId, plan }, { name, limit, used }) => {
+      metrics.countNearLimit(plan, name);
+      logger.warn({ keyId, plan, quota: name, used, limit }, 'a key is near its limit');
+    },
+  };
 }
 
 function createUpstreams(config: Config, { upstreamEvents }: Parts, before?: Edition): Edition['upstreams'] {
