@@ -1,17 +1,16 @@
-import { checked } from '../config/checked.ts';
 import type { Config } from '../config/config.ts';
 import { handOver } from '../config/hand-over.ts';
 import { readConfig } from '../config/load-config.ts';
 import { resolveConfig } from '../config/resolve-config.ts';
-import type { Gateway } from '../gateway/gateway.ts';
 import { createLog, createLogger, type Log } from '../telemetry/log.ts';
 import { exitCodes } from './exit-codes.ts';
 import { explainConfig } from './explain-config.ts';
 import { explainStart } from './explain-start.ts';
 import { announce, watchForFaults } from './lifecycle.ts';
-import { Reloader, type Loaded, type ReloaderOptions } from './reload.ts';
+import { Reloader, type Loaded } from './reload.ts';
 import { settleHeap } from './settle-heap.ts';
 import type { Stop } from './stop-signals.ts';
+import type { Served } from './workers/start-workers.ts';
 
 /**
  * `gatehouse serve`: runs the gateway until it is told to stop, and resolves with the exit code. Told while it starts, it
@@ -58,12 +57,6 @@ export async function serve(file: string, stop: Stop): Promise<number> {
   return exitCodes.ok;
 }
 
-/** A gateway of one process or of several. */
-interface Served extends Pick<Gateway, 'listen' | 'admin' | 'countReload'> {
-  readonly reload: ReloaderOptions['apply'];
-  readonly drain: () => Promise<void>;
-}
-
 /** Separate, because code that runs for the life of the process would hold on to the secrets as they were read. */
 function load(file: string): Loaded {
   const read = readConfig(file, process.env);
@@ -78,8 +71,7 @@ async function start({ config, handed }: Loaded, log: Log, stop: Stop): Promise<
     return { ...gateway, reload: (next) => gateway.reload(next.config) };
   }
   const { startWorkers } = await import('./workers/start-workers.ts');
-  const gateway = await startWorkers(config, handed, { log, stop });
-  return { ...gateway, reload: (next) => gateway.reload(next.config, checked(next.handed)) };
+  return await startWorkers(config, handed, { log, stop });
 }
 
 async function run(

@@ -2,6 +2,7 @@ import cluster, { type Worker } from 'node:cluster';
 import { setImmediate as turn } from 'node:timers/promises';
 import { createAdmin, listenAdmin, type AdminListener, type AdminParts } from '../../admin/admin.ts';
 import { untilDrained, type Readiness, type ReadinessReport } from '../../admin/readiness.ts';
+import { checked } from '../../config/checked.ts';
 import type { Address, Config } from '../../config/config.ts';
 import type { HandedConfig } from '../../config/hand-over.ts';
 import { claimPort, type Claim } from '../../door/acceptors.ts';
@@ -14,6 +15,7 @@ import { watchStore } from '../../telemetry/watch-store.ts';
 import { endPatienceMs, within } from '../../waiting/patience.ts';
 import { endedBy } from '../exit-codes.ts';
 import { drainPatienceMs } from '../lifecycle.ts';
+import type { ReloaderOptions } from '../reload.ts';
 import type { Stop } from '../stop-signals.ts';
 import { wholeLines } from '../whole-lines.ts';
 import { Crew } from './crew.ts';
@@ -22,9 +24,9 @@ import type { Beginning } from './worker-messages.ts';
 /** How long a round lasts. A worker that is killed takes with it what it has counted since it was last asked. */
 const roundMs = 2000;
 
-/** Each of its processes has its own copy of the configuration. */
-export interface LedGateway extends Pick<Gateway, 'listen' | 'admin' | 'countReload'> {
-  reload(config: Config, handed: HandedConfig): Promise<void>;
+/** A gateway of one process or of several, each of which has its own copy of the configuration. */
+export interface Served extends Pick<Gateway, 'listen' | 'admin' | 'countReload'> {
+  readonly reload: ReloaderOptions['apply'];
   drain(): Promise<void>;
 }
 
@@ -33,7 +35,7 @@ export async function startWorkers(
   config: Config,
   handed: HandedConfig,
   { log, stop }: { readonly log: Log; readonly stop: Stop },
-): Promise<LedGateway> {
+): Promise<Served> {
   const own = createMetrics();
   const metrics = createMergedMetrics(own.registry);
   const crew = createCrew(config, log, { own, metrics });
@@ -61,9 +63,9 @@ export async function startWorkers(
       listen,
       admin: admin.address,
       countReload: own.countReload,
-      reload: async (next, handedNext) => {
-        await crew.reload(handedNext);
-        current = next;
+      reload: async (next) => {
+        await crew.reload(checked(next.handed));
+        current = next.config;
       },
       drain: async () => {
         readiness.drain();
