@@ -153,6 +153,11 @@ export function describeFailure(thrown: unknown, whyAway: Reason): Failure {
   });
 }
 
+/** An answer that none of our scripts gives: whatever speaks there is not the Redis that was asked. */
+export function notUnderstood(): StoreUnavailable {
+  return new StoreUnavailable('Redis answered with something that is not known', { mayHaveHappened: true });
+}
+
 function describeRefusal(message: string): Failure {
   const denial = findDenial(message);
   if (denial !== undefined) return denial;

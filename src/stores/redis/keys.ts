@@ -22,8 +22,8 @@ import {
 } from '../key-store.ts';
 import { eventsPerReading, watchChanges, type FeedAnswer } from '../watch-changes.ts';
 import { callOf } from './command.ts';
+import { notUnderstood } from './failures.ts';
 import type { Link } from './link.ts';
-import { notUnderstood } from './not-understood.ts';
 import { scripts } from './scripts.ts';
 
 export interface RedisKeysOptions {

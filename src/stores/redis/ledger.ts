@@ -9,9 +9,9 @@ import {
   type Usage,
 } from '../ledger.ts';
 import { keptUntil, leaseToldMs, placeExpiresMaxMs, withChecks } from '../orders.ts';
+import { notUnderstood } from './failures.ts';
 import type { Link } from './link.ts';
 import { nameKeys } from './names.ts';
-import { notUnderstood } from './not-understood.ts';
 import { scripts } from './scripts.ts';
 
 /** The ledger in Redis: one script per step, by Redis's own clock. */

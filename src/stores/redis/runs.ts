@@ -1,9 +1,8 @@
 import type { Breaker } from './breaker.ts';
 import type { Client } from './client.ts';
 import { callOf, type Command } from './command.ts';
-import { wantsOneSlot } from './failures.ts';
+import { notUnderstood, wantsOneSlot } from './failures.ts';
 import type { Call } from './health.ts';
-import { notUnderstood } from './not-understood.ts';
 import type { Script, SharedScript } from './scripts.ts';
 
 type Words = readonly (string | number)[];
