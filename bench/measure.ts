@@ -4,7 +4,7 @@ import { CannotRun } from './cannot-run.ts';
 import { findWrongAnswer, runLoad, type Load, type Seen } from './load.ts';
 import { cores } from './machine.ts';
 import { cpuMs, emptyLog, lastWords, peakMb, type Started } from './processes.ts';
-import type { Scenario } from './scenarios.ts';
+import { keysOf, type Scenario } from './scenarios.ts';
 import { subjects, type Subject } from './subjects.ts';
 import { closeSurroundings, openSurroundings, type Surroundings } from './surroundings.ts';
 
@@ -62,11 +62,12 @@ export interface MeasureOptions {
 }
 
 /** How long a scenario takes, in seconds. */
-export function secondsOf({ startsAnew, keys }: Scenario, names: readonly string[], pace: Pace): number {
+export function secondsOf(scenario: Scenario, names: readonly string[], pace: Pace): number {
   const warm = subjects.filter(({ name, warmsUp }) => warmsUp && names.includes(name)).length;
-  const starts = startsAnew === true ? pace.rounds : 1;
+  const starts = scenario.startsAnew === true ? pace.rounds : 1;
   const rounds = names.length * pace.rounds * (pace.leadInSeconds + pace.seconds);
-  return starts * (names.length * startSeconds + warm * pace.warmSeconds) + rounds + keys * secondsPerKey;
+  const imports = keysOf(scenario) * secondsPerKey;
+  return starts * (names.length * startSeconds + warm * pace.warmSeconds) + rounds + imports;
 }
 
 /** About. */
@@ -93,7 +94,7 @@ interface Running {
 export async function measure(scenario: Scenario, options: MeasureOptions): Promise<Outcome> {
   const { names, pace } = options;
   const folder = join(options.folder, scenario.name);
-  const around = await openSurroundings(folder, scenario.keys);
+  const around = await openSurroundings(folder, keysOf(scenario));
   const chosen = subjects.filter(({ name }) => names.includes(name));
   const all = chosen.map((subject): Measured => ({ subject, rounds: [], peakMb: undefined }));
   const leftOut = new Map<Subject, LeftOut>();

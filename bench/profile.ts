@@ -13,7 +13,7 @@ import { warmSeconds } from './measure.ts';
 import { start } from './processes.ts';
 import { byFunction, byPackage, readProfile, type Share } from './read-profile.ts';
 import { makeRunFolder } from './run-folder.ts';
-import { scenarios } from './scenarios.ts';
+import { keysOf, scenarios, type Scenario } from './scenarios.ts';
 import { need, whyNoGateway } from './subjects.ts';
 import { closeSurroundings, openSurroundings } from './surroundings.ts';
 
@@ -64,18 +64,19 @@ function readFlags() {
   });
 }
 
-async function profile({ name: scene, keys, load }: (typeof scenarios)[number]): Promise<number> {
+async function profile(scene: Scenario): Promise<number> {
   const whyNot = whyNotHere() ?? whyNoGateway();
   if (whyNot !== undefined) throw new CannotRun(whyNot);
   if (flags.store === 'redis') need('redis-server');
   const folder = makeRunFolder();
-  const around = await openSurroundings(folder, keys);
+  const { load } = scene;
+  const around = await openSurroundings(folder, keysOf(scene));
   try {
     const ports = { listen: await freePort(), admin: await freePort() };
     const file = join(folder, 'gateway.yaml');
     const { store, quotas, seconds } = flags;
-    const keysIn = scene.startsWith('keys-') ? 'store' : 'file';
-    const variant = { store, quotas, keysIn, uploads: scene === 'upload', workers: 1 } as const;
+    const keysIn = load.keysAtRandom === undefined ? 'file' : 'store';
+    const variant = { store, quotas, keysIn, uploads: scene.name === 'upload', workers: 1 } as const;
     writeFileSync(file, gatewayYaml(variant, ports, around));
     if (keysIn === 'store') await importKeys(file, around);
     // Given the flags it would relaunch itself with, it does not: a sampling signal (SIGPROF) ends the new process now and then.

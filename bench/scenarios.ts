@@ -10,14 +10,17 @@ export interface Scenario {
   readonly load: Load;
   /** Names of subjects; those that cannot run are left out with the reason. */
   readonly subjects: readonly string[];
-  /** Keys that the gateway and the peers know. */
-  readonly keys: number;
   /** Run by `--quick`. */
   readonly quick?: readonly string[];
   /** A process of its own for each round: processes of the same code differ by a third. */
   readonly startsAnew?: true;
   /** Load relative to the peak that the gateway showed in the scenario `name-64`. */
   readonly partOfPeak?: number;
+}
+
+/** How many keys the gateway and the peers know. */
+export function keysOf({ load }: Scenario): number {
+  return load.keysAtRandom ?? 1000;
 }
 
 const folder = '/v1/voice-gender-recognition/api';
@@ -74,7 +77,6 @@ export const scenarios: readonly Scenario[] = [
     startsAnew: true,
     load: full(64, name),
     subjects: [...passthroughs, ...peers, ...gateways],
-    keys: 1000,
     quick: ['direct', 'node + undici', ...peers, ...first],
   },
   {
@@ -82,14 +84,12 @@ export const scenarios: readonly Scenario[] = [
     title: 'The name call, 1 connection',
     load: full(1, name),
     subjects: [...passthroughs, ...peers, ...first],
-    keys: 1000,
   },
   {
     name: 'name-512',
     title: 'The name call, 512 connections',
     load: full(512, name),
     subjects: [...passthroughs, ...peers, ...first],
-    keys: 1000,
   },
   {
     name: 'half-load',
@@ -97,7 +97,6 @@ export const scenarios: readonly Scenario[] = [
     title: 'The name call at half of the load that the gateway can take, 64 connections',
     load: full(64, name),
     subjects: ['node + undici', ...peers, ...first],
-    keys: 1000,
     partOfPeak: 0.5,
   },
   {
@@ -106,7 +105,6 @@ export const scenarios: readonly Scenario[] = [
     title: 'Refused: no key',
     load: full(64, missing),
     subjects: ['constant', ...peers, ...first],
-    keys: 1000,
     quick: ['constant', ...first],
   },
   {
@@ -114,62 +112,53 @@ export const scenarios: readonly Scenario[] = [
     title: 'Refused: an invalid key',
     load: full(64, invalid),
     subjects: ['constant', ...peers, ...first],
-    keys: 1000,
   },
   {
     name: 'no-quota-left',
     title: 'Refused: no quota left',
     load: full(64, spent),
     subjects: [...peers, 'gatehouse', 'gatehouse strict', 'gatehouse sqlite'],
-    keys: 1000,
   },
   {
     name: 'bad-body',
     title: 'Refused: a body that fails its schema',
     load: full(64, bad),
     subjects: [...peers, ...first],
-    keys: 1000,
   },
   {
     name: 'big-answer',
     title: 'An answer of 1 MB, 16 connections',
     load: full(16, big),
     subjects: [...passthroughs, ...peers, ...first],
-    keys: 1000,
   },
   {
     name: 'upload',
     title: 'An upload of 10 MB, 8 connections',
     load: full(8, upload),
     subjects: ['node + undici', 'http-proxy', ...peers, 'gatehouse uploads'],
-    keys: 1000,
   },
   {
     name: 'mix',
     title: 'A mix: 8 of 10 calls are in order, 64 connections',
     load: full(64, name, name, name, name, missing, name, name, name, name, bad),
     subjects: [...peers, ...first],
-    keys: 1000,
   },
   {
     name: 'keys-1000',
     title: '1,000 keys called at random, 64 connections',
     load: { ...full(64, name), keysAtRandom: 1000 },
     subjects: [...peers, 'gatehouse stored keys', 'gatehouse sqlite stored keys'],
-    keys: 1000,
   },
   {
     name: 'keys-1000000',
     title: '1,000,000 keys called at random, 64 connections',
     load: { ...full(64, name), keysAtRandom: 1_000_000 },
     subjects: [...peers, 'gatehouse stored keys', 'gatehouse sqlite stored keys'],
-    keys: 1_000_000,
   },
   {
     name: 'workers',
     title: 'Workers, 64 connections; on a machine with two cores they share them with load and Redis',
     load: full(64, name),
     subjects: ['gatehouse on all cores', 'gatehouse 2 workers', 'gatehouse sqlite 2 workers'],
-    keys: 1000,
   },
 ];

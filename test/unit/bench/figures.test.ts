@@ -100,7 +100,8 @@ test('who cannot take a load that is set is named, and at full load nobody is', 
 
 test('how long a scenario takes is known before', () => {
   const pace = { rounds: 5, seconds: 3, warmSeconds: 16, leadInSeconds: 2 };
-  const scene = { name: 'x', title: '', load: { connections: 1, requests: [] }, keys: 0, subjects: [] };
+  const load = { connections: 1, requests: [], keysAtRandom: 0 };
+  const scene = { name: 'x', title: '', load, subjects: [] };
   const names = ['nginx', 'gatehouse'];
   assert.equal(secondsOf(scene, names, pace), 2 + 16 + 2 * 5 * 5, 'one process of each');
   assert.equal(secondsOf({ ...scene, startsAnew: true }, names, pace), 5 * (2 + 16) + 2 * 5 * 5);
