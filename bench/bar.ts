@@ -1,4 +1,4 @@
-import type { Line, Round } from './measure.ts';
+import { figures, type Figure, type Line } from './line.ts';
 
 interface Goal {
   readonly title: string;
@@ -20,7 +20,6 @@ interface Comparison extends Goal {
 }
 
 type Where = readonly [scenario: string, subject: string];
-type Figure = 'requestsPerSecond' | 'p99Ms' | 'cpuUs';
 type Find = (where: Where) => Line | undefined;
 
 /** The line that most of the bar is about. */
@@ -109,12 +108,6 @@ const memory: Goal = {
   aim: 110,
   unit: ' MB',
   more: false,
-};
-
-const figures: Readonly<Record<Figure, (round: Round) => number>> = {
-  requestsPerSecond: ({ requests, seconds }) => requests / seconds,
-  p99Ms: ({ p99Ms }) => p99Ms,
-  cpuUs: ({ cpuMs, requests }) => (cpuMs * 1000) / requests,
 };
 
 /** The bar as measured: rows of measure, value, lowest and highest of the rounds, must, aim, verdict. */

@@ -1,4 +1,4 @@
-import type { Line } from './measure.ts';
+import type { Line } from './line.ts';
 
 const width = 860;
 const labelWidth = 190;

@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { CannotRun } from './cannot-run.ts';
+import { lineOf, type Line, type Round } from './line.ts';
 import { findWrongAnswer, runLoad, type Load, type Seen } from './load.ts';
 import { cores } from './machine.ts';
 import { cpuMs, emptyLog, lastWords, peakMb, type Started } from './processes.ts';
@@ -19,26 +20,6 @@ export interface Pace {
   readonly warmSeconds: number;
   /** Before each round: what has waited for its turn has cooled down. At the pace of the round. */
   readonly leadInSeconds: number;
-}
-
-/** One line of the results: the median of its rounds. */
-export interface Line {
-  readonly scenario: string;
-  readonly subject: Subject;
-  readonly requestsPerSecond: number;
-  readonly p50Ms: number;
-  readonly p99Ms: number;
-  /** Undefined where nothing stands between load and upstream. */
-  readonly cpuUs: number | undefined;
-  readonly peakMb: number | undefined;
-  /** In all rounds together. */
-  readonly errors: number;
-  /** In order, to show how far apart they are. */
-  readonly rounds: readonly Round[];
-}
-
-export interface Round extends Seen {
-  readonly cpuMs: number;
 }
 
 export interface LeftOut {
@@ -223,31 +204,4 @@ function inTurn<T>(all: readonly T[], round: number): T[] {
   const first = Math.floor(round / 2) % Math.max(1, all.length);
   const turned = [...all.slice(first), ...all.slice(0, first)];
   return round % 2 === 0 ? turned : turned.toReversed();
-}
-
-/** The median of the rounds of one subject. */
-export function lineOf(
-  scenario: string,
-  { subject, rounds, peakMb: peak }: Pick<Line, 'subject' | 'rounds' | 'peakMb'>,
-): Line {
-  const of = (figure: (round: Round) => number): number => median(rounds.map(figure));
-  return {
-    scenario,
-    subject,
-    requestsPerSecond: of(({ requests, seconds }) => requests / seconds),
-    p50Ms: of(({ p50Ms }) => p50Ms),
-    p99Ms: of(({ p99Ms }) => p99Ms),
-    cpuUs:
-      peak === undefined ? undefined : of(({ cpuMs: ms, requests }) => (ms * 1000) / Math.max(1, requests)),
-    peakMb: peak,
-    errors: rounds.reduce((sum, { errors }) => sum + errors, 0),
-    rounds,
-  };
-}
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  const middle = Math.floor(sorted.length / 2);
-  const upper = sorted[middle] ?? 0;
-  return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? upper)) / 2;
 }

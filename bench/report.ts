@@ -1,6 +1,7 @@
 import { judge } from './bar.ts';
+import { figures, type Line } from './line.ts';
 import { describeMachine, describePrograms } from './machine.ts';
-import type { LeftOut, Line, Outcome, Pace } from './measure.ts';
+import type { LeftOut, Outcome, Pace } from './measure.ts';
 import { scenarios, type Scenario } from './scenarios.ts';
 
 const head = ['', 'requests/s', 'from–to', 'p50 ms', 'p99 ms', 'CPU µs/request', 'peak MB', 'errors'];
@@ -88,7 +89,7 @@ function cells(line: Line): string[] {
   return [
     line.subject.name,
     printRate(line.requestsPerSecond),
-    printRange(line.rounds.map(({ requests, seconds }) => requests / seconds)),
+    printRange(line.rounds.map(figures.requestsPerSecond)),
     line.p50Ms.toFixed(2),
     line.p99Ms.toFixed(2),
     line.cpuUs === undefined ? '–' : line.cpuUs.toFixed(line.cpuUs < 1000 ? 1 : 0),

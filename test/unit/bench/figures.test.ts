@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { judge } from '../../../bench/bar.ts';
+import { lineOf, type Round } from '../../../bench/line.ts';
 import { readSeen, type Request } from '../../../bench/load.ts';
-import { lineOf, secondsOf, type Round } from '../../../bench/measure.ts';
+import { secondsOf } from '../../../bench/measure.ts';
 import { printScenario } from '../../../bench/report.ts';
 import { scenarios } from '../../../bench/scenarios.ts';
 import { subjects } from '../../../bench/subjects.ts';
