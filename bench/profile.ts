@@ -2,19 +2,15 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { launch } from '../src/commands/relaunch.ts';
-import { freePort } from '../test/helpers/free-port.ts';
 import { CannotRun, orUnavailable } from './cannot-run.ts';
 import { choiceOf, countOf, orUsage } from './flags.ts';
-import { gatewayYaml } from './gateway-yaml.ts';
-import { importKeys } from './import-keys.ts';
 import { runLoad } from './load.ts';
-import { cores, findProgram, here, root, whyNotHere } from './machine.ts';
+import { cores, findProgram, here, root } from './machine.ts';
 import { warmSeconds } from './measure.ts';
-import { start } from './processes.ts';
 import { byFunction, byPackage, readProfile, type Share } from './read-profile.ts';
 import { makeRunFolder } from './run-folder.ts';
 import { keysOf, scenarios, type Scenario } from './scenarios.ts';
-import { need, whyNoGateway } from './subjects.ts';
+import { needGateway, startGateway } from './subjects.ts';
 import { closeSurroundings, openSurroundings } from './surroundings.ts';
 
 const help = `npm run bench:profile -- [--scenario name-64] [--seconds 8] [--top 40] [--store sqlite|redis] [--quotas leased|strict|none]
@@ -65,30 +61,20 @@ function readFlags() {
 }
 
 async function profile(scene: Scenario): Promise<number> {
-  const whyNot = whyNotHere() ?? whyNoGateway();
-  if (whyNot !== undefined) throw new CannotRun(whyNot);
-  if (flags.store === 'redis') need('redis-server');
+  needGateway();
   const folder = makeRunFolder();
   const { load } = scene;
   const around = await openSurroundings(folder, keysOf(scene));
   try {
-    const ports = { listen: await freePort(), admin: await freePort() };
-    const file = join(folder, 'gateway.yaml');
     const { store, quotas, seconds } = flags;
     const keysIn = load.keysAtRandom === undefined ? 'file' : 'store';
     const variant = { store, quotas, keysIn, uploads: scene.name === 'upload', workers: 1 } as const;
-    writeFileSync(file, gatewayYaml(variant, ports, around));
-    if (keysIn === 'store') await importKeys(file, around);
     // Given the flags it would relaunch itself with, it does not: a sampling signal (SIGPROF) ends the new process now and then.
     const sampling = [...launch.flags, '--cpu-prof', `--cpu-prof-dir=${folder}`, '--cpu-prof-interval=500'];
-    const gateway = await start({
-      command: process.execPath,
-      args: [...sampling, join(root, 'src/main.ts'), 'serve', '--config', file],
+    const gateway = await startGateway(variant, around, {
+      pin: cores.subject,
+      flags: sampling,
       env: launch.environment,
-      cores: cores.subject,
-      port: ports.listen,
-      log: join(folder, 'gateway.log'),
-      cwd: folder,
     });
     const where = { port: gateway.port, cores: cores.load, folder };
     await runLoad(load, { ...where, seconds: warmSeconds });

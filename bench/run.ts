@@ -2,17 +2,17 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { findLine, gatehouse } from './bar.ts';
-import { CannotRun, orUnavailable } from './cannot-run.ts';
+import { orUnavailable } from './cannot-run.ts';
 import { drawChart } from './chart.ts';
 import { countOf, orUsage } from './flags.ts';
 import { installPeers } from './install-peers.ts';
 import type { Line } from './line.ts';
-import { here, whyNotHere } from './machine.ts';
+import { here } from './machine.ts';
 import { measure, secondsOf, warmSeconds, type LeftOut, type Pace } from './measure.ts';
 import { printBar, printLeftOut, printPage, printScenario } from './report.ts';
 import { makeRunFolder } from './run-folder.ts';
 import { scenarios, type Scenario } from './scenarios.ts';
-import { subjects, whyNoGateway } from './subjects.ts';
+import { needGateway, subjects } from './subjects.ts';
 
 const help = `npm run bench -- [--quick] [--only name]… [--subject name]… [--rounds n] [--seconds n]
 
@@ -80,8 +80,7 @@ async function bench(): Promise<number> {
     process.stderr.write('Nothing to measure: none of these scenarios has such a subject.\n');
     return 64;
   }
-  const whyNot = whyNotHere() ?? whyNoGateway();
-  if (whyNot !== undefined) throw new CannotRun(whyNot);
+  needGateway();
   if (!installPeers()) return 69;
   const folder = makeRunFolder();
   const lines: Line[] = [];

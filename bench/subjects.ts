@@ -5,7 +5,7 @@ import { freePort } from '../test/helpers/free-port.ts';
 import { CannotRun } from './cannot-run.ts';
 import { gatewayYaml, type Variant } from './gateway-yaml.ts';
 import { importKeys } from './import-keys.ts';
-import { adviceFor, cores, findLua, findProgram, here, root } from './machine.ts';
+import { adviceFor, cores, findLua, findProgram, here, root, whyNotHere } from './machine.ts';
 import { nginxLua, nginxProxy } from './nginx.ts';
 import { start, type Started } from './processes.ts';
 import type { Surroundings } from './surroundings.ts';
@@ -76,35 +76,53 @@ export const subjects: readonly Subject[] = [
 ];
 
 function gateway(name: string, about: string, over: Partial<Variant>, pin: string = cores.subject): Subject {
-  const variant: Variant = { ...base, ...over };
   return {
     name,
     about,
     kind: 'gateway',
     warmsUp: true,
-    start: async (around) => {
-      if (variant.store === 'redis') need('redis-server');
-      const ports = { listen: await freePort(), admin: await freePort() };
-      const file = join(around.folder, `${name.replaceAll(' ', '-')}.yaml`);
-      writeFileSync(file, gatewayYaml(variant, ports, around));
-      checkConfig(file);
-      if (variant.keysIn === 'store') await importKeys(file, around);
-      return await start({
-        command: process.execPath,
-        args: [main, 'serve', '--config', file],
-        cores: pin,
-        port: ports.listen,
-        log: `${file}.log`,
-        cwd: around.folder,
-      });
-    },
+    start: (around) => startGateway({ ...base, ...over }, around, { pin }),
   };
 }
 
-/** Why the gateway of this checkout does not run at all; undefined when it does. */
-export function whyNoGateway(): string | undefined {
+interface GatewayOptions {
+  /** The cores that it may use. */
+  readonly pin: string;
+  /** For Node. */
+  readonly flags?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** Starts the gateway of this checkout, with the keys where the variant has them. */
+export async function startGateway(
+  variant: Variant,
+  around: Surroundings,
+  { pin, flags = [], env = {} }: GatewayOptions,
+): Promise<Started> {
+  if (variant.store === 'redis') need('redis-server');
+  const ports = { listen: await freePort(), admin: await freePort() };
+  const file = join(around.folder, `gateway-${ports.listen}.yaml`);
+  writeFileSync(file, gatewayYaml(variant, ports, around));
+  checkConfig(file);
+  if (variant.keysIn === 'store') await importKeys(file, around);
+  return await start({
+    command: process.execPath,
+    args: [...flags, main, 'serve', '--config', file],
+    env,
+    cores: pin,
+    port: ports.listen,
+    log: `${file}.log`,
+    cwd: around.folder,
+  });
+}
+
+/** Throws where nothing can be measured, or the gateway of this checkout does not run at all. */
+export function needGateway(): void {
+  const whyNot = whyNotHere();
+  if (whyNot !== undefined) throw new CannotRun(whyNot);
   const { status, stderr } = spawnSync(process.execPath, [main, '--version'], { encoding: 'utf8' });
-  return status === 0 ? undefined : `The gateway does not start here; after \`npm ci\` it should.\n${stderr}`;
+  if (status !== 0)
+    throw new CannotRun(`The gateway does not start here; after \`npm ci\` it should.\n${stderr}`);
 }
 
 /** A checkout that does not know an option yet leaves out the lines that need it. */
