@@ -7,7 +7,7 @@ import { choiceOf, countOf, orUsage } from './flags.ts';
 import { runLoad } from './load.ts';
 import { cores, findProgram, here, root } from './machine.ts';
 import { warmSeconds } from './measure.ts';
-import { byFunction, byPackage, readProfile, type Share } from './read-profile.ts';
+import { readProfile, sharesBy, type Share } from './read-profile.ts';
 import { makeRunFolder } from './run-folder.ts';
 import { keysOf, scenarios, type Scenario } from './scenarios.ts';
 import { needGateway, startGateway } from './subjects.ts';
@@ -93,8 +93,8 @@ async function profile(scene: Scenario): Promise<number> {
     process.stdout.write(
       `${rate} requests/s while sampled, ${seen.errors} errors, ${taken.busyMs.toFixed(0)} ms busy\n\n`,
     );
-    process.stdout.write(print('by package', byPackage(taken), 30));
-    process.stdout.write(print('by function', byFunction(taken), flags.top));
+    process.stdout.write(print('by package', sharesBy('package', taken), 30));
+    process.stdout.write(print('by function', sharesBy('name', taken), flags.top));
     process.stdout.write(`Kept as ${kept}.\n`);
     return 0;
   } finally {

@@ -64,23 +64,10 @@ export function readProfile(text: string, root: string, { fromUs, toUs }: Stretc
   return { busyMs: functions.reduce((sum, { selfMs }) => sum + selfMs, 0), functions };
 }
 
-export function byPackage({ functions, busyMs }: Profile): readonly Share[] {
-  return shares(
-    functions.map((one) => [one.package, one.selfMs]),
-    busyMs,
-  );
-}
-
-export function byFunction({ functions, busyMs }: Profile): readonly Share[] {
-  return shares(
-    functions.map((one) => [one.name, one.selfMs]),
-    busyMs,
-  );
-}
-
-function shares(times: readonly (readonly [name: string, ms: number])[], busyMs: number): readonly Share[] {
+/** What took how long, the longest first. */
+export function sharesBy(what: 'package' | 'name', { functions, busyMs }: Profile): readonly Share[] {
   const sums = new Map<string, number>();
-  for (const [name, ms] of times) sums.set(name, (sums.get(name) ?? 0) + ms);
+  for (const one of functions) sums.set(one[what], (sums.get(one[what]) ?? 0) + one.selfMs);
   return [...sums]
     .map(([name, selfMs]) => ({ name, selfMs, part: selfMs / busyMs }))
     .toSorted((a, b) => b.selfMs - a.selfMs);
