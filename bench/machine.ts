@@ -3,6 +3,7 @@ import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
 import { availableParallelism, cpus } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { CannotRun } from './cannot-run.ts';
 
 /** The checkout, and this folder in it. */
 export const root = fileURLToPath(new URL('..', import.meta.url));
@@ -78,6 +79,13 @@ const packages: Readonly<Record<string, string>> = {
 export function findProgram(name: string): string | undefined {
   const folders = [...(process.env['PATH'] ?? '').split(':'), '/usr/sbin', '/usr/local/sbin'];
   return folders.map((folder) => join(folder, name)).find(isProgram);
+}
+
+/** The path of a program that something cannot do without. */
+export function need(name: string): string {
+  const path = findProgram(name);
+  if (path === undefined) throw new CannotRun(`${name} is not installed; ${adviceFor(name)}`);
+  return path;
 }
 
 /** How a program gets onto the machine. */

@@ -5,10 +5,10 @@ import { freePort } from '../test/helpers/free-port.ts';
 import { CannotRun } from './cannot-run.ts';
 import { gatewayYaml, type Variant } from './gateway-yaml.ts';
 import { importKeys } from './import-keys.ts';
-import { adviceFor, cores, findLua, findProgram, here, root, whyNotHere } from './machine.ts';
+import { adviceFor, cores, findLua, here, need, root, whyNotHere } from './machine.ts';
 import { nginxLua, nginxProxy } from './nginx.ts';
 import { start, type Started } from './processes.ts';
-import type { Surroundings } from './surroundings.ts';
+import { startNginx, startPeer, type Surroundings } from './surroundings.ts';
 
 /** Something that is measured. */
 export interface Subject {
@@ -34,7 +34,7 @@ export const subjects: readonly Subject[] = [
     warmsUp: false,
     start: async ({ upstream }) => ({ ...upstream, pid: 0, stop: async () => undefined }),
   },
-  { name: 'nginx', about: 'nginx, one worker', kind: 'passthrough', warmsUp: false, start: startNginx },
+  { name: 'nginx', about: 'nginx, one worker', kind: 'passthrough', warmsUp: false, start: startProxy },
   {
     name: 'haproxy',
     about: 'haproxy, one thread',
@@ -143,30 +143,20 @@ function node(name: string, file: string, about: string, kind: Subject['kind']):
     warmsUp: true,
     start: async ({ folder, keys, upstream, sink, redis }) => {
       if (kind === 'peer') need('redis-server');
-      const port = await freePort();
-      return await start({
-        command: process.execPath,
-        args: [join(here, 'peers', `${file}.js`)],
-        cores: cores.subject,
-        port,
-        log: join(folder, `${file}.log`),
-        env: {
-          NODE_ENV: 'production',
-          BENCH_PORT: String(port),
-          BENCH_UPSTREAM: `http://127.0.0.1:${upstream.port}`,
-          BENCH_SINK: `http://127.0.0.1:${sink.port}`,
-          BENCH_REDIS_PORT: String(redis?.port ?? 0),
-          BENCH_KEYS: String(keys),
-        },
+      return await startPeer(file, folder, cores.subject, {
+        NODE_ENV: 'production',
+        BENCH_UPSTREAM: `http://127.0.0.1:${upstream.port}`,
+        BENCH_SINK: `http://127.0.0.1:${sink.port}`,
+        BENCH_REDIS_PORT: String(redis?.port ?? 0),
+        BENCH_KEYS: String(keys),
       });
     },
   };
 }
 
-async function startNginx({ folder, upstream, sink }: Surroundings): Promise<Started> {
-  const port = await freePort();
+function startProxy({ folder, upstream, sink }: Surroundings): Promise<Started> {
   const urls = { upstream: `127.0.0.1:${upstream.port}`, sink: `127.0.0.1:${sink.port}` };
-  return await startWith('nginx', { folder, port, page: nginxProxy(port, folder, urls) });
+  return startNginx(folder, cores.subject, (port) => nginxProxy(port, folder, urls));
 }
 
 async function startLua({ folder, upstream, sink, keys, redis }: Surroundings): Promise<Started> {
@@ -174,19 +164,19 @@ async function startLua({ folder, upstream, sink, keys, redis }: Surroundings): 
   need('nginx');
   const modules = findLua();
   if (modules === undefined) throw new CannotRun(`nginx has no Lua here; ${adviceFor('nginx')}`);
-  const port = await freePort();
-  const page = nginxLua(port, folder, {
+  const gate = {
     modules,
     folder: join(here, 'peers'),
     redisPort: redis?.port ?? 0,
     keys,
     upstream: `127.0.0.1:${upstream.port}`,
     sink: `127.0.0.1:${sink.port}`,
-  });
-  return await startWith('nginx', { folder, port, page });
+  };
+  return await startNginx(folder, cores.subject, (port) => nginxLua(port, folder, gate));
 }
 
 async function startHaproxy({ folder, upstream }: Surroundings): Promise<Started> {
+  const command = need('haproxy');
   const port = await freePort();
   const page = `
 global
@@ -203,26 +193,7 @@ listen pass
   bind 127.0.0.1:${port}
   server upstream 127.0.0.1:${upstream.port}
 `;
-  return await startWith('haproxy', { folder, port, page });
-}
-
-interface Configured {
-  readonly folder: string;
-  readonly port: number;
-  readonly page: string;
-}
-
-async function startWith(name: 'nginx' | 'haproxy', { folder, port, page }: Configured): Promise<Started> {
-  const command = need(name);
-  const file = join(folder, `${name}-${port}.conf`);
+  const file = join(folder, 'haproxy.conf');
   writeFileSync(file, page);
-  const args = name === 'nginx' ? ['-p', folder, '-c', file, '-e', 'stderr'] : ['-f', file];
-  return await start({ command, args, cores: cores.subject, port, log: `${file}.log` });
-}
-
-/** The path of a program that something cannot do without. */
-export function need(name: string): string {
-  const path = findProgram(name);
-  if (path === undefined) throw new CannotRun(`${name} is not installed; ${adviceFor(name)}`);
-  return path;
+  return await start({ command, args: ['-f', file], cores: cores.subject, port, log: `${file}.log` });
 }

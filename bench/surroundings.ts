@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort } from '../test/helpers/free-port.ts';
-import { cores, findProgram, here } from './machine.ts';
+import { cores, findProgram, here, need } from './machine.ts';
 import { nginxUpstream } from './nginx.ts';
 import { start, type Started } from './processes.ts';
 
@@ -19,8 +19,8 @@ export interface Surroundings {
 /** Starts upstreams and an empty Redis on the core of the load. */
 export async function openSurroundings(folder: string, keys: number): Promise<Surroundings> {
   mkdirSync(folder, { recursive: true });
-  const sink = await startNode('upstream', folder);
-  const upstream = findProgram('nginx') === undefined ? sink : await startNginx(folder);
+  const sink = await startPeer('upstream', folder, cores.load, {});
+  const upstream = findProgram('nginx') === undefined ? sink : await startUpstream(folder);
   return { folder, keys, upstream, sink, redis: await startRedis(folder) };
 }
 
@@ -28,29 +28,44 @@ export async function closeSurroundings({ upstream, sink, redis }: Surroundings)
   await Promise.all([upstream.stop(), sink.stop(), redis?.stop()]);
 }
 
-async function startNode(name: string, folder: string): Promise<Started> {
+async function startUpstream(folder: string): Promise<Started> {
+  writeFileSync(join(folder, 'big'), Buffer.alloc(1024 * 1024, 'x'));
+  return await startNginx(folder, cores.load, (port) => nginxUpstream(port, folder));
+}
+
+/** Starts one of the programs in `peers`. */
+export async function startPeer(
+  name: string,
+  folder: string,
+  pin: string,
+  env: Readonly<Record<string, string>>,
+): Promise<Started> {
   const port = await freePort();
   return await start({
     command: process.execPath,
     args: [join(here, 'peers', `${name}.js`)],
-    cores: cores.load,
+    cores: pin,
     port,
     log: join(folder, `${name}.log`),
-    env: { BENCH_PORT: String(port) },
+    env: { BENCH_PORT: String(port), ...env },
   });
 }
 
-async function startNginx(folder: string): Promise<Started> {
+/** Starts an nginx with a configuration for the port that it gets. */
+export async function startNginx(
+  folder: string,
+  pin: string,
+  configure: (port: number) => string,
+): Promise<Started> {
   const port = await freePort();
-  writeFileSync(join(folder, 'big'), Buffer.alloc(1024 * 1024, 'x'));
-  const file = join(folder, 'upstream.conf');
-  writeFileSync(file, nginxUpstream(port, folder));
+  const file = join(folder, `nginx-${port}.conf`);
+  writeFileSync(file, configure(port));
   return await start({
-    command: findProgram('nginx') ?? 'nginx',
+    command: need('nginx'),
     args: ['-p', folder, '-c', file, '-e', 'stderr'],
-    cores: cores.load,
+    cores: pin,
     port,
-    log: join(folder, 'upstream-nginx.log'),
+    log: `${file}.log`,
   });
 }
 
