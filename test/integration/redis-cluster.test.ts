@@ -10,7 +10,7 @@ import type { Cluster } from 'ioredis';
 import type { RedisAddress } from '../../src/config/config.ts';
 import { parseStoreAddress } from '../../src/config/parse-store-address.ts';
 import type { DrawOrder } from '../../src/stores/ledger.ts';
-import { createClient } from '../../src/stores/redis/client.ts';
+import { createClient, firstConnection } from '../../src/stores/redis/client.ts';
 import { createLink } from '../../src/stores/redis/link.ts';
 import { nameKeys } from '../../src/stores/redis/names.ts';
 import { slotOf } from '../../src/stores/redis/slot.ts';
@@ -152,7 +152,7 @@ async function askFirstNode(t: TestContext) {
   const client = createClient(parseStoreAddress(freshUrl()) as RedisAddress, terms) as Cluster;
   const link = createLink(client, { deadlineMs: terms.deadlineMs, where: 'here' });
   t.after(() => link.close());
-  await link.ready(10_000);
+  await firstConnection(client, 10_000);
   const [server, other] = cluster.nodes as readonly [RedisServer, RedisServer];
   const node = client.nodes().find(({ options }) => options.port === server.port);
   const key = nameKeys('', keyOn(0)).places();

@@ -12,6 +12,7 @@ import { Concurrency } from '../../src/quota/concurrency.ts';
 import { Quotas } from '../../src/quota/quotas.ts';
 import { feedEntriesMax, type KeyEvent } from '../../src/stores/key-store.ts';
 import { StoreUnavailable, type DrawOrder, type Ledger } from '../../src/stores/ledger.ts';
+import { firstConnection } from '../../src/stores/redis/client.ts';
 import { createLink } from '../../src/stores/redis/link.ts';
 import { nameKeys } from '../../src/stores/redis/names.ts';
 import { systemClock, type Clock } from '../../src/waiting/clock.ts';
@@ -658,7 +659,7 @@ test('the calls of one turn leave in one write', async (t) => {
   const client = new Redis((await startRedisServer(t)).port, '127.0.0.1');
   const link = createLink(client, { deadlineMs: 10_000, where: 'here' });
   t.after(() => link.close());
-  await link.ready(10_000);
+  await firstConnection(client, 10_000);
   const before = client.stream.bytesWritten - client.stream.writableLength;
   const answers = Array.from({ length: 3 }, () => link.ask((redis) => redis.ping()));
   assert.equal(client.stream.bytesWritten - client.stream.writableLength, before, 'nothing has left yet');
@@ -884,7 +885,7 @@ test('a call that cannot even be sent fails like any other, and ends no process'
   const client = new Redis(await startFake(t, greet), '127.0.0.1');
   const link = createLink(client, { deadlineMs: 10_000, where: 'here' });
   t.after(() => link.close());
-  await link.ready(10_000);
+  await firstConnection(client, 10_000);
   await failureOf(link.ask(sendNothing));
   await failureOf(link.send('key', sendNothing));
 });

@@ -149,6 +149,30 @@ function leaveReplica(): (error: Error) => false | 1 {
   };
 }
 
+/** Resolves when connected, or when a first attempt has failed; connecting goes on either way. */
+export async function firstConnection(client: Client, withinMs: number): Promise<void> {
+  const latest = performance.now() + withinMs;
+  await connected(client, withinMs);
+  if (!(client instanceof Cluster)) return;
+  const masters = client.nodes('master');
+  await Promise.all(masters.map((node) => connected(node, Math.max(1, latest - performance.now()))));
+}
+
+/** Also resolves when a first attempt has failed, or when time is up. */
+function connected(client: Client, withinMs: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  if (client.status === 'ready') return Promise.resolve();
+  const timer = setTimeout(settle, withinMs);
+  // The first error says all that is known for now: the client tries again in the background.
+  client.once('ready', settle).once('error', settle);
+  return promise;
+
+  function settle(): void {
+    clearTimeout(timer);
+    resolve();
+  }
+}
+
 /**
  * Sends everything of this turn of the event loop in one write. The pipelines that ioredis makes by itself would do that too, but
  * it sends none until all answers to the last have come (6.0.0): each call would wait for nearly two round trips, and one slow

@@ -1,4 +1,3 @@
-import type { Cluster } from 'ioredis';
 import { systemClock } from '../../waiting/clock.ts';
 import { turnsFor, WaitingRoom } from '../../waiting/waiting-room.ts';
 import type { Breaker } from './breaker.ts';
@@ -18,8 +17,6 @@ export interface Link {
   ): Promise<unknown>;
   /** Sends plain commands about one key. */
   send<T>(key: string, command: Command<T>): Promise<T>;
-  /** Resolves when connected, or when a first attempt has failed; connecting goes on either way. */
-  ready(withinMs: number): Promise<void>;
   /** Asks Redis itself, bypassing the breaker, for callers that ask rarely and must know how it is now. */
   ask<T>(command: Command<T>): Promise<T>;
   close(): void;
@@ -119,34 +116,10 @@ export function createLink(client: Client, { deadlineMs, where }: LinkOptions): 
   return {
     send: (key, command) => send(command, health.breakerOf(key)),
     run,
-    ready: (withinMs) => becomeReady(client, withinMs),
     ask: (command) => send(command, undefined),
     close() {
       sendGathered();
       client.disconnect();
     },
   };
-}
-
-async function becomeReady(client: Client, withinMs: number): Promise<void> {
-  const latest = performance.now() + withinMs;
-  await connected(client, withinMs);
-  if (!client.isCluster) return;
-  const masters = (client as Cluster).nodes('master');
-  await Promise.all(masters.map((node) => connected(node, Math.max(1, latest - performance.now()))));
-}
-
-/** Also resolves when a first attempt has failed, or when time is up. */
-function connected(client: Client, withinMs: number): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  if (client.status === 'ready') return Promise.resolve();
-  const timer = setTimeout(settle, withinMs);
-  // The first error says all that is known for now: the client tries again in the background.
-  client.once('ready', settle).once('error', settle);
-  return promise;
-
-  function settle(): void {
-    clearTimeout(timer);
-    resolve();
-  }
 }

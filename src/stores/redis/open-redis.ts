@@ -2,7 +2,7 @@ import type { RedisAddress } from '../../config/config.ts';
 import { printServers } from '../../config/print-store.ts';
 import type { Store, StoreOptions } from '../store.ts';
 import { trustFor } from './authorities.ts';
-import { createClient, createListener, followSentinels } from './client.ts';
+import { createClient, createListener, firstConnection, followSentinels } from './client.ts';
 import { callOf } from './command.ts';
 import { createRedisKeys } from './keys.ts';
 import { createRedisLedger } from './ledger.ts';
@@ -27,7 +27,7 @@ export async function openRedis(
   client.on('evicting', onChange(onEvicting));
   const unfollow = followSentinels(address, terms, client);
   // A longer deadline for calls gives connecting longer too.
-  await link.ready(Math.max(firstConnectionMs, deadlineMs));
+  await firstConnection(client, Math.max(firstConnectionMs, deadlineMs));
   return {
     keys: createRedisKeys(link, {
       prefix: address.prefix,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { test } from 'node:test';
-import type { Client } from '../../../src/stores/redis/client.ts';
+import { firstConnection, type Client } from '../../../src/stores/redis/client.ts';
 import { callOf } from '../../../src/stores/redis/command.ts';
 import { createRedisKeys } from '../../../src/stores/redis/keys.ts';
 import { createRedisLedger } from '../../../src/stores/redis/ledger.ts';
@@ -81,7 +81,7 @@ test('nobody waits for a connection that is made, or of which the first attempt 
     ['connecting', 'error'],
   ] as const) {
     const client = standIn({ status });
-    const ready = createLink(client, { deadlineMs: 1000, where: 'here' }).ready(5_000);
+    const ready = firstConnection(client, 5_000);
     client.emit(event, new Error('connect'));
     assert.equal(timers(), before, event);
     await ready;
@@ -180,7 +180,7 @@ test('an answer that is not one for each of those who asked is none for any of t
 /** A link by which every call has the same answer. */
 function tells(answer: unknown): Link {
   const tell = async (): Promise<never> => answer as never;
-  return { run: tell, send: tell, ask: tell, ready: tell, close: () => undefined };
+  return { run: tell, send: tell, ask: tell, close: () => undefined };
 }
 
 test('an answer in which one number is none, or is missing, is no answer', async () => {
