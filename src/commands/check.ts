@@ -10,15 +10,15 @@ import { counted } from '../config/wording.ts';
 import { exitCodes } from './exit-codes.ts';
 import { alignRows, paint } from './terminal.ts';
 
-interface CheckOptions {
-  readonly file: string;
+/** As far as it is used here. */
+interface Process {
   readonly env: NodeJS.ProcessEnv;
   readonly stdout: NodeJS.WritableStream;
   readonly stderr: NodeJS.WritableStream;
 }
 
 /** Prints what the configuration does, or everything wrong with it. Returns the exit code. */
-export function check({ file, env, stdout, stderr }: CheckOptions): number {
+export function check(file: string, { env, stdout, stderr }: Process): number {
   try {
     stdout.write(summary(loadConfig(file, env), stdout));
     return exitCodes.ok;

@@ -50,12 +50,7 @@ export async function runCommand(): Promise<void> {
     .addHelpText('after', '\nExample:\n  $ gatehouse check --config config/gateway.yaml && echo fine')
     .action(async ({ config }: { config: string }) => {
       const { check } = await import('./check.ts');
-      process.exitCode = check({
-        file: config,
-        env: process.env,
-        stdout: process.stdout,
-        stderr: process.stderr,
-      });
+      process.exitCode = check(config, process);
     });
 
   addUsage(program);

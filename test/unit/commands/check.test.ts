@@ -16,7 +16,7 @@ function run(file: string, env: NodeJS.ProcessEnv = {}) {
         done();
       },
     });
-  return { code: check({ file, env, stdout: into('stdout'), stderr: into('stderr') }), ...written };
+  return { code: check(file, { env, stdout: into('stdout'), stderr: into('stderr') }), ...written };
 }
 
 test('the example is in order, and its summary fits a screen without the key', () => {
