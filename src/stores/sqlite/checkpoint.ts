@@ -1,6 +1,7 @@
 import type { Stats } from 'node:fs';
 import { Worker } from 'node:worker_threads';
-import { existing, SQLITE_BUSY } from './database.ts';
+import { existing } from './database.ts';
+import { SQLITE_BUSY } from './failures.ts';
 
 /** Copies the write-ahead log back into the file now and then. */
 export interface Checkpointer {

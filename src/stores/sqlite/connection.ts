@@ -6,16 +6,13 @@ import { prepareCalls, type Calls } from './calls.ts';
 import { logBytesUncopied } from './checkpoint.ts';
 import {
   createDatabase,
-  describeFailure,
-  isBusy,
-  isOfTheFile,
   logOf,
-  mayLackRoom,
   openDatabase,
   prepareIdentity,
   refuseSecondName,
   type Opening,
 } from './database.ts';
+import { describeFailure, isBusy, isOfTheFile, mayLackRoom } from './failures.ts';
 import type { Outcome } from './transact.ts';
 
 /** The open file, opened again after it has failed. */

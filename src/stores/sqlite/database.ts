@@ -3,7 +3,8 @@ import { basename, dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { codeOf } from '../../content/error-code.ts';
-import { StoreUnavailable, Unreadable } from '../ledger.ts';
+import { StoreUnavailable } from '../ledger.ts';
+import { describeFailure, isBusy } from './failures.ts';
 import { migrations } from './migrations.ts';
 import { noRoomLeft, refuseFull } from './refuse-full.ts';
 import { refuseReadOnly } from './refuse-read-only.ts';
@@ -11,10 +12,6 @@ import { transact } from './transact.ts';
 
 /** 'Gate' in ASCII: tells our files from those of other programs. */
 const applicationId = 0x47_61_74_65;
-export const SQLITE_BUSY = 5;
-const SQLITE_FULL = 13;
-const SQLITE_IOERR_WRITE = 778;
-const SQLITE_NOTADB = 26;
 
 /** How long opening may wait, before the gateway serves, for other processes that open or migrate the same file. */
 const openTimeoutMs = 5000;
@@ -141,54 +138,6 @@ export function prepareIdentity(database: DatabaseSync): () => string {
 /** Writes into the first page that the file is ours. Repeated, it changes nothing but is still written. */
 export function markAsOurs(database: DatabaseSync): void {
   database.exec(`PRAGMA application_id = ${applicationId}`);
-}
-
-/** True when another connection holds the lock that the call needed; nothing was changed then. */
-export function isBusy(error: unknown): boolean {
-  // The low byte is the primary code; BUSY_SNAPSHOT and BUSY_RECOVERY are extensions of it.
-  return isSqliteError(error) && (error.errcode & 0xff) === SQLITE_BUSY;
-}
-
-/**
- * True when there may be no room for what was to be written. Nothing was. SQLite calls only ENOSPC a full disk: where a quota of the
- * disk is used up, or a file may not be longer, a write has failed.
- */
-export function mayLackRoom(error: unknown): boolean {
-  return isFull(error) || (isSqliteError(error) && error.errcode === SQLITE_IOERR_WRITE);
-}
-
-/** True when the file or its disk may be at fault, so that opening it again may help. */
-export function isOfTheFile(error: unknown): boolean {
-  return isSqliteError(error) && !isFull(error);
-}
-
-function isFull(error: unknown): boolean {
-  return isSqliteError(error) && (error.errcode & 0xff) === SQLITE_FULL;
-}
-
-/** Turns what SQLite throws into a `StoreUnavailable`. Its messages name tables and paths, never values. */
-export function describeFailure(error: unknown, what: string): StoreUnavailable {
-  if (error instanceof StoreUnavailable) return error;
-  if (isOutOfRange(error)) return new Unreadable(`${what}: it holds a number that cannot be counted exactly`);
-  if (isSqliteError(error) && error.errcode === SQLITE_NOTADB) {
-    return new StoreUnavailable(`${what}: it is not a SQLite database`, { mayHaveHappened: false });
-  }
-  const reason = isSqliteError(error) ? error.errstr : error instanceof Error ? error.message : 'unknown';
-  return new StoreUnavailable(`${what}: ${reason}`, { mayHaveHappened: false });
-}
-
-/** What `node:sqlite` says about an integer beyond 2^53, which nothing here writes. */
-function isOutOfRange(error: unknown): boolean {
-  return error instanceof RangeError && codeOf(error) === 'ERR_OUT_OF_RANGE';
-}
-
-interface SqliteError extends Error {
-  readonly errcode: number;
-  readonly errstr: string;
-}
-
-function isSqliteError(error: unknown): error is SqliteError {
-  return error instanceof Error && 'errcode' in error && 'errstr' in error;
 }
 
 function createFile(path: string): boolean {
