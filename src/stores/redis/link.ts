@@ -2,7 +2,7 @@ import { systemClock } from '../../waiting/clock.ts';
 import { turnsFor, WaitingRoom } from '../../waiting/waiting-room.ts';
 import type { Breaker } from './breaker.ts';
 import { sendAtOnce, sendTogether, type Client } from './client.ts';
-import { callOf, type Command } from './command.ts';
+import { callOf, type Command, type Words } from './command.ts';
 import { type Call, Health } from './health.ts';
 import { Runs } from './runs.ts';
 import type { Script, SharedScript } from './scripts.ts';
@@ -10,11 +10,7 @@ import type { Script, SharedScript } from './scripts.ts';
 /** The way to Redis: every call answers within the deadline or rejects with `StoreUnavailable`. */
 export interface Link {
   /** Runs a script. The first key decides where. Callers of the same script in one turn of the event loop share calls. */
-  run(
-    script: Script | SharedScript,
-    keys: readonly string[],
-    args: readonly (string | number)[],
-  ): Promise<unknown>;
+  run(script: Script | SharedScript, keys: readonly string[], args: Words): Promise<unknown>;
   /** Sends plain commands about one key. */
   send<T>(key: string, command: Command<T>): Promise<T>;
   /** Asks Redis itself, bypassing the breaker, for callers that ask rarely and must know how it is now. */
@@ -44,11 +40,7 @@ export function createLink(client: Client, { deadlineMs, where }: LinkOptions): 
   /** In a cluster the keys of two callers may be in two places. Some clusters look like one server from here. */
   let isOnePlace = !client.isCluster;
 
-  function run(
-    script: Script | SharedScript,
-    keys: readonly string[],
-    args: readonly (string | number)[],
-  ): Promise<unknown> {
+  function run(script: Script | SharedScript, keys: readonly string[], args: Words): Promise<unknown> {
     const breaker = health.breakerOf(keys[0] ?? '');
     if (!isOnePlace || !('many' in script)) return send(callOf(script, keys, args), breaker);
     const whyNot = health.whyNotAsk(breaker);

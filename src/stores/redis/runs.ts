@@ -1,11 +1,9 @@
 import type { Breaker } from './breaker.ts';
 import type { Client } from './client.ts';
-import { callOf, type Command } from './command.ts';
+import { callOf, type Command, type Words } from './command.ts';
 import { notUnderstood, wantsOneSlot } from './failures.ts';
 import type { Call } from './health.ts';
 import type { Script, SharedScript } from './scripts.ts';
-
-type Words = readonly (string | number)[];
 
 /** One caller of the script. */
 interface Run {
