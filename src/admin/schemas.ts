@@ -68,23 +68,25 @@ const usageProperties: Readonly<Record<keyof KeyUsage, Schema>> = {
   },
 };
 
+const verdictReasons: Readonly<Record<RequestVerdict['reason'], true>> = {
+  good: true,
+  missing: true,
+  mistyped: true,
+  unknown: true,
+  wrong_network: true,
+  plan_unknown: true,
+  revoked: true,
+  disabled: true,
+  not_yet_valid: true,
+  expired: true,
+  secret_expired: true,
+};
+
 const verdictProperties: Readonly<Record<keyof RequestVerdict, Schema>> = {
   valid: { type: 'boolean' },
   reason: {
     type: 'string',
-    enum: [
-      'good',
-      'missing',
-      'mistyped',
-      'unknown',
-      'wrong_network',
-      'plan_unknown',
-      'revoked',
-      'disabled',
-      'not_yet_valid',
-      'expired',
-      'secret_expired',
-    ],
+    enum: Object.keys(verdictReasons),
   },
   refusal: {
     description: 'The refusal code that a caller would get; null when the request would go on.',
