@@ -41,7 +41,8 @@ export function createJourney(by: Provisions): Travel {
     let leave: (() => void) | undefined;
     try {
       leave = by.connections.enter(req, res); //                        503
-      const turn = by.connections.turn(req, res);
+      const connection = by.connections.of(req.socket);
+      const turn = connection?.turn(res);
       if (turn !== undefined) await turn; //                            499 503
       // Requests that came together take each stage together; one that is alone waits for nobody.
       if (by.connections.inFlight > 1) await allIsRead();
@@ -87,7 +88,7 @@ export function createJourney(by: Provisions): Travel {
         } finally {
           released = body.release();
         }
-        const wayOut = by.connections.wayOut(req, res);
+        const wayOut = connection?.wayOut(res);
         if (wayOut !== undefined) await wayOut;
       } finally {
         settle(grant, visit);

@@ -63,7 +63,10 @@ export class Connection {
     if (at !== -1) this.#inFlight.splice(at, 1);
   }
 
-  /** Waits until what came before the last request has been answered, unless all may be worked on side by side. */
+  /**
+   * Waits until what came before the last request has been answered, unless all may be worked on side by side. Nearly always there
+   * is nothing to wait for.
+   */
   turn(res: ServerResponse): Promise<void> | undefined {
     const ahead = this.#inFlight.at(-2);
     return ahead === undefined || this.#inFlight.every(mayOverlap) ? undefined : after(ahead, res);

@@ -82,16 +82,6 @@ export class Connections {
     return this.#leave;
   }
 
-  /** Waits until a request may be worked on, on its connection. Nearly always there is nothing to wait for. */
-  turn(req: IncomingMessage, res: ServerResponse): Promise<void> | undefined {
-    return this.#open.get(req.socket)?.turn(res);
-  }
-
-  /** Waits until an answer that is queued after others on its connection is out, or lost with them. */
-  wayOut(req: IncomingMessage, res: ServerResponse): Promise<void> | undefined {
-    return this.#open.get(req.socket)?.wayOut(res);
-  }
-
   /** What is known of the connection on this socket, while it is open. */
   of(socket: Socket): Connection | undefined {
     return this.#open.get(socket);
