@@ -32,25 +32,24 @@ export interface GrantOffice {
   readonly costMax: number;
 }
 
-/** What was reserved for a request. */
+/** What has been reserved for a request so far. */
 export interface Reserved {
-  readonly charge: Charge;
-  readonly hold: Hold | undefined;
-  readonly place: Place | undefined;
-  readonly rate: RateReading | undefined;
+  place: Place | undefined;
+  rate: RateReading | undefined;
+  hold: Hold | undefined;
   /** A limit could not be asked, and the plan lets requests through. */
-  readonly unasked: boolean;
+  unasked: boolean;
 }
 
 /** Permission for one request: its place, its cell and its units. */
 export class Grant {
   readonly kind = 'grant';
   readonly #office: GrantOffice;
-  readonly #reserved: Reserved;
+  readonly #reserved: Readonly<Reserved>;
   #cost: number;
   #settled = false;
 
-  constructor(office: GrantOffice, reserved: Reserved) {
+  constructor(office: GrantOffice, reserved: Readonly<Reserved>) {
     this.#office = office;
     this.#reserved = reserved;
     this.#cost = reserved.hold?.units ?? 0;
@@ -89,8 +88,9 @@ export class Grant {
   settle(outcome: Outcome): void {
     if (this.#settled) return;
     this.#settled = true;
-    const { hold, charge } = this.#reserved;
-    if (hold !== undefined) this.#office.leases.settle(hold, isCharged(charge, outcome) ? this.#cost : 0);
+    const { hold } = this.#reserved;
+    if (hold === undefined) return;
+    this.#office.leases.settle(hold, isCharged(hold.lease.plan.charge, outcome) ? this.#cost : 0);
   }
 
   /** The request is over: its place is free. Units that were not settled go back. Only the first call counts. */

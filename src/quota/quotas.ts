@@ -1,8 +1,8 @@
 import type { PlanRule } from '../config/plan-rule.ts';
 import { endOfTime, StoreUnavailable } from '../stores/ledger.ts';
-import { writeLimitHeaders, type RateReading } from './answer-headers.ts';
+import { writeLimitHeaders } from './answer-headers.ts';
 import { Concurrency, type Full, type Place } from './concurrency.ts';
-import { Grant, type GrantOffice } from './grants.ts';
+import { Grant, type GrantOffice, type Reserved } from './grants.ts';
 import type { Cell, TooFast } from './key-rate.ts';
 import type { Denial, Hold, ReserveOrder } from './leases/lease.ts';
 import { type LeaseCounts, Leases } from './leases/leases.ts';
@@ -31,13 +31,9 @@ export interface QuotasOptions extends LedgerAccess {
   readonly costMax: number;
 }
 
-/** What one request has been given so far. */
-interface Draft {
+/** A grant that is not whole yet. */
+interface Draft extends Reserved {
   readonly request: ReserveOrder;
-  place: Place | undefined;
-  rate: RateReading | undefined;
-  hold: Hold | undefined;
-  unasked: boolean;
 }
 
 /** Takes one part of what a request needs into its draft, or refuses it. */
@@ -91,8 +87,7 @@ export class Quotas {
     } catch (error) {
       return this.#fail(draft, error);
     }
-    const { request, hold, place, rate, unasked } = draft;
-    return new Grant(this.#office, { charge: request.plan.charge, hold, place, rate, unasked });
+    return new Grant(this.#office, draft);
   }
 
   async #takeAfter(asked: Promise<QuotaRefusal | undefined>, draft: Draft, next: number): Promise<Decision> {
