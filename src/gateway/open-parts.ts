@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { BodyMemory } from '../bodies/body-memory.ts';
 import type { Config } from '../config/config.ts';
-import { costMax } from '../config/plan-rule.ts';
 import { Connections } from '../door/connections.ts';
 import type { LeaseCounts } from '../quota/leases/leases.ts';
 import { Quotas } from '../quota/quotas.ts';
@@ -111,7 +110,6 @@ function startQuotas(config: Config, { ledger }: Store, { metrics, logger }: Wit
     clock: systemClock,
     holder: randomBytes(9).toString('base64url'),
     deadlineMs: config.storeDeadlineMs,
-    costMax,
     onError: (error) => logger.error({ cause: describeCause(error) }, 'a fault in the quotas'),
   });
   metrics.showLeases(() => quotas.counts);

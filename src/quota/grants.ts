@@ -1,4 +1,4 @@
-import type { Charge } from '../config/plan-rule.ts';
+import { costMax, type Charge } from '../config/plan-rule.ts';
 import type { Clock } from '../waiting/clock.ts';
 import { writeLimitHeaders, type RateReading } from './answer-headers.ts';
 import type { Place } from './concurrency.ts';
@@ -28,8 +28,6 @@ export interface GrantOffice {
   readonly leases: Leases;
   readonly warnings: Warnings;
   readonly clock: Clock;
-  /** The most units that an upstream can make one request cost. */
-  readonly costMax: number;
 }
 
 /** What has been reserved for a request so far. */
@@ -81,7 +79,7 @@ export class Grant {
 
   /** The upstream has said what the request cost. */
   correctCost(units: number): void {
-    this.#cost = Math.min(units, this.#office.costMax);
+    this.#cost = Math.min(units, costMax);
   }
 
   /** Charges the units or gives them back. Only the first call counts. */

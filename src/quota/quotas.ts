@@ -26,11 +26,6 @@ export interface QuotaRefusal {
 
 export type Decision = Grant | QuotaRefusal;
 
-export interface QuotasOptions extends LedgerAccess {
-  /** The most units that an upstream can make one request cost. */
-  readonly costMax: number;
-}
-
 /** A grant that is not whole yet. */
 interface Draft extends Reserved {
   readonly request: ReserveOrder;
@@ -50,9 +45,8 @@ export class Quotas {
     (draft) => this.#takeUnits(draft),
   ];
 
-  constructor(options: QuotasOptions) {
-    const { clock, costMax } = options;
-    this.#office = { leases: new Leases(options), warnings: createWarnings(), clock, costMax };
+  constructor(options: LedgerAccess) {
+    this.#office = { leases: new Leases(options), warnings: createWarnings(), clock: options.clock };
     this.#rates = new Rates(options);
     this.#concurrency = new Concurrency(options);
   }

@@ -51,7 +51,6 @@ export function createQuotaScene(start?: number) {
     clock,
     holder: 'one',
     deadlineMs: 250,
-    costMax: 50,
     onError: (error: unknown) => void problems.push(error),
   };
   return {

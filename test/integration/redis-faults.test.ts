@@ -36,7 +36,6 @@ function quotasOn(ledger: Ledger, deadlineMs: number): Quotas {
     clock: systemClock,
     holder: 'one',
     deadlineMs,
-    costMax: 1,
     onError: (error) => assert.ifError(error),
   });
 }
