@@ -10,7 +10,7 @@ import type { LedgerAccess } from './ledger-access.ts';
 import { readQuotas, secondsUntil, type QuotaReading } from './quota-reading.ts';
 import { Rates } from './rates.ts';
 import type { UsageReading } from './usage-reading.ts';
-import { createWarnings } from './warnings.ts';
+import { Warnings } from './warnings.ts';
 
 /** A request that the limits of its key turn away. A value, because it is an everyday answer. */
 export interface QuotaRefusal {
@@ -46,7 +46,7 @@ export class Quotas {
   ];
 
   constructor(options: LedgerAccess) {
-    this.#office = { leases: new Leases(options), warnings: createWarnings(), clock: options.clock };
+    this.#office = { leases: new Leases(options), warnings: new Warnings(), clock: options.clock };
     this.#rates = new Rates(options);
     this.#concurrency = new Concurrency(options);
   }
