@@ -65,7 +65,8 @@ export class LeaseSteps {
    */
   close(lease: Lease): void {
     this.retire(lease);
-    this.#tellSpent(lease);
+    // Nothing is held any more, and the store may still count units that were spent as held.
+    if (lease.told > 0) this.sendBack(lease, lease.counters, 0);
     this.#remove(lease);
   }
 
@@ -140,11 +141,6 @@ export class LeaseSteps {
   #remove(lease: Lease): void {
     lease.gone = true;
     this.#book.delete(lease.keyId);
-  }
-
-  /** Tells the store that nothing is held, if it still counts spent units as held. */
-  #tellSpent(lease: Lease): void {
-    if (lease.told > 0) this.sendBack(lease, lease.counters, 0);
   }
 
   /** Looked up when the store is asked: after an outage steps are taken in any order, and the last would tell what was held once. */

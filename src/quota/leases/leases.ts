@@ -151,22 +151,18 @@ export class Leases {
     }
   }
 
-  #open(order: ReserveOrder, mono: number): Lease {
-    const lease = new Lease(order.keyId, order.plan, mono);
-    this.#book.set(order.keyId, lease);
-    this.#sweep.arm();
-    return lease;
-  }
-
   /**
    * A key may come under two plans at once: one in the file and one in the store share their id, or some of the key's secrets
    * have not heard of a change. Waiters came under the plan of the lease, so another plan has another lease.
    */
   #leaseFor(order: ReserveOrder, mono: number): Lease {
-    const lease = this.#book.get(order.keyId);
-    if (lease?.plan === order.plan) return lease;
-    if (lease !== undefined) this.#steps.close(lease);
-    return this.#open(order, mono);
+    const known = this.#book.get(order.keyId);
+    if (known?.plan === order.plan) return known;
+    if (known !== undefined) this.#steps.close(known);
+    const lease = new Lease(order.keyId, order.plan, mono);
+    this.#book.set(order.keyId, lease);
+    this.#sweep.arm();
+    return lease;
   }
 
   #reserveSlowly(order: ReserveOrder, mono: number): Hold | Denial | Promise<Hold | Denial> {
