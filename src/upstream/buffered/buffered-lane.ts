@@ -23,7 +23,7 @@ export function createBufferedLane(
   const idle = new IdleConnections();
   seats.watch(idle);
 
-  const kept: ConnectionHome = {
+  const home: ConnectionHome = {
     answered(connection, relay, keptMs) {
       idle.keep(connection, keptMs);
       seats.leave(relay);
@@ -33,11 +33,6 @@ export function createBufferedLane(
       if (relay === undefined) idle.drop(connection);
       else fail(relay, cause);
     },
-  };
-  /** Owns the connections that serve one request each. */
-  const fresh: ConnectionHome = {
-    ...kept,
-    answered: (connection, relay) => kept.answered(connection, relay, 0),
   };
 
   function begin(request: WholeRequest, relay: Relay): void {
@@ -51,7 +46,7 @@ export function createBufferedLane(
     relay.startClock();
     TargetConnection.open(
       connect,
-      alone ? fresh : kept,
+      home,
       (made) => {
         if (!relay.isOver) return made.ask(request, relay);
         // It was given up while it waited for the connection, which others can use.

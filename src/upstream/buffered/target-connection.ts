@@ -32,6 +32,8 @@ export class TargetConnection implements AnswerSource {
   #socket: Socket | undefined;
   /** The one that its answer is for. */
   #relay: Relay | undefined;
+  /** The request under way is its last. */
+  #isLast = false;
   /** It has been kept for later at least once. */
   #wasKept = false;
   /** Some of the answer has come. */
@@ -63,6 +65,7 @@ export class TargetConnection implements AnswerSource {
   ask({ head, body, alone }: WholeRequest, relay: Relay): void {
     const socket = this.#socket as Socket;
     this.#relay = relay;
+    this.#isLast = alone;
     this.#heard = false;
     this.#reader.begin(head.method);
     relay.connected(this);
@@ -159,7 +162,7 @@ export class TargetConnection implements AnswerSource {
   #finish(relay: Relay, isClean: boolean): void {
     this.#relay = undefined;
     if (this.#isPaused) this.resume();
-    this.#home.answered(this, relay, isClean ? this.#reader.keptMs : 0);
+    this.#home.answered(this, relay, isClean && !this.#isLast ? this.#reader.keptMs : 0);
   }
 
   #break(cause: Error): void {
