@@ -14,7 +14,6 @@ export interface AnswerListener {
 export class AnswerReader {
   #method = '';
   readonly #heads = new HeadReader();
-  #head: AnswerHead | undefined;
   /** Bytes still to come of a body with a length; Infinity where it lasts until the connection ends. */
   #left = 0;
   #chunks: ChunkDecoder | undefined;
@@ -23,23 +22,23 @@ export class AnswerReader {
   begin(method: string): void {
     this.#method = method;
     this.#heads.begin();
-    this.#head = undefined;
   }
 
   /** All of the answer has been read. */
   get isOver(): boolean {
-    return this.#head !== undefined && this.#left === 0 && this.#chunks?.isOver !== false;
+    return this.#heads.head !== undefined && this.#left === 0 && this.#chunks?.isOver !== false;
   }
 
   /** How long the connection may be used after this answer; 0 if it may not, undefined if the upstream does not say. */
   get keptMs(): number | undefined {
-    return this.#head === undefined ? 0 : keptMsAfter(this.#head, this.#method);
+    const { head } = this.#heads;
+    return head === undefined ? 0 : keptMsAfter(head, this.#method);
   }
 
   /** Reads on. Returns how many of the bytes belong to the answer: all, unless it ends before the last. May write to `bytes`. */
   read(bytes: Buffer, listener: AnswerListener): number {
     let at = 0;
-    if (this.#head === undefined) {
+    if (this.#heads.head === undefined) {
       at = this.#heads.read(bytes);
       if (this.#heads.head === undefined) return at;
       this.#begin(this.#heads.head, listener);
@@ -51,13 +50,12 @@ export class AnswerReader {
   end(): boolean {
     if (this.#left !== Infinity) return false;
     this.#left = 0;
-    return this.#head !== undefined;
+    return this.#heads.head !== undefined;
   }
 
   #begin(head: AnswerHead, listener: AnswerListener): void {
     if (head.status === 101) throw new NonsenseAnswer(switchedUnasked);
     const { framing } = head;
-    this.#head = head;
     this.#chunks = undefined;
     if (hasNoBody(head, this.#method)) this.#left = 0;
     else if (framing === 'until the end') this.#left = Infinity;

@@ -4,29 +4,25 @@ import { type AnswerHead, readAnswerHead } from './read-answer-head.ts';
 
 /** Reads the head of an answer from the bytes of a connection, past the interim answers before it. Throws NonsenseAnswer. */
 export class HeadReader {
+  /** Undefined until all of it has been read. */
+  head: AnswerHead | undefined;
   /** What has come of the head so far. */
   #text = '';
   /** The end of that, where the end of the head may have begun. */
   #tail = '';
   /** How many bytes the interim answers before it took. */
   #interimBytes = 0;
-  #head: AnswerHead | undefined;
 
   /** Prepares for another head. */
   begin(): void {
     this.#interimBytes = 0;
-    this.#head = undefined;
-  }
-
-  /** Undefined until all of it has been read. */
-  get head(): AnswerHead | undefined {
-    return this.#head;
+    this.head = undefined;
   }
 
   /** Reads on, up to the end of the head. Returns where it stopped. */
   read(bytes: Buffer): number {
     let at = 0;
-    while (this.#head === undefined && at < bytes.length) at = this.#readOne(bytes, at);
+    while (this.head === undefined && at < bytes.length) at = this.#readOne(bytes, at);
     return at;
   }
 
@@ -52,7 +48,7 @@ export class HeadReader {
     this.#tail = '';
     if (head.status < 100) throw new NonsenseAnswer(`${head.status} is not the status of an answer`);
     // A switch of protocols is the last thing said in this one.
-    if (head.status >= 200 || head.status === 101) this.#head = head;
+    if (head.status >= 200 || head.status === 101) this.head = head;
     else this.#passOver(end);
     return from + end + 4 - before;
   }
