@@ -93,19 +93,18 @@ function plainOpener(target: URL): Opener {
   return (onread) => openByName((lookup) => connectTcp({ ...address, lookup, onread }));
 }
 
-/** The one protocol spoken to upstreams, in both lanes: every guarantee about framing is made and tested for HTTP/1.1. */
-export const protocols = ['http/1.1'];
+/**
+ * What TLS is told in both lanes. The name to verify is the target's own, and an empty one for an address: Node's agent would take
+ * it from the Host header, which with `preserveHost` is the client's to choose. Every guarantee about framing is made and tested
+ * for HTTP/1.1, so no other protocol is offered.
+ */
+export function tlsOptionsOf(target: URL, trust: Trust): ConnectionOptions {
+  return { servername: serverNameOf(bareHost(target)) ?? '', ALPNProtocols: ['http/1.1'], ...trust };
+}
 
 function secureOpener(target: URL, trust: Trust): Opener {
-  // The name to verify is the target's own. The Host header, which with `preserveHost` is the client's to choose, has no say in it.
-  const name = serverNameOf(bareHost(target));
-  const options = {
-    host: bareHost(target),
-    port: Number(target.port || 443),
-    ALPNProtocols: protocols,
-    ...(name === undefined ? {} : { servername: name }),
-    ...trust,
-  };
+  const address = { host: bareHost(target), port: Number(target.port || 443) };
+  const options = { ...address, ...tlsOptionsOf(target, trust) };
   const session = new TlsSession();
   return (onread) => {
     const withSession = { ...options, ...session.offer, onread };

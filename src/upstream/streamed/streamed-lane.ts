@@ -3,10 +3,9 @@ import { Agent as HttpsAgent } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
-import { serverNameOf } from '../../config/addresses.ts';
 import type { UpstreamConfig } from '../../config/config.ts';
 import { http } from '../../wire/http.ts';
-import { bareHost, protocols, type Trust } from '../connect.ts';
+import { tlsOptionsOf, type Trust } from '../connect.ts';
 import { openByName } from '../look-up.ts';
 import type { LaneParts } from '../relay.ts';
 import { idleMsMax, Seats } from '../seats.ts';
@@ -65,12 +64,9 @@ function keptBy({ freeSockets }: Agent): readonly Socket[] {
 function createAgent(target: URL, trust: Trust, bounds: AgentOptions): Agent {
   const options = { ...bounds, maxFreeSockets: 32, timeout: idleMsMax };
   if (target.protocol === 'http:') return forgetful(new http.Agent(options));
-  // Node would take the name to verify from the Host header, which with `preserveHost` is the client's to choose.
-  const servername = serverNameOf(bareHost(target)) ?? '';
   // Its own memory of sessions would keep one that a server leaves unanswered.
   const memory = { maxCachedSessions: 0 };
-  const tls = { servername, ALPNProtocols: protocols, ...trust };
-  return forgetful(resuming(new HttpsAgent({ ...options, ...memory, ...tls })));
+  return forgetful(resuming(new HttpsAgent({ ...options, ...memory, ...tlsOptionsOf(target, trust) })));
 }
 
 /** Makes the resolver hold nothing of a request that was given up, and a kept connection nothing of the request it was opened for. */
