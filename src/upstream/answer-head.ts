@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { addOwn, copyHeaders, responseHeaderPasses, type Passes } from '../wire/headers.ts';
+import { sendHead } from '../wire/send-head.ts';
 import { NonsenseAnswer } from './failures.ts';
 
 /** How many bytes the headers of an answer may have, in either lane. */
@@ -16,9 +17,12 @@ export function writeAnswerHead(res: ServerResponse, status: number, parts: Answ
   write(res, status, [], parts);
 }
 
-/** The same for the 101 with which an upstream switches to WebSockets. */
-export function writeSwitchHead(res: ServerResponse, parts: AnswerHeadParts): void {
+/** The same for the 101 with which an upstream switches to WebSockets. From here on the client's socket carries no HTTP. */
+export function writeSwitch(res: ServerResponse, parts: AnswerHeadParts): void {
   write(res, 101, ['Connection', 'Upgrade', 'Upgrade', 'websocket'], parts);
+  // Not ended: the request is over, and is logged, when its socket closes.
+  sendHead(res);
+  if (res.socket !== null) res.detachSocket(res.socket);
 }
 
 /** What the head of an answer is made of: two flat lists, as Node's `rawHeaders` is. */

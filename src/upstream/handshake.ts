@@ -1,10 +1,8 @@
 import { createHash } from 'node:crypto';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { UpgradeRule } from '../config/config.ts';
 import { CollectedBytes } from '../wire/collected-bytes.ts';
-import { sendHead } from '../wire/send-head.ts';
-import { writeSwitchHead } from './answer-head.ts';
 import { NonsenseAnswer } from './failures.ts';
 
 /** What a client asked for with `Upgrade: websocket`, and what the route allows it. */
@@ -23,18 +21,6 @@ export function checkSwitch(answer: IncomingMessage, key: string): void {
   if (!switches || headers['sec-websocket-accept'] !== accept) {
     throw new NonsenseAnswer('it switched protocols without answering the handshake');
   }
-}
-
-/** Tells the client that the protocol is switched; from here on its socket carries no HTTP. */
-export function writeSwitch(
-  res: ServerResponse,
-  raw: readonly string[],
-  ourHeaders: readonly string[],
-): void {
-  writeSwitchHead(res, { raw, ourHeaders });
-  // Not ended: the request is over, and is logged, when its socket closes.
-  sendHead(res);
-  if (res.socket !== null) res.detachSocket(res.socket);
 }
 
 const heldMax = 64 * 1024;

@@ -6,6 +6,7 @@ import type { UpstreamConfig } from '../../config/config.ts';
 import { afterReading } from '../../waiting/when-all-is-read.ts';
 import { gatherPieces } from '../../wire/gather-pieces.ts';
 import { lingerOn } from '../../wire/linger.ts';
+import { writeSwitch } from '../answer-head.ts';
 import type { ExchangeFailed } from '../exchange.ts';
 import {
   ClientGone,
@@ -16,7 +17,7 @@ import {
   ResponseTimeout,
   switchedUnasked,
 } from '../failures.ts';
-import { checkSwitch, type Handshake, writeSwitch } from '../handshake.ts';
+import { checkSwitch, type Handshake } from '../handshake.ts';
 import { joinSockets } from '../join-sockets.ts';
 import type { OpenSocket } from '../open-sockets.ts';
 import { type AnswerSource, type LaneBounds, type LaneParts, Relay } from '../relay.ts';
@@ -206,7 +207,8 @@ export class StreamedExchange implements AnswerSource {
       if (switching === undefined) throw new NonsenseAnswer(switchedUnasked);
       checkSwitch(answer, switching.handshake.key);
       switching.putBack();
-      writeSwitch(this.#res, this.#relay.takeCost(answer.rawHeaders), ourHeaders());
+      const raw = this.#relay.takeCost(answer.rawHeaders);
+      writeSwitch(this.#res, { raw, ourHeaders: ourHeaders() });
       this.#disarm();
       this.#relay.handOver();
       const { client, handshake } = switching;
