@@ -2,7 +2,7 @@ import { tooLarge } from '../bodies/collect-body.ts';
 import type { FormRule, BareFileRule, UploadRule } from '../config/upload-rule.ts';
 import { Refusal } from '../refusals.ts';
 import { CollectedBytes } from '../wire/collected-bytes.ts';
-import { letGo, lettingGo } from '../wire/let-go.ts';
+import { lettingGo } from '../wire/let-go.ts';
 import { FileTypeCheck } from './check-file-type.ts';
 import { FormCheck } from './check-form.ts';
 import { readBoundary } from './read-boundary.ts';
@@ -34,15 +34,11 @@ export async function* checkUpload(request: UploadRequest, rule: UploadRule): As
       bytes += chunk.length;
       checkUploadSize(bytes, rule);
       await check.write(chunk);
-      if (check.typesPassed()) {
-        yield* lettingGo(all(waiting, last));
-      } else {
-        waiting.add(last);
-        letGo(last);
-      }
+      if (check.typesPassed()) yield* lettingGo(all(waiting, last));
+      else waiting.takeOver(last);
       last = chunk;
     }
-    await check.end();
+    await check.end(bytes);
     yield* lettingGo(all(waiting, last));
   } finally {
     check.close();
@@ -65,7 +61,8 @@ function all(waiting: CollectedBytes, last: Buffer): Buffer[] {
 interface UploadCheck {
   readonly write: (chunk: Buffer) => Promise<void>;
   readonly typesPassed: () => boolean;
-  readonly end: () => Promise<void>;
+  /** All of it has been written, so many bytes. */
+  readonly end: (bytes: number) => Promise<void>;
   readonly close: () => void;
 }
 
@@ -93,15 +90,13 @@ async function openForm({ contentType }: UploadRequest, rule: FormRule): Promise
 function openBareFile({ contentType }: UploadRequest, rule: BareFileRule): UploadCheck {
   const claims = { label: 'The file', fileName: undefined, ...readOwnType(contentType) };
   const types = rule.types && new FileTypeCheck(rule.types, claims);
-  let bytes = 0;
   return {
     write: async (chunk) => {
-      bytes += chunk.length;
       types?.write(chunk);
       await types?.decide();
     },
     typesPassed: () => types?.isDecided() ?? true,
-    end: async () => {
+    end: async (bytes) => {
       if (bytes === 0) throw missing('The file');
       if (bytes < rule.sizeMin) throw fileTooSmall('The file', rule.sizeMin);
       types?.end();
