@@ -1,7 +1,6 @@
 import type { FileRule } from '../config/upload-rule.ts';
 import { unsafeText } from '../content/form-names.ts';
-import { Refusal } from '../refusals.ts';
-import { ambiguous, missing } from './upload-refusals.ts';
+import { ambiguous, invalid, missing, unsupported } from './upload-refusals.ts';
 
 /** What a rule says about the names of files. */
 export type FileNameRule = Pick<FileRule, 'required' | 'extensions' | 'nameLengthMax'>;
@@ -17,22 +16,15 @@ export function checkFileName(fileName: string, label: string, rule: FileNameRul
     throw ambiguous('a file has an empty file name');
   }
   if (isUnsafe(fileName)) {
-    throw new Refusal('file_unsupported', {
-      message: `${label} must have a plain file name`,
-      detail: 'unsafe file name',
-    });
+    throw unsupported(`${label} must have a plain file name`, 'unsafe file name');
   }
   if (Array.from(fileName).length > rule.nameLengthMax) {
-    throw new Refusal('body_invalid', {
-      message: `${label} must have a file name of at most ${rule.nameLengthMax} characters`,
-    });
+    throw invalid(`${label} must have a file name of at most ${rule.nameLengthMax} characters`);
   }
   const extension = readExtension(fileName);
   if (rule.extensions && (extension === undefined || !rule.extensions.includes(extension))) {
     const allowed = rule.extensions.map((each) => `.${each}`).join(', ');
-    throw new Refusal('file_unsupported', {
-      message: `${label} must have a file name that ends in one of ${allowed}`,
-    });
+    throw unsupported(`${label} must have a file name that ends in one of ${allowed}`);
   }
 }
 

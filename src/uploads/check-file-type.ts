@@ -6,11 +6,12 @@ import {
   typesOfDeclared,
   typesOfExtension,
 } from '../content/media-types.ts';
-import { Refusal } from '../refusals.ts';
+import type { Refusal } from '../refusals.ts';
 import { CollectedBytes } from '../wire/collected-bytes.ts';
 import { readExtension } from './check-file-name.ts';
 import { createTextCheck } from './check-text.ts';
 import { readSignature, sampleBytesMax, typesWithSignature } from './read-signature.ts';
+import { unsupported } from './upload-refusals.ts';
 
 /** What is said about a file besides its content. */
 export interface FileClaims {
@@ -93,13 +94,13 @@ export class FileTypeCheck {
     if (!areApart(claims, this.#allowed)) return this.#unsupported(detail);
     const sources = claims.map(({ by }) => by);
     const message = `${this.#claims.label} must be of one type: ${listed('and', sources)} differ`;
-    return new Refusal('file_unsupported', { message, detail });
+    return unsupported(message, detail);
   }
 
   #unsupported(detail: string): Refusal {
     const types = this.#allowed.length === 1 ? this.#allowed[0] : `one of ${this.#allowed.join(', ')}`;
     const expected = this.#allowed.includes('*/*') ? 'what its declared type and its name say' : types;
-    return new Refusal('file_unsupported', { message: `${this.#claims.label} must be ${expected}`, detail });
+    return unsupported(`${this.#claims.label} must be ${expected}`, detail);
   }
 }
 

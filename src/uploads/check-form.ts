@@ -9,7 +9,7 @@ import { FileTypeCheck } from './check-file-type.ts';
 import type { PartHandler } from './read-multipart.ts';
 import type { PartHeader } from './read-part-header.ts';
 import type { PartFact } from './second-reading.ts';
-import { ambiguous, fileTooLarge, fileTooSmall, missing } from './upload-refusals.ts';
+import { ambiguous, fileTooLarge, fileTooSmall, invalid, missing } from './upload-refusals.ts';
 
 /** Bounds the work for a form whose rule allows any number of other files: an empty part costs as much as a large one. */
 const partsMax = 1000;
@@ -55,7 +55,7 @@ export class FormCheck implements PartHandler {
   partBegins(header: PartHeader): void {
     this.#partCount += 1;
     if (this.#partCount > partsMax) {
-      throw new Refusal('body_invalid', { message: `The form must have at most ${partsMax} parts` });
+      throw invalid(`The form must have at most ${partsMax} parts`);
     }
     const { name, fileName, type } = header;
     const part = fileName === undefined ? this.#openField(name) : this.#openFile(header, fileName);
@@ -120,7 +120,7 @@ export class FormCheck implements PartHandler {
       ]),
     );
     const fault = check?.(fields);
-    if (fault !== undefined) throw new Refusal('body_invalid', { message: fault });
+    if (fault !== undefined) throw invalid(fault);
   }
 
   #current(): OpenPart {
@@ -134,10 +134,7 @@ export class FormCheck implements PartHandler {
       if (this.#rule.others === 'refuse') throw this.#unexpectedFile();
       // Python's cgi, and all that look up files and texts together, would find its unchecked content as the value.
       if (this.#isKnownField(name)) {
-        throw new Refusal('body_invalid', {
-          message: `${name} must be sent as text`,
-          detail: 'file in the place of a text field',
-        });
+        throw invalid(`${name} must be sent as text`, 'file in the place of a text field');
       }
       // formidable 3 takes it for a text field, and as such the rule might refuse it.
       if (type === undefined) throw ambiguous('a file that no rule names declares no content type');
@@ -154,7 +151,7 @@ export class FormCheck implements PartHandler {
     const count = (this.#counts.get(name) ?? 0) + 1;
     if (count > rule.countMax) {
       const often = rule.countMax === 1 ? 'once' : `${rule.countMax} times`;
-      throw new Refusal('body_invalid', { message: `${name} must be sent at most ${often}` });
+      throw invalid(`${name} must be sent at most ${often}`);
     }
     this.#counts.set(name, count);
     checkFileName(fileName, name, rule);
@@ -180,7 +177,7 @@ export class FormCheck implements PartHandler {
     if (names && !names.includes(name)) throw unexpectedField(names);
     this.#fieldCount += 1;
     if (this.#fieldCount > countMax) {
-      throw new Refusal('body_invalid', { message: `The form must have at most ${countMax} text fields` });
+      throw invalid(`The form must have at most ${countMax} text fields`);
     }
     return { kind: 'field', value: new CollectedBytes() };
   }
@@ -193,10 +190,7 @@ export class FormCheck implements PartHandler {
 
   #checkValue(name: string, value: Buffer): void {
     if (!isUtf8(value) || value.includes(0)) {
-      throw new Refusal('body_invalid', {
-        message: `${this.#labelOf(name)} must be UTF-8 text`,
-        detail: 'not UTF-8 or NUL',
-      });
+      throw invalid(`${this.#labelOf(name)} must be UTF-8 text`, 'not UTF-8 or NUL');
     }
     // Some decoders drop the mark, others keep it.
     if (value.subarray(0, 3).equals(byteOrderMark))
@@ -207,10 +201,7 @@ export class FormCheck implements PartHandler {
     const kind = kinds.get(name);
     if (values.length > 0 && kind !== 'list' && kind !== 'either') {
       const field = kind === undefined ? 'A form field that the schema does not list' : name;
-      throw new Refusal('body_invalid', {
-        message: `${field} must be sent once`,
-        detail: 'repeated text field',
-      });
+      throw invalid(`${field} must be sent once`, 'repeated text field');
     }
     values.push(value.toString('utf8'));
   }
@@ -230,7 +221,7 @@ export class FormCheck implements PartHandler {
     const names = [...this.#rule.files.keys()];
     const message =
       names.length === 0 ? 'The form must hold no file' : `Files are taken only as ${names.join(', ')}`;
-    return new Refusal('body_invalid', { message, detail: 'file in a field the rule does not name' });
+    return invalid(message, 'file in a field the rule does not name');
   }
 }
 
@@ -239,5 +230,5 @@ function unexpectedField(names: readonly string[]): Refusal {
     names.length === 0
       ? 'The form must hold no text field'
       : `Text fields are taken only as ${names.join(', ')}`;
-  return new Refusal('body_invalid', { message, detail: 'text field the rule does not name' });
+  return invalid(message, 'text field the rule does not name');
 }

@@ -1,5 +1,4 @@
-import { Refusal } from '../refusals.ts';
-import { ambiguous } from './upload-refusals.ts';
+import { ambiguous, unsupported } from './upload-refusals.ts';
 
 /**
  * Takes the boundary from a request's Content-Type, which must be exactly `multipart/form-data` with one boundary and, at most,
@@ -8,7 +7,7 @@ import { ambiguous } from './upload-refusals.ts';
  */
 export function readBoundary(contentType: string | undefined): string {
   const match = contentType === undefined ? null : mediaType.exec(contentType);
-  if (!match) throw notAForm();
+  if (!match) throw unsupported('The request body must be multipart/form-data');
   if (match[0] !== 'multipart/form-data') throw ambiguous('multipart/form-data must be in lower case');
   let rest = (contentType ?? '').slice(match[0].length);
   let boundary: string | undefined;
@@ -40,7 +39,3 @@ const parameter = /^; ?([a-z]+)=(?:([^\s;"]+)|"([^"\\]+)")/;
  * CGI.pm, Python's email): with boundary `Z,Q` they read a second form inside a file. Dashes alone are not a boundary.
  */
 const plainBoundary = /^(?=.*[0-9A-Za-z])[\w.+-]{1,70}$/;
-
-function notAForm(): Refusal {
-  return new Refusal('file_unsupported', { message: 'The request body must be multipart/form-data' });
-}
