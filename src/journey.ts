@@ -78,11 +78,9 @@ export function createJourney(by: Provisions): Travel {
             route,
             body,
             handshake,
-            origin: visit.origin,
-            requestId: visit.id,
+            visit,
             tellLimits: () => tellLimits(grant, caller, by.admission),
             whenWhole: grant.leavePlace,
-            progress: visit,
           };
           await forward(req, res, parcel, by.forwarding); //            499 502 503 504
         } finally {

@@ -2,12 +2,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Body } from '../bodies/body.ts';
 import type { Route } from '../config/config.ts';
 import { overloaded, Refusal } from '../refusals.ts';
-import type { AnswerParts, Progress } from '../upstream/exchange.ts';
+import type { AnswerParts } from '../upstream/exchange.ts';
 import { type Handshake, holdBytes } from '../upstream/handshake.ts';
 import type { OpenSockets } from '../upstream/open-sockets.ts';
 import type { Switching } from '../upstream/streamed/streamed-exchange.ts';
 import type { Upstream } from '../upstream/upstream.ts';
-import type { Origin } from '../visit.ts';
+import type { Origin, Visit } from '../visit.ts';
 import { addHeaders, copyHeaders, type Passes } from '../wire/headers.ts';
 import { versionHeaders } from '../wire/version-headers.ts';
 import type { Caller } from './authenticate.ts';
@@ -29,13 +29,11 @@ export interface Parcel {
   readonly body: Body;
   /** Undefined when the exchange stays HTTP. */
   readonly handshake: Handshake | undefined;
-  readonly origin: Origin;
-  readonly requestId: string;
+  /** Whose request it is, and where the exchange reports how it goes. */
+  readonly visit: Visit;
   /** What an answer says about the caller's limits, as they are when this is called. */
   readonly tellLimits: () => Readonly<Record<string, string>>;
   readonly whenWhole: AnswerParts['whenWhole'];
-  /** Where the exchange reports how it goes. */
-  readonly progress: Progress;
 }
 
 /**
@@ -71,7 +69,7 @@ export function forward(
     whenWhole: parcel.whenWhole,
     switching,
   };
-  return upstream.send(request, res, parcel.progress);
+  return upstream.send(request, res, parcel.visit);
 }
 
 /** The place of a WebSocket is taken before the upstream hears of it. */
@@ -90,8 +88,8 @@ function openSwitch(
 }
 
 /** What the gateway adds to the answer. */
-function listOurHeaders({ requestId, route, tellLimits }: Parcel): readonly string[] {
-  const headers = ['X-Request-Id', requestId];
+function listOurHeaders({ visit, route, tellLimits }: Parcel): readonly string[] {
+  const headers = ['X-Request-Id', visit.id];
   addHeaders(headers, tellLimits());
   if (route.version !== undefined) addHeaders(headers, versionHeaders(route.version));
   return headers;
@@ -100,15 +98,8 @@ function listOurHeaders({ requestId, route, tellLimits }: Parcel): readonly stri
 /** For these the absence of a body is said with `Content-Length: 0` (RFC 9110 §8.6). */
 const methodsWithBody = new Set(['POST', 'PUT', 'PATCH']);
 
-function addIdentity(headers: string[], { caller, requestId }: Parcel): void {
-  headers.push(
-    'x-gatehouse-key-id',
-    caller.keyId,
-    'x-gatehouse-plan',
-    caller.plan,
-    'x-request-id',
-    requestId,
-  );
+function addIdentity(headers: string[], { caller, visit }: Parcel): void {
+  headers.push('x-gatehouse-key-id', caller.keyId, 'x-gatehouse-plan', caller.plan, 'x-request-id', visit.id);
 }
 
 function addOrigin(
@@ -116,9 +107,9 @@ function addOrigin(
   req: IncomingMessage,
   { parcel, forwarded }: { parcel: Parcel; forwarded: boolean },
 ): void {
-  const { origin, head } = parcel;
+  const { origin } = parcel.visit;
   const before = origin.trusted ? single(req.headers['x-forwarded-for']) : undefined;
-  const host = told(origin, req.headers['x-forwarded-host'], hostForm) ?? head.host;
+  const host = told(origin, req.headers['x-forwarded-host'], hostForm) ?? parcel.head.host;
   const proto = told(origin, req.headers['x-forwarded-proto'], protoForm) ?? 'http';
   headers.push('x-forwarded-for', before === undefined ? origin.peer : `${before}, ${origin.peer}`);
   headers.push('x-forwarded-host', host, 'x-forwarded-proto', proto);
