@@ -29,7 +29,7 @@ export function createAnswerer(wording: Wording): Answerer {
     const headers = ['X-Gatehouse-Refusal', refusal.code, 'X-Request-Id', req.visit.id];
     addHeaders(headers, refusal.headers);
     const isLast = refusal.isLast || (!req.complete && late.has(refusal.code));
-    sendJson(req, res, { status, body, headers, isLast });
+    sendJson(res, { status, body, headers, isLast });
   };
 }
 

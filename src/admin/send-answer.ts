@@ -35,7 +35,7 @@ export function sendAnswer(
     ...headers,
   });
   if (req.complete || res.shouldKeepAlive || !hasBody(req)) res.end(text);
-  else endOnceRead(req, res, text);
+  else endOnceRead(res, text);
 }
 
 /** For an answer before all of its request has come: the rest is discarded for a moment, then the connection is cut. */

@@ -32,7 +32,7 @@ export async function showUsage(
   if (res.destroyed) throw new Refusal('client_gone');
   const body = JSON.stringify(describe(caller, plan, readings));
   const headers = ['X-Request-Id', requestId];
-  sendJson(res.req, res, { status: 200, body, headers, isLast: false });
+  sendJson(res, { status: 200, body, headers, isLast: false });
 }
 
 /** Usage can be read, and no more. 405. */

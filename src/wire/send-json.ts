@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { whenAllIsRead } from '../waiting/when-all-is-read.ts';
 import { endOnceRead } from './end-once-read.ts';
 
@@ -12,9 +12,9 @@ export interface JsonAnswer {
 }
 
 /** Sends an answer of our own. It belongs to one caller, so nobody may store it. */
-export function sendJson(req: IncomingMessage, res: ServerResponse, answer: JsonAnswer): void {
+export function sendJson(res: ServerResponse, answer: JsonAnswer): void {
   const { status, body, headers } = answer;
-  const stillSends = answer.isLast || mustBeReadFirst(req, res);
+  const stillSends = answer.isLast || mustBeReadFirst(res);
   if (stillSends) res.shouldKeepAlive = false;
   res.writeHead(status, [
     'Content-Type',
@@ -29,8 +29,8 @@ export function sendJson(req: IncomingMessage, res: ServerResponse, answer: Json
     whenAllIsRead(() => res.end(body));
     return;
   }
-  endOnceRead(req, res, body, () => {
-    req.visit.outAt = performance.now();
+  endOnceRead(res, body, () => {
+    res.req.visit.outAt = performance.now();
   });
 }
 
@@ -41,7 +41,8 @@ const shortBodyMax = 64 * 1024;
  * The rest of a short one is let through and the connection goes on; after any other it must end. Where it ends anyway, Node would
  * end it at once, whatever still comes.
  */
-function mustBeReadFirst(req: IncomingMessage, res: ServerResponse): boolean {
+function mustBeReadFirst(res: ServerResponse): boolean {
+  const { req } = res;
   if (req.complete || req.socket.readableEnded) return false; // nothing more comes
   const { 'transfer-encoding': coding, 'content-length': length, expect } = req.headers;
   if (coding !== undefined) return true;
