@@ -70,7 +70,7 @@ export function createJourney(by: Provisions): Travel {
       let released: Promise<void> | void = undefined;
       try {
         const order = { head, rule: route.body, rooms: by.bodyRooms, arrivals: visit };
-        const body = await readBody(req, res, order); //                400 408 413 415 503
+        const body = await readBody(res, order); //                     400 408 413 415 503
         try {
           const parcel = {
             head,

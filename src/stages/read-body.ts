@@ -32,21 +32,18 @@ export interface BodyOrder {
  * Whatever the head alone can decide is decided before a byte is read, and before `100 Continue` invites the client to send.
  * The caller releases the body when it is no longer needed.
  */
-export function readBody(req: IncomingMessage, res: ServerResponse, order: BodyOrder): Body | Promise<Body> {
+export function readBody(res: ServerResponse, order: BodyOrder): Body | Promise<Body> {
   const { head, rule } = order;
-  if (rule.kind === 'none') return head.contentLength === 0 ? noBody : readNothing(req, order);
+  if (rule.kind === 'none') return head.contentLength === 0 ? noBody : readNothing(res.req, order);
   if (head.contentEncoding !== undefined && head.contentEncoding.toLowerCase() !== 'identity') {
     throw new Refusal('content_encoding_unsupported');
   }
-  if (rule.kind === 'json') return readWholeJson(req, res, { order, rule });
-  if (rule.kind === 'upload') return readUploaded(req, res, { order, rule });
-  return head.contentLength === 0 ? noBody : readAnything(req, res, { order, rule });
+  if (rule.kind === 'json') return readWholeJson(res, order, rule);
+  if (rule.kind === 'upload') return readUploaded(res, order, rule);
+  return head.contentLength === 0 ? noBody : readAnything(res, order, rule);
 }
 
-interface Reading<Kind extends BodyRule['kind']> {
-  readonly order: BodyOrder;
-  readonly rule: Extract<BodyRule, { kind: Kind }>;
-}
+type RuleOf<Kind extends BodyRule['kind']> = Extract<BodyRule, { kind: Kind }>;
 
 /** Chunks may turn out to hold nothing, which is not a body (RFC 9112 §6.3). A client that asks before sending one has one. */
 async function readNothing(req: IncomingMessage, order: BodyOrder): Promise<Body> {
@@ -61,21 +58,17 @@ async function readNothing(req: IncomingMessage, order: BodyOrder): Promise<Body
   return noBody;
 }
 
-function readWholeJson(
-  req: IncomingMessage,
-  res: ServerResponse,
-  { order, rule }: Reading<'json'>,
-): Body | Promise<Body> {
+function readWholeJson(res: ServerResponse, order: BodyOrder, rule: JsonRule): Body | Promise<Body> {
   const { head, rooms, arrivals } = order;
   requireJsonContentType(head.contentType, rule.suffixed);
   if (head.contentLength !== undefined && head.contentLength > rule.sizeMax) throw tooLarge(rule.sizeMax);
   if (head.expectsContinue) res.writeContinue();
-  const bytes = head.contentLength === 0 ? nothing : takeArrived(req, head.contentLength, rooms.memory);
+  const bytes = head.contentLength === 0 ? nothing : takeArrived(res.req, head.contentLength, rooms.memory);
   if (bytes !== undefined) {
     arrivals.bytesIn = bytes.length;
     return checkJson(bytes, rule, rooms.memory);
   }
-  return collect(req, rule.sizeMax, order).then((collected) => checkJson(collected, rule, rooms.memory));
+  return collect(res.req, rule.sizeMax, order).then((collected) => checkJson(collected, rule, rooms.memory));
 }
 
 function collect(req: IncomingMessage, sizeMax: number, { rooms, arrivals }: BodyOrder): Promise<Buffer> {
@@ -95,22 +88,21 @@ function checkJson(bytes: Buffer, rule: JsonRule, memory: BodyMemory): Body {
 }
 
 async function readAnything(
-  req: IncomingMessage,
   res: ServerResponse,
-  { order: { head, rooms, arrivals }, rule }: Reading<'any'>,
+  { head, rooms, arrivals }: BodyOrder,
+  { arrival, sizeMax }: RuleOf<'any'>,
 ): Promise<Body> {
-  const { arrival, sizeMax } = rule;
   const { contentLength } = head;
   if (contentLength !== undefined && contentLength > sizeMax) throw tooLarge(sizeMax);
   if (head.expectsContinue) res.writeContinue();
-  const arriving = readArriving(req, { ...arrival, tooSlow: 'request_timeout', arrivals });
+  const arriving = readArriving(res.req, { ...arrival, tooSlow: 'request_timeout', arrivals });
   return await readAny(arriving, { contentLength, sizeMax, memory: rooms.memory });
 }
 
 async function readUploaded(
-  req: IncomingMessage,
   res: ServerResponse,
-  { order: { head, rooms, arrivals }, rule: { upload, arrival } }: Reading<'upload'>,
+  { head, rooms, arrivals }: BodyOrder,
+  { upload, arrival }: RuleOf<'upload'>,
 ): Promise<Body> {
   requireUploadHead(head, upload);
   const held = heldBytesMax(upload, head.contentLength);
@@ -118,7 +110,7 @@ async function readUploaded(
   const giveBack = (): void => rooms.memory.giveBack(held);
   try {
     if (head.expectsContinue) res.writeContinue();
-    const arriving = readArriving(req, { ...arrival, tooSlow: 'upload_too_slow', arrivals });
+    const arriving = readArriving(res.req, { ...arrival, tooSlow: 'upload_too_slow', arrivals });
     return await readUpload(arriving, { head, rule: upload, spools: rooms.spools, released: giveBack });
   } catch (error) {
     giveBack();
