@@ -40,7 +40,7 @@ export function createJourney(by: Provisions): Travel {
     const { visit } = req;
     let leave: (() => void) | undefined;
     try {
-      leave = by.connections.enter(req, res); //                        503
+      leave = by.connections.enter(res); //                             503
       const connection = by.connections.of(req.socket);
       const turn = connection?.turn(res);
       if (turn !== undefined) await turn; //                            499 503
@@ -82,7 +82,7 @@ export function createJourney(by: Provisions): Travel {
             tellLimits: () => tellLimits(grant, caller, by.admission),
             whenWhole: grant.leavePlace,
           };
-          await forward(req, res, parcel, by.forwarding); //            499 502 503 504
+          await forward(res, parcel, by.forwarding); //                 499 502 503 504
         } finally {
           released = body.release();
         }

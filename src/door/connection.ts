@@ -46,7 +46,8 @@ export class Connection {
   }
 
   /** Counts a request until its answer is out. */
-  enter(req: IncomingMessage, res: ServerResponse): void {
+  enter(res: ServerResponse): void {
+    const { req } = res;
     this.#requests += 1;
     this.#answered = undefined; // or a connection at work would keep two requests
     this.#inFlight.push(res);

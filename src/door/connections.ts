@@ -1,4 +1,4 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Limits } from '../config/config.ts';
@@ -64,14 +64,14 @@ export class Connections {
    * Counts a request in, or refuses it when too much is in flight already. The connection counts it until its answer is out; the
    * process only until the returned function is called, so that refusals nobody reads crowd nobody out.
    */
-  enter(req: IncomingMessage, res: ServerResponse): () => void {
-    const connection = this.#open.get(req.socket);
+  enter(res: ServerResponse): () => void {
+    const connection = this.#open.get(res.req.socket);
     if (this.#endsEach) res.shouldKeepAlive = false;
     if (connection === undefined) return ignore;
     const crowded =
       this.#inFlight >= this.#limits.inFlight || connection.inFlight >= this.#limits.inFlightPerConnection;
     const isRefused = crowded || connection.isEnding;
-    connection.enter(req, res);
+    connection.enter(res);
     // Refusals that nobody reads pile up too. To stop reading would not do: nobody would hear the client leave.
     if (connection.inFlight >= this.#heldMax) connection.cutOff();
     if (isRefused) {

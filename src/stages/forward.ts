@@ -40,19 +40,14 @@ export interface Parcel {
  * Parcel → the upstream, and its answer → the client. 499 502 503 504.
  * The header list is built from scratch: what passes is copied, what is ours is set, so no client can speak in our name.
  */
-export function forward(
-  req: IncomingMessage,
-  res: ServerResponse,
-  parcel: Parcel,
-  by: Forwarding,
-): Promise<void> {
+export function forward(res: ServerResponse, parcel: Parcel, by: Forwarding): Promise<void> {
   const { head, route, body } = parcel;
   const upstream = by.upstreams.get(route.upstream);
   if (upstream === undefined) throw new Error(`route ${route.name} names no upstream`);
   const headers: string[] = [];
-  copyHeaders(req.rawHeaders, headers, by.passes);
+  copyHeaders(res.req.rawHeaders, headers, by.passes);
   addIdentity(headers, parcel);
-  addOrigin(headers, req, { parcel, forwarded: by.forwarded });
+  addOrigin(headers, res.req, { parcel, forwarded: by.forwarded });
   const length = body.kind === 'bytes' ? body.bytes.length : body.length;
   if (length === undefined) headers.push('transfer-encoding', 'chunked');
   else if (length > 0 || methodsWithBody.has(head.method)) headers.push('content-length', String(length));

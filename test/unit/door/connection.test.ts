@@ -20,7 +20,7 @@ async function openConnection(t: Scene) {
   const answers: ServerResponse[] = [];
   server.on('request', (req, res) => {
     req.visit = new Visit('id', { peer: '', client: '', trusted: false });
-    connection.enter(req, res);
+    connection.enter(res);
     answers.push(res);
   });
   const ask = async (bytes = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'): Promise<ServerResponse> => {

@@ -14,7 +14,7 @@ test('nothing is left only when every request has been settled, and not as soon 
   let leave: (() => void) | undefined;
   const server = createServer((req, res) => {
     req.visit = new Visit('id', { peer: '', client: '', trusted: false });
-    leave = connections.enter(req, res);
+    leave = connections.enter(res);
   });
   server.on('connection', (socket) => connections.opened(socket));
   const client = await openRaw(t, await listen(t, server));
