@@ -27,7 +27,7 @@ export async function readUpload(arriving: ArrivingBody, order: UploadOrder): Pr
   const upload = { contentType: order.head.contentType, body: arriving.chunks };
   const checked = checkUpload(upload, order.rule);
   if (order.rule.forward === 'whole') return await spooled(checked, order);
-  return await streamed({ checked, stop: arriving.stop }, order);
+  return await streamed(checked, arriving, order);
 }
 
 /** Refuses what the head alone shows to be wrong, before the client is invited to send. */
@@ -67,25 +67,23 @@ async function spooled(checked: Chunks, { spools, released }: UploadOrder): Prom
 }
 
 async function streamed(
-  { checked, stop }: { checked: Chunks; stop: () => void },
+  checked: Chunks,
+  arriving: ArrivingBody,
   { head, released }: UploadOrder,
 ): Promise<StreamedBody> {
   const read = await waitForFirst(checked);
   const release = once(async () => {
     released();
-    stop();
-    await checked.return?.();
+    arriving.stop();
+    await checked.return();
   });
   return { kind: 'stream', length: head.contentLength, read, release };
 }
 
 /** Chunks on their way through the gateway. */
-type Chunks = AsyncIterableIterator<Buffer, void, undefined>;
+type Chunks = AsyncGenerator<Buffer, void>;
 
 function once(work: () => Promise<void>): () => Promise<void> {
   let done: Promise<void> | undefined;
-  return async () => {
-    done ??= work();
-    await done;
-  };
+  return () => (done ??= work());
 }
