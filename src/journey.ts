@@ -94,7 +94,7 @@ export function createJourney(by: Provisions): Travel {
         await released;
       }
     } catch (refusal) {
-      by.answer(req, res, refusal);
+      by.answer(res, refusal);
     } finally {
       leave?.();
     }
