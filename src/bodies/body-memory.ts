@@ -25,6 +25,7 @@ export function inMemory(bytes: Buffer, memory: BodyMemory): BytesBody {
   return {
     kind: 'bytes',
     bytes,
+    length: held,
     release: () => {
       memory.giveBack(held);
       held = 0;

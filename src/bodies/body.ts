@@ -5,6 +5,7 @@ export type Body = BytesBody | StreamedBody;
 export interface BytesBody {
   readonly kind: 'bytes';
   readonly bytes: Buffer;
+  readonly length: number;
   /** Lets go of what the body holds. Safe to call at any time and more than once. */
   readonly release: () => void;
 }
@@ -22,9 +23,7 @@ export interface StreamedBody {
   readonly release: () => void | Promise<void>;
 }
 
-const nothing = Buffer.alloc(0);
-
-export const noBody: BytesBody = { kind: 'bytes', bytes: nothing, release: () => {} };
+export const noBody: BytesBody = { kind: 'bytes', bytes: Buffer.alloc(0), length: 0, release: () => {} };
 
 /** A body as it is sent. In pieces, so that a slow upstream is seen to take a large one. */
 export function chunksOf(body: Body): AsyncIterable<Buffer> | Iterable<Buffer> {

@@ -42,13 +42,13 @@ export interface Parcel {
  */
 export function forward(res: ServerResponse, parcel: Parcel, by: Forwarding): Promise<void> {
   const { head, route, body } = parcel;
+  const { length } = body;
   const upstream = by.upstreams.get(route.upstream);
   if (upstream === undefined) throw new Error(`route ${route.name} names no upstream`);
   const headers: string[] = [];
   copyHeaders(res.req.rawHeaders, headers, by.passes);
   addIdentity(headers, parcel);
   addOrigin(headers, res.req, { parcel, forwarded: by.forwarded });
-  const length = body.kind === 'bytes' ? body.bytes.length : body.length;
   if (length === undefined) headers.push('transfer-encoding', 'chunked');
   else if (length > 0 || methodsWithBody.has(head.method)) headers.push('content-length', String(length));
   const switching = openSwitch(res, parcel, by.sockets);

@@ -63,7 +63,8 @@ function readWholeJson(res: ServerResponse, order: BodyOrder, rule: JsonRule): B
   requireJsonContentType(head.contentType, rule.suffixed);
   if (head.contentLength !== undefined && head.contentLength > rule.sizeMax) throw tooLarge(rule.sizeMax);
   if (head.expectsContinue) res.writeContinue();
-  const bytes = head.contentLength === 0 ? nothing : takeArrived(res.req, head.contentLength, rooms.memory);
+  const bytes =
+    head.contentLength === 0 ? noBody.bytes : takeArrived(res.req, head.contentLength, rooms.memory);
   if (bytes !== undefined) {
     arrivals.bytesIn = bytes.length;
     return checkJson(bytes, rule, rooms.memory);
@@ -117,5 +118,3 @@ async function readUploaded(
     throw error;
   }
 }
-
-const nothing = Buffer.alloc(0);

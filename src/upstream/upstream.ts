@@ -146,8 +146,8 @@ function exchange(
     const host = config.preserveHost ? request.host : target.url.host;
     const listener = target.attempt({ resolve, reject });
     const parts = { ourHeaders, costHeader, whenWhole, progress, listener };
-    const alone = repeats || (hasBytes(body) && methodsWithoutBody.has(method));
-    if (body.kind === 'bytes' && body.bytes.length <= wholeBytesMax && switching === undefined) {
+    const alone = repeats || (body.length !== 0 && methodsWithoutBody.has(method));
+    if (body.kind === 'bytes' && body.length <= wholeBytesMax && switching === undefined) {
       const head = new RequestHead({ method, path, host, headers });
       target.buffered.send({ head, body: body.bytes, alone }, res, parts);
       return;
@@ -155,10 +155,6 @@ function exchange(
     const withHost = ['host', host, ...headers];
     target.streamed.send({ method, path, headers: withHost, body, switching, alone }, res, parts);
   });
-}
-
-function hasBytes(body: Body): boolean {
-  return body.kind === 'stream' ? body.length !== 0 : body.bytes.length > 0;
 }
 
 /** Connects as a request would, but sends none: a target whose certificate is not trusted counts as not reached. */

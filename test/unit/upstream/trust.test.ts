@@ -89,7 +89,7 @@ function startFront(t: TestContext, upstream: Upstream): Promise<number> {
       method: 'POST',
       path: '/',
       headers: ['content-length', String(size)],
-      body: { kind: 'bytes', bytes: Buffer.alloc(size), release: () => undefined } as const,
+      body: { kind: 'bytes', bytes: Buffer.alloc(size), length: size, release: () => undefined } as const,
       host: 'a',
       ourHeaders: () => [],
       costHeader: undefined,

@@ -579,7 +579,7 @@ function lateBody() {
 }
 
 function inMemory(bytes: Buffer): Body {
-  return { kind: 'bytes', bytes, release: () => undefined };
+  return { kind: 'bytes', bytes, length: bytes.length, release: () => undefined };
 }
 
 function streamed(bytes: Buffer, { repeatable }: { repeatable: boolean }): StreamedBody {

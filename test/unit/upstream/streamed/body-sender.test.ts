@@ -59,7 +59,7 @@ for (const order of ['came before', 'comes after'] as const) {
   });
 }
 
-const body = { kind: 'bytes', bytes: Buffer.from('x'), release: () => undefined } as const;
+const body = { kind: 'bytes', bytes: Buffer.from('x'), length: 1, release: () => undefined } as const;
 
 /** The relay of a request that is being sent, and why it was broken off. */
 function relayOfBody() {
