@@ -9,7 +9,7 @@ import { TargetConnection, type ConnectionHome, type WholeRequest } from './targ
 
 /** The way to one target for bodies that are in memory. */
 export interface BufferedLane {
-  /** Settles as the relay does: rejects with ExchangeFailed while the client has seen nothing. */
+  /** The listener is told how it ends, of an ExchangeFailed only while the client has seen nothing. */
   send(request: WholeRequest, res: ServerResponse, parts: LaneParts): void;
   close(): void;
 }

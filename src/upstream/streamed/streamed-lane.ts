@@ -15,7 +15,7 @@ import { StreamedExchange, type StreamedRequest } from './streamed-exchange.ts';
 
 /** The way to one target for bodies that are not in memory, and for WebSockets. */
 export interface StreamedLane {
-  /** Settles as the relay does: rejects with ExchangeFailed while the client has seen nothing. */
+  /** The listener is told how it ends, of an ExchangeFailed only while the client has seen nothing. */
   send(request: StreamedRequest, res: ServerResponse, parts: LaneParts): void;
   close(): void;
 }
