@@ -75,8 +75,7 @@ export class StreamedExchange implements AnswerSource {
   /** Cancels the current deadline, if there is one. */
   #disarm = (): void => {};
 
-  constructor({ body, switching }: StreamedRequest, res: ServerResponse, by: ExchangeParts) {
-    const { parts, bounds } = by;
+  constructor({ body, switching }: StreamedRequest, res: ServerResponse, { parts, bounds }: ExchangeParts) {
     const { timeouts, seats } = bounds;
     this.#body = body;
     this.#switching = switching;
@@ -101,7 +100,7 @@ export class StreamedExchange implements AnswerSource {
   }
 
   begin(open: OpenOutgoing): void {
-    this.#arm(this.#timeouts.responseMs, (ms) => new ResponseTimeout(ms));
+    this.#arm(this.#timeouts.responseMs, ResponseTimeout);
     // One turn of the loop before a kept connection is taken: by then anything the upstream sent on it unasked has been noticed,
     // and is not taken for the answer (CVE-2026-48931).
     this.#seats.take(this.#relay, () => setImmediate(() => this.#open(open)));
@@ -124,8 +123,7 @@ export class StreamedExchange implements AnswerSource {
       if (outgoing.reusedSocket) this.#kept = new KeptConnection(socket);
       judgeHead(outgoing, socket, (reason) => this.#giveUp(reason));
       if (!socket.connecting && !(secure && !outgoing.reusedSocket)) return this.#connected();
-      const { connectMs } = this.#timeouts;
-      this.#arm(connectMs, (ms) => new ConnectTimeout(ms));
+      this.#arm(this.#timeouts.connectMs, ConnectTimeout);
       socket.once(secure ? 'secureConnect' : 'connect', () => this.#connected());
     });
     outgoing.once('response', (answer) => this.#receive(answer));
@@ -177,7 +175,7 @@ export class StreamedExchange implements AnswerSource {
       idleMs: this.#timeouts.idleMs,
     });
     void this.#sender.send(() => {
-      if (this.#answer === undefined) this.#arm(this.#timeouts.responseMs, (ms) => new ResponseTimeout(ms));
+      if (this.#answer === undefined) this.#arm(this.#timeouts.responseMs, ResponseTimeout);
     });
   }
 
@@ -232,9 +230,9 @@ export class StreamedExchange implements AnswerSource {
     this.#relay.answerEnded();
   }
 
-  #arm(ms: number, error: (ms: number) => Error): void {
+  #arm(ms: number, Timeout: new (ms: number) => Error): void {
     this.#disarm();
-    this.#disarm = afterReading(ms, () => this.#giveUp(error(ms)));
+    this.#disarm = afterReading(ms, () => this.#giveUp(new Timeout(ms)));
   }
 
   #giveUp(error: Error): void {
