@@ -54,9 +54,9 @@ function lossOf(
   return isBetween ? { offset: gap, message: commaSentence } : undefined;
 }
 
-/** The first line such as `-{ path: /x }` or `-path: /x`, which is not taken for an item, and often the next line too. */
+/** The first line such as `-{ path: /x }` or `-path: /x`, which is not taken for an item, and often the next line too. -1 is a number. */
 function gluedDash(text: string): Mistake | undefined {
-  const found = /^[ \t]*-[^-\s].*\n?.*/m.exec(text);
+  const found = /^[ \t]*-[^-\s\d].*\n?.*/m.exec(text);
   if (found === null) return undefined;
   const { index: from } = found;
   const fault = { offset: text.indexOf('-', from), message: 'a space is missing after this -' };

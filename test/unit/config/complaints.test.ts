@@ -132,6 +132,11 @@ const cases: readonly { name: string; text: string; says: readonly string[] }[] 
     says: ['2:1: routes: must be a list: a space is missing after a -'],
   },
   {
+    name: 'what looks like it and is a number',
+    text: 'enum: [\n  -1,\n  "a" "b"\n]\n',
+    says: ['3:7: something is missing here: a ":", a comma, a closing quote or a bracket'],
+  },
+  {
     name: 'what looks like it within a text',
     text: 'routes:\n  - name: |\n      -{ a }\n    path: /v1/a\n    cost: }',
     says: ['5:11: this } closes nothing'],
