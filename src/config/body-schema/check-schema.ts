@@ -21,7 +21,7 @@ export function checkSchema(schema: unknown): AnySchema {
     ...dialectProblems(part),
     ...typeProblems(part),
     ...nullableProblems(part),
-    ...enumProblems(part),
+    ...choiceProblems(part),
     ...boundProblems(part),
     ...requiredProblems(part),
     ...patternProblems(part),
@@ -93,18 +93,25 @@ function* nullableProblems({ schema, pointer }: Subschema): Iterable<SchemaProbl
   yield { pointer: childPointer(pointer, 'nullable'), message: '"nullable" must be true or false' };
 }
 
-function* enumProblems({ schema, pointer }: Subschema): Iterable<SchemaProblem> {
-  const { enum: values, type } = schema;
+function* choiceProblems({ schema, pointer }: Subschema): Iterable<SchemaProblem> {
+  const { const: only, enum: values } = schema;
+  if (isTextLost(only, schema)) yield { pointer: childPointer(pointer, 'const'), message: lostText };
   if (!Array.isArray(values)) return;
   const at = childPointer(pointer, 'enum');
   if (values.length === 0) yield { pointer: at, message: '"enum" is empty, so nothing would fit' };
   for (const [index, value] of values.entries()) {
-    // What YAML takes for something else than the text that was meant.
-    if (type !== 'string' || (typeof value !== 'number' && typeof value !== 'boolean')) continue;
-    const message = 'this is not text, so "type" refuses it: put it in quotes';
-    yield { pointer: childPointer(at, String(index)), message };
+    if (isTextLost(value, schema)) yield { pointer: childPointer(at, String(index)), message: lostText };
   }
 }
+
+/** Whether YAML took a value for something else than the text that was meant. */
+function isTextLost(value: unknown, { type }: Subschema['schema']): boolean {
+  const [kind, ...others] = [type].flat().filter((one) => one !== 'null');
+  const isText = kind === 'string' && others.length === 0;
+  return isText && (typeof value === 'number' || typeof value === 'boolean');
+}
+
+const lostText = 'this is not text, so "type" refuses it: put it in quotes';
 
 function* boundProblems({ schema, pointer }: Subschema): Iterable<SchemaProblem> {
   for (const [least, most] of bounds) {
@@ -209,6 +216,9 @@ const onePieceOnly: ReadonlyMap<string, string> = new Map([
 /** Keywords of which the second may not be less. */
 const bounds = [
   ['minimum', 'maximum'],
+  ['minimum', 'exclusiveMaximum'],
+  ['exclusiveMinimum', 'maximum'],
+  ['exclusiveMinimum', 'exclusiveMaximum'],
   ['minLength', 'maxLength'],
   ['minItems', 'maxItems'],
   ['minContains', 'maxContains'],

@@ -536,6 +536,12 @@ const badSchemas: [name: string, schema: unknown, pointer: string, sentence: Reg
     /^"minimum" is more than "maximum"$/,
   ],
   [
+    'a minimum above what the value must be less than',
+    of({ minimum: 2, exclusiveMaximum: 1 }),
+    '/properties/a/minimum',
+    /^"minimum" is more than "exclusiveMaximum"$/,
+  ],
+  [
     'a required name that is refused where it stands',
     { required: ['a', 'fistName'], properties: { a: {}, firstName: {} }, additionalProperties: false },
     '/required/1',
@@ -551,6 +557,12 @@ const badSchemas: [name: string, schema: unknown, pointer: string, sentence: Reg
     'a truth value among texts',
     of({ type: 'string', enum: [true, 'false'] }),
     '/properties/a/enum/0',
+    /^this is not text/,
+  ],
+  [
+    'a number in the place of the only text, or null',
+    of({ type: ['string', 'null'], const: 2026 }),
+    '/properties/a/const',
     /^this is not text/,
   ],
   ['an empty enum', of({ enum: [] }), '/properties/a/enum', /^"enum" is empty, so nothing would fit$/],
